@@ -1,0 +1,62 @@
+// Every error a caller can meet, in one table. `message` is the sentence a partner reads; details of a particular case
+// go into `AppError.message`. A new error is one line here and one sentence in docs/errors.md; a test asks for both.
+export const ERRORS = {
+  validation_failed: { status: 400, retryable: false, message: "Validation failed" },
+  unauthorized: { status: 401, retryable: false, message: "Unauthorized" },
+  forbidden: { status: 403, retryable: false, message: "Forbidden" },
+  not_found: { status: 404, retryable: false, message: "Not found" },
+  session_not_found: { status: 404, retryable: false, message: "Session not found" },
+  method_not_allowed: { status: 405, retryable: false, message: "Method not allowed" },
+  session_already_paused: { status: 409, retryable: false, message: "Session is already paused" },
+  session_already_running: { status: 409, retryable: false, message: "Session is already running" },
+  session_paused: { status: 409, retryable: false, message: "Session is paused; resume it first" },
+  session_busy: { status: 409, retryable: true, message: "Another step is under way on this session" },
+  session_quota: { status: 409, retryable: false, message: "The limit of live sessions is reached" },
+  idempotency_in_flight: { status: 409, retryable: true, message: "A request with this Idempotency-Key is still in flight" },
+  precondition_failed: { status: 412, retryable: false, message: "The resource has changed" },
+  body_too_large: { status: 413, retryable: false, message: "The request body is larger than 1 MiB" },
+  unsupported_media_type: { status: 415, retryable: false, message: "The request body must be application/json" },
+  idempotency_mismatch: { status: 422, retryable: false, message: "This Idempotency-Key was used with another request body" },
+  rate_limited: { status: 429, retryable: true, message: "Too many requests" },
+  internal: { status: 500, retryable: true, message: "Something went wrong on our side" },
+  sandbox_failed: { status: 500, retryable: true, message: "The sandbox could not be started" },
+  sandbox_unreachable: { status: 502, retryable: true, message: "The sandbox does not answer" },
+  capacity_reached: { status: 503, retryable: true, message: "No room for another sandbox at the moment" },
+  store_unavailable: { status: 503, retryable: true, message: "The database does not answer" },
+  unavailable: { status: 503, retryable: true, message: "The service is shutting down" },
+  sandbox_timeout: { status: 504, retryable: true, message: "The sandbox engine did not answer in time" },
+} as const satisfies Record<string, { status: number; retryable: boolean; message: string }>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+export interface FieldFault {
+  field: string;
+  message: string;
+}
+
+export interface AppErrorOptions {
+  // Replaces the table's sentence. It reaches the caller, so it holds no internals and no secrets.
+  message?: string;
+  details?: FieldFault[];
+  retryAfterSeconds?: number;
+  cause?: unknown;
+}
+
+export class AppError extends Error {
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly details?: FieldFault[];
+  readonly retryAfterSeconds?: number;
+
+  constructor(code: ErrorCode, options: AppErrorOptions = {}) {
+    super(options.message ?? ERRORS[code].message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = "AppError";
+    this.code = code;
+    this.status = ERRORS[code].status;
+    if (options.details) this.details = options.details;
+    if (options.retryAfterSeconds !== undefined) this.retryAfterSeconds = options.retryAfterSeconds;
+  }
+}
+
+export const isAppError = (error: unknown, code?: ErrorCode): error is AppError =>
+  error instanceof AppError && (code === undefined || error.code === code);

@@ -1,0 +1,31 @@
+import { randomBytes } from "node:crypto";
+
+// Ids are time-ordered (48 bits of milliseconds) and unguessable (80 random bits), written in lowercase Crockford
+// base32 so that they are safe in URLs, host names, file names and on the telephone.
+const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
+export const ID_BODY = "[0-9a-hjkmnp-tv-z]{26}";
+
+export type SessionId = `ses_${string}`;
+export type SandboxId = `sbx_${string}`;
+
+const sessionPattern = new RegExp(`^ses_${ID_BODY}$`);
+const sandboxPattern = new RegExp(`^sbx_${ID_BODY}$`);
+
+export const isSessionId = (text: string): text is SessionId => sessionPattern.test(text);
+export const isSandboxId = (text: string): text is SandboxId => sandboxPattern.test(text);
+
+export function newId<Prefix extends string>(prefix: Prefix, nowMs: number): `${Prefix}_${string}` {
+  return `${prefix}_${encodeTime(nowMs)}${encodeRandom()}`;
+}
+
+function encodeTime(nowMs: number): string {
+  let text = "";
+  for (let rest = nowMs, i = 0; i < 10; i++, rest = Math.floor(rest / 32)) text = ALPHABET[rest % 32] + text;
+  return text;
+}
+
+function encodeRandom(): string {
+  let text = "";
+  for (const byte of randomBytes(16)) text += ALPHABET[byte & 31];
+  return text;
+}

@@ -1,0 +1,4 @@
+export * from "./errors.ts";
+export * from "./ids.ts";
+export * from "./session.ts";
+export * from "./template.ts";

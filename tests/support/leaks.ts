@@ -1,0 +1,39 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { afterAll, expect } from "vitest";
+
+// Every test file fails if it leaves a child process or a listening socket behind.
+const childrenBefore = new Set(children());
+const serversBefore = servers();
+
+afterAll(async () => {
+  await expect.poll(() => children().filter((child) => !childrenBefore.has(child)), { message: "processes left running", timeout: 5000 }).toEqual([]);
+  await expect.poll(() => servers() - serversBefore, { message: "listening sockets left open", timeout: 5000 }).toBeLessThanOrEqual(0);
+});
+
+function servers(): number {
+  return process.getActiveResourcesInfo().filter((name) => name === "TCPServerWrap" || name === "PipeServerWrap").length;
+}
+
+function children(): string[] {
+  if (process.platform !== "linux") return [];
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => parentOf(pid) === process.pid)
+    .map((pid) => `${pid} ${commandOf(pid)}`)
+    .filter((child) => !child.includes("esbuild"));
+}
+
+function parentOf(pid: string): number | undefined {
+  const line = read(`/proc/${pid}/stat`);
+  return line === undefined ? undefined : Number(line.slice(line.lastIndexOf(")") + 2).split(" ")[1]);
+}
+
+const commandOf = (pid: string) => (read(`/proc/${pid}/cmdline`) ?? "").replaceAll("\0", " ").trim();
+
+function read(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return undefined;
+  }
+}
