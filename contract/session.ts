@@ -17,7 +17,10 @@ export type SessionStatus = (typeof SESSION_STATUSES)[number];
 export const Session = Type.Object(
   {
     sessionId: Type.String({ description: "Identifier of the session; `{id}` in paths.", examples: ["ses_01k9zq3v8e4m7t2x5c6b9d0fgh"] }),
-    sandboxId: Type.String({ description: "Identifier of the sandbox that backs the session.", examples: ["sbx_01k9zq3v8f1n6r8w3y5a7c9efj"] }),
+    sandboxId: Type.String({
+      description: "Identifier of the sandbox that backs the session.",
+      examples: ["sbx_01k9zq3v8f1n6r8w3y5a7c9efj"],
+    }),
     status: Type.Enum([...SESSION_STATUSES], { description: "State of the session." }),
     sandboxUrl: Type.String({ format: "uri", description: "Address of the running sandbox: its API, for the partner's key." }),
     createdAt: Type.String({ format: "date-time", description: "Creation time, UTC, millisecond precision." }),
@@ -29,9 +32,13 @@ export type Session = Static<typeof Session>;
 export const CreateSession = Type.Object(
   {
     externalUserId: Type.String({ minLength: 1, maxLength: 256, description: "Identifier of the user in the partner's own system." }),
-    envVars: Type.Optional(Type.Record(Type.String(), Type.String(), { description: "Environment variables for what runs in the sandbox." })),
+    envVars: Type.Optional(
+      Type.Record(Type.String(), Type.String(), { description: "Environment variables for what runs in the sandbox." }),
+    ),
     template: Type.Optional(Type.String({ default: DEFAULT_TEMPLATE, description: "Sandbox template." })),
-    timeoutMs: Type.Optional(Type.Integer({ ...TIMEOUT_MS, description: "Time until the session is paused, from create or the last resume." })),
+    timeoutMs: Type.Optional(
+      Type.Integer({ ...TIMEOUT_MS, description: "Time until the session is paused, from create or the last resume." }),
+    ),
     autoStartAgent: Type.Optional(Type.Boolean({ default: true, description: "Whether the coding agent starts by itself." })),
     metadata: Type.Optional(Type.Record(Type.String(), Type.String(), { description: "Additional metadata." })),
   },
@@ -39,10 +46,7 @@ export const CreateSession = Type.Object(
 );
 export type CreateSession = Static<typeof CreateSession>;
 
-export const ResumeSession = Type.Object(
-  { autoStartAgent: Type.Optional(Type.Boolean({ default: true })) },
-  { $id: "ResumeSession" },
-);
+export const ResumeSession = Type.Object({ autoStartAgent: Type.Optional(Type.Boolean({ default: true })) }, { $id: "ResumeSession" });
 export type ResumeSession = Static<typeof ResumeSession>;
 
 export const ResumedSession = Type.Object(

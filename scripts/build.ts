@@ -20,7 +20,11 @@ async function buildPart(folder: string, build: () => Promise<void>): Promise<vo
 
 function fingerprint(patterns: string[]): string {
   const hash = createHash("sha256");
-  const files = globSync(patterns, { cwd: root, withFileTypes: true, exclude: (entry) => entry.name === "dist" || entry.name === "node_modules" })
+  const files = globSync(patterns, {
+    cwd: root,
+    withFileTypes: true,
+    exclude: (entry) => entry.name === "dist" || entry.name === "node_modules",
+  })
     .filter((entry) => entry.isFile() && !/\.test\.tsx?$/.test(entry.name))
     .map((entry) => join(entry.parentPath, entry.name))
     .sort();

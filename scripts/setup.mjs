@@ -19,7 +19,9 @@ run(join(root, "node_modules/.bin/node"), ["scripts/build.ts"]);
 
 function installDependencies() {
   const stamp = join(root, "node_modules/.berth-lock");
-  const wanted = createHash("sha256").update(readFileSync(join(root, "package-lock.json"))).digest("hex");
+  const wanted = createHash("sha256")
+    .update(readFileSync(join(root, "package-lock.json")))
+    .digest("hex");
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
   console.error("berth: installing dependencies");
   run("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"]);

@@ -6,7 +6,9 @@ const childrenBefore = new Set(children());
 const serversBefore = servers();
 
 afterAll(async () => {
-  await expect.poll(() => children().filter((child) => !childrenBefore.has(child)), { message: "processes left running", timeout: 5000 }).toEqual([]);
+  await expect
+    .poll(() => children().filter((child) => !childrenBefore.has(child)), { message: "processes left running", timeout: 5000 })
+    .toEqual([]);
   await expect.poll(() => servers() - serversBefore, { message: "listening sockets left open", timeout: 5000 }).toBeLessThanOrEqual(0);
 });
 

@@ -67,7 +67,9 @@ export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
 
   await db.schema
     .createTable("events")
-    .addColumn("seq", engine === "sqlite" ? "integer" : "bigserial", (c) => (engine === "sqlite" ? c.primaryKey().autoIncrement() : c.primaryKey()))
+    .addColumn("seq", engine === "sqlite" ? "integer" : "bigserial", (c) =>
+      engine === "sqlite" ? c.primaryKey().autoIncrement() : c.primaryKey(),
+    )
     .addColumn("id", "text", (c) => c.notNull().unique())
     .addColumn("partner_id", "text", (c) => c.notNull())
     .addColumn("session_id", "text", (c) => c.notNull())

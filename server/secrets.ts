@@ -1,0 +1,54 @@
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
+
+// Everything derived from the master keys. The newest key comes first: it seals and signs; older ones still open and
+// verify, so that a key can be rotated while the service runs.
+export interface Secrets {
+  // A 32-byte key for one purpose, for each master key, newest first.
+  derive(label: string): Buffer[];
+  // AES-256-GCM. `context` is bound to the result: text sealed for one row cannot be moved to another.
+  seal(text: string, context: string): string;
+  open(sealed: string, context: string): string;
+}
+
+export function createSecrets(masterKeys: readonly Buffer[]): Secrets {
+  const cache = new Map<string, Buffer[]>();
+  const derive = (label: string): Buffer[] => {
+    let keys = cache.get(label);
+    if (!keys) cache.set(label, (keys = masterKeys.map((key) => Buffer.from(hkdfSync("sha256", key, "berth", label, 32)))));
+    return keys;
+  };
+  return {
+    derive,
+    seal: (text, context) => sealWith(derive("seal-v1")[0]!, text, context),
+    open(sealed, context) {
+      for (const key of derive("seal-v1")) {
+        const text = openWith(key, sealed, context);
+        if (text !== null) return text;
+      }
+      throw new Error("A sealed value does not open with any master key: was BERTH_MASTER_KEY changed?");
+    },
+  };
+}
+
+export const newToken = (): string => randomBytes(32).toString("base64url");
+
+export const sha256Hex = (text: string): string => createHash("sha256").update(text).digest("hex");
+
+function sealWith(key: Buffer, text: string, context: string): string {
+  const nonce = randomBytes(12);
+  const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(Buffer.from(context));
+  const sealed = Buffer.concat([nonce, cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()]);
+  return `v1.${sealed.toString("base64url")}`;
+}
+
+function openWith(key: Buffer, sealed: string, context: string): string | null {
+  const bytes = Buffer.from(sealed.slice(3), "base64url");
+  if (!sealed.startsWith("v1.") || bytes.length < 28) return null;
+  const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, 12)).setAAD(Buffer.from(context));
+  decipher.setAuthTag(bytes.subarray(-16));
+  try {
+    return decipher.update(bytes.subarray(12, -16), undefined, "utf8") + decipher.final("utf8");
+  } catch {
+    return null;
+  }
+}
