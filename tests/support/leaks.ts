@@ -1,16 +1,16 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { afterAll, expect } from "vitest";
+import { afterAll, expect, vi } from "vitest";
 
 // Every test file fails if it leaves a child process or a listening socket behind.
 const childrenBefore = new Set(children());
 const serversBefore = servers();
 
 afterAll(async () => {
-  await expect
-    .poll(() => children().filter((child) => !childrenBefore.has(child)), { message: "processes left running", timeout: 5000 })
-    .toEqual([]);
-  await expect.poll(() => servers() - serversBefore, { message: "listening sockets left open", timeout: 5000 }).toBeLessThanOrEqual(0);
+  await vi.waitFor(() => expect(leftProcesses(), "processes left running").toEqual([]), { timeout: 5000 });
+  await vi.waitFor(() => expect(servers(), "listening sockets left open").toBeLessThanOrEqual(serversBefore), { timeout: 5000 });
 });
+
+const leftProcesses = () => children().filter((child) => !childrenBefore.has(child));
 
 function servers(): number {
   return process.getActiveResourcesInfo().filter((name) => name === "TCPServerWrap" || name === "PipeServerWrap").length;
