@@ -9,6 +9,11 @@ export interface Sessions extends AsyncDisposable {
   pause(partnerId: string, id: string): Promise<SessionView>;
   resume(partnerId: string, id: string, options: { autoStartAgent: boolean }): Promise<SessionView>;
   destroy(partnerId: string, id: string): Promise<SessionView>;
+  // Changes what may be changed without touching the sandbox. `timeoutMs` counts from now: a running session expires that
+  // much later, a paused one from its next resume. A destroyed session is not found.
+  update(partnerId: string, id: string, change: SessionChange): Promise<SessionView>;
+  // Newest first. The store's part is `listSessions` of store/session-list.ts.
+  list(partnerId: string, filter: ListFilter): Promise<SessionPage>;
   // For gateway and relay, which know the sandbox: null when there is none that a partner could know.
   bySandbox(sandboxId: string): Promise<SessionView | null>;
   // Calls back after every change of a session's state that this server makes or hears of.
@@ -34,6 +39,33 @@ export interface CreateRequest {
 export interface CreateOptions {
   // Runs in the transaction that makes the session running: the place for the idempotency result.
   inTransaction?: (tx: Db, session: SessionView) => Promise<void>;
+}
+
+export interface SessionChange {
+  timeoutMs?: number;
+  // Replaces the whole metadata.
+  metadata?: Record<string, string>;
+}
+
+export interface ListFilter {
+  status?: SessionStatus;
+  externalUserId?: string;
+  // Each of these pairs must be in the session's metadata.
+  metadata?: Record<string, string>;
+  limit: number;
+  // Only sessions that come after this one in the list.
+  after?: ListPosition;
+}
+
+export interface ListPosition {
+  createdAt: number;
+  id: string;
+}
+
+export interface SessionPage {
+  sessions: SessionView[];
+  // Where to go on; null at the end. With a filter that few sessions match, a page may be short and yet have a next one.
+  next: ListPosition | null;
 }
 
 export interface SessionView {

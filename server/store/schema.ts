@@ -1,4 +1,4 @@
-import type { ColumnType, Generated, Kysely } from "kysely";
+import type { Generated, Kysely } from "kysely";
 import type { SandboxId, SessionId } from "@berth/contract";
 import type { SessionState } from "../sessions/states.ts";
 
@@ -12,6 +12,11 @@ export interface Tables {
   sessions: SessionsTable;
   events: EventsTable;
   idempotency: IdempotencyTable;
+  webhook_endpoints: WebhookEndpointsTable;
+  webhook_lanes: WebhookLanesTable;
+  webhook_deliveries: WebhookDeliveriesTable;
+  rate_buckets: RateBucketsTable;
+  audit: AuditTable;
 }
 
 export interface PartnersTable {
@@ -80,8 +85,9 @@ export interface SessionsTable {
 }
 
 export interface EventsTable {
-  // The order of events. On PostgreSQL numbers may become visible out of order; store/events.ts deals with that.
-  seq: ColumnType<number, never, never> | Generated<number>;
+  // The order of events within a partner: whoever has seen a number will never meet a smaller one later. On PostgreSQL
+  // a trigger (migration 0002) sees to that.
+  seq: Generated<number>;
   id: string;
   partner_id: string;
   session_id: string;
@@ -103,4 +109,77 @@ export interface IdempotencyTable {
   lease_until: number;
   created_at: number;
   expires_at: number;
+}
+
+export interface WebhookEndpointsTable {
+  id: string;
+  partner_id: string;
+  url: string;
+  description: string;
+  // JSON array of event types; null is every type.
+  types: string | null;
+  state: "enabled" | "disabled";
+  // Why it is disabled: api, gone (the receiver answered 410), failing (five days of nothing but failures).
+  disabled_reason: string | null;
+  // Sealed. After a rotation the old one signs too, until its time is over.
+  secret: string;
+  old_secret: string | null;
+  old_secret_until: number | null;
+  // Events up to this one have been handed to the lanes.
+  cursor_seq: number;
+  // Since when every attempt has failed; null after a success.
+  failing_since: number | null;
+  created_at: number;
+  updated_at: number;
+}
+
+// One lane for each endpoint and session: deliveries in a lane go out one after another, lanes are independent.
+// A lane exists while something in it waits.
+export interface WebhookLanesTable {
+  endpoint_id: string;
+  lane: string;
+  // The newest delivery that was put in.
+  last_seq: number;
+  // Failed attempts of the delivery at the head, and when the next is due.
+  attempt: number;
+  next_at: number;
+  lease_owner: string | null;
+  lease_until: number;
+}
+
+export interface WebhookDeliveriesTable {
+  id: string;
+  endpoint_id: string;
+  lane: string;
+  seq: number;
+  event_id: string;
+  type: string;
+  // The body that is sent, byte for byte.
+  payload: string;
+  state: "pending" | "delivered" | "failed";
+  attempts: number;
+  // What the last attempt met: an HTTP status, or a word for what went wrong.
+  last_status: number | null;
+  last_error: string | null;
+  created_at: number;
+  finished_at: number | null;
+}
+
+// Tokens left for a key, shared by all servers.
+export interface RateBucketsTable {
+  key_id: string;
+  tokens: number;
+  updated_at: number;
+}
+
+export interface AuditTable {
+  seq: Generated<number>;
+  at: number;
+  partner_id: string;
+  // The key's id, or `cli`, or `server` for what happens by itself.
+  actor: string;
+  action: string;
+  target: string;
+  ip: string | null;
+  request_id: string | null;
 }

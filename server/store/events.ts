@@ -1,0 +1,83 @@
+import { newId } from "@berth/contract";
+import type { Db } from "./schema.ts";
+
+// The outbox: every change of a session appends its event in the transaction that makes the change. Who reads on from
+// the last number it saw misses nothing and sees nothing twice.
+
+export const EVENT_TYPES = [
+  "session.created",
+  "session.paused",
+  "session.resumed",
+  "session.destroyed",
+  "session.timeout_warning",
+  "session.failed",
+] as const;
+export type EventType = (typeof EVENT_TYPES)[number];
+
+export interface NewEvent {
+  partnerId: string;
+  sessionId: string;
+  type: EventType;
+  at: number;
+  // As partners get it: no secrets, no envVars.
+  data: Record<string, unknown>;
+}
+
+export interface StoredEvent {
+  seq: number;
+  id: string;
+  type: string;
+  sessionId: string;
+  at: number;
+  data: Record<string, unknown>;
+}
+
+// The last statement of a transaction, best of all: on PostgreSQL it holds the partner's lock until the commit.
+export async function appendEvent(tx: Db, event: NewEvent): Promise<void> {
+  await tx
+    .insertInto("events")
+    .values({
+      id: newId("evt", event.at),
+      partner_id: event.partnerId,
+      session_id: event.sessionId,
+      type: event.type,
+      at: event.at,
+      data: JSON.stringify(event.data),
+    })
+    .execute();
+}
+
+export async function eventsAfter(db: Db, partnerId: string, afterSeq: number, limit: number): Promise<StoredEvent[]> {
+  const rows = await db
+    .selectFrom("events")
+    .selectAll()
+    .where("partner_id", "=", partnerId)
+    .where("seq", ">", afterSeq)
+    .orderBy("seq")
+    .limit(limit)
+    .execute();
+  return rows.map((row) => ({
+    seq: row.seq,
+    id: row.id,
+    type: row.type,
+    sessionId: row.session_id,
+    at: row.at,
+    data: JSON.parse(row.data) as Record<string, unknown>,
+  }));
+}
+
+// 0 when there is none.
+export async function lastEventSeq(db: Db, partnerId: string): Promise<number> {
+  const row = await db
+    .selectFrom("events")
+    .select("seq")
+    .where("partner_id", "=", partnerId)
+    .orderBy("seq", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  return row?.seq ?? 0;
+}
+
+export async function deleteEventsBefore(db: Db, partnerId: string, atMs: number): Promise<void> {
+  await db.deleteFrom("events").where("partner_id", "=", partnerId).where("at", "<", atMs).execute();
+}
