@@ -1,0 +1,218 @@
+import { DAY, MINUTE, SECOND } from "./clock.ts";
+import { KEY_PATTERN } from "./keys/format.ts";
+import {
+  anyText,
+  days,
+  domain,
+  duration,
+  flag,
+  httpUrl,
+  list,
+  matching,
+  oneOf,
+  origin,
+  postgresUrl,
+  secretKey,
+  wholeNumber,
+  type Kind,
+} from "./config-kinds.ts";
+
+// Every setting, in one table: a new variable is one entry here. `Config`, the checks, the printed start-up values and the
+// table in the README follow from it.
+export interface Variable<T> {
+  name: string;
+  kind: Kind<T>;
+  default: T;
+  // What the default means, where the value alone does not say it.
+  defaultHelp?: string;
+  help: string;
+  // An older or more general name that is read when `name` is absent.
+  alias?: string;
+  // Never printed, and also read from the file that `{name}_FILE` names, as secrets are mounted into containers.
+  secret?: true;
+}
+
+export const VARIABLES = {
+  host: variable({
+    name: "BERTH_HOST",
+    kind: matching(/^[\w.:-]+$/, "a host name or an IP address"),
+    default: "127.0.0.1",
+    help: "Address to listen on.",
+  }),
+  port: variable({
+    name: "BERTH_PORT",
+    alias: "PORT",
+    kind: wholeNumber(0, 65_535),
+    default: 8080,
+    help: "Port to listen on; 0 takes a free one.",
+  }),
+  baseUrl: variable<string | null>({
+    name: "BERTH_BASE_URL",
+    kind: origin,
+    default: null,
+    defaultHelp: "http://localhost:{port}",
+    help: "Address under which partners and browsers reach the service.",
+  }),
+  dataDir: variable({ name: "BERTH_DATA_DIR", kind: anyText, default: "./.berth", help: "Folder for the database, sandboxes and keys." }),
+  databaseUrl: variable<string | null>({
+    name: "BERTH_DATABASE_URL",
+    kind: postgresUrl,
+    default: null,
+    defaultHelp: "SQLite in the data folder",
+    secret: true,
+    help: "PostgreSQL, when several servers share the work.",
+  }),
+  driver: variable({
+    name: "BERTH_DRIVER",
+    kind: oneOf("auto", "oci", "docker", "kubernetes", "process"),
+    default: "auto",
+    help: "How sandboxes are made; `auto` takes the first of oci, docker, process that works here.",
+  }),
+  allowUnisolated: variable({
+    name: "BERTH_ALLOW_UNISOLATED",
+    kind: flag,
+    default: false,
+    help: "Let the process driver, which isolates nothing, serve other machines than this one.",
+  }),
+  templatesFile: variable<string | null>({
+    name: "BERTH_TEMPLATES",
+    kind: anyText,
+    default: null,
+    defaultHelp: "the built-in `default`",
+    help: "File with sandbox templates, YAML or JSON.",
+  }),
+  poolSize: variable({
+    name: "BERTH_POOL_SIZE",
+    kind: wholeNumber(0, 1000),
+    default: 2,
+    help: "Warm sandboxes kept ready for each template.",
+  }),
+  maxSandboxes: variable<number | null>({
+    name: "BERTH_MAX_SANDBOXES",
+    kind: wholeNumber(1, 1_000_000),
+    default: null,
+    defaultHelp: "no limit",
+    help: "Sandboxes that may be alive at once on this server; a create beyond it is 503.",
+  }),
+  apiKey: variable<string | null>({
+    name: "BERTH_API_KEY",
+    kind: matching(KEY_PATTERN, "`berth_` and 64 lowercase hexadecimal characters"),
+    default: null,
+    defaultHelp: "made at the first start",
+    secret: true,
+    help: "Key of the partner `demo`.",
+  }),
+  masterKeys: variable<readonly Buffer[] | null>({
+    name: "BERTH_MASTER_KEY",
+    kind: list(secretKey),
+    default: null,
+    defaultHelp: "made in the data folder",
+    secret: true,
+    help: "Encrypts what is stored and signs launch URLs. Several with commas between, newest first: the first is used, the others still open what they closed. Required with PostgreSQL.",
+  }),
+  launchTtlMs: variable({
+    name: "BERTH_LAUNCH_TTL",
+    kind: duration(1 * SECOND, 1 * DAY),
+    default: 5 * MINUTE,
+    help: "How long a launch URL can be opened.",
+  }),
+  timeoutAction: variable({
+    name: "BERTH_TIMEOUT_ACTION",
+    kind: oneOf("pause", "destroy"),
+    default: "pause",
+    help: "What happens to a session when its timeout elapses.",
+  }),
+  hibernateAfterMs: variable({
+    name: "BERTH_HIBERNATE_AFTER",
+    kind: duration(0, 365 * DAY),
+    default: 15 * MINUTE,
+    help: "When a paused session gives its memory back (its files stay); 0 is at once.",
+  }),
+  pausedMs: variable({ name: "BERTH_PAUSED_DAYS", kind: days(3650), default: 30 * DAY, help: "Days until a paused session is destroyed." }),
+  tombstoneMs: variable({
+    name: "BERTH_TOMBSTONE_DAYS",
+    kind: days(3650),
+    default: 30 * DAY,
+    help: "Days that a destroyed session can still be read.",
+  }),
+  ratePerMinute: variable({
+    name: "BERTH_RATE_LIMIT",
+    kind: wholeNumber(0, 10_000_000),
+    default: 6000,
+    help: "Requests a minute for each key; 0 is no limit. A partner may have its own.",
+  }),
+  previewDomain: variable<string | null>({
+    name: "BERTH_PREVIEW_DOMAIN",
+    kind: domain,
+    default: null,
+    defaultHelp: "localhost:{port} on localhost, otherwise no previews",
+    help: "Domain for web servers running in sandboxes: {port}-{sandbox}.{domain}. Must be another site than the base URL.",
+  }),
+  egressAllow: variable<readonly string[]>({
+    name: "BERTH_EGRESS_ALLOW",
+    kind: list(anyText),
+    default: [],
+    defaultHelp: "none",
+    help: "Private addresses that sandboxes may reach after all: hosts, addresses or networks (10.1.0.0/16), with an optional :port.",
+  }),
+  webhookAllowPrivate: variable({
+    name: "BERTH_WEBHOOK_ALLOW_PRIVATE",
+    kind: flag,
+    default: false,
+    help: "Let webhooks go to private addresses.",
+  }),
+  metricsToken: variable<string | null>({
+    name: "BERTH_METRICS_TOKEN",
+    kind: matching(/^\S{16,}$/, "at least 16 characters without spaces"),
+    default: null,
+    defaultHelp: "loopback only",
+    secret: true,
+    help: "Bearer token for /metrics from other machines.",
+  }),
+  logLevel: variable({
+    name: "BERTH_LOG_LEVEL",
+    kind: oneOf("debug", "info", "warn", "error", "silent"),
+    default: "info",
+    help: "How much is logged.",
+  }),
+  modelProvider: variable<"anthropic" | "openai" | null>({
+    name: "BERTH_MODEL_PROVIDER",
+    kind: oneOf("anthropic", "openai"),
+    default: null,
+    defaultHelp: "no model relay",
+    help: "The kind of model that agents in sandboxes may use through the server, without seeing its key.",
+  }),
+  modelBaseUrl: variable<string | null>({
+    name: "BERTH_MODEL_BASE_URL",
+    kind: httpUrl,
+    default: null,
+    defaultHelp: "the provider's own",
+    help: "Address of the model's API.",
+  }),
+  modelApiKey: variable<string | null>({
+    name: "BERTH_MODEL_API_KEY",
+    kind: anyText,
+    default: null,
+    defaultHelp: "none",
+    secret: true,
+    help: "Key for the model's API. It never enters a sandbox.",
+  }),
+  modelName: variable<string | null>({
+    name: "BERTH_MODEL_NAME",
+    kind: anyText,
+    default: null,
+    defaultHelp: "the agent's choice",
+    help: "Model that agents use.",
+  }),
+  modelTokenCap: variable<number | null>({
+    name: "BERTH_MODEL_TOKEN_CAP",
+    kind: wholeNumber(1, 1_000_000_000_000),
+    default: null,
+    defaultHelp: "no limit",
+    help: "Tokens that one session may use.",
+  }),
+};
+
+function variable<T>(entry: Variable<T>): Variable<T> {
+  return entry;
+}
