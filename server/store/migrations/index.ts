@@ -1,0 +1,12 @@
+import type { Kysely } from "kysely";
+import type { Engine } from "../open.ts";
+import { up as initial } from "./0001-initial.ts";
+
+export interface Migration {
+  name: string;
+  // The transaction knows no tables by type: a migration is written against the schema of its day.
+  up(tx: Kysely<unknown>, engine: Engine): Promise<void>;
+}
+
+// In order: the place in this list is the number. What has been released is never changed, only followed by another.
+export const MIGRATIONS: readonly Migration[] = [{ name: "initial", up: initial }];

@@ -1,0 +1,81 @@
+import { chmodSync, existsSync, mkdirSync } from "node:fs";
+import { dirname } from "node:path";
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { SqliteDatabase } from "kysely";
+import { sqliteFailure } from "./errors.ts";
+
+const BUSY_TIMEOUT_MS = 5000;
+const CACHED_STATEMENTS = 500;
+
+// node:sqlite in the shape that Kysely's dialect expects.
+export async function openSqlite(file: string): Promise<SqliteDatabase> {
+  const database = await open(file);
+  const statements = new Map<string, StatementSync>();
+
+  // Compiling a statement costs more than running it, and the same few hundred come again and again.
+  function compile(text: string): StatementSync {
+    const known = statements.get(text);
+    if (known) return known;
+    if (statements.size >= CACHED_STATEMENTS) statements.clear();
+    const statement = database.prepare(text);
+    statements.set(text, statement);
+    return statement;
+  }
+
+  return {
+    close: () => database.close(),
+    prepare(text) {
+      // A transaction that reads first and then writes cannot wait for another process's write: SQLite refuses it at once.
+      // Taking the write lock at the beginning lets it wait its turn.
+      const statement = guard(() => compile(text === "begin" ? "begin immediate" : text));
+      return {
+        reader: statement.columns().length > 0,
+        all: (values) => guard(() => statement.all(...(values as SQLInputValue[]))),
+        run: (values) => guard(() => statement.run(...(values as SQLInputValue[]))),
+        iterate: (values) => guard(() => statement.iterate(...(values as SQLInputValue[]))),
+      };
+    },
+  };
+}
+
+async function open(file: string): Promise<DatabaseSync> {
+  const database = guard(() => {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    const isNew = !existsSync(file);
+    const opened = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS, enableForeignKeyConstraints: true });
+    if (isNew) chmodSync(file, 0o600);
+    return opened;
+  });
+  try {
+    await switchToWal(database);
+    // FULL: a commit that was acknowledged survives a power cut. The default of a WAL database may be less.
+    guard(() => database.exec("PRAGMA synchronous = FULL"));
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+// The switch needs the database for itself for a moment and does not wait for it as other statements do, so several
+// servers that start at once on a new file take turns here.
+async function switchToWal(database: DatabaseSync): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      database.exec("PRAGMA journal_mode = WAL");
+      return;
+    } catch (error) {
+      if (attempt === 50) throw sqliteFailure(error);
+      await sleep(20 + Math.random() * 80);
+    }
+  }
+}
+
+function guard<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw sqliteFailure(error);
+  }
+}
