@@ -1,0 +1,115 @@
+import { SECOND, MINUTE, type Clock } from "../clock.ts";
+import type { Log } from "../log.ts";
+import type { Store } from "../store/open.ts";
+import { hashKey } from "./format.ts";
+import { fromRow, type Partner } from "./partners.ts";
+
+export interface Authenticated {
+  partner: Partner;
+  keyId: string;
+}
+
+export interface Authenticator extends AsyncDisposable {
+  // Who presents this key; null for a key that never was, is malformed, revoked or expired, or whose partner is suspended.
+  // All of these take the same steps, so that the time tells nothing.
+  authenticate(key: string): Promise<Authenticated | null>;
+  // Forgets what is known, so that a change made on this server counts at once. Other servers need up to FRESH_MS.
+  forget(): void;
+  // Writes down when keys were last used. Happens by itself every minute and at the end.
+  flush(): Promise<void>;
+}
+
+export interface AuthenticatorDeps {
+  store: Store;
+  clock: Clock;
+  log: Log;
+}
+
+// How long an answer of the database is believed.
+const FRESH_MS = 5 * SECOND;
+// Unknown keys are remembered too, so that guessing costs the database no more than using; this bounds the memory.
+const REMEMBERED = 10_000;
+const FLUSH_MS = MINUTE;
+
+interface Known {
+  readAt: number;
+  found: (Authenticated & { expiresAt: number | null }) | null;
+}
+
+export function createAuthenticator({ store, clock, log }: AuthenticatorDeps): Authenticator {
+  let known = new Map<string, Known>();
+  const reading = new Map<string, Promise<Known>>();
+  const usedAt = new Map<string, number>();
+
+  async function authenticate(key: string): Promise<Authenticated | null> {
+    const hash = hashKey(key);
+    const nowMs = clock.now();
+    let entry = known.get(hash);
+    if (!entry || nowMs - entry.readAt >= FRESH_MS) entry = await readOnce(hash);
+    const { found } = entry;
+    if (!found || (found.expiresAt !== null && found.expiresAt <= nowMs)) return null;
+    usedAt.set(found.keyId, nowMs);
+    return found;
+  }
+
+  // Many requests with one key at once ask the database once.
+  function readOnce(hash: string): Promise<Known> {
+    let pending = reading.get(hash);
+    if (!pending) {
+      pending = read(hash, known).finally(() => reading.delete(hash));
+      reading.set(hash, pending);
+    }
+    return pending;
+  }
+
+  // `into` is the memory of the time of asking: an answer that arrives after `forget` is not remembered.
+  async function read(hash: string, into: Map<string, Known>): Promise<Known> {
+    const readAt = clock.now();
+    const row = await store.db
+      .selectFrom("keys")
+      .innerJoin("partners", "partners.id", "keys.partner_id")
+      .selectAll("partners")
+      .select(["keys.id as keyId", "keys.expires_at as expiresAt", "keys.revoked_at as revokedAt"])
+      .where("keys.hash", "=", hash)
+      .executeTakeFirst();
+    const valid = row && row.revokedAt === null && row.state === "active";
+    const entry: Known = { readAt, found: valid ? { partner: fromRow(row), keyId: row.keyId, expiresAt: row.expiresAt } : null };
+    if (into.size >= REMEMBERED) into.clear();
+    into.set(hash, entry);
+    return entry;
+  }
+
+  async function flush(): Promise<void> {
+    const batch = [...usedAt];
+    usedAt.clear();
+    if (batch.length === 0) return;
+    try {
+      await store.transaction(async (tx) => {
+        for (const [id, at] of batch)
+          await tx
+            .updateTable("keys")
+            .set({ last_used_at: at })
+            .where("id", "=", id)
+            .where((row) => row.or([row("last_used_at", "is", null), row("last_used_at", "<", at)]))
+            .execute();
+      });
+    } catch (error) {
+      for (const [id, at] of batch) usedAt.set(id, Math.max(at, usedAt.get(id) ?? 0));
+      log.warn("keys.last_used_not_written", { keys: batch.length, message: String(error) });
+    }
+  }
+
+  const flushing = clock.every(FLUSH_MS, flush);
+  return {
+    authenticate,
+    forget() {
+      known = new Map();
+      reading.clear();
+    },
+    flush,
+    async [Symbol.asyncDispose]() {
+      await flushing[Symbol.asyncDispose]();
+      await flush();
+    },
+  };
+}
