@@ -63,6 +63,7 @@ export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
   await db.schema.createIndex("sessions_expires").on("sessions").columns(["state", "expires_at"]).execute();
   await db.schema.createIndex("sessions_paused").on("sessions").columns(["state", "hibernated", "paused_at"]).execute();
   await db.schema.createIndex("sessions_destroyed").on("sessions").columns(["state", "destroyed_at"]).execute();
+  await db.schema.createIndex("sessions_warning").on("sessions").columns(["state", "warned", "expires_at"]).execute();
   await db.schema.createIndex("sessions_lease").on("sessions").columns(["lease_until"]).execute();
 
   await db.schema

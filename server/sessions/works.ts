@@ -1,0 +1,157 @@
+import type { Updateable } from "kysely";
+import type { Template } from "@berth/contract";
+import type { StartRequest } from "@berth/contract/daemon.ts";
+import type { Clock } from "../clock.ts";
+import { MINUTE } from "../clock.ts";
+import type { Driver, SandboxSpec } from "../drivers/driver.ts";
+import { failpoint } from "../failpoints.ts";
+import type { Links } from "../link.ts";
+import type { Log } from "../log.ts";
+import { sha256Hex, type Secrets } from "../secrets.ts";
+import type { SessionsTable } from "../store/schema.ts";
+import type { SessionRow } from "../store/sessions.ts";
+import type { Step } from "./states.ts";
+
+// What each step does to the sandbox, and what it writes when that is done. Everything here may be repeated: a step that
+// a dead server left behind is simply done again.
+export interface Work {
+  act(row: SessionRow, signal: AbortSignal): Promise<void>;
+  // Columns to write when the step is done, next to the state.
+  done(row: SessionRow): Updateable<SessionsTable>;
+  // What to take back when it failed.
+  failed?(row: SessionRow): Updateable<SessionsTable>;
+  event?: SessionEventType;
+}
+
+export type SessionEventType = "session.created" | "session.paused" | "session.resumed" | "session.destroyed";
+
+export const WARNING_MS = 5 * MINUTE;
+
+export interface WorksDeps {
+  driver: Driver;
+  links: Pick<Links, "start" | "stop" | "forget">;
+  egress: EgressDoors;
+  templates: { find(name: string): Template | undefined };
+  // Variables that let the agent reach a model through the server, for this session.
+  modelEnv(row: SessionRow, template: Template): Record<string, string>;
+  secrets: Secrets;
+  clock: Clock;
+  log: Log;
+}
+
+// The way out of a sandbox, opened before it runs and closed when it is gone.
+export interface EgressDoors {
+  open(sandboxId: SessionRow["sandbox_id"], template: Template): Promise<void>;
+  close(sandboxId: SessionRow["sandbox_id"]): Promise<void>;
+}
+
+export function createWorks({ driver, links, egress, templates, modelEnv, secrets, clock, log }: WorksDeps): Record<Step, Work> {
+  function templateOf(row: SessionRow): Template {
+    const template = templates.find(row.template);
+    if (!template) throw new Error(`The template ${row.template} of ${row.id} is not configured any more`);
+    return template;
+  }
+
+  function specOf(row: SessionRow): SandboxSpec {
+    return { id: row.sandbox_id, template: templateOf(row), tokenHash: sha256Hex(secrets.open(row.token, row.sandbox_id)) };
+  }
+
+  function startRequest(row: SessionRow): StartRequest {
+    const template = templateOf(row);
+    const envVars = row.env === null ? {} : (JSON.parse(secrets.open(row.env, row.sandbox_id)) as Record<string, string>);
+    return {
+      env: { ...template.env, ...modelEnv(row, template), ...envVars },
+      agent: template.agent,
+      autoStartAgent: row.auto_start_agent === 1,
+    };
+  }
+
+  async function make(row: SessionRow, signal: AbortSignal): Promise<void> {
+    await egress.open(row.sandbox_id, templateOf(row));
+    await driver.create(specOf(row), signal);
+    failpoint("make.created");
+  }
+
+  async function remove(row: SessionRow, signal: AbortSignal): Promise<void> {
+    links.forget(row.sandbox_id);
+    await driver.destroy(row.sandbox_id, signal);
+    failpoint("remove.destroyed");
+    await egress.close(row.sandbox_id);
+  }
+
+  const runs = (row: SessionRow): Updateable<SessionsTable> => ({
+    expires_at: clock.now() + row.timeout_ms,
+    warned: row.timeout_ms > WARNING_MS ? 0 : 1,
+    paused_at: null,
+    hibernated: 0,
+    stop_reason: null,
+  });
+
+  return {
+    warming: { act: make, done: () => ({}) },
+
+    creating: {
+      // A row from the pool has a sandbox already; then `create` was done under "warming".
+      async act(row, signal) {
+        if (row.generation === FIRST_GENERATION) await make(row, signal);
+        await links.start(row.sandbox_id, startRequest(row), signal);
+        failpoint("create.told");
+      },
+      done: runs,
+      event: "session.created",
+    },
+
+    discarding: { act: remove, done: () => ({}) },
+
+    pausing: {
+      async act(row, signal) {
+        links.forget(row.sandbox_id);
+        await driver.pause(row.sandbox_id, signal);
+        failpoint("pause.frozen");
+      },
+      done: () => ({ paused_at: clock.now(), expires_at: null, hibernated: driver.traits.freezes ? 0 : 1 }),
+      failed: () => ({ stop_reason: null }),
+      event: "session.paused",
+    },
+
+    hibernating: {
+      // The daemon gets a moment to put scrollback and conversations on disk; one that is too sick for that is stopped anyway.
+      async act(row, signal) {
+        const { restarted } = await driver.resume(specOf(row), signal);
+        if (!restarted) await links.stop(row.sandbox_id, signal).catch((error: unknown) => log.warn("daemon.stop_failed", { sandboxId: row.sandbox_id, error: String(error) }));
+        links.forget(row.sandbox_id);
+        failpoint("hibernate.told");
+        await driver.hibernate(row.sandbox_id, signal);
+        failpoint("hibernate.stopped");
+      },
+      done: () => ({ hibernated: 1 }),
+    },
+
+    resuming: {
+      async act(row, signal) {
+        await egress.open(row.sandbox_id, templateOf(row));
+        try {
+          await driver.resume(specOf(row), signal);
+          failpoint("resume.woken");
+          await links.start(row.sandbox_id, startRequest(row), signal);
+          failpoint("resume.told");
+        } catch (error) {
+          // Back to where it came from: a sandbox that nobody counts as running must not run.
+          await driver.pause(row.sandbox_id, AbortSignal.timeout(10_000)).catch(() => {});
+          throw error;
+        }
+      },
+      done: runs,
+      event: "session.resumed",
+    },
+
+    destroying: {
+      act: remove,
+      done: () => ({ destroyed_at: clock.now(), expires_at: null, env: null, token: "" }),
+      event: "session.destroyed",
+    },
+  };
+}
+
+// The generation that a row is inserted with.
+export const FIRST_GENERATION = 1;

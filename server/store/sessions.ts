@@ -1,0 +1,144 @@
+import { sql, type Insertable, type Selectable, type Updateable } from "kysely";
+import type { SandboxId, SessionId } from "@berth/contract";
+import type { SessionState } from "../sessions/states.ts";
+import type { Db, SessionsTable } from "./schema.ts";
+
+export type SessionRow = Selectable<SessionsTable>;
+export type NewSessionRow = Insertable<SessionsTable>;
+type Changes = Updateable<SessionsTable>;
+
+// Who may work on a step, and until when.
+export interface Lease {
+  owner: string;
+  untilMs: number;
+}
+
+export async function insertSession(db: Db, row: NewSessionRow): Promise<SessionRow> {
+  return db.insertInto("sessions").values(row).returningAll().executeTakeFirstOrThrow();
+}
+
+export async function findSession(db: Db, id: string): Promise<SessionRow | undefined> {
+  return db.selectFrom("sessions").selectAll().where("id", "=", id as SessionId).executeTakeFirst();
+}
+
+export async function findSessionBySandbox(db: Db, sandboxId: string): Promise<SessionRow | undefined> {
+  return db.selectFrom("sessions").selectAll().where("sandbox_id", "=", sandboxId as SandboxId).executeTakeFirst();
+}
+
+// Takes one warm sandbox out of the pool in one UPDATE. undefined when there is none.
+export async function claimWarm(db: Db, pool: { template: string; templateHash: string; home: Home }, changes: Changes): Promise<SessionRow | undefined> {
+  const oldest = db
+    .selectFrom("sessions")
+    .select("id")
+    .where("state", "=", "warm")
+    .where("template", "=", pool.template)
+    .where("template_hash", "=", pool.templateHash)
+    .where("driver", "=", pool.home.driver)
+    .where("host", pool.home.host === null ? "is" : "=", pool.home.host)
+    .limit(1);
+  return db
+    .updateTable("sessions")
+    .set({ ...changes, state: "creating", generation: sql`generation + 1` })
+    .where("id", "=", oldest)
+    .where("state", "=", "warm")
+    .returningAll()
+    .executeTakeFirst();
+}
+
+// The driver and, for host-bound ones, the machine whose sandboxes a server acts on.
+export interface Home {
+  driver: string;
+  host: string | null;
+}
+
+// The guarded UPDATE that every change of state goes through: it happens only if the row is still as `seen`.
+export async function moveSession(
+  db: Db,
+  seen: { id: string; state: SessionState; generation: number },
+  to: SessionState,
+  changes: Changes,
+): Promise<SessionRow | undefined> {
+  return db
+    .updateTable("sessions")
+    .set({ ...changes, state: to, generation: seen.generation + 1 })
+    .where("id", "=", seen.id as SessionId)
+    .where("state", "=", seen.state)
+    .where("generation", "=", seen.generation)
+    .returningAll()
+    .executeTakeFirst();
+}
+
+// A step whose lease has run out goes to whoever asks first; the generation goes up, so the former owner's result is stale.
+export async function takeOverStep(db: Db, seen: SessionRow, lease: Lease, nowMs: number): Promise<SessionRow | undefined> {
+  return db
+    .updateTable("sessions")
+    .set({ lease_owner: lease.owner, lease_until: lease.untilMs, generation: seen.generation + 1, updated_at: nowMs })
+    .where("id", "=", seen.id)
+    .where("state", "=", seen.state)
+    .where("generation", "=", seen.generation)
+    .returningAll()
+    .executeTakeFirst();
+}
+
+// Says that nobody works on this step any more, so that reconcile may take it over at once.
+export async function releaseLease(db: Db, seen: { id: string; generation: number }): Promise<void> {
+  await db
+    .updateTable("sessions")
+    .set({ lease_until: 0 })
+    .where("id", "=", seen.id as SessionId)
+    .where("generation", "=", seen.generation)
+    .execute();
+}
+
+export async function deleteSession(db: Db, seen: { id: string; generation: number }): Promise<boolean> {
+  const result = await db
+    .deleteFrom("sessions")
+    .where("id", "=", seen.id as SessionId)
+    .where("generation", "=", seen.generation)
+    .executeTakeFirst();
+  return Number(result.numDeletedRows) === 1;
+}
+
+// Sessions that count against a quota: everything a partner has that is not on its way out.
+const LIVE: SessionState[] = ["creating", "running", "pausing", "paused", "hibernating", "resuming"];
+
+export async function countLive(db: Db, partnerId: string, externalUserId?: string): Promise<number> {
+  let query = db
+    .selectFrom("sessions")
+    .select(({ fn }) => fn.countAll().as("count"))
+    .where("partner_id", "=", partnerId)
+    .where("state", "in", LIVE);
+  if (externalUserId !== undefined) query = query.where("external_user_id", "=", externalUserId);
+  return Number((await query.executeTakeFirstOrThrow()).count);
+}
+
+// PostgreSQL lets two transactions count at once; holding the partner's row makes the second one wait for the first.
+export async function lockPartner(db: Db, partnerId: string): Promise<void> {
+  await db.updateTable("partners").set({ id: partnerId }).where("id", "=", partnerId).execute();
+}
+
+export async function sessionsInState(db: Db, home: Home, states: readonly SessionState[], limit?: number): Promise<SessionRow[]> {
+  let query = atHome(db, home).where("state", "in", [...states]);
+  if (limit !== undefined) query = query.limit(limit);
+  return query.execute();
+}
+
+// Steps of this home that nobody works on any more. With `predecessors` also those whose lease has not run out but belongs
+// to another process: on one machine an earlier process of this server is known to be dead.
+export async function abandonedSteps(db: Db, home: Home, nowMs: number, predecessorsOf?: string): Promise<SessionRow[]> {
+  return atHome(db, home)
+    .where("lease_until", "is not", null)
+    .where((w) => (predecessorsOf === undefined ? w("lease_until", "<", nowMs) : w.or([w("lease_until", "<", nowMs), w("lease_owner", "!=", predecessorsOf)])))
+    .orderBy("lease_until")
+    .limit(500)
+    .execute();
+}
+
+function atHome(db: Db, home: Home) {
+  return db
+    .selectFrom("sessions")
+    .selectAll()
+    .where("driver", "=", home.driver)
+    .where("host", home.host === null ? "is" : "=", home.host);
+}
+
