@@ -16,6 +16,7 @@ export const ERRORS = {
   precondition_failed: { status: 412, retryable: false, message: "The resource has changed" },
   body_too_large: { status: 413, retryable: false, message: "The request body is larger than 1 MiB" },
   unsupported_media_type: { status: 415, retryable: false, message: "The request body must be application/json" },
+  session_elsewhere: { status: 421, retryable: false, message: "This session lives on another machine; only the server there can act on it" },
   idempotency_mismatch: { status: 422, retryable: false, message: "This Idempotency-Key was used with another request body" },
   rate_limited: { status: 429, retryable: true, message: "Too many requests" },
   internal: { status: 500, retryable: true, message: "Something went wrong on our side" },

@@ -94,7 +94,7 @@ export function createSteps({ store, works, owner, stepTimeoutMs, clock, log, on
     const left = await store.transaction(async (tx) => {
       const moved = await moveSession(tx, row, done, { ...changes(row), lease_owner: null, lease_until: null, updated_at: clock.now() });
       if (!moved) throw overtaken();
-      if (event) await appendEvent(tx, { partnerId: moved.partner_id!, sessionId: moved.id, type: event, atMs: clock.now(), data: eventData(moved) });
+      if (event) await appendEvent(tx, { partnerId: moved.partner_id!, sessionId: moved.id, type: event, at: clock.now(), data: eventData(moved) });
       await inTransaction?.(tx, moved);
       return moved;
     });

@@ -1,6 +1,7 @@
 import { sql, type Insertable, type Selectable, type Updateable } from "kysely";
 import type { SandboxId, SessionId } from "@berth/contract";
 import type { SessionState } from "../sessions/states.ts";
+import type { Engine } from "./open.ts";
 import type { Db, SessionsTable } from "./schema.ts";
 
 export type SessionRow = Selectable<SessionsTable>;
@@ -26,8 +27,13 @@ export async function findSessionBySandbox(db: Db, sandboxId: string): Promise<S
 }
 
 // Takes one warm sandbox out of the pool in one UPDATE. undefined when there is none.
-export async function claimWarm(db: Db, pool: { template: string; templateHash: string; home: Home }, changes: Changes): Promise<SessionRow | undefined> {
-  const oldest = db
+export async function claimWarm(
+  db: Db,
+  engine: Engine,
+  pool: { template: string; templateHash: string; home: Home },
+  changes: Changes,
+): Promise<SessionRow | undefined> {
+  let one = db
     .selectFrom("sessions")
     .select("id")
     .where("state", "=", "warm")
@@ -36,10 +42,12 @@ export async function claimWarm(db: Db, pool: { template: string; templateHash: 
     .where("driver", "=", pool.home.driver)
     .where("host", pool.home.host === null ? "is" : "=", pool.home.host)
     .limit(1);
+  // Two claims at once take two different rows.
+  if (engine === "postgres") one = one.forUpdate().skipLocked();
   return db
     .updateTable("sessions")
     .set({ ...changes, state: "creating", generation: sql`generation + 1` })
-    .where("id", "=", oldest)
+    .where("id", "=", one)
     .where("state", "=", "warm")
     .returningAll()
     .executeTakeFirst();
@@ -98,6 +106,32 @@ export async function deleteSession(db: Db, seen: { id: string; generation: numb
     .executeTakeFirst();
   return Number(result.numDeletedRows) === 1;
 }
+
+// Changes that leave the state alone.
+export async function updateSession(db: Db, seen: SessionRow, changes: Changes): Promise<SessionRow | undefined> {
+  return db
+    .updateTable("sessions")
+    .set(changes)
+    .where("id", "=", seen.id)
+    .where("state", "=", seen.state)
+    .where("generation", "=", seen.generation)
+    .returningAll()
+    .executeTakeFirst();
+}
+
+// Sandboxes of this home that hold memory: all that run or may be frozen.
+export async function countSandboxes(db: Db, home: Home): Promise<number> {
+  const row = await db
+    .selectFrom("sessions")
+    .select(({ fn }) => fn.countAll().as("count"))
+    .where("driver", "=", home.driver)
+    .where("host", home.host === null ? "is" : "=", home.host)
+    .where((w) => w.or([w("state", "in", HOLDING), w.and([w("state", "=", "paused"), w("hibernated", "=", 0)])]))
+    .executeTakeFirstOrThrow();
+  return Number(row.count);
+}
+
+const HOLDING: SessionState[] = ["warming", "warm", "creating", "discarding", "running", "pausing", "hibernating", "resuming", "destroying"];
 
 // Sessions that count against a quota: everything a partner has that is not on its way out.
 const LIVE: SessionState[] = ["creating", "running", "pausing", "paused", "hibernating", "resuming"];

@@ -1,0 +1,144 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { AppError, isSandboxId, isSessionId } from "@berth/contract";
+import type { Clock } from "../clock.ts";
+import type { Log } from "../log.ts";
+import type { Secrets } from "../secrets.ts";
+import type { Store } from "../store/open.ts";
+import { listSessions } from "../store/session-list.ts";
+import { findSession, findSessionBySandbox, updateSession, type Home, type SessionRow } from "../store/sessions.ts";
+import type { Templates } from "../templates.ts";
+import type { Capacity } from "./capacity.ts";
+import { reserve } from "./reserve.ts";
+import type { Sessions, SessionView } from "./sessions.ts";
+import { VERDICTS, type Trigger } from "./states.ts";
+import type { Steps } from "./steps.ts";
+import { viewOf } from "./view.ts";
+import { WARNING_MS } from "./works.ts";
+
+export interface SessionsDeps {
+  store: Store;
+  steps: Steps;
+  templates: Templates;
+  capacity: Capacity;
+  home: Home;
+  secrets: Secrets;
+  clock: Clock;
+  log: Log;
+  changes: Changes;
+  // Called when a create took a sandbox out of the pool.
+  onClaimed(): void;
+}
+
+// The partner's calls: each reads the row, asks the table what this trigger means in this state, and begins the step.
+export function createSessions(deps: SessionsDeps): Sessions {
+  const { store, steps, templates, home, clock, changes } = deps;
+
+  const create: Sessions["create"] = async (partner, request, options = {}) => {
+    const template = templates.find(request.template);
+    if (!template) throw new AppError("validation_failed", { details: [{ field: "template", message: "Unknown template" }] });
+    const kind = { template, templateHash: templates.hash(template) };
+    const { inTransaction } = options;
+    const finish = async (row: SessionRow) => {
+      const made = await steps.perform(row, inTransaction && ((tx, running) => inTransaction(tx, seen(running))));
+      return seen(made!);
+    };
+    const row = await reserve({ ...deps, lease: steps.lease }, kind, partner, request, true);
+    const isFromPool = row.generation > 1;
+    if (!isFromPool) return finish(row);
+    deps.onClaimed();
+    try {
+      return await finish(row);
+    } catch (error) {
+      // A warm sandbox may have died unnoticed. The partner should not see that: once more, with a new one.
+      deps.log.warn("pool.dead_sandbox", { sandboxId: row.sandbox_id, error: String(error) });
+      return finish(await reserve({ ...deps, lease: steps.lease }, kind, partner, request, false));
+    }
+  };
+
+  async function find(partnerId: string, id: string): Promise<SessionRow> {
+    const row = isSessionId(id) ? await findSession(store.db, id) : undefined;
+    if (!row || row.partner_id !== partnerId || viewOf(row) === null) throw new AppError("session_not_found");
+    return row;
+  }
+
+  // Takes the session through the step that `trigger` means for it, or says why not.
+  async function move(partnerId: string, id: string, trigger: Trigger, note: Parameters<Steps["begin"]>[2] = {}): Promise<SessionView> {
+    for (;;) {
+      const row = await find(partnerId, id);
+      const verdict = VERDICTS[trigger][row.state];
+      if ("refuse" in verdict) throw new AppError(verdict.refuse, verdict.refuse === "session_busy" ? { message: `The session is ${row.state}; try again in a moment`, retryAfterSeconds: 1 } : {});
+      if ("already" in verdict) return seen(row);
+      requireHere(row);
+      const begun = "wait" in verdict ? await afterStep(row) : await steps.begin(row, verdict.begin, note);
+      if (!begun) continue;
+      if (begun.state === "destroying") await steps.interrupt(begun.id);
+      return seen((await steps.perform(begun))!);
+    }
+  }
+
+  // Lets a step under way come to its end, or takes it over when nobody works on it any more.
+  async function afterStep(row: SessionRow): Promise<SessionRow | null> {
+    if (row.lease_until !== null && row.lease_until < clock.now()) return steps.takeOver(row);
+    await delay(POLL_MS);
+    return null;
+  }
+
+  function requireHere(row: SessionRow): void {
+    if (row.driver === home.driver && row.host === home.host) return;
+    throw new AppError("session_elsewhere");
+  }
+
+  return {
+    create,
+    get: async (partnerId, id) => seen(await find(partnerId, id)),
+    pause: (partnerId, id) => move(partnerId, id, "pause", { stop_reason: "api" }),
+    resume: (partnerId, id, { autoStartAgent }) => move(partnerId, id, "resume", { auto_start_agent: autoStartAgent ? 1 : 0 }),
+    destroy: (partnerId, id) => move(partnerId, id, "destroy", { stop_reason: "api" }),
+    async update(partnerId, id, change) {
+      const row = await find(partnerId, id);
+      if (row.state === "destroyed" || row.state === "destroying") throw new AppError("session_not_found");
+      const timeout = change.timeoutMs === undefined ? {} : { timeout_ms: change.timeoutMs, warned: change.timeoutMs > WARNING_MS ? 0 : 1 };
+      const expiry = change.timeoutMs === undefined || row.expires_at === null ? {} : { expires_at: clock.now() + change.timeoutMs };
+      const metadata = change.metadata === undefined ? {} : { metadata: JSON.stringify(change.metadata) };
+      const updated = await updateSession(store.db, row, { ...timeout, ...expiry, ...metadata, updated_at: Math.max(clock.now(), row.updated_at + 1) });
+      if (!updated) throw new AppError("session_busy", { retryAfterSeconds: 1 });
+      changes.tell(updated);
+      return seen(updated);
+    },
+    list: (partnerId, filter) => listSessions(store.db, partnerId, filter),
+    async bySandbox(sandboxId) {
+      const row = isSandboxId(sandboxId) ? await findSessionBySandbox(store.db, sandboxId) : undefined;
+      return row ? viewOf(row) : null;
+    },
+    onChange: changes.listen,
+    [Symbol.asyncDispose]: () => steps.idle(),
+  };
+}
+
+const POLL_MS = 25;
+
+function seen(row: SessionRow): SessionView {
+  const view = viewOf(row);
+  if (view === null) throw new AppError("session_not_found");
+  return view;
+}
+
+// Who wants to know of changes, and the way to tell them.
+export interface Changes {
+  tell(row: SessionRow): void;
+  listen(listener: (session: SessionView) => void): Disposable;
+}
+
+export function createChanges(): Changes {
+  const listeners = new Set<(session: SessionView) => void>();
+  return {
+    tell(row) {
+      const view = viewOf(row);
+      if (view !== null) for (const listener of listeners) listener(view);
+    },
+    listen(listener) {
+      listeners.add(listener);
+      return { [Symbol.dispose]: () => listeners.delete(listener) };
+    },
+  };
+}

@@ -1,0 +1,96 @@
+import type { Clock } from "../clock.ts";
+import { failpoint } from "../failpoints.ts";
+import type { Log } from "../log.ts";
+import type { Secrets } from "../secrets.ts";
+import type { Store } from "../store/open.ts";
+import { insertSession, sessionsInState, type Home, type SessionRow } from "../store/sessions.ts";
+import type { Templates } from "../templates.ts";
+import type { Capacity } from "./capacity.ts";
+import { blankRow, type Kind } from "./reserve.ts";
+import type { Steps } from "./steps.ts";
+
+// Blank sandboxes that wait for a session, `size` for every template, each owned by a row: after a crash they are found
+// and counted again, so there are never more than the bound.
+export interface Pool extends AsyncDisposable {
+  // Fills up, and throws out what no longer fits its template. Cheap when there is nothing to do; one run at a time.
+  fill(): Promise<void>;
+}
+
+export interface PoolDeps {
+  store: Store;
+  steps: Steps;
+  templates: Templates;
+  capacity: Capacity;
+  home: Home;
+  secrets: Secrets;
+  clock: Clock;
+  log: Log;
+  size: number;
+}
+
+export function createPool(deps: PoolDeps): Pool {
+  const { store, steps, templates, capacity, home, log, size } = deps;
+  let filling: Promise<void> | undefined;
+  let again = false;
+  let closed = false;
+
+  function fill(): Promise<void> {
+    if (filling) again = true;
+    filling ??= run().finally(() => (filling = undefined));
+    return filling;
+  }
+
+  async function run(): Promise<void> {
+    do {
+      again = false;
+      const waiting = await sessionsInState(store.db, home, ["warming", "warm"]);
+      const kinds = templates.all().map((template) => ({ template, templateHash: templates.hash(template) }));
+      const fits = (row: SessionRow) => kinds.some((kind) => kind.template.name === row.template && kind.templateHash === row.template_hash);
+      for (const row of surplus(waiting, fits)) await discard(row);
+      for (const kind of kinds) {
+        const have = waiting.filter((row) => row.template === kind.template.name && row.template_hash === kind.templateHash).length;
+        for (let missing = size - have; missing > 0 && !closed; missing--) if (!(await warm(kind))) return;
+      }
+    } while (again && !closed);
+  }
+
+  // What is in the pool under an older recipe, or beyond the bound after the size was lowered.
+  function surplus(waiting: SessionRow[], fits: (row: SessionRow) => boolean): SessionRow[] {
+    const seen = new Map<string, number>();
+    return waiting.filter((row) => {
+      if (row.state !== "warm") return false;
+      const count = (seen.get(row.template) ?? 0) + 1;
+      seen.set(row.template, count);
+      return !fits(row) || count > size;
+    });
+  }
+
+  async function discard(row: SessionRow): Promise<void> {
+    const begun = await steps.begin(row, "discarding");
+    if (begun) await steps.perform(begun).catch(() => {});
+  }
+
+  // False when it makes no sense to go on now.
+  async function warm(kind: Kind): Promise<boolean> {
+    try {
+      const row = await store.transaction(async (tx) => {
+        await capacity.admit(tx);
+        return insertSession(tx, blankRow({ ...deps, lease: steps.lease }, kind, "warming"));
+      });
+      failpoint("warming.begun");
+      await steps.perform(row);
+      return true;
+    } catch (error) {
+      log.warn("pool.fill_failed", { template: kind.template.name, error: String(error) });
+      return false;
+    }
+  }
+
+  return {
+    fill,
+    async [Symbol.asyncDispose]() {
+      closed = true;
+      await filling?.catch(() => {});
+    },
+  };
+}

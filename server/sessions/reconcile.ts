@@ -1,0 +1,157 @@
+import { isAppError } from "@berth/contract";
+import type { Clock } from "../clock.ts";
+import type { Driver, SandboxSummary } from "../drivers/driver.ts";
+import type { Log } from "../log.ts";
+import { appendEvent } from "../store/events.ts";
+import type { Store } from "../store/open.ts";
+import { abandonedSteps, findSessionBySandbox, moveSession, sessionsInState, updateSession, type Home, type SessionRow } from "../store/sessions.ts";
+import type { Changes } from "./create-sessions.ts";
+import { STEPS, isStep } from "./states.ts";
+import type { Steps } from "./steps.ts";
+import { eventData } from "./view.ts";
+
+// Brings store and engine together again after somebody died: finishes the steps that nobody works on, destroys
+// sandboxes that no row owns, and tells the truth about rows whose sandbox is not what they say. Runs at start and then
+// all the time; with nothing wrong it costs two queries and one list.
+export interface Reconcile {
+  // `predecessors`: also take over the unexpired leases of other processes of this home (they are known to be dead).
+  run(options?: { predecessors: boolean }): Promise<Findings>;
+  // What `run` would do, without doing it.
+  compare(): Promise<Difference[]>;
+}
+
+export interface Findings {
+  steps: number;
+  orphans: number;
+  differences: number;
+}
+
+export interface Difference {
+  sandboxId: string;
+  sessionId: string | null;
+  // What is wrong, as a stable word: orphan, lost, stopped, awake, frozen.
+  kind: "orphan" | "lost" | "stopped" | "awake" | "frozen";
+}
+
+export interface ReconcileDeps {
+  store: Store;
+  driver: Driver;
+  steps: Steps;
+  home: Home;
+  owner: string;
+  clock: Clock;
+  log: Log;
+  changes: Changes;
+  // Counts what was found, by kind, for the metrics.
+  onFound(kind: string): void;
+}
+
+const LIST_TIMEOUT_MS = 20_000;
+const DESTROY_TIMEOUT_MS = 30_000;
+
+export function createReconcile(deps: ReconcileDeps): Reconcile {
+  const { store, driver, steps, home, owner, clock, log, changes, onFound } = deps;
+
+  async function run(options = { predecessors: false }): Promise<Findings> {
+    const stepsDone = await finishSteps(options.predecessors);
+    const found = await compare();
+    for (const difference of found) await mend(difference).catch((error: unknown) => log.error("reconcile.failed", { ...difference, error: String(error) }));
+    return { steps: stepsDone, orphans: found.filter(({ kind }) => kind === "orphan").length, differences: found.length };
+  }
+
+  async function finishSteps(predecessors: boolean): Promise<number> {
+    const abandoned = await abandonedSteps(store.db, home, clock.now(), predecessors ? owner : undefined);
+    for (const row of abandoned) {
+      onFound(`step_${row.state}`);
+      log.warn("reconcile.step", { sessionId: row.id, sandboxId: row.sandbox_id, state: row.state });
+      await finish(row).catch((error: unknown) => log.error("reconcile.step_failed", { sessionId: row.id, state: row.state, error: String(error) }));
+    }
+    return abandoned.length;
+  }
+
+  // A create that nobody waits for any more is undone; every other step is done again to its end.
+  async function finish(row: SessionRow): Promise<void> {
+    if (!isStep(row.state)) return;
+    const undo = row.state === "warming" || row.state === "creating";
+    const mine = undo ? await steps.begin(row, STEPS[row.state].failed as "discarding") : await steps.takeOver(row);
+    if (mine) await steps.perform(mine);
+  }
+
+  async function compare(): Promise<Difference[]> {
+    // The list comes first: a sandbox is made only after its row, so one that is in the list without a row has no owner.
+    const sandboxes = await driver.list(AbortSignal.timeout(LIST_TIMEOUT_MS));
+    const rows = await sessionsInState(store.db, home, ["warm", "running", "paused"]);
+    const conditions = new Map(sandboxes.map((sandbox) => [sandbox.id, sandbox.condition]));
+    const owned = new Set(rows.map((row) => row.sandbox_id));
+    const wrong = rows.map((row) => judge(row, conditions.get(row.sandbox_id) ?? "absent")).filter((difference) => difference !== null);
+    const strangers = sandboxes.filter((sandbox) => !owned.has(sandbox.id));
+    return [...wrong, ...(await orphansAmong(strangers))];
+  }
+
+  async function orphansAmong(strangers: SandboxSummary[]): Promise<Difference[]> {
+    const orphans: Difference[] = [];
+    for (const { id } of strangers) {
+      const row = await findSessionBySandbox(store.db, id);
+      if (!row || row.state === "destroyed") orphans.push({ sandboxId: id, sessionId: row?.id ?? null, kind: "orphan" });
+    }
+    return orphans;
+  }
+
+  async function mend(difference: Difference): Promise<void> {
+    onFound(difference.kind);
+    log.warn("reconcile.difference", difference);
+    if (difference.kind === "orphan") return driver.destroy(difference.sandboxId as SandboxSummary["id"], AbortSignal.timeout(DESTROY_TIMEOUT_MS));
+    const row = await findSessionBySandbox(store.db, difference.sandboxId);
+    if (!row || row.lease_until !== null) return;
+    // Looked at twice: the list may be older than the row.
+    const condition = await driver.inspect(row.sandbox_id, AbortSignal.timeout(LIST_TIMEOUT_MS));
+    if (judge(row, condition)?.kind !== difference.kind) return;
+    if (row.state === "warm") return redo(row, "discarding");
+    if (difference.kind === "lost") return admitLoss(row);
+    if (difference.kind === "stopped") return void (await updateSession(store.db, row, { hibernated: 1 }));
+    // It runs although its row says paused, or is frozen although it should run: do the step again.
+    return redo(row, difference.kind === "awake" ? "pausing" : "resuming");
+  }
+
+  async function redo(row: SessionRow, step: "discarding" | "pausing" | "resuming"): Promise<void> {
+    const begun = await steps.begin(row, step);
+    if (!begun) return;
+    await steps.perform(begun).catch((error: unknown) => {
+      if (!isAppError(error, "session_busy")) throw error;
+    });
+  }
+
+  // The sandbox of a running session has stopped by itself (the machine was restarted, it ran out of memory). Its files
+  // are kept, so it is paused, not lost.
+  async function admitLoss(row: SessionRow): Promise<void> {
+    const nowMs = clock.now();
+    const paused = await store.transaction(async (tx) => {
+      const moved = await moveSession(tx, row, "paused", { stop_reason: "sandbox_lost", paused_at: nowMs, expires_at: null, hibernated: 1, updated_at: nowMs });
+      if (!moved) return null;
+      const event = { partnerId: moved.partner_id!, sessionId: moved.id, at: nowMs, data: eventData(moved) };
+      await appendEvent(tx, { ...event, type: "session.failed" });
+      await appendEvent(tx, { ...event, type: "session.paused" });
+      return moved;
+    });
+    if (paused) changes.tell(paused);
+  }
+
+  return { run, compare };
+}
+
+// What is wrong with this row, given what the engine has. null when all is well.
+function judge(row: SessionRow, condition: SandboxSummary["condition"]): Difference | null {
+  const difference = (kind: Difference["kind"]): Difference => ({ sandboxId: row.sandbox_id, sessionId: row.id, kind });
+  const holdsNothing = condition === "absent" || condition === "stopped";
+  switch (row.state) {
+    case "warm":
+    case "running":
+      if (holdsNothing) return difference("lost");
+      return condition === "frozen" ? difference("frozen") : null;
+    case "paused":
+      if (condition === "running") return difference("awake");
+      return holdsNothing && row.hibernated === 0 ? difference("stopped") : null;
+    default:
+      return null;
+  }
+}
