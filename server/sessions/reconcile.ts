@@ -6,9 +6,10 @@ import { appendEvent } from "../store/events.ts";
 import type { Store } from "../store/open.ts";
 import { abandonedSteps, findSessionBySandbox, moveSession, sessionsInState, updateSession, type Home, type SessionRow } from "../store/sessions.ts";
 import type { Changes } from "./create-sessions.ts";
-import { STEPS, isStep } from "./states.ts";
+import { STEPS, isStep, type Step } from "./states.ts";
 import type { Steps } from "./steps.ts";
 import { eventData } from "./view.ts";
+import type { Work } from "./works.ts";
 
 // Brings store and engine together again after somebody died: finishes the steps that nobody works on, destroys
 // sandboxes that no row owns, and tells the truth about rows whose sandbox is not what they say. Runs at start and then
@@ -37,6 +38,7 @@ export interface ReconcileDeps {
   store: Store;
   driver: Driver;
   steps: Steps;
+  works: Record<Step, Work>;
   home: Home;
   owner: string;
   clock: Clock;
@@ -48,9 +50,10 @@ export interface ReconcileDeps {
 
 const LIST_TIMEOUT_MS = 20_000;
 const DESTROY_TIMEOUT_MS = 30_000;
+const WAKE_TIMEOUT_MS = 30_000;
 
 export function createReconcile(deps: ReconcileDeps): Reconcile {
-  const { store, driver, steps, home, owner, clock, log, changes, onFound } = deps;
+  const { store, driver, steps, works, home, owner, clock, log, changes, onFound } = deps;
 
   async function run(options = { predecessors: false }): Promise<Findings> {
     const stepsDone = await finishSteps(options.predecessors);
@@ -109,11 +112,11 @@ export function createReconcile(deps: ReconcileDeps): Reconcile {
     if (row.state === "warm") return redo(row, "discarding");
     if (difference.kind === "lost") return admitLoss(row);
     if (difference.kind === "stopped") return void (await updateSession(store.db, row, { hibernated: 1 }));
-    // It runs although its row says paused, or is frozen although it should run: do the step again.
-    return redo(row, difference.kind === "awake" ? "pausing" : "resuming");
+    if (difference.kind === "awake") return redo(row, "hibernating");
+    return works.resuming.act(row, AbortSignal.timeout(WAKE_TIMEOUT_MS));
   }
 
-  async function redo(row: SessionRow, step: "discarding" | "pausing" | "resuming"): Promise<void> {
+  async function redo(row: SessionRow, step: "discarding" | "hibernating"): Promise<void> {
     const begun = await steps.begin(row, step);
     if (!begun) return;
     await steps.perform(begun).catch((error: unknown) => {

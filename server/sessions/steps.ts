@@ -45,6 +45,8 @@ export function createSteps({ store, works, owner, stepTimeoutMs, clock, log, on
   const lease = (): Lease => ({ owner, untilMs: clock.now() + stepTimeoutMs + LEASE_MARGIN_MS });
 
   async function begin(seen: SessionRow, step: Step, changes: Updateable<SessionsTable> = {}): Promise<SessionRow | null> {
+    const from: readonly string[] = STEPS[step].from;
+    if (!from.includes(seen.state)) throw new Error(`No way from ${seen.state} to ${step}`);
     const { untilMs } = lease();
     const row = await moveSession(store.db, seen, step, { ...changes, lease_owner: owner, lease_until: untilMs, updated_at: clock.now() });
     if (row) onChange(row);

@@ -26,6 +26,7 @@ export interface Work {
 export type SessionEventType = "session.created" | "session.paused" | "session.resumed" | "session.destroyed";
 
 export const WARNING_MS = 5 * MINUTE;
+const UNDO_TIMEOUT_MS = 10_000;
 
 export interface WorksDeps {
   driver: Driver;
@@ -106,7 +107,12 @@ export function createWorks({ driver, links, egress, templates, modelEnv, secret
     pausing: {
       async act(row, signal) {
         links.forget(row.sandbox_id);
-        await driver.pause(row.sandbox_id, signal);
+        try {
+          await driver.pause(row.sandbox_id, signal);
+        } catch (error) {
+          await driver.resume(specOf(row), AbortSignal.timeout(UNDO_TIMEOUT_MS)).catch(() => {});
+          throw error;
+        }
         failpoint("pause.frozen");
       },
       done: () => ({ paused_at: clock.now(), expires_at: null, hibernated: driver.traits.freezes ? 0 : 1 }),
@@ -137,7 +143,7 @@ export function createWorks({ driver, links, egress, templates, modelEnv, secret
           failpoint("resume.told");
         } catch (error) {
           // Back to where it came from: a sandbox that nobody counts as running must not run.
-          await driver.pause(row.sandbox_id, AbortSignal.timeout(10_000)).catch(() => {});
+          await driver.pause(row.sandbox_id, AbortSignal.timeout(UNDO_TIMEOUT_MS)).catch(() => {});
           throw error;
         }
       },
