@@ -125,7 +125,7 @@ export const VARIABLES = {
   hibernateAfterMs: variable({
     name: "BERTH_HIBERNATE_AFTER",
     kind: duration(0, 365 * DAY),
-    default: 15 * MINUTE,
+    default: 10 * MINUTE,
     help: "When a paused session gives its memory back (its files stay); 0 is at once.",
   }),
   pausedMs: variable({ name: "BERTH_PAUSED_DAYS", kind: days(3650), default: 30 * DAY, help: "Days until a paused session is destroyed." }),

@@ -1,5 +1,5 @@
 import type { Updateable } from "kysely";
-import { DAY, type Clock } from "../clock.ts";
+import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import { appendEvent } from "../store/events.ts";
 import type { Store } from "../store/open.ts";
@@ -27,7 +27,7 @@ export interface ScheduleDeps {
   clock: Clock;
   log: Log;
   changes: Changes;
-  rules: { timeoutAction: "pause" | "destroy"; hibernateAfterMs: number; pausedDays: number; tombstoneDays: number };
+  rules: { timeoutAction: "pause" | "destroy"; hibernateAfterMs: number; pausedMs: number; tombstoneMs: number };
 }
 
 const BATCH = 100;
@@ -42,8 +42,8 @@ export function createSchedule({ store, steps, capacity, home, clock, log, chang
     );
     const sleepBeforeMs = capacity.pressed() ? nowMs : nowMs - rules.hibernateAfterMs;
     await each(await due.toHibernate(store.db, home, sleepBeforeMs, BATCH), (row) => take(row, "hibernating"));
-    await each(await due.pausedTooLong(store.db, home, nowMs - rules.pausedDays * DAY, BATCH), (row) => take(row, "destroying", { stop_reason: "retention" }));
-    await due.purgeTombstones(store.db, nowMs - rules.tombstoneDays * DAY, BATCH);
+    await each(await due.pausedTooLong(store.db, home, nowMs - rules.pausedMs, BATCH), (row) => take(row, "destroying", { stop_reason: "retention" }));
+    await due.purgeTombstones(store.db, nowMs - rules.tombstoneMs, BATCH);
     await due.purgeIdempotency(store.db, nowMs, BATCH);
   }
 
