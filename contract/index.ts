@@ -2,3 +2,4 @@ export * from "./errors.ts";
 export * from "./ids.ts";
 export * from "./session.ts";
 export * from "./template.ts";
+export * from "./routes.ts";

@@ -11,6 +11,11 @@ export const METADATA_LIMITS = { entries: 50, keyLength: 64, valueLength: 512 } 
 // Names with this prefix are ours inside a sandbox.
 export const RESERVED_ENV_PREFIX = "BERTH_";
 
+// Text that reaches a database or an environment cannot hold NUL.
+const PLAIN = "^[^\\u0000]*$";
+export const ENV_NAME_RULE = "A name has 1 to 128 characters, no = and no NUL, and does not begin with BERTH_";
+export const METADATA_KEY_RULE = "A key has 1 to 64 characters and no NUL";
+
 export const SESSION_STATUSES = ["running", "paused", "destroyed"] as const;
 export type SessionStatus = (typeof SESSION_STATUSES)[number];
 
@@ -29,18 +34,39 @@ export const Session = Type.Object(
 );
 export type Session = Static<typeof Session>;
 
+export const EnvVars = Type.Record(Type.String(), Type.String({ pattern: PLAIN }), {
+  maxProperties: ENV_LIMITS.entries,
+  propertyNames: { type: "string", pattern: `^(?!${RESERVED_ENV_PREFIX})[^=\\u0000]{1,${ENV_LIMITS.nameLength}}$` },
+  description: `Environment variables for what runs in the sandbox. ${ENV_NAME_RULE}. Names and values have at most 256 KiB together. Never returned.`,
+  examples: [{ NODE_ENV: "development" }],
+});
+
+export const Metadata = Type.Record(Type.String(), Type.String({ maxLength: METADATA_LIMITS.valueLength, pattern: PLAIN }), {
+  maxProperties: METADATA_LIMITS.entries,
+  propertyNames: { type: "string", pattern: `^[^\\u0000]{1,${METADATA_LIMITS.keyLength}}$` },
+  description: `Additional metadata. ${METADATA_KEY_RULE}; a value has at most ${METADATA_LIMITS.valueLength} characters.`,
+  examples: [{ plan: "pro" }],
+});
+
+const ExternalUserId = Type.String({
+  minLength: 1,
+  maxLength: 256,
+  pattern: PLAIN,
+  description: "Identifier of the user in the partner's own system.",
+  examples: ["user-42"],
+});
+const TimeoutMs = Type.Integer({ ...TIMEOUT_MS, description: "Time until the session is paused, from create or the last resume." });
+
 export const CreateSession = Type.Object(
   {
-    externalUserId: Type.String({ minLength: 1, maxLength: 256, description: "Identifier of the user in the partner's own system." }),
-    envVars: Type.Optional(
-      Type.Record(Type.String(), Type.String(), { description: "Environment variables for what runs in the sandbox." }),
+    externalUserId: ExternalUserId,
+    envVars: Type.Optional(EnvVars),
+    template: Type.Optional(
+      Type.String({ default: DEFAULT_TEMPLATE, description: "Sandbox template: one that the operator has configured." }),
     ),
-    template: Type.Optional(Type.String({ default: DEFAULT_TEMPLATE, description: "Sandbox template." })),
-    timeoutMs: Type.Optional(
-      Type.Integer({ ...TIMEOUT_MS, description: "Time until the session is paused, from create or the last resume." }),
-    ),
+    timeoutMs: Type.Optional(TimeoutMs),
     autoStartAgent: Type.Optional(Type.Boolean({ default: true, description: "Whether the coding agent starts by itself." })),
-    metadata: Type.Optional(Type.Record(Type.String(), Type.String(), { description: "Additional metadata." })),
+    metadata: Type.Optional(Metadata),
   },
   { $id: "CreateSession" },
 );

@@ -1,0 +1,90 @@
+import { fastify } from "fastify";
+import type { AddressInfo } from "node:net";
+import { MAX_BODY_BYTES } from "@berth/contract";
+import type { Clock } from "../clock.ts";
+import type { Tickets } from "../gateway/ticket.ts";
+import type { Log } from "../log.ts";
+import type { Sessions } from "../sessions/sessions.ts";
+import type { Store } from "../store/open.ts";
+import { admitRequests, answerBadUrl } from "./admission.ts";
+import type { Authenticate, Principal } from "./authentication.ts";
+import { readBodies } from "./body.ts";
+import { answerError } from "./errors.ts";
+import { addHealth } from "./health.ts";
+import { createListener, type Mount } from "./listener.ts";
+import { nextRequestId } from "./request-id.ts";
+import { logRequests } from "./request-log.ts";
+import { addSessionRoutes } from "./session-routes.ts";
+
+// The partner API and everything else that is plain HTTP. Fastify is known only in this folder.
+
+export interface AppDeps {
+  sessions: Sessions;
+  authenticate: Authenticate;
+  tickets: Pick<Tickets, "issueLaunchUrl">;
+  templates: { find(name: string): unknown };
+  store: Store;
+  clock: Clock;
+  log: Log;
+  // Without a slash at the end.
+  baseUrl: string;
+  // Takes its requests before the API sees them: the gateway.
+  mount?: Mount;
+}
+
+export interface App extends AsyncDisposable {
+  listen(address: { host: string; port: number }): Promise<AddressInfo>;
+  // From here on /readyz says no, so that a balancer looks elsewhere. Disposing lets the requests in flight finish.
+  drain(): void;
+}
+
+declare module "fastify" {
+  interface FastifyRequest {
+    // Set before the handler of every route that is not public.
+    principal: Principal;
+    // The bytes of the body; null when there was none.
+    rawBody: Buffer | null;
+    bodyType: string | undefined;
+  }
+  interface FastifyContextConfig {
+    public?: true;
+  }
+}
+
+export async function createApp(deps: AppDeps): Promise<App> {
+  const { authenticate, log } = deps;
+  let draining = false;
+  const app = fastify({
+    logger: false,
+    genReqId: nextRequestId,
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 64 * 1024 },
+    bodyLimit: MAX_BODY_BYTES,
+    // A request that comes over a living connection during the shutdown is answered like any other.
+    return503OnClosing: false,
+    frameworkErrors(_error, request, reply) {
+      reply.header("x-request-id", request.id);
+      void answerBadUrl(authenticate, request).then((error) => answerError(log, error, request, reply));
+    },
+    serverFactory: (handler) => createListener(handler, deps.mount),
+  });
+
+  app.setErrorHandler((error, request, reply) => answerError(log, error, request, reply));
+  admitRequests(app, authenticate);
+  readBodies(app);
+  logRequests(app, log);
+  addHealth(app, { store: deps.store, isDraining: () => draining });
+  addSessionRoutes(app, deps);
+  await app.ready();
+
+  return {
+    async listen(address) {
+      await app.listen(address);
+      return app.server.address() as AddressInfo;
+    },
+    drain: () => void (draining = true),
+    async [Symbol.asyncDispose]() {
+      draining = true;
+      await app.close();
+    },
+  };
+}

@@ -1,0 +1,85 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import { AppError } from "@berth/contract";
+import { errorBody } from "./errors.ts";
+import { nextRequestId } from "./request-id.ts";
+
+// The socket's side of HTTP: what arrives before there is a request to route. Even there every answer is JSON.
+
+// A part of the server that takes some requests as they are. `owns` is asked for every request, so it is cheap.
+export interface Mount {
+  owns(request: IncomingMessage): boolean;
+  request(request: IncomingMessage, response: ServerResponse): void;
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+}
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+export function createListener(handler: Handler, mount: Mount | undefined): Server {
+  const dispatch: Handler = (request, response) => {
+    if (request.headers.host === undefined && request.httpVersionMinor === 1) return refuse(response, new AppError("bad_request"));
+    if (!mount?.owns(request)) return handler(request, response);
+    response.setHeader("x-request-id", nextRequestId());
+    mount.request(request, response);
+  };
+  const server = createServer(
+    {
+      // A whole request, body and all. What the answer takes is not counted.
+      requestTimeout: 60_000,
+      headersTimeout: 20_000,
+      // Longer than the idle time of the usual balancers, so that they close first.
+      keepAliveTimeout: 75_000,
+      // Node would answer with no body at all; `dispatch` says why.
+      requireHostHeader: false,
+      // Other upgrades (curl offers h2c) are requests like any other.
+      shouldUpgradeCallback: (request) =>
+        mount !== undefined && request.headers.upgrade?.toLowerCase() === "websocket" && mount.owns(request),
+    },
+    dispatch,
+  );
+  if (mount) server.on("upgrade", (request, socket, head) => mount.upgrade(request, socket, head));
+  // An expectation that we do not know is ignored, as RFC 9110 allows.
+  server.on("checkExpectation", dispatch);
+  server.on("connect", (_request, socket) => end(socket, new AppError("method_not_allowed")));
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) =>
+    end(socket, CLIENT_ERRORS[error.code ?? ""]?.() ?? new AppError("bad_request")),
+  );
+  return server;
+}
+
+const CLIENT_ERRORS: Record<string, () => AppError> = {
+  HPE_HEADER_OVERFLOW: () => new AppError("headers_too_large"),
+  ERR_HTTP_REQUEST_TIMEOUT: () => new AppError("request_timeout"),
+};
+
+function refuse(response: ServerResponse, error: AppError): void {
+  const body = JSON.stringify(errorBody(error));
+  const headers = { "x-request-id": nextRequestId(), "x-error-code": error.code, "content-type": "application/json; charset=utf-8" };
+  response.writeHead(error.status, { ...headers, "content-length": Buffer.byteLength(body), connection: "close" }).end(body);
+}
+
+const REASONS: Record<number, string> = {
+  400: "Bad Request",
+  405: "Method Not Allowed",
+  408: "Request Timeout",
+  431: "Request Header Fields Too Large",
+};
+
+// For a socket that has no request: the parser gave up.
+function end(socket: Duplex & { _httpMessage?: { headersSent: boolean } | null }, error: AppError): void {
+  // An answer is already on its way over this connection: a second one would be taken for a part of it.
+  if (!socket.writable || socket._httpMessage?.headersSent) return void socket.destroy();
+  const body = JSON.stringify(errorBody(error));
+  socket.end(
+    [
+      `HTTP/1.1 ${error.status} ${REASONS[error.status]}`,
+      `X-Request-Id: ${nextRequestId()}`,
+      `X-Error-Code: ${error.code}`,
+      "Content-Type: application/json; charset=utf-8",
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      "Connection: close",
+      "",
+      body,
+    ].join("\r\n"),
+  );
+}

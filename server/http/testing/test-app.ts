@@ -1,0 +1,113 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { systemClock, type Clock } from "../../clock.ts";
+import { createTickets } from "../../gateway/ticket.ts";
+import { createAuthenticator } from "../../keys/authenticate.ts";
+import { issueKey } from "../../keys/keys.ts";
+import { createPartner, type PartnerChanges } from "../../keys/partners.ts";
+import { silentLog, type Log } from "../../log.ts";
+import { createSecrets } from "../../secrets.ts";
+import type { Sessions } from "../../sessions/sessions.ts";
+import { openStore, type Store } from "../../store/open.ts";
+import { createApp, type App, type AppDeps } from "../app.ts";
+import { createMemorySessions } from "./memory-sessions.ts";
+
+// The whole HTTP side on a free port, over a real store; only the sandboxes are missing.
+export interface TestApp extends AsyncDisposable {
+  app: App;
+  base: string;
+  port: number;
+  // Of partner `acme`.
+  key: string;
+  keyId: string;
+  store: Store;
+  sessions: Sessions;
+  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+  addPartner(id: string, changes?: PartnerChanges): Promise<string>;
+}
+
+export interface CallOptions {
+  // A string is sent as it is, anything else as JSON.
+  body?: unknown;
+  headers?: Record<string, string>;
+  key?: string | null;
+}
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  text: string;
+  // The body as JSON.
+  json: never;
+}
+
+export interface TestAppOptions extends Partial<AppDeps> {
+  clock?: Clock;
+  log?: Log;
+  // A PostgreSQL to use instead of a fresh SQLite.
+  url?: string;
+}
+
+export const TEST_BASE_URL = "https://berth.example";
+
+export async function startTestApp(options: TestAppOptions = {}): Promise<TestApp> {
+  const { clock = systemClock, log = silentLog, url, ...overrides } = options;
+  const folder = await mkdtemp(join(tmpdir(), "berth-http-"));
+  const store = overrides.store ?? (await openStore({ url, file: join(folder, "berth.db"), log }));
+  const authenticator = createAuthenticator({ store, clock, log });
+  const secrets = createSecrets([Buffer.alloc(32, 7)]);
+  const sessions = overrides.sessions ?? createMemorySessions(store, clock);
+  const tickets = createTickets({ secrets, baseUrl: TEST_BASE_URL, ttlMs: 300_000, clock });
+  const authenticate = (key: string) => authenticator.authenticate(key);
+  const templates = { find: (name: string) => (name === "default" || name === "python" ? {} : undefined) };
+  const app = await createApp({ authenticate, tickets, templates, clock, log, baseUrl: TEST_BASE_URL, ...overrides, sessions, store });
+  const { port } = await app.listen({ host: "127.0.0.1", port: 0 });
+  const base = `http://127.0.0.1:${port}`;
+
+  const addPartner = async (id: string, changes?: PartnerChanges) => {
+    await createPartner(store.db, clock, id, changes);
+    return issueKey(store.db, clock, id);
+  };
+  const { key, id: keyId } = await addPartner("acme");
+
+  return {
+    app,
+    base,
+    port,
+    key,
+    keyId,
+    store,
+    sessions,
+    addPartner: async (id, changes) => (await addPartner(id, changes)).key,
+    call: (method, path, { body, headers = {}, key: other = key } = {}) =>
+      fetchAnswer(`${base}${path}`, {
+        method,
+        headers: {
+          ...(other !== null && { authorization: `Bearer ${other}` }),
+          ...(body !== undefined && { "content-type": "application/json" }),
+          ...headers,
+        },
+        ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+      }),
+    async [Symbol.asyncDispose]() {
+      await app[Symbol.asyncDispose]();
+      await authenticator[Symbol.asyncDispose]();
+      if (!overrides.store) await store[Symbol.asyncDispose]();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function fetchAnswer(url: string, init: RequestInit): Promise<Answer> {
+  const response = await fetch(url, init);
+  const text = await response.text();
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    get json() {
+      return JSON.parse(text) as never;
+    },
+  };
+}
