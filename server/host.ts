@@ -24,7 +24,11 @@ async function lock(folder: string): Promise<() => Promise<void>> {
   const name = `\0berth-${createHash("sha256").update(folder).digest("hex").slice(0, 32)}`;
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => {
-      reject(error.code === "EADDRINUSE" ? new Error(`Another server uses the data folder ${folder}; stop it, or set BERTH_DATA_DIR to another folder.`) : error);
+      reject(
+        error.code === "EADDRINUSE"
+          ? new Error(`Another server uses the data folder ${folder}; stop it, or set BERTH_DATA_DIR to another folder.`)
+          : error,
+      );
     });
     server.listen({ path: name, exclusive: true }, resolve);
   });

@@ -59,10 +59,11 @@ export interface SandboxSummary {
   condition: SandboxCondition;
 }
 
+// null: the engine does not tell. Kubernetes knows the memory where metrics are installed, and never the other two.
 export interface SandboxStats {
-  memoryBytes: number;
-  cpuMs: number;
-  pids: number;
+  memoryBytes: number | null;
+  cpuMs: number | null;
+  pids: number | null;
 }
 
 // What `berth doctor` and the choice of `BERTH_DRIVER=auto` show.

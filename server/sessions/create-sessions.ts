@@ -6,7 +6,7 @@ import type { Secrets } from "../secrets.ts";
 import type { Store } from "../store/open.ts";
 import { listSessions } from "../store/session-list.ts";
 import { findSession, findSessionBySandbox, updateSession, type Home, type SessionRow } from "../store/sessions.ts";
-import type { Templates } from "../templates.ts";
+import { templateHash, type Templates } from "../templates.ts";
 import type { Capacity } from "./capacity.ts";
 import { reserve } from "./reserve.ts";
 import type { Sessions, SessionView } from "./sessions.ts";
@@ -34,9 +34,9 @@ export function createSessions(deps: SessionsDeps): Sessions {
   const { store, steps, templates, home, clock, changes } = deps;
 
   const create: Sessions["create"] = async (partner, request, options = {}) => {
-    const template = templates.find(request.template);
+    const template = templates.get(request.template);
     if (!template) throw new AppError("validation_failed", { details: [{ field: "template", message: "Unknown template" }] });
-    const kind = { template, templateHash: templates.hash(template) };
+    const kind = { template, templateHash: templateHash(template) };
     const { inTransaction } = options;
     const finish = async (row: SessionRow) => {
       const made = await steps.perform(row, inTransaction && ((tx, running) => inTransaction(tx, seen(running))));
@@ -66,7 +66,11 @@ export function createSessions(deps: SessionsDeps): Sessions {
     for (;;) {
       const row = await find(partnerId, id);
       const verdict = VERDICTS[trigger][row.state];
-      if ("refuse" in verdict) throw new AppError(verdict.refuse, verdict.refuse === "session_busy" ? { message: `The session is ${row.state}; try again in a moment`, retryAfterSeconds: 1 } : {});
+      if ("refuse" in verdict)
+        throw new AppError(
+          verdict.refuse,
+          verdict.refuse === "session_busy" ? { message: `The session is ${row.state}; try again in a moment`, retryAfterSeconds: 1 } : {},
+        );
       if ("already" in verdict) return seen(row);
       requireHere(row);
       const begun = "wait" in verdict ? await afterStep(row) : await steps.begin(row, verdict.begin, note);
@@ -100,7 +104,12 @@ export function createSessions(deps: SessionsDeps): Sessions {
       const timeout = change.timeoutMs === undefined ? {} : { timeout_ms: change.timeoutMs, warned: change.timeoutMs > WARNING_MS ? 0 : 1 };
       const expiry = change.timeoutMs === undefined || row.expires_at === null ? {} : { expires_at: clock.now() + change.timeoutMs };
       const metadata = change.metadata === undefined ? {} : { metadata: JSON.stringify(change.metadata) };
-      const updated = await updateSession(store.db, row, { ...timeout, ...expiry, ...metadata, updated_at: Math.max(clock.now(), row.updated_at + 1) });
+      const updated = await updateSession(store.db, row, {
+        ...timeout,
+        ...expiry,
+        ...metadata,
+        updated_at: Math.max(clock.now(), row.updated_at + 1),
+      });
       if (!updated) throw new AppError("session_busy", { retryAfterSeconds: 1 });
       changes.tell(updated);
       return seen(updated);

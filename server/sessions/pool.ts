@@ -4,7 +4,7 @@ import type { Log } from "../log.ts";
 import type { Secrets } from "../secrets.ts";
 import type { Store } from "../store/open.ts";
 import { insertSession, sessionsInState, type Home, type SessionRow } from "../store/sessions.ts";
-import type { Templates } from "../templates.ts";
+import { templateHash, type Templates } from "../templates.ts";
 import type { Capacity } from "./capacity.ts";
 import { blankRow, type Kind } from "./reserve.ts";
 import type { Steps } from "./steps.ts";
@@ -44,8 +44,9 @@ export function createPool(deps: PoolDeps): Pool {
     do {
       again = false;
       const waiting = await sessionsInState(store.db, home, ["warming", "warm"]);
-      const kinds = templates.all().map((template) => ({ template, templateHash: templates.hash(template) }));
-      const fits = (row: SessionRow) => kinds.some((kind) => kind.template.name === row.template && kind.templateHash === row.template_hash);
+      const kinds = [...templates.values()].map((template) => ({ template, templateHash: templateHash(template) }));
+      const fits = (row: SessionRow) =>
+        kinds.some((kind) => kind.template.name === row.template && kind.templateHash === row.template_hash);
       for (const row of surplus(waiting, fits)) await discard(row);
       for (const kind of kinds) {
         const have = waiting.filter((row) => row.template === kind.template.name && row.template_hash === kind.templateHash).length;

@@ -4,7 +4,15 @@ import type { Driver, SandboxSummary } from "../drivers/driver.ts";
 import type { Log } from "../log.ts";
 import { appendEvent } from "../store/events.ts";
 import type { Store } from "../store/open.ts";
-import { abandonedSteps, findSessionBySandbox, moveSession, sessionsInState, updateSession, type Home, type SessionRow } from "../store/sessions.ts";
+import {
+  abandonedSteps,
+  findSessionBySandbox,
+  moveSession,
+  sessionsInState,
+  updateSession,
+  type Home,
+  type SessionRow,
+} from "../store/sessions.ts";
 import type { Changes } from "./create-sessions.ts";
 import { STEPS, isStep, type Step } from "./states.ts";
 import type { Steps } from "./steps.ts";
@@ -58,7 +66,8 @@ export function createReconcile(deps: ReconcileDeps): Reconcile {
   async function run(options = { predecessors: false }): Promise<Findings> {
     const stepsDone = await finishSteps(options.predecessors);
     const found = await compare();
-    for (const difference of found) await mend(difference).catch((error: unknown) => log.error("reconcile.failed", { ...difference, error: String(error) }));
+    for (const difference of found)
+      await mend(difference).catch((error: unknown) => log.error("reconcile.failed", { ...difference, error: String(error) }));
     return { steps: stepsDone, orphans: found.filter(({ kind }) => kind === "orphan").length, differences: found.length };
   }
 
@@ -67,7 +76,9 @@ export function createReconcile(deps: ReconcileDeps): Reconcile {
     for (const row of abandoned) {
       onFound(`step_${row.state}`);
       log.warn("reconcile.step", { sessionId: row.id, sandboxId: row.sandbox_id, state: row.state });
-      await finish(row).catch((error: unknown) => log.error("reconcile.step_failed", { sessionId: row.id, state: row.state, error: String(error) }));
+      await finish(row).catch((error: unknown) =>
+        log.error("reconcile.step_failed", { sessionId: row.id, state: row.state, error: String(error) }),
+      );
     }
     return abandoned.length;
   }
@@ -103,7 +114,8 @@ export function createReconcile(deps: ReconcileDeps): Reconcile {
   async function mend(difference: Difference): Promise<void> {
     onFound(difference.kind);
     log.warn("reconcile.difference", difference);
-    if (difference.kind === "orphan") return driver.destroy(difference.sandboxId as SandboxSummary["id"], AbortSignal.timeout(DESTROY_TIMEOUT_MS));
+    if (difference.kind === "orphan")
+      return driver.destroy(difference.sandboxId as SandboxSummary["id"], AbortSignal.timeout(DESTROY_TIMEOUT_MS));
     const row = await findSessionBySandbox(store.db, difference.sandboxId);
     if (!row || row.lease_until !== null) return;
     // Looked at twice: the list may be older than the row.
@@ -129,7 +141,13 @@ export function createReconcile(deps: ReconcileDeps): Reconcile {
   async function admitLoss(row: SessionRow): Promise<void> {
     const nowMs = clock.now();
     const paused = await store.transaction(async (tx) => {
-      const moved = await moveSession(tx, row, "paused", { stop_reason: "sandbox_lost", paused_at: nowMs, expires_at: null, hibernated: 1, updated_at: nowMs });
+      const moved = await moveSession(tx, row, "paused", {
+        stop_reason: "sandbox_lost",
+        paused_at: nowMs,
+        expires_at: null,
+        hibernated: 1,
+        updated_at: nowMs,
+      });
       if (!moved) return null;
       const event = { partnerId: moved.partner_id!, sessionId: moved.id, at: nowMs, data: eventData(moved) };
       await appendEvent(tx, { ...event, type: "session.failed" });

@@ -3,7 +3,16 @@ import type { Clock } from "../clock.ts";
 import { newToken, type Secrets } from "../secrets.ts";
 import type { Store } from "../store/open.ts";
 import type { Db } from "../store/schema.ts";
-import { claimWarm, countLive, insertSession, lockPartner, type Home, type Lease, type NewSessionRow, type SessionRow } from "../store/sessions.ts";
+import {
+  claimWarm,
+  countLive,
+  insertSession,
+  lockPartner,
+  type Home,
+  type Lease,
+  type NewSessionRow,
+  type SessionRow,
+} from "../store/sessions.ts";
 import type { Capacity } from "./capacity.ts";
 import type { CreateRequest, PartnerLimits } from "./sessions.ts";
 import { FIRST_GENERATION } from "./works.ts";
@@ -24,7 +33,13 @@ export interface Kind {
 
 // The row of a session to come, under a lease: a warm sandbox of the pool if there is one, else a new row without a
 // sandbox yet. Quotas are counted in the same transaction.
-export async function reserve(deps: ReserveDeps, kind: Kind, partner: PartnerLimits, request: CreateRequest, warm: boolean): Promise<SessionRow> {
+export async function reserve(
+  deps: ReserveDeps,
+  kind: Kind,
+  partner: PartnerLimits,
+  request: CreateRequest,
+  warm: boolean,
+): Promise<SessionRow> {
   const { store, home, secrets, clock } = deps;
   return store.transaction(async (tx) => {
     await checkQuota(tx, store, partner, request.externalUserId);
@@ -42,8 +57,11 @@ export async function reserve(deps: ReserveDeps, kind: Kind, partner: PartnerLim
       created_at: blank.created_at,
       updated_at: clock.now(),
     };
-    const sealFor = (sandboxId: string) => (Object.keys(request.envVars).length === 0 ? null : secrets.seal(JSON.stringify(request.envVars), sandboxId));
-    const claimed = warm ? await claimWarm(tx, store.engine, { template: kind.template.name, templateHash: kind.templateHash, home }, owned) : undefined;
+    const sealFor = (sandboxId: string) =>
+      Object.keys(request.envVars).length === 0 ? null : secrets.seal(JSON.stringify(request.envVars), sandboxId);
+    const claimed = warm
+      ? await claimWarm(tx, store.engine, { template: kind.template.name, templateHash: kind.templateHash, home }, owned)
+      : undefined;
     if (!claimed) {
       await deps.capacity.admit(tx);
       return insertSession(tx, { ...blank, ...owned, env: sealFor(blank.sandbox_id) });
@@ -56,7 +74,11 @@ export async function reserve(deps: ReserveDeps, kind: Kind, partner: PartnerLim
 }
 
 // A row that nobody owns yet: what the pool fills, and what a create fills in.
-export function blankRow({ home, secrets, clock, lease }: Omit<ReserveDeps, "store" | "capacity">, kind: Kind, state: "warming" | "creating"): NewSessionRow {
+export function blankRow(
+  { home, secrets, clock, lease }: Omit<ReserveDeps, "store" | "capacity">,
+  kind: Kind,
+  state: "warming" | "creating",
+): NewSessionRow {
   const nowMs = clock.now();
   const sandboxId = newId("sbx", nowMs);
   const { owner, untilMs } = lease();

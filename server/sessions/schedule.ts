@@ -42,7 +42,9 @@ export function createSchedule({ store, steps, capacity, home, clock, log, chang
     );
     const sleepBeforeMs = capacity.pressed() ? nowMs : nowMs - rules.hibernateAfterMs;
     await each(await due.toHibernate(store.db, home, sleepBeforeMs, BATCH), (row) => take(row, "hibernating"));
-    await each(await due.pausedTooLong(store.db, home, nowMs - rules.pausedMs, BATCH), (row) => take(row, "destroying", { stop_reason: "retention" }));
+    await each(await due.pausedTooLong(store.db, home, nowMs - rules.pausedMs, BATCH), (row) =>
+      take(row, "destroying", { stop_reason: "retention" }),
+    );
     await due.purgeTombstones(store.db, nowMs - rules.tombstoneMs, BATCH);
     await due.purgeIdempotency(store.db, nowMs, BATCH);
   }
@@ -52,7 +54,13 @@ export function createSchedule({ store, steps, capacity, home, clock, log, chang
       const warned = await updateSession(tx, row, { warned: 1 });
       if (!warned) return;
       const data = { ...eventData(warned), expiresAt: new Date(warned.expires_at!).toISOString() };
-      await appendEvent(tx, { partnerId: warned.partner_id!, sessionId: warned.id, type: "session.timeout_warning", at: clock.now(), data });
+      await appendEvent(tx, {
+        partnerId: warned.partner_id!,
+        sessionId: warned.id,
+        type: "session.timeout_warning",
+        at: clock.now(),
+        data,
+      });
     });
     changes.tell(row);
   }

@@ -75,6 +75,8 @@ test("a step shows the state it came from", () => {
 });
 
 test("whatever the outside can see can be destroyed", () => {
-  const visible = SESSION_STATES.filter((state) => statusOf({ state, paused_at: null }) !== null && state !== "destroyed" && state !== "destroying");
+  const visible = SESSION_STATES.filter(
+    (state) => statusOf({ state, paused_at: null }) !== null && state !== "destroyed" && state !== "destroying",
+  );
   for (const state of visible) expect(VERDICTS.destroy[state]).toEqual({ begin: "destroying" satisfies Step });
 });

@@ -79,7 +79,8 @@ export function createSteps({ store, works, owner, stepTimeoutMs, clock, log, on
       return left;
     } catch (error) {
       const reason = explain(error, stop);
-      if (!isAppError(reason, "session_busy")) log.error(`session.${step}.failed`, { sessionId: row.id, sandboxId: row.sandbox_id, error: describe(error) });
+      if (!isAppError(reason, "session_busy"))
+        log.error(`session.${step}.failed`, { sessionId: row.id, sandboxId: row.sandbox_id, error: describe(error) });
       await giveUp(row, step).catch((second: unknown) => log.error("session.undo_failed", { sessionId: row.id, error: describe(second) }));
       throw reason;
     }
@@ -96,7 +97,8 @@ export function createSteps({ store, works, owner, stepTimeoutMs, clock, log, on
     const left = await store.transaction(async (tx) => {
       const moved = await moveSession(tx, row, done, { ...changes(row), lease_owner: null, lease_until: null, updated_at: clock.now() });
       if (!moved) throw overtaken();
-      if (event) await appendEvent(tx, { partnerId: moved.partner_id!, sessionId: moved.id, type: event, at: clock.now(), data: eventData(moved) });
+      if (event)
+        await appendEvent(tx, { partnerId: moved.partner_id!, sessionId: moved.id, type: event, at: clock.now(), data: eventData(moved) });
       await inTransaction?.(tx, moved);
       return moved;
     });
@@ -110,7 +112,12 @@ export function createSteps({ store, works, owner, stepTimeoutMs, clock, log, on
     if (failed === step) return releaseLease(store.db, row);
     const undone = isStep(failed)
       ? await begin(row, failed)
-      : await moveSession(store.db, row, failed, { ...works[step].failed?.(row), lease_owner: null, lease_until: null, updated_at: clock.now() });
+      : await moveSession(store.db, row, failed, {
+          ...works[step].failed?.(row),
+          lease_owner: null,
+          lease_until: null,
+          updated_at: clock.now(),
+        });
     if (!undone) return;
     onChange(undone);
     if (isStep(failed)) await run(undone, new AbortController().signal).catch(() => {});
@@ -135,8 +142,10 @@ const overtaken = () => new AppError("session_busy", { message: "Another step to
 function explain(error: unknown, stop: AbortSignal): AppError {
   if (stop.aborted && isAppError(stop.reason)) return stop.reason;
   if (isAppError(error)) return error;
-  if (error instanceof Error && (error.name === "TimeoutError" || error.name === "AbortError")) return new AppError("sandbox_timeout", { cause: error });
+  if (error instanceof Error && (error.name === "TimeoutError" || error.name === "AbortError"))
+    return new AppError("sandbox_timeout", { cause: error });
   return new AppError("sandbox_failed", { cause: error });
 }
 
-const describe = (error: unknown): string => (error instanceof Error ? `${error.message}${error.cause ? `: ${describe(error.cause)}` : ""}` : String(error));
+const describe = (error: unknown): string =>
+  error instanceof Error ? `${error.message}${error.cause ? `: ${describe(error.cause)}` : ""}` : String(error);

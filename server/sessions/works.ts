@@ -10,6 +10,7 @@ import type { Log } from "../log.ts";
 import { sha256Hex, type Secrets } from "../secrets.ts";
 import type { SessionsTable } from "../store/schema.ts";
 import type { SessionRow } from "../store/sessions.ts";
+import type { Templates } from "../templates.ts";
 import type { Step } from "./states.ts";
 
 // What each step does to the sandbox, and what it writes when that is done. Everything here may be repeated: a step that
@@ -32,7 +33,7 @@ export interface WorksDeps {
   driver: Driver;
   links: Pick<Links, "start" | "stop" | "forget">;
   egress: EgressDoors;
-  templates: { find(name: string): Template | undefined };
+  templates: Templates;
   // Variables that let the agent reach a model through the server, for this session.
   modelEnv(row: SessionRow, template: Template): Record<string, string>;
   secrets: Secrets;
@@ -48,7 +49,7 @@ export interface EgressDoors {
 
 export function createWorks({ driver, links, egress, templates, modelEnv, secrets, clock, log }: WorksDeps): Record<Step, Work> {
   function templateOf(row: SessionRow): Template {
-    const template = templates.find(row.template);
+    const template = templates.get(row.template);
     if (!template) throw new Error(`The template ${row.template} of ${row.id} is not configured any more`);
     return template;
   }
@@ -124,7 +125,10 @@ export function createWorks({ driver, links, egress, templates, modelEnv, secret
       // The daemon gets a moment to put scrollback and conversations on disk; one that is too sick for that is stopped anyway.
       async act(row, signal) {
         const { restarted } = await driver.resume(specOf(row), signal);
-        if (!restarted) await links.stop(row.sandbox_id, signal).catch((error: unknown) => log.warn("daemon.stop_failed", { sandboxId: row.sandbox_id, error: String(error) }));
+        if (!restarted)
+          await links
+            .stop(row.sandbox_id, signal)
+            .catch((error: unknown) => log.warn("daemon.stop_failed", { sandboxId: row.sandbox_id, error: String(error) }));
         links.forget(row.sandbox_id);
         failpoint("hibernate.told");
         await driver.hibernate(row.sandbox_id, signal);

@@ -19,11 +19,19 @@ export async function insertSession(db: Db, row: NewSessionRow): Promise<Session
 }
 
 export async function findSession(db: Db, id: string): Promise<SessionRow | undefined> {
-  return db.selectFrom("sessions").selectAll().where("id", "=", id as SessionId).executeTakeFirst();
+  return db
+    .selectFrom("sessions")
+    .selectAll()
+    .where("id", "=", id as SessionId)
+    .executeTakeFirst();
 }
 
 export async function findSessionBySandbox(db: Db, sandboxId: string): Promise<SessionRow | undefined> {
-  return db.selectFrom("sessions").selectAll().where("sandbox_id", "=", sandboxId as SandboxId).executeTakeFirst();
+  return db
+    .selectFrom("sessions")
+    .selectAll()
+    .where("sandbox_id", "=", sandboxId as SandboxId)
+    .executeTakeFirst();
 }
 
 // Takes one warm sandbox out of the pool in one UPDATE. undefined when there is none.
@@ -131,7 +139,17 @@ export async function countSandboxes(db: Db, home: Home): Promise<number> {
   return Number(row.count);
 }
 
-const HOLDING: SessionState[] = ["warming", "warm", "creating", "discarding", "running", "pausing", "hibernating", "resuming", "destroying"];
+const HOLDING: SessionState[] = [
+  "warming",
+  "warm",
+  "creating",
+  "discarding",
+  "running",
+  "pausing",
+  "hibernating",
+  "resuming",
+  "destroying",
+];
 
 // Sessions that count against a quota: everything a partner has that is not on its way out.
 const LIVE: SessionState[] = ["creating", "running", "pausing", "paused", "hibernating", "resuming"];
@@ -162,7 +180,11 @@ export async function sessionsInState(db: Db, home: Home, states: readonly Sessi
 export async function abandonedSteps(db: Db, home: Home, nowMs: number, predecessorsOf?: string): Promise<SessionRow[]> {
   return atHome(db, home)
     .where("lease_until", "is not", null)
-    .where((w) => (predecessorsOf === undefined ? w("lease_until", "<", nowMs) : w.or([w("lease_until", "<", nowMs), w("lease_owner", "!=", predecessorsOf)])))
+    .where((w) =>
+      predecessorsOf === undefined
+        ? w("lease_until", "<", nowMs)
+        : w.or([w("lease_until", "<", nowMs), w("lease_owner", "!=", predecessorsOf)]),
+    )
     .orderBy("lease_until")
     .limit(500)
     .execute();
@@ -175,4 +197,3 @@ function atHome(db: Db, home: Home) {
     .where("driver", "=", home.driver)
     .where("host", home.host === null ? "is" : "=", home.host);
 }
-
