@@ -1,0 +1,90 @@
+import { randomBytes } from "node:crypto";
+import { SECOND } from "../clock.ts";
+import type { Store } from "../store/open.ts";
+import { sessionsInState, type Home } from "../store/sessions.ts";
+import { createCapacity, type CapacityOptions } from "./capacity.ts";
+import { createChanges, createSessions } from "./create-sessions.ts";
+import { createPool } from "./pool.ts";
+import { createReconcile, type Reconcile } from "./reconcile.ts";
+import { createSchedule, type ScheduleDeps } from "./schedule.ts";
+import type { Sessions } from "./sessions.ts";
+import { createSteps } from "./steps.ts";
+import { createWorks, type WorksDeps } from "./works.ts";
+
+// Sessions and everything that keeps them true over time, put together.
+export interface Heart extends AsyncDisposable {
+  sessions: Sessions;
+  reconcile: Reconcile;
+  // Puts in order what an earlier server left behind, then begins to tick.
+  begin(): Promise<void>;
+}
+
+export interface HeartDeps extends WorksDeps {
+  store: Store;
+  // null: the sandboxes are not bound to a machine.
+  host: string | null;
+  rules: ScheduleDeps["rules"];
+  capacity: CapacityOptions;
+  poolSize: number;
+  stepTimeoutMs: number;
+  // Counts what reconcile found, by kind.
+  onFound?(kind: string): void;
+}
+
+const TICK_MS = 1 * SECOND;
+const RECONCILE_MS = 10 * SECOND;
+
+export function createHeart(deps: HeartDeps): Heart {
+  const { store, driver, egress, templates, clock, log, host, poolSize, stepTimeoutMs, onFound = () => {} } = deps;
+  const home: Home = { driver: driver.name, host };
+  // A process that died and its successor are two owners.
+  const owner = randomBytes(8).toString("hex");
+  const changes = createChanges();
+  const works = createWorks(deps);
+  const capacity = createCapacity(home, deps.capacity);
+  const steps = createSteps({ store, works, owner, stepTimeoutMs, clock, log, onChange: changes.tell });
+  const pool = createPool({ ...deps, steps, capacity, home, size: poolSize });
+  const fillSoon = () => void pool.fill().catch((error: unknown) => log.error("pool.failed", { error: String(error) }));
+  const sessions = createSessions({ ...deps, steps, capacity, home, changes, onClaimed: fillSoon });
+  const reconcile = createReconcile({ ...deps, steps, works, home, owner, changes, onFound });
+  const schedule = createSchedule({ ...deps, steps, capacity, home, changes });
+  const ticking: AsyncDisposable[] = [];
+
+  const quietly = (name: string, work: () => Promise<unknown>) => () =>
+    work().then(
+      () => {},
+      (error: unknown) => log.error(`${name}.failed`, { error: String(error) }),
+    );
+
+  // The doors of sandboxes that outlived the last server closed with it.
+  async function openDoors(): Promise<void> {
+    for (const row of await sessionsInState(store.db, home, ["warm", "running"])) {
+      const template = templates.get(row.template);
+      if (template) await egress.open(row.sandbox_id, template);
+    }
+  }
+
+  return {
+    sessions,
+    reconcile,
+    async begin() {
+      // On one machine an earlier process of this home is dead, whatever its leases say; elsewhere it may live on.
+      await quietly("reconcile", () => reconcile.run({ predecessors: host !== null }))();
+      await openDoors();
+      fillSoon();
+      ticking.push(
+        clock.every(TICK_MS, quietly("schedule", schedule.tick)),
+        clock.every(
+          RECONCILE_MS,
+          quietly("reconcile", () => reconcile.run()),
+        ),
+        clock.every(RECONCILE_MS, quietly("pool", pool.fill)),
+      );
+    },
+    async [Symbol.asyncDispose]() {
+      for (const timer of ticking) await timer[Symbol.asyncDispose]();
+      await pool[Symbol.asyncDispose]();
+      await steps.idle();
+    },
+  };
+}

@@ -1,0 +1,66 @@
+import { afterEach, expect, test } from "vitest";
+import type { Template } from "@berth/contract";
+import { MINUTE } from "../clock.ts";
+import type { Driver } from "../drivers/driver.ts";
+import { aRequest, openTestHeart } from "./testing.ts";
+
+let heart: Awaited<ReturnType<typeof openTestHeart>> | undefined;
+afterEach(async () => {
+  await heart?.[Symbol.asyncDispose]();
+  heart = undefined;
+});
+
+const statesOf = async () => (await heart!.store.db.selectFrom("sessions").select("state").execute()).map((row) => row.state).sort();
+const filled = (size: number) => expect.poll(statesOf, { timeout: 10_000 }).toEqual(Array.from({ length: size }, () => "warm"));
+
+test("a create takes a warm sandbox without asking the engine, and the pool fills up again", async () => {
+  let creates = 0;
+  heart = await openTestHeart({
+    poolSize: 2,
+    wrapDriver: (driver): Driver => ({ ...driver, create: (...args) => (creates++, driver.create(...args)) }),
+  });
+  await heart.begin();
+  await filled(2);
+  const session = await heart.sessions.create(heart.acme, aRequest({ envVars: { A: "1" } }));
+  expect(session).toMatchObject({ status: "running", externalUserId: "user-1", timeoutMs: 60 * MINUTE });
+  await expect.poll(statesOf, { timeout: 10_000 }).toEqual(["running", "warm", "warm"]);
+  expect(creates).toBe(3);
+});
+
+test("a warm sandbox that died unnoticed costs time, not the session", async () => {
+  heart = await openTestHeart({ poolSize: 1 });
+  await heart.begin();
+  await filled(1);
+  const [warm] = await heart.driver.list(AbortSignal.timeout(5000));
+  await heart.driver.destroy(warm!.id, AbortSignal.timeout(5000));
+  const session = await heart.sessions.create(heart.acme, aRequest());
+  expect(session.status).toBe("running");
+  expect(session.sandboxId).not.toBe(warm!.id);
+});
+
+test("a crash loop never makes more than the bound", async () => {
+  heart = await openTestHeart({ poolSize: 2 });
+  await heart.begin();
+  await filled(2);
+  for (let crash = 0; crash < 3; crash++) {
+    const successor = heart.another();
+    await successor.begin();
+    await successor[Symbol.asyncDispose]();
+  }
+  expect(await statesOf()).toEqual(["warm", "warm"]);
+  expect(await heart.driver.list(AbortSignal.timeout(5000))).toHaveLength(2);
+});
+
+test("a changed template empties the pool of the old kind and fills it with the new", async () => {
+  heart = await openTestHeart({ poolSize: 1 });
+  await heart.begin();
+  await filled(1);
+  const [old] = await heart.driver.list(AbortSignal.timeout(5000));
+  const changed: Template = { ...heart.deps.templates.get("default")!, memoryMb: 512 };
+  const successor = heart.another({ templates: new Map([["default", changed]]) });
+  await successor.begin();
+  await expect
+    .poll(async () => (await heart!.driver.list(AbortSignal.timeout(5000))).map(({ id }) => id === old!.id), { timeout: 10_000 })
+    .toEqual([false]);
+  await successor[Symbol.asyncDispose]();
+});

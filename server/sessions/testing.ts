@@ -1,0 +1,81 @@
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { MINUTE, createTestClock } from "../clock.ts";
+import { createProcessDriver } from "../drivers/process/process.ts";
+import type { Driver } from "../drivers/driver.ts";
+import { createPartner } from "../keys/partners.ts";
+import { createLinks } from "../link.ts";
+import { silentLog } from "../log.ts";
+import { createSecrets } from "../secrets.ts";
+import { openStore } from "../store/open.ts";
+import { findSessionBySandbox } from "../store/sessions.ts";
+import { loadTemplates } from "../templates.ts";
+import { createHeart, type HeartDeps } from "./heart.ts";
+import type { CreateRequest } from "./sessions.ts";
+
+// A heart on a real store and real daemons (the process driver), with a clock that the test moves.
+export async function openTestHeart(options: Partial<HeartDeps> & { wrapDriver?: (driver: Driver) => Driver; databaseUrl?: string } = {}) {
+  const dataDir = await mkdtemp(join(tmpdir(), "berth-heart-"));
+  const clock = createTestClock(Date.now());
+  const log = silentLog;
+  const store = await openStore({ file: join(dataDir, "berth.db"), url: options.databaseUrl ?? null, log });
+  const processes = createProcessDriver({ dataDir, runtimeDir: join(import.meta.dirname, "../../daemon/dist"), log });
+  const driver = options.wrapDriver?.(processes) ?? processes;
+  const secrets = createSecrets([randomBytes(32)]);
+  const tokenOf = async (sandboxId: string) => {
+    const row = await findSessionBySandbox(store.db, sandboxId);
+    if (!row) throw new Error(`no row for ${sandboxId}`);
+    return secrets.open(row.token, row.sandbox_id);
+  };
+  const links = createLinks({ driver, tokenOf });
+  const deps: HeartDeps = {
+    store,
+    driver,
+    links,
+    egress: { open: async () => {}, close: async () => {} },
+    templates: loadTemplates(undefined),
+    modelEnv: () => ({}),
+    secrets,
+    clock,
+    log,
+    host: "test",
+    rules: { timeoutAction: "pause", hibernateAfterMs: 10 * MINUTE, pausedMs: 30 * 24 * 60 * MINUTE, tombstoneMs: 30 * 24 * 60 * MINUTE },
+    capacity: { maxSandboxes: 100, reserveBytes: 0 },
+    poolSize: 0,
+    stepTimeoutMs: 20_000,
+    ...options,
+  };
+  const heart = createHeart(deps);
+  await createPartner(store.db, clock, "acme");
+  return {
+    ...heart,
+    deps,
+    store,
+    driver,
+    links,
+    clock,
+    acme: { id: "acme", maxSessions: null, maxSessionsPerUser: null },
+    // Another server over the same data, as after a crash: the first one is simply not asked any more.
+    another: (changed: Partial<HeartDeps> = {}) => createHeart({ ...deps, ...changed }),
+    async [Symbol.asyncDispose]() {
+      await heart[Symbol.asyncDispose]();
+      await links[Symbol.asyncDispose]();
+      for (const { id } of await processes.list(AbortSignal.timeout(10_000))) await processes.destroy(id, AbortSignal.timeout(10_000));
+      await processes[Symbol.asyncDispose]();
+      await store[Symbol.asyncDispose]();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+export const aRequest = (changes: Partial<CreateRequest> = {}): CreateRequest => ({
+  externalUserId: "user-1",
+  envVars: {},
+  template: "default",
+  timeoutMs: 60 * MINUTE,
+  autoStartAgent: false,
+  metadata: {},
+  ...changes,
+});
