@@ -6,12 +6,14 @@ import { findSession } from "../store/sessions.ts";
 import { aRequest, openTestHeart } from "./testing.ts";
 
 let heart: Awaited<ReturnType<typeof openTestHeart>> | undefined;
+let release = () => {};
 afterEach(async () => {
+  release();
   await heart?.[Symbol.asyncDispose]();
   heart = undefined;
 });
 
-// A driver whose next call of one method never comes back until the server "dies": it hangs until aborted.
+// A driver whose next call of one method does not come back while the test runs, as if the server had died in it.
 function hanging(method: "create" | "pause" | "resume" | "destroy" | "hibernate") {
   let armed = false;
   return {
@@ -21,7 +23,7 @@ function hanging(method: "create" | "pause" | "resume" | "destroy" | "hibernate"
       [method]: (...args: never[]) => {
         if (!armed) return (driver[method] as (...args: never[]) => Promise<unknown>)(...args);
         armed = false;
-        return new Promise(() => {});
+        return new Promise((_, reject) => (release = () => reject(new Error("the test is over"))));
       },
     }),
   };
@@ -30,7 +32,7 @@ function hanging(method: "create" | "pause" | "resume" | "destroy" | "hibernate"
 async function stuckIn(step: "pausing" | "resuming" | "destroying") {
   const method = ({ pausing: "pause", resuming: "resume", destroying: "destroy" } as const)[step];
   const hang = hanging(method);
-  heart = await openTestHeart({ wrapDriver: hang.wrap, stepTimeoutMs: 200 });
+  heart = await openTestHeart({ wrapDriver: hang.wrap });
   const session = await heart.sessions.create(heart.acme, aRequest());
   if (step === "resuming") await heart.sessions.pause("acme", session.id);
   hang.arm();
@@ -64,7 +66,7 @@ test("another machine's server leaves the step alone until the lease has run out
 
 test("a half-made create is undone: no row, no sandbox", async () => {
   const hang = hanging("create");
-  heart = await openTestHeart({ wrapDriver: hang.wrap, stepTimeoutMs: 60_000 });
+  heart = await openTestHeart({ wrapDriver: hang.wrap });
   hang.arm();
   void heart.sessions.create(heart.acme, aRequest()).catch(() => {});
   await expect.poll(async () => (await heart!.store.db.selectFrom("sessions").select("state").execute()).length).toBe(1);
@@ -111,7 +113,6 @@ test("a failed resume leaves the session paused and deletes nothing", async () =
 });
 
 test("an engine that hangs gives 504, and a failed create leaves nothing behind", async () => {
-  const hang = hanging("create");
   heart = await openTestHeart({
     stepTimeoutMs: 150,
     wrapDriver: (driver) => ({

@@ -1,0 +1,73 @@
+import type { ExecEvent } from "@berth/contract/daemon.ts";
+import type { Session } from "@berth/contract";
+
+// A partner's backend in a few lines: what a test wants to call, with nothing hidden.
+export interface Api {
+  call(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<{ status: number; body: never; headers: Headers }>;
+  create(body?: object): Promise<Session>;
+  // Runs a command in the sandbox to its end.
+  exec(sandboxId: string, command: string | string[]): Promise<{ code: number | null; stdout: string; stderr: string }>;
+  writeFile(sandboxId: string, path: string, content: string | Uint8Array): Promise<void>;
+  // null when there is no such file.
+  readFile(sandboxId: string, path: string): Promise<Buffer | null>;
+}
+
+export function createApi(url: string, key: string): Api {
+  const headers = { authorization: `Bearer ${key}` };
+
+  const call: Api["call"] = async (method, path, body, extra = {}) => {
+    const answer = await fetch(`${url}${path}`, {
+      method,
+      headers: { ...headers, ...(body === undefined ? {} : { "content-type": "application/json" }), ...extra },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    const isJson = answer.headers.get("content-type")?.includes("json");
+    return { status: answer.status, body: (isJson && text ? JSON.parse(text) : text) as never, headers: answer.headers };
+  };
+
+  return {
+    call,
+    async create(body = {}) {
+      const answer = await call("POST", "/api/b2b/sessions", { externalUserId: "user-1", ...body });
+      if (answer.status !== 201) throw new Error(`create answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+      return answer.body;
+    },
+    async exec(sandboxId, command) {
+      const answer = await fetch(`${url}/sandboxes/${sandboxId}/exec`, {
+        method: "POST",
+        headers: { ...headers, "content-type": "application/json" },
+        body: JSON.stringify({ command }),
+      });
+      const text = await answer.text();
+      if (!answer.ok) throw new Error(`exec answered ${answer.status}: ${text}`);
+      const events = text
+        .split("\n")
+        .filter(Boolean)
+        .map((line) => JSON.parse(line) as ExecEvent);
+      const outputOf = (type: string) => events.map((event) => (event.type === type && "data" in event ? event.data : "")).join("");
+      const exit = events.find((event) => event.type === "exit");
+      return { code: exit?.code ?? null, stdout: outputOf("stdout"), stderr: outputOf("stderr") };
+    },
+    async writeFile(sandboxId, path, content) {
+      const answer = await fetch(`${url}/sandboxes/${sandboxId}/files/content?path=${encodeURIComponent(path)}`, {
+        method: "PUT",
+        headers,
+        body: content as BodyInit,
+      });
+      if (!answer.ok) throw new Error(`write answered ${answer.status}: ${await answer.text()}`);
+      await answer.body?.cancel();
+    },
+    async readFile(sandboxId, path) {
+      const answer = await fetch(`${url}/sandboxes/${sandboxId}/files/content?path=${encodeURIComponent(path)}`, { headers });
+      if (answer.status === 404) return null;
+      if (!answer.ok) throw new Error(`read answered ${answer.status}: ${await answer.text()}`);
+      return Buffer.from(await answer.arrayBuffer());
+    },
+  };
+}
