@@ -1,0 +1,70 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Template } from "@berth/contract";
+import { Value } from "typebox/value";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { DEFAULT_TEMPLATE, loadTemplates, templateHash } from "./templates.ts";
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "berth-templates-"));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const load = (text: string, name = "templates.yaml") => {
+  writeFileSync(join(folder, name), text);
+  return loadTemplates(join(folder, name));
+};
+
+describe("templates", () => {
+  test("the default template is built in and whole", () => {
+    const templates = loadTemplates(undefined);
+    expect([...templates.keys()]).toEqual(["default"]);
+    expect(Value.Check(Template, templates.get("default"))).toBe(true);
+    expect(templates.get("default")).toMatchObject({ memoryMb: 2048, cpus: 1, pids: 512, tmpMb: 512, egress: { policy: "public" } });
+  });
+
+  test("a file says only what differs, in YAML or in JSON", () => {
+    const templates = load("small:\n  memoryMb: 256\n  agent: null\ndefault:\n  cpus: 2\nplain:\n");
+    expect(templates.get("small")).toMatchObject({ name: "small", memoryMb: 256, pids: 512, agent: null });
+    expect(templates.get("default")).toMatchObject({ cpus: 2, memoryMb: 2048 });
+    expect(templates.get("plain")).toMatchObject({ name: "plain", memoryMb: 2048 });
+    for (const template of templates.values()) expect(Value.Check(Template, template)).toBe(true);
+    expect(load('{"offline": {"egress": {"policy": "none"}}}', "t.json").get("offline")).toMatchObject({ egress: { policy: "none" } });
+  });
+
+  test("an agent needs only its command", () => {
+    const agent = load("other:\n  agent: {command: /usr/bin/agent}\n").get("other")?.agent;
+    expect(agent).toEqual({ command: "/usr/bin/agent", args: [], env: {}, requiredEnv: [] });
+  });
+
+  test.each([
+    ["a: [1", "line 1: "],
+    ["- a\n- b\n", "line 1: a mapping"],
+    ["a:\n  memoryMb: 12\n", "line 2: a.memoryMb must be"],
+    ["a:\n  cpus: 1\nb:\n  pids: many\n", "line 4: b.pids must be"],
+    ["a:\n  memory: 12\n", "line 2: a.memory is not a field"],
+    ["a:\n  egress:\n    policy: some\n", "line 2: a.egress must be"],
+    ["a:\n  egress: {policy: hosts, hosts: ['http://x']}\n", 'line 2: a.egress.hosts has "http://x"'],
+    ["a:\n  root: relative\n", "line 2: a.root must be an absolute path"],
+    ["a:\n  env:\n    BERTH_X: '1'\n", "line 3: a.env.BERTH_X is no name"],
+    ["a:\n  agent:\n    args: 5\n", "line 3: a.agent.args must be"],
+    ["a:\n  agent: {}\n", "line 2: a.agent must name a command"],
+    ["A b:\n  cpus: 1\n", 'line 1: the template name "A b"'],
+    ["a: 5\n", "line 1: a must be a mapping"],
+    ["a:\n  cpus: 1\na:\n  cpus: 2\n", "line 3: "],
+  ])("the fault in %j is named with file, line and field", (text, sentence) => {
+    expect(() => load(text)).toThrow(`${join(folder, "templates.yaml")}, ${sentence}`);
+  });
+
+  test("a file that is not there is named", () => {
+    expect(() => loadTemplates("/nowhere/t.yaml")).toThrow("/nowhere/t.yaml: the templates file cannot be read (ENOENT)");
+  });
+
+  test("the hash follows the content, not the order", () => {
+    const shuffled = Object.fromEntries(Object.entries(DEFAULT_TEMPLATE).toReversed()) as Template;
+    expect(templateHash(shuffled)).toBe(templateHash(DEFAULT_TEMPLATE));
+    expect(templateHash({ ...DEFAULT_TEMPLATE, cpus: 2 })).not.toBe(templateHash(DEFAULT_TEMPLATE));
+  });
+});

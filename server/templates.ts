@@ -1,0 +1,141 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { isAbsolute } from "node:path";
+import { AgentSpec, EgressPolicy, Template } from "@berth/contract";
+import Type from "typebox";
+import { Value } from "typebox/value";
+import { isMap, LineCounter, parseDocument, type Document } from "yaml";
+
+// The templates that sessions may name. `default` is built in; a file (BERTH_TEMPLATES) adds others and may replace it.
+export type Templates = ReadonlyMap<string, Template>;
+
+export const DEFAULT_TEMPLATE: Template = {
+  name: "default",
+  description: "The host's own programs, read-only, with the goose coding agent",
+  memoryMb: 2048,
+  cpus: 1,
+  pids: 512,
+  tmpMb: 512,
+  diskMb: 10_240,
+  env: {},
+  egress: { policy: "public" },
+  agent: {
+    command: "/opt/berth/bin/goose",
+    args: ["acp", "--with-builtin", "developer"],
+    // The keyring and telemetry of goose have no place in a sandbox; its mode asks before every change.
+    env: { GOOSE_DISABLE_KEYRING: "1", GOOSE_TELEMETRY_OFF: "1", GOOSE_TELEMETRY_ENABLED: "false" },
+    requiredEnv: ["GOOSE_PROVIDER", "GOOSE_MODEL"],
+  },
+};
+
+// The file is YAML or JSON: a mapping from a template's name to what differs from the built-in default. Whatever is wrong
+// in it ends in one Error whose sentence names the file, the line and the field.
+export function loadTemplates(path: string | undefined): Templates {
+  const templates = new Map<string, Template>([[DEFAULT_TEMPLATE.name, DEFAULT_TEMPLATE]]);
+  if (path === undefined) return templates;
+  const lines = new LineCounter();
+  const document = parseDocument(readTemplates(path), { lineCounter: lines });
+  const fail = (at: readonly string[], sentence: string): never => {
+    throw new Error(`${path}, line ${lineOf(document, lines, at)}: ${sentence}`);
+  };
+  const broken = document.errors[0];
+  if (broken) throw new Error(`${path}, line ${lines.linePos(broken.pos[0]).line}: ${broken.message.split("\n")[0]}`);
+  if (!isMap(document.contents)) return fail([], "a mapping from template names to templates is needed here");
+
+  for (const [name, given] of Object.entries(document.toJS() as Record<string, unknown>)) {
+    if (!NAME.test(name)) fail([name], `the template name "${name}" must be lowercase letters, digits and hyphens, at most 63`);
+    if (given !== null && (typeof given !== "object" || Array.isArray(given)))
+      fail([name], `${name} must be a mapping of a template's fields`);
+    const fault = findFault(given ?? {});
+    if (fault) fail([name, ...fault.at], `${[name, ...fault.at].join(".")} ${fault.message}`);
+    templates.set(name, fillIn(name, (given ?? {}) as Partial<Template>));
+  }
+  return templates;
+}
+
+// Tells whether a sandbox was made from the template as it is now: the pool throws away those that were not.
+export function templateHash(template: Template): string {
+  return createHash("sha256").update(canonical(template)).digest("hex").slice(0, 16);
+}
+
+const NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
+const VARIABLE = /^(?!BERTH_)[^=\0]+$/;
+const HOST = /^(\*\.)?([a-z0-9-]+\.)*[a-z0-9-]+$|^\[?[0-9a-f:.]+\]?$/i;
+
+function readTemplates(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    throw new Error(`${path}: the templates file cannot be read (${(error as NodeJS.ErrnoException).code ?? String(error)})`, {
+      cause: error,
+    });
+  }
+}
+
+interface Fault {
+  at: string[];
+  message: string;
+}
+
+// What a file may say: any part of a template, and of its agent at least the command.
+const Given = Type.Object({
+  ...Type.Partial(Type.Omit(Template, ["name"])).properties,
+  agent: Type.Optional(Type.Union([Type.Partial(AgentSpec), Type.Null()])),
+});
+
+function findFault(given: object): Fault | undefined {
+  const unknown = Object.keys(given).find((field) => !(field in Given.properties));
+  if (unknown !== undefined)
+    return { at: [unknown], message: `is not a field of a template; there are ${Object.keys(Given.properties).join(", ")}` };
+  const template = given as Partial<Template>;
+  // A union's own message ("must match anyOf") helps nobody, so the two fields that are unions come first.
+  if (template.egress !== undefined && !Value.Check(EgressPolicy, template.egress)) {
+    return { at: ["egress"], message: "must be {policy: none}, {policy: public} or {policy: hosts, hosts: [names]}" };
+  }
+  if (template.agent) {
+    const fault = firstError(Type.Partial(AgentSpec), template.agent);
+    if (fault) return { at: ["agent", ...fault.at], message: fault.message };
+    if (typeof template.agent.command !== "string") return { at: ["agent"], message: "must name a command" };
+  }
+  return firstError(Given, given) ?? findMeaninglessValue(template);
+}
+
+function firstError(schema: Type.TSchema, value: unknown): Fault | undefined {
+  const error = Value.Errors(schema, value)[0];
+  return error && { at: error.instancePath.split("/").slice(1), message: error.message };
+}
+
+function findMeaninglessValue({ root, env, egress }: Partial<Template>): Fault | undefined {
+  if (root !== undefined && !isAbsolute(root)) return { at: ["root"], message: `must be an absolute path, not "${root}"` };
+  const variable = Object.keys(env ?? {}).find((name) => !VARIABLE.test(name));
+  if (variable !== undefined) return { at: ["env", variable], message: "is no name for a variable (BERTH_* is ours)" };
+  const host = egress?.policy === "hosts" && egress.hosts.find((name) => !HOST.test(name));
+  if (typeof host === "string")
+    return { at: ["egress", "hosts"], message: `has "${host}", which is neither a host name, *.domain nor an address` };
+  return undefined;
+}
+
+function fillIn(name: string, given: Partial<Template>): Template {
+  const { description: _, ...defaults } = DEFAULT_TEMPLATE;
+  const agent = given.agent && { args: [], env: {}, requiredEnv: [], ...(given.agent as Partial<AgentSpec> & Pick<AgentSpec, "command">) };
+  return { ...defaults, ...given, name, ...(agent && { agent }) };
+}
+
+function lineOf(document: Document, lines: LineCounter, at: readonly string[]): number {
+  for (let depth = at.length; depth > 0; depth--) {
+    const parent = depth === 1 ? document.contents : document.getIn(at.slice(0, depth - 1), true);
+    const pair = isMap(parent) && parent.items.find((item) => String(item.key) === at[depth - 1]);
+    const range = pair && (pair.key as { range?: [number, number, number] | null } | null)?.range;
+    if (range) return lines.linePos(range[0]).line;
+  }
+  return 1;
+}
+
+// JSON with sorted keys, so that the order in a file changes nothing.
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_key, inner: unknown) =>
+    inner !== null && typeof inner === "object" && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  );
+}
