@@ -1,0 +1,15 @@
+import { AppError, isAppError } from "@berth/contract";
+
+// Runs a step of a driver. What goes wrong in it is the sandbox's failure, unless the caller gave up or the error speaks
+// our language already.
+export async function speaking<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
+  try {
+    signal.throwIfAborted();
+    return await work();
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    if (isAppError(error)) throw error;
+    const full = (error as NodeJS.ErrnoException | null)?.code === "ENOSPC";
+    throw new AppError(full ? "capacity_reached" : "sandbox_failed", { cause: error });
+  }
+}

@@ -1,0 +1,58 @@
+import { request } from "node:http";
+import type { Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { AppError, isAppError } from "@berth/contract";
+
+export interface AwaitDaemonOptions {
+  dial: (signal: AbortSignal) => Promise<Socket>;
+  // False once it is certain that the daemon will never answer, because its process is gone.
+  alive: () => boolean | Promise<boolean>;
+  timeoutMs: number;
+  pollMs?: number;
+}
+
+const TRY_MS = 2_000;
+
+// Resolves as soon as the daemon answers GET /health. Rejects with `sandbox_failed` when its process has ended, with
+// `sandbox_timeout` when it does not answer in time.
+export async function awaitDaemon({ dial, alive, timeoutMs, pollMs = 3 }: AwaitDaemonOptions, signal: AbortSignal): Promise<void> {
+  const endMs = performance.now() + timeoutMs;
+  for (;;) {
+    signal.throwIfAborted();
+    if (await answers(dial, signal)) return;
+    if (!(await alive())) throw new AppError("sandbox_failed", { cause: new Error("the daemon ended before it answered") });
+    if (performance.now() > endMs)
+      throw new AppError("sandbox_timeout", { cause: new Error(`the daemon did not answer in ${timeoutMs} ms`) });
+    await sleep(pollMs, undefined, { signal });
+  }
+}
+
+// One question, one answer: true when the daemon says that it is well.
+export async function answers(dial: (signal: AbortSignal) => Promise<Socket>, signal: AbortSignal): Promise<boolean> {
+  const bounded = AbortSignal.any([signal, AbortSignal.timeout(TRY_MS)]);
+  try {
+    const socket = await dial(bounded);
+    return await askHealth(socket, bounded);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (bounded.aborted || isAppError(error, "sandbox_unreachable")) return false;
+    throw error;
+  }
+}
+
+function askHealth(socket: Socket, signal: AbortSignal): Promise<boolean> {
+  return new Promise((resolve) => {
+    const asked = request({ path: "/health", createConnection: () => socket, signal, headers: { connection: "close" } });
+    asked.once("response", (response) => {
+      // The status line is all that matters, and all that is read: the body is the sandbox's and may never end.
+      // A daemon that asks for its token is as awake as one that does not.
+      resolve(response.statusCode === 200 || response.statusCode === 401);
+      socket.destroy();
+    });
+    asked.once("error", () => {
+      socket.destroy();
+      resolve(false);
+    });
+    asked.end();
+  });
+}
