@@ -1,0 +1,118 @@
+import type { Template } from "@berth/contract";
+import { seccompProfile } from "./seccomp.ts";
+import type { UserIds } from "./user-ids.ts";
+
+export interface BundleOptions {
+  template: Template;
+  root: string;
+  // Of the host: folders that the sandbox sees.
+  workspace: string;
+  home: string;
+  runtimeDir: string;
+  egress: string;
+  userIds: UserIds;
+  cgroupsPath: string;
+  env: Record<string, string>;
+  args: readonly string[];
+}
+
+// The user inside: an ordinary one, with a line in /etc/passwd.
+const USER = 1000;
+const MiB = 1024 * 1024;
+const CPU_PERIOD_US = 100_000;
+const OPEN_FILES = 16_384;
+
+// The OCI runtime's config.json. Everything that keeps a sandbox in is on this page and in seccomp.ts.
+export function bundleConfig(options: BundleOptions) {
+  const { template, root, userIds, env, args, cgroupsPath } = options;
+  return {
+    ociVersion: "1.0.2",
+    root: { path: root, readonly: true },
+    hostname: "sandbox",
+    process: {
+      terminal: false,
+      user: { uid: USER, gid: USER },
+      args,
+      cwd: "/workspace",
+      env: Object.entries(env).map(([name, value]) => `${name}=${value}`),
+      capabilities: { bounding: [], effective: [], inheritable: [], permitted: [], ambient: [] },
+      noNewPrivileges: true,
+      // When the host runs out of memory, a sandbox goes before the server does.
+      oomScoreAdj: 500,
+      rlimits: [
+        { type: "RLIMIT_NOFILE", soft: OPEN_FILES, hard: OPEN_FILES },
+        { type: "RLIMIT_CORE", soft: 0, hard: 0 },
+      ],
+    },
+    mounts: mountsOf(options),
+    linux: {
+      namespaces: ["pid", "network", "ipc", "uts", "mount", "cgroup", "user"].map((type) => ({ type })),
+      // Only two ids exist inside: root, which no process can become, and the user. Each is an id of the host that nobody
+      // else has, so that even a program that got out would own nothing.
+      uidMappings: idMappings(userIds),
+      gidMappings: idMappings(userIds),
+      cgroupsPath,
+      rootfsPropagation: "private",
+      resources: {
+        devices: [{ allow: false, access: "rwm" }],
+        memory: { limit: template.memoryMb * MiB, swap: template.memoryMb * MiB },
+        cpu: {
+          quota: Math.max(1000, Math.round(template.cpus * CPU_PERIOD_US)),
+          period: CPU_PERIOD_US,
+          shares: Math.max(2, Math.round(template.cpus * 1024)),
+        },
+        pids: { limit: template.pids },
+      },
+      seccomp: seccompProfile(),
+      maskedPaths: MASKED,
+      readonlyPaths: ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"],
+    },
+  };
+}
+
+const MASKED = [
+  // What the kernel tells about itself and about others.
+  "/proc/acpi /proc/asound /proc/interrupts /proc/kallsyms /proc/kcore /proc/keys /proc/key-users /proc/kmsg",
+  "/proc/latency_stats /proc/modules /proc/sched_debug /proc/scsi /proc/slabinfo /proc/timer_list /proc/vmallocinfo",
+  // Programs live in /usr; settings, which may hold what is not for strangers, in these.
+  "/usr/etc /usr/local/etc /usr/src /usr/local/src",
+].flatMap((paths) => paths.split(" "));
+
+function mountsOf({ template, workspace, home, runtimeDir, egress }: BundleOptions) {
+  const tmpfs = (destination: string, ...options: string[]) => ({
+    destination,
+    type: "tmpfs",
+    source: "tmpfs",
+    options: ["nosuid", "nodev", ...options],
+  });
+  const bind = (destination: string, source: string, ...options: string[]) => ({
+    destination,
+    type: "bind",
+    source,
+    options: ["bind", "nosuid", "nodev", ...options],
+  });
+  return [
+    { destination: "/proc", type: "proc", source: "proc", options: ["nosuid", "nodev", "noexec"] },
+    tmpfs("/dev", "mode=755", "size=64k", "nr_inodes=256", "noexec"),
+    {
+      destination: "/dev/pts",
+      type: "devpts",
+      source: "devpts",
+      options: ["nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620"],
+    },
+    tmpfs("/dev/shm", "mode=1777", "size=64m", "noexec"),
+    tmpfs("/tmp", "mode=1777", `size=${template.tmpMb}m`, `nr_inodes=${template.tmpMb * 256}`),
+    // The daemon's socket: in memory of the sandbox's own, so that a full disk never keeps it from starting.
+    tmpfs("/run/berth", "mode=700", `uid=${USER}`, `gid=${USER}`, "size=64k", "nr_inodes=16", "noexec"),
+    ...(template.root === undefined ? [bind("/usr", "/usr", "ro")] : []),
+    bind("/opt/berth", runtimeDir, "ro"),
+    bind("/run/berth-egress", egress, "ro", "noexec"),
+    bind("/workspace", workspace, "rw"),
+    bind("/home/user", home, "rw"),
+  ];
+}
+
+const idMappings = ({ root, user }: UserIds) => [
+  { containerID: 0, hostID: root, size: 1 },
+  { containerID: USER, hostID: user, size: 1 },
+];

@@ -1,0 +1,258 @@
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statfsSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { AppError, isSandboxId, type SandboxId } from "@berth/contract";
+import { DAEMON_SOCKET } from "@berth/contract/daemon.ts";
+import type { Log } from "../../log.ts";
+import { dialSocketFile } from "../dial.ts";
+import type { Driver, SandboxCondition, SandboxSpec } from "../driver.ts";
+import { speaking } from "../failure.ts";
+import { awaitDaemon } from "../health.ts";
+import { createKeyedLock } from "../keyed-lock.ts";
+import { mustRun, PLAIN_PATH } from "../run.ts";
+import { bundleConfig } from "./bundle.ts";
+import { openCgroups } from "./cgroups.ts";
+import { ROOTS_DIR } from "./probe.ts";
+import { prepareHostRoot, prepareTemplateRoot } from "./root.ts";
+import { createRuntime } from "./runtime.ts";
+import { pickUserIds, type UserIds } from "./user-ids.ts";
+import { createVolumes } from "./volume.ts";
+
+export interface OciDriverOptions {
+  dataDir: string;
+  // The daemon's runtime, shown to sandboxes at /opt/berth.
+  runtimeDir: string;
+  log: Log;
+  // The OCI runtime's command: runc, crun or a path.
+  runtime: string;
+  // Whether each sandbox gets a disk of bounded size (needs loop devices).
+  boundDisks: boolean;
+  // Root folders that all sandboxes share. Everybody on this machine must be able to walk to it.
+  rootsDir?: string;
+  startTimeoutMs?: number;
+  stopTimeoutMs?: number;
+}
+
+const DAEMON_ENV = {
+  BERTH_SOCKET: `/run/berth/${DAEMON_SOCKET}`,
+  BERTH_WORKSPACE: "/workspace",
+  BERTH_HOME: "/home/user",
+  BERTH_EGRESS: "/run/berth-egress/proxy.sock",
+  PATH: PLAIN_PATH,
+  HOME: "/home/user",
+  LANG: "C.UTF-8",
+};
+const MIN_FREE_BYTES = 256 * 1024 * 1024;
+
+// Containers through an OCI runtime, without any engine: the kernel keeps them running when the server is gone, and
+// everything about them is in the data folder and in their control groups, where the next server finds it.
+export function createOciDriver(options: OciDriverOptions): Driver {
+  const { runtimeDir, log, startTimeoutMs = 30_000, stopTimeoutMs = 5_000, rootsDir = ROOTS_DIR } = options;
+  const dataDir = resolve(options.dataDir);
+  const sandboxesDir = join(dataDir, "sandboxes");
+  const cgroups = openCgroups(`berth-${createHash("sha256").update(dataDir).digest("hex").slice(0, 8)}`);
+  const runtime = createRuntime(options.runtime, join(dataDir, "containers"));
+  const volumes = createVolumes(options.boundDisks);
+  const inTurn = createKeyedLock();
+  // Sandboxes that this process has looked after: no other runtime can be at work on them.
+  const known = new Set<SandboxId>();
+  let takenIds: Set<number> | undefined;
+
+  const folderOf = (id: SandboxId) => join(sandboxesDir, id);
+  const egressOf = (id: SandboxId) => join(dataDir, "egress", id);
+
+  function conditionOf(id: SandboxId): SandboxCondition {
+    if (cgroups.pids(id).length > 0) return cgroups.isFrozen(id) ? "frozen" : "running";
+    return existsSync(folderOf(id)) || runtime.list().includes(id) ? "stopped" : "absent";
+  }
+
+  async function settle(id: SandboxId): Promise<void> {
+    if (known.has(id)) return;
+    await runtime.endStragglers(id);
+    known.add(id);
+  }
+
+  async function start({ id, template, tokenHash }: SandboxSpec, signal: AbortSignal): Promise<void> {
+    const folder = folderOf(id);
+    checkRoom(id);
+    await clear(id);
+    mkdirSync(egressOf(id), { recursive: true, mode: 0o755 });
+    const userIds = userIdsOf(id);
+    const { workspace, home } = await volumes.open(folder, { diskMb: template.diskMb, owner: userIds.user, signal });
+    if (template.root !== undefined) prepareTemplateRoot(template.root);
+    const config = bundleConfig({
+      template,
+      root: template.root ?? prepareHostRoot(rootsDir),
+      workspace,
+      home,
+      runtimeDir,
+      egress: egressOf(id),
+      userIds,
+      cgroupsPath: cgroups.pathOf(id),
+      args: ["/bin/sh", "/opt/berth/init.sh"],
+      env: { ...DAEMON_ENV, BERTH_TOKEN_HASH: tokenHash },
+    });
+    writeFileSync(join(folder, "config.json"), JSON.stringify(config), { mode: 0o600 });
+    await runtime.start(id, folder, join(folder, "init.pid"), signal);
+    await answering(id, signal);
+  }
+
+  const answering = (id: SandboxId, signal: AbortSignal) =>
+    awaitDaemon({ dial: (bounded) => dial(id, bounded), alive: () => cgroups.pids(id).length > 0, timeoutMs: startTimeoutMs }, signal);
+
+  function checkRoom(id: SandboxId): void {
+    mkdirSync(folderOf(id), { recursive: true, mode: 0o700 });
+    const { bavail, bsize } = statfsSync(dataDir);
+    if (bavail * bsize < MIN_FREE_BYTES)
+      throw new AppError("capacity_reached", { cause: new Error("the disk of the data folder is full") });
+  }
+
+  // The ids stay with the sandbox's files for as long as there are any.
+  function userIdsOf(id: SandboxId): UserIds {
+    const file = join(folderOf(id), "user-ids.json");
+    if (existsSync(file)) return JSON.parse(readFileSync(file, "utf8")) as UserIds;
+    takenIds ??= readTakenIds(sandboxesDir);
+    const userIds = pickUserIds(takenIds);
+    takenIds.add(userIds.root);
+    writeFileSync(`${file}.new`, JSON.stringify(userIds), { mode: 0o600 });
+    renameSync(`${file}.new`, file);
+    return userIds;
+  }
+
+  // Whatever runs or is left of a container; the files stay.
+  async function clear(id: SandboxId): Promise<void> {
+    await cgroups.kill(id);
+    await cgroups.remove(id);
+    runtime.forget(id);
+  }
+
+  async function stop(id: SandboxId): Promise<void> {
+    await clear(id);
+    await volumes.close(folderOf(id));
+  }
+
+  async function remove(id: SandboxId): Promise<void> {
+    await stop(id);
+    await mustRun("rm", ["-rf", "--one-file-system", "--", folderOf(id), egressOf(id)]);
+  }
+
+  async function askToStop(id: SandboxId): Promise<void> {
+    const pid = initOf(id);
+    if (pid === undefined) return;
+    cgroups.thaw(id);
+    process.kill(pid, "SIGTERM");
+    for (const endMs = performance.now() + stopTimeoutMs; cgroups.pids(id).length > 0 && performance.now() < endMs;) await sleep(3);
+  }
+
+  // The container's first process, as the host counts, while it is the sandbox's.
+  function initOf(id: SandboxId): number | undefined {
+    const pid = Number(read(join(folderOf(id), "init.pid")));
+    return pid > 0 && belongs(pid, id) ? pid : undefined;
+  }
+
+  // A process id may pass to a stranger; a place in the sandbox's control group cannot.
+  const belongs = (pid: number, id: SandboxId) => cgroups.pids(id).includes(pid);
+
+  async function dial(id: SandboxId, signal: AbortSignal) {
+    const pid = initOf(id);
+    if (pid === undefined) throw new AppError("sandbox_unreachable", { cause: new Error("the sandbox does not run") });
+    // Through the sandbox's own view of its files: the socket never is in a folder of the host. On this path only the
+    // last part can be changed from inside.
+    return dialSocketFile(`/proc/${pid}/root/run/berth/${DAEMON_SOCKET}`, signal, () => belongs(pid, id));
+  }
+
+  const step = <Result>(id: SandboxId, signal: AbortSignal, work: () => Promise<Result>) =>
+    inTurn(id, () =>
+      speaking(signal, async () => {
+        await settle(id);
+        return await work();
+      }),
+    );
+
+  return {
+    name: "oci",
+    traits: { hostBound: true, freezes: true, isolates: true },
+
+    create: (spec, signal) =>
+      step(spec.id, signal, async () => {
+        const before = conditionOf(spec.id);
+        if (before === "frozen") cgroups.thaw(spec.id);
+        if (before === "running" || before === "frozen") return await answering(spec.id, signal);
+        const startedMs = performance.now();
+        try {
+          await start(spec, signal);
+        } catch (error) {
+          // Files that were there before the call are not ours to delete.
+          await (before === "absent" ? remove(spec.id) : stop(spec.id));
+          throw error;
+        }
+        log.debug("sandbox.started", { sandboxId: spec.id, driver: "oci", tookMs: Math.round(performance.now() - startedMs) });
+      }),
+
+    pause: (id, signal) =>
+      step(id, signal, async () => {
+        if (conditionOf(id) === "running") await cgroups.freeze(id, signal);
+      }),
+
+    hibernate: (id, signal) =>
+      step(id, signal, async () => {
+        await askToStop(id);
+        await stop(id);
+      }),
+
+    resume: (spec, signal) =>
+      step(spec.id, signal, async () => {
+        const before = conditionOf(spec.id);
+        if (before === "absent") throw new AppError("sandbox_failed", { cause: new Error("there is no such sandbox to resume") });
+        if (before === "frozen") cgroups.thaw(spec.id);
+        if (before === "frozen" || before === "running") {
+          await answering(spec.id, signal);
+          return { restarted: false };
+        }
+        try {
+          await start(spec, signal);
+        } catch (error) {
+          await stop(spec.id);
+          throw error;
+        }
+        return { restarted: true };
+      }),
+
+    destroy: (id, signal) =>
+      step(id, signal, async () => {
+        await remove(id);
+        known.delete(id);
+      }),
+
+    inspect: async (id) => conditionOf(id),
+
+    async list() {
+      const folders = existsSync(sandboxesDir) ? readdirSync(sandboxesDir) : [];
+      const ids = new Set([...folders, ...runtime.list(), ...cgroups.list()].filter(isSandboxId));
+      return [...ids].map((id) => ({ id, condition: conditionOf(id) }));
+    },
+
+    stats: async (id) => cgroups.stats(id),
+    dial,
+    // Sandboxes outlive the server: there is nothing to let go of.
+    async [Symbol.asyncDispose]() {},
+  };
+}
+
+function readTakenIds(sandboxesDir: string): Set<number> {
+  const taken = new Set<number>();
+  for (const name of existsSync(sandboxesDir) ? readdirSync(sandboxesDir) : []) {
+    const text = read(join(sandboxesDir, name, "user-ids.json"));
+    if (text !== undefined) taken.add((JSON.parse(text) as UserIds).root);
+  }
+  return taken;
+}
+
+function read(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return undefined;
+  }
+}

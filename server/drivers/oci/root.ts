@@ -1,0 +1,103 @@
+import { createHash } from "node:crypto";
+import { chmodSync, cpSync, existsSync, lstatSync, mkdirSync, readlinkSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+// The root folder of sandboxes whose template names none: empty mount points, the host's links into /usr and the few
+// files of /etc that programs need. It holds nothing of a sandbox, so all share one, read-only. It lies outside the data
+// folder because the sandbox's own root user, who is nobody on the host, must be able to walk to it.
+export function prepareHostRoot(parent: string): string {
+  const plan = planRoot();
+  const path = join(parent, createHash("sha256").update(JSON.stringify(plan)).digest("hex").slice(0, 16));
+  if (existsSync(path)) return path;
+  mkdirSync(parent, { recursive: true, mode: 0o755 });
+  const draft = `${path}.${process.pid}`;
+  rmSync(draft, { recursive: true, force: true });
+  for (const folder of plan.folders) mkdirSync(join(draft, folder), { recursive: true, mode: 0o755 });
+  for (const [folder, mode] of Object.entries(MOUNT_POINTS)) chmodSync(join(draft, folder), mode);
+  for (const [name, target] of Object.entries(plan.links)) symlinkSync(target, join(draft, name));
+  for (const [name, text] of Object.entries(plan.files)) writeFileSync(join(draft, name), text, { mode: 0o644 });
+  for (const { name } of plan.copies) cpSync(join("/", name), join(draft, name), { recursive: true, verbatimSymlinks: true });
+  try {
+    renameSync(draft, path);
+  } catch (error) {
+    // Another server of this machine was quicker, with the same content.
+    rmSync(draft, { recursive: true, force: true });
+    if (!existsSync(path)) throw error;
+  }
+  return path;
+}
+
+// The mount points that every sandbox needs, made in a template's own root where they are missing. A symbolic link on the
+// way is refused: it would lead out of that root.
+export function prepareTemplateRoot(root: string): void {
+  for (const [point, mode] of Object.entries(MOUNT_POINTS)) {
+    let path = root;
+    for (const part of point.split("/")) {
+      path = join(path, part);
+      const found = lstatSync(path, { throwIfNoEntry: false });
+      if (!found) {
+        mkdirSync(path);
+        chmodSync(path, path === join(root, point) ? mode : 0o755);
+      } else if (!found.isDirectory()) {
+        throw new Error(`the template's root has ${path}, which must be a folder`);
+      }
+    }
+  }
+}
+
+// The mode of a mount point is that of what gets mounted there.
+const MOUNT_POINTS: Record<string, number> = {
+  proc: 0o755,
+  dev: 0o755,
+  tmp: 0o1777,
+  "run/berth": 0o700,
+  "run/berth-egress": 0o755,
+  workspace: 0o755,
+  "home/user": 0o755,
+  "opt/berth": 0o755,
+};
+
+function planRoot() {
+  const hostLinks = ["bin", "sbin", "lib", "lib32", "lib64", "libx32"]
+    .filter((name) => lstatSync(join("/", name), { throwIfNoEntry: false })?.isSymbolicLink())
+    .map((name) => [name, readlinkSync(join("/", name))] as const);
+  const copies = COPIED.map((name) => ({ name, changedMs: lstatSync(join("/", name), { throwIfNoEntry: false })?.mtimeMs })).filter(
+    (copy) => copy.changedMs !== undefined,
+  );
+  return {
+    modes: MOUNT_POINTS,
+    folders: [...Object.keys(MOUNT_POINTS), "usr", "etc/ssl", "var", "root", "mnt"],
+    links: { ...Object.fromEntries(hostLinks), "var/tmp": "/tmp", "var/run": "/run", "etc/mtab": "/proc/self/mounts" },
+    files: FILES,
+    copies,
+  };
+}
+
+// Public and needed by programs to find libraries, certificates and their default versions.
+const COPIED = [
+  "etc/ld.so.cache",
+  "etc/ld.so.conf",
+  "etc/alternatives",
+  "etc/ssl/certs",
+  "etc/ssl/openssl.cnf",
+  "etc/mime.types",
+  "etc/services",
+  "etc/protocols",
+  "etc/debian_version",
+  "etc/os-release",
+];
+
+const FILES: Record<string, string> = {
+  "etc/passwd":
+    "root:x:0:0:root:/root:/usr/sbin/nologin\nuser:x:1000:1000:user:/home/user:/bin/bash\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
+  "etc/group": "root:x:0:\nuser:x:1000:\nnogroup:x:65534:\n",
+  "etc/hosts": "127.0.0.1 localhost sandbox\n::1 localhost\n",
+  "etc/hostname": "sandbox\n",
+  // There is no resolver inside: names are resolved by the proxy.
+  "etc/resolv.conf": "",
+  "etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\nservices: files\nprotocols: files\n",
+  "etc/profile": 'export PATH=${PATH:-/usr/local/bin:/usr/bin:/bin}\n[ -n "$BASH" ] && [ -f /etc/bash.bashrc ] && . /etc/bash.bashrc\n',
+  "etc/bash.bashrc":
+    "[ -z \"$PS1\" ] && return\nshopt -s checkwinsize\nPS1='\\[\\e[32m\\]\\w\\[\\e[0m\\] $ '\nalias ls='ls --color=auto'\nalias ll='ls -l'\n",
+  "etc/shells": "/bin/sh\n/bin/bash\n",
+};

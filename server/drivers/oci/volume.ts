@@ -1,0 +1,109 @@
+import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { mustRun, run } from "../run.ts";
+
+// The disk of a sandbox: a sparse file with a file system of its own, mounted while the sandbox runs. That bounds bytes
+// and inodes, and destroying it is the deletion of one file, however hostile its content. Where loop devices are missing
+// it is a plain folder without a bound.
+export interface Volumes {
+  readonly bounded: boolean;
+  // Makes or finds the volume in `folder`. May be repeated.
+  open(folder: string, options: { diskMb: number; owner: number; signal: AbortSignal }): Promise<Volume>;
+  // Writes everything to disk and lets go of mount and loop device. Content when there is none.
+  close(folder: string): Promise<void>;
+}
+
+export interface Volume {
+  workspace: string;
+  home: string;
+}
+
+const RELEASE_TIMEOUT_MS = 20_000;
+const MOUNT_OPTIONS = "loop,nosuid,nodev,noatime,discard,noinit_itable,errors=remount-ro";
+
+export function createVolumes(bounded: boolean): Volumes {
+  return {
+    bounded,
+    async open(folder, { diskMb, owner, signal }) {
+      const [mountPoint, image] = [join(folder, "volume"), join(folder, "volume.img")];
+      mkdirSync(mountPoint, { recursive: true });
+      if ((bounded || existsSync(image)) && !isMounted(mountPoint)) {
+        if (!existsSync(image)) await makeImage(image, diskMb, signal);
+        // A second loop device over the same file would ruin it.
+        await released(image);
+        await mustRun("mount", ["-t", "ext4", "-o", MOUNT_OPTIONS, image, mountPoint]);
+      }
+      const volume = { workspace: join(mountPoint, "workspace"), home: join(mountPoint, "home") };
+      for (const path of [volume.workspace, volume.home]) {
+        if (existsSync(path)) continue;
+        mkdirSync(path, { mode: 0o700 });
+        chownSync(path, owner, owner);
+      }
+      return volume;
+    },
+    async close(folder) {
+      const [mountPoint, image] = [join(folder, "volume"), join(folder, "volume.img")];
+      while (isMounted(mountPoint)) await mustRun("umount", [mountPoint]);
+      await released(image);
+    },
+  };
+}
+
+// Says whether volumes can be bounded here, by making one.
+export async function probeVolumes(scratch: string): Promise<{ bounded: boolean; reason: string }> {
+  mkdirSync(scratch, { recursive: true });
+  const volumes = createVolumes(true);
+  try {
+    await volumes.open(scratch, { diskMb: 16, owner: 0, signal: AbortSignal.timeout(10_000) });
+    return { bounded: true, reason: "disks are bounded by loop images" };
+  } catch (error) {
+    return { bounded: false, reason: `disks are not bounded, because a loop image could not be made (${firstLine(error)})` };
+  } finally {
+    await volumes.close(scratch).catch(() => undefined);
+    await run("rm", ["-rf", "--one-file-system", "--", scratch]);
+  }
+}
+
+async function makeImage(image: string, diskMb: number, signal: AbortSignal): Promise<void> {
+  // Under another name until it is whole: a crash in between leaves no half-made file system.
+  const draft = `${image}.new`;
+  writeFileSync(draft, "", { mode: 0o600 });
+  truncateSync(draft, diskMb * 1024 * 1024);
+  const journalMb = diskMb >= 256 ? 8 : 4;
+  const options = ["-q", "-F", "-m", "0", "-b", "4096", "-J", `size=${journalMb}`, "-O", "^resize_inode"];
+  await mustRun("mkfs.ext4", [...options, "-E", "nodiscard,lazy_itable_init=1,lazy_journal_init=1", draft], { signal });
+  renameSync(draft, image);
+}
+
+// The kernel lets go of a loop device a moment after the last mount of it is gone.
+async function released(image: string): Promise<void> {
+  for (const endMs = performance.now() + RELEASE_TIMEOUT_MS; isAttached(image);) {
+    if (performance.now() > endMs) throw new Error(`${image} stays attached to a loop device`);
+    await sleep(2);
+  }
+}
+
+function isAttached(image: string): boolean {
+  return readdirSync("/sys/block").some((name) => {
+    if (!name.startsWith("loop")) return false;
+    const backing = read(`/sys/block/${name}/loop/backing_file`)?.trim();
+    return backing === image || backing === `${image} (deleted)`;
+  });
+}
+
+export function isMounted(mountPoint: string): boolean {
+  // The kernel writes spaces and the like as octal numbers.
+  const written = mountPoint.replace(/[\s\\]/g, (character) => `\\${character.charCodeAt(0).toString(8).padStart(3, "0")}`);
+  return (read("/proc/self/mountinfo") ?? "").split("\n").some((line) => line.split(" ")[4] === written);
+}
+
+const firstLine = (error: unknown) => (error instanceof Error ? error.message : String(error)).split("\n")[0];
+
+function read(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return undefined;
+  }
+}
