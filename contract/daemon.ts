@@ -11,6 +11,9 @@ export const DAEMON_SOCKET = "daemon.sock";
 // BERTH_TOKEN_HASH, so that nothing in the sandbox can learn the token.
 export const TOKEN_HEADER = "x-berth-token";
 
+// A sandbox's first process is `/bin/sh {runtime}/init.sh`: it starts `bin/node daemon.cjs`, collects orphans and passes
+// SIGTERM on. Where the daemon is not process 1 (process driver, an engine with its own init) it may be started directly.
+
 export interface DaemonError {
   error: string;
   code: string;

@@ -1,0 +1,46 @@
+import { createConnection, createServer, type Server } from "node:net";
+
+// The way out of the sandbox: bytes that arrive on a loopback port go to the server's egress socket as they are, and
+// the policy is decided there. `target` is a socket's path, or host:port where sandboxes have a network of their own.
+export interface EgressPipe extends Disposable {
+  // What programs in the sandbox use as their proxy; undefined when there is no way out.
+  readonly url: string | undefined;
+}
+
+export const EGRESS_PORT = 3128;
+
+export function openEgressPipe(target: string | undefined, port = EGRESS_PORT): EgressPipe {
+  if (target === undefined || target === "") return { url: undefined, [Symbol.dispose]() {} };
+  const address = parseTarget(target);
+  const server = createServer({ allowHalfOpen: true }, (inner) => {
+    const outer = createConnection({ ...address, allowHalfOpen: true });
+    inner.pipe(outer).pipe(inner);
+    inner.on("error", () => outer.destroy());
+    outer.on("error", () => inner.destroy());
+    inner.on("close", () => outer.destroy());
+    outer.on("close", () => inner.destroy());
+  });
+  listen(server, port);
+  return {
+    get url() {
+      const bound = server.address();
+      return typeof bound === "object" && bound ? `http://127.0.0.1:${bound.port}` : undefined;
+    },
+    [Symbol.dispose]: () => void server.close(),
+  };
+}
+
+// Sandboxes without a network of their own share the loopback (process driver): the second one takes any free port.
+function listen(server: Server, port: number): void {
+  server.once("error", (error: NodeJS.ErrnoException) => {
+    if (error.code === "EADDRINUSE" && port !== 0) listen(server, 0);
+    else console.error("The way out could not be opened:", error.message);
+  });
+  server.listen(port, "127.0.0.1");
+}
+
+function parseTarget(target: string): { path: string } | { host: string; port: number } {
+  if (target.startsWith("/")) return { path: target };
+  const colon = target.lastIndexOf(":");
+  return { host: target.slice(0, colon), port: Number(target.slice(colon + 1)) };
+}

@@ -1,0 +1,91 @@
+// The daemon: one small program in every sandbox. Read this and you have seen all of it.
+import { chmodSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { Health } from "@berth/contract/daemon.ts";
+import { contentRoutes } from "./content.ts";
+import { openEgressPipe } from "./egress.ts";
+import { createEnvironment } from "./environment.ts";
+import { execRoutes } from "./exec.ts";
+import { fileRoutes } from "./files.ts";
+import { readJson, type Route, sendJson } from "./http.ts";
+import { createDaemonServer } from "./server.ts";
+import { openWorkspace } from "./workspace.ts";
+
+const VERSION = "0.1.0";
+
+// Node cannot collect orphans as process 1; the shell can (init.sh). Drivers start init.sh themselves, because this
+// way costs a second start of Node.
+if (process.pid === 1 && process.execve) process.execve("/bin/sh", ["sh", join(import.meta.dirname, "init.sh")], definedOnly(process.env));
+
+main().catch((error: unknown) => fail(error instanceof Error ? error.message : String(error)));
+
+async function main(): Promise<void> {
+  const {
+    BERTH_TOKEN_HASH,
+    BERTH_SOCKET,
+    BERTH_LISTEN,
+    BERTH_WORKSPACE = "/workspace",
+    BERTH_HOME = "/home/user",
+    BERTH_EGRESS,
+  } = process.env;
+  if (!/^[0-9a-f]{64}$/.test(BERTH_TOKEN_HASH ?? "")) fail("BERTH_TOKEN_HASH must be the SHA-256 of a token, in hex");
+  if (!BERTH_SOCKET && !BERTH_LISTEN) fail("BERTH_SOCKET or BERTH_LISTEN must say where to listen");
+
+  const workspace = await openWorkspace(BERTH_WORKSPACE);
+  const egress = openEgressPipe(BERTH_EGRESS);
+  const environment = createEnvironment({ base: process.env, workspace: workspace.root, home: BERTH_HOME, proxyUrl: () => egress.url });
+
+  const server = createDaemonServer({
+    tokenHash: BERTH_TOKEN_HASH ?? "",
+    routes: [...controlRoutes(), ...execRoutes({ environment, workspace }), ...fileRoutes({ workspace }), ...contentRoutes({ workspace })],
+    upgrades: [],
+  });
+  if (BERTH_SOCKET) {
+    rmSync(BERTH_SOCKET, { force: true });
+    server.listen(BERTH_SOCKET, () => chmodSync(BERTH_SOCKET, 0o666));
+  } else {
+    const [host, port] = splitAddress(BERTH_LISTEN ?? "");
+    server.listen(port, host);
+  }
+  server.on("error", (error) => fail(`Cannot listen: ${error.message}`));
+
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => process.exit(0));
+
+  function controlRoutes(): Route[] {
+    return [
+      {
+        method: "GET",
+        path: "/health",
+        handle: ({ response }) =>
+          sendJson(response, 200, { status: "ok", version: VERSION, started: environment.started } satisfies Health),
+      },
+      {
+        method: "POST",
+        path: "/internal/start",
+        async handle({ request, response }) {
+          environment.start(await readJson(request));
+          sendJson(response, 200, { status: "ok" });
+        },
+      },
+      {
+        method: "POST",
+        path: "/internal/stop",
+        handle: ({ response }) => sendJson(response, 200, { status: "ok" }),
+      },
+    ];
+  }
+}
+
+function splitAddress(address: string): [host: string, port: number] {
+  const colon = address.lastIndexOf(":");
+  return [address.slice(0, colon).replace(/^\[|\]$/g, ""), Number(address.slice(colon + 1))];
+}
+
+function definedOnly(env: NodeJS.ProcessEnv): Record<string, string> {
+  return Object.fromEntries(Object.entries(env).filter((pair): pair is [string, string] => pair[1] !== undefined));
+}
+
+function fail(message: string): never {
+  console.error(message);
+  process.exit(1);
+}

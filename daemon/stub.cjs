@@ -1,0 +1,2 @@
+// Stands in for modules of Node that the daemon never calls (see build.ts).
+module.exports = {};

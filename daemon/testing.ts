@@ -1,0 +1,150 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { globSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { type IncomingMessage, request as httpRequest } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { TOKEN_HEADER } from "@berth/contract/daemon.ts";
+import { WebSocket } from "ws";
+import { buildDaemon } from "./build.ts";
+
+// For tests: a real daemon, built and run as in a sandbox, over its Unix socket.
+export interface TestDaemon extends AsyncDisposable {
+  readonly workspace: string;
+  readonly home: string;
+  readonly socketPath: string;
+  readonly pid: number;
+  fetch(path: string, options?: FetchOptions): Promise<Reply>;
+  // The response as it starts, for streams.
+  open(path: string, options?: FetchOptions): Promise<IncomingMessage>;
+  connect(path: string): WebSocket;
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+  // Starts a new daemon over the same files.
+  restart(): Promise<void>;
+}
+
+export interface FetchOptions {
+  method?: string;
+  headers?: Record<string, string>;
+  // An object is sent as JSON.
+  body?: string | Buffer | object;
+  token?: string | null;
+}
+
+export interface Reply {
+  status: number;
+  headers: IncomingMessage["headers"];
+  trailers: IncomingMessage["trailers"];
+  bytes: Buffer;
+  text: string;
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into it freely
+  json: any;
+}
+
+const TOKEN = "test-token";
+const RUNTIME = join(import.meta.dirname, "dist");
+
+export async function startTestDaemon(env: Record<string, string> = {}): Promise<TestDaemon> {
+  await buildWhenStale();
+  const folder = mkdtempSync(join(tmpdir(), "berth-daemon-"));
+  const [workspace, home, socketPath] = [join(folder, "workspace"), join(folder, "home"), join(folder, "daemon.sock")];
+  let child = await launch();
+
+  async function launch(): Promise<ChildProcess> {
+    const started = spawn(join(RUNTIME, "bin/node"), [join(RUNTIME, "daemon.cjs")], {
+      env: {
+        PATH: process.env.PATH,
+        HOME: home,
+        LANG: "C.UTF-8",
+        BERTH_TOKEN_HASH: createHash("sha256").update(TOKEN).digest("hex"),
+        BERTH_SOCKET: socketPath,
+        BERTH_WORKSPACE: workspace,
+        BERTH_HOME: home,
+        ...env,
+      },
+      stdio: ["ignore", "inherit", "inherit"],
+    });
+    while (!(await answers())) {
+      if (started.exitCode !== null || started.signalCode !== null) throw new Error("The daemon ended at its start");
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    return started;
+  }
+
+  function answers(): Promise<boolean> {
+    return open("/health").then(
+      (response) => (response.resume(), true),
+      () => false,
+    );
+  }
+
+  function open(path: string, { method = "GET", headers = {}, body, token = TOKEN }: FetchOptions = {}): Promise<IncomingMessage> {
+    return new Promise((resolve, reject) => {
+      const request = httpRequest(
+        { socketPath, path, method, agent: false, headers: { ...(token === null ? {} : { [TOKEN_HEADER]: token }), ...headers } },
+        resolve,
+      );
+      request.on("error", reject);
+      request.end(typeof body === "object" && !Buffer.isBuffer(body) ? JSON.stringify(body) : body);
+    });
+  }
+
+  async function stop(signal: NodeJS.Signals = "SIGTERM"): Promise<number | null> {
+    if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+    child.kill(signal);
+    await once(child, "exit");
+    return child.exitCode;
+  }
+
+  return {
+    workspace,
+    home,
+    socketPath,
+    get pid() {
+      return child.pid ?? 0;
+    },
+    open,
+    async fetch(path, options) {
+      const response = await open(path, options);
+      const chunks: Buffer[] = [];
+      for await (const chunk of response as AsyncIterable<Buffer>) chunks.push(chunk);
+      const bytes = Buffer.concat(chunks);
+      const text = bytes.toString();
+      return {
+        status: response.statusCode ?? 0,
+        headers: response.headers,
+        trailers: response.trailers,
+        bytes,
+        text,
+        json: parseLoosely(text),
+      };
+    },
+    connect: (path) => new WebSocket(`ws+unix:${socketPath}:${path}`, { headers: { [TOKEN_HEADER]: TOKEN }, perMessageDeflate: false }),
+    stop,
+    async restart() {
+      child = await launch();
+    },
+    async [Symbol.asyncDispose]() {
+      await stop("SIGTERM");
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function parseLoosely(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+async function buildWhenStale(): Promise<void> {
+  const root = join(import.meta.dirname, "..");
+  const sources = globSync(["daemon/*.{ts,sh,cjs}", "daemon/agent/*.ts", "contract/*.ts"], { cwd: root }).map(
+    (path) => statSync(join(root, path)).mtimeMs,
+  );
+  const built = statSync(join(RUNTIME, "daemon.cjs"), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  if (Math.max(...sources) > built) await buildDaemon();
+}
