@@ -1,24 +1,25 @@
+import { join } from "node:path";
 import type { Log } from "../log.ts";
 import type { Driver, DriverName, DriverProbe } from "./driver.ts";
 
-export interface DriverOptions {
+// What the drivers need of the configuration.
+export interface DriverConfig {
+  // A driver's name, or `auto`.
+  driver: string;
   dataDir: string;
-  // The daemon's runtime folder (daemon/dist).
-  runtimeDir: string;
-  log: Log;
   // The address that the server listens on, and whether the operator has said that no isolation is fine there.
   host: string;
   allowUnisolated: boolean;
 }
 
-export interface OpenedDriver {
-  driver: Driver;
-  // What was tried, in order; the last one is what was taken.
-  probes: DriverProbe[];
+interface DriverOptions extends DriverConfig {
+  // The daemon's runtime folder.
+  runtimeDir: string;
+  log: Log;
 }
 
 interface DriverEntry {
-  probe(options: DriverOptions): Promise<DriverProbe>;
+  probe(config: DriverConfig): Promise<DriverProbe>;
   open(options: DriverOptions): Promise<Driver>;
 }
 
@@ -56,21 +57,33 @@ const DRIVERS: Record<DriverName, DriverEntry> = {
 
 // The order of `auto`. Kubernetes is taken only when it is named.
 const AUTO: readonly DriverName[] = ["oci", "docker", "process"];
+const RUNTIME_DIR = join(import.meta.dirname, "../../daemon/dist");
 
-// Opens the driver that is named, or the first that works here. Rejects with one sentence for each that does not.
-export async function openDriver(wanted: DriverName | "auto", options: DriverOptions): Promise<OpenedDriver> {
-  const probes: DriverProbe[] = [];
-  for (const name of wanted === "auto" ? AUTO : [wanted]) {
-    const probe = await DRIVERS[name].probe(options);
-    probes.push(probe);
-    if (probe.usable) return { driver: await DRIVERS[name].open(options), probes };
+// Opens the driver that is named, or the first that works here, and logs which it took and why. Rejects with a sentence
+// for each that cannot be used.
+export async function openDriver(config: DriverConfig, log: Log, runtimeDir = RUNTIME_DIR): Promise<Driver> {
+  const refusals: string[] = [];
+  for (const name of candidates(config.driver)) {
+    const { usable, reason } = await DRIVERS[name].probe(config);
+    if (usable) {
+      log.info("driver.chosen", { driver: name, reason, ...(refusals.length > 0 && { refused: refusals }) });
+      return await DRIVERS[name].open({ ...config, runtimeDir, log });
+    }
+    refusals.push(`The driver ${name} cannot be used: ${reason}`);
   }
-  throw new Error(probes.map(({ driver, reason }) => `The driver ${driver} cannot be used: ${reason}`).join("\n"));
+  throw new Error(refusals.join("\n"));
 }
 
-// What each driver says about this machine, for `berth doctor`.
-export function probeDrivers(options: DriverOptions, names: readonly DriverName[] = AUTO): Promise<DriverProbe[]> {
-  return Promise.all(names.map((name) => DRIVERS[name].probe(options)));
+// What each driver that would be considered says about this machine, for `berth doctor`.
+export function probeDrivers(config: DriverConfig): Promise<DriverProbe[]> {
+  return Promise.all(candidates(config.driver).map((name) => DRIVERS[name].probe(config)));
+}
+
+function candidates(wanted: string): readonly DriverName[] {
+  if (wanted === "auto") return AUTO;
+  const name = (Object.keys(DRIVERS) as DriverName[]).find((known) => known === wanted);
+  if (name === undefined) throw new Error(`There is no driver "${wanted}"; there are ${Object.keys(DRIVERS).join(", ")} and auto.`);
+  return [name];
 }
 
 function notBuiltYet(driver: DriverName): DriverEntry {
