@@ -1,0 +1,23 @@
+import { globSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { buildDaemon } from "../../daemon/build.ts";
+
+const root = join(import.meta.dirname, "../..");
+let building: Promise<string> | undefined;
+
+// The daemon's runtime folder, built when its sources are newer: what drivers show to sandboxes at /opt/berth.
+export function daemonRuntime(): Promise<string> {
+  return (building ??= build());
+}
+
+async function build(): Promise<string> {
+  const folder = join(root, "daemon/dist");
+  const sources = globSync(["daemon/*.{ts,sh,cjs}", "daemon/*/*.ts", "contract/*.ts"], {
+    cwd: root,
+    exclude: ["daemon/dist/**", "daemon/node_modules/**"],
+  });
+  const changedMs = Math.max(...sources.map((path) => statSync(join(root, path)).mtimeMs));
+  const builtMs = statSync(join(folder, "daemon.cjs"), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  if (changedMs > builtMs) await buildDaemon();
+  return folder;
+}
