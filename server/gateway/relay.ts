@@ -1,0 +1,90 @@
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import { Transform, type Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { AppError, type SandboxId } from "@berth/contract";
+import { announcesExitCode, fromDaemonTrailers } from "./relay-headers.ts";
+import type { LinkRequest, LinkResponse, Links } from "../link.ts";
+
+// Passes one HTTP request on to a daemon and its answer back, both as streams: whoever is slower sets the pace, and
+// when either side leaves the other is let go. Resolves when the answer is sent or the caller has left; rejects, with
+// nothing sent yet, when the daemon gave no answer. A failure in the middle of an answer cuts the connection, so that
+// the caller cannot take the part for the whole.
+export interface Passage {
+  request: IncomingMessage;
+  response: ServerResponse;
+  sandboxId: SandboxId;
+  path: string;
+  headers: Record<string, string>;
+  // Which of the answer's headers may pass.
+  answerHeaders: (headers: IncomingHttpHeaders) => Record<string, string | string[]>;
+  maxBodyBytes?: number;
+}
+
+const MAX_BODY_BYTES = 4 * 1024 ** 3;
+
+export async function relay(links: Pick<Links, "request">, passage: Passage): Promise<void> {
+  const { request, response, sandboxId, path, headers } = passage;
+  const gone = new AbortController();
+  const leave = () => gone.abort(CALLER_LEFT);
+  response.once("close", leave);
+  try {
+    const body = bodyOf(request, passage.maxBodyBytes ?? MAX_BODY_BYTES);
+    const asked: LinkRequest = {
+      method: request.method ?? "GET",
+      path,
+      headers,
+      bodyTimeoutMs: 0,
+      signal: gone.signal,
+      ...(body && { body }),
+    };
+    await send(await links.request(sandboxId, asked), passage);
+  } catch (error) {
+    if (error !== CALLER_LEFT && !gone.signal.aborted) throw error;
+  } finally {
+    response.off("close", leave);
+  }
+}
+
+const CALLER_LEFT = new Error("the caller has left");
+
+async function send(answer: LinkResponse, { request, response, answerHeaders }: Passage): Promise<void> {
+  // Nothing that a sandbox says makes a browser ask for a password; such an answer means that our token was refused.
+  if (answer.status < 200 || answer.status > 599 || answer.status === 401 || answer.status === 407) {
+    answer.body.destroy();
+    throw new AppError("sandbox_unreachable", { cause: new Error(`the sandbox answered ${answer.status}`) });
+  }
+  const headers = answerHeaders(answer.headers);
+  const trailed = request.httpVersionMinor >= 1 && request.method !== "HEAD" && announcesExitCode(answer.headers);
+  response.writeHead(answer.status, trailed ? { ...headers, trailer: "X-Exit-Code" } : headers);
+  if (request.method === "HEAD" || answer.status === 204 || answer.status === 304) {
+    answer.body.destroy();
+    response.end();
+    return;
+  }
+  // Whoever waits for the first line of a stream sees that it has begun.
+  response.flushHeaders();
+  if (trailed) answer.body.once("end", () => response.addTrailers(fromDaemonTrailers(answer.trailers)));
+  try {
+    await pipeline(answer.body, response);
+  } catch {
+    response.destroy();
+  }
+}
+
+function bodyOf(request: IncomingMessage, maxBytes: number): Readable | undefined {
+  const declared = request.headers["content-length"];
+  if (declared === undefined && request.headers["transfer-encoding"] === undefined) return undefined;
+  if (declared !== undefined && Number(declared) === 0) return undefined;
+  const refusal = () => new AppError("body_too_large", { message: `The request body is larger than ${maxBytes} bytes` });
+  if (declared !== undefined && Number(declared) > maxBytes) throw refusal();
+  let bytes = 0;
+  const counted = new Transform({
+    transform(part: Buffer, _encoding, done) {
+      bytes += part.length;
+      done(bytes > maxBytes ? refusal() : null, part);
+    },
+  });
+  request.once("error", (error) => counted.destroy(error));
+  request.once("close", () => request.complete || counted.destroy(CALLER_LEFT));
+  return request.pipe(counted);
+}

@@ -1,0 +1,180 @@
+import { createHash } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import type { SandboxId } from "@berth/contract";
+import { CLOSE } from "@berth/contract/daemon.ts";
+import { SECOND, type Clock } from "../clock.ts";
+import type { Links, Refused } from "../link.ts";
+import { closeFrame, createFrameWalker, pingFrame } from "./frames.ts";
+import type { Standing, Standings } from "./standing.ts";
+
+// Joins a caller's WebSocket to one of a daemon and passes the bytes on as they are. The only frames of our own are pings,
+// so that idle connections are not cut on the way, and the goodbye when the session is paused, destroyed or no longer
+// the caller's.
+export interface SocketRelay extends AsyncDisposable {
+  join(joint: Joint): Promise<void>;
+}
+
+export interface Joint {
+  request: IncomingMessage;
+  socket: Duplex;
+  // What the caller has sent behind its request.
+  head: Buffer;
+  sandboxId: SandboxId;
+  path: string;
+  headers: Record<string, string>;
+  // Pages cannot see the answer to a refused upgrade, only close codes: for them a refusal is a goodbye.
+  refuse: (refusal: Refusal) => void;
+}
+
+export type Refusal = { code: number; reason: string } & Partial<Refused>;
+
+export interface SocketRelayDeps {
+  links: Pick<Links, "upgrade">;
+  standings: Standings;
+  clock: Clock;
+}
+
+const PING_MS = 25 * SECOND;
+const SILENCE_MS = 3 * PING_MS;
+const MAX_SOCKETS = 100;
+const GOODBYE_MS = 2 * SECOND;
+
+export function createSocketRelay({ links, standings, clock }: SocketRelayDeps): SocketRelay {
+  const joined = new Map<SandboxId, Set<Joined>>();
+
+  async function join(joint: Joint): Promise<void> {
+    const { socket, sandboxId } = joint;
+    const siblings = joined.get(sandboxId) ?? new Set();
+    if (siblings.size >= MAX_SOCKETS) return joint.refuse({ code: 1013, reason: "too many connections" });
+    const gone = new AbortController();
+    const leave = () => gone.abort(new Error("the caller has left"));
+    socket.once("close", leave);
+    const answer = await links.upgrade(sandboxId, { path: joint.path, headers: joint.headers, signal: gone.signal });
+    socket.off("close", leave);
+    if ("refused" in answer) return joint.refuse({ ...refusalOf(answer), ...answer });
+    if (socket.destroyed) return void answer.socket.destroy();
+
+    socket.write(acceptance(joint.request, answer.headers["sec-websocket-protocol"]));
+    const pair = pass(socket, joint.head, answer.socket, answer.head, clock);
+    siblings.add(pair);
+    joined.set(sandboxId, siblings);
+    const following = standings.follow(sandboxId, (standing) => {
+      const farewell = farewellFor(standing);
+      if (farewell) pair.close(farewell.code, farewell.reason);
+    });
+    answer.socket.once("close", () => void closeAfterDaemon(sandboxId, pair));
+    socket.once("close", () => {
+      following[Symbol.dispose]();
+      siblings.delete(pair);
+      if (siblings.size === 0 && joined.get(sandboxId) === siblings) joined.delete(sandboxId);
+    });
+  }
+
+  // The daemon is gone without a goodbye: perhaps because the session was just paused.
+  async function closeAfterDaemon(sandboxId: SandboxId, pair: Joined): Promise<void> {
+    const standing = await standings.of(sandboxId).catch(() => undefined);
+    const { code, reason } = (standing !== undefined && farewellFor(standing)) || { code: 1011, reason: "the sandbox does not answer" };
+    pair.close(code, reason);
+  }
+
+  const everyone = () => [...joined.values()].flatMap((pairs) => [...pairs]);
+  const pinging = clock.every(PING_MS, async () => {
+    for (const pair of everyone()) pair.ping();
+  });
+
+  return {
+    join,
+    async [Symbol.asyncDispose]() {
+      await pinging[Symbol.asyncDispose]();
+      for (const pair of everyone()) pair.close(CLOSE.serverRestarting, "the server is restarting");
+    },
+  };
+}
+
+// Why a caller has to leave, if it has to.
+export function farewellFor(standing: Standing | null): { code: number; reason: string } | null {
+  if (!standing || standing.session.status === "destroyed") return { code: CLOSE.sessionDestroyed, reason: "the session is destroyed" };
+  if (standing.partner.state !== "active") return { code: CLOSE.unauthorized, reason: "access is suspended" };
+  return standing.session.status === "paused" ? { code: CLOSE.sessionPaused, reason: "the session is paused" } : null;
+}
+
+// Completes the handshake only to say goodbye.
+export function acceptAndClose(request: IncomingMessage, socket: Duplex, code: number, reason: string): void {
+  socket.write(acceptance(request, undefined));
+  sayGoodbye(socket, code, reason);
+}
+
+export function isHandshake(request: IncomingMessage): boolean {
+  const { upgrade, "sec-websocket-key": key, "sec-websocket-version": version } = request.headers;
+  return request.method === "GET" && upgrade?.toLowerCase() === "websocket" && version === "13" && /^[A-Za-z0-9+/]{22}==$/.test(key ?? "");
+}
+
+interface Joined {
+  ping(): void;
+  close(code: number, reason: string): void;
+}
+
+function pass(caller: Duplex, callerHead: Buffer, daemon: Duplex, daemonHead: Buffer, clock: Pick<Clock, "now">): Joined {
+  const frames = createFrameWalker();
+  let heardAt = clock.now();
+  let closed = false;
+
+  const toCaller = (bytes: Buffer) => {
+    frames.walk(bytes);
+    if (!caller.write(bytes)) daemon.pause();
+  };
+  if (daemonHead.length > 0) toCaller(daemonHead);
+  if (callerHead.length > 0) daemon.write(callerHead);
+  daemon.on("data", toCaller);
+  caller.on("drain", () => daemon.resume());
+  caller.on("data", () => (heardAt = clock.now()));
+  caller.pipe(daemon);
+  caller.on("error", () => caller.destroy());
+  caller.once("close", () => daemon.destroy());
+
+  return {
+    ping() {
+      if (clock.now() - heardAt > SILENCE_MS) caller.destroy();
+      else if (!closed && frames.whole && !frames.closing) caller.write(pingFrame);
+    },
+    close(code, reason) {
+      if (closed) return;
+      closed = true;
+      daemon.off("data", toCaller);
+      daemon.destroy();
+      // In the middle of a frame nothing can be said; the caller sees the connection cut.
+      if (frames.closing) caller.end();
+      else if (frames.whole) sayGoodbye(caller, code, reason);
+      else caller.destroy();
+    },
+  };
+}
+
+function sayGoodbye(caller: Duplex, code: number, reason: string): void {
+  caller.on("error", () => caller.destroy());
+  caller.end(closeFrame(code, reason));
+  caller.resume();
+  const timer = setTimeout(() => caller.destroy(), GOODBYE_MS);
+  caller.once("close", () => clearTimeout(timer));
+}
+
+function refusalOf({ refused }: Refused): { code: number; reason: string } {
+  return refused.status === 404 ? { code: CLOSE.terminalGone, reason: "not found" } : { code: 1011, reason: "the sandbox refused" };
+}
+
+// What the daemon says about the handshake is not passed on, but for a subprotocol that the caller has offered.
+function acceptance(request: IncomingMessage, chosen: string | undefined): string {
+  const accept = createHash("sha1").update(`${request.headers["sec-websocket-key"]}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest("base64");
+  const offered = (request.headers["sec-websocket-protocol"] ?? "").split(",").map((name) => name.trim());
+  const protocol = chosen !== undefined && offered.includes(chosen) ? [`Sec-WebSocket-Protocol: ${chosen}`] : [];
+  return [
+    "HTTP/1.1 101 Switching Protocols",
+    "Upgrade: websocket",
+    "Connection: Upgrade",
+    `Sec-WebSocket-Accept: ${accept}`,
+    ...protocol,
+    "",
+    "",
+  ].join("\r\n");
+}
