@@ -106,7 +106,7 @@ export const ROUTES = {
     description: "This document, as YAML. No key is needed.",
     public: true,
     success: { status: 200, description: "OpenAPI 3.1.", media: ["application/yaml"] },
-    errors: [],
+    errors: ["bad_request"],
   }),
 } as const satisfies Record<string, Route>;
 

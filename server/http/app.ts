@@ -1,5 +1,6 @@
 import { fastify } from "fastify";
 import type { AddressInfo } from "node:net";
+import type { Registry } from "prom-client";
 import { MAX_BODY_BYTES } from "@berth/contract";
 import type { Clock } from "../clock.ts";
 import type { Tickets } from "../gateway/ticket.ts";
@@ -9,9 +10,11 @@ import type { Store } from "../store/open.ts";
 import { admitRequests, answerBadUrl } from "./admission.ts";
 import type { Authenticate, Principal } from "./authentication.ts";
 import { readBodies } from "./body.ts";
+import { addDocsRoutes } from "./docs-routes.ts";
 import { answerError } from "./errors.ts";
 import { addHealth } from "./health.ts";
 import { createListener, type Mount } from "./listener.ts";
+import { addMetrics } from "./metrics.ts";
 import { nextRequestId } from "./request-id.ts";
 import { logRequests } from "./request-log.ts";
 import { addSessionRoutes } from "./session-routes.ts";
@@ -28,6 +31,9 @@ export interface AppDeps {
   log: Log;
   // Without a slash at the end.
   baseUrl: string;
+  // Where the numbers of every part of the server are kept.
+  registry: Registry;
+  metricsToken: string | null;
   // Takes its requests before the API sees them: the gateway.
   mount?: Mount;
 }
@@ -72,8 +78,10 @@ export async function createApp(deps: AppDeps): Promise<App> {
   admitRequests(app, authenticate);
   readBodies(app);
   logRequests(app, log);
+  addMetrics(app, deps);
   addHealth(app, { store: deps.store, isDraining: () => draining });
   addSessionRoutes(app, deps);
+  addDocsRoutes(app, deps.baseUrl);
   await app.ready();
 
   return {
@@ -84,7 +92,9 @@ export async function createApp(deps: AppDeps): Promise<App> {
     drain: () => void (draining = true),
     async [Symbol.asyncDispose]() {
       draining = true;
-      await app.close();
+      // A connection that was busy when the close began is kept alive after its answer unless somebody ends it.
+      const sweep = setInterval(() => app.server.closeIdleConnections(), 50);
+      await app.close().finally(() => clearInterval(sweep));
     },
   };
 }

@@ -196,7 +196,9 @@ describe("a create request", () => {
   });
 
   it("may have fields that we do not know and names that other languages trip over", async () => {
-    await create('{"externalUserId":"u","__proto__":{"template":"nope"},"constructor":1,"more":[1]}');
+    expect(await create(`{"externalUserId":"u","__proto__":{"template":"nope"},"constructor":1,"more":[1]}`)).toMatchObject({
+      status: "running",
+    });
     await create('{"externalUserId":"u","metadata":{"__proto__":"x","constructor":"y"},"envVars":{"__proto__":"x"}}');
     await create({
       externalUserId: "x".repeat(256),

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Registry } from "prom-client";
 import { systemClock, type Clock } from "../../clock.ts";
 import { createTickets } from "../../gateway/ticket.ts";
 import { createAuthenticator } from "../../keys/authenticate.ts";
@@ -61,7 +62,19 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
   const tickets = createTickets({ secrets, baseUrl: TEST_BASE_URL, ttlMs: 300_000, clock });
   const authenticate = (key: string) => authenticator.authenticate(key);
   const templates = { find: (name: string) => (name === "default" || name === "python" ? {} : undefined) };
-  const app = await createApp({ authenticate, tickets, templates, clock, log, baseUrl: TEST_BASE_URL, ...overrides, sessions, store });
+  const app = await createApp({
+    authenticate,
+    tickets,
+    templates,
+    clock,
+    log,
+    baseUrl: TEST_BASE_URL,
+    registry: new Registry(),
+    metricsToken: null,
+    ...overrides,
+    sessions,
+    store,
+  });
   const { port } = await app.listen({ host: "127.0.0.1", port: 0 });
   const base = `http://127.0.0.1:${port}`;
 

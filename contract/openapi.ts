@@ -1,0 +1,158 @@
+import type { TSchema } from "typebox";
+import { ERRORS, type ErrorCode } from "./errors.ts";
+import { EXAMPLES } from "./examples.ts";
+import { commonErrors, ROUTES, type Route } from "./routes.ts";
+import { ErrorBody } from "./session.ts";
+
+// The OpenAPI 3.1 description, derived from the routes, the schemas and the table of errors. Nothing is written twice.
+
+export const API_TITLE = "Partner Session API";
+export const API_VERSION = "1.0.0";
+
+type Json = Record<string, unknown>;
+
+export interface OpenApi {
+  openapi: string;
+  info: Json;
+  servers: { url: string }[];
+  security: Json[];
+  tags: { name: string; description: string }[];
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, Json>; parameters: Json; headers: Json; securitySchemes: Json };
+}
+
+export interface Operation {
+  operationId: string;
+  summary: string;
+  description: string;
+  tags: string[];
+  security?: [];
+  parameters?: Json[];
+  requestBody?: { required: boolean; content: Record<string, { schema: Json; examples?: Json }> };
+  responses: Record<string, { description: string; headers?: Json; content?: Record<string, { schema: Json; examples?: Json }> }>;
+}
+
+export function describeApi(baseUrl: string, routes: Record<string, Route> = ROUTES): OpenApi {
+  const schemas: Record<string, Json> = {};
+  const convert = schemaConverter(schemas);
+  const paths: OpenApi["paths"] = {};
+  for (const [name, route] of Object.entries(routes)) {
+    (paths[route.path] ??= {})[route.method.toLowerCase()] = describeRoute(name, route, convert);
+  }
+  const used = new Set(Object.values(routes).map((route) => route.tag));
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: API_TITLE,
+      version: API_VERSION,
+      description: INTRODUCTION,
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+      contact: { name: "The operator of this service", url: baseUrl },
+    },
+    servers: [{ url: baseUrl }],
+    security: [{ bearer: [] }, { apiKey: [] }],
+    tags: TAGS.filter((tag) => used.has(tag.name)),
+    paths,
+    components: { schemas, parameters: PARAMETERS, headers: HEADERS, securitySchemes: SECURITY },
+  };
+}
+
+const INTRODUCTION = `Create, read, pause, resume and destroy coding sessions for your users, and issue signed URLs that open them in a browser.
+
+Bodies are JSON. A failure has an HTTP status, a body \`{error, details?}\` for people, and a stable code for programs in the header \`X-Error-Code\`. Unknown fields in a request are ignored; clients should ignore unknown fields in an answer.`;
+
+const TAGS = [
+  { name: "Sessions", description: "A session is one user's workspace, backed by a sandbox." },
+  { name: "Events", description: "What happened to your sessions, in order." },
+  { name: "Webhooks", description: "Events sent to you, signed as Standard Webhooks says." },
+  { name: "Description", description: "The interface itself." },
+] as const satisfies { name: Route["tag"]; description: string }[];
+
+const SECURITY = {
+  bearer: { type: "http", scheme: "bearer", description: "`Authorization: Bearer berth_…`" },
+  apiKey: { type: "apiKey", in: "header", name: "X-API-Key", description: "The same key in a header of its own." },
+};
+
+const PARAMETERS = {
+  id: { name: "id", in: "path", required: true, description: "The identifier, as it was returned.", schema: { type: "string" } },
+};
+
+const HEADERS = {
+  RequestId: { description: "Names this request in our logs.", schema: { type: "string" } },
+  ErrorCode: { description: "Which error this is; see the examples.", schema: { type: "string" } },
+  RetryAfter: { description: "Seconds to wait before the next try.", schema: { type: "integer" } },
+  WwwAuthenticate: { description: "Always `Bearer`.", schema: { type: "string" } },
+};
+
+const header = (name: keyof typeof HEADERS): Json => ({ $ref: `#/components/headers/${name}` });
+
+function describeRoute(name: string, route: Route, convert: (schema: TSchema) => Json): Operation {
+  const parameters: Json[] = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, id]) => ({ $ref: `#/components/parameters/${id}` }));
+  return {
+    operationId: name,
+    summary: route.summary,
+    description: route.description,
+    tags: [route.tag],
+    ...(route.public && { security: [] as [] }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(route.body && {
+      requestBody: { required: route.body.required, content: json(convert(route.body.schema), exampleOf(route.body.schema)) },
+    }),
+    responses: { [route.success.status]: describeSuccess(route, convert), ...describeErrors(route, convert) },
+  };
+}
+
+function describeSuccess({ success }: Route, convert: (schema: TSchema) => Json): Operation["responses"][string] {
+  const content = success.schema
+    ? json(convert(success.schema), exampleOf(success.schema))
+    : Object.fromEntries((success.media ?? []).map((media) => [media, { schema: { type: "string" } }]));
+  return { description: success.description, headers: { "X-Request-Id": header("RequestId") }, content };
+}
+
+function describeErrors(route: Route, convert: (schema: TSchema) => Json): Operation["responses"] {
+  const codes = [...new Set([...route.errors, ...commonErrors(route)])];
+  const byStatus = Map.groupBy(codes, (code) => ERRORS[code].status);
+  const sorted = [...byStatus].sort(([a], [b]) => a - b);
+  return Object.fromEntries(
+    sorted.map(([status, group]) => {
+      const headers: Json = { "X-Request-Id": header("RequestId"), "X-Error-Code": header("ErrorCode") };
+      if (status === 401) headers["WWW-Authenticate"] = header("WwwAuthenticate");
+      if (group.some((code) => ERRORS[code].retryable) && status < 500) headers["Retry-After"] = header("RetryAfter");
+      const examples = Object.fromEntries(group.map((code) => [code, { value: errorExample(code) }]));
+      const description = group.map((code) => `${ERRORS[code].message}.`).join(" ");
+      return [String(status), { description, headers, content: { "application/json": { schema: convert(ErrorBody), examples } } }];
+    }),
+  );
+}
+
+function errorExample(code: ErrorCode): Json {
+  const { message: error } = ERRORS[code];
+  return code === "validation_failed" ? { error, details: [{ field: "externalUserId", message: "Required" }] } : { error };
+}
+
+const json = (schema: Json, example?: unknown) => ({
+  "application/json": { schema, ...(example !== undefined && { examples: { typical: { value: example } } }) },
+});
+
+const exampleOf = (schema: TSchema): unknown => EXAMPLES[idOf(schema) ?? ""];
+const idOf = (schema: object): string | undefined => ("$id" in schema && typeof schema.$id === "string" ? schema.$id : undefined);
+
+// Schemas with a name become components; records are written in the way that generators of clients know.
+function schemaConverter(schemas: Record<string, Json>): (schema: TSchema) => Json {
+  const convert = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(convert);
+    if (typeof value !== "object" || value === null) return value;
+    const name = idOf(value);
+    if (name === undefined) return plain(value);
+    schemas[name] ??= plain(value);
+    return { $ref: `#/components/schemas/${name}` };
+  };
+  const plain = (value: object): Json => {
+    const { $id: _name, patternProperties, ...rest } = value as Json & { patternProperties?: Record<string, unknown> };
+    const converted = Object.fromEntries(Object.entries(rest).map(([key, inner]) => [key, convert(inner)]));
+    if (patternProperties) converted.additionalProperties = convert(Object.values(patternProperties)[0]);
+    if (Array.isArray(converted.enum)) return { type: "string", ...converted };
+    return converted;
+  };
+  return (schema) => convert(schema) as Json;
+}

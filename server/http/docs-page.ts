@@ -1,0 +1,153 @@
+import type { OpenApi, Operation } from "@berth/contract/openapi.ts";
+
+// The description as one page: no script, nothing from elsewhere.
+export function docsPage(api: OpenApi): string {
+  const operations = Object.entries(api.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+  );
+  const byTag = api.tags.map((tag) => ({ ...tag, operations: operations.filter(({ operation }) => operation.tags.includes(tag.name)) }));
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${text(api.info.title)}</title>
+<link rel="stylesheet" href="/docs/style.css">
+</head>
+<body>
+<a class="skip" href="#main">Skip to content</a>
+<nav aria-label="Operations">
+<p class="brand">${text(api.info.title)} <small>${text(api.info.version)}</small></p>
+${byTag.map(navGroup).join("\n")}
+</nav>
+<main id="main">
+<header>
+<h1>${text(api.info.title)}</h1>
+${paragraphs(api.info.description)}
+<dl class="facts">
+<dt>Address</dt><dd><code>${text(api.servers[0]?.url)}</code></dd>
+<dt>Key</dt><dd><code>Authorization: Bearer berth_…</code> or <code>X-API-Key: berth_…</code></dd>
+<dt>For programs</dt><dd><a href="/api/b2b/docs">OpenAPI 3.1 as YAML</a></dd>
+</dl>
+</header>
+${byTag.map((tag) => tagSection(api, tag)).join("\n")}
+</main>
+</body>
+</html>
+`;
+}
+
+interface Entry {
+  path: string;
+  method: string;
+  operation: Operation;
+}
+type Tag = OpenApi["tags"][number] & { operations: Entry[] };
+type Schema = Record<string, unknown>;
+
+const navGroup = (tag: Tag): string => `<h2>${text(tag.name)}</h2>
+<ul>${tag.operations
+  .map(({ method, operation }) => `<li><a href="#${operation.operationId}">${badge(method)} ${text(operation.summary)}</a></li>`)
+  .join("")}</ul>`;
+
+const tagSection = (api: OpenApi, tag: Tag): string => `<section>
+<h2>${text(tag.name)}</h2>
+<p>${inline(tag.description)}</p>
+${tag.operations.map((entry) => operationArticle(api, entry)).join("\n")}
+</section>`;
+
+function operationArticle(api: OpenApi, { path, method, operation }: Entry): string {
+  const parameters = (operation.parameters ?? []).map((parameter) => follow(api, parameter)).filter((parameter) => parameter.in !== "path");
+  const body = operation.requestBody?.content["application/json"];
+  const answers = Object.entries(operation.responses);
+  return `<article id="${operation.operationId}">
+<h3>${text(operation.summary)}</h3>
+<p class="path">${badge(method)} <code>${text(path)}</code>${operation.security ? ' <span class="public">no key</span>' : ""}</p>
+${paragraphs(operation.description)}
+${parameters.length > 0 ? `<h4>Parameters</h4>${parameterTable(parameters)}` : ""}
+${body ? `<h4>Request${operation.requestBody!.required ? "" : " (optional)"}</h4>${fieldTable(api, body.schema)}${sample(body.examples)}` : ""}
+<h4>Answers</h4>
+${answers.map(([status, answer]) => answerBlock(api, status, answer)).join("\n")}
+</article>`;
+}
+
+function answerBlock(api: OpenApi, status: string, answer: Operation["responses"][string]): string {
+  const content = answer.content?.["application/json"];
+  const kind = status < "300" ? "good" : status < "500" ? "caller" : "server";
+  const codes =
+    kind === "good"
+      ? ""
+      : Object.keys(content?.examples ?? {})
+          .map((code) => `<code>${text(code)}</code>`)
+          .join(" ");
+  const inside =
+    content && kind === "good" ? fieldTable(api, content.schema) + sample(content.examples) : codes && `<p class="codes">${codes}</p>`;
+  return `<details class="${kind}"${kind === "good" ? " open" : ""}><summary><b>${status}</b> ${inline(answer.description)}</summary>${inside ?? ""}</details>`;
+}
+
+function fieldTable(api: OpenApi, schema: Schema): string {
+  const { properties = {}, required = [] } = follow(api, schema) as { properties?: Record<string, Schema>; required?: string[] };
+  const rows = Object.entries(properties).map(([name, unresolved]) => {
+    const field = follow(api, unresolved);
+    const need = required.includes(name) ? ' <span class="need">required</span>' : "";
+    return `<tr><th scope="row"><code>${text(name)}</code>${need}</th><td>${text(typeOf(api, field))}</td><td>${inline(field.description ?? "")}${limits(field)}</td></tr>`;
+  });
+  return rows.length === 0
+    ? ""
+    : `<div class="scroll"><table><thead><tr><th scope="col">Field</th><th scope="col">Type</th><th scope="col">Meaning</th></tr></thead><tbody>${rows.join("")}</tbody></table></div>`;
+}
+
+function parameterTable(parameters: Schema[]): string {
+  const rows = parameters.map(
+    ({ name, in: place, description, schema }) =>
+      `<tr><th scope="row"><code>${text(name)}</code></th><td>${text(place)}</td><td>${inline(description)}${limits(schema as Schema)}</td></tr>`,
+  );
+  return `<div class="scroll"><table><thead><tr><th scope="col">Name</th><th scope="col">Where</th><th scope="col">Meaning</th></tr></thead><tbody>${rows.join("")}</tbody></table></div>`;
+}
+
+function typeOf(api: OpenApi, schema: Schema): string {
+  if (Array.isArray(schema.enum)) return schema.enum.join(" | ");
+  if (schema.type === "array") return `array of ${typeOf(api, follow(api, (schema.items ?? {}) as Schema))}`;
+  if (schema.additionalProperties) return "object, string to string";
+  if (Array.isArray(schema.anyOf)) return schema.anyOf.map((one) => typeOf(api, follow(api, one as Schema))).join(" or ");
+  return [schema.format ?? schema.type ?? "any"].join();
+}
+
+function limits(schema: Schema): string {
+  const facts = [
+    schema.default !== undefined && `default <code>${text(JSON.stringify(schema.default))}</code>`,
+    schema.minimum !== undefined && `from ${text(schema.minimum)}`,
+    schema.maximum !== undefined && `to ${text(schema.maximum)}`,
+    schema.minLength !== undefined && `at least ${text(schema.minLength)} character`,
+    schema.maxLength !== undefined && `at most ${text(schema.maxLength)} characters`,
+    schema.maxProperties !== undefined && `at most ${text(schema.maxProperties)} entries`,
+  ].filter(Boolean);
+  return facts.length > 0 ? ` <small>${facts.join(", ")}</small>` : "";
+}
+
+function sample(examples: unknown): string {
+  const { typical } = (examples ?? {}) as { typical?: { value: unknown } };
+  return typical ? `<pre><code>${text(JSON.stringify(typical.value, null, 2))}</code></pre>` : "";
+}
+
+// A reference is a path into the document.
+function follow(api: OpenApi, schema: Schema): Schema {
+  if (typeof schema.$ref !== "string") return schema;
+  let found: unknown = api;
+  for (const part of schema.$ref.split("/").slice(1)) found = (found as Schema)[part];
+  return found as Schema;
+}
+
+const badge = (method: string): string => `<span class="method ${method}">${method.toUpperCase()}</span>`;
+
+const paragraphs = (value: unknown): string =>
+  String(value)
+    .split("\n\n")
+    .map((one) => `<p>${inline(one)}</p>`)
+    .join("\n");
+
+const inline = (value: unknown): string => text(value).replaceAll(/`([^`]+)`/g, "<code>$1</code>");
+
+const ENTITIES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+const text = (value: unknown): string => String(value).replaceAll(/[&<>"]/g, (found) => ENTITIES[found]!);
