@@ -35,14 +35,14 @@ export const days = (maximum: number): Kind<number> => ({
   parse: (text) => (/^\d{1,6}(\.\d{1,6})?$/.test(text) ? within(Number(text) * DAY, 0, maximum * DAY) : undefined),
 });
 
-const UNITS: Record<string, number> = { ms: 1, s: SECOND, m: MINUTE, h: HOUR, d: DAY };
+const UNITS = { ms: 1, s: SECOND, m: MINUTE, h: HOUR, d: DAY };
 
 // A length of time, kept as milliseconds: a number with its unit. A bare number counts seconds.
 export const duration = (minimumMs: number, maximumMs: number): Kind<number> => ({
   allowed: `a length of time from ${describeMs(minimumMs)} to ${describeMs(maximumMs)}, such as 90s, 5m, 2h or 1d (a bare number counts seconds)`,
   parse(text) {
     const match = /^(\d{1,12}(?:\.\d{1,6})?)(ms|s|m|h|d)?$/.exec(text);
-    return match ? within(Math.round(Number(match[1]) * UNITS[match[2] ?? "s"]!), minimumMs, maximumMs) : undefined;
+    return match ? within(Math.round(Number(match[1]) * UNITS[(match[2] ?? "s") as keyof typeof UNITS]), minimumMs, maximumMs) : undefined;
   },
 });
 
@@ -95,7 +95,8 @@ export const secretKey: Kind<Buffer> = {
 };
 
 export function describeMs(ms: number): string {
-  for (const unit of ["d", "h", "m", "s"]) if (ms >= UNITS[unit]! && ms % UNITS[unit]! === 0) return `${ms / UNITS[unit]!}${unit}`;
+  const unit = (["d", "h", "m", "s"] as const).find((name) => ms >= UNITS[name] && ms % UNITS[name] === 0);
+  if (unit) return `${ms / UNITS[unit]}${unit}`;
   return ms === 0 ? "0" : `${ms}ms`;
 }
 

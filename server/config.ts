@@ -115,7 +115,8 @@ function show(variable: Variable<unknown>, value: unknown, field: string): strin
   if (value === null) return "not set";
   if (variable.secret) return "set (hidden)";
   if (Array.isArray(value)) return value.join(",");
-  return field.endsWith("Ms") ? describeMs(value as number) : String(value);
+  if (typeof value === "number" && field.endsWith("Ms")) return describeMs(value);
+  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 function distance(a: string, b: string): number {

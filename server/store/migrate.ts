@@ -19,8 +19,8 @@ export class SchemaError extends Error {
 
 // Brings the schema up to date: what is missing runs in order, in one transaction, under a lock, so that of several
 // servers one does the work and the others find it done. A failure leaves everything as it was.
-export async function migrate(store: Store, log: Log): Promise<void> {
-  const known = MIGRATIONS.length;
+export async function migrate(store: Store, log: Log, migrations = MIGRATIONS): Promise<void> {
+  const known = migrations.length;
   if ((await schemaVersion(store)) === known) return;
   await store.transaction(async (tx) => {
     if (store.engine === "postgres") await sql`select pg_advisory_xact_lock(${sql.lit(ADVISORY_LOCK)})`.execute(tx);
@@ -29,7 +29,7 @@ export async function migrate(store: Store, log: Log): Promise<void> {
     );
     const found = await latest(tx);
     if (found > known) throw new SchemaError(found, known);
-    for (const [index, migration] of MIGRATIONS.entries()) {
+    for (const [index, migration] of migrations.entries()) {
       const number = index + 1;
       if (number <= found) continue;
       await migration.up(tx as Kysely<unknown>, store.engine);
@@ -46,7 +46,7 @@ export async function schemaVersion(store: Store): Promise<number> {
       ? sql<{ found: number }>`select count(*) as found from sqlite_master where type = 'table' and name = 'migrations'`
       : sql<{ found: number }>`select count(*) as found from pg_tables where schemaname = current_schema() and tablename = 'migrations'`;
   const { rows } = await exists.execute(store.db);
-  return rows[0]!.found === 0 ? 0 : latest(store.db);
+  return rows[0]?.found === 0 ? 0 : latest(store.db);
 }
 
 async function latest(db: Db): Promise<number> {

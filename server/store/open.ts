@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { Kysely, PostgresDialect, SqliteDialect, sql } from "kysely";
 import type { Log } from "../log.ts";
 import { migrate } from "./migrate.ts";
@@ -10,8 +11,8 @@ export type Engine = "sqlite" | "postgres";
 export interface Store extends AsyncDisposable {
   readonly db: Db;
   readonly engine: Engine;
-  // Runs `work` in one transaction: all of it or, when it throws, nothing. On SQLite there is one connection, so inside
-  // `work` only the transaction may be used: `store.db` would wait for the transaction to end, and it for `store.db`.
+  // Runs `work` in one transaction: all of it or, when it throws, nothing. Inside `work` only the transaction may be used:
+  // SQLite has one connection, and `store.db` would wait for it while holding it. Whoever tries gets an error on both.
   transaction<T>(work: (tx: Db) => Promise<T>): Promise<T>;
   // Resolves when the database answers, throws `store_unavailable` when it does not.
   ready(): Promise<void>;
@@ -22,20 +23,33 @@ export interface StoreOptions {
   url?: string | null;
   file: string;
   log: Log;
+  // SQLite: how long a statement waits for another process's write.
+  lockTimeoutMs?: number;
   // Bring the schema up to date (the default). Only looking, as `berth doctor` does, leaves it as it is.
   migrate?: boolean;
 }
 
 // A database that does not answer gives AppError `store_unavailable` from every call; once it answers again, so does the
 // store, without a restart.
-export async function openStore({ url, file, log, migrate: migrating = true }: StoreOptions): Promise<Store> {
+export async function openStore({ url, file, log, lockTimeoutMs = 5000, migrate: migrating = true }: StoreOptions): Promise<Store> {
   const engine: Engine = url ? "postgres" : "sqlite";
-  const dialect = url ? new PostgresDialect({ pool: openPostgres(url, log) }) : new SqliteDialect({ database: await openSqlite(file) });
+  const dialect = url
+    ? new PostgresDialect({ pool: openPostgres(url, log) })
+    : new SqliteDialect({ database: await openSqlite(file, lockTimeoutMs) });
   const db = new Kysely<Tables>({ dialect });
+  const current = new AsyncLocalStorage<{ open: boolean }>();
   const store: Store = {
-    db,
+    get db() {
+      if (current.getStore()?.open) throw new Error("store.db was used inside a transaction; use the transaction");
+      return db;
+    },
     engine,
-    transaction: (work) => db.transaction().execute(work),
+    transaction<T>(work: (tx: Db) => Promise<T>) {
+      if (current.getStore()?.open) throw new Error("a transaction was begun inside a transaction; pass the outer one on");
+      const state = { open: true };
+      const run = () => db.transaction().execute(work);
+      return current.run(state, run).finally(() => (state.open = false));
+    },
     async ready() {
       await sql`select 1`.execute(db);
     },

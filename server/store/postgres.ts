@@ -1,4 +1,4 @@
-import pg from "pg";
+import { Pool, types, type PoolClient } from "pg";
 import type { PostgresPool, PostgresPoolClient } from "kysely";
 import type { Log } from "../log.ts";
 import { postgresFailure } from "./errors.ts";
@@ -8,7 +8,7 @@ const STATEMENT_TIMEOUT_MS = 20_000;
 
 // A pool of connections in the shape that Kysely's dialect expects, whose failures are our errors.
 export function openPostgres(url: string, log: Log): PostgresPool {
-  const pool = new pg.Pool({
+  const pool = new Pool({
     connectionString: url,
     max: 10,
     application_name: "berth",
@@ -23,7 +23,7 @@ export function openPostgres(url: string, log: Log): PostgresPool {
   // An idle connection that breaks (the database restarts) is replaced by the pool; nobody is waiting for it.
   pool.on("error", (error) => log.warn("store.connection_lost", { message: error.message }));
 
-  const clients = new WeakMap<pg.PoolClient, PostgresPoolClient>();
+  const clients = new WeakMap<PoolClient, PostgresPoolClient>();
   return {
     options: pool.options,
     end: () => pool.end(),
@@ -39,7 +39,7 @@ export function openPostgres(url: string, log: Log): PostgresPool {
 }
 
 // Remembers whether the connection broke, so that the pool throws it away instead of handing it to the next one.
-function wrap(client: pg.PoolClient): PostgresPoolClient {
+function wrap(client: PoolClient): PostgresPoolClient {
   let broken = false;
   client.on("error", () => (broken = true));
   const query = async (text: string, values: unknown[]) => {
@@ -55,7 +55,7 @@ function wrap(client: pg.PoolClient): PostgresPoolClient {
 }
 
 // Numbers, not text: our 64-bit columns hold milliseconds and counts, all far below 2^53. The other is the type of sums.
-const INT8 = 20;
-const NUMERIC = 1700;
-const getTypeParser = ((oid: number, format?: "text" | "binary") =>
-  oid === INT8 || oid === NUMERIC ? Number : pg.types.getTypeParser(oid, format as "text")) as typeof pg.types.getTypeParser;
+const AS_NUMBER = new Set([types.builtins.INT8, types.builtins.NUMERIC]);
+const getTypeParser = ((oid: TypeId, format: "text") =>
+  AS_NUMBER.has(oid) ? Number : types.getTypeParser(oid, format)) as typeof types.getTypeParser;
+type TypeId = (typeof types.builtins)["INT8"];

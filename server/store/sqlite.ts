@@ -5,12 +5,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { SqliteDatabase } from "kysely";
 import { sqliteFailure } from "./errors.ts";
 
-const BUSY_TIMEOUT_MS = 5000;
 const CACHED_STATEMENTS = 500;
 
 // node:sqlite in the shape that Kysely's dialect expects.
-export async function openSqlite(file: string): Promise<SqliteDatabase> {
-  const database = await open(file);
+export async function openSqlite(file: string, lockTimeoutMs: number): Promise<SqliteDatabase> {
+  const database = await open(file, lockTimeoutMs);
   const statements = new Map<string, StatementSync>();
 
   // Compiling a statement costs more than running it, and the same few hundred come again and again.
@@ -39,11 +38,11 @@ export async function openSqlite(file: string): Promise<SqliteDatabase> {
   };
 }
 
-async function open(file: string): Promise<DatabaseSync> {
+async function open(file: string, lockTimeoutMs: number): Promise<DatabaseSync> {
   const database = guard(() => {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     const isNew = !existsSync(file);
-    const opened = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS, enableForeignKeyConstraints: true });
+    const opened = new DatabaseSync(file, { timeout: lockTimeoutMs, enableForeignKeyConstraints: true });
     if (isNew) chmodSync(file, 0o600);
     return opened;
   });

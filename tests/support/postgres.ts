@@ -7,7 +7,7 @@ import { arch, platform, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
-import pg from "pg";
+import { Client } from "pg";
 
 // A real PostgreSQL of its own, on a free port of the loopback, gone when disposed.
 export interface TestPostgres extends AsyncDisposable {
@@ -20,11 +20,11 @@ export interface TestPostgres extends AsyncDisposable {
 
 // PostgreSQL refuses to run as root, so there it runs as "nobody", which needs no account to be made.
 const NOBODY = 65_534;
-const credentials = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+const credentials = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : undefined;
 
 export async function startPostgres(): Promise<TestPostgres> {
   const folder = await mkdtemp(join(tmpdir(), "berth-postgres-"));
-  if (credentials.uid !== undefined) await chown(folder, credentials.uid, credentials.gid!);
+  if (credentials) await chown(folder, credentials.uid, credentials.gid);
   const bin = await findBinaries(folder);
   const data = join(folder, "data");
   const options = { ...credentials, cwd: folder };
@@ -71,7 +71,7 @@ export async function startPostgres(): Promise<TestPostgres> {
     stop,
     async createDatabase() {
       const name = `test_${randomBytes(6).toString("hex")}`;
-      const client = new pg.Client(address("postgres"));
+      const client = new Client(address("postgres"));
       await client.connect();
       await client.query(`create database ${name}`);
       await client.end();

@@ -1,0 +1,148 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { sql } from "kysely";
+import { expect, test } from "vitest";
+import { isAppError } from "@berth/contract";
+import { silentLog } from "../log.ts";
+import type { Database, Databases } from "../../tests/support/stores.ts";
+import { isDuplicate } from "./errors.ts";
+import { migrate, schemaVersion, SchemaError } from "./migrate.ts";
+import { MIGRATIONS } from "./migrations/index.ts";
+import type { Store } from "./open.ts";
+
+// What every database behind the store must do.
+export function storeSuite(databases: Databases): void {
+  test("times and counts come back as numbers", async () => {
+    await using store = await (await databases.create()).open();
+    await insertPartner(store, "acme", 1_893_456_000_123);
+    const row = await store.db.selectFrom("partners").selectAll().executeTakeFirstOrThrow();
+    const { count } = await store.db
+      .selectFrom("partners")
+      .select((e) => e.fn.countAll().as("count"))
+      .executeTakeFirstOrThrow();
+    expect(row.created_at).toBe(1_893_456_000_123);
+    expect(count).toBe(1);
+  });
+
+  test("a transaction that throws leaves nothing", async () => {
+    await using store = await (await databases.create()).open();
+    const failing = store.transaction(async (tx) => {
+      await insertPartner({ db: tx }, "acme");
+      throw new Error("changed my mind");
+    });
+    await expect(failing).rejects.toThrow("changed my mind");
+    expect(await store.db.selectFrom("partners").selectAll().execute()).toEqual([]);
+  });
+
+  test("of fifty guarded updates at once one wins", async () => {
+    await using store = await (await databases.create()).open();
+    await insertPartner(store, "acme");
+    const results = await Promise.all(
+      Array.from({ length: 50 }, () =>
+        store.transaction((tx) =>
+          tx.updateTable("partners").set({ state: "suspended" }).where("id", "=", "acme").where("state", "=", "active").executeTakeFirst(),
+        ),
+      ),
+    );
+    expect(results.filter((result) => result.numUpdatedRows === 1n)).toHaveLength(1);
+  });
+
+  test("a second row with the same key is told from other failures", async () => {
+    await using store = await (await databases.create()).open();
+    await insertPartner(store, "acme");
+    const error: unknown = await insertPartner(store, "acme").catch((failure: unknown) => failure);
+    expect(isDuplicate(error)).toBe(true);
+    const other: unknown = await sql`select nonsense from partners`.execute(store.db).catch((failure: unknown) => failure);
+    expect(isDuplicate(other)).toBe(false);
+    expect(isAppError(other)).toBe(false);
+  });
+
+  test("a row that refers to nothing is refused", async () => {
+    await using store = await (await databases.create()).open();
+    const orphan = {
+      id: "key_1",
+      partner_id: "nobody",
+      hash: "h",
+      hint: "h",
+      created_at: 1,
+      last_used_at: null,
+      expires_at: null,
+      revoked_at: null,
+    };
+    await expect(store.db.insertInto("keys").values(orphan).execute()).rejects.toThrow(/foreign key/i);
+  });
+
+  test("the store used inside a transaction is an error at once, not a deadlock", async () => {
+    await using store = await (await databases.create()).open();
+    await expect(store.transaction(async () => store.db.selectFrom("partners").selectAll().execute())).rejects.toThrow(
+      "inside a transaction",
+    );
+    await expect(store.transaction(async () => store.transaction(async () => 1))).rejects.toThrow("inside a transaction");
+    await expect(store.ready()).resolves.toBeUndefined();
+  });
+
+  test("three servers that start at once on an empty database migrate it once", async () => {
+    const database = await databases.create();
+    await Promise.all([1, 2, 3].map(() => openInOwnProcess(database)));
+    await using store = await database.open();
+    const { rows } = await sql<{ number: number }>`select number from migrations order by number`.execute(store.db);
+    expect(rows.map((row) => row.number)).toEqual(MIGRATIONS.map((_, index) => index + 1));
+  });
+
+  test("an older schema is brought up to date and its rows stay", async () => {
+    const database = await databases.create();
+    await using store = await database.open({ migrate: false });
+    await migrate(store, silentLog, MIGRATIONS.slice(0, 1));
+    await insertPartner(store, "acme");
+    await using newer = await database.open();
+    expect(await schemaVersion(newer)).toBe(MIGRATIONS.length);
+    expect((await newer.db.selectFrom("partners").select("id").execute()).map((row) => row.id)).toEqual(["acme"]);
+  });
+
+  test("a newer schema is refused with a sentence and left alone", async () => {
+    const database = await databases.create();
+    {
+      await using store = await database.open();
+      await migrate(store, silentLog, [...MIGRATIONS, { name: "future", up: async () => {} }]);
+    }
+    await expect(database.open()).rejects.toThrow(SchemaError);
+    await expect(database.open()).rejects.toThrow(
+      `schema ${MIGRATIONS.length + 1}, but this version of Berth knows only ${MIGRATIONS.length}`,
+    );
+    await using looking = await database.open({ migrate: false });
+    expect(await schemaVersion(looking)).toBe(MIGRATIONS.length + 1);
+  });
+
+  test("a migration that fails leaves the schema as it was", async () => {
+    await using store = await (await databases.create()).open();
+    const failing = {
+      name: "half",
+      async up(tx: Parameters<(typeof MIGRATIONS)[number]["up"]>[0]) {
+        await tx.schema.createTable("half").addColumn("id", "text").execute();
+        throw new Error("no further");
+      },
+    };
+    await expect(migrate(store, silentLog, [...MIGRATIONS, failing])).rejects.toThrow("no further");
+    expect(await schemaVersion(store)).toBe(MIGRATIONS.length);
+    await expect(sql`select * from half`.execute(store.db)).rejects.toThrow(/half/);
+  });
+}
+
+async function openInOwnProcess({ url, file }: Database): Promise<void> {
+  const program = `
+    import { openStore } from ${JSON.stringify(join(import.meta.dirname, "open.ts"))};
+    import { silentLog } from ${JSON.stringify(join(import.meta.dirname, "../log.ts"))};
+    const store = await openStore({ ...${JSON.stringify({ url, file })}, log: silentLog });
+    await store.ready();
+    await store[Symbol.asyncDispose]();`;
+  await promisify(execFile)(process.execPath, ["--input-type=module-typescript", "-e", program]);
+}
+
+export async function insertPartner({ db }: Pick<Store, "db">, id: string, createdAt = 1): Promise<void> {
+  const limits = { max_sessions: null, max_sessions_per_user: null, rate_per_minute: null };
+  await db
+    .insertInto("partners")
+    .values({ id, name: id, state: "active", origins: "[]", created_at: createdAt, ...limits })
+    .execute();
+}

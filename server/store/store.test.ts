@@ -1,0 +1,82 @@
+import { statSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { sql } from "kysely";
+import { expect, test } from "vitest";
+import { isAppError } from "@berth/contract";
+import { onBothEngines } from "../../tests/support/stores.ts";
+import { insertPartner, storeSuite } from "./store.suite.ts";
+
+onBothEngines("the store", (databases) => {
+  storeSuite(databases);
+
+  test("a database that goes away is store_unavailable, and the store comes back with it", async () => {
+    const database = await databases.create();
+    await using store = await database.open({ lockTimeoutMs: 100 });
+    await insertPartner(store, "acme");
+    const restore = databases.postgres ? await stopPostgres(databases.postgres) : lockSqlite(database.file);
+    const failures = await Promise.all([
+      failureOf(() => insertPartner(store, "second")),
+      failureOf(() => store.transaction((tx) => insertPartner({ db: tx }, "third"))),
+    ]);
+    expect(failures.map((failure) => isAppError(failure, "store_unavailable"))).toEqual([true, true]);
+    await restore();
+    await insertPartner(store, "fourth");
+    const rows = await store.db.selectFrom("partners").select("id").orderBy("id").execute();
+    expect(rows.map((row) => row.id)).toEqual(["acme", "fourth"]);
+  });
+
+  test("a connection that is cut in a transaction undoes it and is not used again", async () => {
+    // Only a database over a network has connections to cut.
+    if (!databases.postgres) return;
+    const database = await databases.create();
+    await using store = await database.open();
+    await using other = await database.open();
+    const cut = store.transaction(async (tx) => {
+      await insertPartner({ db: tx }, "acme");
+      const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(tx);
+      await sql`select pg_terminate_backend(${rows[0]?.pid})`.execute(other.db);
+      await insertPartner({ db: tx }, "second");
+    });
+    expect(isAppError(await failureOf(() => cut), "store_unavailable")).toBe(true);
+    expect(await store.db.selectFrom("partners").selectAll().execute()).toEqual([]);
+  });
+
+  test("SQLite is durable, enforces references and is readable by its owner only", async () => {
+    if (databases.postgres) return;
+    const database = await databases.create();
+    await using store = await database.open();
+    const pragma = async (name: string) =>
+      Object.values((await sql`pragma ${sql.raw(name)}`.execute(store.db)).rows[0] as object)[0] as unknown;
+    expect([await pragma("journal_mode"), await pragma("synchronous"), await pragma("foreign_keys")]).toEqual(["wal", 2, 1]);
+    expect(statSync(database.file).mode & 0o777).toBe(0o600);
+  });
+});
+
+test("a database that cannot be opened says so with our error", async () => {
+  const { openStore } = await import("./open.ts");
+  const { silentLog } = await import("../log.ts");
+  const file = `${import.meta.filename}/berth.db`;
+  expect(isAppError(await failureOf(() => openStore({ file, log: silentLog })), "store_unavailable")).toBe(true);
+  const url = "postgres://berth@127.0.0.1:9/berth";
+  expect(isAppError(await failureOf(() => openStore({ url, file, log: silentLog })), "store_unavailable")).toBe(true);
+});
+
+const failureOf = (work: () => Promise<unknown>): Promise<unknown> =>
+  work().then(
+    () => "no failure",
+    (error: unknown) => error,
+  );
+
+async function stopPostgres(postgres: { stop(): Promise<void>; start(): Promise<void> }): Promise<() => Promise<void>> {
+  await postgres.stop();
+  return () => postgres.start();
+}
+
+function lockSqlite(file: string): () => Promise<void> {
+  const other = new DatabaseSync(file);
+  other.exec("begin immediate");
+  return async () => {
+    other.exec("rollback");
+    other.close();
+  };
+}
