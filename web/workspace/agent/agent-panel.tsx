@@ -1,0 +1,3 @@
+export default function AgentPanel() {
+  return <section className="side-panel" aria-label="Agent" />;
+}

@@ -1,0 +1,113 @@
+import type {
+  CreateTerminal,
+  FolderListing,
+  ListeningPort,
+  MoveRequest,
+  SearchEvent,
+  Terminal,
+  WrittenFile,
+} from "@berth/contract/daemon.ts";
+import type { PreviewLink, PreviewRequest } from "@berth/contract/workspace.ts";
+import { readLines } from "./lines.ts";
+
+// An answer that is not a success, or no answer at all (status 0).
+export class ApiError extends Error {
+  readonly status: number;
+  readonly code: string;
+  constructor(status: number, code: string, message: string) {
+    super(message);
+    this.name = "ApiError";
+    this.status = status;
+    this.code = code;
+  }
+}
+
+export interface FileContent {
+  etag: string;
+  size: number;
+  bytes: Uint8Array<ArrayBuffer> | null;
+}
+
+export type Api = ReturnType<typeof createApi>;
+
+// The daemon's API and the server's few own routes, below `/workspace/{sandboxId}/`.
+export function createApi(base: string, send: typeof fetch = (...args) => fetch(...args)) {
+  const query = (values: Record<string, string | number | boolean | undefined>) => {
+    const given = Object.entries(values).filter(([, value]) => value !== undefined && value !== "" && value !== false);
+    return new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  };
+
+  async function call(path: string, init: RequestInit = {}): Promise<Response> {
+    const response = await send(base + path, { credentials: "same-origin", ...init }).catch((error: unknown) => {
+      if (error instanceof DOMException && error.name === "AbortError") throw error;
+      throw new ApiError(0, "offline", "The workspace cannot be reached at the moment");
+    });
+    if (response.ok) return response;
+    const body = (await response.json().catch(() => ({}))) as { error?: string; code?: string };
+    const code = body.code ?? response.headers.get("x-error-code") ?? "unknown";
+    throw new ApiError(response.status, code, body.error ?? `The workspace answered ${response.status}`);
+  }
+
+  const json = async <T>(path: string, method = "GET", body?: unknown): Promise<T> => {
+    const init = body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } };
+    const response = await call(path, { method, ...init });
+    return (response.status === 204 ? undefined : await response.json().catch(() => undefined)) as T;
+  };
+
+  return {
+    json,
+    call,
+    fileUrl: (path: string) => `${base}api/files/content?${query({ path })}`,
+    archiveUrl: (path: string) => `${base}api/files/archive?path=${encodeURIComponent(path)}`,
+    socketUrl: (path: string) => new URL(`${base}api/${path}`, location.href).href.replace(/^http/, "ws"),
+
+    listFolder: (path: string) => json<FolderListing>(`api/files?path=${encodeURIComponent(path)}`),
+    remove: (path: string) => json<void>(`api/files?${query({ path })}`, "DELETE"),
+    makeFolder: (path: string) => json<void>("api/files/folder", "POST", { path }),
+    move: (request: MoveRequest) => json<void>("api/files/move", "POST", request),
+    findFiles: (q: string, limit = 50) =>
+      json<{ paths: string[]; truncated: boolean }>(`api/files/find?q=${encodeURIComponent(q)}&limit=${limit}`),
+
+    // A file larger than the limit comes without its bytes.
+    async readFile(path: string, limitBytes: number): Promise<FileContent> {
+      const response = await call(`api/files/content?${query({ path })}`, { cache: "no-store" });
+      const etag = response.headers.get("etag") ?? "";
+      const size = Number(response.headers.get("content-length") ?? 0);
+      if (size > limitBytes) {
+        await response.body?.cancel();
+        return { etag, size, bytes: null };
+      }
+      const bytes = new Uint8Array(await response.arrayBuffer());
+      return { etag, size: bytes.byteLength, bytes };
+    },
+    // `match` is the version that must still be there; null: the file must not exist; undefined: write in any case.
+    writeFile: async (path: string, body: BodyInit, match?: string | null): Promise<WrittenFile> => {
+      const headers = new Headers({ "content-type": "application/octet-stream" });
+      if (match === null) headers.set("if-none-match", "*");
+      else if (match !== undefined) headers.set("if-match", match);
+      const response = await call(`api/files/content?${query({ path })}`, { method: "PUT", body, headers });
+      return (await response.json()) as WrittenFile;
+    },
+
+    async *search(options: SearchQuery, signal: AbortSignal): AsyncGenerator<SearchEvent> {
+      const { text, matchCase, ...rest } = options;
+      const response = await call(`api/search?${query({ q: text, case: matchCase, ...rest })}`, { signal });
+      if (response.body) for await (const line of readLines(response.body)) yield JSON.parse(line) as SearchEvent;
+    },
+
+    ports: () => json<{ ports: ListeningPort[] }>("api/ports"),
+    previewLink: (request: PreviewRequest) => json<PreviewLink>("preview", "POST", request),
+    createTerminal: (request: CreateTerminal) => json<Terminal>("api/terminals", "POST", request),
+    removeTerminal: (id: string) => json<void>(`api/terminals/${id}`, "DELETE"),
+  };
+}
+
+export interface SearchQuery {
+  text: string;
+  regex?: boolean;
+  matchCase?: boolean;
+  word?: boolean;
+  include?: string;
+  exclude?: string;
+  limit?: number;
+}

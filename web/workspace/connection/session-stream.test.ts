@@ -1,0 +1,71 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, expect, test } from "vitest";
+import type { WorkspaceSession } from "@berth/contract/workspace.ts";
+import { createBackoff } from "./backoff.ts";
+import { followSession } from "./session-stream.ts";
+
+const cleanups: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0)) await cleanup();
+});
+
+const session = (status: WorkspaceSession["status"], generation: number) =>
+  ({ status, generation, sessionId: "ses_1", sandboxId: "sbx_1" }) as WorkspaceSession;
+
+async function serve(handle: (attempt: number, response: ServerResponse, request: IncomingMessage) => void): Promise<string> {
+  let attempt = 0;
+  const server = createServer((request, response) => handle(attempt++, response, request)).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  cleanups.push(() => {
+    server.closeAllConnections();
+    return new Promise((done) => server.close(done));
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+}
+
+const data = (value: unknown) => `data: ${JSON.stringify(value)}\n\n`;
+
+function follow(url: string, silenceMs?: number) {
+  const heard: string[] = [];
+  const end = Promise.withResolvers<string>();
+  const stream = followSession({
+    url,
+    backoff: createBackoff({ firstMs: 1, random: () => 0 }),
+    onSession: ({ status, generation }) => heard.push(`${status} ${generation}`),
+    onDown: () => heard.push("down"),
+    onSignedOut: () => end.resolve("signed out"),
+    onGone: () => end.resolve("gone"),
+    ...(silenceMs === undefined ? {} : { silenceMs }),
+  });
+  cleanups.push(async () => stream[Symbol.dispose]());
+  return { heard, end: end.promise };
+}
+
+test("tells every change, comes back after a cut, and ends with the session", async () => {
+  const url = await serve((attempt, response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    if (attempt === 0) return void response.write(data(session("running", 1)), () => response.destroy());
+    response.write(`: still here\n\n${data(session("paused", 2))}${data(session("destroyed", 3))}`);
+  });
+  const { heard, end } = follow(url);
+  expect(await end).toBe("gone");
+  expect(heard).toEqual(["running 1", "down", "paused 2", "destroyed 3"]);
+});
+
+test("stops and says so when the cookie is refused", async () => {
+  const url = await serve((_attempt, response) => response.writeHead(401).end());
+  expect(await follow(url).end).toBe("signed out");
+});
+
+test("a line that falls silent counts as cut", async () => {
+  const url = await serve((attempt, response) => {
+    response.writeHead(200);
+    if (attempt === 0) return void response.write(data(session("running", 1)));
+    response.end(data(session("destroyed", 2)));
+  });
+  const { heard, end } = follow(url, 50);
+  await end;
+  expect(heard).toEqual(["running 1", "down", "destroyed 2"]);
+});

@@ -1,0 +1,83 @@
+import type { WorkspaceSession } from "@berth/contract/workspace.ts";
+import { createBackoff, type Backoff } from "./backoff.ts";
+import { readLines } from "./lines.ts";
+
+export interface SessionStreamOptions {
+  url: string;
+  onSession: (session: WorkspaceSession) => void;
+  // The server cannot be reached; the stream keeps trying.
+  onDown: () => void;
+  // The cookie is no longer good: only a new launch link helps.
+  onSignedOut: () => void;
+  // The session does not exist any more.
+  onGone: () => void;
+  send?: typeof fetch;
+  backoff?: Backoff;
+  // The server writes at least every 20 s; a line that is silent for longer is dead.
+  silenceMs?: number;
+}
+
+export interface SessionStream extends Disposable {
+  prod: () => void;
+}
+
+// Follows the session's state. Reads the stream with fetch and not with EventSource, which hides the status of a refusal.
+export function followSession(options: SessionStreamOptions): SessionStream {
+  const { send = (...args) => fetch(...args), backoff = createBackoff(), silenceMs = 45_000 } = options;
+  const stopped = new AbortController();
+  let wake = () => {};
+  void follow();
+  return {
+    prod: () => {
+      backoff.reset();
+      wake();
+    },
+    [Symbol.dispose]: () => {
+      stopped.abort();
+      wake();
+    },
+  };
+
+  async function follow(): Promise<void> {
+    while (!stopped.signal.aborted) {
+      const end = await readOnce();
+      if (stopped.signal.aborted) return;
+      if (end === "signedOut") return options.onSignedOut();
+      if (end === "gone") return options.onGone();
+      options.onDown();
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, backoff.nextMs());
+        wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+  }
+
+  async function readOnce(): Promise<"down" | "signedOut" | "gone"> {
+    const silent = new AbortController();
+    let timer = setTimeout(() => silent.abort(), silenceMs);
+    try {
+      const signal = AbortSignal.any([silent.signal, stopped.signal]);
+      const response = await send(options.url, { headers: { accept: "text/event-stream" }, cache: "no-store", signal });
+      if (response.status === 401 || response.status === 403) return "signedOut";
+      if (response.status === 404 || response.status === 410) return "gone";
+      if (!response.ok || !response.body) return "down";
+      for await (const line of readLines(response.body)) {
+        clearTimeout(timer);
+        timer = setTimeout(() => silent.abort(), silenceMs);
+        if (!line.startsWith("data:")) continue;
+        backoff.reset();
+        const session = JSON.parse(line.slice("data:".length)) as WorkspaceSession;
+        options.onSession(session);
+        if (session.status === "destroyed") return "gone";
+      }
+      return "down";
+    } catch {
+      return "down";
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}

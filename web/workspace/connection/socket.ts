@@ -1,0 +1,78 @@
+import { CLOSE } from "@berth/contract/daemon.ts";
+import { createBackoff, type Backoff } from "./backoff.ts";
+
+export interface SocketOptions {
+  // Asked before every attempt, so that the address can carry how far the last connection came.
+  url: () => string;
+  onOpen?: () => void;
+  onText: (text: string) => void;
+  onBytes?: (bytes: Uint8Array) => void;
+  // The connection is gone. `retrying` is false when the close code says that trying again is of no use for now.
+  onDown?: (down: { code: number; retrying: boolean }) => void;
+  backoff?: Backoff;
+  openTimeoutMs?: number;
+}
+
+export interface ReconnectingSocket extends Disposable {
+  // False when the socket is not open: the caller keeps what it wanted to say.
+  send: (data: string | Uint8Array) => boolean;
+  // Tries at once instead of waiting: the network came back, or the session was resumed.
+  prod: () => void;
+}
+
+// Close codes after which the same attempt would fail again until something else changes; `prod` says that it has.
+const final: ReadonlySet<number> = new Set([CLOSE.terminalGone, CLOSE.sessionPaused, CLOSE.sessionDestroyed, CLOSE.unauthorized]);
+
+// A WebSocket that comes back by itself until it is disposed.
+export function connectSocket(options: SocketOptions): ReconnectingSocket {
+  const backoff = options.backoff ?? createBackoff();
+  let socket: WebSocket | null = null;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let disposed = false;
+
+  connect();
+  return {
+    send(data) {
+      if (socket?.readyState !== WebSocket.OPEN) return false;
+      socket.send(typeof data === "string" ? data : new Uint8Array(data));
+      return true;
+    },
+    prod() {
+      if (socket !== null || disposed) return;
+      backoff.reset();
+      clearTimeout(timer);
+      connect();
+    },
+    [Symbol.dispose]() {
+      disposed = true;
+      clearTimeout(timer);
+      socket?.close();
+    },
+  };
+
+  function connect(): void {
+    const current = new WebSocket(options.url());
+    socket = current;
+    current.binaryType = "arraybuffer";
+    // A connection attempt into a dead network can hang for minutes before the browser gives up.
+    const opening = setTimeout(() => current.close(), options.openTimeoutMs ?? 10_000);
+    current.addEventListener("open", () => {
+      clearTimeout(opening);
+      backoff.reset();
+      options.onOpen?.();
+    });
+    current.addEventListener("message", ({ data }) => {
+      if (disposed) return;
+      if (typeof data === "string") options.onText(data);
+      else options.onBytes?.(new Uint8Array(data as ArrayBuffer));
+    });
+    current.addEventListener("close", ({ code }) => {
+      clearTimeout(opening);
+      socket = null;
+      if (disposed) return;
+      const retrying = !final.has(code);
+      if (retrying) timer = setTimeout(connect, backoff.nextMs());
+      options.onDown?.({ code, retrying });
+    });
+  }
+}

@@ -1,0 +1,107 @@
+import { LanguageDescription } from "@codemirror/language";
+import { languages } from "@codemirror/language-data";
+import { Annotation, EditorState, type Text, type TransactionSpec } from "@codemirror/state";
+import { EditorView } from "@codemirror/view";
+import { nameOf } from "../../parts/paths.ts";
+import type { Workspace } from "../../workspace.ts";
+import type { Buffer } from "../documents.ts";
+import { editorSetup, language, MAX_COLOURED_CHARS } from "./setup.ts";
+
+// A text with its history and selection. It outlives the view, which is there only while its tab is shown.
+export interface CodeBuffer extends Buffer {
+  language: string | null;
+  mount(parent: HTMLElement): Disposable & { view: EditorView };
+}
+
+// Marks a change that came from the disk and not from the person.
+const fromDisk = Annotation.define<boolean>();
+const known = new WeakMap<Buffer, CodeBuffer>();
+
+export function bufferFor(workspace: Workspace, path: string): CodeBuffer {
+  const attached = workspace.documents.bufferOf(path);
+  return (attached && known.get(attached)) ?? createBuffer(workspace, path);
+}
+
+function createBuffer(workspace: Workspace, path: string): CodeBuffer {
+  const { documents, cursor, preferences } = workspace;
+  const text = documents.textOf(path);
+  const { wrapLines } = preferences.store.getState();
+  let view: EditorView | null = null;
+  let scroll: ReturnType<EditorView["scrollSnapshot"]> | null = null;
+
+  const listener = EditorView.updateListener.of((update) => {
+    state = update.state;
+    if (update.docChanged && !update.transactions.some((transaction) => transaction.annotation(fromDisk)))
+      documents.edited(path, !state.doc.eq(saved));
+    if (update.docChanged || update.selectionSet) cursor.at(describe(state));
+  });
+  let state = EditorState.create({ doc: text, extensions: [editorSetup(path, text, wrapLines), listener] });
+  // A restored draft differs from the disk from the beginning.
+  let saved: Text = documents.documentAt(path)?.edited ? EditorState.create({ doc: "" }).doc : state.doc;
+
+  const dispatch = (spec: TransactionSpec) => {
+    if (view) view.dispatch(spec);
+    else state = state.update(spec).state;
+  };
+
+  const buffer: CodeBuffer = {
+    language: null,
+    snapshot() {
+      const at = state.doc;
+      return { text: state.sliceDoc(), saved: () => (saved = at) };
+    },
+    show(next) {
+      const now = state.toText(next);
+      dispatch({ changes: smallestChange(state.sliceDoc(0), next, state), annotations: fromDisk.of(true) });
+      saved = state.doc.eq(now) ? state.doc : now;
+    },
+    mount(parent) {
+      const mounted = new EditorView({ state, parent, ...(scroll ? { scrollTo: scroll } : {}) });
+      view = mounted;
+      cursor.at(describe(state));
+      cursor.in(buffer.language);
+      return {
+        view: mounted,
+        [Symbol.dispose]() {
+          scroll = mounted.scrollSnapshot();
+          state = mounted.state;
+          view = null;
+          mounted.destroy();
+        },
+      };
+    },
+  };
+  known.set(buffer, buffer);
+  documents.attach(path, buffer);
+  if (text.length < MAX_COLOURED_CHARS) void loadLanguage();
+  return buffer;
+
+  async function loadLanguage(): Promise<void> {
+    const description = LanguageDescription.matchFilename(languages, nameOf(path));
+    if (!description) return;
+    const support = await description.load();
+    buffer.language = description.name;
+    dispatch({ effects: language.reconfigure(support) });
+    if (view) cursor.in(description.name);
+  }
+}
+
+// Replaces only what differs, so that the selection and the scroll position stay where they were.
+function smallestChange(before: string, after: string, state: EditorState): { from: number; to: number; insert: Text } {
+  const a = state.toText(before);
+  const b = state.toText(after);
+  const [left, right] = [a.toString(), b.toString()];
+  let start = 0;
+  const limit = Math.min(left.length, right.length);
+  while (start < limit && left.charCodeAt(start) === right.charCodeAt(start)) start++;
+  let end = 0;
+  while (end < limit - start && left.charCodeAt(left.length - 1 - end) === right.charCodeAt(right.length - 1 - end)) end++;
+  return { from: start, to: left.length - end, insert: b.slice(start, right.length - end) };
+}
+
+function describe(state: EditorState): string {
+  const { main } = state.selection;
+  const line = state.doc.lineAt(main.head);
+  const selected = main.empty ? "" : ` (${main.to - main.from} selected)`;
+  return `Ln ${line.number}, Col ${main.head - line.from + 1}${selected}`;
+}

@@ -1,0 +1,35 @@
+import { createStore } from "zustand/vanilla";
+
+// A place in a file, counted from 1.
+export interface Place {
+  line: number;
+  column: number;
+  length?: number;
+}
+
+export interface CursorState {
+  // Where the caret is in the active editor, and its language: for the status bar.
+  position: string | null;
+  language: string | null;
+  // A place that an editor is asked to go to.
+  wanted: ({ path: string } & Place) | null;
+}
+
+export type Cursor = ReturnType<typeof createCursor>;
+
+export function createCursor() {
+  const store = createStore<CursorState>(() => ({ position: null, language: null, wanted: null }));
+  return {
+    store,
+    at: (position: string | null) => store.setState({ position }),
+    in: (language: string | null) => store.setState({ language }),
+    reveal: (wanted: CursorState["wanted"]) => store.setState({ wanted }),
+    // The wish for this file, once.
+    take(path: string): Place | null {
+      const { wanted } = store.getState();
+      if (wanted?.path !== path) return null;
+      store.setState({ wanted: null });
+      return wanted;
+    },
+  };
+}

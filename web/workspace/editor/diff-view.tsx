@@ -1,0 +1,77 @@
+import { LanguageDescription } from "@codemirror/language";
+import { languages } from "@codemirror/language-data";
+import { MergeView, unifiedMergeView } from "@codemirror/merge";
+import { EditorState, type Extension } from "@codemirror/state";
+import { EditorView, lineNumbers } from "@codemirror/view";
+import { useEffect, useRef, useState } from "react";
+import { useWorkspace, useWorkspaceState } from "../context.ts";
+import { nameOf } from "../parts/paths.ts";
+import { useMedia } from "../parts/use-media.ts";
+import { originalOf } from "../changes/original.ts";
+import { theme } from "./code/theme.ts";
+import { Changed } from "./conflict-bar.tsx";
+
+// Two versions of a file side by side, or one below the other where there is little room.
+export default function DiffView({ path, against }: { path: string; against: "start" | "disk" }) {
+  const workspace = useWorkspace();
+  const file = useWorkspaceState("documents", (state) => state.files[path]);
+  const conflict = file?.kind === "text" && file.document.conflict?.kind === "changed" ? file.document.conflict : null;
+  const [original, setOriginal] = useState<string | null>(null);
+  const mine = file?.kind === "text" || file?.kind === "failed" ? workspace.documents.textOf(path) : null;
+
+  useEffect(() => {
+    if (against === "disk") return setOriginal(conflict?.text ?? null);
+    let current = true;
+    void originalOf(workspace.api, path).then((text) => current && setOriginal(text));
+    return () => void (current = false);
+  }, [workspace, path, against, conflict, file]);
+
+  if (against === "disk" && conflict === null) return <div className="empty">There is nothing to compare: both texts are the same.</div>;
+  return (
+    <>
+      {against === "disk" && <Changed path={path} comparing />}
+      <div className="diff-head">
+        <span className="grow truncate">{against === "disk" ? "Left: on disk. Right: your text." : `${nameOf(path)}: before and now`}</span>
+      </div>
+      {original !== null && mine !== null && <Diff path={path} before={original} after={mine} />}
+    </>
+  );
+}
+
+function Diff({ path, before, after }: { path: string; before: string; after: string }) {
+  const parent = useRef<HTMLDivElement>(null);
+  const wide = useMedia("(min-width: 1000px)");
+  useEffect(() => {
+    const element = parent.current;
+    if (!element) return;
+    let view: { destroy(): void } | null = null;
+    void languageOf(path).then((support) => {
+      if (!element.isConnected) return;
+      const extensions = [
+        EditorState.readOnly.of(true),
+        EditorView.editable.of(false),
+        lineNumbers(),
+        theme,
+        support,
+        EditorView.contentAttributes.of({ "aria-label": `Differences of ${path}`, tabindex: "0" }),
+      ];
+      const collapseUnchanged = { margin: 3, minSize: 6 };
+      view = wide
+        ? new MergeView({ a: { doc: before, extensions }, b: { doc: after, extensions }, parent: element, collapseUnchanged, gutter: true })
+        : new EditorView({
+            doc: after,
+            parent: element,
+            extensions: [...extensions, unifiedMergeView({ original: before, mergeControls: false, collapseUnchanged })],
+          });
+    });
+    return () => {
+      view?.destroy();
+      element.replaceChildren();
+    };
+  }, [path, before, after, wide]);
+  return <div ref={parent} className="diff" />;
+}
+
+async function languageOf(path: string): Promise<Extension> {
+  return (await LanguageDescription.matchFilename(languages, nameOf(path))?.load()) ?? [];
+}

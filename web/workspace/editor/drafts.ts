@@ -1,0 +1,49 @@
+// Unsaved text, kept in the browser's own database until it is saved: a reload, a crash or a lost network loses nothing.
+export interface Draft {
+  text: string;
+  // The version on disk that the text started from.
+  etag: string | null;
+}
+
+export interface Drafts {
+  get(path: string): Promise<Draft | null>;
+  put(path: string, draft: Draft): Promise<void>;
+  remove(path: string): Promise<void>;
+}
+
+const STORE = "drafts";
+
+export function openDrafts(sandboxId: string): Drafts {
+  let database: Promise<IDBDatabase> | null = null;
+  const open = () => (database ??= openDatabase());
+  const key = (path: string) => `${sandboxId}/${path}`;
+
+  // A browser without a database (private mode, blocked in a frame) keeps drafts in memory only.
+  async function run<T>(mode: IDBTransactionMode, work: (store: IDBObjectStore) => IDBRequest<T>): Promise<T | null> {
+    try {
+      const request = work((await open()).transaction(STORE, mode).objectStore(STORE));
+      return await new Promise<T>((resolve, reject) => {
+        request.addEventListener("success", () => resolve(request.result));
+        request.addEventListener("error", () => reject(request.error ?? new Error("the browser's database failed")));
+      });
+    } catch {
+      return null;
+    }
+  }
+
+  return {
+    get: async (path) =>
+      (await run<Draft | undefined>("readonly", (store) => store.get(key(path)) as IDBRequest<Draft | undefined>)) ?? null,
+    put: async (path, draft) => void (await run("readwrite", (store) => store.put(draft, key(path)))),
+    remove: async (path) => void (await run("readwrite", (store) => store.delete(key(path)))),
+  };
+}
+
+function openDatabase(): Promise<IDBDatabase> {
+  return new Promise((resolve, reject) => {
+    const request = indexedDB.open("berth-workspace", 1);
+    request.addEventListener("upgradeneeded", () => request.result.createObjectStore(STORE));
+    request.addEventListener("success", () => resolve(request.result));
+    request.addEventListener("error", () => reject(request.error ?? new Error("the browser's database cannot be opened")));
+  });
+}

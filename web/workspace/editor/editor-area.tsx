@@ -1,0 +1,42 @@
+import { lazy, Suspense, useEffect } from "react";
+import { useWorkspace, useWorkspaceState } from "../context.ts";
+import type { Tab } from "../shell/layout.ts";
+import { PreviewView } from "../ports/preview-view.tsx";
+import { FileView } from "./file-view.tsx";
+import { TabBar } from "./tab-bar.tsx";
+import { Welcome } from "./welcome.tsx";
+
+const DiffView = lazy(() => import("./diff-view.tsx"));
+const MarkdownView = lazy(() => import("./markdown-view.tsx"));
+
+export function EditorArea() {
+  const { documents } = useWorkspace();
+  const tabs = useWorkspaceState("layout", (state) => state.tabs);
+  const activeTab = useWorkspaceState("layout", (state) => state.activeTab);
+  const active = tabs.find(({ id }) => id === activeTab);
+
+  // Tabs that the browser remembered are read when the page opens; only the one that is seen must be there at once.
+  useEffect(() => {
+    if (active && "path" in active) void documents.open(active.path);
+  }, [documents, active]);
+
+  return (
+    <main className="editor-area">
+      {tabs.length > 0 && <TabBar tabs={tabs} activeTab={activeTab} />}
+      <div className="tab-content" {...(active ? { role: "tabpanel", id: "tab-content", "aria-label": labelOf(active) } : {})}>
+        <Suspense fallback={<div className="loading-center" aria-busy="true" />}>
+          {active ? <TabView tab={active} /> : <Welcome />}
+        </Suspense>
+      </div>
+    </main>
+  );
+}
+
+const labelOf = (tab: Tab) => ("path" in tab ? tab.path : `Port ${tab.port}`);
+
+function TabView({ tab }: { tab: Tab }) {
+  if (tab.kind === "file") return <FileView path={tab.path} />;
+  if (tab.kind === "preview") return <PreviewView port={tab.port} />;
+  if (tab.kind === "markdown") return <MarkdownView path={tab.path} />;
+  return <DiffView key={tab.id} path={tab.path} against={tab.kind === "compare" ? "disk" : "start"} />;
+}

@@ -1,0 +1,73 @@
+import { Download, FileQuestion, FileX } from "lucide-react";
+import { lazy, Suspense } from "react";
+import { useWorkspace, useWorkspaceState } from "../context.ts";
+import { formatBytes, nameOf } from "../parts/paths.ts";
+import { closeTab } from "../shell/actions.ts";
+import { ConflictBar } from "./conflict-bar.tsx";
+
+const TextEditor = lazy(() => import("./text-editor.tsx"));
+
+const Loading = () => (
+  <div className="loading-center" aria-busy="true">
+    <div className="spinner" />
+  </div>
+);
+
+export function FileView({ path }: { path: string }) {
+  const file = useWorkspaceState("documents", (state) => state.files[path]);
+  if (file === undefined || file.kind === "loading") return <Loading />;
+  if (file.kind === "failed") return <Failed path={path} message={file.message} gone={file.gone} />;
+  if (file.kind === "image") return <ImageView path={path} version={file.version} />;
+  if (file.kind !== "text") return <NotText path={path} size={file.size} large={file.kind === "large"} />;
+  return (
+    <>
+      <ConflictBar document={file.document} />
+      <Suspense fallback={<Loading />}>
+        <TextEditor key={path} path={path} />
+      </Suspense>
+    </>
+  );
+}
+
+function ImageView({ path, version }: { path: string; version: string }) {
+  const { api } = useWorkspace();
+  return (
+    <div className="image-view">
+      <img src={`${api.fileUrl(path)}&version=${encodeURIComponent(version)}`} alt={nameOf(path)} />
+    </div>
+  );
+}
+
+function NotText({ path, size, large }: { path: string; size: number; large: boolean }) {
+  const { api } = useWorkspace();
+  return (
+    <div className="empty">
+      <FileQuestion size={32} strokeWidth={1.4} />
+      <h2>{nameOf(path)} is not shown here</h2>
+      <p>{large ? `It is ${formatBytes(size)}: too large for the editor.` : `It is not a text file (${formatBytes(size)}).`}</p>
+      <a className="button" href={api.fileUrl(path)} download={nameOf(path)}>
+        <Download size={14} />
+        Download
+      </a>
+    </div>
+  );
+}
+
+function Failed({ path, message, gone }: { path: string; message: string; gone: boolean }) {
+  const workspace = useWorkspace();
+  return (
+    <div className="empty">
+      <FileX size={32} strokeWidth={1.4} />
+      <h2>{gone ? `${nameOf(path)} is no longer there` : `${nameOf(path)} could not be opened`}</h2>
+      <p>{gone ? "It was deleted, moved or renamed." : message}</p>
+      <div className="row">
+        <button type="button" className="button" onClick={() => void workspace.documents.open(path)}>
+          Try again
+        </button>
+        <button type="button" className="button" onClick={() => void closeTab(workspace, `file:${path}`)}>
+          Close
+        </button>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,98 @@
+import { Eye, GitCompare, Globe, X } from "lucide-react";
+import { useEffect, useRef, type KeyboardEvent, type MouseEvent } from "react";
+import { useWorkspace, useWorkspaceState } from "../context.ts";
+import { FileIcon } from "../files/file-icon.tsx";
+import { IconButton } from "../parts/icon-button.tsx";
+import { nameOf, parentOf } from "../parts/paths.ts";
+import { closeTab, isMarkdown, openPreviewOfActive } from "../shell/actions.ts";
+import type { Tab } from "../shell/layout.ts";
+
+export function TabBar({ tabs, activeTab }: { tabs: Tab[]; activeTab: string | null }) {
+  const workspace = useWorkspace();
+  const list = useRef<HTMLDivElement>(null);
+  const active = tabs.find(({ id }) => id === activeTab);
+
+  useEffect(() => {
+    list.current?.querySelector('[data-active="true"]')?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [activeTab]);
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
+    workspace.layout.stepTab(event.key === "ArrowRight" ? 1 : -1);
+    requestAnimationFrame(() => list.current?.querySelector<HTMLElement>('[role="tab"][aria-selected="true"]')?.focus());
+  };
+
+  return (
+    <div className="tabs">
+      <div ref={list} className="tab-list" role="tablist" aria-label="Open files" tabIndex={-1} onKeyDown={onKeyDown}>
+        {tabs.map((tab) => (
+          <TabButton key={tab.id} tab={tab} active={tab.id === activeTab} twin={hasTwin(tab, tabs)} />
+        ))}
+      </div>
+      {active?.kind === "file" && isMarkdown(active.path) && (
+        <div className="tab-actions">
+          <IconButton label="Open preview" onClick={() => openPreviewOfActive(workspace)}>
+            <Eye size={15} />
+          </IconButton>
+        </div>
+      )}
+    </div>
+  );
+}
+
+// Two files of one name are told apart by their folder.
+const hasTwin = (tab: Tab, tabs: Tab[]) =>
+  "path" in tab &&
+  tabs.some((other) => other.id !== tab.id && other.kind === tab.kind && "path" in other && nameOf(other.path) === nameOf(tab.path));
+
+function TabButton({ tab, active, twin }: { tab: Tab; active: boolean; twin: boolean }) {
+  const workspace = useWorkspace();
+  const path = "path" in tab ? tab.path : null;
+  const { unsaved, gone } = useFileMarks(tab.kind === "file" ? path : null);
+  const close = () => void closeTab(workspace, tab.id);
+  const onAuxClick = (event: MouseEvent) => event.button === 1 && close();
+  return (
+    <div
+      className={gone ? "tab gone" : "tab"}
+      data-active={active}
+      data-unsaved={unsaved}
+      title={path ?? undefined}
+      onAuxClick={onAuxClick}
+      role="presentation"
+    >
+      <button
+        type="button"
+        role="tab"
+        aria-selected={active}
+        aria-controls={active ? "tab-content" : undefined}
+        tabIndex={active ? 0 : -1}
+        onClick={() => workspace.layout.set({ activeTab: tab.id })}
+        onKeyDown={(event) => event.key === "Delete" && close()}
+      >
+        <TabIcon tab={tab} />
+        <span className="name truncate">{tabName(tab)}</span>
+        {twin && path && <span className="where">{parentOf(path) || "workspace"}</span>}
+        {unsaved && <span className="hidden-visually">(unsaved)</span>}
+      </button>
+      <IconButton label={`Close ${tabName(tab)}`} className="close" tabIndex={-1} onClick={close}>
+        {unsaved && <span className="dot" />}
+        <X size={14} />
+      </IconButton>
+    </div>
+  );
+}
+
+function useFileMarks(path: string | null): { unsaved: boolean; gone: boolean } {
+  const file = useWorkspaceState("documents", (state) => (path === null ? undefined : state.files[path]));
+  if (file?.kind !== "text") return { unsaved: false, gone: file?.kind === "failed" && file.gone };
+  return { unsaved: file.document.edited, gone: file.document.conflict?.kind === "deleted" };
+}
+
+function TabIcon({ tab }: { tab: Tab }) {
+  if (tab.kind === "preview") return <Globe size={14} />;
+  if (tab.kind === "diff" || tab.kind === "compare") return <GitCompare size={14} />;
+  if (tab.kind === "markdown") return <Eye size={14} />;
+  return <FileIcon path={tab.path} />;
+}
+
+const tabName = (tab: Tab) => (tab.kind === "preview" ? `Port ${tab.port}` : nameOf(tab.path));

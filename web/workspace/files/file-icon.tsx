@@ -1,0 +1,16 @@
+import { Braces, File, FileCode, FileImage, FileText, FileTerminal, type LucideIcon } from "lucide-react";
+import { extensionOf } from "../parts/paths.ts";
+
+const kinds: [LucideIcon, string][] = [
+  [FileCode, "ts tsx js jsx mjs cjs py go rs java c h cpp hpp cs rb php swift kt html css scss vue svelte sql"],
+  [Braces, "json jsonc yaml yml toml xml ini lock"],
+  [FileText, "md markdown txt rst log"],
+  [FileImage, "png jpg jpeg gif webp avif svg ico bmp"],
+  [FileTerminal, "sh bash zsh fish"],
+];
+const icons = new Map(kinds.flatMap(([icon, extensions]) => extensions.split(" ").map((extension) => [extension, icon] as const)));
+
+export function FileIcon({ path }: { path: string }) {
+  const Icon = icons.get(extensionOf(path)) ?? File;
+  return <Icon size={15} strokeWidth={1.7} className="kind" aria-hidden="true" />;
+}

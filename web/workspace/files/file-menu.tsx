@@ -1,0 +1,39 @@
+import { Copy, Download, Eye, FilePlus, FolderPlus, Pencil, Trash2 } from "lucide-react";
+import type { MenuItem } from "../parts/menu.tsx";
+import { parentOf } from "../parts/paths.ts";
+import { deletePath, isMarkdown, newFile, newFolder, renamePath } from "../shell/actions.ts";
+import { tabFor } from "../shell/layout.ts";
+import type { Workspace } from "../workspace.ts";
+import type { TreeNode } from "./tree-data.ts";
+
+export function fileMenu(workspace: Workspace, { path, folder }: TreeNode): MenuItem[] {
+  const { api, layout, notices } = workspace;
+  const inside = folder ? path : parentOf(path);
+  const size = 14;
+  const preview: MenuItem = { label: "Preview", icon: <Eye size={size} />, run: () => layout.openTab(tabFor("markdown", path)) };
+  return [
+    ...(!folder && isMarkdown(path) ? [preview] : []),
+    { label: "New file", icon: <FilePlus size={size} />, run: () => void newFile(workspace, inside) },
+    { label: "New folder", icon: <FolderPlus size={size} />, run: () => void newFolder(workspace, inside) },
+    {
+      label: folder ? "Download as zip" : "Download",
+      icon: <Download size={size} />,
+      divided: true,
+      run: () => download(folder ? api.archiveUrl(path) : api.fileUrl(path), path),
+    },
+    {
+      label: "Copy path",
+      icon: <Copy size={size} />,
+      run: () => void notices.attempt("Could not copy", () => navigator.clipboard.writeText(path)),
+    },
+    { label: "Rename", icon: <Pencil size={size} />, keys: "F2", divided: true, run: () => void renamePath(workspace, path) },
+    { label: "Delete", icon: <Trash2 size={size} />, keys: "Del", danger: true, run: () => void deletePath(workspace, path, folder) },
+  ];
+}
+
+export function download(url: string, path: string): void {
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = path.slice(path.lastIndexOf("/") + 1);
+  link.click();
+}

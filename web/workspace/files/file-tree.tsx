@@ -1,0 +1,100 @@
+import { dragAndDropFeature, hotkeysCoreFeature, selectionFeature, syncDataLoaderFeature, type ItemInstance } from "@headless-tree/core";
+import { useTree } from "@headless-tree/react";
+import { useEffect, useState, type MouseEvent } from "react";
+import { useWorkspace, useWorkspaceState } from "../context.ts";
+import { Menu } from "../parts/menu.tsx";
+import { isWithin, joinPath, nameOf } from "../parts/paths.ts";
+import { deletePath, movePath, openFile, renamePath } from "../shell/actions.ts";
+import { fileMenu } from "./file-menu.tsx";
+import { childPaths, ROOT, treeNode, type TreeNode } from "./tree-data.ts";
+import { TreeRow } from "./tree-row.tsx";
+import { isFileDrag, uploadDropped } from "./upload.ts";
+
+// The workspace's files. The tree component brings keyboard, focus, selection and drag; the data stays in our stores.
+export function FileTree() {
+  const workspace = useWorkspace();
+  const { files, layout } = workspace;
+  const state = useWorkspaceState("files", (value) => value);
+  const expanded = useWorkspaceState("layout", (value) => value.expanded);
+  const activeTab = useWorkspaceState("layout", (value) => value.activeTab);
+  const [menu, setMenu] = useState<{ at: { x: number; y: number }; path: string } | null>(null);
+  const [focusedItem, setFocusedItem] = useState<string | null>(null);
+  const [selectedItems, setSelectedItems] = useState<string[]>([]);
+
+  const tree = useTree<TreeNode>({
+    rootItemId: ROOT,
+    state: { expandedItems: [ROOT, ...expanded], focusedItem, selectedItems },
+    setExpandedItems: (update) => {
+      const next = typeof update === "function" ? update([ROOT, ...layout.store.getState().expanded]) : update;
+      for (const path of next) if (path !== ROOT) void files.ensure(path);
+      layout.set({ expanded: next.filter((path) => path !== ROOT) });
+    },
+    setFocusedItem,
+    setSelectedItems,
+    getItemName: (item) => item.getItemData().name,
+    isItemFolder: (item) => item.getItemData().folder,
+    dataLoader: {
+      getItem: (id) => treeNode(files.store.getState(), id),
+      getChildren: (id) => childPaths(files.store.getState(), id),
+    },
+    indent: 12,
+    canReorder: false,
+    onPrimaryAction: (item) => {
+      if (!item.isFolder()) openFile(workspace, item.getId());
+    },
+    canDrop: (items, { item }) => item.isFolder() && items.every((dragged) => !isWithin(pathOf(item), dragged.getId())),
+    onDrop: async (items, { item }) => {
+      for (const dragged of items) await movePath(workspace, dragged.getId(), joinPath(pathOf(item), nameOf(dragged.getId())));
+    },
+    canDropForeignDragObject: (data, { item }) => isFileDrag(data) && item.isFolder(),
+    canDragForeignDragObjectOver: (data, { item }) => isFileDrag(data) && item.isFolder(),
+    onDropForeignDragObject: (data, { item }) => uploadDropped(workspace, data, pathOf(item)),
+    hotkeys: {
+      customRename: { hotkey: "F2", handler: (_event, { getFocusedItem }) => void renamePath(workspace, getFocusedItem().getId()) },
+      customDelete: {
+        hotkey: "Delete",
+        handler: (_event, { getFocusedItem }) => void deletePath(workspace, getFocusedItem().getId(), getFocusedItem().isFolder()),
+      },
+      customOpen: { hotkey: "Enter", handler: (_event, { getFocusedItem }) => activate(getFocusedItem()) },
+    },
+    features: [syncDataLoaderFeature, selectionFeature, hotkeysCoreFeature, dragAndDropFeature],
+  });
+
+  useEffect(() => tree.rebuildTree(), [tree, state.folders, expanded]);
+  useEffect(() => {
+    for (const path of expanded) void files.ensure(path);
+  }, [files, expanded]);
+
+  const activate = (item: ItemInstance<TreeNode>) => {
+    if (!item.isFolder()) return openFile(workspace, item.getId());
+    if (item.isExpanded()) item.collapse();
+    else item.expand();
+  };
+  const openMenu = (event: MouseEvent, path: string) => {
+    event.preventDefault();
+    setMenu({ at: { x: event.clientX, y: event.clientY }, path });
+  };
+
+  return (
+    <div {...tree.getContainerProps("Files")} className="tree">
+      {tree.getItems().map((item) => (
+        <TreeRow
+          key={item.getKey()}
+          item={item}
+          active={activeTab === `file:${item.getId()}`}
+          onContextMenu={(event) => openMenu(event, item.getId())}
+        />
+      ))}
+      {menu && (
+        <Menu
+          label={nameOf(menu.path)}
+          at={menu.at}
+          items={fileMenu(workspace, treeNode(state, menu.path))}
+          onClose={() => setMenu(null)}
+        />
+      )}
+    </div>
+  );
+}
+
+const pathOf = (item: ItemInstance<TreeNode>) => (item.getId() === ROOT ? "" : item.getId());

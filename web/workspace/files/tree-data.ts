@@ -1,0 +1,23 @@
+import { joinPath, nameOf, parentOf } from "../parts/paths.ts";
+import type { FilesState } from "./files.ts";
+
+export interface TreeNode {
+  path: string;
+  name: string;
+  folder: boolean;
+  link: boolean;
+}
+
+// The tree's root needs an id of its own: the empty path would not do.
+export const ROOT = "/";
+const folderOf = (id: string) => (id === ROOT ? "" : id);
+
+export function treeNode({ folders }: FilesState, id: string): TreeNode {
+  const path = folderOf(id);
+  const name = nameOf(path);
+  const entry = folders[parentOf(path)]?.find((candidate) => candidate.name === name);
+  return { path, name, folder: id === ROOT || entry?.type === "folder", link: entry?.type === "link" };
+}
+
+export const childPaths = ({ folders }: FilesState, id: string): string[] =>
+  (folders[folderOf(id)] ?? []).map(({ name }) => joinPath(folderOf(id), name));

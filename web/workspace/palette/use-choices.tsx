@@ -1,0 +1,82 @@
+import { useEffect, useState, type ReactNode } from "react";
+import { useWorkspace } from "../context.ts";
+import { FileIcon } from "../files/file-icon.tsx";
+import { nameOf, parentOf } from "../parts/paths.ts";
+import { openFile } from "../shell/actions.ts";
+import type { Command } from "./commands.ts";
+import { fuzzyFilter } from "./fuzzy.ts";
+import { isMac, showKeys } from "./keys.ts";
+
+export interface PaletteChoice {
+  id: string;
+  content: ReactNode;
+  run: () => void;
+}
+
+export function useChoices(text: string, commands: Command[]): { choices: PaletteChoice[]; note: string | null } {
+  const asCommands = text.startsWith(">");
+  const files = useFoundFiles(asCommands ? null : text.trim());
+  if (asCommands) return commandChoices(text.slice(1), commands);
+  return files;
+}
+
+function commandChoices(query: string, commands: Command[]): { choices: PaletteChoice[]; note: string | null } {
+  const named = commands.filter(({ title }) => title !== "");
+  const choices = fuzzyFilter(named, query, ({ title }) => title).map(({ id, title, keys, run }) => ({
+    id,
+    run,
+    content: (
+      <>
+        {title}
+        {keys && <kbd>{showKeys(keys, isMac())}</kbd>}
+      </>
+    ),
+  }));
+  return { choices, note: choices.length === 0 ? "No command is called that" : null };
+}
+
+// Asks the daemon, which knows all files. Before anything is typed, the open tabs are offered.
+function useFoundFiles(query: string | null): { choices: PaletteChoice[]; note: string | null } {
+  const workspace = useWorkspace();
+  const [found, setFound] = useState<{ query: string; paths: string[] } | null>(null);
+  const [failed, setFailed] = useState(false);
+
+  useEffect(() => {
+    if (query === null) return;
+    let current = true;
+    const timer = setTimeout(() => {
+      workspace.api.findFiles(query).then(
+        ({ paths }) => {
+          if (!current) return;
+          setFound({ query, paths });
+          setFailed(false);
+        },
+        () => current && setFailed(true),
+      );
+    }, 60);
+    return () => {
+      current = false;
+      clearTimeout(timer);
+    };
+  }, [query, workspace]);
+
+  const open = workspace.layout.store.getState().tabs.flatMap((tab) => (tab.kind === "file" ? [tab.path] : []));
+  const paths = query === "" ? [...new Set([...open, ...(found?.paths ?? [])])] : (found?.paths ?? []);
+  const none = found?.query === query && paths.length === 0;
+  return {
+    choices: query === null ? [] : paths.slice(0, 50).map((path) => fileChoice(path, () => openFile(workspace, path))),
+    note: failed ? "The files cannot be searched at the moment" : none ? "No file is called that" : null,
+  };
+}
+
+const fileChoice = (path: string, run: () => void): PaletteChoice => ({
+  id: path,
+  run,
+  content: (
+    <>
+      <FileIcon path={path} />
+      <span>{nameOf(path)}</span>
+      <span className="where truncate">{parentOf(path)}</span>
+    </>
+  ),
+});

@@ -1,0 +1,85 @@
+import { useEffect, useRef, type KeyboardEvent, type ReactNode } from "react";
+
+export interface MenuItem {
+  label: string;
+  icon?: ReactNode;
+  keys?: string;
+  danger?: boolean;
+  // Draws a line above this item.
+  divided?: boolean;
+  run: () => void;
+}
+
+export interface MenuProps {
+  label: string;
+  at: { x: number; y: number };
+  items: MenuItem[];
+  onClose: () => void;
+}
+
+// A menu at a point of the screen. Arrow keys move, Escape closes and gives the focus back to where it was.
+export function Menu({ label, at, items, onClose }: MenuProps) {
+  const menu = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const element = menu.current;
+    if (!element) return;
+    const before = document.activeElement;
+    element.showPopover();
+    const { width, height } = element.getBoundingClientRect();
+    element.style.left = `${Math.max(4, Math.min(at.x, innerWidth - width - 4))}px`;
+    element.style.top = `${Math.max(4, Math.min(at.y, innerHeight - height - 4))}px`;
+    element.querySelector("button")?.focus();
+    return () => {
+      if (before instanceof HTMLElement && element.contains(document.activeElement)) before.focus();
+    };
+  }, [at]);
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    const buttons = [...(menu.current?.querySelectorAll("button") ?? [])];
+    const current = buttons.findIndex((button) => button === document.activeElement);
+    const next = { ArrowDown: current + 1, ArrowUp: current - 1, Home: 0, End: buttons.length - 1 }[event.key];
+    if (event.key === "Escape" || event.key === "Tab") onClose();
+    else if (next === undefined) return;
+    else buttons[(next + buttons.length) % buttons.length]?.focus();
+    event.preventDefault();
+    event.stopPropagation();
+  };
+
+  return (
+    <div
+      ref={menu}
+      popover="auto"
+      role="menu"
+      aria-label={label}
+      tabIndex={-1}
+      className="menu"
+      onKeyDown={onKeyDown}
+      onToggle={(event) => event.newState === "closed" && onClose()}
+    >
+      {items.map((item) => (
+        <MenuButton key={item.label} item={item} onClose={onClose} />
+      ))}
+    </div>
+  );
+}
+
+function MenuButton({ item, onClose }: { item: MenuItem; onClose: () => void }) {
+  return (
+    <>
+      {item.divided && <hr />}
+      <button
+        type="button"
+        role="menuitem"
+        className={item.danger ? "danger" : undefined}
+        onClick={() => {
+          onClose();
+          item.run();
+        }}
+      >
+        {item.icon}
+        {item.label}
+        {item.keys && <kbd>{item.keys}</kbd>}
+      </button>
+    </>
+  );
+}

@@ -1,0 +1,73 @@
+import { useEffect, useRef, useState, type FormEvent } from "react";
+import { useWorkspaceState } from "../context.ts";
+import type { Answer, Question } from "./dialogs.ts";
+
+export function QuestionDialog() {
+  const question = useWorkspaceState("dialogs", (state) => state.question);
+  const resolve = useWorkspaceState("dialogs", (state) => state.resolve);
+  return question && <Asked key={question.title} question={question} resolve={resolve} />;
+}
+
+function Asked({ question, resolve }: { question: Question; resolve: (answer: Answer) => void }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [value, setValue] = useState(question.input?.value ?? "");
+  const [tried, setTried] = useState(false);
+  const fault = question.input?.fault(value) ?? null;
+  const primary = question.choices.at(-1)?.id ?? "";
+
+  useEffect(() => {
+    dialog.current?.showModal();
+    const input = dialog.current?.querySelector("input");
+    // A rename begins with the name selected, without its extension.
+    input?.setSelectionRange(0, input.value.lastIndexOf(".") > 0 ? input.value.lastIndexOf(".") : input.value.length);
+  }, []);
+
+  const choose = (choice: string) => {
+    setTried(true);
+    if (fault === null) resolve({ choice, value });
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    choose(primary);
+  };
+
+  return (
+    <dialog ref={dialog} className="question" aria-labelledby="question-title" onClose={() => resolve(null)}>
+      <form onSubmit={submit}>
+        <h2 id="question-title">{question.title}</h2>
+        {question.text && <p>{question.text}</p>}
+        {question.input && (
+          <label>
+            {question.input.label}
+            <input
+              className="field"
+              autoFocus
+              spellCheck={false}
+              value={value}
+              aria-invalid={tried && fault !== null}
+              onChange={(event) => setValue(event.target.value)}
+            />
+            <div className="fault" role="alert">
+              {tried && fault}
+            </div>
+          </label>
+        )}
+        <div className="row">
+          <button type="button" className="button" onClick={() => resolve(null)}>
+            Cancel
+          </button>
+          {question.choices.map(({ id, label, kind }) => (
+            <button
+              key={id}
+              type={id === primary ? "submit" : "button"}
+              className={`button ${kind ?? ""}`}
+              onClick={id === primary ? undefined : () => choose(id)}
+            >
+              {label}
+            </button>
+          ))}
+        </div>
+      </form>
+    </dialog>
+  );
+}

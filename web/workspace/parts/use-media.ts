@@ -1,0 +1,15 @@
+import { useSyncExternalStore } from "react";
+
+// Whether a media query holds, and again when that changes.
+export function useMedia(query: string): boolean {
+  return useSyncExternalStore(
+    (changed) => {
+      const media = matchMedia(query);
+      media.addEventListener("change", changed);
+      return () => media.removeEventListener("change", changed);
+    },
+    () => matchMedia(query).matches,
+  );
+}
+
+export const useNarrow = () => useMedia("(max-width: 720px)");

@@ -1,0 +1,52 @@
+import { AppWindow, ExternalLink, Radio } from "lucide-react";
+import { useWorkspace, useWorkspaceState } from "../context.ts";
+import { IconButton } from "../parts/icon-button.tsx";
+import { previewTab } from "../shell/layout.ts";
+
+export function PortsPanel() {
+  const list = useWorkspaceState("ports", (state) => state.list);
+  return (
+    <>
+      <div className="panel-head">
+        <h2>Ports</h2>
+      </div>
+      <div className="panel-body">
+        {list.length === 0 ? <NoPorts /> : list.map(({ port, program }) => <PortRow key={port} port={port} program={program} />)}
+      </div>
+    </>
+  );
+}
+
+function PortRow({ port, program }: { port: number; program: string | null }) {
+  const { layout, ports, notices } = useWorkspace();
+  const openTab = async () => {
+    // The tab must be opened by the click itself; its address comes a moment later.
+    const opened = window.open("about:blank", "_blank");
+    await notices
+      .attempt(`Could not open port ${port}`, async () => {
+        const url = await ports.link(port);
+        if (opened) opened.location.replace(url);
+        else throw new Error("the browser did not allow a new tab");
+      })
+      .then((done) => !done && opened?.close());
+  };
+  return (
+    <div className="list-row">
+      <span className="number">{port}</span>
+      <span className="grow truncate muted">{program ?? "unknown program"}</span>
+      <IconButton label={`Preview port ${port} here`} onClick={() => layout.openTab(previewTab(port))}>
+        <AppWindow size={15} />
+      </IconButton>
+      <IconButton label={`Open port ${port} in a new tab`} onClick={() => void openTab()}>
+        <ExternalLink size={15} />
+      </IconButton>
+    </div>
+  );
+}
+
+const NoPorts = () => (
+  <div className="empty">
+    <Radio size={28} strokeWidth={1.4} />
+    <p>When a program here listens on a port, such as a development server, it appears in this list.</p>
+  </div>
+);

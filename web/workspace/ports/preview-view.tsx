@@ -1,0 +1,61 @@
+import { ExternalLink, RotateCw } from "lucide-react";
+import { useCallback, useEffect, useState, type FormEvent } from "react";
+import { useWorkspace } from "../context.ts";
+import { IconButton } from "../parts/icon-button.tsx";
+import { plainWords } from "../parts/notices.ts";
+
+// A port of the sandbox in a frame. It lives on another origin than this page, so it can see nothing of it.
+export function PreviewView({ port }: { port: number }) {
+  const { ports } = useWorkspace();
+  const [path, setPath] = useState("/");
+  const [shown, setShown] = useState<{ url: string; count: number } | null>(null);
+  const [fault, setFault] = useState<string | null>(null);
+
+  const load = useCallback(
+    async (to: string) => {
+      try {
+        const url = await ports.link(port, to);
+        setShown((before) => ({ url, count: (before?.count ?? 0) + 1 }));
+        setFault(null);
+      } catch (error) {
+        setFault(plainWords(error));
+      }
+    },
+    [ports, port],
+  );
+  useEffect(() => void load("/"), [load]);
+
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void load(path.startsWith("/") ? path : `/${path}`);
+  };
+
+  return (
+    <div className="preview">
+      <form className="preview-bar" onSubmit={submit}>
+        <IconButton label="Load again" onClick={() => void load(path)}>
+          <RotateCw size={14} />
+        </IconButton>
+        <div className="address">
+          <span className="muted">localhost:{port}</span>
+          <input aria-label="Path" value={path} spellCheck={false} onChange={(event) => setPath(event.target.value)} />
+        </div>
+        <IconButton
+          label="Open in a new tab"
+          onClick={() => void ports.link(port, path).then((url) => window.open(url, "_blank", "noopener"))}
+        >
+          <ExternalLink size={15} />
+        </IconButton>
+      </form>
+      {fault && <div className="empty">The preview could not be opened: {fault}</div>}
+      {!fault && shown && (
+        <iframe
+          key={shown.count}
+          title={`Preview of port ${port}`}
+          src={shown.url}
+          sandbox="allow-scripts allow-same-origin allow-forms allow-popups allow-modals allow-downloads"
+        />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,97 @@
+import { CaseSensitive, ChevronDown, Regex, WholeWord } from "lucide-react";
+import { useState } from "react";
+import { useWorkspace } from "../context.ts";
+import { FileIcon } from "../files/file-icon.tsx";
+import { IconButton } from "../parts/icon-button.tsx";
+import { nameOf, parentOf } from "../parts/paths.ts";
+import { openFile } from "../shell/actions.ts";
+import { useSearch, type FileMatches, type Match } from "./use-search.ts";
+
+export function SearchPanel() {
+  const [text, setText] = useState("");
+  const [options, setOptions] = useState({ matchCase: false, word: false, regex: false });
+  const [include, setInclude] = useState("");
+  const { files, summary, fault } = useSearch({ text, include, ...options });
+  const toggle = (name: keyof typeof options) => () => setOptions((now) => ({ ...now, [name]: !now[name] }));
+  return (
+    <>
+      <div className="panel-head">
+        <h2>Search</h2>
+      </div>
+      <div className="search-form" role="search">
+        <div className="query">
+          <input
+            autoFocus
+            className="field"
+            aria-label="Search in files"
+            placeholder="Search in files"
+            spellCheck={false}
+            value={text}
+            onChange={(event) => setText(event.target.value)}
+          />
+          <div className="toggles">
+            <IconButton label="Match case" aria-pressed={options.matchCase} onClick={toggle("matchCase")}>
+              <CaseSensitive size={16} />
+            </IconButton>
+            <IconButton label="Whole words" aria-pressed={options.word} onClick={toggle("word")}>
+              <WholeWord size={15} />
+            </IconButton>
+            <IconButton label="Regular expression" aria-pressed={options.regex} onClick={toggle("regex")}>
+              <Regex size={14} />
+            </IconButton>
+          </div>
+        </div>
+        <input
+          className="field"
+          aria-label="Only in these files"
+          placeholder="Only in: *.ts, src/**"
+          spellCheck={false}
+          value={include}
+          onChange={(event) => setInclude(event.target.value)}
+        />
+      </div>
+      <div className="search-summary" role="status">
+        {fault ?? summary}
+      </div>
+      <div className="panel-body">
+        {files.map((file) => (
+          <FileResult key={file.path} file={file} />
+        ))}
+      </div>
+    </>
+  );
+}
+
+function FileResult({ file }: { file: FileMatches }) {
+  const [open, setOpen] = useState(true);
+  return (
+    <div>
+      <button type="button" className="result-file" aria-expanded={open} onClick={() => setOpen(!open)}>
+        <ChevronDown size={14} style={{ transform: open ? "none" : "rotate(-90deg)" }} />
+        <FileIcon path={file.path} />
+        <span>{nameOf(file.path)}</span>
+        <span className="muted truncate">{parentOf(file.path)}</span>
+        <span className="count">{file.matches.length}</span>
+      </button>
+      {open && file.matches.map((match) => <Line key={`${match.line}:${match.column}`} path={file.path} match={match} />)}
+    </div>
+  );
+}
+
+const BEFORE = 24;
+
+function Line({ path, match }: { path: string; match: Match }) {
+  const workspace = useWorkspace();
+  const start = match.column - 1;
+  const from = Math.max(0, start - BEFORE);
+  const before = match.text.slice(from, start).trimStart();
+  return (
+    <button type="button" className="result-line" onClick={() => openFile(workspace, path, match)}>
+      <span className="number">{match.line}</span>
+      {from > 0 && "…"}
+      {before}
+      <mark>{match.text.slice(start, start + match.length)}</mark>
+      {match.text.slice(start + match.length, start + match.length + 200)}
+    </button>
+  );
+}

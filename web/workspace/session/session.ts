@@ -1,0 +1,51 @@
+import { createStore } from "zustand/vanilla";
+import type { WorkspaceSession } from "@berth/contract/workspace.ts";
+
+// What the whole page shows. `lost` while running means: cut off for the moment, coming back by itself.
+export type Phase = "connecting" | "running" | "paused" | "destroyed" | "signedOut";
+
+export interface SessionState {
+  phase: Phase;
+  session: WorkspaceSession | null;
+  // The server's clock minus ours.
+  skewMs: number;
+  streamLost: boolean;
+  eventsLost: boolean;
+}
+
+export type SessionStore = ReturnType<typeof createSessionStore>;
+
+export function createSessionStore(now: () => number = Date.now) {
+  const store = createStore<SessionState>(() => ({
+    phase: "connecting",
+    session: null,
+    skewMs: 0,
+    streamLost: false,
+    eventsLost: false,
+  }));
+  return {
+    store,
+    heard: (session: WorkspaceSession) => {
+      const known = store.getState().session;
+      if (known && session.generation < known.generation) return;
+      store.setState({ session, phase: session.status, skewMs: session.serverNowMs - now(), streamLost: false });
+    },
+    lost: (which: "streamLost" | "eventsLost", lost: boolean) => store.setState({ [which]: lost }),
+    ended: (phase: "destroyed" | "signedOut") => store.setState({ phase }),
+  };
+}
+
+export const isReconnecting = ({ phase, streamLost, eventsLost }: SessionState): boolean =>
+  phase === "running" && (streamLost || eventsLost);
+
+// Milliseconds until the session is paused by its timeout, by the server's clock.
+export const timeLeftMs = ({ session, skewMs }: SessionState, nowMs: number): number | null =>
+  session?.expiresAtMs == null ? null : Math.max(0, session.expiresAtMs - (nowMs + skewMs));
+
+export function formatTimeLeft(leftMs: number): string {
+  const minutes = Math.ceil(leftMs / 60_000);
+  if (leftMs < 60_000) return `${Math.ceil(leftMs / 1000)} s left`;
+  if (minutes < 60) return `${minutes} min left`;
+  const rest = minutes % 60;
+  return `${Math.floor(minutes / 60)} h${rest ? ` ${rest} min` : ""} left`;
+}

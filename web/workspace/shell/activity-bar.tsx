@@ -1,0 +1,33 @@
+import { Files, GitCompare, Radio, Search } from "lucide-react";
+import { useWorkspace, useWorkspaceState } from "../context.ts";
+import type { SideView } from "./layout.ts";
+
+const views = [
+  { view: "files", label: "Files", icon: Files },
+  { view: "search", label: "Search", icon: Search },
+  { view: "changes", label: "Changes", icon: GitCompare },
+  { view: "ports", label: "Ports", icon: Radio },
+] as const satisfies { view: SideView; label: string; icon: typeof Files }[];
+
+export function ActivityBar() {
+  const { layout } = useWorkspace();
+  const { sideView, sideOpen } = useWorkspaceState("layout", (state) => state);
+  const ports = useWorkspaceState("ports", (state) => state.list.length);
+  return (
+    <nav className="activity-bar" aria-label="Views">
+      {views.map(({ view, label, icon: Icon }) => (
+        <button
+          key={view}
+          type="button"
+          aria-pressed={sideOpen && sideView === view}
+          aria-label={label}
+          title={label}
+          onClick={() => layout.showSide(view)}
+        >
+          <Icon size={19} strokeWidth={1.8} />
+          {view === "ports" && ports > 0 && <span className="badge">{ports}</span>}
+        </button>
+      ))}
+    </nav>
+  );
+}

@@ -1,0 +1,52 @@
+import { Fragment, type ReactNode } from "react";
+import { Group, Panel, Separator } from "react-resizable-panels";
+import { useWorkspace } from "../context.ts";
+
+export interface SplitPanel {
+  id: string;
+  content: ReactNode;
+  defaultSize?: string;
+  minSize?: string;
+  // Keeps its width in pixels when the window changes.
+  keepPixels?: boolean;
+}
+
+interface SplitProps {
+  id: string;
+  orientation: "horizontal" | "vertical";
+  panels: (SplitPanel | false)[];
+}
+
+// Panels with handles between them, whose sizes are remembered. A panel that is not shown is simply left out.
+export function Split({ id, orientation, panels }: SplitProps) {
+  const { layout } = useWorkspace();
+  const shown = panels.filter((panel) => panel !== false);
+  const key = `${id}:${shown.map((panel) => panel.id).join("+")}`;
+  const remembered = layout.store.getState().sizes[key];
+  return (
+    <Group
+      // A stable identity keeps the panels that stay when another comes or goes.
+      id={id}
+      className="group"
+      orientation={orientation}
+      {...(remembered ? { defaultLayout: remembered } : {})}
+      onLayoutChanged={(sizes, { isUserInteraction }) => {
+        if (isUserInteraction) layout.set((state) => ({ sizes: { ...state.sizes, [key]: sizes } }));
+      }}
+    >
+      {shown.map(({ id: panelId, content, defaultSize, minSize, keepPixels }, index) => (
+        <Fragment key={panelId}>
+          {index > 0 && <Separator className="separator" aria-label={`Resize ${panelId}`} />}
+          <Panel
+            id={panelId}
+            {...(minSize ? { minSize } : {})}
+            {...(defaultSize ? { defaultSize } : {})}
+            groupResizeBehavior={keepPixels ? "preserve-pixel-size" : "preserve-relative-size"}
+          >
+            {content}
+          </Panel>
+        </Fragment>
+      ))}
+    </Group>
+  );
+}

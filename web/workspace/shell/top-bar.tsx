@@ -1,0 +1,73 @@
+import { Moon, PanelBottom, PanelLeft, Search, Sparkles, Sun, SunMoon } from "lucide-react";
+import { useWorkspace, useWorkspaceState } from "../context.ts";
+import { IconButton } from "../parts/icon-button.tsx";
+import { isMac, showKeys } from "../palette/keys.ts";
+import { Mark } from "../session/pages.tsx";
+import { isReconnecting } from "../session/session.ts";
+import { TimeLeft } from "../session/time-left.tsx";
+import type { Theme } from "./preferences.ts";
+
+export function TopBar() {
+  const { palette, layout } = useWorkspace();
+  const partner = useWorkspaceState("session", (state) => state.session?.partnerName ?? "Workspace");
+  const { sideOpen, terminalsOpen, agentOpen } = useWorkspaceState("layout", (state) => state);
+  return (
+    <header className="top-bar">
+      <div className="side">
+        <h1 className="partner" style={{ fontSize: "inherit" }}>
+          <Mark />
+          <span className="truncate">{partner}</span>
+        </h1>
+      </div>
+      <button type="button" className="go" onClick={() => palette.open("files")} aria-label="Go to file">
+        <Search size={14} />
+        <span className="grow truncate">Go to file</span>
+        <kbd>{showKeys("Mod+P", isMac())}</kbd>
+      </button>
+      <div className="side end">
+        <Reconnecting />
+        <TimeLeft />
+        <ThemeButton />
+        <IconButton label="Side panel" aria-pressed={sideOpen} onClick={() => layout.toggle("sideOpen")}>
+          <PanelLeft size={16} />
+        </IconButton>
+        <IconButton label="Terminals" aria-pressed={terminalsOpen} onClick={() => layout.toggle("terminalsOpen")}>
+          <PanelBottom size={16} />
+        </IconButton>
+        <IconButton label="Agent" aria-pressed={agentOpen} onClick={() => layout.toggle("agentOpen")}>
+          <Sparkles size={16} />
+        </IconButton>
+      </div>
+    </header>
+  );
+}
+
+function Reconnecting() {
+  const reconnecting = useWorkspaceState("session", isReconnecting);
+  return (
+    <span role="status">
+      {reconnecting && (
+        <span className="chip warn">
+          <span className="spinner" style={{ width: 11, height: 11 }} />
+          Reconnecting…
+        </span>
+      )}
+    </span>
+  );
+}
+
+const themes: Record<Theme, { next: Theme; label: string; icon: typeof Sun }> = {
+  system: { next: "light", label: "Colours follow the system; switch to light", icon: SunMoon },
+  light: { next: "dark", label: "Light colours; switch to dark", icon: Sun },
+  dark: { next: "system", label: "Dark colours; follow the system", icon: Moon },
+};
+
+function ThemeButton() {
+  const { preferences } = useWorkspace();
+  const { next, label, icon: Icon } = themes[useWorkspaceState("preferences", (state) => state.theme)];
+  return (
+    <IconButton label={label} onClick={() => preferences.set({ theme: next })}>
+      <Icon size={16} />
+    </IconButton>
+  );
+}

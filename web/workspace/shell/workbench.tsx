@@ -1,0 +1,85 @@
+import { lazy, Suspense, useMemo } from "react";
+import { useWorkspace, useWorkspaceState } from "../context.ts";
+import { NoticeList } from "../parts/notice-list.tsx";
+import { QuestionDialog } from "../parts/question.tsx";
+import { useNarrow } from "../parts/use-media.ts";
+import { createCommands } from "../palette/commands.ts";
+import { PaletteDialog } from "../palette/palette-dialog.tsx";
+import { useCommandKeys } from "../palette/use-command-keys.ts";
+import { PausedVeil } from "../session/pages.tsx";
+import { TerminalPanel } from "../terminals/terminal-panel.tsx";
+import { EditorArea } from "../editor/editor-area.tsx";
+import { ActivityBar } from "./activity-bar.tsx";
+import { SidePanel } from "./side-panel.tsx";
+import { Split } from "./split.tsx";
+import { StatusBar } from "./status-bar.tsx";
+import { TopBar } from "./top-bar.tsx";
+
+const AgentPanel = lazy(() => import("../agent/agent-panel.tsx"));
+
+export function Workbench() {
+  const workspace = useWorkspace();
+  const commands = useMemo(() => createCommands(workspace), [workspace]);
+  const paused = useWorkspaceState("session", (state) => state.phase === "paused");
+  const narrow = useNarrow();
+  useCommandKeys(commands);
+  return (
+    <>
+      <div className="workbench" inert={paused}>
+        <TopBar />
+        <div className="body">
+          <ActivityBar />
+          {narrow ? <NarrowBody /> : <WideBody />}
+        </div>
+        <StatusBar />
+        <PaletteDialog commands={commands} />
+        <QuestionDialog />
+        <NoticeList />
+      </div>
+      {paused && <PausedVeil />}
+    </>
+  );
+}
+
+function WideBody() {
+  const sideOpen = useWorkspaceState("layout", (state) => state.sideOpen);
+  const agentOpen = useWorkspaceState("layout", (state) => state.agentOpen);
+  return (
+    <Split
+      id="columns"
+      orientation="horizontal"
+      panels={[
+        sideOpen && { id: "side", defaultSize: "260px", minSize: "170px", keepPixels: true, content: <SidePanel /> },
+        { id: "main", minSize: "260px", content: <MainColumn /> },
+        agentOpen && { id: "agent", defaultSize: "380px", minSize: "280px", keepPixels: true, content: <Agent /> },
+      ]}
+    />
+  );
+}
+
+function MainColumn() {
+  const terminalsOpen = useWorkspaceState("layout", (state) => state.terminalsOpen);
+  return (
+    <Split
+      id="main-rows"
+      orientation="vertical"
+      panels={[
+        { id: "editor", minSize: "100px", content: <EditorArea /> },
+        terminalsOpen && { id: "terminals", defaultSize: "34%", minSize: "90px", content: <TerminalPanel /> },
+      ]}
+    />
+  );
+}
+
+// One thing at a time where there is no room for two.
+function NarrowBody() {
+  const sideOpen = useWorkspaceState("layout", (state) => state.sideOpen);
+  const agentOpen = useWorkspaceState("layout", (state) => state.agentOpen);
+  return <div className="grow">{agentOpen ? <Agent /> : sideOpen ? <SidePanel /> : <MainColumn />}</div>;
+}
+
+const Agent = () => (
+  <Suspense fallback={<div className="loading-center" aria-busy="true" />}>
+    <AgentPanel />
+  </Suspense>
+);

@@ -1,0 +1,101 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { WebSocketServer, type RawData, type WebSocket as ServerSocket } from "ws";
+import { CLOSE, type Terminal } from "@berth/contract/daemon.ts";
+import { createBackoff } from "../connection/backoff.ts";
+import { openTerminalStream, type TerminalStreamOptions } from "./stream.ts";
+
+let server: WebSocketServer;
+let output: string;
+let resets: number;
+
+beforeEach(async () => {
+  output = "";
+  resets = 0;
+  server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
+  await once(server, "listening");
+});
+
+afterEach(async () => {
+  for (const client of server.clients) client.terminate();
+  await new Promise((done) => server.close(done));
+});
+
+const terminal = { id: "t1", title: "sh", cols: 80, rows: 24, createdAtMs: 0, exit: null, offset: 0 } satisfies Terminal;
+
+function open(options: Partial<TerminalStreamOptions> = {}) {
+  const { port } = server.address() as AddressInfo;
+  return openTerminalStream({
+    url: (offset) => `ws://127.0.0.1:${port}/?offset=${offset ?? ""}`,
+    backoff: createBackoff({ firstMs: 1, random: () => 0 }),
+    sink: {
+      write: (bytes, drawn) => {
+        output += new TextDecoder().decode(bytes);
+        drawn();
+      },
+      reset: () => {
+        resets++;
+        output = "";
+      },
+      resized: () => {},
+    },
+    ...options,
+  });
+}
+
+async function accept(): Promise<{ socket: ServerSocket; url: string; messages: (string | Buffer)[] }> {
+  const [socket, request] = (await once(server, "connection")) as [ServerSocket, { url: string }];
+  const messages: (string | Buffer)[] = [];
+  socket.on("message", (data: RawData, binary) => messages.push(binary ? (data as Buffer) : (data as Buffer).toString()));
+  return { socket, url: request.url, messages };
+}
+
+const attach = (socket: ServerSocket, offset: number, reset: boolean) =>
+  socket.send(JSON.stringify({ type: "attached", terminal, offset, reset }));
+
+test("after a cut it asks for what it has not seen and goes on without a gap", async () => {
+  const first = accept();
+  using _stream = open();
+  const { socket, url } = await first;
+  expect(url).toBe("/?offset=");
+  attach(socket, 100, true);
+  socket.send(Buffer.from("hello "));
+  await expect.poll(() => output).toBe("hello ");
+  const second = accept();
+  socket.terminate();
+  const again = await second;
+  expect(again.url).toBe("/?offset=106");
+  attach(again.socket, 106, false);
+  again.socket.send(Buffer.from("world"));
+  await expect.poll(() => output).toBe("hello world");
+  expect(resets).toBe(1);
+});
+
+test("what was typed while the line was down is sent when it is back, after the size", async () => {
+  const first = accept();
+  using stream = open();
+  stream.resize(120, 40);
+  stream.input("ls\r");
+  const { socket, messages } = await first;
+  attach(socket, 0, true);
+  await expect.poll(() => messages.map(String)).toEqual(['{"type":"resize","cols":120,"rows":40}', "ls\r"]);
+});
+
+test("the daemon learns how much was drawn", async () => {
+  const first = accept();
+  using _stream = open();
+  const { socket, messages } = await first;
+  attach(socket, 0, true);
+  for (let i = 0; i < 3; i++) socket.send(Buffer.alloc(100_000, "x"));
+  await expect.poll(() => messages).toContain('{"type":"drawn","offset":200000}');
+});
+
+test("a terminal that is gone is not asked for again", async () => {
+  const gone = Promise.withResolvers<void>();
+  const first = accept();
+  using _stream = open({ onGone: gone.resolve });
+  (await first).socket.close(CLOSE.terminalGone);
+  await gone.promise;
+  expect(server.clients.size).toBeLessThanOrEqual(1);
+});

@@ -1,0 +1,63 @@
+import { Columns2, Plus, SquareTerminal, X } from "lucide-react";
+import { lazy, Suspense } from "react";
+import type { Terminal } from "@berth/contract/daemon.ts";
+import { useWorkspace, useWorkspaceState } from "../context.ts";
+import { IconButton } from "../parts/icon-button.tsx";
+import { TerminalTab } from "./terminal-tab.tsx";
+
+const TerminalView = lazy(() => import("./terminal-view.tsx"));
+
+export function TerminalPanel() {
+  const { terminals, layout } = useWorkspace();
+  const list = useWorkspaceState("terminals", (state) => state.list);
+  const groups = useWorkspaceState("layout", (state) => state.terminalGroups);
+  const active = useWorkspaceState("layout", (state) => state.activeTerminal);
+  const known = new Map(list?.map((terminal) => [terminal.id, terminal]) ?? []);
+  return (
+    <section className="terminal-panel" aria-label="Terminals">
+      <div className="terminal-tabs">
+        <div className="tab-list" role="tablist" aria-label="Terminals">
+          {groups.map((group) => (
+            <TerminalTab key={group[0]} terminals={group.flatMap((id) => known.get(id) ?? [])} active={group.includes(active ?? "")} />
+          ))}
+        </div>
+        <IconButton label="New terminal" onClick={() => void terminals.create()}>
+          <Plus size={16} />
+        </IconButton>
+        <IconButton label="Split terminal" disabled={active === null} onClick={() => void terminals.split()}>
+          <Columns2 size={15} />
+        </IconButton>
+        <IconButton label="Hide terminals" onClick={() => layout.toggle("terminalsOpen")}>
+          <X size={15} />
+        </IconButton>
+      </div>
+      {list?.length === 0 && <NoTerminals />}
+      <Suspense fallback={<div className="loading-center" />}>
+        {groups.map((group) => (
+          <Group key={group[0]} terminals={group.flatMap((id) => known.get(id) ?? [])} shown={group.includes(active ?? "")} />
+        ))}
+      </Suspense>
+    </section>
+  );
+}
+
+function Group({ terminals, shown }: { terminals: Terminal[]; shown: boolean }) {
+  return (
+    <div className="terminal-group" hidden={!shown}>
+      {shown && terminals.map((terminal) => <TerminalView key={terminal.id} terminal={terminal} />)}
+    </div>
+  );
+}
+
+function NoTerminals() {
+  const { terminals } = useWorkspace();
+  return (
+    <div className="empty">
+      <SquareTerminal size={26} strokeWidth={1.4} />
+      <p>No terminal is open.</p>
+      <button type="button" className="button" onClick={() => void terminals.create()}>
+        New terminal
+      </button>
+    </div>
+  );
+}

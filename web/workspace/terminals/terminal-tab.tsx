@@ -1,0 +1,67 @@
+import { SquareTerminal, X } from "lucide-react";
+import { useState, type MouseEvent } from "react";
+import type { Terminal } from "@berth/contract/daemon.ts";
+import { useWorkspace, useWorkspaceState } from "../context.ts";
+import { IconButton } from "../parts/icon-button.tsx";
+import { Menu } from "../parts/menu.tsx";
+
+// The tab of one terminal, or of several that stand side by side.
+export function TerminalTab({ terminals, active }: { terminals: Terminal[]; active: boolean }) {
+  const workspace = useWorkspace();
+  const names = useWorkspaceState("layout", (state) => state.terminalNames);
+  const [menuAt, setMenuAt] = useState<{ x: number; y: number } | null>(null);
+  const first = terminals[0];
+  if (!first) return null;
+  const title = terminals.map((terminal) => names[terminal.id] || terminal.title).join(" | ");
+  const rename = () => void renameTerminal(workspace, first.id, names[first.id] || first.title);
+  const close = () => terminals.forEach(({ id }) => void workspace.terminals.close(id));
+  const openMenu = (event: MouseEvent) => {
+    event.preventDefault();
+    setMenuAt({ x: event.clientX, y: event.clientY });
+  };
+  return (
+    <div className="terminal-tab" data-active={active} role="presentation" onContextMenu={openMenu}>
+      <button
+        type="button"
+        role="tab"
+        aria-selected={active}
+        onClick={() => workspace.layout.set({ activeTerminal: first.id })}
+        onDoubleClick={rename}
+        onKeyDown={(event) => event.key === "F2" && rename()}
+      >
+        <SquareTerminal size={14} />
+        <span className="truncate">{title}</span>
+        {terminals.length === 1 && first.exit && <ExitMark exit={first.exit} />}
+      </button>
+      <IconButton label={`Close ${title}`} className="close" onClick={close}>
+        <X size={13} />
+      </IconButton>
+      {menuAt && (
+        <Menu
+          label={title}
+          at={menuAt}
+          onClose={() => setMenuAt(null)}
+          items={[
+            { label: "Rename", keys: "F2", run: rename },
+            { label: "Close", danger: true, run: close },
+          ]}
+        />
+      )}
+    </div>
+  );
+}
+
+function ExitMark({ exit }: { exit: NonNullable<Terminal["exit"]> }) {
+  return <span className={exit.code === 0 ? "exit" : "exit bad"}>{describeExit(exit)}</span>;
+}
+
+export const describeExit = ({ code, signal }: NonNullable<Terminal["exit"]>): string => (signal ? signal : `exit ${code ?? "?"}`);
+
+async function renameTerminal({ dialogs, terminals }: ReturnType<typeof useWorkspace>, id: string, name: string): Promise<void> {
+  const answer = await dialogs.ask({
+    title: "Rename terminal",
+    input: { label: "Name", value: name, fault: (value) => (value.trim() === "" ? "A name is needed" : null) },
+    choices: [{ id: "ok", label: "Rename", kind: "primary" }],
+  });
+  if (answer) terminals.rename(id, answer.value);
+}

@@ -1,0 +1,58 @@
+import { createStore } from "zustand/vanilla";
+import type { Terminal } from "@berth/contract/daemon.ts";
+import type { Api } from "../connection/api.ts";
+import type { Notices } from "../parts/notices.ts";
+import type { Layout } from "../shell/layout.ts";
+import { arrangeGroups } from "./groups.ts";
+
+export interface TerminalsState {
+  // null until the daemon has told.
+  list: Terminal[] | null;
+}
+
+export type Terminals = ReturnType<typeof createTerminals>;
+
+// Which terminals there are (the daemon's word) and how they stand on this screen (the layout's).
+export function createTerminals({ api, layout, notices }: { api: Api; layout: Layout; notices: Notices }) {
+  const store = createStore<TerminalsState>(() => ({ list: null }));
+  // Where a terminal that was just asked for belongs: next to this one.
+  const beside = new Map<string, string>();
+
+  function heard(list: Terminal[]): void {
+    store.setState({ list });
+    layout.set(({ terminalGroups, activeTerminal }) => {
+      const ids = list.map(({ id }) => id);
+      const groups = arrangeGroups(terminalGroups, ids, beside);
+      return {
+        terminalGroups: groups,
+        activeTerminal: activeTerminal && ids.includes(activeTerminal) ? activeTerminal : (groups.at(-1)?.[0] ?? null),
+      };
+    });
+  }
+
+  async function create(besideId?: string): Promise<void> {
+    await notices.attempt("Could not open a terminal", async () => {
+      const terminal = await api.createTerminal({ cols: 80, rows: 24 });
+      if (besideId !== undefined) beside.set(terminal.id, besideId);
+      const list = store.getState().list ?? [];
+      heard(list.some(({ id }) => id === terminal.id) ? list : [...list, terminal]);
+      layout.set({ activeTerminal: terminal.id, terminalsOpen: true });
+    });
+  }
+
+  return {
+    store,
+    heard,
+    create,
+    split: () => create(layout.store.getState().activeTerminal ?? undefined),
+    async close(id: string) {
+      const list = store.getState().list ?? [];
+      heard(list.filter((terminal) => terminal.id !== id));
+      await notices.attempt("Could not close the terminal", () => api.removeTerminal(id));
+    },
+    rename: (id: string, name: string) => layout.set(({ terminalNames }) => ({ terminalNames: { ...terminalNames, [id]: name.trim() } })),
+    exited(id: string, exit: Terminal["exit"]) {
+      store.setState(({ list }) => ({ list: list?.map((terminal) => (terminal.id === id ? { ...terminal, exit } : terminal)) ?? null }));
+    },
+  };
+}

@@ -1,0 +1,107 @@
+import type { SandboxEvent } from "@berth/contract/daemon.ts";
+import { createApi } from "./connection/api.ts";
+import { followSession } from "./connection/session-stream.ts";
+import { connectSocket } from "./connection/socket.ts";
+import { createCursor } from "./editor/cursor.ts";
+import { createDocuments } from "./editor/documents.ts";
+import { openDrafts } from "./editor/drafts.ts";
+import { createFiles } from "./files/files.ts";
+import { createDialogs } from "./parts/dialogs.ts";
+import { createNotices } from "./parts/notices.ts";
+import { createPalette } from "./palette/palette.ts";
+import { createPorts } from "./ports/ports.ts";
+import { createSessionStore } from "./session/session.ts";
+import { createLayout } from "./shell/layout.ts";
+import { createPreferences } from "./shell/preferences.ts";
+import { createTerminals } from "./terminals/terminals.ts";
+
+export type Workspace = ReturnType<typeof createWorkspace>;
+
+// Everything behind the page, built by hand: read this and you have seen the app.
+export function createWorkspace(sandboxId: string) {
+  const base = `/workspace/${sandboxId}/`;
+  const api = createApi(base);
+  const notices = createNotices();
+  const dialogs = createDialogs();
+  const preferences = createPreferences();
+  const layout = createLayout(sandboxId);
+  const session = createSessionStore();
+  const files = createFiles(api);
+  const documents = createDocuments({ api, notices, drafts: openDrafts(sandboxId), autosave: () => preferences.store.getState().autosave });
+  const terminals = createTerminals({ api, layout, notices });
+  const ports = createPorts(api);
+  const palette = createPalette();
+  const cursor = createCursor();
+
+  let greeted = false;
+  const events = connectSocket({
+    url: () => api.socketUrl("events"),
+    onText: (text) => hear(JSON.parse(text) as SandboxEvent),
+    onDown: () => session.lost("eventsLost", true),
+  });
+  const stream = followSession({
+    url: `${base}session/stream`,
+    onSession: (heard) => {
+      const before = session.store.getState().phase;
+      session.heard(heard);
+      if (heard.status === "running" && before !== "running") reconnect();
+    },
+    onDown: () => session.lost("streamLost", true),
+    onSignedOut: () => session.ended("signedOut"),
+    onGone: () => session.ended("destroyed"),
+  });
+
+  // Lines that wait for something (a resumed session, a network that is back) try again at once.
+  const prodded = new Set<() => void>([events.prod, stream.prod]);
+  const reconnect = () => prodded.forEach((prod) => prod());
+  addEventListener("online", reconnect);
+  document.addEventListener("visibilitychange", () => (document.hidden ? documents.keepDrafts() : reconnect()));
+  addEventListener("pagehide", documents.keepDrafts);
+
+  function hear(event: SandboxEvent): void {
+    if (event.type === "hello") return greet(event);
+    if (event.type === "terminals") return terminals.heard(event.terminals);
+    if (event.type === "ports") return ports.heard(event.ports);
+    if (event.type !== "files") return;
+    if (event.overflow) return void resync();
+    const paths = event.changes.map(({ path }) => path);
+    files.changed(paths);
+    documents.changed(paths);
+  }
+
+  function greet(event: SandboxEvent & { type: "hello" }): void {
+    session.lost("eventsLost", false);
+    terminals.heard(event.terminals);
+    ports.heard(event.ports);
+    if (greeted) void resync();
+    // A first look at an empty workspace already has a terminal to type into.
+    else if (event.terminals.length === 0 && layout.store.getState().terminalsOpen) void terminals.create();
+    greeted = true;
+  }
+
+  async function resync(): Promise<void> {
+    await Promise.all([files.reloadAll(), documents.resync()]);
+  }
+
+  return {
+    sandboxId,
+    api,
+    notices,
+    dialogs,
+    preferences,
+    layout,
+    session,
+    files,
+    documents,
+    terminals,
+    ports,
+    palette,
+    cursor,
+    reconnect,
+    // Calls back whenever waiting lines should try again.
+    onReconnect(prod: () => void): Disposable {
+      prodded.add(prod);
+      return { [Symbol.dispose]: () => void prodded.delete(prod) };
+    },
+  };
+}
