@@ -1,0 +1,150 @@
+import { AppError, type SandboxId } from "@berth/contract";
+import type { Log } from "../../log.ts";
+import type { SandboxStats } from "../driver.ts";
+import { containerName, LABEL, volumeName, type ContainerConfig } from "./container.ts";
+import { messageOf, type Engine } from "./engine.ts";
+import { createPuller } from "./pull.ts";
+
+export type ContainerStatus = "created" | "running" | "paused" | "restarting" | "removing" | "exited" | "dead";
+
+// The container and the volumes of a sandbox: what can be asked and done. All of it may be repeated.
+export interface Containers {
+  // undefined when there is no container.
+  status(id: SandboxId, signal: AbortSignal): Promise<ContainerStatus | undefined>;
+  label(id: SandboxId, label: string, signal: AbortSignal): Promise<string | undefined>;
+  list(signal: AbortSignal): Promise<Map<string, ContainerStatus>>;
+  // Content when there is a container of this name; fetches the image when the Engine does not have it.
+  make(id: SandboxId, config: ContainerConfig, signal: AbortSignal): Promise<void>;
+  start(id: SandboxId, signal: AbortSignal): Promise<void>;
+  stop(id: SandboxId, signal: AbortSignal): Promise<void>;
+  // False when the Engine refuses because of the container's state, or because there is none.
+  act(id: SandboxId, action: "pause" | "unpause", signal: AbortSignal): Promise<boolean>;
+  // Runs, as far as the Engine knows. When it has ended, its last words go to the log.
+  isUp(id: SandboxId, signal: AbortSignal): Promise<boolean>;
+  remove(id: SandboxId, signal: AbortSignal): Promise<void>;
+  removeVolumes(id: SandboxId, signal: AbortSignal): Promise<void>;
+  stats(id: SandboxId, signal: AbortSignal): Promise<SandboxStats>;
+}
+
+interface Inspected {
+  State: { Status: ContainerStatus; ExitCode: number };
+  Config: { Labels: Record<string, string> };
+}
+
+// SIGTERM is enough for the daemon; the rest is for one that user code has wedged.
+const STOP_SECONDS = 5;
+
+export function createContainers({ engine, installation, log }: { engine: Engine; installation: string; log: Log }): Containers {
+  const pull = createPuller({ engine, log });
+  const pathOf = (id: SandboxId, action = "") => `/containers/${containerName(id)}${action}`;
+
+  async function inspect(id: SandboxId, signal: AbortSignal): Promise<Inspected | undefined> {
+    const { status, body } = await engine.call({ method: "GET", path: pathOf(id, "/json"), accept: [404], signal });
+    return status === 404 ? undefined : (body as Inspected);
+  }
+
+  async function lastWords(id: SandboxId, signal: AbortSignal): Promise<string> {
+    const query = { stdout: "1", stderr: "1", tail: "5" };
+    const { body } = await engine.call({ method: "GET", path: pathOf(id, "/logs"), query, accept: [404, 409], signal });
+    // The stream is framed for stdout and stderr; for a person the printable part will do.
+    return String(body)
+      .replaceAll(/[^\x20-\x7e\n]/g, "")
+      .slice(-1000);
+  }
+
+  return {
+    status: async (id, signal) => (await inspect(id, signal))?.State.Status,
+    label: async (id, label, signal) => (await inspect(id, signal))?.Config.Labels[label],
+
+    async list(signal) {
+      const filters = JSON.stringify({ label: [`${LABEL.installation}=${installation}`] });
+      const { body } = await engine.call({ method: "GET", path: "/containers/json", query: { all: "1", filters }, signal });
+      return new Map(
+        (body as { Labels: Record<string, string>; State: ContainerStatus }[]).map(({ Labels, State }) => [
+          Labels[LABEL.sandbox] ?? "",
+          State,
+        ]),
+      );
+    },
+
+    async make(id, config, signal) {
+      // Without the signal, here and in `start`: the Engine would go on with what we no longer wait for, and whoever cleans
+      // up after the abort would find nothing yet.
+      const make = () =>
+        engine.call({ method: "POST", path: "/containers/create", query: { name: containerName(id) }, body: config, accept: [404, 409] });
+      let { status, body } = await make();
+      if (status === 404) {
+        await pull(config.Image, signal);
+        ({ status, body } = await make());
+      }
+      signal.throwIfAborted();
+      if (status === 404) throw failure("create", body);
+    },
+
+    async start(id, signal) {
+      const { status, body } = await engine.call({ method: "POST", path: pathOf(id, "/start"), accept: [304, 404, 409] });
+      signal.throwIfAborted();
+      if (status >= 400) throw failure("start", body);
+    },
+
+    async stop(id, signal) {
+      await engine.call({ method: "POST", path: pathOf(id, "/stop"), query: { t: String(STOP_SECONDS) }, accept: [304, 404], signal });
+    },
+
+    async act(id, action, signal) {
+      const { status } = await engine.call({ method: "POST", path: pathOf(id, `/${action}`), accept: [404, 409], signal });
+      return status < 400;
+    },
+
+    async isUp(id, signal) {
+      const found = await inspect(id, signal);
+      if (found?.State.Status === "running") return true;
+      log.warn("docker.sandbox_ended", {
+        sandboxId: id,
+        status: found?.State.Status,
+        exitCode: found?.State.ExitCode,
+        said: await lastWords(id, signal),
+      });
+      return false;
+    },
+
+    async remove(id, signal) {
+      for (;;) {
+        const { status } = await engine.call({ method: "DELETE", path: pathOf(id), query: { force: "1" }, accept: [404, 409], signal });
+        if (status !== 409) return;
+        // Another removal is under way: this ends with it.
+        await engine.call({ method: "POST", path: pathOf(id, "/wait"), query: { condition: "removed" }, accept: [404], signal });
+      }
+    },
+
+    async removeVolumes(id, signal) {
+      for (const kind of ["workspace", "home"] as const)
+        await engine.call({ method: "DELETE", path: `/volumes/${volumeName(id, kind)}`, query: { force: "1" }, accept: [404], signal });
+    },
+
+    async stats(id, signal) {
+      const query = { stream: "false", "one-shot": "true" };
+      const { status, body } = await engine.call({ method: "GET", path: pathOf(id, "/stats"), query, accept: [404, 409], signal });
+      return status === 200 ? readStats(body as EngineStats) : { memoryBytes: 0, cpuMs: 0, pids: 0 };
+    },
+  };
+}
+
+const failure = (action: string, body: unknown) =>
+  new AppError("sandbox_failed", { cause: new Error(`docker: ${action}: ${messageOf(body)}`) });
+
+interface EngineStats {
+  memory_stats?: { usage?: number; stats?: { inactive_file?: number; total_inactive_file?: number } };
+  cpu_stats?: { cpu_usage?: { total_usage?: number } };
+  pids_stats?: { current?: number };
+}
+
+function readStats({ memory_stats: memory, cpu_stats: cpu, pids_stats: pids }: EngineStats): SandboxStats {
+  // Cached files that the kernel can drop at any time are no use of the sandbox's. The name differs between cgroup v1 and v2.
+  const reclaimable = memory?.stats?.total_inactive_file ?? memory?.stats?.inactive_file ?? 0;
+  return {
+    memoryBytes: Math.max(0, (memory?.usage ?? 0) - reclaimable),
+    cpuMs: Math.round((cpu?.cpu_usage?.total_usage ?? 0) / 1e6),
+    pids: pids?.current ?? 0,
+  };
+}

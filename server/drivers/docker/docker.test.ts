@@ -1,0 +1,47 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { dockerMissing, startDockerEngine } from "../../../tests/support/docker.ts";
+import { daemonRuntime } from "../../../tests/support/runtime.ts";
+import { silentLog } from "../../log.ts";
+import { driverSuite } from "../driver.suite.ts";
+import { createDockerDriver } from "./docker.ts";
+
+driverSuite(
+  "docker",
+  async () => {
+    const engine = await startDockerEngine();
+    const dataDir = await mkdtemp(join(tmpdir(), "berth-docker-"));
+    const runtimeDir = await daemonRuntime();
+    const open = () =>
+      createDockerDriver({
+        socketPath: engine.socketPath,
+        image: engine.image,
+        dataDir,
+        runtimeDir,
+        installation: "suite",
+        log: silentLog,
+      });
+    const ask = (...args: string[]) =>
+      execFileSync("docker", ["--host", `unix://${engine.socketPath}`, ...args], { encoding: "utf8" }).split("\n");
+    return {
+      driver: open(),
+      reopen: async () => open(),
+      leftovers: async (id) => [
+        ...ask("ps", "-a", "--format", "{{.Names}}").filter((name) => name.includes(id)),
+        ...ask("volume", "ls", "--format", "{{.Name}}").filter((name) => name.includes(id)),
+        ...readFileSync("/proc/self/mountinfo", "utf8")
+          .split("\n")
+          .filter((line) => line.includes(id)),
+        ...["sandboxes", "egress"].map((name) => join(dataDir, name, id)).filter((path) => existsSync(path)),
+      ],
+      async dispose() {
+        await engine[Symbol.asyncDispose]();
+        await rm(dataDir, { recursive: true, force: true });
+      },
+    };
+  },
+  { skipReason: dockerMissing() },
+);

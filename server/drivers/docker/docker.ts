@@ -1,0 +1,155 @@
+import { chown, mkdir, readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { AppError, isSandboxId, type SandboxId } from "@berth/contract";
+import { DAEMON_SOCKET } from "@berth/contract/daemon.ts";
+import type { Log } from "../../log.ts";
+import { dialSocketFile } from "../dial.ts";
+import type { Driver, SandboxCondition, SandboxSpec, SandboxSummary } from "../driver.ts";
+import { speaking } from "../failure.ts";
+import { awaitDaemon } from "../health.ts";
+import { createKeyedLock } from "../keyed-lock.ts";
+import { describeContainer, LABEL, type SandboxFolders } from "./container.ts";
+import { createContainers, type ContainerStatus } from "./containers.ts";
+import { createEngine } from "./engine.ts";
+
+export interface DockerOptions {
+  socketPath: string;
+  // Seen by the Engine under the same path.
+  dataDir: string;
+  installation: string;
+  // For templates that name no image.
+  image: string;
+  // The daemon's runtime on the Engine's machine; null when every image has it at /opt/berth.
+  runtimeDir: string | null;
+  log: Log;
+  startTimeoutMs?: number;
+}
+
+// For what must be taken back after the caller has given up.
+const UNDO_MS = 30_000;
+
+// Containers of a Docker Engine. A container holds no data of its own: workspace, home and control folder are below
+// {dataDir}/sandboxes/{id}, so one that is gone or outdated is made anew over the same files.
+export function createDockerDriver(options: DockerOptions): Driver {
+  const { socketPath, dataDir, installation, image, runtimeDir, log, startTimeoutMs = 60_000 } = options;
+  const engine = createEngine(socketPath);
+  const containers = createContainers({ engine, installation, log });
+  const inTurn = createKeyedLock();
+  // A server that is not root can give its folders to nobody else.
+  const uid = process.getuid?.() || 1000;
+  const sandboxesDir = join(dataDir, "sandboxes");
+
+  const foldersOf = (id: SandboxId): SandboxFolders => {
+    const at = (name: string) => join(sandboxesDir, id, name);
+    return { control: at("run"), workspace: at("workspace"), home: at("home"), egress: join(dataDir, "egress", id) };
+  };
+  const describe = (spec: SandboxSpec) => describeContainer(spec, { installation, image, uid, folders: foldersOf(spec.id), runtimeDir });
+  const dial = (id: SandboxId, signal: AbortSignal) => dialSocketFile(join(foldersOf(id).control, DAEMON_SOCKET), signal);
+
+  // Brings the sandbox up from whatever is there. True when its processes are new ones.
+  async function bringUp(spec: SandboxSpec, signal: AbortSignal): Promise<boolean> {
+    const { id } = spec;
+    const status = await containers.status(id, signal);
+    const isUp = status === "running" || status === "paused";
+    if (status === "paused") await containers.act(id, "unpause", signal);
+    if (!isUp) await startAnew(spec, signal);
+    await awaitDaemon(
+      { dial: (bounded) => dial(id, bounded), alive: () => containers.isUp(id, signal), timeoutMs: startTimeoutMs, pollMs: 10 },
+      signal,
+    );
+    return !isUp;
+  }
+
+  async function startAnew(spec: SandboxSpec, signal: AbortSignal): Promise<void> {
+    const { id } = spec;
+    const config = describe(spec);
+    await makeFolders(foldersOf(id), uid);
+    // The socket of an earlier run would take connections that nobody answers.
+    await rm(join(foldersOf(id).control, DAEMON_SOCKET), { recursive: true, force: true });
+    const label = await containers.label(id, LABEL.spec, signal);
+    if (label !== undefined && label !== config.Labels[LABEL.spec]) await containers.remove(id, signal);
+    await containers.make(id, config, signal);
+    await containers.start(id, signal);
+  }
+
+  async function remove(id: SandboxId, signal: AbortSignal): Promise<void> {
+    await containers.remove(id, signal);
+    await containers.removeVolumes(id, signal);
+    await rm(foldersOf(id).egress, { recursive: true, force: true });
+    await rm(join(sandboxesDir, id), { recursive: true, force: true });
+  }
+
+  async function conditionOf(id: SandboxId, status: ContainerStatus | undefined): Promise<SandboxCondition> {
+    if (status === "running") return "running";
+    if (status === "paused") return "frozen";
+    return (await readdir(join(sandboxesDir, id)).catch((): string[] => [])).includes("workspace") ? "stopped" : "absent";
+  }
+  const inspect = async (id: SandboxId, signal: AbortSignal) => conditionOf(id, await containers.status(id, signal));
+
+  const step = <Result>(id: SandboxId, signal: AbortSignal, work: () => Promise<Result>) => inTurn(id, () => speaking(signal, work));
+
+  return {
+    name: "docker",
+    traits: { hostBound: true, freezes: true, isolates: true },
+
+    create: (spec, signal) =>
+      step(spec.id, signal, async () => {
+        const before = await inspect(spec.id, signal);
+        try {
+          await bringUp(spec, signal);
+        } catch (error) {
+          // Files that were there before the call are not ours to delete.
+          if (before === "absent") await remove(spec.id, AbortSignal.timeout(UNDO_MS));
+          throw error;
+        }
+      }),
+
+    pause: (id, signal) =>
+      step(id, signal, async () => {
+        // Refused when it is frozen already, or has stopped by itself: then there is no processor to take away.
+        if ((await containers.act(id, "pause", signal)) || (await inspect(id, signal)) !== "running") return;
+        throw new AppError("sandbox_failed", { cause: new Error("docker: the container cannot be paused") });
+      }),
+
+    hibernate: (id, signal) =>
+      step(id, signal, async () => {
+        // A frozen daemon cannot hear that it is to stop.
+        if ((await containers.status(id, signal)) === "paused") await containers.act(id, "unpause", signal);
+        await containers.stop(id, signal);
+      }),
+
+    resume: (spec, signal) =>
+      step(spec.id, signal, async () => {
+        if ((await inspect(spec.id, signal)) === "absent")
+          throw new AppError("sandbox_failed", { message: "The sandbox's files are gone" });
+        return { restarted: await bringUp(spec, signal) };
+      }),
+
+    destroy: (id, signal) => step(id, signal, () => remove(id, signal)),
+    inspect: (id, signal) => speaking(signal, () => inspect(id, signal)),
+
+    list: (signal) =>
+      speaking(signal, async () => {
+        const known = await containers.list(signal);
+        const folders = await readdir(sandboxesDir).catch((): string[] => []);
+        const ids = [...new Set([...known.keys(), ...folders])].filter(isSandboxId);
+        return await Promise.all(ids.map(async (id): Promise<SandboxSummary> => ({ id, condition: await conditionOf(id, known.get(id)) })));
+      }),
+
+    stats: (id, signal) => containers.stats(id, signal),
+    dial,
+
+    async [Symbol.asyncDispose]() {
+      await engine[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function makeFolders({ egress, ...theirs }: SandboxFolders, uid: number): Promise<void> {
+  // The way out stays the server's: the sandbox must not put another socket there.
+  await mkdir(egress, { recursive: true, mode: 0o755 });
+  for (const path of Object.values(theirs)) {
+    await mkdir(path, { recursive: true, mode: 0o700 });
+    await chown(path, uid, uid);
+  }
+}
