@@ -1,0 +1,50 @@
+import { readFileSync } from "node:fs";
+import { lookup } from "node:dns/promises";
+import type { KubeConfig } from "@kubernetes/client-node";
+import { createCluster, type Cluster } from "./cluster.ts";
+
+export interface ConnectOptions {
+  // A kubeconfig file; null takes what kubectl would take, and inside a cluster the pod's own account.
+  kubeconfig: string | null;
+  // null: the namespace that the kubeconfig (or the pod) is in.
+  namespace: string | null;
+}
+
+export interface Connection {
+  cluster: Cluster;
+  namespace: string;
+  // For people: where the cluster is.
+  server: string;
+}
+
+// The library takes half a second and 60 MB to load, so only a server that needs it does.
+export async function connectCluster({ kubeconfig, namespace }: ConnectOptions): Promise<Connection> {
+  const { KubeConfig } = await import("@kubernetes/client-node");
+  const config = new KubeConfig();
+  if (kubeconfig === null) config.loadFromDefault();
+  else config.loadFromFile(kubeconfig);
+  return {
+    cluster: createCluster(config),
+    namespace: namespace ?? currentNamespace(config),
+    server: config.getCurrentCluster()?.server ?? "",
+  };
+}
+
+function currentNamespace(config: KubeConfig): string {
+  const named = config.getContextObject(config.getCurrentContext())?.namespace;
+  if (named) return named;
+  try {
+    return readFileSync("/var/run/secrets/kubernetes.io/serviceaccount/namespace", "utf8").trim();
+  } catch {
+    return "default";
+  }
+}
+
+// A pod resolves no names, so it is given the address behind the server's name: for a Service one that stays.
+export async function resolveEgress(egress: string | null): Promise<string | null> {
+  if (egress === null) return null;
+  const [, host, port] = /^\[?(.*?)\]?:(\d+)$/.exec(egress) ?? [];
+  if (host === undefined || port === undefined) throw new Error(`the egress address "${egress}" is not host:port`);
+  const { address, family } = await lookup(host);
+  return family === 6 ? `[${address}]:${port}` : `${address}:${port}`;
+}

@@ -1,0 +1,32 @@
+import { isSandboxId, type SandboxId } from "@berth/contract";
+
+// Names, labels and paths in the cluster. An object's name follows from the sandbox's id alone, so that a repeated create
+// meets the first one.
+export const DAEMON_PORT = 7700;
+export const VOLUME = "files";
+
+export const LABEL = { installation: "berth.dev/installation", sandbox: "berth.dev/sandbox" } as const;
+export const ANNOTATION = {
+  // Which settings the workload was made from.
+  spec: "berth.dev/spec",
+  // Which run of which pod the server has talked to; absent while a start is under way.
+  run: "berth.dev/run",
+} as const;
+
+export const nameOf = (id: SandboxId) => id.replace("_", "-");
+
+export function idOf(name: string | undefined): SandboxId | null {
+  const id = name?.replace("-", "_") ?? "";
+  return isSandboxId(id) ? id : null;
+}
+
+export const labelsOf = (installation: string, name: string) => ({
+  "app.kubernetes.io/name": "berth-sandbox",
+  "app.kubernetes.io/managed-by": "berth",
+  [LABEL.installation]: installation,
+  [LABEL.sandbox]: name,
+});
+
+export const podsPath = (namespace: string, name?: string) => `/api/v1/namespaces/${namespace}/pods${name ? `/${name}` : ""}`;
+export const claimsPath = (namespace: string, name?: string) =>
+  `/api/v1/namespaces/${namespace}/persistentvolumeclaims${name ? `/${name}` : ""}`;

@@ -1,0 +1,128 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { V1Pod } from "@kubernetes/client-node";
+import type { Log } from "../../log.ts";
+import { TooOld, type Cluster } from "./cluster.ts";
+import { LABEL, podsPath } from "./names.ts";
+import { isLeaving } from "./pod-state.ts";
+
+// The pods of this installation, kept up to date by a watch. When the watch breaks (the API server restarts, its history
+// is gone) the list is read anew and the watch begins again; until then the last known pods stand, so that sessions go on
+// while the API server is away.
+export interface Pods extends AsyncDisposable {
+  // The newest that is not on its way out comes first.
+  of(name: string): V1Pod[];
+  // Resolves at the next change of the sandbox's pods, or after `atMostMs`.
+  changed(name: string, atMostMs: number, signal: AbortSignal): Promise<void>;
+  // Reads the sandbox's pods from the API server itself.
+  refresh(name: string, signal: AbortSignal): Promise<V1Pod[]>;
+}
+
+export interface PodsOptions {
+  cluster: Cluster;
+  namespace: string;
+  installation: string;
+  log: Log;
+}
+
+const MAX_BACKOFF_MS = 5_000;
+
+export function watchPods({ cluster, namespace, installation, log }: PodsOptions): Pods {
+  const known = new Map<string, Map<string, V1Pod>>();
+  const waiting = new Map<string, Set<() => void>>();
+  const ended = new AbortController();
+  const path = podsPath(namespace);
+  const ours = { labelSelector: `${LABEL.installation}=${installation}` };
+  const done = keepWatching();
+
+  async function keepWatching(): Promise<void> {
+    for (let backoffMs = 0; !ended.signal.aborted;) {
+      try {
+        const list = await cluster.list<V1Pod>(path, ours, ended.signal);
+        replaceAll(list.items);
+        backoffMs = 0;
+        await follow(list.metadata.resourceVersion ?? "");
+      } catch (error) {
+        if (ended.signal.aborted) return;
+        if (error instanceof TooOld) continue;
+        backoffMs = Math.min(MAX_BACKOFF_MS, backoffMs * 2 || 100);
+        log.warn("kubernetes.watch_broken", { error: String((error as Error).cause ?? error), againInMs: backoffMs });
+        await sleep(backoffMs, undefined, { signal: ended.signal }).catch(() => {});
+      }
+    }
+  }
+
+  // A watch that the server closed in order goes on where it ended.
+  async function follow(from: string): Promise<void> {
+    for (let version = from; !ended.signal.aborted;) {
+      const began = version;
+      for await (const { type, object } of cluster.watch<V1Pod>(path, { ...ours, resourceVersion: version }, ended.signal)) {
+        version = object.metadata?.resourceVersion ?? version;
+        if (type === "DELETED") forget(object);
+        else if (type !== "BOOKMARK") remember(object);
+      }
+      if (version === began) await sleep(100, undefined, { signal: ended.signal });
+    }
+  }
+
+  function remember(pod: V1Pod): void {
+    const name = sandboxOf(pod);
+    const pods = known.get(name) ?? new Map<string, V1Pod>();
+    known.set(name, pods.set(pod.metadata?.uid ?? "", pod));
+    wake(name);
+  }
+
+  function forget(pod: V1Pod): void {
+    const name = sandboxOf(pod);
+    known.get(name)?.delete(pod.metadata?.uid ?? "");
+    if (known.get(name)?.size === 0) known.delete(name);
+    wake(name);
+  }
+
+  function replaceAll(pods: V1Pod[]): void {
+    const names = [...known.keys()];
+    known.clear();
+    for (const pod of pods) remember(pod);
+    for (const name of names) wake(name);
+  }
+
+  function wake(name: string): void {
+    for (const resolve of waiting.get(name) ?? []) resolve();
+  }
+
+  return {
+    of: (name) => newestFirst([...(known.get(name)?.values() ?? [])]),
+
+    async changed(name, atMostMs, signal) {
+      const heard = Promise.withResolvers<void>();
+      const others = waiting.get(name) ?? new Set();
+      waiting.set(name, others.add(heard.resolve));
+      const timer = setTimeout(heard.resolve, atMostMs);
+      const onAbort = () => heard.resolve();
+      signal.addEventListener("abort", onAbort, { once: true });
+      await heard.promise;
+      signal.removeEventListener("abort", onAbort);
+      clearTimeout(timer);
+      others.delete(heard.resolve);
+      if (others.size === 0) waiting.delete(name);
+      signal.throwIfAborted();
+    },
+
+    async refresh(name, signal) {
+      const { items } = await cluster.list<V1Pod>(path, { labelSelector: `${LABEL.sandbox}=${name}` }, signal);
+      // Not remembered: the watch may have told newer things in the meantime.
+      return newestFirst(items);
+    },
+
+    async [Symbol.asyncDispose]() {
+      ended.abort();
+      await done;
+    },
+  };
+}
+
+const sandboxOf = (pod: V1Pod) => pod.metadata?.labels?.[LABEL.sandbox] ?? "";
+
+export function newestFirst(pods: V1Pod[]): V1Pod[] {
+  const bornAt = (pod: V1Pod) => new Date(pod.metadata?.creationTimestamp ?? 0).getTime();
+  return pods.toSorted((a, b) => Number(isLeaving(a)) - Number(isLeaving(b)) || bornAt(b) - bornAt(a));
+}

@@ -1,0 +1,38 @@
+import type { SandboxId } from "@berth/contract";
+import { daemonRuntime } from "../../../tests/support/runtime.ts";
+import { startKubernetesDouble, type DoubleOptions, type KubernetesDouble } from "../../../tests/support/kubernetes/double.ts";
+import { systemClock } from "../../clock.ts";
+import { silentLog } from "../../log.ts";
+import { createKubernetesDriver, type KubernetesOptions } from "./kubernetes.ts";
+import { nameOf } from "./names.ts";
+
+// The double with a driver on it, for the tests of this folder.
+export async function openDouble(options: Partial<DoubleOptions> = {}) {
+  const double = await startKubernetesDouble({ runtimeDir: await daemonRuntime(), ...options });
+  const open = (overrides: Partial<KubernetesOptions> = {}) => createKubernetesDriver({ ...driverOptions(double), ...overrides });
+  return { double, open };
+}
+
+export const driverOptions = ({ kubeconfig }: KubernetesDouble): KubernetesOptions => ({
+  kubeconfig,
+  namespace: null,
+  installation: "suite",
+  image: "berth-sandbox:test",
+  egress: null,
+  userNamespace: false,
+  imagePullSecrets: [],
+  storageClass: null,
+  clock: systemClock,
+  log: silentLog,
+});
+
+export function claimsLeft({ objects }: KubernetesDouble, id: SandboxId): string[] {
+  return ["sandboxes", "statefulsets", "pods", "persistentvolumeclaims"].flatMap((kind) =>
+    objects
+      .list(kind)
+      // A claim that was deleted goes when its last pod has; nobody can keep it.
+      .filter(({ metadata }) => kind !== "persistentvolumeclaims" || !metadata.deletionTimestamp)
+      .map(({ metadata }) => `${kind} ${metadata.name}`)
+      .filter((name) => name.includes(nameOf(id))),
+  );
+}

@@ -1,0 +1,84 @@
+import type { V1Pod } from "@kubernetes/client-node";
+import { AppError } from "@berth/contract";
+import { answers } from "../health.ts";
+import type { Cluster } from "./cluster.ts";
+import { dialAddress } from "./dial-pod.ts";
+import { podsPath } from "./names.ts";
+import { isAlive, isLeaving, troubleOf, type Trouble } from "./pod-state.ts";
+import { GRACE_SECONDS } from "./pod.ts";
+import type { Pods } from "./pods.ts";
+import type { Workload, WorkloadKind } from "./workload.ts";
+
+export interface WaitDeps {
+  cluster: Cluster;
+  pods: Pods;
+  kind: WorkloadKind;
+  namespace: string;
+}
+
+// The readiness probe has a step of one second; the daemon is asked much more often than that.
+const ASK_MS = 50;
+// The watch may be broken: the API server is asked itself now and then.
+const LOOK_MS = 1_000;
+// An admission error may be gone at the controller's next try.
+const ERROR_PATIENCE_MS = 5_000;
+// A pod that is on its way out this long after its grace period hangs on a node that does not answer.
+const STUCK_MS = 10_000;
+
+// Resolves with the pod once its daemon answers.
+export async function awaitUp(deps: WaitDeps, name: string, signal: AbortSignal): Promise<V1Pod> {
+  let trouble: Trouble | null = null;
+  let erringSinceMs: number | null = null;
+  let nextLookMs = 0;
+  let seen: V1Pod[] = [];
+  try {
+    for (;;) {
+      const nowMs = performance.now();
+      if (nowMs >= nextLookMs) {
+        nextLookMs = nowMs + LOOK_MS;
+        seen = await deps.pods.refresh(name, signal);
+        const error = await controllerError(deps, name, signal);
+        erringSinceMs = error === null ? null : (erringSinceMs ?? nowMs);
+        if (error !== null && nowMs - erringSinceMs! >= ERROR_PATIENCE_MS) throw failure({ kind: "failed", reason: error });
+      }
+      const pod = deps.pods.of(name).find((candidate) => !isLeaving(candidate)) ?? seen.find((candidate) => !isLeaving(candidate));
+      trouble = pod ? troubleOf(pod) : null;
+      if (trouble?.kind === "failed") throw failure(trouble);
+      if (pod && isAlive(pod) && pod.status?.podIP && (await answers((inner) => dialAddress(pod, inner), signal))) return pod;
+      await deps.pods.changed(name, pod?.status?.podIP ? ASK_MS : LOOK_MS, signal);
+    }
+  } catch (error) {
+    // The caller's patience ended while the cluster had no place for the pod: that is what to say.
+    throw signal.aborted && trouble ? failure(trouble) : error;
+  }
+}
+
+// Resolves once no pod of the sandbox is left.
+export async function awaitGone({ cluster, pods, namespace }: WaitDeps, name: string, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    const left = await pods.refresh(name, signal);
+    if (left.length === 0) return;
+    for (const pod of left)
+      if (isStuck(pod)) await cluster.remove(podsPath(namespace, pod.metadata?.name), { gracePeriodSeconds: 0 }, signal);
+    await pods.changed(name, LOOK_MS / 2, signal);
+  }
+}
+
+function isStuck(pod: V1Pod): boolean {
+  const since = pod.metadata?.deletionTimestamp;
+  return since !== undefined && Date.now() - new Date(since).getTime() > GRACE_SECONDS * 1000 + STUCK_MS;
+}
+
+// What the Sandbox's controller complains of, at the generation that we asked for.
+async function controllerError({ cluster, kind, namespace }: WaitDeps, name: string, signal: AbortSignal): Promise<string | null> {
+  const workload = await cluster.get<Workload>(kind.path(namespace, name), signal);
+  if (!workload) throw new AppError("sandbox_failed", { cause: new Error(`${name} was deleted`) });
+  const ready = workload.status?.conditions?.find(({ type }) => type === "Ready");
+  const current = ready?.observedGeneration === undefined || ready.observedGeneration === workload.metadata?.generation;
+  return current && ready?.reason === "ReconcilerError" ? ready.message : null;
+}
+
+function failure({ kind, reason }: Trouble): AppError {
+  const full = kind === "no_room" || /exceeded quota/.test(reason);
+  return new AppError(full ? "capacity_reached" : "sandbox_failed", { cause: new Error(`kubernetes: ${reason}`) });
+}

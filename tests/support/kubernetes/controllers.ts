@@ -1,0 +1,172 @@
+import type { V1Container, V1PodSpec } from "@kubernetes/client-node";
+import type { ApiObject, Objects } from "./objects.ts";
+
+// The parts of a control plane that the driver relies on, each a function from the objects to the next change: the
+// Sandbox controller, the StatefulSet controller and the collection of what lost its owner. Behaviour as observed on
+// Kubernetes 1.36 with agent-sandbox 0.5.6.
+export interface ControllerOptions {
+  objects: Objects;
+  // Makes a pod leave: the kubelet ends its processes first.
+  deletePod: (name: string) => void;
+  now: () => number;
+  // Admission: a sentence when the pod is refused.
+  refusePod: (pod: V1PodSpec) => string | null;
+}
+
+export function reconcile(options: ControllerOptions): void {
+  const { objects } = options;
+  for (const sandbox of objects.list("sandboxes")) reconcileSandbox(options, sandbox);
+  for (const set of objects.list("statefulsets")) reconcileStatefulSet(options, set);
+  collectGarbage(options);
+}
+
+function reconcileSandbox(options: ControllerOptions, sandbox: ApiObject): void {
+  const { objects, deletePod, now } = options;
+  const { operatingMode, shutdownTime, podTemplate, volumeClaimTemplates } = sandbox.spec as unknown as SandboxFields;
+  const name = sandbox.metadata.name!;
+  const pod = objects.get("pods", name);
+  const ready = (status: "True" | "False", reason: string, message = "") =>
+    objects.setStatus("sandboxes", name, {
+      conditions: [{ type: "Ready", status, reason, message, observedGeneration: sandbox.metadata.generation }],
+    });
+
+  if (shutdownTime && now() >= new Date(shutdownTime).getTime()) {
+    if (pod) deletePod(name);
+    return ready("False", "SandboxExpired", "Sandbox has expired");
+  }
+  if (operatingMode === "Suspended") {
+    if (pod) deletePod(name);
+    return ready("False", "SandboxSuspended", pod ? "Sandbox is suspending" : "Sandbox is suspended");
+  }
+  for (const claim of volumeClaimTemplates ?? []) makeClaim(objects, sandbox, `${claim.metadata.name}-${name}`, claim);
+  if (!pod) {
+    const refused = options.refusePod(podTemplate.spec);
+    if (refused) return ready("False", "ReconcilerError", `Error seen: ${refused}`);
+    makePod(
+      objects,
+      sandbox,
+      name,
+      podTemplate,
+      (volumeClaimTemplates ?? []).map((claim) => ({ volume: claim.metadata.name, claim: `${claim.metadata.name}-${name}` })),
+    );
+    return ready("False", "DependenciesNotReady", "Pod does not exist");
+  }
+  const phase = (pod.status as PodStatus | undefined)?.phase;
+  if (phase === "Failed" || phase === "Succeeded") return ready("False", `Pod${phase}`);
+  const conditions = (pod.status as PodStatus | undefined)?.conditions ?? [];
+  const podReady = conditions.some(({ type, status }) => type === "Ready" && status === "True");
+  ready(podReady ? "True" : "False", podReady ? "DependenciesReady" : "DependenciesNotReady");
+}
+
+function reconcileStatefulSet(options: ControllerOptions, set: ApiObject): void {
+  const { objects, deletePod } = options;
+  const { replicas, template, volumeClaimTemplates } = set.spec as unknown as StatefulSetFields;
+  const name = set.metadata.name!;
+  const podName = `${name}-0`;
+  const pod = objects.get("pods", podName);
+  const phase = (pod?.status as PodStatus | undefined)?.phase;
+  // A failed pod is replaced; one that hangs on a lost node is not, as there must never be two.
+  if (pod && (replicas === 0 || phase === "Failed" || phase === "Succeeded")) return deletePod(podName);
+  if (pod || replicas === 0) return;
+  for (const claim of volumeClaimTemplates ?? []) makeClaim(objects, set, `${claim.metadata.name}-${podName}`, claim);
+  if (options.refusePod(template.spec)) return;
+  makePod(
+    objects,
+    set,
+    podName,
+    template,
+    (volumeClaimTemplates ?? []).map((claim) => ({ volume: claim.metadata.name, claim: `${claim.metadata.name}-${podName}` })),
+  );
+}
+
+function collectGarbage({ objects, deletePod }: ControllerOptions): void {
+  const owners = new Set([...objects.list("sandboxes"), ...objects.list("statefulsets")].map((owner) => owner.metadata.uid));
+  const orphaned = (object: ApiObject) => object.metadata.ownerReferences?.some(({ uid }) => !owners.has(uid));
+  for (const pod of objects.list("pods").filter(orphaned)) deletePod(pod.metadata.name!);
+  const mounted = new Set(
+    objects
+      .list("pods")
+      .flatMap((pod) => (pod.spec as unknown as V1PodSpec).volumes?.map((volume) => volume.persistentVolumeClaim?.claimName)),
+  );
+  for (const claim of objects.list("persistentvolumeclaims")) {
+    const leaving = orphaned(claim) || claim.metadata.deletionTimestamp;
+    if (leaving && !mounted.has(claim.metadata.name!)) objects.remove("persistentvolumeclaims", claim.metadata.name!);
+  }
+}
+
+function makeClaim(objects: Objects, owner: ApiObject, name: string, template: Template): void {
+  if (objects.get("persistentvolumeclaims", name)) return;
+  objects.create("persistentvolumeclaims", {
+    metadata: { name, labels: template.metadata.labels ?? {}, ownerReferences: [referenceTo(owner)] },
+    spec: template.spec as Record<string, unknown>,
+  });
+}
+
+function makePod(objects: Objects, owner: ApiObject, name: string, template: Template, claims: { volume: string; claim: string }[]): void {
+  const spec = template.spec as V1PodSpec;
+  const volumes = [
+    ...(spec.volumes ?? []),
+    ...claims.map(({ volume, claim }) => ({ name: volume, persistentVolumeClaim: { claimName: claim } })),
+  ];
+  objects.create("pods", {
+    metadata: { name, labels: template.metadata.labels ?? {}, ownerReferences: [referenceTo(owner)] },
+    spec: { restartPolicy: "Always", ...(spec as unknown as Record<string, unknown>), volumes },
+    status: { phase: "Pending" },
+  });
+}
+
+const referenceTo = (owner: ApiObject) => ({
+  apiVersion: owner.apiVersion ?? "",
+  kind: owner.kind ?? "",
+  name: owner.metadata.name!,
+  uid: owner.metadata.uid!,
+  controller: true,
+});
+
+export interface PodStatus {
+  phase: string;
+  podIP?: string;
+  conditions?: { type: string; status: string; reason?: string; message?: string }[];
+  containerStatuses?: { name: string; ready: boolean; restartCount: number; state?: object }[];
+}
+
+interface Template {
+  metadata: { name: string; labels?: Record<string, string> };
+  spec: unknown;
+}
+
+interface SandboxFields {
+  operatingMode?: "Running" | "Suspended";
+  shutdownTime?: string;
+  podTemplate: Template & { spec: V1PodSpec };
+  volumeClaimTemplates?: Template[];
+}
+
+interface StatefulSetFields {
+  replicas: number;
+  template: Template & { spec: V1PodSpec };
+  volumeClaimTemplates?: Template[];
+}
+
+// What Pod Security `restricted` asks for, as far as our pods could fail it.
+export function restricted(pod: V1PodSpec): string | null {
+  const faults: string[] = [];
+  for (const container of pod.containers) faults.push(...faultsOf(container));
+  if (pod.securityContext?.runAsNonRoot !== true) faults.push("runAsNonRoot != true");
+  if (pod.securityContext?.seccompProfile?.type !== "RuntimeDefault") faults.push("seccompProfile");
+  if (pod.hostNetwork || pod.hostPID || pod.hostIPC) faults.push("host namespaces");
+  const allowed = ["configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected", "secret"];
+  for (const volume of pod.volumes ?? []) {
+    const kinds = Object.keys(volume).filter((key) => key !== "name");
+    if (!kinds.every((kind) => allowed.includes(kind))) faults.push(`volume ${volume.name}`);
+  }
+  return faults.length > 0 ? `pods are forbidden: violates PodSecurity "restricted:latest": ${faults.join(", ")}` : null;
+}
+
+function faultsOf({ name, securityContext }: V1Container): string[] {
+  const faults: string[] = [];
+  if (securityContext?.allowPrivilegeEscalation !== false) faults.push(`allowPrivilegeEscalation != false (${name})`);
+  if (!securityContext?.capabilities?.drop?.includes("ALL")) faults.push(`unrestricted capabilities (${name})`);
+  if (securityContext?.privileged) faults.push(`privileged (${name})`);
+  return faults;
+}

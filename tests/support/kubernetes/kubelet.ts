@@ -1,0 +1,251 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { mkdir, rm } from "node:fs/promises";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { familyOf } from "../../../server/drivers/process/process-table.ts";
+import type { V1PodSpec } from "@kubernetes/client-node";
+import type { PodStatus } from "./controllers.ts";
+import type { Objects } from "./objects.ts";
+
+// Scheduler, kubelet and container runtime in one: a pod is a real process of this machine that listens on a loopback
+// address of its own (127.77.x.y), and a volume is a folder.
+export interface Kubelet extends AsyncDisposable {
+  // Looks at every pod once: schedules, starts, ends.
+  sync(): void;
+  deletePod(name: string, graceSeconds?: number): void;
+  // The node stops answering: its processes are gone, and the API still shows what it said last.
+  loseNode(node: string): void;
+  nodeOf(pod: string): string | undefined;
+  pidOf(pod: string): number | undefined;
+}
+
+export interface KubeletOptions {
+  objects: Objects;
+  // What an image's /opt/berth holds.
+  runtimeDir: string;
+  folder: string;
+  nodes: string[];
+  // An image that no registry has.
+  missingImage: string;
+  // How much later than its daemon a pod becomes Ready.
+  readyDelayMs: () => number;
+  // Until the control plane takes the pods of a lost node away.
+  evictAfterMs: number;
+}
+
+interface Run {
+  node: string;
+  ip: string;
+  child?: ChildProcess;
+  folder?: string;
+  restarts: number;
+  leaving: boolean;
+}
+
+let addresses = 0;
+
+export function createKubelet(options: KubeletOptions): Kubelet {
+  const { objects, runtimeDir, folder, missingImage, readyDelayMs, evictAfterMs } = options;
+  const nodes = new Set(options.nodes);
+  const runs = new Map<string, Run>();
+  const ended = new AbortController();
+  const works = new Set<Promise<void>>();
+
+  function background(work: Promise<void>): void {
+    const kept = work.catch(() => {}).finally(() => works.delete(kept));
+    works.add(kept);
+  }
+
+  function sync(): void {
+    for (const pod of objects.list("pods")) {
+      const uid = pod.metadata.uid!;
+      if (runs.has(uid) || pod.metadata.deletionTimestamp) continue;
+      const node = [...nodes].find((candidate) => !candidate.startsWith("full"));
+      if (!node) {
+        report(uid, {
+          phase: "Pending",
+          conditions: [{ type: "PodScheduled", status: "False", reason: "Unschedulable", message: "0/0 nodes are available" }],
+        });
+        continue;
+      }
+      const run: Run = { node, ip: nextAddress(), restarts: 0, leaving: false };
+      runs.set(uid, run);
+      background(start(uid, run));
+    }
+  }
+
+  const podOf = (uid: string) => objects.list("pods").find((pod) => pod.metadata.uid === uid);
+
+  function report(uid: string, status: PodStatus): void {
+    const pod = podOf(uid);
+    if (pod) objects.setStatus("pods", pod.metadata.name!, { ...status });
+  }
+
+  async function start(uid: string, run: Run): Promise<void> {
+    const pod = podOf(uid);
+    if (!pod || run.leaving) return;
+    const spec = pod.spec as unknown as V1PodSpec;
+    const container = spec.containers[0]!;
+    const scheduled = { type: "PodScheduled", status: "True" };
+    if (container.image === missingImage) {
+      const waiting = { waiting: { reason: "ImagePullBackOff", message: `Back-off pulling image "${missingImage}"` } };
+      return report(uid, {
+        phase: "Pending",
+        conditions: [scheduled],
+        containerStatuses: [{ name: "sandbox", ready: false, restartCount: 0, state: waiting }],
+      });
+    }
+    const env = await prepareVolumes(spec);
+    env["BERTH_LISTEN"] = env["BERTH_LISTEN"]!.replace("0.0.0.0", run.ip);
+    if (run.leaving || ended.signal.aborted) return;
+    const child = spawn(join(runtimeDir, "bin/node"), [join(runtimeDir, "daemon.cjs")], {
+      cwd: env["BERTH_WORKSPACE"],
+      env,
+      detached: true,
+      stdio: ["ignore", "ignore", "inherit"],
+    });
+    run.child = child;
+    run.folder = env["BERTH_WORKSPACE"]!;
+    child.once("exit", () => background(onExit(uid, run, spec)));
+    const status = (ready: boolean): PodStatus => ({
+      phase: "Running",
+      podIP: run.ip,
+      conditions: [
+        scheduled,
+        { type: "ContainersReady", status: ready ? "True" : "False" },
+        { type: "Ready", status: ready ? "True" : "False" },
+      ],
+      containerStatuses: [{ name: "sandbox", ready, restartCount: run.restarts, state: { running: {} } }],
+    });
+    report(uid, status(false));
+    const port = Number(env["BERTH_LISTEN"].split(":").at(-1));
+    while (!run.leaving && child.exitCode === null && !(await accepts(run.ip, port))) await sleep(50, undefined, { signal: ended.signal });
+    await sleep(readyDelayMs(), undefined, { signal: ended.signal });
+    if (child.exitCode === null && child.signalCode === null && !run.leaving && nodes.has(run.node)) report(uid, status(true));
+  }
+
+  async function prepareVolumes(spec: V1PodSpec): Promise<Record<string, string>> {
+    const container = spec.containers[0]!;
+    const env = Object.fromEntries((container.env ?? []).map(({ name, value }) => [name, value ?? ""]));
+    for (const { name, mountPath, subPath = "" } of container.volumeMounts ?? []) {
+      const claim = spec.volumes?.find((volume) => volume.name === name)?.persistentVolumeClaim?.claimName;
+      if (!claim) continue;
+      const real = join(folder, claim, subPath);
+      await mkdir(real, { recursive: true });
+      for (const key of Object.keys(env)) if (env[key] === mountPath) env[key] = real;
+    }
+    env["PATH"] = process.env["PATH"] ?? "";
+    return env;
+  }
+
+  async function onExit(uid: string, run: Run, spec: V1PodSpec): Promise<void> {
+    const { exitCode } = run.child!;
+    killAll(run);
+    if (run.leaving || !nodes.has(run.node)) return;
+    if (spec.restartPolicy === "Always") {
+      run.restarts++;
+      return start(uid, run);
+    }
+    report(uid, {
+      phase: exitCode === 0 ? "Succeeded" : "Failed",
+      containerStatuses: [
+        { name: "sandbox", ready: false, restartCount: run.restarts, state: { terminated: { exitCode: exitCode ?? 137 } } },
+      ],
+    });
+  }
+
+  function deletePod(name: string, graceSeconds = 5): void {
+    const pod = objects.get("pods", name);
+    if (!pod) return;
+    const uid = pod.metadata.uid!;
+    const run = runs.get(uid);
+    if (graceSeconds === 0 || !run) {
+      if (run && nodes.has(run.node)) endRun(run);
+      return objects.remove("pods", name);
+    }
+    if (pod.metadata.deletionTimestamp) return;
+    objects.merge("pods", name, { metadata: { deletionTimestamp: new Date().toISOString() } });
+    if (nodes.has(run.node)) background(leave(uid, run, graceSeconds));
+  }
+
+  async function leave(uid: string, run: Run, graceSeconds: number): Promise<void> {
+    run.leaving = true;
+    const { child } = run;
+    if (child && child.exitCode === null && child.signalCode === null) {
+      const exited = new Promise((resolve) => child.once("exit", resolve));
+      child.kill("SIGTERM");
+      const timer = setTimeout(() => child.kill("SIGKILL"), graceSeconds * 1000);
+      await exited;
+      clearTimeout(timer);
+    }
+    killAll(run);
+    const pod = podOf(uid);
+    if (pod) objects.remove("pods", pod.metadata.name!);
+  }
+
+  function loseNode(node: string): void {
+    nodes.delete(node);
+    for (const [uid, run] of runs) {
+      if (run.node !== node) continue;
+      endRun(run);
+      const pod = podOf(uid);
+      if (!pod) continue;
+      const status = structuredClone(pod.status) as unknown as PodStatus;
+      for (const condition of status.conditions ?? []) if (condition.type === "Ready") condition.status = "False";
+      report(uid, status);
+      background(sleep(evictAfterMs, undefined, { signal: ended.signal }).then(() => deletePod(pod.metadata.name!)));
+    }
+  }
+
+  function endRun(run: Run): void {
+    run.leaving = true;
+    killAll(run);
+  }
+
+  return {
+    sync,
+    deletePod,
+    loseNode,
+    nodeOf: (pod) => runs.get(objects.get("pods", pod)?.metadata.uid ?? "")?.node,
+    pidOf: (pod) => runs.get(objects.get("pods", pod)?.metadata.uid ?? "")?.child?.pid,
+    async [Symbol.asyncDispose]() {
+      ended.abort();
+      const exits = [...runs.values()].map(
+        ({ child }) =>
+          child && child.exitCode === null && child.signalCode === null && new Promise((resolve) => child.once("exit", resolve)),
+      );
+      for (const run of runs.values()) endRun(run);
+      await Promise.all([...exits, ...works]);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function nextAddress(): string {
+  addresses++;
+  return `127.77.${(process.pid + (addresses >> 8)) & 255}.${addresses & 255 || 1}`;
+}
+
+// What the daemon started dies with its container.
+function killAll({ child, folder }: Run): void {
+  if (child?.pid === undefined) return;
+  for (const { pid } of familyOf(child.pid, folder === undefined ? [] : [folder])) {
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch {
+      // Gone already.
+    }
+  }
+}
+
+function accepts(host: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port });
+    const settle = (answer: boolean) => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.once("connect", () => settle(true)).once("error", () => settle(false));
+  });
+}

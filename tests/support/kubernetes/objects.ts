@@ -1,0 +1,130 @@
+import { randomUUID } from "node:crypto";
+import type { KubernetesObject } from "@kubernetes/client-node";
+
+// The double's memory: objects with resource versions and generations, and the history that a watch replays.
+export interface ApiObject extends KubernetesObject {
+  metadata: NonNullable<KubernetesObject["metadata"]>;
+  spec?: Record<string, unknown>;
+  status?: Record<string, unknown>;
+}
+
+export interface Change {
+  version: number;
+  kind: string;
+  type: "ADDED" | "MODIFIED" | "DELETED";
+  object: ApiObject;
+}
+
+export interface Objects {
+  readonly version: number;
+  get(kind: string, name: string): ApiObject | undefined;
+  list(kind: string, selector?: string): ApiObject[];
+  // undefined when the name is taken.
+  create(kind: string, object: ApiObject): ApiObject | undefined;
+  merge(kind: string, name: string, patch: object): ApiObject;
+  // For controllers: replaces the status when it differs.
+  setStatus(kind: string, name: string, status: Record<string, unknown>): void;
+  remove(kind: string, name: string): void;
+  // Changes after `version`, or null when they are forgotten.
+  since(version: number): Change[] | null;
+  // Forgets the history, as etcd's compaction does.
+  compact(): void;
+  onChange(listener: (change: Change) => void): Disposable;
+}
+
+export function createObjects(): Objects {
+  const kinds = new Map<string, Map<string, ApiObject>>();
+  const listeners = new Set<(change: Change) => void>();
+  let history: Change[] = [];
+  let version = 1000;
+  let forgotten = 0;
+
+  const of = (kind: string) => kinds.get(kind) ?? kinds.set(kind, new Map()).get(kind)!;
+
+  function record(kind: string, type: Change["type"], object: ApiObject): ApiObject {
+    version++;
+    object.metadata.resourceVersion = String(version);
+    const change: Change = { version, kind, type, object: structuredClone(object) };
+    history.push(change);
+    for (const listener of listeners) listener(change);
+    return structuredClone(object);
+  }
+
+  function mustGet(kind: string, name: string): ApiObject {
+    const object = of(kind).get(name);
+    if (!object) throw new Error(`${kind} ${name} is not there`);
+    return object;
+  }
+
+  return {
+    get version() {
+      return version;
+    },
+    get: (kind, name) => structuredClone(of(kind).get(name)),
+    list: (kind, selector) => [...of(kind).values()].filter((object) => matches(object, selector)).map((object) => structuredClone(object)),
+
+    create(kind, given) {
+      const object = structuredClone(given);
+      const name = object.metadata.name ?? "";
+      if (of(kind).has(name)) return undefined;
+      Object.assign(object.metadata, { uid: randomUUID(), generation: 1, creationTimestamp: new Date() });
+      of(kind).set(name, object);
+      return record(kind, "ADDED", object);
+    },
+
+    merge(kind, name, patch) {
+      const object = mustGet(kind, name);
+      const specBefore = JSON.stringify(object.spec);
+      const merged = mergeInto(object, patch) as ApiObject;
+      if (JSON.stringify(merged.spec) !== specBefore) merged.metadata.generation = (merged.metadata.generation ?? 0) + 1;
+      of(kind).set(name, merged);
+      return record(kind, "MODIFIED", merged);
+    },
+
+    setStatus(kind, name, status) {
+      const object = of(kind).get(name);
+      if (!object || JSON.stringify(object.status) === JSON.stringify(status)) return;
+      object.status = status;
+      record(kind, "MODIFIED", object);
+    },
+
+    remove(kind, name) {
+      const object = of(kind).get(name);
+      if (!object) return;
+      of(kind).delete(name);
+      record(kind, "DELETED", object);
+    },
+
+    since: (from) => (from < forgotten ? null : history.filter((change) => change.version > from)),
+    compact() {
+      forgotten = version;
+      history = [];
+    },
+    onChange(listener) {
+      listeners.add(listener);
+      return { [Symbol.dispose]: () => void listeners.delete(listener) };
+    },
+  };
+}
+
+// `a=b,c=d`: all that the driver uses.
+export function matches(object: ApiObject, selector = ""): boolean {
+  return selector
+    .split(",")
+    .filter(Boolean)
+    .every((part) => {
+      const [key = "", value] = part.split("=");
+      return object.metadata.labels?.[key] === value;
+    });
+}
+
+// RFC 7386.
+function mergeInto(target: unknown, patch: unknown): unknown {
+  if (typeof patch !== "object" || patch === null || Array.isArray(patch)) return patch;
+  const base = typeof target === "object" && target !== null && !Array.isArray(target) ? { ...(target as Record<string, unknown>) } : {};
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) delete base[key];
+    else base[key] = mergeInto(base[key], value);
+  }
+  return base;
+}
