@@ -1,0 +1,103 @@
+import { readFileSync, readdirSync } from "node:fs";
+import { isSandboxId, type SessionStatus } from "@berth/contract";
+import { readConfig } from "../../server/config.ts";
+import { openDriver } from "../../server/drivers/index.ts";
+import { silentLog } from "../../server/log.ts";
+import { openStore } from "../../server/store/open.ts";
+import { join } from "node:path";
+import type { Berth } from "../support/berth.ts";
+import type { Entry } from "./ledger.ts";
+
+// Every promise of docs/reliability.md, checked against a server that has just come back. Gives the violations.
+export async function findViolations(berth: Berth, entries: Entry[]): Promise<string[]> {
+  const violations: string[] = [];
+  for (const entry of entries) violations.push(...(await checkSession(berth, entry)));
+  violations.push(...(await checkEvents(berth, entries)));
+  violations.push(...(await checkLeftovers(berth)));
+  return violations;
+}
+
+async function checkSession(berth: Berth, entry: Entry): Promise<string[]> {
+  const answer = await berth.api.call("GET", `/api/b2b/sessions/${entry.sessionId}`);
+  if (answer.status !== 200) return [`${entry.sessionId} was acknowledged and GET answers ${answer.status}`];
+  const { status } = answer.body as { status: SessionStatus };
+  if (!entry.allowed.has(status)) return [`${entry.sessionId} is ${status}, allowed: ${[...entry.allowed].join(", ")}`];
+  entry.allowed = new Set([status]);
+  if (status === "destroyed") return [];
+  if (status === "paused") {
+    const resumed = await berth.api.call("POST", `/api/b2b/sessions/${entry.sessionId}/resume`, { autoStartAgent: false });
+    if (resumed.status !== 200) return [`${entry.sessionId} does not resume: ${resumed.status} ${JSON.stringify(resumed.body)}`];
+    entry.allowed = new Set(["running"]);
+    entry.events.push("session.resumed");
+  }
+  return checkFiles(berth, entry);
+}
+
+async function checkFiles(berth: Berth, entry: Entry): Promise<string[]> {
+  const violations: string[] = [];
+  for (const [name, { written, perhaps }] of entry.files) {
+    const found = await berth.api.readFile(entry.sandboxId, name);
+    const allowed = [...(written ? [written] : []), ...perhaps];
+    if (found === null ? written !== null : !allowed.some((content) => content.equals(found)))
+      violations.push(`${entry.sessionId} ${name}: ${found === null ? "lost" : `${found.length} bytes that nobody wrote`}`);
+    entry.files.set(name, { written: found, perhaps: [] });
+  }
+  return violations;
+}
+
+async function checkEvents(berth: Berth, entries: Entry[]): Promise<string[]> {
+  const types = new Map<string, string[]>();
+  for (let after: string | undefined; ;) {
+    const page = await berth.api.call("GET", `/api/b2b/events?limit=100${after ? `&after=${after}` : ""}`);
+    const { data, nextCursor } = page.body as { data: { type: string; data: { sessionId: string } }[]; nextCursor: string | null };
+    for (const event of data) types.set(event.data.sessionId, [...(types.get(event.data.sessionId) ?? []), event.type]);
+    if (data.length === 0 || !nextCursor) break;
+    after = nextCursor;
+  }
+  const count = (list: string[], type: string) => list.filter((entry) => entry === type).length;
+  return entries.flatMap((entry) => {
+    const found = types.get(entry.sessionId) ?? [];
+    return [...new Set(entry.events)]
+      .filter((type) => count(found, type) < count(entry.events, type))
+      .map((type) => `${entry.sessionId}: ${count(entry.events, type)} answers but ${count(found, type)} events ${type}`);
+  });
+}
+
+// Sandboxes without an owner, and anything of theirs that the kernel still has: processes, mounts, control groups.
+async function checkLeftovers(berth: Berth): Promise<string[]> {
+  const { config } = readConfig(berth.env);
+  await using store = await openStore({ file: join(berth.dataDir, "berth.db"), url: config.databaseUrl, log: silentLog, migrate: false });
+  await using driver = await openDriver(config, silentLog);
+  const rows = await store.db.selectFrom("sessions").select(["sandbox_id", "state", "lease_until"]).execute();
+  const owned = new Set<string>(rows.filter((row) => row.state !== "destroyed").map((row) => row.sandbox_id));
+  const listed = (await driver.list(AbortSignal.timeout(20_000))).map(({ id }) => id as string);
+  const known = new Set<string>([...rows.map((row) => row.sandbox_id), ...listed]);
+  const orphans = listed.filter((id) => !owned.has(id)).map((id) => `the sandbox ${id} has no owner`);
+  const stuck = rows
+    .filter((row) => row.lease_until !== null && row.lease_until < Date.now())
+    .map((row) => `${row.sandbox_id} is stuck in ${row.state}`);
+  const traces = kernelTraces(berth.dataDir)
+    .filter(({ id }) => known.has(id) && !owned.has(id))
+    .map(({ id, where }) => `${where} of ${id}, which has no owner`);
+  return [...orphans, ...stuck, ...traces];
+}
+
+function kernelTraces(dataDir: string): { id: string; where: string }[] {
+  const idIn = (text: string) => text.match(/sbx_[0-9a-z]{26}/g)?.filter(isSandboxId) ?? [];
+  const mounts = read("/proc/self/mounts")
+    .split("\n")
+    .filter((line) => line.includes(dataDir))
+    .flatMap((line) => idIn(line).map((id) => ({ id, where: "a mount" })));
+  const processes = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => idIn(read(`/proc/${pid}/cgroup`)).map((id) => ({ id, where: `process ${pid}` })));
+  return [...mounts, ...processes];
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,23 @@
+import { readFileSync, globSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { FAIL_POINTS, crash } from "./rounds.ts";
+
+// The short form: a few fail points and a few random moments. `npm run test:crash -- --rounds 200` is the long one.
+const SHORT = ["make.created", "creating.acted", "pause.frozen", "hibernate.stopped", "resume.woken", "remove.destroyed"];
+
+test("killed at step boundaries and at random moments, the server loses nothing and leaves nothing", { timeout: 180_000 }, async () => {
+  const found: string[] = [];
+  for await (const round of crash({ rounds: SHORT.length + 4, seed: 7, points: SHORT }))
+    found.push(...round.violations.map((violation) => `killed at ${round.killedAt}: ${violation}`));
+  expect(found).toEqual([]);
+});
+
+test("the long form knows every fail point in the server", () => {
+  const root = join(import.meta.dirname, "../..");
+  const text = globSync("server/sessions/*.ts", { cwd: root })
+    .map((file) => readFileSync(join(root, file), "utf8"))
+    .join("\n");
+  const named = [...text.matchAll(/failpoint\("([^"]+)"\)/g)].map(([, name]) => name);
+  expect(named.filter((name) => !(FAIL_POINTS as readonly string[]).includes(name!))).toEqual([]);
+});

@@ -1,0 +1,79 @@
+import { randomBytes } from "node:crypto";
+import type { SessionStatus } from "@berth/contract";
+import type { Api } from "../support/api.ts";
+
+// What the partner was told: the truth that a crash must not change. A call that got no answer may have happened or not,
+// so it widens what is allowed; an answer narrows it again.
+export interface Ledger {
+  // One random call; throws when the server is gone.
+  act(api: Api): Promise<void>;
+  entries(): Entry[];
+}
+
+export interface Entry {
+  sessionId: string;
+  sandboxId: string;
+  // States that the session may be in now.
+  allowed: Set<SessionStatus>;
+  files: Map<string, FileRecord>;
+  // Events that must be there: one for each answer.
+  events: string[];
+}
+
+export interface FileRecord {
+  // Acknowledged content, and contents of writes that got no answer.
+  written: Buffer | null;
+  perhaps: Buffer[];
+}
+
+export function createLedger(random: () => number): Ledger {
+  const entries: Entry[] = [];
+  const pick = <T>(items: T[]): T | undefined => items[Math.floor(random() * items.length)];
+  const live = (status: SessionStatus) => entries.filter((entry) => entry.allowed.size === 1 && entry.allowed.has(status));
+
+  async function create(api: Api): Promise<void> {
+    const session = await api.create({ autoStartAgent: false });
+    entries.push({
+      sessionId: session.sessionId,
+      sandboxId: session.sandboxId,
+      allowed: new Set(["running"]),
+      files: new Map(),
+      events: ["session.created"],
+    });
+  }
+
+  async function move(api: Api, entry: Entry, method: string, path: string, to: SessionStatus, event: string): Promise<void> {
+    entry.allowed.add(to);
+    const answer = await api.call(method, `/api/b2b/sessions/${entry.sessionId}${path}`);
+    if (answer.status === 503) return;
+    if (answer.status !== 200) throw new Error(`${method} ${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+    entry.allowed = new Set([to]);
+    entry.events.push(event);
+  }
+
+  async function write(api: Api, entry: Entry): Promise<void> {
+    const name = `file-${Math.floor(random() * 4)}.bin`;
+    const record = entry.files.get(name) ?? { written: null, perhaps: [] };
+    entry.files.set(name, record);
+    const content = randomBytes(1 + Math.floor(random() * 50_000));
+    record.perhaps.push(content);
+    await api.writeFile(entry.sandboxId, name, content);
+    record.written = content;
+    record.perhaps = [];
+  }
+
+  return {
+    entries: () => entries,
+    async act(api) {
+      const dice = random();
+      const running = pick(live("running"));
+      const paused = pick(live("paused"));
+      if (dice < 0.2 || (!running && !paused)) return live("running").length + live("paused").length < 6 ? create(api) : undefined;
+      if (dice < 0.5 && running) return write(api, running);
+      if (dice < 0.7 && running) return move(api, running, "POST", "/pause", "paused", "session.paused");
+      if (dice < 0.9 && paused) return move(api, paused, "POST", "/resume", "running", "session.resumed");
+      const doomed = running ?? paused;
+      if (doomed && dice > 0.93) return move(api, doomed, "DELETE", "", "destroyed", "session.destroyed");
+    },
+  };
+}

@@ -1,0 +1,107 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { prepareBerth, type Berth } from "../support/berth.ts";
+import { findViolations } from "./check.ts";
+import { createLedger, type Ledger } from "./ledger.ts";
+
+export interface Round {
+  // The fail point, or the milliseconds after which the server was killed.
+  killedAt: string;
+  violations: string[];
+  // From the start of the next server until it is ready.
+  recoveryMs: number;
+}
+
+// Every step boundary, by the names that stand in server/sessions (`failpoint("…")`).
+export const FAIL_POINTS = [
+  "warming.begun",
+  "make.created",
+  "warming.acted",
+  "warming.left",
+  "creating.acted",
+  "create.told",
+  "creating.left",
+  "pausing.begun",
+  "pause.frozen",
+  "pausing.acted",
+  "pausing.left",
+  "hibernating.begun",
+  "hibernate.told",
+  "hibernate.stopped",
+  "hibernating.acted",
+  "hibernating.left",
+  "resuming.begun",
+  "resume.woken",
+  "resume.told",
+  "resuming.acted",
+  "resuming.left",
+  "destroying.begun",
+  "remove.destroyed",
+  "destroying.acted",
+  "destroying.left",
+] as const;
+
+// Rounds of: run, be killed, come back, check. One data folder for all of them, so that damage would add up.
+export async function* crash(options: {
+  rounds: number;
+  seed: number;
+  points: readonly string[];
+  env?: Record<string, string>;
+}): AsyncGenerator<Round> {
+  const random = seeded(options.seed);
+  // Two paused seconds are long enough to be hibernated in a round.
+  await using berth = await prepareBerth({ BERTH_HIBERNATE_AFTER: "1s", BERTH_POOL_SIZE: "1", BERTH_LOG_LEVEL: "warn", ...options.env });
+  const ledger = createLedger(random);
+  for (let round = 0; round < options.rounds; round++) {
+    const point = options.points[round];
+    const killedAt = point ?? `${Math.floor(random() * 1500)} ms`;
+    await (point ? dieAt(berth, ledger, point) : dieSoon(berth, ledger, parseInt(killedAt, 10)));
+    const recoveryMs = await berth.start();
+    yield { killedAt, recoveryMs, violations: await findViolations(berth, ledger.entries()) };
+    await berth.stop();
+  }
+}
+
+// Works until the server meets the fail point and is gone.
+async function dieAt(berth: Berth, ledger: Ledger, point: string): Promise<void> {
+  const started = berth.start({ BERTH_TEST_FAILPOINT: point }).catch(() => {});
+  let gone = false;
+  void berth.died().then(() => (gone = true));
+  await Promise.race([started, berth.died()]);
+  const deadline = performance.now() + 30_000;
+  while (!gone) {
+    if (performance.now() > deadline) throw new Error(`the fail point ${point} was not met in 30 s`);
+    await ledger.act(berth.api).catch(ignoreWhen(() => true));
+    await delay(5);
+  }
+}
+
+async function dieSoon(berth: Berth, ledger: Ledger, afterMs: number): Promise<void> {
+  await berth.start();
+  let dead = false;
+  const workers = Array.from({ length: 3 }, async () => {
+    while (!dead) await ledger.act(berth.api).catch(ignoreWhen(() => dead));
+  });
+  await delay(afterMs);
+  dead = true;
+  await berth.kill();
+  await Promise.all(workers);
+}
+
+// A connection that breaks is what the suite is about; anything that a living server answers wrongly is not.
+function ignoreWhen(dying: () => boolean) {
+  return (error: unknown) => {
+    if (!(error instanceof TypeError) && !dying()) throw error;
+  };
+}
+
+// A small generator, so that a seed gives the same round again.
+function seeded(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = state;
+    t = Math.imul(t ^ (t >>> 15), t | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+}
