@@ -107,7 +107,8 @@ async function writeContent(workspace: Workspace, path: string, request: Incomin
   const temporary = join(parent.folder, TEMPORARY_PREFIX + randomBytes(8).toString("hex"));
   const file = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o666);
   try {
-    await pipeline(request, file.createWriteStream({ autoClose: false, highWaterMark: 256 * 1024 }));
+    // Not a stream of the file: closing the file would wait for it for ever.
+    await file.writeFile(request);
     // The file keeps its permissions (an executable script stays one).
     if (before) await file.chmod(Number(before.mode) & 0o777).catch(() => {});
     await file.sync();
