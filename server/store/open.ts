@@ -16,6 +16,9 @@ export interface Store extends AsyncDisposable {
   transaction<T>(work: (tx: Db) => Promise<T>): Promise<T>;
   // Resolves when the database answers, throws `store_unavailable` when it does not.
   ready(): Promise<void>;
+  // A number that differs from the last when another process has written meanwhile: what was read before may be old. It is
+  // cheap enough to ask for every time. PostgreSQL cannot tell and always gives the same.
+  foreignChanges(): number;
 }
 
 export interface StoreOptions {
@@ -33,9 +36,7 @@ export interface StoreOptions {
 // store, without a restart.
 export async function openStore({ url, file, log, lockTimeoutMs = 5000, migrate: migrating = true }: StoreOptions): Promise<Store> {
   const engine: Engine = url ? "postgres" : "sqlite";
-  const dialect = url
-    ? new PostgresDialect({ pool: openPostgres(url, log) })
-    : new SqliteDialect({ database: await openSqlite(file, lockTimeoutMs) });
+  const { dialect, foreignChanges } = url ? postgres(url, log) : await sqlite(file, lockTimeoutMs);
   const db = new Kysely<Tables>({ dialect });
   const current = new AsyncLocalStorage<{ open: boolean }>();
   const store: Store = {
@@ -53,6 +54,7 @@ export async function openStore({ url, file, log, lockTimeoutMs = 5000, migrate:
     async ready() {
       await sql`select 1`.execute(db);
     },
+    foreignChanges,
     [Symbol.asyncDispose]: () => db.destroy(),
   };
   try {
@@ -63,4 +65,11 @@ export async function openStore({ url, file, log, lockTimeoutMs = 5000, migrate:
     throw error;
   }
   return store;
+}
+
+const postgres = (url: string, log: Log) => ({ dialect: new PostgresDialect({ pool: openPostgres(url, log) }), foreignChanges: () => 0 });
+
+async function sqlite(file: string, lockTimeoutMs: number) {
+  const { database, foreignChanges } = await openSqlite(file, lockTimeoutMs);
+  return { dialect: new SqliteDialect({ database }), foreignChanges };
 }

@@ -2,13 +2,19 @@ import { chmodSync, existsSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { SqliteDatabase } from "kysely";
+import type { SqliteDatabase, SqliteStatement } from "kysely";
 import { sqliteFailure } from "./errors.ts";
 
 const CACHED_STATEMENTS = 500;
 
-// node:sqlite in the shape that Kysely's dialect expects.
-export async function openSqlite(file: string, lockTimeoutMs: number): Promise<SqliteDatabase> {
+export interface Sqlite {
+  // node:sqlite in the shape that Kysely's dialect expects.
+  database: SqliteDatabase;
+  // Another number whenever another process has written.
+  foreignChanges(): number;
+}
+
+export async function openSqlite(file: string, lockTimeoutMs: number): Promise<Sqlite> {
   const database = await open(file, lockTimeoutMs);
   const statements = new Map<string, StatementSync>();
 
@@ -22,20 +28,20 @@ export async function openSqlite(file: string, lockTimeoutMs: number): Promise<S
     return statement;
   }
 
-  return {
-    close: () => database.close(),
-    prepare(text) {
-      // A transaction that reads first and then writes cannot wait for another process's write: SQLite refuses it at once.
-      // Taking the write lock at the beginning lets it wait its turn.
-      const statement = guard(() => compile(text === "begin" ? "begin immediate" : text));
-      return {
-        reader: statement.columns().length > 0,
-        all: (values) => guard(() => statement.all(...(values as SQLInputValue[]))),
-        run: (values) => guard(() => statement.run(...(values as SQLInputValue[]))),
-        iterate: (values) => guard(() => statement.iterate(...(values as SQLInputValue[]))),
-      };
-    },
-  };
+  const dataVersion = database.prepare("PRAGMA data_version");
+  return { database: { close: () => database.close(), prepare }, foreignChanges: () => Number(dataVersion.get()?.["data_version"]) };
+
+  function prepare(text: string): SqliteStatement {
+    // A transaction that reads first and then writes cannot wait for another process's write: SQLite refuses it at once.
+    // Taking the write lock at the beginning lets it wait its turn.
+    const statement = guard(() => compile(text === "begin" ? "begin immediate" : text));
+    return {
+      reader: statement.columns().length > 0,
+      all: (values) => guard(() => statement.all(...(values as SQLInputValue[]))),
+      run: (values) => guard(() => statement.run(...(values as SQLInputValue[]))),
+      iterate: (values) => guard(() => statement.iterate(...(values as SQLInputValue[]))),
+    };
+  }
 }
 
 async function open(file: string, lockTimeoutMs: number): Promise<DatabaseSync> {
