@@ -116,7 +116,7 @@ export const VARIABLES = {
     default: 5 * MINUTE,
     help: "How long a launch URL can be opened.",
   }),
-  timeoutAction: variable({
+  timeoutAction: variable<"pause" | "destroy">({
     name: "BERTH_TIMEOUT_ACTION",
     kind: oneOf("pause", "destroy"),
     default: "pause",

@@ -25,7 +25,7 @@ export interface AppDeps {
   sessions: Sessions;
   authenticate: Authenticate;
   tickets: Pick<Tickets, "issueLaunchUrl">;
-  templates: { find(name: string): unknown };
+  templates: { has(name: string): boolean };
   store: Store;
   clock: Clock;
   log: Log;

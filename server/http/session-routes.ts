@@ -9,7 +9,7 @@ import { parseCreate, parseResume } from "./validation.ts";
 export interface SessionRouteDeps {
   sessions: Sessions;
   tickets: Pick<Tickets, "issueLaunchUrl">;
-  templates: { find(name: string): unknown };
+  templates: { has(name: string): boolean };
   baseUrl: string;
 }
 

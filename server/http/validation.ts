@@ -24,12 +24,12 @@ Settings.Set({ maxErrors: 400 });
 const createFaults = faultFinder(CreateSession);
 const resumeFaults = faultFinder(ResumeSession);
 
-export function parseCreate(body: Record<string, unknown> | undefined, templates: { find(name: string): unknown }): CreateRequest {
+export function parseCreate(body: Record<string, unknown> | undefined, templates: { has(name: string): boolean }): CreateRequest {
   if (!body) throw bodyFault("Required");
   const faults = createFaults(body);
   const request = body as CreateSession;
   const isFaulty = (field: string) => faults.some((fault) => fault.field === field || fault.field.startsWith(`${field}.`));
-  if (!isFaulty("template") && request.template !== undefined && !templates.find(request.template)) {
+  if (!isFaulty("template") && request.template !== undefined && !templates.has(request.template)) {
     faults.push({ field: "template", message: "Not a configured template" });
   }
   if (!isFaulty("envVars") && request.envVars && bytesOf(request.envVars) > ENV_LIMITS.totalBytes) {

@@ -58,7 +58,7 @@ export function createApi(url: string, key: string): Api {
       const answer = await fetch(`${url}/sandboxes/${sandboxId}/files/content?path=${encodeURIComponent(path)}`, {
         method: "PUT",
         headers,
-        body: content as BodyInit,
+        body: content as string,
       });
       if (!answer.ok) throw new Error(`write answered ${answer.status}: ${await answer.text()}`);
       await answer.body?.cancel();

@@ -61,7 +61,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
   const sessions = overrides.sessions ?? createMemorySessions(store, clock);
   const tickets = createTickets({ secrets, baseUrl: TEST_BASE_URL, ttlMs: 300_000, clock });
   const authenticate = (key: string) => authenticator.authenticate(key);
-  const templates = { find: (name: string) => (name === "default" || name === "python" ? {} : undefined) };
+  const templates = { has: (name: string) => name === "default" || name === "python" };
   const app = await createApp({
     authenticate,
     tickets,

@@ -1,0 +1,129 @@
+import { join } from "node:path";
+import { Registry } from "prom-client";
+import { AppError, type SandboxId } from "@berth/contract";
+import { SECOND, systemClock, type Clock } from "./clock.ts";
+import { baseUrlOf, type Config } from "./config.ts";
+import type { Driver } from "./drivers/driver.ts";
+import { openDriver } from "./drivers/index.ts";
+import { createGateway } from "./gateway/gateway.ts";
+import { createTickets } from "./gateway/ticket.ts";
+import { claimHost } from "./host.ts";
+import { createApp } from "./http/app.ts";
+import { presentedKey } from "./http/authentication.ts";
+import { createAuthenticator } from "./keys/authenticate.ts";
+import { getPartner } from "./keys/partners.ts";
+import { seedDemo } from "./keys/seed.ts";
+import { createLinks } from "./link.ts";
+import type { Log } from "./log.ts";
+import { loadMasterKeys } from "./master-key.ts";
+import { createSecrets } from "./secrets.ts";
+import { createHeart } from "./sessions/heart.ts";
+import { openStore } from "./store/open.ts";
+import { findSessionBySandbox } from "./store/sessions.ts";
+import { loadTemplates } from "./templates.ts";
+
+export interface Server {
+  url: string;
+  driver: Pick<Driver, "name" | "traits">;
+  // The key of the partner `demo`, at the first start only.
+  demo: { partnerId: string; key: string; file: string } | null;
+  // Lets requests in flight finish. Sandboxes go on running.
+  close(): Promise<void>;
+}
+
+export interface ServerOptions {
+  log: Log;
+  clock?: Clock;
+}
+
+const STEP_TIMEOUT_MS = { local: 45 * SECOND, cluster: 120 * SECOND };
+const MEMORY_RESERVE_BYTES = 512 * 1024 * 1024;
+
+// Builds the whole service and starts it. Whatever is opened goes on the stack, and the stack closes it in reverse.
+export async function startServer(config: Config, { log, clock = systemClock }: ServerOptions): Promise<Server> {
+  await using opening = new AsyncDisposableStack();
+
+  const host = opening.use(await claimHost(config.dataDir));
+  const templates = loadTemplates(config.templatesFile ?? undefined);
+  const secrets = createSecrets(await loadMasterKeys(config));
+  const store = opening.use(await openStore({ url: config.databaseUrl, file: join(config.dataDir, "berth.db"), log }));
+  const demo = await seedDemo({ store, clock, config });
+  const driver = opening.use(await openDriver(config, log));
+  const registry = new Registry();
+
+  const tokenOf = async (sandboxId: SandboxId): Promise<string> => {
+    const row = await findSessionBySandbox(store.db, sandboxId);
+    if (!row?.token) throw new AppError("sandbox_unreachable");
+    return secrets.open(row.token, sandboxId);
+  };
+  const links = opening.use(createLinks({ driver, tokenOf }));
+
+  const heart = opening.use(
+    createHeart({
+      store,
+      driver,
+      links,
+      egress: { open: async () => {}, close: async () => {} },
+      templates,
+      modelEnv: () => ({}),
+      secrets,
+      clock,
+      log,
+      host: driver.traits.hostBound ? host.name : null,
+      rules: config,
+      capacity: { maxSandboxes: config.maxSandboxes ?? Infinity, reserveBytes: MEMORY_RESERVE_BYTES },
+      poolSize: config.poolSize,
+      stepTimeoutMs: driver.traits.hostBound ? STEP_TIMEOUT_MS.local : STEP_TIMEOUT_MS.cluster,
+    }),
+  );
+  const { sessions } = heart;
+
+  const keys = opening.use(createAuthenticator({ store, clock, log }));
+  const baseUrl = baseUrlOf(config);
+  const tickets = createTickets({ secrets, baseUrl, ttlMs: config.launchTtlMs, clock });
+  const gateway = opening.use(
+    createGateway({
+      sessions,
+      findPartner: (id) => getPartner(store.db, id),
+      authenticate: async (request) => {
+        const key = presentedKey(request.rawHeaders);
+        return key === null ? null : ((await keys.authenticate(key))?.partner ?? null);
+      },
+      links,
+      tickets,
+      secrets,
+      clock,
+      log,
+      baseUrl,
+      previewDomain: previewDomainOf(config, baseUrl),
+      appFolder: join(import.meta.dirname, "../web/dist"),
+    }),
+  );
+  const app = opening.use(
+    await createApp({
+      sessions,
+      authenticate: keys.authenticate,
+      tickets,
+      templates,
+      store,
+      clock,
+      log,
+      baseUrl,
+      registry,
+      metricsToken: config.metricsToken,
+      mount: gateway,
+    }),
+  );
+
+  await heart.begin();
+  await app.listen({ host: config.host, port: config.port });
+  const closing = opening.move();
+  return { url: baseUrl, driver, demo, close: () => closing.disposeAsync() };
+}
+
+// Previews need names below a domain; on a laptop every browser resolves *.localhost by itself.
+function previewDomainOf(config: Config, baseUrl: string): string | null {
+  if (config.previewDomain) return config.previewDomain;
+  const { hostname, host } = new URL(baseUrl);
+  return hostname === "localhost" ? host : null;
+}
