@@ -34,6 +34,11 @@ describe("templates", () => {
     expect(load('{"offline": {"egress": {"policy": "none"}}}', "t.json").get("offline")).toMatchObject({ egress: { policy: "none" } });
   });
 
+  test("hosts may be names, wildcards and addresses, with or without a port", () => {
+    const hosts = ["example.com", "*.example.org", "example.net:8000", "10.0.0.1", "[2001:db8::1]:443"];
+    expect(load(`a:\n  egress: {policy: hosts, hosts: ${JSON.stringify(hosts)}}\n`).get("a")?.egress).toEqual({ policy: "hosts", hosts });
+  });
+
   test("an agent needs only its command", () => {
     const agent = load("other:\n  agent: {command: /usr/bin/agent}\n").get("other")?.agent;
     expect(agent).toEqual({ command: "/usr/bin/agent", args: [], env: {}, requiredEnv: [] });

@@ -60,7 +60,7 @@ export function templateHash(template: Template): string {
 
 const NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
 const VARIABLE = /^(?!BERTH_)[^=\0]+$/;
-const HOST = /^(\*\.)?([a-z0-9-]+\.)*[a-z0-9-]+$|^\[?[0-9a-f:.]+\]?$/i;
+const HOST = /^((\*\.)?([a-z0-9_-]+\.)*[a-z0-9_-]+|\[[0-9a-f:.]+\])(:\d{1,5})?$/i;
 
 function readTemplates(path: string): string {
   try {
@@ -111,7 +111,7 @@ function findMeaninglessValue({ root, env, egress }: Partial<Template>): Fault |
   if (variable !== undefined) return { at: ["env", variable], message: "is no name for a variable (BERTH_* is ours)" };
   const host = egress?.policy === "hosts" && egress.hosts.find((name) => !HOST.test(name));
   if (typeof host === "string")
-    return { at: ["egress", "hosts"], message: `has "${host}", which is neither a host name, *.domain nor an address` };
+    return { at: ["egress", "hosts"], message: `has "${host}", which is neither a host, *.domain nor an address, with or without :port` };
   return undefined;
 }
 

@@ -1,0 +1,76 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { pipeline, type Duplex } from "node:stream";
+import type { EgressPolicy } from "@berth/contract";
+import { dialTarget, type DialOptions, type Refusal } from "./dial.ts";
+import { answer, passOn, refusalText } from "./forward.ts";
+import { refuseTarget, type Target } from "./policy.ts";
+import { parseAbsolute, parseAuthority } from "./target.ts";
+
+export interface DoorOptions extends DialOptions {
+  policy: EgressPolicy;
+  // Requests for the server itself (below /model/), where there is somebody to answer them.
+  onModel?: ((request: IncomingMessage, response: ServerResponse) => void) | undefined;
+  onAllowed: () => void;
+  onRefused: (target: Target | undefined, reason: string) => void;
+  idleTimeoutMs: number;
+  maxConnections: number;
+}
+
+const MAX_HEADER_BYTES = 32 * 1024;
+const HEADERS_TIMEOUT_MS = 15_000;
+
+// One sandbox's proxy, not yet listening: CONNECT for everything encrypted, absolute-form requests for plain HTTP.
+export function createDoor(options: DoorOptions): Server {
+  const { policy, allowances, onModel, onAllowed, onRefused, idleTimeoutMs, maxConnections } = options;
+  const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: 0 });
+  server.maxConnections = maxConnections;
+  // Closes connections on which nothing moves, later than those to the outside, whose end can still be told.
+  server.timeout = 2 * idleTimeoutMs;
+
+  async function reach(target: Target | undefined) {
+    if (!target) return refuse(undefined, "a host and a port are needed");
+    const reason = refuseTarget(policy, allowances, target);
+    if (reason !== undefined) return refuse(target, reason);
+    const outer = await dialTarget(target, options);
+    if (isRefusal(outer)) return outer.status === 403 ? refuse(target, outer.reason) : outer;
+    onAllowed();
+    outer.setTimeout(idleTimeoutMs, () => outer.destroy());
+    outer.on("error", () => outer.destroy());
+    return outer;
+  }
+
+  function refuse(target: Target | undefined, reason: string): Refusal {
+    onRefused(target, reason);
+    return { status: 403, reason };
+  }
+
+  async function tunnel(request: IncomingMessage, inner: Duplex, head: Buffer): Promise<void> {
+    inner.on("error", () => inner.destroy());
+    const outer = await reach(parseAuthority(request.url ?? ""));
+    if (isRefusal(outer)) return void inner.end(refusalText(outer));
+    if (inner.destroyed) return void outer.destroy();
+    inner.write("HTTP/1.1 200 Connection established\r\n\r\n");
+    if (head.length > 0) outer.write(head);
+    // Either direction may end before the other; a failure of one ends both.
+    pipeline(inner, outer, (error) => void (error && inner.destroy()));
+    pipeline(outer, inner, (error) => void (error && outer.destroy()));
+  }
+
+  async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = request.url ?? "/";
+    if (onModel && url.startsWith("/model/")) return onModel(request, response);
+    if (url.startsWith("/")) return answer(response, 404, "this is the way out of a sandbox, not a web server");
+    const target = parseAbsolute(url);
+    const outer = await reach(target);
+    if (!target || isRefusal(outer)) return isRefusal(outer) ? answer(response, outer.status, outer.reason) : void outer.destroy();
+    if (response.destroyed) return void outer.destroy();
+    passOn(request, response, target, outer);
+  }
+
+  server.on("connect", (request, inner, head) => void tunnel(request, inner, head));
+  server.on("request", (request, response) => void forward(request, response));
+  server.on("clientError", (_error, socket) => socket.destroy());
+  return server;
+}
+
+const isRefusal = (outcome: Duplex | Refusal): outcome is Refusal => "reason" in outcome;

@@ -1,0 +1,27 @@
+import { domainToASCII } from "node:url";
+import type { Target } from "./policy.ts";
+
+// The target of `CONNECT host:port`. Undefined when it is none.
+export function parseAuthority(authority: string): Target | undefined {
+  const match = /^(?:\[([0-9a-f:.]+)\]|([^:[\]/@\s]+)):(\d{1,5})$/i.exec(authority);
+  return match ? asTarget(match[1] ?? match[2] ?? "", Number(match[3])) : undefined;
+}
+
+export interface AbsoluteTarget extends Target {
+  path: string;
+  // For the Host header.
+  authority: string;
+}
+
+// The target and the path of an absolute-form request (`GET http://host/path`). Other schemes are not passed on.
+export function parseAbsolute(url: string): AbsoluteTarget | undefined {
+  if (!/^http:\/\//i.test(url) || !URL.canParse(url)) return undefined;
+  const { hostname, port, pathname, search, host } = new URL(url);
+  const target = asTarget(hostname.replace(/^\[|\]$/g, ""), port === "" ? 80 : Number(port));
+  return target && { ...target, path: `${pathname}${search}`, authority: host };
+}
+
+function asTarget(name: string, port: number): Target | undefined {
+  const host = name.includes(":") ? name.toLowerCase() : domainToASCII(name).toLowerCase().replace(/\.$/, "");
+  return host === "" || port < 1 || port > 65_535 ? undefined : { host, port };
+}
