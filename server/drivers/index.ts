@@ -1,4 +1,6 @@
-import { join } from "node:path";
+import { createHash } from "node:crypto";
+import { join, resolve } from "node:path";
+import { systemClock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { Driver, DriverName, DriverProbe } from "./driver.ts";
 
@@ -10,6 +12,19 @@ export interface DriverConfig {
   // The address that the server listens on, and whether the operator has said that no isolation is fine there.
   host: string;
   allowUnisolated: boolean;
+  // docker and kubernetes
+  installation: string | null;
+  sandboxImage: string;
+  // docker
+  dockerSocket: string;
+  sandboxRuntime: "mount" | "image";
+  // kubernetes
+  kubeconfig: string | null;
+  kubernetesNamespace: string | null;
+  kubernetesStorageClass: string | null;
+  kubernetesPullSecrets: readonly string[];
+  kubernetesUserNamespaces: boolean;
+  egressAddress: string | null;
 }
 
 interface DriverOptions extends DriverConfig {
@@ -38,8 +53,42 @@ const DRIVERS: Record<DriverName, DriverEntry> = {
       return createOciDriver({ ...options, runtime: probe.runtime, boundDisks: probe.boundDisks });
     },
   },
-  docker: notBuiltYet("docker"),
-  kubernetes: notBuiltYet("kubernetes"),
+  docker: {
+    async probe({ dockerSocket, sandboxImage }) {
+      return (await import("./docker/probe.ts")).probeDocker(dockerSocket, sandboxImage);
+    },
+    async open({ dockerSocket, sandboxImage, sandboxRuntime, runtimeDir, ...options }) {
+      const { createDockerDriver } = await import("./docker/docker.ts");
+      return createDockerDriver({
+        ...options,
+        socketPath: dockerSocket,
+        image: sandboxImage,
+        runtimeDir: sandboxRuntime === "image" ? null : runtimeDir,
+        // Two servers on one Engine must not take each other's containers for their own.
+        installation: options.installation ?? createHash("sha256").update(resolve(options.dataDir)).digest("hex").slice(0, 12),
+      });
+    },
+  },
+  kubernetes: {
+    async probe({ kubeconfig, kubernetesNamespace: namespace, kubernetesStorageClass: storageClass }) {
+      return (await import("./kubernetes/probe.ts")).probeKubernetes({ kubeconfig, namespace, storageClass });
+    },
+    async open({ log, ...config }) {
+      const { createKubernetesDriver } = await import("./kubernetes/kubernetes.ts");
+      return createKubernetesDriver({
+        kubeconfig: config.kubeconfig,
+        namespace: config.kubernetesNamespace,
+        installation: config.installation ?? "berth",
+        image: config.sandboxImage,
+        egress: config.egressAddress,
+        userNamespace: config.kubernetesUserNamespaces,
+        imagePullSecrets: [...config.kubernetesPullSecrets],
+        storageClass: config.kubernetesStorageClass,
+        clock: systemClock,
+        log,
+      });
+    },
+  },
   process: {
     async probe(options) {
       const { processRefusal } = await import("./process/process.ts");
@@ -84,9 +133,4 @@ function candidates(wanted: string): readonly DriverName[] {
   const name = (Object.keys(DRIVERS) as DriverName[]).find((known) => known === wanted);
   if (name === undefined) throw new Error(`There is no driver "${wanted}"; there are ${Object.keys(DRIVERS).join(", ")} and auto.`);
   return [name];
-}
-
-function notBuiltYet(driver: DriverName): DriverEntry {
-  const reason = `This version has no driver for ${driver}.`;
-  return { probe: async () => ({ driver, usable: false, reason }), open: () => Promise.reject(new Error(reason)) };
 }

@@ -47,8 +47,8 @@ export function createCluster(kubeConfig: KubeConfig): Cluster {
   let dispatcher: Promise<Dispatcher> | undefined;
 
   async function send(request: Request): Promise<Dispatcher.ResponseData> {
-    dispatcher ??= createDispatcher(kubeConfig);
     const { headers } = await credentials(kubeConfig);
+    dispatcher ??= createDispatcher(kubeConfig);
     const { method, path, query, body, contentType = "application/json", signal, silenceMs = CALL_TIMEOUT_MS } = request;
     return (await dispatcher).request({
       origin: server!,
@@ -132,7 +132,7 @@ export function createCluster(kubeConfig: KubeConfig): Cluster {
     },
 
     async [Symbol.asyncDispose]() {
-      await (await dispatcher)?.destroy();
+      await (await dispatcher?.catch(() => undefined))?.destroy();
     },
   };
 }

@@ -23,6 +23,8 @@ export async function connectCluster({ kubeconfig, namespace }: ConnectOptions):
   const config = new KubeConfig();
   if (kubeconfig === null) config.loadFromDefault();
   else config.loadFromFile(kubeconfig);
+  // What the library makes up when it has found nothing.
+  if (config.getCurrentCluster()?.server === "http://localhost:8080") throw new Error("there is none, and this is not a pod of a cluster");
   return {
     cluster: createCluster(config),
     namespace: namespace ?? currentNamespace(config),

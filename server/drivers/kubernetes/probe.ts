@@ -1,0 +1,88 @@
+import { isAppError } from "@berth/contract";
+import type { V1StorageClass } from "@kubernetes/client-node";
+import type { DriverProbe } from "../driver.ts";
+import type { Cluster } from "./cluster.ts";
+import { connectCluster, type Connection, type ConnectOptions } from "./connect.ts";
+
+export interface ProbeOptions extends ConnectOptions {
+  storageClass: string | null;
+}
+
+// Is there a cluster, and may this server do in it what the driver needs? All that is missing is named at once.
+export async function probeKubernetes(options: ProbeOptions): Promise<DriverProbe> {
+  const say = (usable: boolean, reason: string): DriverProbe => ({ driver: "kubernetes", usable, reason });
+  let connection: Connection;
+  try {
+    connection = await connectCluster(options);
+  } catch (error) {
+    return say(false, `No cluster is known, because no kubeconfig can be read (${messageOf(error)}); set BERTH_KUBECONFIG, or run the server inside the cluster.`);
+  }
+  const { cluster, namespace, server } = connection;
+  await using _ = cluster;
+  try {
+    const signal = AbortSignal.timeout(8_000);
+    const version = await cluster.get<{ gitVersion: string }>("/version", signal);
+    const crds = (await cluster.get("/apis/agents.x-k8s.io/v1beta1", signal)) !== null;
+    const missing = [
+      ...(await missingRights(cluster, namespace, crds, signal)),
+      ...(await missingStorage(cluster, options.storageClass, signal)),
+    ];
+    if (missing.length > 0) return say(false, `The cluster at ${server} answers, but ${missing.join("; ")}.`);
+    const workload = crds ? "agent-sandbox is installed" : "agent-sandbox is not installed, so sandboxes are StatefulSets";
+    return say(true, `Kubernetes ${version?.gitVersion ?? ""} at ${server}, namespace ${namespace}; ${workload}.`);
+  } catch (error) {
+    return say(false, `No cluster answers at ${server} (${messageOf(error)}).`);
+  }
+}
+
+const ALL = ["create", "get", "list", "patch", "delete"];
+
+async function missingRights(cluster: Cluster, namespace: string, crds: boolean, signal: AbortSignal): Promise<string[]> {
+  const needed = [
+    crds ? { group: "agents.x-k8s.io", resource: "sandboxes", verbs: ALL } : { group: "apps", resource: "statefulsets", verbs: ALL },
+    { group: "", resource: "pods", verbs: ["list", "watch", "delete"] },
+    { group: "", resource: "persistentvolumeclaims", verbs: ["delete"] },
+  ];
+  const refused = await Promise.all(
+    needed.map(async ({ group, resource, verbs }) => {
+      const allowed = await Promise.all(verbs.map((verb) => isAllowed(cluster, { namespace, group, resource, verb }, signal)));
+      const lacking = verbs.filter((_, i) => !allowed[i]);
+      return lacking.length > 0
+        ? [`the server may not ${lacking.join(", ")} ${resource} in ${namespace} (see deploy/kubernetes/role.yaml)`]
+        : [];
+    }),
+  );
+  return refused.flat();
+}
+
+async function isAllowed(cluster: Cluster, resourceAttributes: object, signal: AbortSignal): Promise<boolean> {
+  const review = { apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectAccessReview", spec: { resourceAttributes } };
+  const answer = await cluster.create<{ status?: { allowed: boolean } }>(
+    "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+    review as object,
+    signal,
+  );
+  return answer?.status?.allowed === true;
+}
+
+// Storage classes belong to the cluster, not to the namespace: an account that may not look at them is believed.
+async function missingStorage(cluster: Cluster, wanted: string | null, signal: AbortSignal): Promise<string[]> {
+  let classes: V1StorageClass[];
+  try {
+    classes = (await cluster.list<V1StorageClass>("/apis/storage.k8s.io/v1/storageclasses", {}, signal)).items;
+  } catch (error) {
+    if (isAppError(error, "sandbox_failed")) return [];
+    throw error;
+  }
+  const names = classes.map(({ metadata }) => metadata?.name);
+  if (wanted !== null)
+    return names.includes(wanted) ? [] : [`there is no storage class ${wanted} (there are: ${names.join(", ") || "none"})`];
+  const hasDefault = classes.some(({ metadata }) => metadata?.annotations?.["storageclass.kubernetes.io/is-default-class"] === "true");
+  return hasDefault ? [] : ["it has no default storage class; name one in BERTH_KUBERNETES_STORAGE_CLASS"];
+}
+
+function messageOf(error: unknown): string {
+  const cause = isAppError(error) ? (error.cause ?? error) : error;
+  const { code, message } = cause as { code?: string; message?: string };
+  return code ?? message ?? String(cause);
+}
