@@ -3,6 +3,8 @@ const sessionId = "ses_01kan2v8r04m7t2x5c6b9d0fgh";
 const sandboxId = "sbx_01kan2v8r01n6r8w3y5a7c9efj";
 const sandboxUrl = `https://berth.example/sandboxes/${sandboxId}`;
 
+const session = { sessionId, sandboxId, status: "running", sandboxUrl, createdAt: "2030-01-31T09:30:00.000Z" };
+
 export const EXAMPLES: Record<string, unknown> = {
   CreateSession: {
     externalUserId: "user-42",
@@ -11,7 +13,10 @@ export const EXAMPLES: Record<string, unknown> = {
     autoStartAgent: true,
     metadata: { plan: "pro" },
   },
-  Session: { sessionId, sandboxId, status: "running", sandboxUrl, createdAt: "2030-01-31T09:30:00.000Z" },
+  Session: session,
+  SessionRead: session,
+  SessionList: { data: [session], nextCursor: null },
+  UpdateSession: { timeoutMs: 7_200_000, metadata: { plan: "team" } },
   ResumeSession: { autoStartAgent: true },
   ResumedSession: { status: "running", sandboxId, sandboxUrl },
   Status: { status: "paused" },

@@ -75,19 +75,32 @@ const SECURITY = {
 
 const PARAMETERS = {
   id: { name: "id", in: "path", required: true, description: "The identifier, as it was returned.", schema: { type: "string" } },
+  idempotencyKey: {
+    name: "Idempotency-Key",
+    in: "header",
+    description:
+      "Any text of your choice that is new for each new request. Sent again with the same body within 24 hours, the request is not done twice: the first answer comes back with `Idempotent-Replayed: true`.",
+    schema: { type: "string", minLength: 1, maxLength: 255 },
+  },
 };
 
 const HEADERS = {
   RequestId: { description: "Names this request in our logs.", schema: { type: "string" } },
   ErrorCode: { description: "Which error this is; see the examples.", schema: { type: "string" } },
   RetryAfter: { description: "Seconds to wait before the next try.", schema: { type: "integer" } },
+  ETag: { description: "Changes whenever the session does.", schema: { type: "string" } },
+  IdempotentReplayed: { description: "`true`: the answer of an earlier request with this key.", schema: { type: "string" } },
   WwwAuthenticate: { description: "Always `Bearer`.", schema: { type: "string" } },
 };
 
 const header = (name: keyof typeof HEADERS): Json => ({ $ref: `#/components/headers/${name}` });
 
 function describeRoute(name: string, route: Route, convert: (schema: TSchema) => Json): Operation {
-  const parameters: Json[] = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, id]) => ({ $ref: `#/components/parameters/${id}` }));
+  const parameters: Json[] = [
+    ...[...route.path.matchAll(/\{(\w+)\}/g)].map(([, id]) => ({ $ref: `#/components/parameters/${id}` })),
+    ...(route.idempotent ? [{ $ref: "#/components/parameters/idempotencyKey" }] : []),
+    ...(route.query ?? []).map((parameter) => ({ ...parameter, schema: convert(parameter.schema) })),
+  ];
   return {
     operationId: name,
     summary: route.summary,
@@ -98,15 +111,24 @@ function describeRoute(name: string, route: Route, convert: (schema: TSchema) =>
     ...(route.body && {
       requestBody: { required: route.body.required, content: json(convert(route.body.schema), exampleOf(route.body.schema)) },
     }),
-    responses: { [route.success.status]: describeSuccess(route, convert), ...describeErrors(route, convert) },
+    responses: {
+      [route.success.status]: describeSuccess(route, convert),
+      ...(route.success.etag && { 304: { description: "Nothing has changed.", headers: { ETag: header("ETag") } } }),
+      ...describeErrors(route, convert),
+    },
   };
 }
 
-function describeSuccess({ success }: Route, convert: (schema: TSchema) => Json): Operation["responses"][string] {
+function describeSuccess({ success, idempotent }: Route, convert: (schema: TSchema) => Json): Operation["responses"][string] {
   const content = success.schema
     ? json(convert(success.schema), exampleOf(success.schema))
     : Object.fromEntries((success.media ?? []).map((media) => [media, { schema: { type: "string" } }]));
-  return { description: success.description, headers: { "X-Request-Id": header("RequestId") }, content };
+  const headers = {
+    "X-Request-Id": header("RequestId"),
+    ...(success.etag && { ETag: header("ETag") }),
+    ...(idempotent && { "Idempotent-Replayed": header("IdempotentReplayed") }),
+  };
+  return { description: success.description, headers, content };
 }
 
 function describeErrors(route: Route, convert: (schema: TSchema) => Json): Operation["responses"] {

@@ -1,6 +1,17 @@
-import type { TObject, TSchema } from "typebox";
+import Type, { type TObject, type TSchema } from "typebox";
 import type { ErrorCode } from "./errors.ts";
-import { CreateSession, LaunchUrl, ResumedSession, ResumeSession, Session, StatusOnly } from "./session.ts";
+import {
+  CreateSession,
+  LaunchUrl,
+  ResumedSession,
+  ResumeSession,
+  Session,
+  SESSION_STATUSES,
+  SessionList,
+  SessionRead,
+  StatusOnly,
+  UpdateSession,
+} from "./session.ts";
 
 // Every route of the partner API as plain data: the server registers its handlers from this table and the OpenAPI
 // description is derived from it, so the two cannot differ.
@@ -14,14 +25,26 @@ export interface Route {
   description: string;
   // No key asked for.
   public?: true;
+  // Takes an Idempotency-Key.
+  idempotent?: true;
   body?: { schema: TObject; required: boolean };
-  query?: TObject;
-  success: { status: number; description: string; schema?: TSchema; media?: string[]; headers?: readonly string[] };
+  query?: readonly Parameter[];
+  success: { status: number; description: string; schema?: TSchema; media?: readonly string[]; etag?: true };
   // Besides those that every route shares (`commonErrors`).
   errors: readonly ErrorCode[];
 }
 
+export interface Parameter {
+  name: string;
+  in: "query" | "header";
+  description: string;
+  schema: TSchema;
+}
+
 const route = <const R extends Route>(definition: R): R => definition;
+
+const query = (name: string, description: string, schema: TSchema): Parameter => ({ name, in: "query", description, schema });
+const expand = query("expand", "`details` adds externalUserId, template, metadata, expiresAt and stopReason.", Type.Enum(["details"]));
 
 export const ROUTES = {
   createSession: route({
@@ -31,6 +54,7 @@ export const ROUTES = {
     summary: "Create a session",
     description: "Makes a sandbox for one of your users and answers when it is ready for work.",
     body: { schema: CreateSession, required: true },
+    idempotent: true,
     success: { status: 201, description: "The session runs.", schema: Session },
     errors: [
       "validation_failed",
@@ -42,14 +66,57 @@ export const ROUTES = {
       "sandbox_timeout",
     ],
   }),
+  listSessions: route({
+    method: "GET",
+    path: "/api/b2b/sessions",
+    tag: "Sessions",
+    summary: "List sessions",
+    description:
+      "Your sessions, newest first, also the destroyed ones of the last 30 days. A page keeps its place while sessions come and go.",
+    query: [
+      query("status", "Only sessions in this state.", Type.Enum([...SESSION_STATUSES])),
+      query("externalUserId", "Only sessions of this user.", Type.String()),
+      query(
+        "metadata.{key}",
+        "Only sessions whose metadata has this value, for example `metadata.plan=pro`. May be repeated with other keys.",
+        Type.String(),
+      ),
+      query("limit", "How many at most.", Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
+      query("cursor", "The `nextCursor` of the page before.", Type.String()),
+      expand,
+    ],
+    success: { status: 200, description: "A page of sessions.", schema: SessionList },
+    errors: ["validation_failed"],
+  }),
   getSession: route({
     method: "GET",
     path: "/api/b2b/sessions/{id}",
     tag: "Sessions",
     summary: "Read a session",
     description: "A destroyed session can be read for 30 days.",
-    success: { status: 200, description: "The session.", schema: Session },
+    query: [
+      expand,
+      {
+        name: "If-None-Match",
+        in: "header",
+        description: "The `ETag` of an earlier answer: 304 when nothing has changed.",
+        schema: Type.String(),
+      },
+    ],
+    success: { status: 200, description: "The session.", schema: SessionRead, etag: true },
     errors: ["session_not_found"],
+  }),
+  updateSession: route({
+    method: "PATCH",
+    path: "/api/b2b/sessions/{id}",
+    tag: "Sessions",
+    summary: "Change a session",
+    description:
+      "Gives a session more (or less) time, or other metadata. What is left out stays as it is; metadata is replaced as a whole.",
+    query: [expand],
+    body: { schema: UpdateSession, required: true },
+    success: { status: 200, description: "The session as it is now.", schema: SessionRead },
+    errors: ["validation_failed", "session_not_found", "session_busy", "body_too_large", "unsupported_media_type"],
   }),
   destroySession: route({
     method: "DELETE",
@@ -66,6 +133,7 @@ export const ROUTES = {
     tag: "Sessions",
     summary: "Pause a session",
     description: "Stops the clock of a running session; nothing is lost. A body is ignored.",
+    idempotent: true,
     success: { status: 200, description: "The session is paused.", schema: StatusOnly },
     errors: ["session_not_found", "session_already_paused", "session_busy", "body_too_large", "sandbox_failed", "sandbox_timeout"],
   }),
@@ -76,6 +144,7 @@ export const ROUTES = {
     summary: "Resume a session",
     description: "Brings a paused session back over the same files. Its timeout counts anew.",
     body: { schema: ResumeSession, required: false },
+    idempotent: true,
     success: { status: 200, description: "The session runs again.", schema: ResumedSession },
     errors: [
       "validation_failed",
@@ -95,6 +164,7 @@ export const ROUTES = {
     tag: "Sessions",
     summary: "Issue a launch URL",
     description: "A signed URL that opens the session's workspace in your user's browser. It lives for a few minutes. A body is ignored.",
+    idempotent: true,
     success: { status: 200, description: "The URL and when it ends.", schema: LaunchUrl },
     errors: ["session_not_found", "body_too_large"],
   }),
@@ -113,5 +183,8 @@ export const ROUTES = {
 export type RouteName = keyof typeof ROUTES;
 
 // What any call may meet: nothing but a public route is without the first.
-export const commonErrors = (route: Route): readonly ErrorCode[] =>
-  route.public ? ["internal"] : ["unauthorized", "rate_limited", "internal", "store_unavailable", "unavailable"];
+export const commonErrors = (route: Route): readonly ErrorCode[] => [
+  ...(route.public ? [] : (["unauthorized", "rate_limited", "store_unavailable", "unavailable"] as const)),
+  ...(route.idempotent ? (["idempotency_in_flight", "idempotency_mismatch"] as const) : []),
+  "internal",
+];

@@ -4,7 +4,8 @@ import Type, { type Static } from "typebox";
 // OpenAPI description at once.
 
 export const DEFAULT_TEMPLATE = "default";
-export const TIMEOUT_MS = { minimum: 60_000, maximum: 86_400_000, default: 3_600_000 } as const;
+const TIMEOUT_RANGE = { minimum: 60_000, maximum: 86_400_000 } as const;
+export const TIMEOUT_MS = { ...TIMEOUT_RANGE, default: 3_600_000 } as const;
 export const MAX_BODY_BYTES = 1024 * 1024;
 export const ENV_LIMITS = { entries: 100, nameLength: 128, totalBytes: 256 * 1024 } as const;
 export const METADATA_LIMITS = { entries: 50, keyLength: 64, valueLength: 512 } as const;
@@ -18,6 +19,8 @@ export const METADATA_KEY_RULE = "A key has 1 to 64 characters and no NUL";
 
 export const SESSION_STATUSES = ["running", "paused", "destroyed"] as const;
 export type SessionStatus = (typeof SESSION_STATUSES)[number];
+
+export const STOP_REASONS = ["api", "timeout", "retention", "sandbox_lost"] as const;
 
 export const Session = Type.Object(
   {
@@ -71,6 +74,48 @@ export const CreateSession = Type.Object(
   { $id: "CreateSession" },
 );
 export type CreateSession = Static<typeof CreateSession>;
+
+// What `?expand=details` adds to a session.
+const details = {
+  externalUserId: Type.Optional(ExternalUserId),
+  template: Type.Optional(Type.String({ description: "Sandbox template." })),
+  metadata: Type.Optional(Metadata),
+  expiresAt: Type.Optional(
+    Type.Union([Type.String({ format: "date-time" }), Type.Null()], {
+      description: "When the session times out; null when it does not run.",
+    }),
+  ),
+  stopReason: Type.Optional(
+    Type.Union([Type.Enum([...STOP_REASONS]), Type.Null()], {
+      description: "Why it was last paused or destroyed: by a call, its timeout, the end of retention, or because its sandbox was lost.",
+    }),
+  ),
+};
+
+export const SessionRead = Type.Object({ ...Session.properties, ...details }, { $id: "SessionRead" });
+export type SessionRead = Static<typeof SessionRead>;
+
+export const SessionList = Type.Object(
+  {
+    data: Type.Array(SessionRead, { description: "Newest first." }),
+    nextCursor: Type.Union([Type.String(), Type.Null()], {
+      description: "For the next page; null at the end. A page may be short and yet not the last.",
+    }),
+  },
+  { $id: "SessionList" },
+);
+export type SessionList = Static<typeof SessionList>;
+
+export const UpdateSession = Type.Object(
+  {
+    timeoutMs: Type.Optional(
+      Type.Integer({ ...TIMEOUT_RANGE, description: "The session times out this long from now (a paused one: from its next resume)." }),
+    ),
+    metadata: Type.Optional(Metadata),
+  },
+  { $id: "UpdateSession" },
+);
+export type UpdateSession = Static<typeof UpdateSession>;
 
 export const ResumeSession = Type.Object({ autoStartAgent: Type.Optional(Type.Boolean({ default: true })) }, { $id: "ResumeSession" });
 export type ResumeSession = Static<typeof ResumeSession>;

@@ -5,6 +5,7 @@ import { MAX_BODY_BYTES } from "@berth/contract";
 import type { Clock } from "../clock.ts";
 import type { Tickets } from "../gateway/ticket.ts";
 import type { Log } from "../log.ts";
+import type { Secrets } from "../secrets.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { Store } from "../store/open.ts";
 import { admitRequests, answerBadUrl } from "./admission.ts";
@@ -13,6 +14,7 @@ import { readBodies } from "./body.ts";
 import { addDocsRoutes } from "./docs-routes.ts";
 import { answerError } from "./errors.ts";
 import { addHealth } from "./health.ts";
+import { createIdempotency } from "./idempotency.ts";
 import { createListener, type Mount } from "./listener.ts";
 import { addMetrics } from "./metrics.ts";
 import { nextRequestId } from "./request-id.ts";
@@ -27,6 +29,7 @@ export interface AppDeps {
   tickets: Pick<Tickets, "issueLaunchUrl">;
   templates: { has(name: string): boolean };
   store: Store;
+  secrets: Pick<Secrets, "seal" | "open">;
   clock: Clock;
   log: Log;
   // Without a slash at the end.
@@ -80,7 +83,7 @@ export async function createApp(deps: AppDeps): Promise<App> {
   logRequests(app, log);
   addMetrics(app, deps);
   addHealth(app, { store: deps.store, isDraining: () => draining });
-  addSessionRoutes(app, deps);
+  addSessionRoutes(app, { ...deps, idempotency: createIdempotency(deps) });
   addDocsRoutes(app, deps.baseUrl);
   await app.ready();
 

@@ -111,7 +111,8 @@ function typeOf(api: OpenApi, schema: Schema): string {
   if (schema.type === "array") return `array of ${typeOf(api, follow(api, (schema.items ?? {}) as Schema))}`;
   if (schema.additionalProperties) return "object, string to string";
   if (Array.isArray(schema.anyOf)) return schema.anyOf.map((one) => typeOf(api, follow(api, one as Schema))).join(" or ");
-  return [schema.format ?? schema.type ?? "any"].join();
+  const name = schema.format ?? schema.type;
+  return typeof name === "string" ? name : "any";
 }
 
 function limits(schema: Schema): string {

@@ -11,9 +11,10 @@ import {
   METADATA_LIMITS,
   ResumeSession,
   TIMEOUT_MS,
+  UpdateSession,
   type FieldFault,
 } from "@berth/contract";
-import type { CreateRequest } from "../sessions/sessions.ts";
+import type { CreateRequest, SessionChange } from "../sessions/sessions.ts";
 import { bodyFault } from "./errors.ts";
 
 // Types are strict, unknown fields are ignored, and every fault of a body is told at once.
@@ -23,6 +24,7 @@ Settings.Set({ maxErrors: 400 });
 
 const createFaults = faultFinder(CreateSession);
 const resumeFaults = faultFinder(ResumeSession);
+const updateFaults = faultFinder(UpdateSession);
 
 export function parseCreate(body: Record<string, unknown> | undefined, templates: { has(name: string): boolean }): CreateRequest {
   if (!body) throw bodyFault("Required");
@@ -50,6 +52,13 @@ export function parseResume(body: Record<string, unknown> | undefined): { autoSt
   if (!body) return { autoStartAgent: true };
   refuse(resumeFaults(body));
   return { autoStartAgent: (body as ResumeSession).autoStartAgent ?? true };
+}
+
+export function parseUpdate(body: Record<string, unknown> | undefined): SessionChange {
+  if (!body) throw bodyFault("Required");
+  refuse(updateFaults(body));
+  const { timeoutMs, metadata } = body as UpdateSession;
+  return { ...(timeoutMs !== undefined && { timeoutMs }), ...(metadata && { metadata }) };
 }
 
 export function refuse(faults: FieldFault[]): void {

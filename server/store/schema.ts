@@ -105,7 +105,10 @@ export interface IdempotencyTable {
   fingerprint: string;
   // null while the first request is in flight.
   status: number | null;
+  // Sealed: an answer may hold a signed URL or a secret.
   body: string | null;
+  // The request that works on it, and until when it may be taken for alive.
+  owner: string;
   lease_until: number;
   created_at: number;
   expires_at: number;

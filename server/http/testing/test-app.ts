@@ -66,6 +66,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     authenticate,
     tickets,
     templates,
+    secrets,
     clock,
     log,
     baseUrl: TEST_BASE_URL,
@@ -82,7 +83,8 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     await createPartner(store.db, clock, id, changes);
     return issueKey(store.db, clock, id);
   };
-  const { key, id: keyId } = await addPartner("acme");
+  // A store that is shared with another test app has the partner already.
+  const { key, id: keyId } = await (overrides.store ? issueKey(store.db, clock, "acme") : addPartner("acme"));
 
   return {
     app,

@@ -9,6 +9,11 @@ export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
   await sql`create index sessions_partner_live on sessions (partner_id, created_at, id) where destroyed_at is null`.execute(db);
 
   await db.schema
+    .alterTable("idempotency")
+    .addColumn("owner", "text", (c) => c.notNull().defaultTo(""))
+    .execute();
+
+  await db.schema
     .createTable("webhook_endpoints")
     .addColumn("id", "text", (c) => c.primaryKey())
     .addColumn("partner_id", "text", (c) => c.notNull().references("partners.id"))

@@ -1,6 +1,7 @@
 import type { Kysely } from "kysely";
 import type { Engine } from "../open.ts";
 import { up as initial } from "./0001-initial.ts";
+import { up as partnerApi } from "./0002-partner-api.ts";
 
 export interface Migration {
   name: string;
@@ -9,4 +10,7 @@ export interface Migration {
 }
 
 // In order: the place in this list is the number. What has been released is never changed, only followed by another.
-export const MIGRATIONS: readonly Migration[] = [{ name: "initial", up: initial }];
+export const MIGRATIONS: readonly Migration[] = [
+  { name: "initial", up: initial },
+  { name: "partner-api", up: partnerApi },
+];

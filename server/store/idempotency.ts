@@ -1,0 +1,85 @@
+import type { Db } from "./schema.ts";
+
+// The first answer to a request with an Idempotency-Key, for those who send it again. A row without an answer is work in
+// flight; its owner renews the lease, so that a server that died blocks the key for seconds, not for ever.
+
+export interface Claim {
+  partnerId: string;
+  scope: string;
+  fingerprint: string;
+  owner: string;
+}
+
+export type Claimed = { is: "mine" } | { is: "done"; status: number; body: string } | { is: "in_flight" } | { is: "mismatch" };
+
+export async function claimKey(db: Db, claim: Claim, nowMs: number, leaseUntil: number, expiresAt: number): Promise<Claimed> {
+  const { partnerId, scope, fingerprint, owner } = claim;
+  const fresh = { fingerprint, owner, status: null, body: null, lease_until: leaseUntil, created_at: nowMs, expires_at: expiresAt };
+  for (;;) {
+    const inserted = await db
+      .insertInto("idempotency")
+      .values({ partner_id: partnerId, scope, ...fresh })
+      .onConflict((conflict) => conflict.columns(["partner_id", "scope"]).doNothing())
+      .returning("scope")
+      .executeTakeFirst();
+    if (inserted) return { is: "mine" };
+
+    const row = await theRow(db, claim).executeTakeFirst();
+    if (!row) continue;
+    const isOver = row.expires_at <= nowMs;
+    if (!isOver && row.fingerprint !== fingerprint) return { is: "mismatch" };
+    if (!isOver && row.status !== null) return { is: "done", status: row.status, body: row.body ?? "" };
+    if (!isOver && row.lease_until > nowMs) return { is: "in_flight" };
+    // What is over, or was left by a server that died, goes to whoever takes it first.
+    const taken = await db
+      .updateTable("idempotency")
+      .set(fresh)
+      .where("partner_id", "=", partnerId)
+      .where("scope", "=", scope)
+      .where("owner", "=", row.owner)
+      .where("lease_until", "=", row.lease_until)
+      .returning("scope")
+      .executeTakeFirst();
+    if (taken) return { is: "mine" };
+  }
+}
+
+// False: somebody else has taken the key over, so this answer must not count.
+export async function storeAnswer(db: Db, claim: Claim, answer: { status: number; body: string; expiresAt?: number }): Promise<boolean> {
+  const { status, body, expiresAt } = answer;
+  const stored = await db
+    .updateTable("idempotency")
+    .set({ status, body, ...(expiresAt !== undefined && { expires_at: expiresAt }) })
+    .where("partner_id", "=", claim.partnerId)
+    .where("scope", "=", claim.scope)
+    .where("owner", "=", claim.owner)
+    .where("status", "is", null)
+    .returning("scope")
+    .executeTakeFirst();
+  return stored !== undefined;
+}
+
+export async function renewKey(db: Db, claim: Claim, leaseUntil: number): Promise<void> {
+  await db
+    .updateTable("idempotency")
+    .set({ lease_until: leaseUntil })
+    .where("partner_id", "=", claim.partnerId)
+    .where("scope", "=", claim.scope)
+    .where("owner", "=", claim.owner)
+    .where("status", "is", null)
+    .execute();
+}
+
+// The request failed and may be sent again with the same key.
+export async function releaseKey(db: Db, claim: Claim): Promise<void> {
+  await db
+    .deleteFrom("idempotency")
+    .where("partner_id", "=", claim.partnerId)
+    .where("scope", "=", claim.scope)
+    .where("owner", "=", claim.owner)
+    .where("status", "is", null)
+    .execute();
+}
+
+const theRow = (db: Db, claim: Claim) =>
+  db.selectFrom("idempotency").selectAll().where("partner_id", "=", claim.partnerId).where("scope", "=", claim.scope);
