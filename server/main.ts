@@ -106,6 +106,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
       tickets,
       templates,
       store,
+      secrets,
       clock,
       log,
       baseUrl,
