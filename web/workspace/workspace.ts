@@ -1,4 +1,5 @@
 import type { SandboxEvent } from "@berth/contract/daemon.ts";
+import { createAgent } from "./agent/agent.ts";
 import { createApi } from "./connection/api.ts";
 import { followSession } from "./connection/session-stream.ts";
 import { connectSocket } from "./connection/socket.ts";
@@ -30,6 +31,7 @@ export function createWorkspace(sandboxId: string) {
   const documents = createDocuments({ api, notices, drafts: openDrafts(sandboxId), autosave: () => preferences.store.getState().autosave });
   const terminals = createTerminals({ api, layout, notices });
   const ports = createPorts(api);
+  const agent = createAgent({ api, notices });
   const palette = createPalette();
   const cursor = createCursor();
 
@@ -52,7 +54,7 @@ export function createWorkspace(sandboxId: string) {
   });
 
   // Lines that wait for something (a resumed session, a network that is back) try again at once.
-  const prodded = new Set<() => void>([events.prod, stream.prod]);
+  const prodded = new Set<() => void>([events.prod, stream.prod, agent.prod]);
   const reconnect = () => prodded.forEach((prod) => prod());
   addEventListener("online", reconnect);
   document.addEventListener("visibilitychange", () => (document.hidden ? documents.keepDrafts() : reconnect()));
@@ -62,7 +64,7 @@ export function createWorkspace(sandboxId: string) {
     if (event.type === "hello") return greet(event);
     if (event.type === "terminals") return terminals.heard(event.terminals);
     if (event.type === "ports") return ports.heard(event.ports);
-    if (event.type !== "files") return;
+    if (event.type === "agent") return agent.stateHeard(event.agent);
     if (event.overflow) return void resync();
     const paths = event.changes.map(({ path }) => path);
     files.changed(paths);
@@ -73,6 +75,7 @@ export function createWorkspace(sandboxId: string) {
     session.lost("eventsLost", false);
     terminals.heard(event.terminals);
     ports.heard(event.ports);
+    agent.stateHeard(event.agent);
     if (greeted) void resync();
     // A first look at an empty workspace already has a terminal to type into.
     else if (event.terminals.length === 0 && layout.store.getState().terminalsOpen) void terminals.create();
@@ -95,6 +98,7 @@ export function createWorkspace(sandboxId: string) {
     documents,
     terminals,
     ports,
+    agent,
     palette,
     cursor,
     reconnect,

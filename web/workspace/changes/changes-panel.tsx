@@ -1,7 +1,95 @@
+import { GitCompare, RefreshCw, Undo2 } from "lucide-react";
+import { useCallback, useEffect, useState } from "react";
+import type { Change, Changes } from "@berth/contract/agent.ts";
+import { useWorkspace, useWorkspaceState } from "../context.ts";
+import { IconButton } from "../parts/icon-button.tsx";
+import { plainWords } from "../parts/notices.ts";
+import { nameOf, parentOf } from "../parts/paths.ts";
+import { tabFor } from "../shell/layout.ts";
+
 export function ChangesPanel() {
+  const { changes, fault, read } = useChanges();
   return (
-    <div className="panel-head">
-      <h2>Changes</h2>
+    <>
+      <div className="panel-head">
+        <h2>Changes</h2>
+        <IconButton label="Read again" onClick={read}>
+          <RefreshCw size={14} />
+        </IconButton>
+      </div>
+      {changes && changes.changes.length > 0 && <p className="search-summary">{`${count(changes)} since ${changes.baseName}`}</p>}
+      <div className="panel-body">
+        {fault && <p className="tree-note">Changes cannot be shown: {fault}</p>}
+        {changes?.changes.length === 0 && <Unchanged base={changes} />}
+        {changes?.changes.map((change) => (
+          <ChangeRow key={change.path} change={change} />
+        ))}
+      </div>
+    </>
+  );
+}
+
+const count = ({ changes, truncated }: Changes) =>
+  `${changes.length}${truncated ? " or more" : ""} ${changes.length === 1 && !truncated ? "file" : "files"} changed`;
+
+function useChanges() {
+  const { api } = useWorkspace();
+  const version = useWorkspaceState("files", (state) => state.version);
+  const [changes, setChanges] = useState<Changes | null>(null);
+  const [fault, setFault] = useState<string | null>(null);
+  const read = useCallback(() => {
+    api.json<Changes>("api/changes").then(
+      (found) => {
+        setChanges(found);
+        setFault(null);
+      },
+      (error: unknown) => setFault(plainWords(error)),
+    );
+  }, [api]);
+  // Files often change in bursts; the list is read when they have calmed down.
+  useEffect(() => {
+    const timer = setTimeout(read, version === 0 ? 0 : 400);
+    return () => clearTimeout(timer);
+  }, [read, version]);
+  return { changes, fault, read };
+}
+
+function ChangeRow({ change }: { change: Change }) {
+  const { layout, dialogs, notices, api } = useWorkspace();
+  const { path, kind, linesAdded, linesDeleted } = change;
+  const revert = async () => {
+    const text =
+      kind === "added" ? `${path} is new: this deletes it.` : `This puts ${path} back as it was before. Later changes to it are lost.`;
+    if (!(await dialogs.confirm(`Revert ${nameOf(path)}?`, text, "Revert"))) return;
+    await notices.attempt(`Could not revert ${path}`, () => api.json("api/changes/revert", "POST", { path }));
+  };
+  return (
+    <div className="list-row" style={{ minHeight: 28, paddingBlock: 0 }}>
+      <button
+        type="button"
+        className="list-row link grow"
+        style={{ padding: 0 }}
+        title={path}
+        onClick={() => layout.openTab(tabFor("diff", path))}
+      >
+        <span className={`change-kind ${kind}`} aria-label={kind}>
+          {kind[0]?.toUpperCase()}
+        </span>
+        <span className="truncate">{nameOf(path)}</span>
+        <span className="muted truncate">{parentOf(path)}</span>
+      </button>
+      {linesAdded !== undefined && <span className="mono good">+{linesAdded}</span>}
+      {linesDeleted !== undefined && <span className="mono bad">−{linesDeleted}</span>}
+      <IconButton label={`Revert ${path}`} onClick={() => void revert()}>
+        <Undo2 size={14} />
+      </IconButton>
     </div>
   );
 }
+
+const Unchanged = ({ base }: { base: Changes }) => (
+  <div className="empty">
+    <GitCompare size={28} strokeWidth={1.4} />
+    <p>{base.base === "none" ? "Changes are not recorded in this workspace." : `Nothing has changed since ${base.baseName}.`}</p>
+  </div>
+);

@@ -22,7 +22,10 @@ export default function DiffView({ path, against }: { path: string; against: "st
   useEffect(() => {
     if (against === "disk") return setOriginal(conflict?.text ?? null);
     let current = true;
-    void originalOf(workspace.api, path).then((text) => current && setOriginal(text));
+    void workspace.notices.attempt(`Could not compare ${path}`, async () => {
+      const text = await originalOf(workspace.api, path);
+      if (current) setOriginal(text);
+    });
     return () => void (current = false);
   }, [workspace, path, against, conflict, file]);
 

@@ -9,13 +9,15 @@ export interface FilesState {
   truncated: Record<string, boolean>;
   // Why a folder could not be read.
   faults: Record<string, string>;
+  // Grows with every change on disk, for those who follow all of them.
+  version: number;
 }
 
 export type Files = ReturnType<typeof createFiles>;
 
 // The folders that were looked into, kept as they are on disk.
 export function createFiles(api: Api) {
-  const store = createStore<FilesState>(() => ({ folders: {}, truncated: {}, faults: {} }));
+  const store = createStore<FilesState>(() => ({ folders: {}, truncated: {}, faults: {}, version: 0 }));
   const loading = new Map<string, Promise<void>>();
   // A change that arrives while its folder is being read must lead to another reading.
   const again = new Set<string>();
@@ -60,6 +62,7 @@ export function createFiles(api: Api) {
     ensure: (path: string) => (store.getState().folders[path] === undefined ? load(path) : Promise.resolve()),
     reloadAll: () => Promise.all(Object.keys({ "": [], ...store.getState().folders }).map(load)),
     changed(paths: string[]) {
+      store.setState(({ version }) => ({ version: version + 1 }));
       const known = store.getState().folders;
       const touched = new Set(paths.map(parentOf).filter((folder) => known[folder] !== undefined));
       for (const path of paths) if (known[path] !== undefined) touched.add(path);

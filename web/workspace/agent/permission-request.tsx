@@ -1,0 +1,37 @@
+import { ShieldQuestion } from "lucide-react";
+import type { PermissionItem } from "@berth/contract/agent.ts";
+import { useWorkspace } from "../context.ts";
+
+// The agent asks before it does something. The first answer counts, from whichever browser it comes.
+export function PermissionRequest({ conversationId, item }: { conversationId: string; item: PermissionItem & { id: string } }) {
+  const { agent } = useWorkspace();
+  const { outcome, options, title } = item;
+  return (
+    <div className="permission" role="group" aria-label={`Permission: ${title}`}>
+      <p>
+        <ShieldQuestion size={15} />
+        <span className="grow">{title}</span>
+      </p>
+      {outcome === null ? (
+        <div className="row">
+          {options.map(({ id, name, kind }) => (
+            <button
+              key={id}
+              type="button"
+              className={`button small ${kind === "allow_once" ? "primary" : kind.startsWith("reject") ? "danger" : ""}`}
+              onClick={() => agent.answer(conversationId, item.id, id)}
+            >
+              {name}
+            </button>
+          ))}
+        </div>
+      ) : (
+        <p className="muted">
+          {outcome.type === "cancelled"
+            ? "Not answered: the turn was cancelled."
+            : `Answered: ${options.find(({ id }) => id === outcome.optionId)?.name ?? outcome.optionId}`}
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,116 @@
+import {
+  Brain,
+  ChevronRight,
+  CircleCheck,
+  CircleX,
+  FilePen,
+  FileSearch,
+  Globe,
+  LoaderCircle,
+  Move,
+  Search,
+  SquareTerminal,
+  Trash2,
+  Wrench,
+  type LucideIcon,
+} from "lucide-react";
+import type { ToolContent, ToolItem } from "@berth/contract/agent.ts";
+import { useWorkspace } from "../context.ts";
+import { nameOf } from "../parts/paths.ts";
+import { openFile } from "../shell/actions.ts";
+import { tabFor } from "../shell/layout.ts";
+import { countLines, shortDiff } from "./short-diff.ts";
+
+const icons: Record<ToolItem["toolKind"], LucideIcon> = {
+  read: FileSearch,
+  edit: FilePen,
+  delete: Trash2,
+  move: Move,
+  search: Search,
+  execute: SquareTerminal,
+  think: Brain,
+  fetch: Globe,
+  other: Wrench,
+};
+
+// One step of the agent: what it did, whether it worked, and on a click what came of it.
+export function ToolCard({ tool }: { tool: ToolItem }) {
+  const Icon = icons[tool.toolKind];
+  const diffs = tool.content.filter((content) => content.type === "diff");
+  const texts = tool.content.filter((content) => content.type === "text");
+  return (
+    <details className="tool" data-status={tool.status} open={diffs.length > 0}>
+      <summary>
+        <ChevronRight size={13} className="chevron" />
+        <Icon size={14} />
+        <span className="grow truncate">{tool.title}</span>
+        <Status status={tool.status} />
+      </summary>
+      <div className="tool-body">
+        {tool.locations.length > 0 && diffs.length === 0 && <Locations locations={tool.locations} />}
+        {diffs.map((diff) => (
+          <FileEdit key={diff.path} diff={diff} />
+        ))}
+        {tool.input && diffs.length === 0 && <pre className="tool-text">{tool.input}</pre>}
+        {texts.map(({ text }, index) => (
+          <pre key={index} className="tool-text">
+            {text}
+          </pre>
+        ))}
+      </div>
+    </details>
+  );
+}
+
+function Status({ status }: { status: ToolItem["status"] }) {
+  if (status === "completed") return <CircleCheck size={14} className="good" aria-label="done" />;
+  if (status === "failed") return <CircleX size={14} className="bad" aria-label="failed" />;
+  return <LoaderCircle size={14} className="turning" aria-label={status === "pending" ? "waiting" : "running"} />;
+}
+
+function Locations({ locations }: { locations: ToolItem["locations"] }) {
+  const workspace = useWorkspace();
+  return (
+    <div className="row">
+      {locations.map(({ path, line }) => (
+        <button
+          key={`${path}:${line}`}
+          type="button"
+          className="button small"
+          onClick={() => openFile(workspace, path, line ? { line, column: 1 } : undefined)}
+        >
+          {nameOf(path)}
+          {line ? `:${line}` : ""}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+function FileEdit({ diff }: { diff: Extract<ToolContent, { type: "diff" }> }) {
+  const workspace = useWorkspace();
+  const lines = shortDiff(diff.oldText ?? "", diff.newText);
+  const { added, removed } = countLines(lines);
+  return (
+    <div className="edit">
+      <div className="edit-head">
+        <button type="button" className="path truncate" onClick={() => openFile(workspace, diff.path)} title={`Open ${diff.path}`}>
+          {diff.path}
+        </button>
+        <span className="good">+{added}</span>
+        <span className="bad">−{removed}</span>
+        <button type="button" className="button small" onClick={() => workspace.layout.openTab(tabFor("diff", diff.path))}>
+          Compare
+        </button>
+      </div>
+      <pre tabIndex={0} aria-label={`Changes to ${diff.path}`}>
+        {lines.slice(0, 60).map(({ kind, text }, index) => (
+          <div key={index} className={kind}>
+            {{ added: "+", removed: "−", same: " ", gap: "⋯" }[kind]} {text}
+          </div>
+        ))}
+        {lines.length > 60 && <div className="gap">… {lines.length - 60} more lines</div>}
+      </pre>
+    </div>
+  );
+}

@@ -1,0 +1,16 @@
+import type { Usage } from "@berth/contract/agent.ts";
+
+// What a conversation has used, in one short line; empty when the agent does not tell.
+export function describeUsage(usage: Usage | null): string {
+  if (usage === null) return "";
+  const { contextUsed, contextSize, inputTokens, outputTokens, cost } = usage;
+  const parts: string[] = [];
+  if (inputTokens !== undefined || outputTokens !== undefined) parts.push(`${short((inputTokens ?? 0) + (outputTokens ?? 0))} tokens`);
+  else if (contextUsed !== undefined) parts.push(`${short(contextUsed)} tokens`);
+  if (contextUsed !== undefined && contextSize) parts.push(`${Math.round((contextUsed / contextSize) * 100)}% of context`);
+  if (cost) parts.push(`${cost.amount.toFixed(2)} ${cost.currency}`);
+  return parts.join(" · ");
+}
+
+const short = (count: number): string =>
+  count < 1000 ? String(count) : count < 1e6 ? `${(count / 1000).toFixed(1)}k` : `${(count / 1e6).toFixed(1)}M`;
