@@ -11,7 +11,7 @@ export interface Sqlite {
   // node:sqlite in the shape that Kysely's dialect expects.
   database: SqliteDatabase;
   // Another number whenever another process has written.
-  foreignChanges(): number;
+  foreignChanges: () => number;
 }
 
 export async function openSqlite(file: string, lockTimeoutMs: number): Promise<Sqlite> {
