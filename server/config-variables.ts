@@ -286,6 +286,7 @@ export const VARIABLES = {
   }),
 };
 
-function variable<T>(entry: Variable<T>): Variable<T> {
+// The kind decides the type; the default only has to be one of it.
+function variable<T>(entry: Omit<Variable<T>, "default"> & { default: NoInfer<T> }): Variable<T> {
   return entry;
 }

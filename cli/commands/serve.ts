@@ -1,0 +1,70 @@
+import { Command } from "commander";
+import type { Config } from "@berth/server/config.ts";
+import type { Server } from "@berth/server/main.ts";
+import { prettyLog } from "../pretty-log.ts";
+import { style } from "../style.ts";
+
+export function serveCommand(): Command {
+  return new Command("serve").description("run the service").action(serve);
+}
+
+async function serve(): Promise<void> {
+  const { readConfig, describeConfig } = await import("@berth/server/config.ts");
+  const { config, warnings } = readConfig();
+  const { createLog } = await import("@berth/server/log.ts");
+  const log = createLog(config.logLevel, process.stderr.isTTY ? prettyLog(process.stderr) : undefined);
+  for (const warning of warnings) log.warn("config.unknown", { message: warning });
+  log.info("config.read", describeConfig(config));
+
+  const { startServer } = await import("@berth/server/main.ts");
+  const server = await startServer(config, { log });
+  process.stdout.write(await startMessage(config, server));
+  await untilSignal();
+  log.info("server.stopping");
+  await server.close();
+  log.info("server.stopped");
+}
+
+// Resolves at the first signal. A second one ends the process at once; within a second it is taken for the same, because a
+// terminal and the programs in between may each pass Ctrl-C on.
+function untilSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    let firstMs: number | undefined;
+    const onSignal = () => {
+      if (firstMs !== undefined && performance.now() - firstMs > 1000) process.exit(130);
+      firstMs ??= performance.now();
+      resolve();
+    };
+    process.on("SIGINT", onSignal).on("SIGTERM", onSignal);
+  });
+}
+
+async function startMessage(config: Config, { url, driver, demo }: Server): Promise<string> {
+  const { probeDrivers } = await import("@berth/server/drivers/index.ts");
+  const probe = (await probeDrivers({ ...config, driver: driver.name }))[0];
+  const line = (name: string, value: string) => `  ${style.dim(name.padEnd(11))}${value}`;
+  const lines = [
+    "",
+    `  ${style.bold("Berth")} is running at ${style.cyan(url)}`,
+    "",
+    line("sandboxes", `${driver.name}${probe ? style.dim(` · ${probe.reason}`) : ""}`),
+    line("store", config.databaseUrl ? "PostgreSQL" : `SQLite in ${config.dataDir}`),
+    line("docs", `${url}/docs`),
+    ...(driver.traits.isolates
+      ? []
+      : ["", `  ${style.yellow("Nothing is isolated:")} sandboxes are plain processes of this user. For trying out only.`]),
+    ...(demo ? ["", ...firstSession(url, demo)] : []),
+    "",
+    "",
+  ];
+  return lines.join("\n");
+}
+
+const firstSession = (url: string, demo: { key: string; file: string }) => [
+  `  Your first session (the key is shown once and kept in ${demo.file}):`,
+  "",
+  `    curl -X POST ${url}/api/b2b/sessions \\`,
+  `      -H "Authorization: Bearer ${demo.key}" \\`,
+  `      -H "Content-Type: application/json" \\`,
+  `      -d '{"externalUserId": "me"}'`,
+];
