@@ -7,7 +7,7 @@ import type { SandboxStats } from "../driver.ts";
 // The control groups of our sandboxes, read and written directly: freezing through the runtime would cost a process of
 // its own each time. Works with version 2, version 1 and both side by side.
 export interface Cgroups {
-  // What the bundle says: below it the runtime makes the group of the sandbox, in every hierarchy.
+  // What the bundle says: the runtime makes the group under this name, in every hierarchy.
   pathOf(id: string): string;
   pids(id: string): number[];
   isFrozen(id: string): boolean;
@@ -25,14 +25,17 @@ export interface Cgroups {
 const FREEZE_TIMEOUT_MS = 5_000;
 const KILL_TIMEOUT_MS = 10_000;
 
-export function openCgroups(parent: string): Cgroups {
+// `prefix` tells the groups of this installation from those of others. They lie side by side, without a parent of ours that
+// somebody would have to remove.
+export function openCgroups(prefix: string): Cgroups {
+  const nameOf = (id: string) => `${prefix}-${id}`;
   const mounts = readMounts();
   const unified = mounts.find((mount) => mount.version === 2 && mount.path === "/sys/fs/cgroup");
   const folder = (controller: string, id: string) => {
     const mount = unified ?? mounts.find((candidate) => candidate.controllers.includes(controller));
-    return join(mount?.path ?? `/sys/fs/cgroup/${controller}`, parent, id);
+    return join(mount?.path ?? `/sys/fs/cgroup/${controller}`, nameOf(id));
   };
-  const folders = (id: string) => mounts.map((mount) => join(mount.path, parent, id));
+  const folders = (id: string) => mounts.map((mount) => join(mount.path, nameOf(id)));
 
   const pids = (id: string) => readNumbers(join(folder("freezer", id), "cgroup.procs"));
   const isFrozen = (id: string) =>
@@ -47,7 +50,7 @@ export function openCgroups(parent: string): Cgroups {
   }
 
   return {
-    pathOf: (id) => `/${parent}/${id}`,
+    pathOf: (id) => `/${nameOf(id)}`,
     pids,
     isFrozen,
 
@@ -103,7 +106,10 @@ export function openCgroups(parent: string): Cgroups {
       return { memoryBytes: number("", "memory.current"), cpuMs: Number(usage) / 1000, pids: number("", "pids.current") };
     },
 
-    list: () => [...new Set(mounts.flatMap((mount) => foldersIn(join(mount.path, parent))))],
+    list() {
+      const names = mounts.flatMap((mount) => foldersIn(mount.path)).filter((name) => name.startsWith(`${prefix}-`));
+      return [...new Set(names.map((name) => name.slice(prefix.length + 1)))];
+    },
   };
 }
 

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { daemonRuntime } from "../../../tests/support/runtime.ts";
@@ -42,12 +42,9 @@ function loopFiles(): string[] {
 }
 
 function cgroupsNamed(id: string): string[] {
-  const groups = (folder: string) => readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  const hierarchies = ["/sys/fs/cgroup", ...groups("/sys/fs/cgroup").map(({ name }) => `/sys/fs/cgroup/${name}`)];
-  return hierarchies.flatMap((path) =>
-    groups(path)
-      .filter(({ name }) => name.startsWith("berth-"))
-      .map(({ name }) => join(path, name, id))
-      .filter((folder) => existsSync(folder)),
-  );
+  const hierarchies = ["/sys/fs/cgroup", ...readdirSync("/sys/fs/cgroup").map((name) => join("/sys/fs/cgroup", name))];
+  return hierarchies
+    .filter((path) => statSync(path).isDirectory())
+    .flatMap((path) => readdirSync(path).map((name) => join(path, name)))
+    .filter((path) => path.endsWith(id));
 }
