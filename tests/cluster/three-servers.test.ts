@@ -1,0 +1,101 @@
+import { randomBytes } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createPartner } from "../../server/keys/partners.ts";
+import { issueKey, revokeKey } from "../../server/keys/keys.ts";
+import { systemClock } from "../../server/clock.ts";
+import { silentLog } from "../../server/log.ts";
+import { openStore, type Store } from "../../server/store/open.ts";
+import { createApi } from "../support/api.ts";
+import { prepareBerth, type Berth } from "../support/berth.ts";
+import { startPostgres } from "../support/postgres.ts";
+
+// Three servers share one PostgreSQL; each has its own machine's sandboxes (here: the process driver). They start on an
+// empty database at the same moment, and each is killed once while partners go on calling all of them.
+let postgres: Awaited<ReturnType<typeof startPostgres>>;
+let servers: Berth[] = [];
+let store: Store;
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+  const shared = {
+    BERTH_DATABASE_URL: await postgres.createDatabase(),
+    BERTH_MASTER_KEY: randomBytes(32).toString("hex"),
+    BERTH_API_KEY: `berth_${randomBytes(32).toString("hex")}`,
+    BERTH_DRIVER: "process",
+    BERTH_LOG_LEVEL: "warn",
+  };
+  servers = await Promise.all([1, 2, 3].map(() => prepareBerth(shared)));
+  await Promise.all(servers.map((server) => server.start()));
+  store = await openStore({ url: shared.BERTH_DATABASE_URL, file: "", log: silentLog });
+}, 120_000);
+afterAll(async () => {
+  await store?.[Symbol.asyncDispose]();
+  for (const server of servers) await server[Symbol.asyncDispose]();
+  await postgres?.[Symbol.asyncDispose]();
+}, 60_000);
+
+const keyOf = () => servers[0]!.env.BERTH_API_KEY!;
+const apiOf = (server: Berth) => createApi(server.url, keyOf());
+
+test("every server knows every session; only the machine it lives on acts on it, and the others say so", async () => {
+  const [first, second] = servers.map(apiOf);
+  const session = await first!.create();
+  expect((await second!.call("GET", `/api/b2b/sessions/${session.sessionId}`)).body).toMatchObject({ status: "running" });
+  const refused = await second!.call("POST", `/api/b2b/sessions/${session.sessionId}/pause`);
+  expect(refused.status).toBe(421);
+  expect(refused.body).toMatchObject({ error: expect.stringContaining("another machine") });
+  expect((await first!.call("DELETE", `/api/b2b/sessions/${session.sessionId}`)).status).toBe(200);
+});
+
+test("a revoked key stops working on every server within five seconds", async () => {
+  await createPartner(store.db, systemClock, "acme");
+  const { key, id } = await issueKey(store.db, systemClock, "acme");
+  const statuses = () => Promise.all(servers.map(async (server) => (await createApi(server.url, key).call("GET", "/api/b2b/sessions/x")).status));
+  expect(await statuses()).toEqual([404, 404, 404]);
+  await revokeKey(store.db, systemClock, id);
+  await expect.poll(statuses, { timeout: 5500, interval: 100 }).toEqual([401, 401, 401]);
+});
+
+test("servers are killed in turn under load: every acknowledged session is there, in the state last acknowledged", { timeout: 120_000 }, async () => {
+  const told = new Map<string, string>();
+  let over = false;
+  const partner = async (server: Berth) => {
+    const api = apiOf(server);
+    while (!over) {
+      try {
+        const session = await api.create();
+        told.set(session.sessionId, "running");
+        const paused = await api.call("POST", `/api/b2b/sessions/${session.sessionId}/pause`);
+        if (paused.status === 200) told.set(session.sessionId, "paused");
+        const gone = await api.call("DELETE", `/api/b2b/sessions/${session.sessionId}`);
+        if (gone.status === 200) told.set(session.sessionId, "destroyed");
+      } catch {
+        // The server is down at the moment; it comes back.
+        await delay(50);
+      }
+    }
+  };
+  const load = servers.map(partner);
+  for (const server of servers) {
+    await expect.poll(() => told.size, { timeout: 20_000 }).toBeGreaterThan(2);
+    await server.kill();
+    await server.start();
+  }
+  over = true;
+  await Promise.all(load);
+  const order = ["running", "paused", "destroyed"];
+  const api = apiOf(servers[1]!);
+  const settled = async () => {
+    const wrong: string[] = [];
+    for (const [id, status] of told) {
+      const answer = await api.call("GET", `/api/b2b/sessions/${id}`);
+      const now = (answer.body as { status?: string }).status ?? "";
+      if (answer.status !== 200 || order.indexOf(now) < order.indexOf(status)) wrong.push(`${id} was ${status}, is ${answer.status} ${now}`);
+    }
+    const stuck = await store.db.selectFrom("sessions").select(["id", "state"]).where("lease_until", "is not", null).execute();
+    return [...wrong, ...stuck.map((row) => `${row.id} is stuck in ${row.state}`)];
+  };
+  await expect.poll(settled, { timeout: 30_000, interval: 500 }).toEqual([]);
+  expect(told.size).toBeGreaterThan(5);
+});
