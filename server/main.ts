@@ -5,6 +5,7 @@ import { SECOND, systemClock, type Clock } from "./clock.ts";
 import { baseUrlOf, type Config } from "./config.ts";
 import type { Driver } from "./drivers/driver.ts";
 import { openDriver } from "./drivers/index.ts";
+import { createEgress } from "./egress/egress.ts";
 import { createGateway } from "./gateway/gateway.ts";
 import { createTickets } from "./gateway/ticket.ts";
 import { claimHost } from "./host.ts";
@@ -58,12 +59,14 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
   };
   const links = opening.use(createLinks({ driver, tokenOf }));
 
+  const egress = opening.use(createEgress({ dataDir: config.dataDir, log, allow: config.egressAllow }));
+
   const heart = opening.use(
     createHeart({
       store,
       driver,
       links,
-      egress: { open: async () => {}, close: async () => {} },
+      egress,
       templates,
       modelEnv: () => ({}),
       secrets,
