@@ -9,9 +9,9 @@ import { findSession, findSessionBySandbox, updateSession, type Home, type Sessi
 import { templateHash, type Templates } from "../templates.ts";
 import type { Capacity } from "./capacity.ts";
 import { reserve } from "./reserve.ts";
-import type { Sessions, SessionView } from "./sessions.ts";
+import type { ChangeOptions, Sessions, SessionView } from "./sessions.ts";
 import { VERDICTS, type Trigger } from "./states.ts";
-import type { Steps } from "./steps.ts";
+import type { InTransaction, Steps } from "./steps.ts";
 import { viewOf } from "./view.ts";
 import { WARNING_MS } from "./works.ts";
 
@@ -37,11 +37,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
     const template = templates.get(request.template);
     if (!template) throw new AppError("validation_failed", { details: [{ field: "template", message: "Unknown template" }] });
     const kind = { template, templateHash: templateHash(template) };
-    const { inTransaction } = options;
-    const finish = async (row: SessionRow) => {
-      const made = await steps.perform(row, inTransaction && ((tx, running) => inTransaction(tx, seen(running))));
-      return seen(made!);
-    };
+    const finish = async (row: SessionRow) => seen((await steps.perform(row, also(options)))!);
     const row = await reserve({ ...deps, lease: steps.lease }, kind, partner, request, true);
     const isFromPool = row.generation > 1;
     if (!isFromPool) return finish(row);
@@ -62,7 +58,13 @@ export function createSessions(deps: SessionsDeps): Sessions {
   }
 
   // Takes the session through the step that `trigger` means for it, or says why not.
-  async function move(partnerId: string, id: string, trigger: Trigger, note: Parameters<Steps["begin"]>[2] = {}): Promise<SessionView> {
+  async function move(
+    partnerId: string,
+    id: string,
+    trigger: Trigger,
+    note: Parameters<Steps["begin"]>[2],
+    options?: ChangeOptions,
+  ): Promise<SessionView> {
     for (;;) {
       const row = await find(partnerId, id);
       const verdict = VERDICTS[trigger][row.state];
@@ -76,7 +78,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
       const begun = "wait" in verdict ? await afterStep(row) : await steps.begin(row, verdict.begin, note);
       if (!begun) continue;
       if (begun.state === "destroying") await steps.interrupt(begun.id);
-      return seen((await steps.perform(begun))!);
+      return seen((await steps.perform(begun, also(options)))!);
     }
   }
 
@@ -95,22 +97,23 @@ export function createSessions(deps: SessionsDeps): Sessions {
   return {
     create,
     get: async (partnerId, id) => seen(await find(partnerId, id)),
-    pause: (partnerId, id) => move(partnerId, id, "pause", { stop_reason: "api" }),
-    resume: (partnerId, id, { autoStartAgent }) => move(partnerId, id, "resume", { auto_start_agent: autoStartAgent ? 1 : 0 }),
-    destroy: (partnerId, id) => move(partnerId, id, "destroy", { stop_reason: "api" }),
-    async update(partnerId, id, change) {
+    pause: (partnerId, id, options) => move(partnerId, id, "pause", { stop_reason: "api" }, options),
+    resume: (partnerId, id, { autoStartAgent, ...options }) =>
+      move(partnerId, id, "resume", { auto_start_agent: autoStartAgent ? 1 : 0 }, options),
+    destroy: (partnerId, id, options) => move(partnerId, id, "destroy", { stop_reason: "api" }, options),
+    async update(partnerId, id, change, options) {
       const row = await find(partnerId, id);
       if (row.state === "destroyed" || row.state === "destroying") throw new AppError("session_not_found");
       const timeout = change.timeoutMs === undefined ? {} : { timeout_ms: change.timeoutMs, warned: change.timeoutMs > WARNING_MS ? 0 : 1 };
       const expiry = change.timeoutMs === undefined || row.expires_at === null ? {} : { expires_at: clock.now() + change.timeoutMs };
       const metadata = change.metadata === undefined ? {} : { metadata: JSON.stringify(change.metadata) };
-      const updated = await updateSession(store.db, row, {
-        ...timeout,
-        ...expiry,
-        ...metadata,
-        updated_at: Math.max(clock.now(), row.updated_at + 1),
+      const updated_at = Math.max(clock.now(), row.updated_at + 1);
+      const updated = await store.transaction(async (tx) => {
+        const changed = await updateSession(tx, row, { ...timeout, ...expiry, ...metadata, updated_at });
+        if (!changed) throw new AppError("session_busy", { retryAfterSeconds: 1 });
+        await also(options)?.(tx, changed);
+        return changed;
       });
-      if (!updated) throw new AppError("session_busy", { retryAfterSeconds: 1 });
       changes.tell(updated);
       return seen(updated);
     },
@@ -134,6 +137,11 @@ function seen(row: SessionRow): SessionView {
   if (view === null) throw new AppError("session_not_found");
   return view;
 }
+
+const also = (options: ChangeOptions | undefined): InTransaction | undefined => {
+  const inTransaction = options?.inTransaction;
+  return inTransaction && ((tx, row) => inTransaction(tx, seen(row)));
+};
 
 // Who wants to know of changes, and the way to tell them.
 export interface Changes {

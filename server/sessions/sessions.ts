@@ -4,14 +4,14 @@ import type { Db } from "../store/schema.ts";
 // The heart, as the rest of the server sees it. Every method is scoped to a partner: a session of another is not found.
 // Errors are AppErrors with the codes of the contract.
 export interface Sessions extends AsyncDisposable {
-  create(partner: PartnerLimits, request: CreateRequest, options?: CreateOptions): Promise<SessionView>;
+  create(partner: PartnerLimits, request: CreateRequest, options?: ChangeOptions): Promise<SessionView>;
   get(partnerId: string, id: string): Promise<SessionView>;
-  pause(partnerId: string, id: string): Promise<SessionView>;
-  resume(partnerId: string, id: string, options: { autoStartAgent: boolean }): Promise<SessionView>;
-  destroy(partnerId: string, id: string): Promise<SessionView>;
+  pause(partnerId: string, id: string, options?: ChangeOptions): Promise<SessionView>;
+  resume(partnerId: string, id: string, options: ChangeOptions & { autoStartAgent: boolean }): Promise<SessionView>;
+  destroy(partnerId: string, id: string, options?: ChangeOptions): Promise<SessionView>;
   // Changes what may be changed without touching the sandbox. `timeoutMs` counts from now: a running session expires that
   // much later, a paused one from its next resume. A destroyed session is not found.
-  update(partnerId: string, id: string, change: SessionChange): Promise<SessionView>;
+  update(partnerId: string, id: string, change: SessionChange, options?: ChangeOptions): Promise<SessionView>;
   // Newest first. The store's part is `listSessions` of store/session-list.ts.
   list(partnerId: string, filter: ListFilter): Promise<SessionPage>;
   // For gateway and relay, which know the sandbox: null when there is none that a partner could know.
@@ -36,8 +36,9 @@ export interface CreateRequest {
   metadata: Record<string, string>;
 }
 
-export interface CreateOptions {
-  // Runs in the transaction that makes the session running: the place for the idempotency result.
+export interface ChangeOptions {
+  // Runs in the transaction that makes the change: the place for the idempotency result and the audit log. When it throws,
+  // the change is undone. Not called where nothing changes, as when a destroyed session is destroyed again.
   inTransaction?: (tx: Db, session: SessionView) => Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 import { AppError, isSessionId, newId, type SessionStatus } from "@berth/contract";
 import type { Clock } from "../../clock.ts";
-import type { Sessions, SessionView } from "../../sessions/sessions.ts";
+import type { ChangeOptions, Sessions, SessionView } from "../../sessions/sessions.ts";
 import type { Store } from "../../store/open.ts";
 
 // Sessions without sandboxes, for tests of what is around them: the same answers, nothing behind them.
@@ -14,23 +14,25 @@ export function createMemorySessions(store: Store, clock: Clock): Sessions {
     return session;
   }
 
-  function change(session: SessionView, changes: Partial<SessionView>): SessionView {
+  async function change(session: SessionView, changes: Partial<SessionView>, options?: ChangeOptions): Promise<SessionView> {
     const changed = { ...session, ...changes, updatedAt: Math.max(clock.now(), session.updatedAt + 1) };
+    await store.transaction(async (tx) => options?.inTransaction?.(tx, changed));
     sessions.set(session.id, changed);
     for (const listener of listeners) listener(changed);
     return changed;
   }
 
-  function move(
+  async function move(
     partnerId: string,
     id: string,
     to: SessionStatus,
     refusal: "session_already_paused" | "session_already_running",
-  ): SessionView {
+    options?: ChangeOptions,
+  ): Promise<SessionView> {
     const session = find(partnerId, id);
     if (session.status === "destroyed") throw new AppError("session_not_found");
     if (session.status === to) throw new AppError(refusal);
-    return change(session, { status: to, generation: session.generation + 2 });
+    return change(session, { status: to, generation: session.generation + 2 }, options);
   }
 
   return {
@@ -59,17 +61,19 @@ export function createMemorySessions(store: Store, clock: Clock): Sessions {
       return session;
     },
     get: async (partnerId, id) => find(partnerId, id),
-    pause: async (partnerId, id) => move(partnerId, id, "paused", "session_already_paused"),
-    resume: async (partnerId, id) => move(partnerId, id, "running", "session_already_running"),
-    async destroy(partnerId, id) {
+    pause: (partnerId, id, options) => move(partnerId, id, "paused", "session_already_paused", options),
+    resume: (partnerId, id, options) => move(partnerId, id, "running", "session_already_running", options),
+    async destroy(partnerId, id, options) {
       const session = find(partnerId, id);
-      return session.status === "destroyed" ? session : change(session, { status: "destroyed", expiresAt: null, stopReason: "api" });
+      return session.status === "destroyed"
+        ? session
+        : change(session, { status: "destroyed", expiresAt: null, stopReason: "api" }, options);
     },
-    async update(partnerId, id, { timeoutMs, metadata }) {
+    async update(partnerId, id, { timeoutMs, metadata }, options) {
       const session = find(partnerId, id);
       if (session.status === "destroyed") throw new AppError("session_not_found");
       const expiry = timeoutMs === undefined ? {} : { timeoutMs, expiresAt: session.expiresAt && clock.now() + timeoutMs };
-      return change(session, { ...expiry, ...(metadata && { metadata }) });
+      return change(session, { ...expiry, ...(metadata && { metadata }) }, options);
     },
     async list(partnerId, { status, externalUserId, metadata = {}, limit, after }) {
       const place = (one: { createdAt: number; id: string }) => `${String(one.createdAt).padStart(16, "0")} ${one.id}`;

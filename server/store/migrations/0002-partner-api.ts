@@ -88,6 +88,7 @@ export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
     .addColumn("request_id", "text")
     .execute();
   await db.schema.createIndex("audit_partner").on("audit").columns(["partner_id", "seq"]).execute();
+  await db.schema.createIndex("audit_target").on("audit").columns(["target", "seq"]).execute();
 }
 
 // A sequence hands out numbers at once but transactions commit when they like, so a reader could see 7, go on from

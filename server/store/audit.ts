@@ -1,0 +1,52 @@
+import type { Db } from "./schema.ts";
+
+// Who did what, to which thing, from where. Rows are added, in the transaction of what they tell of, and never changed.
+
+export interface AuditEntry {
+  partnerId: string;
+  // The id of the key that was used; `cli` for the operator.
+  actor: string;
+  // A noun and a verb: session.create, webhook.rotate.
+  action: string;
+  // The id of the thing.
+  target: string;
+  ip: string | null;
+  requestId: string | null;
+}
+
+export interface StoredAuditEntry extends AuditEntry {
+  seq: number;
+  at: number;
+}
+
+export interface AuditFilter {
+  partnerId?: string;
+  target?: string;
+  // Only entries older than this one.
+  beforeSeq?: number;
+  limit: number;
+}
+
+export async function appendAudit(tx: Db, entry: AuditEntry, nowMs: number): Promise<void> {
+  const { partnerId, actor, action, target, ip, requestId } = entry;
+  await tx.insertInto("audit").values({ at: nowMs, partner_id: partnerId, actor, action, target, ip, request_id: requestId }).execute();
+}
+
+// Newest first.
+export async function listAudit(db: Db, { partnerId, target, beforeSeq, limit }: AuditFilter): Promise<StoredAuditEntry[]> {
+  let query = db.selectFrom("audit").selectAll().orderBy("seq", "desc").limit(limit);
+  if (partnerId !== undefined) query = query.where("partner_id", "=", partnerId);
+  if (target !== undefined) query = query.where("target", "=", target);
+  if (beforeSeq !== undefined) query = query.where("seq", "<", beforeSeq);
+  const rows = await query.execute();
+  return rows.map(({ seq, at, partner_id: partner, actor, action, target: id, ip, request_id: requestId }) => ({
+    seq,
+    at,
+    partnerId: partner,
+    actor,
+    action,
+    target: id,
+    ip,
+    requestId,
+  }));
+}
