@@ -9,18 +9,18 @@ const require = createRequire(import.meta.url);
 // Makes daemon/dist: exactly the folder that sandboxes see, read-only, at /opt/berth.
 //   bin/node      the Node that runs the daemon       daemon.cjs    everything in one file
 //   bin/goose     the default agent, where installed  node_modules  the terminal's native part
-//   init.sh       what a driver starts as process 1
+//   init.sh       what a driver starts as process 1   bashrc        what terminals start with
 // Built beside and moved in file by file: sandboxes may be running from the folder, and must always find whole files.
 export async function buildDaemon(): Promise<void> {
   const next = `${OUT}.${process.pid}`;
   rmSync(next, { recursive: true, force: true });
   mkdirSync(join(next, "bin"), { recursive: true });
   await bundle(next);
-  copyFileSync(join(import.meta.dirname, "init.sh"), join(next, "init.sh"));
+  for (const name of ["init.sh", "bashrc"]) copyFileSync(join(import.meta.dirname, name), join(next, name));
   place(nodeBinary(), join(next, "bin/node"));
   const goose = resolvePackage("@aaif/goose-binary-linux-x64");
   if (goose) place(join(goose, "bin/goose"), join(next, "bin/goose"));
-  placeTerminalPackages(join(next, "node_modules/@lydell"));
+  placeTerminalPackage(join(next, "node_modules/@lydell"));
   for (const entry of readdirSync(next, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
     const source = join(entry.parentPath, entry.name);
@@ -42,7 +42,6 @@ async function bundle(folder: string): Promise<void> {
     platform: "node",
     target: "node24",
     format: "cjs",
-    external: ["@lydell/node-pty"],
     // ws asks for these at load although a server without TLS and compression never uses them: 2 MB in every sandbox.
     alias: { zlib: stub, https: stub, tls: stub },
     define: { "import.meta.dirname": "__dirname" },
@@ -58,12 +57,11 @@ function nodeBinary(): string {
   return process.execPath;
 }
 
-function placeTerminalPackages(folder: string): void {
-  for (const name of ["node-pty", `node-pty-${process.platform}-${process.arch}`]) {
-    const source = resolvePackage(`@lydell/${name}`);
-    if (!source) throw new Error(`@lydell/${name} is not installed`);
-    cpSync(source, join(folder, name), { recursive: true, dereference: true });
-  }
+function placeTerminalPackage(folder: string): void {
+  const name = `node-pty-${process.platform}-${process.arch}`;
+  const source = resolvePackage(`@lydell/${name}`);
+  if (!source) throw new Error(`@lydell/${name} is not installed`);
+  cpSync(source, join(folder, name), { recursive: true, dereference: true });
 }
 
 function resolvePackage(name: string): string | undefined {

@@ -13,6 +13,9 @@ type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 // running and must not keep the answer open.
 const LINGER_MS = 100;
 
+const running = new Set<Child>();
+process.on("exit", () => running.forEach(killGroup));
+
 export function execRoutes({ environment, workspace }: { environment: Environment; workspace: Workspace }): Route[] {
   return [
     {
@@ -47,6 +50,8 @@ async function run(child: Child, { timeoutMs }: ExecRequest, response: ServerRes
   let timedOut = false;
   const timer = timeoutMs === undefined ? undefined : setTimeout(() => ((timedOut = true), killGroup(child)), timeoutMs);
   response.on("close", () => killGroup(child));
+  running.add(child);
+  child.once("close", () => running.delete(child));
 
   for (const source of ["stdout", "stderr"] as const) {
     child[source].on("data", (chunk: Buffer) => {

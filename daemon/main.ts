@@ -9,6 +9,7 @@ import { execRoutes } from "./exec.ts";
 import { fileRoutes } from "./files.ts";
 import { readJson, type Route, sendJson } from "./http.ts";
 import { createDaemonServer } from "./server.ts";
+import { createTerminals } from "./terminals.ts";
 import { openWorkspace } from "./workspace.ts";
 
 const VERSION = "0.1.0";
@@ -35,10 +36,18 @@ async function main(): Promise<void> {
   const egress = openEgressPipe(BERTH_EGRESS);
   const environment = createEnvironment({ base: process.env, workspace: workspace.root, home: BERTH_HOME, proxyUrl: () => egress.url });
 
+  const terminals = createTerminals({ environment, workspace, folder: join(BERTH_HOME, ".berth/terminals"), changed: () => {} });
+
   const server = createDaemonServer({
     tokenHash: BERTH_TOKEN_HASH ?? "",
-    routes: [...controlRoutes(), ...execRoutes({ environment, workspace }), ...fileRoutes({ workspace }), ...contentRoutes({ workspace })],
-    upgrades: [],
+    routes: [
+      ...controlRoutes(),
+      ...execRoutes({ environment, workspace }),
+      ...fileRoutes({ workspace }),
+      ...contentRoutes({ workspace }),
+      ...terminals.routes,
+    ],
+    upgrades: [...terminals.upgrades],
   });
   if (BERTH_SOCKET) {
     rmSync(BERTH_SOCKET, { force: true });
@@ -49,7 +58,12 @@ async function main(): Promise<void> {
   }
   server.on("error", (error) => fail(`Cannot listen: ${error.message}`));
 
-  for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => process.exit(0));
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, stop);
+
+  function stop(): void {
+    terminals.stop();
+    process.exit(0);
+  }
 
   function controlRoutes(): Route[] {
     return [
@@ -70,7 +84,10 @@ async function main(): Promise<void> {
       {
         method: "POST",
         path: "/internal/stop",
-        handle: ({ response }) => sendJson(response, 200, { status: "ok" }),
+        handle({ response }) {
+          terminals.stop();
+          sendJson(response, 200, { status: "ok" });
+        },
       },
     ];
   }
