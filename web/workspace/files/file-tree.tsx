@@ -23,12 +23,8 @@ export function FileTree() {
 
   const tree = useTree<TreeNode>({
     rootItemId: ROOT,
-    state: { expandedItems: [ROOT, ...expanded], focusedItem, selectedItems },
-    setExpandedItems: (update) => {
-      const next = typeof update === "function" ? update([ROOT, ...layout.store.getState().expanded]) : update;
-      for (const path of next) if (path !== ROOT) void files.ensure(path);
-      layout.set({ expanded: next.filter((path) => path !== ROOT) });
-    },
+    state: { expandedItems: expanded, focusedItem, selectedItems },
+    setExpandedItems: (update) => layout.set((now) => ({ expanded: typeof update === "function" ? update(now.expanded) : update })),
     setFocusedItem,
     setSelectedItems,
     getItemName: (item) => item.getItemData().name,
