@@ -33,6 +33,8 @@ export interface StartRequest {
   env: Record<string, string>;
   agent: { command: string; args: string[]; env: Record<string, string>; requiredEnv: string[] } | null;
   autoStartAgent: boolean;
+  // Where the way out is a TCP address (BERTH_EGRESS=host:port): the line that every connection to it begins with.
+  egressPass?: string;
 }
 
 // POST /internal/stop: the sandbox is about to be stopped (hibernate). The daemon ends the agent and the terminals,

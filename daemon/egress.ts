@@ -1,7 +1,8 @@
 import { createConnection, createServer, type Server } from "node:net";
 
 // The way out of the sandbox: bytes that arrive on a loopback port go to the server's egress socket as they are, and
-// the policy is decided there. `target` is a socket's path, or host:port where sandboxes have a network of their own.
+// the policy is decided there. `target` is a socket's path, or host:port where sandboxes have a network of their own; there
+// a connection begins with the pass that the server gave this sandbox, and without one there is no way out yet.
 export interface EgressPipe extends Disposable {
   // What programs in the sandbox use as their proxy; undefined when there is no way out.
   readonly url: string | undefined;
@@ -9,11 +10,14 @@ export interface EgressPipe extends Disposable {
 
 export const EGRESS_PORT = 3128;
 
-export function openEgressPipe(target: string | undefined, port = EGRESS_PORT): EgressPipe {
+export function openEgressPipe(target: string | undefined, pass: () => string | undefined, port = EGRESS_PORT): EgressPipe {
   if (target === undefined || target === "") return { url: undefined, [Symbol.dispose]() {} };
   const address = parseTarget(target);
   const server = createServer({ allowHalfOpen: true }, (inner) => {
+    const shown = "path" in address ? "" : pass();
+    if (shown === undefined) return void inner.destroy();
     const outer = createConnection({ ...address, allowHalfOpen: true });
+    if (shown !== "") outer.write(`${shown}\n`);
     inner.pipe(outer).pipe(inner);
     inner.on("error", () => outer.destroy());
     outer.on("error", () => inner.destroy());

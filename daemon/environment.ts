@@ -79,10 +79,12 @@ function userName(): string {
 }
 
 function parseStart(body: Record<string, unknown>): StartRequest {
-  const { env = {}, agent = null, autoStartAgent = false } = body;
+  const { env = {}, agent = null, autoStartAgent = false, egressPass } = body;
   if (!isStringRecord(env)) throw badRequest("env must hold strings");
   if (typeof autoStartAgent !== "boolean") throw badRequest("autoStartAgent must be a boolean");
-  return { env, agent: agent === null ? null : parseAgent(agent), autoStartAgent };
+  if (egressPass !== undefined && (typeof egressPass !== "string" || /[\r\n]/.test(egressPass)))
+    throw badRequest("egressPass must be one line");
+  return { env, agent: agent === null ? null : parseAgent(agent), autoStartAgent, ...(egressPass === undefined ? {} : { egressPass }) };
 }
 
 function parseAgent(value: unknown): NonNullable<StartRequest["agent"]> {

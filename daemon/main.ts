@@ -33,7 +33,7 @@ async function main(): Promise<void> {
   if (!BERTH_SOCKET && !BERTH_LISTEN) fail("BERTH_SOCKET or BERTH_LISTEN must say where to listen");
 
   const workspace = await openWorkspace(BERTH_WORKSPACE);
-  const egress = openEgressPipe(BERTH_EGRESS);
+  const egress = openEgressPipe(BERTH_EGRESS, () => environment.request.egressPass);
   const environment = createEnvironment({ base: process.env, workspace: workspace.root, home: BERTH_HOME, proxyUrl: () => egress.url });
 
   const terminals = createTerminals({ environment, workspace, folder: join(BERTH_HOME, ".berth/terminals"), changed: () => {} });
