@@ -1,0 +1,64 @@
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { EgressPolicy, SandboxId } from "@berth/contract";
+import type { Log } from "../log.ts";
+import { parseAllowances } from "./allowances.ts";
+import { systemResolve, type Resolve } from "./dial.ts";
+import { createDoor } from "./door.ts";
+import type { Target } from "./policy.ts";
+
+export interface EgressCounters {
+  allowed: number;
+  refused: number;
+}
+
+export interface DoorMakerOptions {
+  log: Log;
+  // BERTH_EGRESS_ALLOW.
+  allow?: readonly string[];
+  // Answers requests for `/model/…`: the model relay.
+  onModel?: (request: IncomingMessage, response: ServerResponse, sandboxId: SandboxId) => void;
+  resolve?: Resolve;
+  dialTimeoutMs?: number;
+  idleTimeoutMs?: number;
+  maxConnections?: number;
+}
+
+const LOGGED_REFUSALS_A_MINUTE = 30;
+
+// Makes the proxies of single sandboxes, all with the operator's settings and all counted together.
+export function createDoorMaker(
+  options: DoorMakerOptions,
+  counters: EgressCounters,
+): (sandboxId: SandboxId, policy: EgressPolicy) => Server {
+  const { allow = [], log, onModel, resolve = systemResolve } = options;
+  const { dialTimeoutMs = 10_000, idleTimeoutMs = 300_000, maxConnections = 256 } = options;
+  const allowances = parseAllowances(allow);
+  return (sandboxId, policy) => {
+    const logRefusal = createRefusalLog(log, sandboxId);
+    return createDoor({
+      policy,
+      allowances,
+      resolve,
+      timeoutMs: dialTimeoutMs,
+      idleTimeoutMs,
+      maxConnections,
+      onModel: onModel && ((request, response) => onModel(request, response, sandboxId)),
+      onAllowed: () => void counters.allowed++,
+      onRefused(target, reason) {
+        counters.refused++;
+        logRefusal(target, reason);
+      },
+    });
+  };
+}
+
+// A sandbox can be refused as often as it likes; the log takes a bounded part of it.
+function createRefusalLog(log: Log, sandboxId: SandboxId) {
+  let minute = 0;
+  let logged = 0;
+  return (target: Target | undefined, reason: string) => {
+    const now = Math.floor(performance.now() / 60_000);
+    if (now !== minute) [minute, logged] = [now, 0];
+    if (logged++ < LOGGED_REFUSALS_A_MINUTE) log.warn("egress.refused", { sandboxId, ...target, reason });
+  };
+}
