@@ -45,6 +45,8 @@ export interface WorksDeps {
 export interface EgressDoors {
   open(sandboxId: SessionRow["sandbox_id"], template: Template): Promise<void>;
   close(sandboxId: SessionRow["sandbox_id"]): Promise<void>;
+  // Where sandboxes reach it over the network: by what it knows them.
+  pass?(holder: { sandboxId: SessionRow["sandbox_id"]; template: string }): string;
 }
 
 export function createWorks({ driver, links, egress, templates, modelEnv, secrets, clock, log }: WorksDeps): Record<Step, Work> {
@@ -65,6 +67,7 @@ export function createWorks({ driver, links, egress, templates, modelEnv, secret
       env: { ...template.env, ...modelEnv(row, template), ...envVars },
       agent: template.agent,
       autoStartAgent: row.auto_start_agent === 1,
+      ...(egress.pass ? { egressPass: egress.pass({ sandboxId: row.sandbox_id, template: template.name }) } : {}),
     };
   }
 
@@ -79,6 +82,17 @@ export function createWorks({ driver, links, egress, templates, modelEnv, secret
     await driver.destroy(row.sandbox_id, signal);
     failpoint("remove.destroyed");
     await egress.close(row.sandbox_id);
+  }
+
+  async function tellToStop(row: SessionRow, signal: AbortSignal): Promise<void> {
+    await links
+      .stop(row.sandbox_id, signal)
+      .catch((error: unknown) => log.warn("daemon.stop_failed", { sandboxId: row.sandbox_id, error: String(error) }));
+  }
+
+  async function wake(row: SessionRow, signal: AbortSignal): Promise<void> {
+    const { restarted } = await driver.resume(specOf(row), signal);
+    if (restarted || !driver.traits.freezes) await links.start(row.sandbox_id, startRequest(row), signal);
   }
 
   const runs = (row: SessionRow): Updateable<SessionsTable> => ({
@@ -107,11 +121,13 @@ export function createWorks({ driver, links, egress, templates, modelEnv, secret
 
     pausing: {
       async act(row, signal) {
+        // Where nothing is frozen, this is the end of every process: the daemon puts what it holds on disk first.
+        if (!driver.traits.freezes) await tellToStop(row, signal);
         links.forget(row.sandbox_id);
         try {
           await driver.pause(row.sandbox_id, signal);
         } catch (error) {
-          await driver.resume(specOf(row), AbortSignal.timeout(UNDO_TIMEOUT_MS)).catch(() => {});
+          await wake(row, AbortSignal.timeout(UNDO_TIMEOUT_MS)).catch(() => {});
           throw error;
         }
         failpoint("pause.frozen");
@@ -125,10 +141,7 @@ export function createWorks({ driver, links, egress, templates, modelEnv, secret
       // The daemon gets a moment to put scrollback and conversations on disk; one that is too sick for that is stopped anyway.
       async act(row, signal) {
         const { restarted } = await driver.resume(specOf(row), signal);
-        if (!restarted)
-          await links
-            .stop(row.sandbox_id, signal)
-            .catch((error: unknown) => log.warn("daemon.stop_failed", { sandboxId: row.sandbox_id, error: String(error) }));
+        if (!restarted) await tellToStop(row, signal);
         links.forget(row.sandbox_id);
         failpoint("hibernate.told");
         await driver.hibernate(row.sandbox_id, signal);
