@@ -36,8 +36,10 @@ async function lock(folder: string): Promise<() => Promise<void>> {
   return () => new Promise((resolve) => server.close(() => resolve()));
 }
 
+export const hostNameFile = (dataDir: string) => join(dataDir, "host-name");
+
 async function nameOf(dataDir: string): Promise<string> {
-  const file = join(dataDir, "host-name");
+  const file = hostNameFile(dataDir);
   try {
     return (await readFile(file, "utf8")).trim();
   } catch (error) {

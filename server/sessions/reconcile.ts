@@ -65,7 +65,7 @@ export function createReconcile(deps: ReconcileDeps): Reconcile {
 
   async function run(options = { predecessors: false }): Promise<Findings> {
     const stepsDone = await finishSteps(options.predecessors);
-    const found = await compare();
+    const found = await compare(deps);
     for (const difference of found)
       await mend(difference).catch((error: unknown) => log.error("reconcile.failed", { ...difference, error: String(error) }));
     return { steps: stepsDone, orphans: found.filter(({ kind }) => kind === "orphan").length, differences: found.length };
@@ -89,26 +89,6 @@ export function createReconcile(deps: ReconcileDeps): Reconcile {
     const undo = row.state === "warming" || row.state === "creating";
     const mine = undo ? await steps.begin(row, STEPS[row.state].failed as "discarding") : await steps.takeOver(row);
     if (mine) await steps.perform(mine);
-  }
-
-  async function compare(): Promise<Difference[]> {
-    // The list comes first: a sandbox is made only after its row, so one that is in the list without a row has no owner.
-    const sandboxes = await driver.list(AbortSignal.timeout(LIST_TIMEOUT_MS));
-    const rows = await sessionsInState(store.db, home, ["warm", "running", "paused"]);
-    const conditions = new Map(sandboxes.map((sandbox) => [sandbox.id, sandbox.condition]));
-    const owned = new Set(rows.map((row) => row.sandbox_id));
-    const wrong = rows.map((row) => judge(row, conditions.get(row.sandbox_id) ?? "absent")).filter((difference) => difference !== null);
-    const strangers = sandboxes.filter((sandbox) => !owned.has(sandbox.id));
-    return [...wrong, ...(await orphansAmong(strangers))];
-  }
-
-  async function orphansAmong(strangers: SandboxSummary[]): Promise<Difference[]> {
-    const orphans: Difference[] = [];
-    for (const { id } of strangers) {
-      const row = await findSessionBySandbox(store.db, id);
-      if (!row || row.state === "destroyed") orphans.push({ sandboxId: id, sessionId: row?.id ?? null, kind: "orphan" });
-    }
-    return orphans;
   }
 
   async function mend(difference: Difference): Promise<void> {
@@ -157,7 +137,28 @@ export function createReconcile(deps: ReconcileDeps): Reconcile {
     if (paused) changes.tell(paused);
   }
 
-  return { run, compare };
+  return { run, compare: () => compare(deps) };
+}
+
+// How the engine's list and the store's rows differ, without doing anything about it.
+export async function compare({ store, driver, home }: Pick<ReconcileDeps, "store" | "driver" | "home">): Promise<Difference[]> {
+  // The list comes first: a sandbox is made only after its row, so one that is in the list without a row has no owner.
+  const sandboxes = await driver.list(AbortSignal.timeout(LIST_TIMEOUT_MS));
+  const rows = await sessionsInState(store.db, home, ["warm", "running", "paused"]);
+  const conditions = new Map(sandboxes.map((sandbox) => [sandbox.id, sandbox.condition]));
+  const owned = new Set(rows.map((row) => row.sandbox_id));
+  const wrong = rows.map((row) => judge(row, conditions.get(row.sandbox_id) ?? "absent")).filter((difference) => difference !== null);
+  const strangers = sandboxes.filter((sandbox) => !owned.has(sandbox.id));
+  return [...wrong, ...(await orphansAmong(store, strangers))];
+}
+
+async function orphansAmong(store: Store, strangers: SandboxSummary[]): Promise<Difference[]> {
+  const orphans: Difference[] = [];
+  for (const { id } of strangers) {
+    const row = await findSessionBySandbox(store.db, id);
+    if (!row || row.state === "destroyed") orphans.push({ sandboxId: id, sessionId: row?.id ?? null, kind: "orphan" });
+  }
+  return orphans;
 }
 
 // What is wrong with this row, given what the engine has. null when all is well.
