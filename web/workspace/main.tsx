@@ -16,3 +16,7 @@ if (root)
       </WorkspaceContext>
     </StrictMode>,
   );
+
+// Nearly every visit needs both, so they are on their way while the page is still finding out how the session is.
+void import("./editor/text-editor.tsx");
+void import("./terminals/terminal-view.tsx");

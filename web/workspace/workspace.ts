@@ -9,6 +9,7 @@ import { openDrafts } from "./editor/drafts.ts";
 import { createFiles } from "./files/files.ts";
 import { createDialogs } from "./parts/dialogs.ts";
 import { createNotices } from "./parts/notices.ts";
+import { openFirst } from "./shell/open-first.ts";
 import { createPalette } from "./palette/palette.ts";
 import { createPorts } from "./ports/ports.ts";
 import { createSessionStore } from "./session/session.ts";
@@ -34,6 +35,9 @@ export function createWorkspace(sandboxId: string) {
   const agent = createAgent({ api, notices });
   const palette = createPalette();
   const cursor = createCursor();
+
+  // What is seen first is asked for at once, before it is known how the session is; the rest follows.
+  void openFirst({ files, layout, documents });
 
   let greeted = false;
   const events = connectSocket({

@@ -14,6 +14,8 @@ export type Tab =
   | { id: string; kind: "preview"; port: number };
 
 export interface LayoutState {
+  // This browser has shown this workspace before.
+  visited: boolean;
   tabs: Tab[];
   activeTab: string | null;
   sideView: SideView;
@@ -32,6 +34,7 @@ export interface LayoutState {
 export type Layout = ReturnType<typeof createLayout>;
 
 const defaults: LayoutState = {
+  visited: false,
   tabs: [],
   activeTab: null,
   sideView: "files",

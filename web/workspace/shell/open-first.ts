@@ -1,0 +1,16 @@
+import type { Workspace } from "../workspace.ts";
+import { fileTab } from "./layout.ts";
+
+// Reads what the page begins with: the top folder and the file in the active tab. On a first visit that is the README.
+export async function openFirst({ files, layout, documents }: Pick<Workspace, "files" | "layout" | "documents">): Promise<void> {
+  const { tabs, activeTab, visited } = layout.store.getState();
+  layout.set({ visited: true });
+  const active = tabs.find(({ id }) => id === activeTab);
+  if (active && "path" in active) void documents.open(active.path);
+  await files.ensure("");
+  if (visited || layout.store.getState().tabs.length > 0) return;
+  const readme = files.store.getState().folders[""]?.find(({ name }) => /^readme(\.md|\.txt)?$/i.test(name));
+  if (!readme) return;
+  layout.openTab(fileTab(readme.name));
+  void documents.open(readme.name);
+}

@@ -1,0 +1,50 @@
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { build } from "vite";
+
+const root = join(import.meta.dirname, "..");
+let outDir: string;
+
+beforeAll(async () => {
+  outDir = await mkdtemp(join(tmpdir(), "berth-web-"));
+  // Under test React would be built with its development checks, which nobody ships.
+  vi.stubEnv("NODE_ENV", "production");
+  await build({ root, logLevel: "error", build: { outDir, emptyOutDir: true } });
+});
+
+afterAll(async () => {
+  vi.unstubAllEnvs();
+  await rm(outDir, { recursive: true, force: true });
+});
+
+// What index.html names is loaded before anything is shown; all else comes when it is needed.
+async function initialFiles(): Promise<string[]> {
+  const html = await readFile(join(outDir, "index.html"), "utf8");
+  return [...html.matchAll(/(?:src|href)="\/workspace\/(assets\/[^"]+\.(?:js|css))"/g)].map(([, path]) => path ?? "");
+}
+
+const gzippedBytes = async (path: string) => gzipSync(await readFile(join(outDir, path)), { level: 9 }).byteLength;
+
+test("the shell is at most 150 kB gzipped", async () => {
+  const sizes = await Promise.all((await initialFiles()).map(gzippedBytes));
+  expect(sizes.length).toBeGreaterThan(1);
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(150_000);
+});
+
+test("editor, terminal and Markdown are not in the shell", async () => {
+  const initial = await initialFiles();
+  const all = await readdir(join(outDir, "assets"));
+  for (const part of ["text-editor", "terminal-view", "agent-panel", "diff-view", "markdown"]) {
+    expect(all.some((name) => name.startsWith(part))).toBe(true);
+    expect(initial.filter((name) => name.includes(part))).toEqual([]);
+  }
+});
+
+test("the page has no script of its own, so that a strict policy can forbid them", async () => {
+  const html = await readFile(join(outDir, "index.html"), "utf8");
+  expect(html).not.toMatch(/<script(?![^>]*\bsrc=)[^>]*>/);
+  expect(html).not.toMatch(/\son[a-z]+=/);
+});
