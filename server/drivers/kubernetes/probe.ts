@@ -15,7 +15,10 @@ export async function probeKubernetes(options: ProbeOptions): Promise<DriverProb
   try {
     connection = await connectCluster(options);
   } catch (error) {
-    return say(false, `No cluster is known, because no kubeconfig can be read (${messageOf(error)}); set BERTH_KUBECONFIG, or run the server inside the cluster.`);
+    return say(
+      false,
+      `No cluster is known, because no kubeconfig can be read (${messageOf(error)}); set BERTH_KUBECONFIG, or run the server inside the cluster.`,
+    );
   }
   const { cluster, namespace, server } = connection;
   await using _ = cluster;

@@ -1,0 +1,50 @@
+import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { prepareHostRoot, prepareTemplateRoot } from "./root.ts";
+
+describe.skipIf(process.platform !== "linux")("roots of sandboxes (Linux only)", () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "berth-roots-"));
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  test("the host's root has the host's links and a user, and nothing private", () => {
+    const root = prepareHostRoot(folder);
+    expect(lstatSync(join(root, "bin")).isSymbolicLink()).toBe(lstatSync("/bin").isSymbolicLink());
+    expect(readFileSync(join(root, "etc/passwd"), "utf8")).toContain("user:x:1000:1000:");
+    expect(["etc/shadow", "etc/ssl/private", "etc/hosts.allow", "root/.ssh"].filter((path) => existsSync(join(root, path)))).toEqual([]);
+    expect(statSync(join(root, "tmp")).mode & 0o7777).toBe(0o1777);
+    expect(readdirSync(join(root, "usr"))).toEqual([]);
+  });
+
+  test("it is made once and found again, and no draft stays", () => {
+    const first = prepareHostRoot(folder);
+    const madeMs = statSync(first).ctimeMs;
+    expect(prepareHostRoot(folder)).toBe(first);
+    expect(statSync(first).ctimeMs).toBe(madeMs);
+    expect(readdirSync(folder)).toHaveLength(1);
+  });
+
+  test("a template's own root gets the mount points that it lacks", () => {
+    mkdirSync(join(folder, "tmp"), { mode: 0o700 });
+    prepareTemplateRoot(folder);
+    expect(
+      ["proc", "dev", "tmp", "run/berth", "run/berth-egress", "workspace", "home/user", "opt/berth"].filter(
+        (path) => !existsSync(join(folder, path)),
+      ),
+    ).toEqual([]);
+  });
+
+  test("a link in a template's root that would lead outside is refused", () => {
+    const outside = join(folder, "outside");
+    const root = join(folder, "root");
+    mkdirSync(outside);
+    mkdirSync(root);
+    symlinkSync(outside, join(root, "run"));
+    expect(() => prepareTemplateRoot(root)).toThrow("must be a folder");
+    expect(readdirSync(outside)).toEqual([]);
+  });
+});

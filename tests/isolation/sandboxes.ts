@@ -1,0 +1,117 @@
+import { createHash } from "node:crypto";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { newId, type SandboxId, type Template } from "@berth/contract";
+import type { ExecEvent } from "@berth/contract/daemon.ts";
+import type { Driver, SandboxSpec } from "../../server/drivers/driver.ts";
+import { createOciDriver } from "../../server/drivers/oci/oci.ts";
+import { probeOci } from "../../server/drivers/oci/probe.ts";
+import { createEgress, type Egress } from "../../server/egress/egress.ts";
+import { createLinks, type Links } from "../../server/link.ts";
+import { silentLog } from "../../server/log.ts";
+import { DEFAULT_TEMPLATE } from "../../server/templates.ts";
+import { daemonRuntime } from "../support/runtime.ts";
+
+const probe = await probeOci();
+
+// Why these tests cannot run here, if so. The attackers are written in Python, which reaches every system call.
+export const skipReason = findSkipReason();
+
+function findSkipReason(): string | undefined {
+  if (!probe.usable) return probe.reason;
+  if (process.arch !== "x64") return "the attackers know the system calls of x64 by number";
+  return existsSync("/usr/bin/python3") ? undefined : "python3 is not installed";
+}
+
+// A small installation of real sandboxes: what the server would build, without the server.
+export interface Island extends AsyncDisposable {
+  driver: Driver;
+  links: Links;
+  egress: Egress;
+  dataDir: string;
+  make(template?: Partial<Template>): Promise<Sandbox>;
+}
+
+export interface Sandbox {
+  id: SandboxId;
+  spec: SandboxSpec;
+  // Runs a shell command inside and tells what it printed and how it ended.
+  sh(command: string, options?: { timeoutMs?: number }): Promise<Outcome>;
+  // The same for a Python program.
+  python(program: string, options?: { timeoutMs?: number }): Promise<Outcome>;
+}
+
+export interface Outcome {
+  output: string;
+  code: number | null;
+}
+
+export async function openIsland({ allow = [] }: { allow?: string[] } = {}): Promise<Island> {
+  if (!probe.usable) throw new Error(probe.reason);
+  const dataDir = mkdtempSync(join(tmpdir(), "berth-isolation-"));
+  const { runtime, boundDisks } = probe;
+  const driver = createOciDriver({ dataDir, runtimeDir: await daemonRuntime(), log: silentLog, runtime, boundDisks });
+  const egress = createEgress({ dataDir, log: silentLog, allow, dialTimeoutMs: 1_000 });
+  const tokenOf = (id: SandboxId) => `token of ${id}`;
+  const links = createLinks({ driver, tokenOf });
+  const made = new Set<SandboxId>();
+
+  async function exec(id: SandboxId, command: string | string[], stdin: string, timeoutMs: number): Promise<Outcome> {
+    const headers = { "content-type": "application/json" };
+    const body = JSON.stringify({ command, stdin, timeoutMs });
+    const answer = await links.request(id, { method: "POST", path: "/exec", headers, body, bodyTimeoutMs: timeoutMs + 5_000 });
+    const lines = (await text(answer.body)).trim().split("\n");
+    const events = lines.map((line) => JSON.parse(line) as ExecEvent);
+    const output = events.map((event) => (event.type === "stdout" || event.type === "stderr" ? event.data : "")).join("");
+    const last = events.at(-1);
+    return { output, code: last?.type === "exit" ? last.code : null };
+  }
+
+  return {
+    driver,
+    links,
+    egress,
+    dataDir,
+    async make(changes = {}) {
+      const id = newId("sbx", Date.now());
+      const template = { ...DEFAULT_TEMPLATE, diskMb: 256, ...changes };
+      const spec = { id, template, tokenHash: createHash("sha256").update(tokenOf(id)).digest("hex") };
+      made.add(id);
+      await egress.open(id, template);
+      await driver.create(spec, AbortSignal.timeout(60_000));
+      return {
+        id,
+        spec,
+        sh: (command, { timeoutMs = 20_000 } = {}) => exec(id, command, "", timeoutMs),
+        python: (program, { timeoutMs = 20_000 } = {}) => exec(id, ["python3", "-"], program, timeoutMs),
+      };
+    },
+    async [Symbol.asyncDispose]() {
+      await links[Symbol.asyncDispose]();
+      for (const id of made) {
+        await driver.destroy(id, AbortSignal.timeout(60_000));
+        await egress.close(id);
+      }
+      await egress[Symbol.asyncDispose]();
+      await driver[Symbol.asyncDispose]();
+      rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+// For Python: calls the kernel by number and prints the name of the error, or OK.
+export const SYSCALLS = `
+import ctypes, errno, os, socket, struct, sys
+libc = ctypes.CDLL(None, use_errno=True)
+def call(number, *args):
+    result = libc.syscall(ctypes.c_long(number), *[ctypes.c_long(a) if isinstance(a, int) else a for a in args])
+    return "OK" if result >= 0 else errno.errorcode.get(ctypes.get_errno(), "?")
+def attempt(work):
+    try:
+        work()
+        return "OK"
+    except OSError as error:
+        return errno.errorcode.get(error.errno, str(error))
+`;
