@@ -115,6 +115,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
       baseUrl,
       registry,
       metricsToken: config.metricsToken,
+      ratePerMinute: config.ratePerMinute,
       mount: gateway,
     }),
   );

@@ -1,13 +1,21 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "@berth/contract";
+import { applyAllowance, type Buckets } from "./rate-limit.ts";
 import { presentedKey, type Authenticate, type Principal } from "./authentication.ts";
 
-// What every request passes before anything else looks at it: the key first, then whether there is such a path and such
-// a method on it. Runs before the body is read, so nobody without a key learns more than that.
+// What every request passes before anything else looks at it: the key first, then its rate, then whether there is such a
+// path and such a method on it. Runs before the body is read, so nobody without a key learns more than that.
 
 const API = "/api/b2b";
 
-export function admitRequests(app: FastifyInstance, authenticate: Authenticate): void {
+export interface AdmissionDeps {
+  authenticate: Authenticate;
+  buckets: Buckets;
+  // For partners that have no limit of their own; 0 is none.
+  ratePerMinute: number;
+}
+
+export function admitRequests(app: FastifyInstance, { authenticate, buckets, ratePerMinute }: AdmissionDeps): void {
   const paths = collectPaths(app);
   app.decorateRequest("principal");
 
@@ -18,8 +26,14 @@ export function admitRequests(app: FastifyInstance, authenticate: Authenticate):
     const admit = (principal: Principal | null): void => {
       if (!principal) return done(new AppError("unauthorized"));
       request.principal = principal;
-      done(request.is404 ? unknownPath(paths, request, reply) : undefined);
+      const perMinute = principal.partner.ratePerMinute ?? ratePerMinute;
+      if (perMinute === 0) return allow(undefined);
+      const allowance = buckets.take(principal.keyId, perMinute);
+      if (allowance instanceof Promise) allowance.then((known) => allow(applyAllowance(reply, perMinute, known)), done);
+      else allow(applyAllowance(reply, perMinute, allowance));
     };
+    const allow = (refusal: AppError | undefined): void =>
+      done(refusal ?? (request.is404 ? unknownPath(paths, request, reply) : undefined));
     const key = presentedKey(request.raw.rawHeaders);
     if (key === null) return admit(null);
     const found = authenticate(key);

@@ -16,10 +16,12 @@ import { answerError } from "./errors.ts";
 import { addHealth } from "./health.ts";
 import { createIdempotency } from "./idempotency.ts";
 import { createListener, type Mount } from "./listener.ts";
+import { createMemoryBuckets } from "./memory-buckets.ts";
 import { addMetrics } from "./metrics.ts";
 import { nextRequestId } from "./request-id.ts";
 import { logRequests } from "./request-log.ts";
 import { addSessionRoutes } from "./session-routes.ts";
+import { createSharedBuckets } from "./shared-buckets.ts";
 
 // The partner API and everything else that is plain HTTP. Fastify is known only in this folder.
 
@@ -34,6 +36,8 @@ export interface AppDeps {
   log: Log;
   // Without a slash at the end.
   baseUrl: string;
+  // Requests a minute for each key of a partner that has no limit of its own; 0 is none.
+  ratePerMinute: number;
   // Where the numbers of every part of the server are kept.
   registry: Registry;
   metricsToken: string | null;
@@ -61,7 +65,7 @@ declare module "fastify" {
 }
 
 export async function createApp(deps: AppDeps): Promise<App> {
-  const { authenticate, log } = deps;
+  const { authenticate, store, clock, log } = deps;
   let draining = false;
   const app = fastify({
     logger: false,
@@ -78,11 +82,12 @@ export async function createApp(deps: AppDeps): Promise<App> {
   });
 
   app.setErrorHandler((error, request, reply) => answerError(log, error, request, reply));
-  admitRequests(app, authenticate);
+  const buckets = store.engine === "postgres" ? createSharedBuckets(store, clock, log) : createMemoryBuckets(clock);
+  admitRequests(app, { ...deps, buckets });
   readBodies(app);
   logRequests(app, log);
   addMetrics(app, deps);
-  addHealth(app, { store: deps.store, isDraining: () => draining });
+  addHealth(app, { store, isDraining: () => draining });
   addSessionRoutes(app, { ...deps, idempotency: createIdempotency(deps) });
   addDocsRoutes(app, deps.baseUrl);
   await app.ready();

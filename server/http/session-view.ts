@@ -1,9 +1,9 @@
-import type { Session, SessionRead } from "@berth/contract";
+import type { ResumedSession, Session, SessionRead } from "@berth/contract";
 import type { SessionView } from "../sessions/sessions.ts";
 
 // Sessions as partners see them: exactly the five fields, or with details when asked for.
 
-export const sandboxUrl = (baseUrl: string, { sandboxId }: SessionView): string => `${baseUrl}/sandboxes/${sandboxId}`;
+const sandboxUrl = (baseUrl: string, { sandboxId }: SessionView): string => `${baseUrl}/sandboxes/${sandboxId}`;
 
 export const toSession = (baseUrl: string, view: SessionView): Session => ({
   sessionId: view.id,
@@ -11,6 +11,12 @@ export const toSession = (baseUrl: string, view: SessionView): Session => ({
   status: view.status,
   sandboxUrl: sandboxUrl(baseUrl, view),
   createdAt: new Date(view.createdAt).toISOString(),
+});
+
+export const toResumed = (baseUrl: string, view: SessionView): ResumedSession => ({
+  status: view.status,
+  sandboxId: view.sandboxId,
+  sandboxUrl: sandboxUrl(baseUrl, view),
 });
 
 export const withDetails = (baseUrl: string, view: SessionView): SessionRead => ({

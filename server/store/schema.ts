@@ -172,6 +172,8 @@ export interface WebhookDeliveriesTable {
 export interface RateBucketsTable {
   key_id: string;
   tokens: number;
+  // What the last one who asked got.
+  granted: number;
   updated_at: number;
 }
 

@@ -72,6 +72,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     baseUrl: TEST_BASE_URL,
     registry: new Registry(),
     metricsToken: null,
+    ratePerMinute: 0,
     ...overrides,
     sessions,
     store,

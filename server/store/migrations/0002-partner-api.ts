@@ -73,6 +73,7 @@ export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
     .createTable("rate_buckets")
     .addColumn("key_id", "text", (c) => c.primaryKey())
     .addColumn("tokens", "double precision", (c) => c.notNull())
+    .addColumn("granted", "double precision", (c) => c.notNull())
     .addColumn("updated_at", "bigint", (c) => c.notNull())
     .execute();
 
