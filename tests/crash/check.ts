@@ -1,10 +1,11 @@
 import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 import { isSandboxId, type SessionStatus } from "@berth/contract";
 import { readConfig } from "../../server/config.ts";
+import type { Driver } from "../../server/drivers/driver.ts";
 import { openDriver } from "../../server/drivers/index.ts";
 import { silentLog } from "../../server/log.ts";
-import { openStore } from "../../server/store/open.ts";
-import { join } from "node:path";
+import { openStore, type Store } from "../../server/store/open.ts";
 import type { Berth } from "../support/berth.ts";
 import type { Entry } from "./ledger.ts";
 
@@ -12,8 +13,11 @@ import type { Entry } from "./ledger.ts";
 export async function findViolations(berth: Berth, entries: Entry[]): Promise<string[]> {
   const violations: string[] = [];
   for (const entry of entries) violations.push(...(await checkSession(berth, entry)));
-  violations.push(...(await checkEvents(berth, entries)));
-  violations.push(...(await checkLeftovers(berth)));
+  const { config } = readConfig(berth.env);
+  await using store = await openStore({ file: join(berth.dataDir, "berth.db"), url: config.databaseUrl, log: silentLog, migrate: false });
+  await using driver = await openDriver(config, silentLog);
+  violations.push(...(await checkEvents(store, entries)));
+  violations.push(...(await checkLeftovers(store, driver, berth.dataDir)));
   return violations;
 }
 
@@ -45,15 +49,10 @@ async function checkFiles(berth: Berth, entry: Entry): Promise<string[]> {
   return violations;
 }
 
-async function checkEvents(berth: Berth, entries: Entry[]): Promise<string[]> {
+async function checkEvents(store: Store, entries: Entry[]): Promise<string[]> {
   const types = new Map<string, string[]>();
-  for (let after: string | undefined; ;) {
-    const page = await berth.api.call("GET", `/api/b2b/events?limit=100${after ? `&after=${after}` : ""}`);
-    const { data, nextCursor } = page.body as { data: { type: string; data: { sessionId: string } }[]; nextCursor: string | null };
-    for (const event of data) types.set(event.data.sessionId, [...(types.get(event.data.sessionId) ?? []), event.type]);
-    if (data.length === 0 || !nextCursor) break;
-    after = nextCursor;
-  }
+  for (const event of await store.db.selectFrom("events").select(["session_id", "type"]).execute())
+    types.set(event.session_id, [...(types.get(event.session_id) ?? []), event.type]);
   const count = (list: string[], type: string) => list.filter((entry) => entry === type).length;
   return entries.flatMap((entry) => {
     const found = types.get(entry.sessionId) ?? [];
@@ -64,10 +63,7 @@ async function checkEvents(berth: Berth, entries: Entry[]): Promise<string[]> {
 }
 
 // Sandboxes without an owner, and anything of theirs that the kernel still has: processes, mounts, control groups.
-async function checkLeftovers(berth: Berth): Promise<string[]> {
-  const { config } = readConfig(berth.env);
-  await using store = await openStore({ file: join(berth.dataDir, "berth.db"), url: config.databaseUrl, log: silentLog, migrate: false });
-  await using driver = await openDriver(config, silentLog);
+async function checkLeftovers(store: Store, driver: Driver, dataDir: string): Promise<string[]> {
   const rows = await store.db.selectFrom("sessions").select(["sandbox_id", "state", "lease_until"]).execute();
   const owned = new Set<string>(rows.filter((row) => row.state !== "destroyed").map((row) => row.sandbox_id));
   const listed = (await driver.list(AbortSignal.timeout(20_000))).map(({ id }) => id as string);
@@ -76,7 +72,7 @@ async function checkLeftovers(berth: Berth): Promise<string[]> {
   const stuck = rows
     .filter((row) => row.lease_until !== null && row.lease_until < Date.now())
     .map((row) => `${row.sandbox_id} is stuck in ${row.state}`);
-  const traces = kernelTraces(berth.dataDir)
+  const traces = kernelTraces(dataDir)
     .filter(({ id }) => known.has(id) && !owned.has(id))
     .map(({ id, where }) => `${where} of ${id}, which has no owner`);
   return [...orphans, ...stuck, ...traces];
@@ -90,6 +86,8 @@ function kernelTraces(dataDir: string): { id: string; where: string }[] {
     .flatMap((line) => idIn(line).map((id) => ({ id, where: "a mount" })));
   const processes = readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
+    // One that has ended holds nothing any more; that init has not collected it yet is not our doing.
+    .filter((pid) => !/\) [ZX] /.test(read(`/proc/${pid}/stat`)))
     .flatMap((pid) => idIn(read(`/proc/${pid}/cgroup`)).map((id) => ({ id, where: `process ${pid}` })));
   return [...mounts, ...processes];
 }

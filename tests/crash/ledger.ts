@@ -18,6 +18,8 @@ export interface Entry {
   files: Map<string, FileRecord>;
   // Events that must be there: one for each answer.
   events: string[];
+  // A call is under way: one at a time for a session, so that no answer is a conflict.
+  busy: boolean;
 }
 
 export interface FileRecord {
@@ -29,7 +31,7 @@ export interface FileRecord {
 export function createLedger(random: () => number): Ledger {
   const entries: Entry[] = [];
   const pick = <T>(items: T[]): T | undefined => items[Math.floor(random() * items.length)];
-  const live = (status: SessionStatus) => entries.filter((entry) => entry.allowed.size === 1 && entry.allowed.has(status));
+  const live = (status: SessionStatus) => entries.filter((entry) => !entry.busy && entry.allowed.size === 1 && entry.allowed.has(status));
 
   async function create(api: Api): Promise<void> {
     const session = await api.create({ autoStartAgent: false });
@@ -62,6 +64,11 @@ export function createLedger(random: () => number): Ledger {
     record.perhaps = [];
   }
 
+  async function alone(entry: Entry, call: () => Promise<void>): Promise<void> {
+    entry.busy = true;
+    await call().finally(() => (entry.busy = false));
+  }
+
   return {
     entries: () => entries,
     async act(api) {
@@ -69,11 +76,11 @@ export function createLedger(random: () => number): Ledger {
       const running = pick(live("running"));
       const paused = pick(live("paused"));
       if (dice < 0.2 || (!running && !paused)) return live("running").length + live("paused").length < 6 ? create(api) : undefined;
-      if (dice < 0.5 && running) return write(api, running);
-      if (dice < 0.7 && running) return move(api, running, "POST", "/pause", "paused", "session.paused");
-      if (dice < 0.9 && paused) return move(api, paused, "POST", "/resume", "running", "session.resumed");
+      if (dice < 0.5 && running) return alone(running, () => write(api, running));
+      if (dice < 0.7 && running) return alone(running, () => move(api, running, "POST", "/pause", "paused", "session.paused"));
+      if (dice < 0.9 && paused) return alone(paused, () => move(api, paused, "POST", "/resume", "running", "session.resumed"));
       const doomed = running ?? paused;
-      if (doomed && dice > 0.93) return move(api, doomed, "DELETE", "", "destroyed", "session.destroyed");
+      if (doomed && dice > 0.93) return alone(doomed, () => move(api, doomed, "DELETE", "", "destroyed", "session.destroyed"));
     },
   };
 }
