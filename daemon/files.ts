@@ -3,21 +3,29 @@ import { lstat, mkdir, opendir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { FileEntry, FolderListing } from "@berth/contract/daemon.ts";
 import { badRequest, errorCode, Fault, readJson, type Route, sendJson } from "./http.ts";
-import { syncFolder, type Workspace } from "./workspace.ts";
+import { parsePath, syncFolder, type Workspace } from "./workspace.ts";
 
 // Files that are being written (content.ts), beside the file that they become: never listed, never told of as changes.
 export const TEMPORARY_PREFIX = ".berth-write-";
 
 export const MAX_ENTRIES = 10_000;
 
+export interface FilesDeps {
+  workspace: Workspace;
+  // Somebody looks at this folder.
+  shown(path: string): void;
+}
+
 // Folders: list, make, move, delete. The bytes of files are in content.ts.
-export function fileRoutes({ workspace }: { workspace: Workspace }): Route[] {
+export function fileRoutes({ workspace, shown }: FilesDeps): Route[] {
   return [
     {
       method: "GET",
       path: "/files",
       async handle({ query, response }) {
-        sendJson(response, 200, await list(workspace, query.get("path") ?? ""));
+        const listing = await list(workspace, query.get("path") ?? "");
+        shown(parsePath(listing.path));
+        sendJson(response, 200, listing);
       },
     },
     {

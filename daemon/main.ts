@@ -5,11 +5,15 @@ import type { Health } from "@berth/contract/daemon.ts";
 import { contentRoutes } from "./content.ts";
 import { openEgressPipe } from "./egress.ts";
 import { createEnvironment } from "./environment.ts";
+import { createEvents, type Events } from "./events.ts";
 import { execRoutes } from "./exec.ts";
 import { fileRoutes } from "./files.ts";
 import { readJson, type Route, sendJson } from "./http.ts";
+import { portRelay } from "./port-relay.ts";
+import { createPorts } from "./ports.ts";
 import { createDaemonServer } from "./server.ts";
 import { createTerminals } from "./terminals.ts";
+import { createWatch } from "./watch.ts";
 import { openWorkspace } from "./workspace.ts";
 
 const VERSION = "0.1.0";
@@ -36,18 +40,36 @@ async function main(): Promise<void> {
   const egress = openEgressPipe(BERTH_EGRESS, () => environment.request.egressPass);
   const environment = createEnvironment({ base: process.env, workspace: workspace.root, home: BERTH_HOME, proxyUrl: () => egress.url });
 
-  const terminals = createTerminals({ environment, workspace, folder: join(BERTH_HOME, ".berth/terminals"), changed: () => {} });
+  const ownPorts = () => (egress.url ? [Number(new URL(egress.url).port)] : []);
+  const terminals = createTerminals({
+    environment,
+    workspace,
+    folder: join(BERTH_HOME, ".berth/terminals"),
+    changed: (list) => events.send({ type: "terminals", terminals: list }),
+  });
+  const ports = createPorts({ home: BERTH_HOME, hidden: ownPorts, changed: (list) => events.send({ type: "ports", ports: list }) });
+  const watch = createWatch(workspace.root, (event) => events.send(event));
+  const events: Events = createEvents({
+    hello: () => ({ type: "hello", terminals: terminals.list(), ports: ports.last, agent: { status: "none", name: null } }),
+    listening(yes) {
+      ports.run(yes);
+      watch.run(yes);
+    },
+  });
+  const relay = portRelay({ hidden: ownPorts });
 
   const server = createDaemonServer({
     tokenHash: BERTH_TOKEN_HASH ?? "",
     routes: [
       ...controlRoutes(),
       ...execRoutes({ environment, workspace }),
-      ...fileRoutes({ workspace }),
+      ...fileRoutes({ workspace, shown: watch.include }),
       ...contentRoutes({ workspace }),
       ...terminals.routes,
+      ...ports.routes,
+      ...relay.routes,
     ],
-    upgrades: [...terminals.upgrades],
+    upgrades: [...terminals.upgrades, ...events.upgrades, ...relay.upgrades],
   });
   if (BERTH_SOCKET) {
     rmSync(BERTH_SOCKET, { force: true });

@@ -1,0 +1,111 @@
+import { type FSWatcher, watch } from "node:fs";
+import { lstat, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { SandboxEvent } from "@berth/contract/daemon.ts";
+import { TEMPORARY_PREFIX } from "./files.ts";
+
+export type FilesEvent = Extract<SandboxEvent, { type: "files" }>;
+
+// Watches the workspace, folder by folder, while somebody wants to know. Folders that hold what machines write are
+// watched themselves but not inside, unless a browser shows them.
+export interface Watch {
+  run(yes: boolean): void;
+  // A folder that is shown: watched wherever it is.
+  include(path: string): void;
+}
+
+const SHALLOW = new Set(["node_modules", ".git", ".venv", "__pycache__", "target", ".next", ".cache"]);
+const MAX_FOLDERS = 4000;
+const MAX_NAMED = 500;
+const COALESCE_MS = 50;
+
+export function createWatch(root: string, report: (event: FilesEvent) => void): Watch {
+  const watchers = new Map<string, FSWatcher>();
+  const pending = new Set<string>();
+  let overflow = false;
+  let running = false;
+  let timer: NodeJS.Timeout | null = null;
+
+  return {
+    run(yes) {
+      if (running === yes) return;
+      running = yes;
+      if (yes) void addTree("", false);
+      else stop();
+    },
+    include(path) {
+      if (running) addFolder(path);
+    },
+  };
+
+  function stop(): void {
+    for (const watcher of watchers.values()) watcher.close();
+    watchers.clear();
+    pending.clear();
+    if (timer) clearTimeout(timer);
+    timer = null;
+  }
+
+  // Breadth first, so that the bound leaves out what lies deepest.
+  async function addTree(path: string, tell: boolean): Promise<void> {
+    const queue = [path];
+    for (let folder = queue.shift(); folder !== undefined && running; folder = queue.shift()) {
+      if (!addFolder(folder)) return;
+      if (SHALLOW.has(lastPart(folder))) continue;
+      for (const entry of await readdir(join(root, folder), { withFileTypes: true }).catch(() => [])) {
+        const child = folder === "" ? entry.name : `${folder}/${entry.name}`;
+        if (tell) note(child);
+        if (entry.isDirectory()) queue.push(child);
+      }
+    }
+  }
+
+  function addFolder(path: string): boolean {
+    if (watchers.has(path)) return true;
+    if (watchers.size >= MAX_FOLDERS) return false;
+    try {
+      const watcher = watch(join(root, path), { persistent: false }, (_kind, name) => {
+        if (name !== null && !name.startsWith(TEMPORARY_PREFIX)) note(path === "" ? name : `${path}/${name}`);
+      });
+      watcher.on("error", () => drop(path));
+      watchers.set(path, watcher);
+      return true;
+    } catch {
+      // Deleted meanwhile, not ours to read, or the kernel has no more watches for us.
+      return false;
+    }
+  }
+
+  function drop(path: string): void {
+    for (const [folder, watcher] of watchers) {
+      if (folder !== path && !folder.startsWith(`${path}/`)) continue;
+      watcher.close();
+      watchers.delete(folder);
+    }
+  }
+
+  function note(path: string): void {
+    if (pending.size < MAX_NAMED) pending.add(path);
+    else overflow ||= !pending.has(path);
+    timer ??= setTimeout(() => void flush(), COALESCE_MS);
+  }
+
+  async function flush(): Promise<void> {
+    const paths = [...pending];
+    const event: FilesEvent = { type: "files", changes: [], overflow };
+    pending.clear();
+    overflow = false;
+    timer = null;
+    for (const path of paths) {
+      const stats = await lstat(join(root, path)).catch(() => null);
+      event.changes.push({ path, kind: stats ? "changed" : "deleted" });
+      if (!stats) drop(path);
+      else if (stats.isDirectory() && running && !watchers.has(path) && !SHALLOW.has(lastPart(path.slice(0, -lastPart(path).length - 1)))) {
+        await addTree(path, true);
+      }
+    }
+    if (running) report(event);
+  }
+}
+
+const lastPart = (path: string) => path.slice(path.lastIndexOf("/") + 1);
