@@ -142,6 +142,8 @@ function pass(caller: Duplex, callerHead: Buffer, daemon: Duplex, daemonHead: Bu
       if (closed) return;
       closed = true;
       daemon.off("data", toCaller);
+      // Before the end of the pipe stops the reading: the caller's own goodbye must still be read.
+      caller.unpipe(daemon);
       daemon.destroy();
       // In the middle of a frame nothing can be said; the caller sees the connection cut.
       if (frames.closing) caller.end();
