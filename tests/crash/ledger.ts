@@ -41,6 +41,7 @@ export function createLedger(random: () => number): Ledger {
       allowed: new Set(["running"]),
       files: new Map(),
       events: ["session.created"],
+      busy: false,
     });
   }
 
