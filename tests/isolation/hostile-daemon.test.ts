@@ -1,0 +1,161 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, type Server } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { LinkRequest, Links } from "../../server/link.ts";
+import { createLinks } from "../../server/link.ts";
+import { openIsland, skipReason, type Island, type Sandbox } from "./sandboxes.ts";
+
+const MiB = 1024 * 1024;
+
+// The sandbox owns its end of the control socket: hostile code replaces the daemon with whatever it likes. The server must
+// neither be led elsewhere nor hang, nor run out of memory.
+describe.skipIf(skipReason !== undefined)(`a hostile daemon${skipReason === undefined ? "" : `, skipped: ${skipReason}`}`, () => {
+  let island: Island;
+  let sandbox: Sandbox;
+  let links: Links;
+  let trap: Server;
+  let trapPath: string;
+  let folder: string;
+  let trapped = 0;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "berth-trap-"));
+    trapPath = join(folder, "s");
+    trap = createServer((socket) => {
+      trapped++;
+      socket.destroy();
+    });
+    await new Promise<void>((resolve) => trap.listen(trapPath, resolve));
+    island = await openIsland();
+    links = createLinks({ driver: island.driver, tokenOf: () => "x", headersTimeoutMs: 700, dialTimeoutMs: 700 });
+  });
+  beforeEach(async () => {
+    sandbox = await island.make();
+  });
+  afterEach(async () => {
+    await island.driver.destroy(sandbox.id, AbortSignal.timeout(30_000));
+  });
+  afterAll(async () => {
+    await links?.[Symbol.asyncDispose]();
+    await island?.[Symbol.asyncDispose]();
+    trap?.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const get = (options: Partial<LinkRequest> = {}) => links.request(sandbox.id, { method: "GET", path: "/health", ...options });
+  // Takes the daemon's place with a Python program that answers each connection `c`.
+  async function impersonate(answer: string): Promise<void> {
+    const program = `
+import os, socket, threading, time
+os.rename("/run/berth/daemon.sock", "/run/berth/old")
+server = socket.socket(socket.AF_UNIX); server.bind("/run/berth/daemon.sock"); server.listen(64)
+def serve(c):
+    try:
+        if b"/ping" in c.recv(65536): c.sendall(b"HTTP/1.1 418 Evil\\r\\nContent-Length: 0\\r\\nConnection: close\\r\\n\\r\\n"); return
+        ${answer}
+    except OSError: pass
+while True:
+    c, _ = server.accept()
+    threading.Thread(target=serve, args=(c,), daemon=True).start()
+`;
+    await sandbox.sh(
+      `cat > /tmp/evil.py <<'EOF'\n${program}\nEOF\nsetsid python3 /tmp/evil.py > /dev/null 2>&1 & while ! [ -e /run/berth/old ]; do sleep 0.01; done; sleep 0.1`,
+    );
+    island.links.forget(sandbox.id);
+    const { status, body } = await get({ path: "/ping" });
+    body.resume();
+    expect(status).toBe(418);
+  }
+
+  test.each([
+    ["a link to a socket of the host", () => `ln -s ${trapPath} /run/berth/daemon.sock`],
+    ["a link through /proc", () => `ln -s /proc/1/root${trapPath} /run/berth/daemon.sock`],
+    ["a FIFO", () => "mkfifo /run/berth/daemon.sock"],
+    ["a file", () => "echo hello > /run/berth/daemon.sock"],
+    ["a folder", () => "mkdir /run/berth/daemon.sock"],
+    ["nothing", () => "true"],
+  ])("%s in place of the socket is refused at once", async (_name, replace) => {
+    await sandbox.sh(`mv /run/berth/daemon.sock /run/berth/old; ${replace()}`);
+    const startMs = performance.now();
+    await expect(island.driver.dial(sandbox.id, AbortSignal.timeout(5_000))).rejects.toMatchObject({ code: "sandbox_unreachable" });
+    expect(performance.now() - startMs).toBeLessThan(1_000);
+    expect(trapped).toBe(0);
+  });
+
+  test("a socket that is swapped for a link while the server dials never leads to the link's target", async () => {
+    await sandbox.sh(`cat > /tmp/swap.py <<'EOF'
+import os
+os.link("/run/berth/daemon.sock", "/run/berth/keep")
+while True:
+    os.symlink("${trapPath}", "/run/berth/new"); os.rename("/run/berth/new", "/run/berth/daemon.sock")
+    os.link("/run/berth/keep", "/run/berth/new"); os.rename("/run/berth/new", "/run/berth/daemon.sock")
+EOF
+setsid python3 /tmp/swap.py > /dev/null 2>&1 & sleep 0.2`);
+    const outcomes = { reached: 0, refused: 0 };
+    for (let round = 0; round < 400; round++) {
+      const socket = await island.driver.dial(sandbox.id, AbortSignal.timeout(5_000)).catch(() => undefined);
+      outcomes[socket ? "reached" : "refused"]++;
+      socket?.destroy();
+    }
+    expect(trapped).toBe(0);
+    expect(outcomes.reached + outcomes.refused).toBe(400);
+  });
+
+  test("headers that never end are cut off", async () => {
+    await impersonate(`c.sendall(b"HTTP/1.1 200 OK\\r\\n")
+        while True: c.sendall(b"X-More: " + b"y" * 60000 + b"\\r\\n")`);
+    await expect(get()).rejects.toMatchObject({ code: "sandbox_unreachable" });
+  });
+
+  test("headers that come a byte at a time are cut off", async () => {
+    await impersonate(`for b in b"HTTP/1.1 200 OK\\r\\nX: " + b"y" * 1000: c.sendall(bytes([b])); time.sleep(0.05)`);
+    const startMs = performance.now();
+    await expect(get()).rejects.toMatchObject({ code: "sandbox_unreachable" });
+    expect(performance.now() - startMs).toBeLessThan(5_000);
+  });
+
+  test("a daemon that accepts and says nothing is given up", async () => {
+    await impersonate("time.sleep(60)");
+    await expect(get()).rejects.toMatchObject({ code: "sandbox_unreachable" });
+  });
+
+  test("bytes that are no HTTP are given up", async () => {
+    await impersonate(`c.sendall(os.urandom(100000))`);
+    await expect(get()).rejects.toMatchObject({ code: "sandbox_unreachable" });
+  });
+
+  test("an endless body costs the server no memory while nobody reads, and ends when the reader leaves", async () => {
+    await impersonate(`c.sendall(b"HTTP/1.1 200 OK\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\n")
+        while True: c.sendall(b"10000\\r\\n" + b"z" * 65536 + b"\\r\\n")`);
+    const answer = await get();
+    const before = process.memoryUsage().rss;
+    await sleep(500);
+    expect(process.memoryUsage().rss - before).toBeLessThan(64 * MiB);
+    answer.body.destroy();
+    await expect(links.stop(sandbox.id, AbortSignal.timeout(5_000))).rejects.toMatchObject({ code: "sandbox_unreachable" });
+  });
+
+  test("a compressed answer that would unpack to a thousand times its size is not unpacked", async () => {
+    await impersonate(`import gzip
+        body = gzip.compress(b"\\0" * 200000000, 1)
+        c.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Encoding: gzip\\r\\nContent-Length: %d\\r\\n\\r\\n" % len(body)); c.sendall(body)`);
+    const answer = await get({ headersTimeoutMs: 10_000, bodyTimeoutMs: 10_000 });
+    let bytes = 0;
+    for await (const chunk of answer.body as AsyncIterable<Buffer>) bytes += chunk.length;
+    expect(bytes).toBe(Number(answer.headers["content-length"]));
+    expect(bytes).toBeLessThan(5 * MiB);
+  });
+
+  test("a sandbox with a hostile daemon can still be paused, hibernated and destroyed", async () => {
+    await impersonate("time.sleep(60)");
+    await island.driver.pause(sandbox.id, AbortSignal.timeout(5_000));
+    expect(await island.driver.inspect(sandbox.id, AbortSignal.timeout(5_000))).toBe("frozen");
+    await island.driver.hibernate(sandbox.id, AbortSignal.timeout(30_000));
+    expect(await island.driver.inspect(sandbox.id, AbortSignal.timeout(5_000))).toBe("stopped");
+    await island.driver.resume(sandbox.spec, AbortSignal.timeout(30_000));
+    expect(await sandbox.sh("echo honest again")).toMatchObject({ output: "honest again\n" });
+  });
+});
