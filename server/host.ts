@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { mkdir, readFile, realpath } from "node:fs/promises";
-import { createServer } from "node:net";
+import { createServer, type AddressInfo } from "node:net";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { writePrivateFile } from "./private-file.ts";
@@ -48,4 +48,13 @@ async function nameOf(dataDir: string): Promise<string> {
   const name = `${hostname()}-${randomBytes(4).toString("hex")}`;
   await writePrivateFile(file, `${name}\n`);
   return name;
+}
+
+// A port that nobody listens on at the moment.
+export async function freePort(address: string): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(0, address, resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
 }

@@ -8,7 +8,7 @@ import { openDriver } from "./drivers/index.ts";
 import { createEgress } from "./egress/egress.ts";
 import { createGateway } from "./gateway/gateway.ts";
 import { createTickets } from "./gateway/ticket.ts";
-import { claimHost } from "./host.ts";
+import { claimHost, freePort } from "./host.ts";
 import { createApp } from "./http/app.ts";
 import { presentedKey } from "./http/authentication.ts";
 import { createAuthenticator } from "./keys/authenticate.ts";
@@ -82,7 +82,9 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
   const { sessions } = heart;
 
   const keys = opening.use(createAuthenticator({ store, clock, log }));
-  const baseUrl = baseUrlOf(config);
+  // Known before anything listens, because links and tickets carry it.
+  const port = config.port === 0 ? await freePort(config.host) : config.port;
+  const baseUrl = baseUrlOf(config, port);
   const tickets = createTickets({ secrets, baseUrl, ttlMs: config.launchTtlMs, clock });
   const gateway = opening.use(
     createGateway({
@@ -121,7 +123,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
   );
 
   await heart.begin();
-  await app.listen({ host: config.host, port: config.port });
+  await app.listen({ host: config.host, port });
   const closing = opening.move();
   return { url: baseUrl, driver, demo, close: () => closing.disposeAsync() };
 }

@@ -5,10 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { readConfig } from "../../server/config.ts";
+import { freePort } from "../../server/host.ts";
 import { openDriver } from "../../server/drivers/index.ts";
 import { silentLog } from "../../server/log.ts";
 import { createApi, type Api } from "./api.ts";
-import { freePort } from "./free-port.ts";
 
 // The real server as a process of its own, on a data folder and a port of its own. It may be killed and started again;
 // disposing destroys every sandbox it made and removes the folder.
@@ -44,7 +44,7 @@ export async function startBerth(env: Record<string, string> = {}): Promise<Bert
 
 export async function prepareBerth(env: Record<string, string> = {}): Promise<Berth> {
   const dataDir = env.BERTH_DATA_DIR ?? (await mkdtemp(join(tmpdir(), "berth-test-")));
-  const port = await freePort();
+  const port = await freePort("127.0.0.1");
   const url = `http://localhost:${port}`;
   const key = `berth_${randomBytes(32).toString("hex")}`;
   const settings = {
