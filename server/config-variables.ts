@@ -201,11 +201,18 @@ export const VARIABLES = {
     default: 10 * MINUTE,
     help: "When a paused session gives its memory back (its files stay); 0 is at once.",
   }),
-  pausedMs: variable({ name: "BERTH_PAUSED_DAYS", kind: days(3650), default: 30 * DAY, help: "Days until a paused session is destroyed." }),
+  pausedMs: variable({
+    name: "BERTH_PAUSED_DAYS",
+    kind: days(3650),
+    default: 30 * DAY,
+    defaultHelp: "30",
+    help: "Days until a paused session is destroyed.",
+  }),
   tombstoneMs: variable({
     name: "BERTH_TOMBSTONE_DAYS",
     kind: days(3650),
     default: 30 * DAY,
+    defaultHelp: "30",
     help: "Days that a destroyed session can still be read.",
   }),
   ratePerMinute: variable({
