@@ -1,4 +1,4 @@
-import { AppError } from "@berth/contract";
+import { isAppError } from "@berth/contract";
 import { ConfigError } from "@berth/server/config.ts";
 import { style } from "./style.ts";
 
@@ -13,8 +13,8 @@ export function reportFailure(error: unknown, asJson: boolean): number {
 function sentencesOf(error: unknown): readonly string[] {
   if (error instanceof ConfigError) return error.faults;
   if (!(error instanceof Error)) return [String(error)];
-  // The cause of an error of ours says more to an operator than the sentence that partners read.
-  if (error instanceof AppError && error.cause instanceof Error) return [`${error.message}: ${error.cause.message}`];
+  // An operator needs to know why; a partner does not.
+  if (isAppError(error, "store_unavailable") && error.cause instanceof Error) return [`${error.message}: ${error.cause.message}`];
   const { code, syscall, address, port } = error as NodeJS.ErrnoException & { address?: string; port?: number };
   if (code === "EADDRINUSE" && syscall === "listen")
     return [`Port ${port} on ${address} is taken; stop what listens there, or set BERTH_PORT to another.`];

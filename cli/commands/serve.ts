@@ -4,8 +4,10 @@ import type { Server } from "@berth/server/main.ts";
 import { prettyLog } from "../pretty-log.ts";
 import { style } from "../style.ts";
 
-export function serveCommand(): Command {
-  return new Command("serve").description("run the service").action(serve);
+export const command = build();
+
+function build(): Command {
+  return new Command().action(serve);
 }
 
 async function serve(): Promise<void> {

@@ -47,7 +47,7 @@ onBothEngines("keys", (databases) => {
     await using t = await setUp();
     const first = await issueKey(t.store.db, t.clock, "acme");
     const { issued, old } = await rotateKey(t.store.db, t.clock, first.id);
-    expect(old).toMatchObject({ state: "expiring", expiresAt: t.clock.now() + DAY });
+    expect(old).toMatchObject({ state: "active", expiresAt: t.clock.now() + DAY });
     await t.clock.advance(DAY - 1);
     expect(await t.works(first.key, issued.key)).toEqual([true, true]);
     await t.clock.advance(1);

@@ -10,7 +10,7 @@ export interface Key {
   id: string;
   partnerId: string;
   hint: string;
-  state: "active" | "expiring" | "expired" | "revoked";
+  state: "active" | "expired" | "revoked";
   createdAt: number;
   lastUsedAt: number | null;
   expiresAt: number | null;
@@ -97,6 +97,5 @@ function fromRow(row: Omit<Selectable<KeysTable>, "hash">, clock: Clock): Key {
 
 function stateOf(row: { revoked_at: number | null; expires_at: number | null }, nowMs: number): Key["state"] {
   if (row.revoked_at !== null) return "revoked";
-  if (row.expires_at === null) return "active";
-  return row.expires_at <= nowMs ? "expired" : "expiring";
+  return row.expires_at !== null && row.expires_at <= nowMs ? "expired" : "active";
 }

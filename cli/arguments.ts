@@ -1,0 +1,30 @@
+import { InvalidArgumentError } from "commander";
+import { DAY } from "@berth/server/clock.ts";
+import { duration, origin, wholeNumber, type Kind } from "@berth/server/config-kinds.ts";
+
+// Arguments are checked by the kinds that the configuration has, so that both refuse in the same words.
+function argument<T>(kind: Kind<T>): (text: string) => T {
+  return (text) => {
+    const value = kind.parse(text);
+    if (value === undefined) throw new InvalidArgumentError(`Allowed: ${kind.allowed}.`);
+    return value;
+  };
+}
+
+// A limit, or `none`.
+export function limit(text: string): number | null {
+  return text === "none" ? null : argument({ ...wholeNumber(0, 1_000_000), allowed: "a whole number up to 1000000, or none" })(text);
+}
+
+// May be given several times. `none` stands for an empty list.
+export function origins(text: string, earlier: string[] = []): string[] {
+  return text === "none" ? [] : [...earlier, argument(origin)(text)];
+}
+
+export const length = argument(duration(0, 3650 * DAY));
+export const count = argument(wholeNumber(1, 10_000));
+
+export function partnerId(text: string): string {
+  if (/^[a-z0-9][a-z0-9_-]{0,62}$/.test(text)) return text;
+  throw new InvalidArgumentError("Allowed: up to 63 lowercase letters, digits, - and _, beginning with a letter or digit.");
+}

@@ -1,0 +1,46 @@
+import { Command } from "commander";
+import { listAudit, type StoredAuditEntry } from "@berth/server/store/audit.ts";
+import { count } from "../arguments.ts";
+import { withStore } from "../context.ts";
+import { clean, isoOf, orDash, show, table } from "../output.ts";
+
+interface Options {
+  json?: boolean;
+  partner?: string;
+  target?: string;
+  limit: number;
+}
+
+export const command = build();
+
+function build(): Command {
+  return new Command()
+    .option("--partner <id>", "only about this partner")
+    .option("--target <id>", "only about this session, key or webhook")
+    .option("--limit <n>", "at most this many", count, 50)
+    .option("--json", "print JSON")
+    .action(audit);
+}
+
+async function audit(options: Options): Promise<void> {
+  await withStore(async ({ store }) => {
+    const entries = await listAudit(store.db, { partnerId: options.partner, target: options.target, limit: options.limit });
+    show(options, entries.map(auditJson), () =>
+      table(
+        entries,
+        [
+          { name: "time", value: (entry) => isoOf(entry.at)?.slice(0, 19).replace("T", " ") ?? "" },
+          { name: "partner", value: (entry) => entry.partnerId },
+          { name: "who", value: (entry) => entry.actor },
+          { name: "what", value: (entry) => entry.action },
+          { name: "which", value: (entry) => clean(entry.target) },
+          { name: "from", value: (entry) => orDash(entry.ip) },
+          { name: "request", value: (entry) => orDash(entry.requestId) },
+        ],
+        "Nothing yet.",
+      ),
+    );
+  });
+}
+
+const auditJson = (entry: StoredAuditEntry) => ({ ...entry, at: isoOf(entry.at) });

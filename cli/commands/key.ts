@@ -1,0 +1,129 @@
+import { Command } from "commander";
+import { issueKey, listKeys, revokeKey, rotateKey, ROTATION_OVERLAP_MS, type IssuedKey, type Key } from "@berth/server/keys/keys.ts";
+import { getPartner } from "@berth/server/keys/partners.ts";
+import { length } from "../arguments.ts";
+import { withStore } from "../context.ts";
+import { facts, isoOf, relative, show, state, table } from "../output.ts";
+import { style } from "../style.ts";
+
+interface Options {
+  json?: boolean;
+  expires?: number;
+  overlap?: number;
+  now?: boolean;
+}
+
+export const command = build();
+
+function build(): Command {
+  const group = new Command();
+  group.addCommand(
+    new Command("issue")
+      .description("make another key")
+      .argument("<partner>")
+      .option("--expires <time>", "let it end after this time, such as 90d", length)
+      .option("--json", "print JSON")
+      .action(issue),
+  );
+  group.addCommand(
+    new Command("list").description("keys, without their secret part").argument("[partner]").option("--json", "print JSON").action(list),
+  );
+  group.addCommand(
+    new Command("rotate")
+      .description("make a new key and let the old one end in 24 hours")
+      .argument("<key>", "id of the old key, as `berth key list` shows it")
+      .option("--overlap <time>", "let the old one end after this time instead", length)
+      .option("--now", "end the old one at once")
+      .option("--json", "print JSON")
+      .action(rotate),
+  );
+  group.addCommand(
+    new Command("revoke").description("end a key at once").argument("<key>", "id of the key").option("--json", "print JSON").action(revoke),
+  );
+  return group;
+}
+
+async function issue(partnerId: string, options: Options): Promise<void> {
+  await withStore(async ({ change, clock }) => {
+    const expiresAt = options.expires === undefined ? null : clock.now() + options.expires;
+    const key = await change(async (tx, note) => {
+      const issued = await issueKey(tx, clock, partnerId, { expiresAt });
+      await note("key.issue", partnerId, issued.id);
+      return issued;
+    });
+    show(options, { ...keyJson(key), key: key.key }, () => newKeyText(key));
+  });
+}
+
+async function list(partnerId: string | undefined, options: Options): Promise<void> {
+  await withStore(async ({ store, clock }) => {
+    if (partnerId !== undefined) await getPartner(store.db, partnerId);
+    const keys = await listKeys(store.db, clock, partnerId);
+    show(options, keys.map(keyJson), () =>
+      table(
+        keys,
+        [
+          { name: "key", value: (key) => key.id },
+          { name: "partner", value: (key) => key.partnerId },
+          { name: "begins and ends", value: (key) => key.hint },
+          { name: "state", value: (key) => state(key.state) },
+          { name: "created", value: (key) => relative(key.createdAt) },
+          { name: "last used", value: (key) => relative(key.lastUsedAt) },
+          { name: "ends", value: (key) => relative(key.revokedAt ?? key.expiresAt) },
+        ],
+        "No keys yet. Make one with: berth key issue <partner>",
+      ),
+    );
+  });
+}
+
+async function rotate(id: string, options: Options): Promise<void> {
+  await withStore(async ({ change, clock }) => {
+    const overlapMs = options.now ? 0 : (options.overlap ?? ROTATION_OVERLAP_MS);
+    const { issued, old } = await change(async (tx, note) => {
+      const rotated = await rotateKey(tx, clock, id, { overlapMs });
+      await note("key.rotate", rotated.old.partnerId, id);
+      await note("key.issue", rotated.old.partnerId, rotated.issued.id);
+      return rotated;
+    });
+    const ending = old.state === "revoked" ? "has ended" : `ends ${relative(old.expiresAt)}`;
+    show(
+      options,
+      { ...keyJson(issued), key: issued.key, old: keyJson(old) },
+      () => `${newKeyText(issued)}\nThe old key ${old.hint} ${ending}.\n`,
+    );
+  });
+}
+
+async function revoke(id: string, options: Options): Promise<void> {
+  await withStore(async ({ change, clock }) => {
+    const key = await change(async (tx, note) => {
+      const revoked = await revokeKey(tx, clock, id);
+      await note("key.revoke", revoked.partnerId, id);
+      return revoked;
+    });
+    show(
+      options,
+      keyJson(key),
+      () => `The key ${key.hint} of ${key.partnerId} is revoked. Servers on other machines refuse it within 5 s.\n`,
+    );
+  });
+}
+
+export const keyJson = ({ id, partnerId, hint, state: keyState, ...times }: Key) => ({
+  id,
+  partnerId,
+  hint,
+  state: keyState,
+  createdAt: isoOf(times.createdAt),
+  lastUsedAt: isoOf(times.lastUsedAt),
+  expiresAt: isoOf(times.expiresAt),
+  revokedAt: isoOf(times.revokedAt),
+});
+
+export const newKeyText = (issued: IssuedKey) =>
+  facts([
+    ["key id", issued.id],
+    ["key", style.bold(issued.key)],
+    ...(issued.expiresAt === null ? [] : [["ends", relative(issued.expiresAt)] as const]),
+  ]) + `${style.yellow("Keep the key now:")} it is stored as a hash and cannot be shown again.\n`;

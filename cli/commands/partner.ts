@@ -1,0 +1,130 @@
+import { Command } from "commander";
+import { createPartner, listPartners, updatePartner, type Partner, type PartnerChanges } from "@berth/server/keys/partners.ts";
+import { issueKey } from "@berth/server/keys/keys.ts";
+import { limit, origins, partnerId } from "../arguments.ts";
+import { withStore } from "../context.ts";
+import { clean, facts, isoOf, orDash, relative, show, state, table } from "../output.ts";
+import { keyJson, newKeyText } from "./key.ts";
+
+interface Options {
+  json?: boolean;
+  name?: string;
+  origin?: string[];
+  maxSessions?: number | null;
+  maxSessionsPerUser?: number | null;
+  rate?: number | null;
+}
+
+export const command = build();
+
+function build(): Command {
+  const group = new Command();
+  group.addCommand(
+    withSettings(new Command("create"))
+      .description("make a partner and its first key")
+      .argument("<id>", "short name, shown in launch URLs", partnerId)
+      .action(create),
+  );
+  group.addCommand(new Command("list").description("all partners").option("--json", "print JSON").action(list));
+  group.addCommand(withSettings(new Command("update")).description("change a partner").argument("<id>").action(update));
+  group.addCommand(
+    new Command("suspend")
+      .description("refuse all its keys; its sessions stay as they are")
+      .argument("<id>")
+      .option("--json", "print JSON")
+      .action((id: string, options: Options) => setState(id, "suspended", options)),
+  );
+  group.addCommand(
+    new Command("activate")
+      .description("end a suspension")
+      .argument("<id>")
+      .option("--json", "print JSON")
+      .action((id: string, options: Options) => setState(id, "active", options)),
+  );
+  return group;
+}
+
+function withSettings(command: Command): Command {
+  return command
+    .option("--name <name>", "full name")
+    .option("--origin <origin>", "site that may embed the workspace; repeat for more, `none` for no site", origins)
+    .option("--max-sessions <n>", "live sessions in all, or `none` for no limit", limit)
+    .option("--max-sessions-per-user <n>", "live sessions of one user, or `none`", limit)
+    .option("--rate <n>", "requests a minute for each key, or `none` for the server's default", limit)
+    .option("--json", "print JSON");
+}
+
+async function create(id: string, options: Options): Promise<void> {
+  await withStore(async ({ change, clock }) => {
+    const [partner, key] = await change(async (tx, note) => {
+      const made = await createPartner(tx, clock, id, changesOf(options));
+      const issued = await issueKey(tx, clock, id);
+      await note("partner.create", id, id);
+      await note("key.issue", id, issued.id);
+      return [made, issued] as const;
+    });
+    show(options, { ...partnerJson(partner), key: { ...keyJson(key), key: key.key } }, () => `${partnerText(partner)}\n${newKeyText(key)}`);
+  });
+}
+
+async function list(options: Options): Promise<void> {
+  await withStore(async ({ store }) => {
+    const partners = await listPartners(store.db);
+    show(options, partners.map(partnerJson), () =>
+      table(
+        partners,
+        [
+          { name: "partner", value: (partner) => partner.id },
+          { name: "name", value: (partner) => clean(partner.name) },
+          { name: "state", value: (partner) => state(partner.state) },
+          { name: "sessions", value: (partner) => orDash(partner.maxSessions), right: true },
+          { name: "per user", value: (partner) => orDash(partner.maxSessionsPerUser), right: true },
+          { name: "rate/min", value: (partner) => orDash(partner.ratePerMinute), right: true },
+          { name: "created", value: (partner) => relative(partner.createdAt) },
+          { name: "origins", value: (partner) => orDash(partner.origins.join(" ")) },
+        ],
+        "No partners yet. Make one with: berth partner create acme",
+      ),
+    );
+  });
+}
+
+async function update(id: string, options: Options): Promise<void> {
+  await save(id, changesOf(options), "partner.update", options);
+}
+
+async function setState(id: string, to: Partner["state"], options: Options): Promise<void> {
+  await save(id, { state: to }, to === "suspended" ? "partner.suspend" : "partner.activate", options);
+}
+
+async function save(id: string, changes: PartnerChanges, action: string, options: Options): Promise<void> {
+  await withStore(async ({ change }) => {
+    const partner = await change(async (tx, note) => {
+      const updated = await updatePartner(tx, id, changes);
+      await note(action, id, id);
+      return updated;
+    });
+    show(options, partnerJson(partner), () => partnerText(partner));
+  });
+}
+
+const changesOf = (options: Options): PartnerChanges => ({
+  name: options.name,
+  origins: options.origin,
+  maxSessions: options.maxSessions,
+  maxSessionsPerUser: options.maxSessionsPerUser,
+  ratePerMinute: options.rate,
+});
+
+const partnerJson = (partner: Partner) => ({ ...partner, createdAt: isoOf(partner.createdAt) });
+
+const partnerText = (partner: Partner) =>
+  facts([
+    ["partner", partner.id],
+    ["name", clean(partner.name, 100)],
+    ["state", state(partner.state)],
+    ["origins", orDash(partner.origins.join(" "))],
+    ["live sessions", partner.maxSessions === null ? "no limit" : `at most ${partner.maxSessions}`],
+    ["per user", partner.maxSessionsPerUser === null ? "no limit" : `at most ${partner.maxSessionsPerUser}`],
+    ["requests", partner.ratePerMinute === null ? "the server's default" : `${partner.ratePerMinute} a minute for each key`],
+  ]);

@@ -1,0 +1,32 @@
+import { readFile } from "node:fs/promises";
+import type { Config } from "@berth/server/config.ts";
+import { openDriver } from "@berth/server/drivers/index.ts";
+import { hostNameFile } from "@berth/server/host.ts";
+import { silentLog } from "@berth/server/log.ts";
+import { compare, type Difference } from "@berth/server/sessions/reconcile.ts";
+import type { Store } from "@berth/server/store/open.ts";
+import type { Finding } from "./commands/doctor.ts";
+
+const MEANINGS: Record<Difference["kind"], string> = {
+  orphan: "belongs to no session",
+  lost: "should run and has stopped",
+  stopped: "should be frozen and has stopped",
+  awake: "should be paused and runs",
+  frozen: "should run and is frozen",
+};
+
+// Whether the engine has what the store says. A running server puts differences right by itself within seconds.
+export async function compareSandboxes(config: Config, store: Store): Promise<Finding[]> {
+  const topic = "sandboxes";
+  try {
+    await using driver = await openDriver(config, silentLog);
+    const host = driver.traits.hostBound ? (await readFile(hostNameFile(config.dataDir), "utf8")).trim() : null;
+    const home = { driver: driver.name, host };
+    const differences = await compare({ store, driver, home });
+    const { length: total } = await driver.list(AbortSignal.timeout(20_000));
+    if (differences.length === 0) return [{ topic, state: "good", text: `${total}, as the store says` }];
+    return differences.map(({ sandboxId, kind }) => ({ topic, state: "note", text: `${sandboxId} ${MEANINGS[kind]}` }));
+  } catch (error) {
+    return [{ topic, state: "note", text: `cannot be compared: ${error instanceof Error ? error.message : String(error)}` }];
+  }
+}

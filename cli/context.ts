@@ -1,0 +1,40 @@
+import { join } from "node:path";
+import type { Clock } from "@berth/server/clock.ts";
+import type { Config } from "@berth/server/config.ts";
+import type { Db } from "@berth/server/store/schema.ts";
+import type { Store } from "@berth/server/store/open.ts";
+
+// What commands work on: the store that the server's own configuration names. The server may run at the same time.
+export interface Context {
+  config: Config;
+  store: Store;
+  clock: Clock;
+  // One transaction for a change and its line in the audit log.
+  change<T>(work: (tx: Db, note: Note) => Promise<T>): Promise<T>;
+}
+
+export type Note = (action: string, partnerId: string, target: string) => Promise<void>;
+
+export async function withStore<T>(work: (context: Context) => Promise<T>): Promise<T> {
+  const [{ readConfig }, { openStore }, { silentLog }, { systemClock }, { appendAudit }] = await Promise.all([
+    import("@berth/server/config.ts"),
+    import("@berth/server/store/open.ts"),
+    import("@berth/server/log.ts"),
+    import("@berth/server/clock.ts"),
+    import("@berth/server/store/audit.ts"),
+  ]);
+  const { config } = readConfig();
+  await using store = await openStore({ url: config.databaseUrl, file: join(config.dataDir, "berth.db"), log: silentLog });
+  const clock = systemClock;
+  return await work({
+    config,
+    store,
+    clock,
+    change: (act) =>
+      store.transaction((tx) =>
+        act(tx, (action, partnerId, target) =>
+          appendAudit(tx, { partnerId, actor: "cli", action, target, ip: null, requestId: null }, clock.now()),
+        ),
+      ),
+  });
+}

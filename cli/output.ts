@@ -1,0 +1,75 @@
+import { stripVTControlCharacters } from "node:util";
+import { style } from "./style.ts";
+
+// What a command shows: JSON for programs, or text for people. Times are ISO 8601 in JSON and relative in text.
+export function show(options: { json?: boolean }, value: unknown, text: () => string): void {
+  process.stdout.write(options.json ? `${JSON.stringify(value, null, 2)}\n` : text());
+}
+
+export interface Column<Row> {
+  name: string;
+  value(row: Row): string;
+  right?: true;
+}
+
+export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[], none: string): string {
+  if (rows.length === 0) return `${style.dim(none)}\n`;
+  const cells = rows.map((row) => columns.map((column) => column.value(row)));
+  const widths = columns.map((column, at) => Math.max(column.name.length, ...cells.map((line) => widthOf(line[at] ?? ""))));
+  const lay = (line: readonly string[]) =>
+    line
+      .map((cell, at) => pad(cell, widths[at] ?? 0, columns[at]?.right))
+      .join("  ")
+      .trimEnd();
+  const header = style.dim(lay(columns.map((column) => column.name.toUpperCase())));
+  return `${[header, ...cells.map(lay)].join("\n")}\n`;
+}
+
+// Names and values below each other, for one thing.
+export function facts(pairs: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...pairs.map(([name]) => name.length));
+  return pairs.map(([name, value]) => `${style.dim(name.padEnd(width))}  ${value}\n`).join("");
+}
+
+export const isoOf = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
+
+export const orDash = (value: string | number | null) => (value === null || value === "" ? style.dim("–") : String(value));
+
+const UNITS = [
+  ["d", 86_400_000],
+  ["h", 3_600_000],
+  ["min", 60_000],
+  ["s", 1000],
+] as const;
+
+// "5 min ago", "in 23 h".
+export function relative(ms: number | null, nowMs = Date.now()): string {
+  if (ms === null) return orDash(null);
+  const apart = Math.abs(nowMs - ms);
+  const [unit, length] = UNITS.find(([, unitMs]) => apart >= unitMs) ?? [];
+  if (!unit || !length) return "now";
+  const amount = `${Math.round(apart / length)} ${unit}`;
+  return ms < nowMs ? `${amount} ago` : `in ${amount}`;
+}
+
+export function state(word: string): string {
+  const paints: Record<string, (text: string) => string> = {
+    active: style.green,
+    running: style.green,
+    paused: style.yellow,
+  };
+  return (paints[word] ?? style.dim)(word);
+}
+
+// Text from partners may hold anything, also what would move the cursor of a terminal.
+export function clean(text: string, length = 40): string {
+  const plain = stripVTControlCharacters(text).replaceAll(/\p{Cc}/gu, "�");
+  return plain.length > length ? `${plain.slice(0, length - 1)}…` : plain;
+}
+
+const widthOf = (text: string) => stripVTControlCharacters(text).length;
+
+const pad = (text: string, width: number, right?: boolean) => {
+  const space = " ".repeat(Math.max(0, width - widthOf(text)));
+  return right ? space + text : text + space;
+};
