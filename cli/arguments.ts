@@ -11,9 +11,10 @@ function argument<T>(kind: Kind<T>): (text: string) => T {
   };
 }
 
-// A limit, or `none`.
-export function limit(text: string): number | null {
-  return text === "none" ? null : argument({ ...wholeNumber(0, 1_000_000), allowed: "a whole number up to 1000000, or none" })(text);
+// A limit, or `none`. It stays a word here: commander takes null for an option that was not given.
+export type Limit = number | "none";
+export function limit(text: string): Limit {
+  return text === "none" ? text : argument({ ...wholeNumber(0, 1_000_000), allowed: "a whole number up to 1000000, or none" })(text);
 }
 
 // May be given several times. `none` stands for an empty list.

@@ -3,10 +3,12 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test, vi } from "vitest";
 
 // The commands as an operator runs them: real processes on a data folder.
 const bin = join(import.meta.dirname, "bin.js");
+// Each command is two processes, and a busy machine starts them slowly.
+vi.setConfig({ testTimeout: 120_000 });
 const folders: string[] = [];
 afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
 

@@ -4,7 +4,7 @@ import { style } from "./style.ts";
 
 // Each command is a file; only the one that is asked for is loaded, because the parts of the server behind it are not
 // small.
-const COMMANDS: Record<string, { about: string; load(): Promise<{ command: Command }> }> = {
+const COMMANDS: Record<string, { about: string; load: () => Promise<{ command: Command }> }> = {
   serve: { about: "run the service", load: () => import("./commands/serve.ts") },
   partner: { about: "companies whose backends call the API", load: () => import("./commands/partner.ts") },
   key: { about: "API keys of partners", load: () => import("./commands/key.ts") },

@@ -36,5 +36,5 @@ function findPinnedNode() {
   console.error(
     `berth: Node ${WANTED} or newer is needed, this is ${process.version}. Run \`npm install\` in the checkout: it brings one along.`,
   );
-  process.exit(1);
+  return process.exit(1);
 }

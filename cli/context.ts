@@ -10,7 +10,7 @@ export interface Context {
   store: Store;
   clock: Clock;
   // One transaction for a change and its line in the audit log.
-  change<T>(work: (tx: Db, note: Note) => Promise<T>): Promise<T>;
+  change: <T>(work: (tx: Db, note: Note) => Promise<T>) => Promise<T>;
 }
 
 export type Note = (action: string, partnerId: string, target: string) => Promise<void>;

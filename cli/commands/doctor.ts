@@ -27,7 +27,7 @@ async function doctor(options: { json?: boolean }): Promise<void> {
       state: "good",
       text: `${name} = ${value}`,
     })),
-    ...warnings.map((text): Finding => ({ topic: "setting", state: "note", text })),
+    ...warnings.map((warning): Finding => ({ topic: "setting", state: "note", text: warning })),
     ...(await lookAtDataFolder(config)),
     ...(await lookAtTemplates(config)),
     ...(await lookAtDrivers(config)),

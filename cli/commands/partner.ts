@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { createPartner, listPartners, updatePartner, type Partner, type PartnerChanges } from "@berth/server/keys/partners.ts";
 import { issueKey } from "@berth/server/keys/keys.ts";
-import { limit, origins, partnerId } from "../arguments.ts";
+import { limit, origins, partnerId, type Limit } from "../arguments.ts";
 import { withStore } from "../context.ts";
 import { clean, facts, isoOf, orDash, relative, show, state, table } from "../output.ts";
 import { keyJson, newKeyText } from "./key.ts";
@@ -10,9 +10,9 @@ interface Options {
   json?: boolean;
   name?: string;
   origin?: string[];
-  maxSessions?: number | null;
-  maxSessionsPerUser?: number | null;
-  rate?: number | null;
+  maxSessions?: Limit;
+  maxSessionsPerUser?: Limit;
+  rate?: Limit;
 }
 
 export const command = build();
@@ -44,8 +44,8 @@ function build(): Command {
   return group;
 }
 
-function withSettings(command: Command): Command {
-  return command
+function withSettings(settable: Command): Command {
+  return settable
     .option("--name <name>", "full name")
     .option("--origin <origin>", "site that may embed the workspace; repeat for more, `none` for no site", origins)
     .option("--max-sessions <n>", "live sessions in all, or `none` for no limit", limit)
@@ -111,10 +111,12 @@ async function save(id: string, changes: PartnerChanges, action: string, options
 const changesOf = (options: Options): PartnerChanges => ({
   name: options.name,
   origins: options.origin,
-  maxSessions: options.maxSessions,
-  maxSessionsPerUser: options.maxSessionsPerUser,
-  ratePerMinute: options.rate,
+  maxSessions: numberOf(options.maxSessions),
+  maxSessionsPerUser: numberOf(options.maxSessionsPerUser),
+  ratePerMinute: numberOf(options.rate),
 });
+
+const numberOf = (limited: Limit | undefined) => (limited === "none" ? null : limited);
 
 const partnerJson = (partner: Partner) => ({ ...partner, createdAt: isoOf(partner.createdAt) });
 

@@ -44,7 +44,6 @@ function untilSignal(): Promise<void> {
 async function startMessage(config: Config, { url, driver, demo }: Server): Promise<string> {
   const { probeDrivers } = await import("@berth/server/drivers/index.ts");
   const probe = (await probeDrivers({ ...config, driver: driver.name }))[0];
-  const line = (name: string, value: string) => `  ${style.dim(name.padEnd(11))}${value}`;
   const lines = [
     "",
     `  ${style.bold("Berth")} is running at ${style.cyan(url)}`,
@@ -61,6 +60,8 @@ async function startMessage(config: Config, { url, driver, demo }: Server): Prom
   ];
   return lines.join("\n");
 }
+
+const line = (name: string, value: string) => `  ${style.dim(name.padEnd(11))}${value}`;
 
 const firstSession = (url: string, demo: { key: string; file: string }) => [
   `  Your first session (the key is shown once and kept in ${demo.file}):`,
