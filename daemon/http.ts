@@ -55,8 +55,13 @@ export function sendJson(response: ServerResponse, status: number, body: unknown
 
 export function sendFault(response: ServerResponse, error: unknown): void {
   const fault = toFault(error);
-  if (response.headersSent) response.destroy();
-  else sendJson(response, fault.status, { error: fault.message, code: fault.code });
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  // Also as a header, so that a relay can tell it without reading the body.
+  response.setHeader("X-Error-Code", fault.code);
+  sendJson(response, fault.status, { error: fault.message, code: fault.code });
 }
 
 const MAX_JSON_BYTES = 16 * 1024 * 1024;
