@@ -1,13 +1,13 @@
 import { copyFileSync, cpSync, linkSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join, relative } from "node:path";
-import { build } from "esbuild";
+import { basename, dirname, join, relative } from "node:path";
+import { build, type PluginBuild } from "esbuild";
 
 const OUT = join(import.meta.dirname, "dist");
 const require = createRequire(import.meta.url);
 
 // Makes daemon/dist: exactly the folder that sandboxes see, read-only, at /opt/berth.
-//   bin/node      the Node that runs the daemon       daemon.cjs    everything in one file
+//   bin/node      the Node that runs the daemon       *.cjs         the daemon, and its parts that are loaded on demand
 //   bin/goose     the default agent, where installed  node_modules  the terminal's native part
 //   init.sh       what a driver starts as process 1   bashrc        what terminals start with
 // Built beside and moved in file by file: sandboxes may be running from the folder, and must always find whole files.
@@ -16,25 +16,25 @@ export async function buildDaemon(): Promise<void> {
   rmSync(next, { recursive: true, force: true });
   mkdirSync(join(next, "bin"), { recursive: true });
   await bundle(next);
-  for (const name of ["init.sh", "bashrc"]) copyFileSync(join(import.meta.dirname, name), join(next, name));
+  for (const name of ["init.sh", "bashrc"]) copyFileSync(source(name), join(next, name));
   place(nodeBinary(), join(next, "bin/node"));
   const goose = resolvePackage("@aaif/goose-binary-linux-x64");
   if (goose) place(join(goose, "bin/goose"), join(next, "bin/goose"));
   placeTerminalPackage(join(next, "node_modules/@lydell"));
   for (const entry of readdirSync(next, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
-    const source = join(entry.parentPath, entry.name);
-    const target = join(OUT, relative(next, source));
+    const built = join(entry.parentPath, entry.name);
+    const target = join(OUT, relative(next, built));
     mkdirSync(dirname(target), { recursive: true });
-    renameSync(source, target);
+    renameSync(built, target);
   }
   rmSync(next, { recursive: true, force: true });
 }
 
 async function bundle(folder: string): Promise<void> {
-  const stub = join(import.meta.dirname, "stub.cjs");
+  const stub = source("stub.cjs");
   await build({
-    entryPoints: { daemon: join(import.meta.dirname, "main.ts") },
+    entryPoints: { daemon: source("main.ts"), archive: source("archive.ts"), "search-builtin": source("search-builtin.ts") },
     outdir: folder,
     outExtension: { ".js": ".cjs" },
     bundle: true,
@@ -44,10 +44,21 @@ async function bundle(folder: string): Promise<void> {
     format: "cjs",
     // ws asks for these at load although a server without TLS and compression never uses them: 2 MB in every sandbox.
     alias: { zlib: stub, https: stub, tls: stub },
+    // `import()` of a part of ours is a `require` of its own file at that moment: what few sessions use costs the others nothing.
+    supported: { "dynamic-import": false },
+    plugins: [{ name: "lazy parts", setup: keepLazyPartsApart }],
     define: { "import.meta.dirname": "__dirname" },
     logLevel: "warning",
   });
 }
+
+function keepLazyPartsApart({ onResolve }: PluginBuild): void {
+  onResolve({ filter: /^\.\/.*\.ts$/ }, ({ kind, path }) =>
+    kind === "dynamic-import" ? { path: `./${basename(path, ".ts")}.cjs`, external: true } : undefined,
+  );
+}
+
+const source = (name: string) => join(import.meta.dirname, name);
 
 function nodeBinary(): string {
   for (const name of [`node-${process.platform}-${process.arch}`, `node-bin-${process.platform}-${process.arch}`]) {
@@ -59,9 +70,9 @@ function nodeBinary(): string {
 
 function placeTerminalPackage(folder: string): void {
   const name = `node-pty-${process.platform}-${process.arch}`;
-  const source = resolvePackage(`@lydell/${name}`);
-  if (!source) throw new Error(`@lydell/${name} is not installed`);
-  cpSync(source, join(folder, name), { recursive: true, dereference: true });
+  const found = resolvePackage(`@lydell/${name}`);
+  if (!found) throw new Error(`@lydell/${name} is not installed`);
+  cpSync(found, join(folder, name), { recursive: true, dereference: true });
 }
 
 function resolvePackage(name: string): string | undefined {
@@ -73,10 +84,10 @@ function resolvePackage(name: string): string | undefined {
 }
 
 // A hard link where possible: these files are large, and one page cache serves every sandbox.
-function place(source: string, target: string): void {
+function place(original: string, target: string): void {
   try {
-    linkSync(source, target);
+    linkSync(original, target);
   } catch {
-    copyFileSync(source, target);
+    copyFileSync(original, target);
   }
 }

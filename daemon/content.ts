@@ -5,7 +5,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { basename, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { WrittenFile } from "@berth/contract/daemon.ts";
-import { requiredPath, TEMPORARY_PREFIX } from "./files.ts";
+import { attachment, requiredPath, TEMPORARY_PREFIX } from "./files.ts";
 import { errorCode, Fault, type Route, sendJson } from "./http.ts";
 import { syncFolder, type Workspace } from "./workspace.ts";
 
@@ -95,9 +95,6 @@ export function parseRange(header: string | undefined, size: number): Range {
   if (last !== "" && Number(last) < start) return null;
   return start >= size ? "unsatisfiable" : { start, end };
 }
-
-export const attachment = (name: string) =>
-  `attachment; filename*=UTF-8''${encodeURIComponent(name).replace(/['()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)}`;
 
 async function writeContent(workspace: Workspace, path: string, request: IncomingMessage): Promise<WrittenFile & { created: boolean }> {
   await using parent = await workspace.pinParent(await throughLink(workspace, path), { makeFolders: true });

@@ -1,6 +1,6 @@
 import type { BigIntStats, Dirent } from "node:fs";
-import { lstat, mkdir, opendir, rename, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { lstat, mkdir, opendir, rename, rm, stat } from "node:fs/promises";
+import { basename, join } from "node:path";
 import type { FileEntry, FolderListing } from "@berth/contract/daemon.ts";
 import { badRequest, errorCode, Fault, readJson, type Route, sendJson } from "./http.ts";
 import { parsePath, syncFolder, type Workspace } from "./workspace.ts";
@@ -55,8 +55,27 @@ export function fileRoutes({ workspace, shown }: FilesDeps): Route[] {
         sendJson(response, 200, { path: to });
       },
     },
+    {
+      method: "GET",
+      path: "/files/archive",
+      async handle({ query, response }) {
+        const path = query.get("path") ?? "";
+        await using folder = await workspace.pin(path);
+        if (!(await stat(folder.at)).isDirectory()) throw badRequest("It is not a folder");
+        const { sendArchive } = await import("./archive.ts");
+        response.writeHead(200, {
+          "Content-Type": "application/zip",
+          "Content-Disposition": attachment(`${basename(folder.real) || "workspace"}.zip`),
+          "Cache-Control": "no-store",
+        });
+        await sendArchive(folder.at, response);
+      },
+    },
   ];
 }
+
+export const attachment = (name: string) =>
+  `attachment; filename*=UTF-8''${encodeURIComponent(name).replace(/['()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)}`;
 
 export function requiredPath(path: unknown, name = "path"): string {
   if (typeof path !== "string" || path === "") throw badRequest(`${name} is missing`);

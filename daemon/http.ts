@@ -130,11 +130,15 @@ const SYSTEM_FAULTS: Record<string, [status: number, code: string, message: stri
   ENOSPC: [507, "disk_full", "The disk is full"],
   EDQUOT: [507, "disk_full", "The disk is full"],
   EMFILE: [503, "busy", "Too many files are open"],
+  // The caller went away in the middle; nobody reads this.
+  ECONNRESET: [400, "aborted", "The connection was closed"],
+  ERR_STREAM_PREMATURE_CLOSE: [400, "aborted", "The connection was closed"],
   EAGAIN: [503, "busy", "The sandbox has no room for another process"],
 };
 
 export function toFault(error: unknown): Fault {
-  if (error instanceof Fault) return error;
+  // By name: parts that are loaded on demand carry their own copy of the class.
+  if (error instanceof Error && error.name === "Fault") return error as Fault;
   const code = errorCode(error);
   const known = code === undefined ? undefined : SYSTEM_FAULTS[code];
   if (known) return new Fault(...known);

@@ -8,9 +8,11 @@ import { createEnvironment } from "./environment.ts";
 import { createEvents, type Events } from "./events.ts";
 import { execRoutes } from "./exec.ts";
 import { fileRoutes } from "./files.ts";
+import { findRoutes } from "./find.ts";
 import { readJson, type Route, sendJson } from "./http.ts";
 import { portRelay } from "./port-relay.ts";
 import { createPorts } from "./ports.ts";
+import { searchRoutes } from "./search.ts";
 import { createDaemonServer } from "./server.ts";
 import { createTerminals } from "./terminals.ts";
 import { createWatch } from "./watch.ts";
@@ -65,6 +67,8 @@ async function main(): Promise<void> {
       ...execRoutes({ environment, workspace }),
       ...fileRoutes({ workspace, shown: watch.include }),
       ...contentRoutes({ workspace }),
+      ...findRoutes({ workspace }),
+      ...searchRoutes({ workspace, environment }),
       ...terminals.routes,
       ...ports.routes,
       ...relay.routes,
