@@ -7,6 +7,8 @@ export async function speaking<Result>(signal: AbortSignal, work: () => Promise<
     signal.throwIfAborted();
     return await work();
   } catch (error) {
+    // That there was no room is worth more to the caller than that his time was up.
+    if (isAppError(error, "capacity_reached")) throw error;
     if (signal.aborted) throw signal.reason;
     if (isAppError(error)) throw error;
     const full = (error as NodeJS.ErrnoException | null)?.code === "ENOSPC";

@@ -21,6 +21,8 @@ export interface KubernetesOptions extends ConnectOptions, Omit<PodSettings, "eg
   egress: string | null;
   // How long sandboxes go on when no server is there to push the dead-man switch.
   deadManMs?: number;
+  // How long beyond its grace period a pod may be on its way out before it counts as hanging on a lost node.
+  stuckMs?: number;
   clock: Clock;
   log: Log;
 }
@@ -29,7 +31,7 @@ export interface KubernetesOptions extends ConnectOptions, Omit<PodSettings, "eg
 const UNDO_MS = 30_000;
 
 export async function createKubernetesDriver(options: KubernetesOptions): Promise<Driver> {
-  const { installation, clock, log, deadManMs = 60 * MINUTE } = options;
+  const { installation, clock, log, deadManMs = 60 * MINUTE, stuckMs = 10_000 } = options;
   const { cluster, namespace } = await connectCluster(options);
   const kind = await chooseKind(cluster);
   const settings: PodSettings = { ...options, egress: await resolveEgress(options.egress) };
@@ -44,7 +46,7 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
   const shutdownAt = () => new Date(clock.now() + deadManMs);
   const read = (name: string, signal: AbortSignal) => cluster.get<Workload>(kind.path(namespace, name), signal);
   const change = (name: string, patch: object, signal: AbortSignal) => cluster.patch<Workload>(kind.path(namespace, name), patch, signal);
-  const upDeps = { cluster, pods, kind, namespace };
+  const upDeps = { cluster, pods, kind, namespace, stuckMs };
 
   // Brings the sandbox up from whatever is there. True when its processes are new ones.
   async function bringUp(spec: SandboxSpec, signal: AbortSignal): Promise<boolean> {

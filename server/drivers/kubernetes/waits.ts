@@ -4,7 +4,7 @@ import { answers } from "../health.ts";
 import type { Cluster } from "./cluster.ts";
 import { dialAddress } from "./dial-pod.ts";
 import { podsPath } from "./names.ts";
-import { isAlive, isLeaving, troubleOf, type Trouble } from "./pod-state.ts";
+import { isAlive, isLeaving, isOnLostNode, troubleOf, type Trouble } from "./pod-state.ts";
 import { GRACE_SECONDS } from "./pod.ts";
 import type { Pods } from "./pods.ts";
 import type { Workload, WorkloadKind } from "./workload.ts";
@@ -14,6 +14,7 @@ export interface WaitDeps {
   pods: Pods;
   kind: WorkloadKind;
   namespace: string;
+  stuckMs: number;
 }
 
 // The readiness probe has a step of one second; the daemon is asked much more often than that.
@@ -22,8 +23,6 @@ const ASK_MS = 50;
 const LOOK_MS = 1_000;
 // An admission error may be gone at the controller's next try.
 const ERROR_PATIENCE_MS = 5_000;
-// A pod that is on its way out this long after its grace period hangs on a node that does not answer.
-const STUCK_MS = 10_000;
 
 // Resolves with the pod once its daemon answers.
 export async function awaitUp(deps: WaitDeps, name: string, signal: AbortSignal): Promise<V1Pod> {
@@ -54,19 +53,21 @@ export async function awaitUp(deps: WaitDeps, name: string, signal: AbortSignal)
 }
 
 // Resolves once no pod of the sandbox is left.
-export async function awaitGone({ cluster, pods, namespace }: WaitDeps, name: string, signal: AbortSignal): Promise<void> {
+export async function awaitGone({ cluster, pods, namespace, stuckMs }: WaitDeps, name: string, signal: AbortSignal): Promise<void> {
   for (;;) {
     const left = await pods.refresh(name, signal);
     if (left.length === 0) return;
     for (const pod of left)
-      if (isStuck(pod)) await cluster.remove(podsPath(namespace, pod.metadata?.name), { gracePeriodSeconds: 0 }, signal);
+      if (isStuck(pod, stuckMs)) await cluster.remove(podsPath(namespace, pod.metadata?.name), { gracePeriodSeconds: 0 }, signal);
     await pods.changed(name, LOOK_MS / 2, signal);
   }
 }
 
-function isStuck(pod: V1Pod): boolean {
+// Its node does not answer any more, so nobody will report its end. The volume is safe: it is attached elsewhere only
+// once the storage allows it.
+function isStuck(pod: V1Pod, stuckMs: number): boolean {
   const since = pod.metadata?.deletionTimestamp;
-  return since !== undefined && Date.now() - new Date(since).getTime() > GRACE_SECONDS * 1000 + STUCK_MS;
+  return since !== undefined && Date.now() - new Date(since).getTime() > (isOnLostNode(pod) ? 0 : GRACE_SECONDS * 1000) + stuckMs;
 }
 
 // What the Sandbox's controller complains of, at the generation that we asked for.

@@ -36,6 +36,8 @@ export interface DoubleOptions {
   readyDelayMs?: number;
   evictAfterMs?: number;
   storageClasses?: string[];
+  // Admission beyond Pod Security `restricted`, such as a quota.
+  refusePod?: () => string | null;
 }
 
 export const MISSING_IMAGE = "registry.invalid/missing:1";
@@ -85,7 +87,12 @@ export async function startKubernetesDouble(options: DoubleOptions): Promise<Kub
     scheduled = true;
     setTimeout(() => {
       scheduled = false;
-      reconcile({ objects, deletePod: (name) => kubelet.deletePod(name), now: () => Date.now() + skewMs, refusePod: restricted });
+      reconcile({
+        objects,
+        deletePod: (name) => kubelet.deletePod(name),
+        now: () => Date.now() + skewMs,
+        refusePod: (pod) => restricted(pod) ?? options.refusePod?.() ?? null,
+      });
       kubelet.sync();
     }, 5);
   };

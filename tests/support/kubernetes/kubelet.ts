@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { mkdir, rm } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
@@ -9,7 +10,7 @@ import type { PodStatus } from "./controllers.ts";
 import type { Objects } from "./objects.ts";
 
 // Scheduler, kubelet and container runtime in one: a pod is a real process of this machine that listens on a loopback
-// address of its own (127.77.x.y), and a volume is a folder.
+// address of its own, and a volume is a folder.
 export interface Kubelet extends AsyncDisposable {
   // Looks at every pod once: schedules, starts, ends.
   sync(): void;
@@ -42,8 +43,6 @@ interface Run {
   restarts: number;
   leaving: boolean;
 }
-
-let addresses = 0;
 
 export function createKubelet(options: KubeletOptions): Kubelet {
   const { objects, runtimeDir, folder, missingImage, readyDelayMs, evictAfterMs } = options;
@@ -222,10 +221,8 @@ export function createKubelet(options: KubeletOptions): Kubelet {
   };
 }
 
-function nextAddress(): string {
-  addresses++;
-  return `127.77.${(process.pid + (addresses >> 8)) & 255}.${addresses & 255 || 1}`;
-}
+// Of four million, so that doubles in other processes hardly ever choose the same.
+const nextAddress = () => `127.${randomInt(64, 128)}.${randomInt(256)}.${randomInt(1, 255)}`;
 
 // What the daemon started dies with its container.
 function killAll({ child, folder }: Run): void {

@@ -1,0 +1,63 @@
+import { afterEach, expect, test } from "vitest";
+import type { DoubleOptions, KubernetesDouble } from "../../../tests/support/kubernetes/double.ts";
+import { probeKubernetes } from "./probe.ts";
+import { openDouble } from "./testing.ts";
+
+let double: KubernetesDouble | undefined;
+afterEach(async () => {
+  await double?.[Symbol.asyncDispose]();
+  double = undefined;
+});
+
+async function probe(
+  options: Partial<DoubleOptions> = {},
+  prepare: (double: KubernetesDouble) => void = () => {},
+  storageClass: string | null = null,
+) {
+  ({ double } = await openDouble(options));
+  prepare(double);
+  return await probeKubernetes({ kubeconfig: double.kubeconfig, namespace: null, storageClass });
+}
+
+test("a cluster with all that is needed is usable, with and without agent-sandbox", async () => {
+  expect(await probe()).toMatchObject({ usable: true, reason: expect.stringMatching(/agent-sandbox is installed/) as string });
+  await double?.[Symbol.asyncDispose]();
+  expect(await probe({ crds: false })).toMatchObject({
+    usable: true,
+    reason: expect.stringMatching(/so sandboxes are StatefulSets/) as string,
+  });
+});
+
+test("every missing right is named at once", async () => {
+  const { usable, reason } = await probe({}, (cluster) => {
+    cluster.forbid("patch", "sandboxes");
+    cluster.forbid("watch", "pods");
+    cluster.forbid("delete", "persistentvolumeclaims");
+  });
+  expect(usable).toBe(false);
+  expect(reason).toMatch(/may not patch sandboxes.*may not watch pods.*may not delete persistentvolumeclaims/);
+});
+
+test("a missing storage class is named", async () => {
+  expect((await probe({ storageClasses: [] })).reason).toMatch(/no default storage class; name one in BERTH_KUBERNETES_STORAGE_CLASS/);
+  await double?.[Symbol.asyncDispose]();
+  expect((await probe({}, undefined, "fast")).reason).toMatch(/no storage class fast \(there are: standard\)/);
+});
+
+test("an account that may not look at storage classes is believed", async () => {
+  expect(await probe({ storageClasses: [] }, (cluster) => cluster.forbid("list", "storageclasses"))).toMatchObject({ usable: true });
+});
+
+test("no cluster is one sentence", async () => {
+  const { usable, reason } = await probe({}, undefined, null).then(async () => {
+    await double!.goAway();
+    const answer = await probeKubernetes({ kubeconfig: double!.kubeconfig, namespace: null, storageClass: null });
+    await double!.comeBack();
+    return answer;
+  });
+  expect(usable).toBe(false);
+  expect(reason).toMatch(/^No cluster answers at http:\/\/127\.0\.0\.1:\d+ \(ECONNREFUSED\)\.$/);
+  expect((await probeKubernetes({ kubeconfig: "/nowhere/kubeconfig", namespace: null, storageClass: null })).reason).toBe(
+    "No cluster is known, because no kubeconfig can be read (ENOENT); set BERTH_KUBECONFIG, or run the server inside the cluster.",
+  );
+});

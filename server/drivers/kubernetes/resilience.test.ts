@@ -1,0 +1,191 @@
+import { createHash } from "node:crypto";
+import { newId } from "@berth/contract";
+import { afterEach, describe, expect, test } from "vitest";
+import { MISSING_IMAGE, type DoubleOptions } from "../../../tests/support/kubernetes/double.ts";
+import { createTestClock, HOUR, MINUTE } from "../../clock.ts";
+import { DEFAULT_TEMPLATE } from "../../templates.ts";
+import type { Driver, SandboxSpec } from "../driver.ts";
+import { exec } from "../driver.suite.ts";
+import type { KubernetesOptions } from "./kubernetes.ts";
+import { nameOf } from "./names.ts";
+import { claimsLeft, openDouble } from "./testing.ts";
+
+// What goes wrong in clusters, on the double, with both kinds of workload.
+const TOKEN = "a token of the suite";
+const patience = (ms = 30_000) => AbortSignal.timeout(ms);
+const newSpec = (template: Partial<SandboxSpec["template"]> = {}): SandboxSpec => ({
+  id: newId("sbx", Date.now()),
+  template: { ...DEFAULT_TEMPLATE, ...template },
+  tokenHash: createHash("sha256").update(TOKEN).digest("hex"),
+});
+
+let stack = new AsyncDisposableStack();
+afterEach(async () => {
+  await stack.disposeAsync();
+  stack = new AsyncDisposableStack();
+});
+
+async function start(doubleOptions: Partial<DoubleOptions> = {}, driverOptions: Partial<KubernetesOptions> = {}) {
+  const { double, open } = await openDouble(doubleOptions);
+  stack.use(double);
+  const openDriver = async () => stack.use(await open(driverOptions));
+  return { double, driver: await openDriver(), openDriver };
+}
+
+const podName = (crds: boolean, { id }: SandboxSpec) => (crds ? nameOf(id) : `${nameOf(id)}-0`);
+const kinds = [
+  { workload: "Sandbox", crds: true },
+  { workload: "StatefulSet", crds: false },
+];
+
+describe.each(kinds)("$workload", ({ crds }) => {
+  test("losing a node stops the sandbox, keeps its files, and a resume places it elsewhere", async () => {
+    const { double, driver } = await start({ crds }, { stuckMs: 200 });
+    const spec = newSpec();
+    await driver.create(spec, patience());
+    await exec(driver, spec.id, "echo kept > note");
+    expect(double.kubelet.nodeOf(podName(crds, spec))).toBe("node-a");
+
+    double.kubelet.loseNode("node-a");
+    await expect.poll(() => driver.inspect(spec.id, patience())).toBe("stopped");
+    expect(await driver.list(patience())).toEqual([{ id: spec.id, condition: "stopped" }]);
+    await expect(driver.dial(spec.id, patience())).rejects.toMatchObject({ code: "sandbox_unreachable" });
+
+    expect(await driver.resume(spec, patience())).toEqual({ restarted: true });
+    expect(double.kubelet.nodeOf(podName(crds, spec))).toBe("node-b");
+    expect(await exec(driver, spec.id, "cat note")).toBe("kept\n");
+  });
+
+  test("a pod that the cluster replaced by itself counts as stopped, and is", async () => {
+    const { double, driver } = await start({ crds });
+    const spec = newSpec();
+    await driver.create(spec, patience());
+    await exec(driver, spec.id, "echo kept > note");
+    double.kubelet.deletePod(podName(crds, spec));
+
+    // Whoever looks at the new pod suspends it.
+    const look = async () => [await driver.inspect(spec.id, patience()), double.objects.list("pods").length];
+    await expect.poll(look, { timeout: 5000 }).toEqual(["stopped", 0]);
+    expect(await driver.resume(spec, patience())).toEqual({ restarted: true });
+    expect(await exec(driver, spec.id, "cat note")).toBe("kept\n");
+  });
+
+  test("a daemon that dies counts as stopped, and a resume starts it over the same files", async () => {
+    const { double, driver } = await start({ crds });
+    const spec = newSpec();
+    await driver.create(spec, patience());
+    await exec(driver, spec.id, "echo kept > note");
+    process.kill(double.kubelet.pidOf(podName(crds, spec))!, "SIGKILL");
+
+    await expect.poll(() => driver.inspect(spec.id, patience())).toBe("stopped");
+    expect(await driver.resume(spec, patience())).toEqual({ restarted: true });
+    expect(await exec(driver, spec.id, "cat note")).toBe("kept\n");
+  });
+
+  test("an image that cannot be fetched fails the create and leaves nothing", async () => {
+    const { double, driver } = await start({ crds });
+    const spec = newSpec({ image: MISSING_IMAGE });
+    await expect(driver.create(spec, patience())).rejects.toMatchObject({ code: "sandbox_failed" });
+    await expect.poll(() => claimsLeft(double, spec.id)).toEqual([]);
+  });
+
+  test("a cluster without room says so when the caller gives up", async () => {
+    const { double, driver } = await start({ crds, nodes: [] });
+    const spec = newSpec();
+    await expect(driver.create(spec, patience(1500))).rejects.toMatchObject({ code: "capacity_reached" });
+    await expect.poll(() => claimsLeft(double, spec.id)).toEqual([]);
+  });
+
+  test("a template that changed while the sandbox slept counts at the next resume", async () => {
+    const { double, driver } = await start({ crds });
+    const spec = newSpec();
+    await driver.create(spec, patience());
+    await driver.hibernate(spec.id, patience());
+    await driver.resume({ ...spec, template: { ...spec.template, memoryMb: 333 } }, patience());
+    expect(JSON.stringify(double.objects.get("pods", podName(crds, spec))?.spec)).toContain('"memory":"333Mi"');
+  });
+
+  test("three servers share one sandbox", async () => {
+    const { openDriver } = await start({ crds });
+    const [one, two, three] = (await Promise.all([openDriver(), openDriver(), openDriver()])) as [Driver, Driver, Driver];
+    const spec = newSpec();
+    await one.create(spec, patience());
+    await exec(two, spec.id, "echo kept > note");
+    await three.pause(spec.id, patience());
+    await expect(one.dial(spec.id, patience())).rejects.toMatchObject({ code: "sandbox_unreachable" });
+    expect(await two.resume(spec, patience())).toEqual({ restarted: true });
+    expect(await two.resume(spec, patience())).toEqual({ restarted: false });
+    for (const server of [one, two, three]) expect(await exec(server, spec.id, "cat note")).toBe("kept\n");
+  });
+});
+
+test("broken watches and a forgotten history are survived", async () => {
+  const { double, driver } = await start();
+  const spec = newSpec();
+  await driver.create(spec, patience());
+  for (let round = 0; round < 3; round++) {
+    double.dropWatches();
+    double.objects.compact();
+    await driver.pause(spec.id, patience());
+    double.dropWatches();
+    await driver.resume(spec, patience());
+    expect(await exec(driver, spec.id, "echo well")).toBe("well\n");
+  }
+});
+
+test("sessions go on while the API server is away, and steps wait for it to come back", async () => {
+  const { double, driver } = await start();
+  const spec = newSpec();
+  await driver.create(spec, patience());
+  await double.goAway();
+  expect(await exec(driver, spec.id, "echo well")).toBe("well\n");
+  await expect(driver.pause(spec.id, patience())).rejects.toMatchObject({ code: "sandbox_timeout" });
+  await expect(driver.list(patience())).rejects.toMatchObject({ code: "sandbox_timeout" });
+  await double.comeBack();
+  await driver.pause(spec.id, patience());
+  await driver.resume(spec, patience());
+  expect(await exec(driver, spec.id, "echo back")).toBe("back\n");
+});
+
+test("a busy API server is asked again", async () => {
+  const { double, driver } = await start();
+  const spec = newSpec();
+  double.failNext(3, 429);
+  await driver.create(spec, patience());
+  double.failNext(2, 503);
+  expect(await driver.inspect(spec.id, patience())).toBe("running");
+});
+
+test("the daemon is asked more often than the readiness probe", async () => {
+  const { driver } = await start({ readyDelayMs: 10_000 });
+  const began = performance.now();
+  await driver.create(newSpec(), patience());
+  expect(performance.now() - began).toBeLessThan(5_000);
+});
+
+test("a full quota is told as such", async () => {
+  const { driver } = await start({ refusePod: () => "pods is forbidden: exceeded quota: sandboxes" });
+  await expect(driver.create(newSpec(), patience())).rejects.toMatchObject({ code: "capacity_reached" });
+});
+
+test("a sandbox that no server looks after is shut down with its files kept, and one that is looked after is not", async () => {
+  const clock = createTestClock(Date.now());
+  const { double, driver } = await start({}, { clock, deadManMs: HOUR });
+  const spec = newSpec();
+  await driver.create(spec, patience());
+  await exec(driver, spec.id, "echo kept > note");
+
+  // Time passes for the server and for the cluster: the switch is pushed.
+  for (let quarter = 0; quarter < 6; quarter++) {
+    await clock.advance(15 * MINUTE);
+    double.advance(15 * MINUTE);
+  }
+  expect(await driver.inspect(spec.id, patience())).toBe("running");
+
+  // Then for the cluster alone.
+  double.advance(2 * HOUR);
+  await expect.poll(() => driver.inspect(spec.id, patience())).toBe("stopped");
+  await clock.advance(2 * HOUR);
+  expect(await driver.resume(spec, patience())).toEqual({ restarted: true });
+  expect(await exec(driver, spec.id, "cat note")).toBe("kept\n");
+});
