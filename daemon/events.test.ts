@@ -20,7 +20,7 @@ async function listen() {
   const paths = () => events.flatMap((event) => (event.type === "files" ? event.changes.map(({ path, kind }) => `${kind} ${path}`) : []));
   return {
     events,
-    sees: (change: string) => expect.poll(paths, { timeout: 5000 }).toContain(change),
+    sees: async (change: string) => await expect.poll(paths, { timeout: 5000 }).toContain(change),
     paths,
     async [Symbol.asyncDispose]() {
       socket.close();

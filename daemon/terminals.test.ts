@@ -38,7 +38,7 @@ async function attach(id: string, offset?: number): Promise<Screen> {
     messages,
     bytes: 0,
     text: () => tail,
-    shows: (text) => expect.poll(() => tail, { timeout: 5000 }).toContain(text),
+    shows: async (text) => await expect.poll(() => tail, { timeout: 5000 }).toContain(text),
     type: (text) => socket.send(Buffer.from(text), { binary: true }),
     async close() {
       if (socket.readyState === socket.CLOSED) return;

@@ -45,14 +45,19 @@ export interface Reply {
 const TOKEN = "test-token";
 const RUNTIME = join(import.meta.dirname, "dist");
 
-export async function startTestDaemon(env: Record<string, string> = {}): Promise<TestDaemon> {
+// `command` starts the daemon another way than directly; {runtime} stands for the runtime folder.
+export async function startTestDaemon(
+  env: Record<string, string> = {},
+  command = ["{runtime}/bin/node", "{runtime}/daemon.cjs"],
+): Promise<TestDaemon> {
   await buildWhenStale();
   const folder = mkdtempSync(join(tmpdir(), "berth-daemon-"));
   const [workspace, home, socketPath] = [join(folder, "workspace"), join(folder, "home"), join(folder, "daemon.sock")];
   let child = await launch();
 
   async function launch(): Promise<ChildProcess> {
-    const started = spawn(join(RUNTIME, "bin/node"), [join(RUNTIME, "daemon.cjs")], {
+    const [file = "", ...args] = command.map((word) => word.replace("{runtime}", RUNTIME));
+    const started = spawn(file, args, {
       env: {
         PATH: process.env.PATH,
         HOME: home,
