@@ -8,6 +8,7 @@ import type { Sessions } from "../sessions/sessions.ts";
 import { createAppFiles } from "./app-files.ts";
 import { createCookies } from "./cookie.ts";
 import { sendPage } from "./pages.ts";
+import { createPreview } from "./preview.ts";
 import { createPreviewLinks } from "./preview-link.ts";
 import { describeError, isOurFault, refuseUpgrade, sendError, splitTarget } from "./respond.ts";
 import { createSandboxes, type SandboxesDeps } from "./sandboxes.ts";
@@ -17,8 +18,9 @@ import { createStandings, type StandingsDeps } from "./standing.ts";
 import type { Tickets } from "./ticket.ts";
 import { createWorkspace } from "./workspace.ts";
 
-// The way from outside into sandboxes: `/workspace/**` for browsers, `/sandboxes/**` for partners' backends. It takes its
-// requests before the API sees them, because it passes streams on as they are.
+// The way from outside into sandboxes: `/workspace/**` for browsers, `/sandboxes/**` for partners' backends, and hosts of
+// the preview domain for web servers in sandboxes. It takes its requests before the API sees them, because it passes
+// streams on as they are.
 export interface Gateway extends AsyncDisposable {
   // Whether a request is the gateway's: asked for every request of the server.
   owns(request: IncomingMessage): boolean;
@@ -52,8 +54,10 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const files = createAppFiles(deps.appFolder);
   const sandboxes = createSandboxes({ authenticate, standings, links, sockets });
   const workspace = createWorkspace({ tickets, cookies, standings, log, files, streams, previews, links, sockets, baseUrl, previewDomain });
+  const preview = createPreview({ previews, cookies, standings, links, sockets, baseUrl });
 
   const areaOf = (request: IncomingMessage) => {
+    if (previews.parseHost(request.headers.host)) return preview;
     const match = AREA.exec(request.url ?? "");
     return match?.[1] === "sandboxes" ? sandboxes : match ? workspace : null;
   };

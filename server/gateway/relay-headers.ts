@@ -22,6 +22,7 @@ const FROM_DAEMON = [
   "content-type",
   "etag",
   "last-modified",
+  "x-error-code",
 ];
 
 export const toDaemonHeaders = (headers: IncomingHttpHeaders): Record<string, string> => pick(headers, TO_DAEMON);

@@ -17,6 +17,9 @@ export interface Passage {
   headers: Record<string, string>;
   // Which of the answer's headers may pass.
   answerHeaders: (headers: IncomingHttpHeaders) => Record<string, string | string[]>;
+  // Looks at the answer before anything of it is sent. When it throws, nothing is; when it has sent something itself, it
+  // says so with `true`.
+  inspect?: (answer: LinkResponse) => boolean;
   maxBodyBytes?: number;
 }
 
@@ -47,11 +50,13 @@ export async function relay(links: Pick<Links, "request">, passage: Passage): Pr
 
 const CALLER_LEFT = new Error("the caller has left");
 
-async function send(answer: LinkResponse, { request, response, answerHeaders }: Passage): Promise<void> {
-  // Nothing that a sandbox says makes a browser ask for a password; such an answer means that our token was refused.
-  if (answer.status < 200 || answer.status > 599 || answer.status === 401 || answer.status === 407) {
+async function send(answer: LinkResponse, { request, response, answerHeaders, inspect }: Passage): Promise<void> {
+  try {
+    if (answer.status < 200 || answer.status > 599) throw new AppError("sandbox_unreachable");
+    if (inspect?.(answer)) return void answer.body.destroy();
+  } catch (error) {
     answer.body.destroy();
-    throw new AppError("sandbox_unreachable", { cause: new Error(`the sandbox answered ${answer.status}`) });
+    throw error;
   }
   const headers = answerHeaders(answer.headers);
   const trailed = request.httpVersionMinor >= 1 && request.method !== "HEAD" && announcesExitCode(answer.headers);

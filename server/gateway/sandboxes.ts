@@ -1,10 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import { AppError, isAppError, isSandboxId, type SandboxId } from "@berth/contract";
+import { AppError, isSandboxId, type SandboxId } from "@berth/contract";
 import type { Links } from "../link.ts";
+import { handshakeHeaders, relayToApi } from "./api-relay.ts";
 import { toDaemonPath } from "./daemon-path.ts";
-import { relay } from "./relay.ts";
-import { fromDaemonHeaders, toDaemonHeaders } from "./relay-headers.ts";
 import { refuseUpgrade, splitTarget } from "./respond.ts";
 import { isHandshake, type SocketRelay } from "./socket-relay.ts";
 import type { Standings } from "./standing.ts";
@@ -41,12 +40,7 @@ export function createSandboxes({ authenticate, standings, links, sockets }: San
   return {
     async request(request, response) {
       const { sandboxId, path } = await admit(request);
-      try {
-        const headers = toDaemonHeaders(request.headers);
-        await relay(links, { request, response, sandboxId, path, headers, answerHeaders: fromDaemonHeaders });
-      } catch (error) {
-        throw await explain(standings, sandboxId, error);
-      }
+      await relayToApi({ links, standings }, { request, response, sandboxId, path });
     },
 
     async upgrade(request, socket, head) {
@@ -62,23 +56,5 @@ export function createSandboxes({ authenticate, standings, links, sockets }: San
         refuse: ({ refused, reason }) => refuseUpgrade(socket, refused?.status ?? 503, refused?.body ?? JSON.stringify({ error: reason })),
       });
     },
-  };
-}
-
-// A request that failed because the session was paused or destroyed while it ran fails for that reason.
-export async function explain(standings: Standings, sandboxId: SandboxId, error: unknown): Promise<unknown> {
-  if (!isAppError(error, "sandbox_unreachable")) return error;
-  const standing = await standings.of(sandboxId);
-  if (!standing || standing.session.status === "destroyed") return new AppError("session_not_found", { cause: error });
-  return standing.session.status === "paused" ? new AppError("session_paused", { cause: error }) : error;
-}
-
-// The subset of the caller's handshake that the daemon sees. Extensions are left out: frames pass as they are.
-export function handshakeHeaders(request: IncomingMessage): Record<string, string> {
-  const protocol = request.headers["sec-websocket-protocol"];
-  return {
-    "sec-websocket-key": request.headers["sec-websocket-key"] ?? "",
-    "sec-websocket-version": "13",
-    ...(protocol !== undefined && { "sec-websocket-protocol": protocol }),
   };
 }

@@ -4,16 +4,14 @@ import { AppError, isSandboxId, type SandboxId } from "@berth/contract";
 import { CLOSE } from "@berth/contract/daemon.ts";
 import type { Links } from "../link.ts";
 import { accessOf } from "./access.ts";
+import { handshakeHeaders, relayToApi } from "./api-relay.ts";
 import type { AppFiles } from "./app-files.ts";
 import { toDaemonPath } from "./daemon-path.ts";
 import { launch, type LaunchDeps } from "./launch.ts";
 import { sendPage } from "./pages.ts";
 import { appPolicy, frameAncestors, isFromElsewhere, isFromOrigin, isMutation, wouldBeExecuted } from "./policy.ts";
 import { type PreviewLinks, readPreviewRequest } from "./preview-link.ts";
-import { relay } from "./relay.ts";
-import { fromDaemonHeaders, toDaemonHeaders } from "./relay-headers.ts";
 import { sendJson, splitTarget } from "./respond.ts";
-import { explain, handshakeHeaders } from "./sandboxes.ts";
 import type { SessionStreams } from "./session-stream.ts";
 import { acceptAndClose, farewellFor, isHandshake, type SocketRelay } from "./socket-relay.ts";
 import type { Standing } from "./standing.ts";
@@ -35,7 +33,7 @@ export interface Workspace {
 }
 
 export function createWorkspace(deps: WorkspaceDeps): Workspace {
-  const { files, streams, previews, links, sockets, standings, cookies, baseUrl, previewDomain } = deps;
+  const { files, streams, previews, sockets, standings, cookies, baseUrl, previewDomain } = deps;
   const { origin } = new URL(baseUrl);
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -98,12 +96,7 @@ export function createWorkspace(deps: WorkspaceDeps): Workspace {
     if (status === "paused") throw new AppError("session_paused");
     const path = toDaemonPath(rest, splitTarget(request).query);
     if (path === null) throw new AppError("not_found");
-    try {
-      const headers = toDaemonHeaders(request.headers);
-      await relay(links, { request, response, sandboxId, path, headers, answerHeaders: fromDaemonHeaders });
-    } catch (error) {
-      throw await explain(standings, sandboxId, error);
-    }
+    await relayToApi(deps, { request, response, sandboxId, path });
   }
 
   async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
