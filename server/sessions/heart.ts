@@ -15,7 +15,7 @@ import { createWorks, type WorksDeps } from "./works.ts";
 export interface Heart extends AsyncDisposable {
   sessions: Sessions;
   reconcile: Reconcile;
-  // Puts in order what an earlier server left behind, then begins to tick.
+  // Begins to put in order what an earlier server left behind, and to tick.
   begin(): Promise<void>;
 }
 
@@ -68,11 +68,12 @@ export function createHeart(deps: HeartDeps): Heart {
     sessions,
     reconcile,
     async begin() {
-      // On one machine an earlier process of this home is dead, whatever its leases say; elsewhere it may live on.
-      await quietly("reconcile", () => reconcile.run({ predecessors: host !== null }))();
       await openDoors();
-      fillSoon();
+      // Calls need not wait for this: a session in a step that a dead server left answers as one that is being worked on.
+      // On one machine an earlier process of this home is dead, whatever its leases say; elsewhere it may live on.
+      const tidying = quietly("reconcile", () => reconcile.run({ predecessors: host !== null }))().then(fillSoon);
       ticking.push(
+        { [Symbol.asyncDispose]: () => tidying },
         clock.every(TICK_MS, quietly("schedule", schedule.tick)),
         clock.every(
           RECONCILE_MS,

@@ -14,6 +14,7 @@ import {
   type SessionRow,
 } from "../store/sessions.ts";
 import type { Changes } from "./create-sessions.ts";
+import { fewAtATime } from "./few-at-a-time.ts";
 import { STEPS, isStep, type Step } from "./states.ts";
 import type { Steps } from "./steps.ts";
 import { eventData } from "./view.ts";
@@ -66,20 +67,21 @@ export function createReconcile(deps: ReconcileDeps): Reconcile {
   async function run(options = { predecessors: false }): Promise<Findings> {
     const stepsDone = await finishSteps(options.predecessors);
     const found = await compare(deps);
-    for (const difference of found)
-      await mend(difference).catch((error: unknown) => log.error("reconcile.failed", { ...difference, error: String(error) }));
+    await fewAtATime(found, (difference) =>
+      mend(difference).catch((error: unknown) => log.error("reconcile.failed", { ...difference, error: String(error) })),
+    );
     return { steps: stepsDone, orphans: found.filter(({ kind }) => kind === "orphan").length, differences: found.length };
   }
 
   async function finishSteps(predecessors: boolean): Promise<number> {
     const abandoned = await abandonedSteps(store.db, home, clock.now(), predecessors ? owner : undefined);
-    for (const row of abandoned) {
+    await fewAtATime(abandoned, async (row) => {
       onFound(`step_${row.state}`);
       log.warn("reconcile.step", { sessionId: row.id, sandboxId: row.sandbox_id, state: row.state });
       await finish(row).catch((error: unknown) =>
         log.error("reconcile.step_failed", { sessionId: row.id, state: row.state, error: String(error) }),
       );
-    }
+    });
     return abandoned.length;
   }
 

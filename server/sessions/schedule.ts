@@ -8,6 +8,7 @@ import * as due from "../store/session-due.ts";
 import { updateSession, type Home, type SessionRow } from "../store/sessions.ts";
 import type { Capacity } from "./capacity.ts";
 import type { Changes } from "./create-sessions.ts";
+import { fewAtATime } from "./few-at-a-time.ts";
 import type { Step } from "./states.ts";
 import type { Steps } from "./steps.ts";
 import { eventData } from "./view.ts";
@@ -31,7 +32,6 @@ export interface ScheduleDeps {
 }
 
 const BATCH = 100;
-const AT_ONCE = 4;
 
 export function createSchedule({ store, steps, capacity, home, clock, log, changes, rules }: ScheduleDeps): Schedule {
   async function tick(): Promise<void> {
@@ -70,18 +70,11 @@ export function createSchedule({ store, steps, capacity, home, clock, log, chang
     if (begun) await steps.perform(begun);
   }
 
-  // A few at a time, so that a thousand sessions that time out together do not keep the engine from partners' calls. One
-  // that fails is tried again at the next tick.
-  async function each(rows: SessionRow[], work: (row: SessionRow) => Promise<void>): Promise<void> {
-    const queue = [...rows];
-    const worker = async () => {
-      for (let row = queue.shift(); row; row = queue.shift()) {
-        const { id } = row;
-        await work(row).catch((error: unknown) => log.warn("schedule.failed", { sessionId: id, error: String(error) }));
-      }
-    };
-    await Promise.all(Array.from({ length: AT_ONCE }, worker));
-  }
+  // One that fails is tried again at the next tick.
+  const each = (rows: SessionRow[], work: (row: SessionRow) => Promise<void>) =>
+    fewAtATime(rows, (row) =>
+      work(row).catch((error: unknown) => log.warn("schedule.failed", { sessionId: row.id, error: String(error) })),
+    );
 
   return { tick };
 }

@@ -1,6 +1,7 @@
 // npm run test:crash -- --rounds 200 [--seed 1] [--random]
 // The long form of crash.test.ts: first every fail point, then random moments under load.
 import { parseArgs } from "node:util";
+import { percentile } from "../../bench/median.ts";
 import { FAIL_POINTS, crash } from "./rounds.ts";
 
 const { values } = parseArgs({
@@ -13,17 +14,17 @@ const { values } = parseArgs({
 const rounds = Number(values.rounds);
 let done = 0;
 let violations = 0;
-const recoveries: number[] = [];
+const ready: number[] = [];
+const settled: number[] = [];
 for await (const round of crash({ rounds, seed: Number(values.seed), points: values.random ? [] : FAIL_POINTS })) {
   done++;
   violations += round.violations.length;
-  recoveries.push(round.recoveryMs);
-  console.log(
-    `round ${done}: killed at ${round.killedAt}, ready again after ${round.recoveryMs.toFixed(0)} ms, ${round.violations.length} violations`,
-  );
+  ready.push(round.recoveryMs);
+  settled.push(round.recoveryMs + round.settledMs);
+  const times = `ready after ${round.recoveryMs.toFixed(0)} ms, settled ${round.settledMs.toFixed(0)} ms later`;
+  console.log(`round ${done}: killed at ${round.killedAt}, ${times}, ${round.violations.length} violations`);
   for (const violation of round.violations) console.log(`  ${violation}`);
 }
-recoveries.sort((a, b) => a - b);
-const at = (share: number) => recoveries[Math.min(recoveries.length - 1, Math.floor(recoveries.length * share))]!.toFixed(0);
-console.log(`${done} rounds, ${violations} violations; ready again after ${at(0.5)} ms (median), ${at(0.99)} ms (p99)`);
+const show = (values: number[]) => `${percentile(values, 0.5).toFixed(0)} ms (median), ${percentile(values, 0.99).toFixed(0)} ms (p99)`;
+console.log(`${done} rounds, ${violations} violations; from start to ready ${show(ready)}, to everything settled ${show(settled)}`);
 process.exitCode = violations === 0 ? 0 : 1;

@@ -1,12 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { prepareBerth, type Berth } from "../support/berth.ts";
-import { findViolations } from "./check.ts";
+import { judge, type Verdict } from "./check.ts";
 import { createLedger, type Ledger } from "./ledger.ts";
 
-export interface Round {
+export interface Round extends Verdict {
   // The fail point, or the milliseconds after which the server was killed.
   killedAt: string;
-  violations: string[];
   // From the start of the next server until it is ready.
   recoveryMs: number;
 }
@@ -56,7 +55,7 @@ export async function* crash(options: {
     const killedAt = point ?? `${Math.floor(random() * 1500)} ms`;
     await (point ? dieAt(berth, ledger, point) : dieSoon(berth, ledger, parseInt(killedAt, 10)));
     const recoveryMs = await berth.start();
-    yield { killedAt, recoveryMs, violations: await findViolations(berth, ledger.entries()) };
+    yield { killedAt, recoveryMs, ...(await judge(berth, ledger.entries())) };
     await berth.stop();
   }
 }
