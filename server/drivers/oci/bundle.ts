@@ -1,4 +1,5 @@
 import type { Template } from "@berth/contract";
+import { hasMountsBelow, readMountPoints } from "./mounts.ts";
 import { seccompProfile } from "./seccomp.ts";
 import type { UserIds } from "./user-ids.ts";
 
@@ -79,6 +80,7 @@ const MASKED = [
 ].flatMap((paths) => paths.split(" "));
 
 function mountsOf({ template, workspace, home, runtimeDir, egress }: BundleOptions) {
+  const mountPoints = readMountPoints();
   const tmpfs = (destination: string, ...options: string[]) => ({
     destination,
     type: "tmpfs",
@@ -89,7 +91,7 @@ function mountsOf({ template, workspace, home, runtimeDir, egress }: BundleOptio
     destination,
     type: "bind",
     source,
-    options: ["bind", "nosuid", "nodev", ...options],
+    options: [hasMountsBelow(source, mountPoints) ? "rbind" : "bind", "nosuid", "nodev", ...options],
   });
   return [
     { destination: "/proc", type: "proc", source: "proc", options: ["nosuid", "nodev", "noexec"] },

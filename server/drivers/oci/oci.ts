@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statfsSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, renameSync, statfsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, isSandboxId, type SandboxId } from "@berth/contract";
 import { DAEMON_SOCKET } from "@berth/contract/daemon.ts";
@@ -49,7 +49,9 @@ const MIN_FREE_BYTES = 256 * 1024 * 1024;
 // everything about them is in the data folder and in their control groups, where the next server finds it.
 export function createOciDriver(options: OciDriverOptions): Driver {
   const { runtimeDir, log, startTimeoutMs = 30_000, stopTimeoutMs = 5_000, rootsDir = ROOTS_DIR } = options;
-  const dataDir = resolve(options.dataDir);
+  mkdirSync(options.dataDir, { recursive: true });
+  // The kernel tells mounts by their real paths.
+  const dataDir = realpathSync(options.dataDir);
   const sandboxesDir = join(dataDir, "sandboxes");
   const cgroups = openCgroups(`berth-${createHash("sha256").update(dataDir).digest("hex").slice(0, 8)}`);
   const runtime = createRuntime(options.runtime, join(dataDir, "containers"));

@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, isAbsolute, join } from "node:path";
+import { delimiter, dirname, isAbsolute, join } from "node:path";
 import { DEFAULT_TEMPLATE } from "../../templates.ts";
 import { PLAIN_PATH, run } from "../run.ts";
 import { bundleConfig } from "./bundle.ts";
@@ -13,9 +14,11 @@ export type OciProbe = { usable: false; reason: string } | { usable: true; reaso
 
 export const ROOTS_DIR = "/run/berth/roots";
 const CANDIDATES = ["runc", "crun", "runsc"];
+// What worked since the machine started works still: the next start of a server need not try again.
+const MEMORY_FILE = "/run/berth/probe.json";
 let cached: Promise<OciProbe> | undefined;
 
-// Finds out by doing: a container with everything that a sandbox asks for is run to its end. Once per process.
+// Finds out by doing: a container with everything that a sandbox asks for is run to its end, and a volume made.
 export function probeOci(): Promise<OciProbe> {
   return (cached ??= probe());
 }
@@ -25,6 +28,9 @@ async function probe(): Promise<OciProbe> {
   if (process.getuid?.() !== 0) return { usable: false, reason: "OCI containers need the server to run as root." };
   const found = CANDIDATES.map(findProgram).filter((path) => path !== undefined);
   if (found.length === 0) return { usable: false, reason: "None of runc, crun and runsc is installed (apt install runc)." };
+  const conditions = describeConditions(found);
+  const remembered = recall(conditions);
+  if (remembered) return remembered;
   const complaints: string[] = [];
   const scratch = mkdtempSync(join(tmpdir(), "berth-probe-"));
   try {
@@ -35,13 +41,52 @@ async function probe(): Promise<OciProbe> {
         continue;
       }
       const volumes = await probeVolumes(join(scratch, "disk"));
-      return { usable: true, runtime, boundDisks: volumes.bounded, reason: `${runtime} runs containers here; ${volumes.reason}.` };
+      const reason = `${runtime} runs containers here; ${volumes.reason}.`;
+      return remember(conditions, { usable: true, runtime, boundDisks: volumes.bounded, reason });
     }
     return { usable: false, reason: `No container could be run (${complaints.join("; ")}).` };
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
 }
+
+// Whatever the outcome depends on: this start of the machine, the runtimes, and what we ask of them.
+function describeConditions(runtimes: readonly string[]): string {
+  const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+  const versions = runtimes.map((path) => `${path} ${statSync(path).mtimeMs}`);
+  const asked = JSON.stringify(bundleConfig({ ...SAMPLE, root: ROOTS_DIR }));
+  return createHash("sha256")
+    .update([boot, ...versions, asked].join("\n"))
+    .digest("hex");
+}
+
+function recall(conditions: string): OciProbe | undefined {
+  try {
+    const memory = JSON.parse(readFileSync(MEMORY_FILE, "utf8")) as { conditions: string; probe: OciProbe };
+    return memory.conditions === conditions ? memory.probe : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function remember(conditions: string, probe: OciProbe): OciProbe {
+  mkdirSync(dirname(MEMORY_FILE), { recursive: true, mode: 0o755 });
+  writeFileSync(`${MEMORY_FILE}.${process.pid}`, JSON.stringify({ conditions, probe }));
+  renameSync(`${MEMORY_FILE}.${process.pid}`, MEMORY_FILE);
+  return probe;
+}
+
+const SAMPLE = {
+  template: DEFAULT_TEMPLATE,
+  workspace: "workspace",
+  home: "home",
+  runtimeDir: "runtime",
+  egress: "egress",
+  userIds: { root: 1, user: 2 },
+  cgroupsPath: "probe",
+  env: { PATH: PLAIN_PATH },
+  args: ["/bin/true"],
+};
 
 async function tryRuntime(runtime: string, scratch: string): Promise<string | undefined> {
   const id = `probe-${process.pid}`;
@@ -52,16 +97,14 @@ async function tryRuntime(runtime: string, scratch: string): Promise<string | un
   };
   try {
     const config = bundleConfig({
-      template: DEFAULT_TEMPLATE,
+      ...SAMPLE,
       root: prepareHostRoot(ROOTS_DIR),
-      workspace: folder("workspace"),
-      home: folder("home"),
-      runtimeDir: folder("runtime"),
-      egress: folder("egress"),
+      workspace: folder(SAMPLE.workspace),
+      home: folder(SAMPLE.home),
+      runtimeDir: folder(SAMPLE.runtimeDir),
+      egress: folder(SAMPLE.egress),
       userIds: pickUserIds(new Set()),
       cgroupsPath: cgroups.pathOf(id),
-      env: { PATH: PLAIN_PATH },
-      args: ["/bin/true"],
     });
     // Nobody owns these folders inside, so the probe starts at the root.
     config.process.cwd = "/";

@@ -2,6 +2,7 @@ import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { mustRun, run } from "../run.ts";
+import { readMountPoints } from "./mounts.ts";
 
 // The disk of a sandbox: a sparse file with a file system of its own, mounted while the sandbox runs. That bounds bytes
 // and inodes, and destroying it is the deletion of one file, however hostile its content. Where loop devices are missing
@@ -19,8 +20,8 @@ export interface Volume {
   home: string;
 }
 
-const RELEASE_TIMEOUT_MS = 20_000;
-const MOUNT_OPTIONS = "loop,nosuid,nodev,noatime,discard,noinit_itable,errors=remount-ro";
+const RELEASE_TIMEOUT_MS = 5_000;
+const MOUNT_OPTIONS = "nosuid,nodev,noatime,discard,noinit_itable,errors=remount-ro";
 
 export function createVolumes(bounded: boolean): Volumes {
   return {
@@ -30,9 +31,7 @@ export function createVolumes(bounded: boolean): Volumes {
       mkdirSync(mountPoint, { recursive: true });
       if ((bounded || existsSync(image)) && !isMounted(mountPoint)) {
         if (!existsSync(image)) await makeImage(image, diskMb, signal);
-        // A second loop device over the same file would ruin it.
-        await released(image);
-        await mustRun("mount", ["-t", "ext4", "-o", MOUNT_OPTIONS, image, mountPoint]);
+        await mountImage(image, mountPoint);
       }
       const volume = { workspace: join(mountPoint, "workspace"), home: join(mountPoint, "home") };
       for (const path of [volume.workspace, volume.home]) {
@@ -45,7 +44,9 @@ export function createVolumes(bounded: boolean): Volumes {
     async close(folder) {
       const [mountPoint, image] = [join(folder, "volume"), join(folder, "volume.img")];
       while (isMounted(mountPoint)) await mustRun("umount", [mountPoint]);
-      await released(image);
+      // The kernel lets go of the loop device a moment after the last view of the mount is gone. Somebody else on this
+      // machine may hold one for longer (every new mount namespace begins with a copy); then it goes with them.
+      for (const endMs = performance.now() + RELEASE_TIMEOUT_MS; findLoopDevice(image) && performance.now() < endMs;) await sleep(2);
     },
   };
 }
@@ -76,27 +77,30 @@ async function makeImage(image: string, diskMb: number, signal: AbortSignal): Pr
   renameSync(draft, image);
 }
 
-// The kernel lets go of a loop device a moment after the last mount of it is gone.
-async function released(image: string): Promise<void> {
-  for (const endMs = performance.now() + RELEASE_TIMEOUT_MS; isAttached(image);) {
-    if (performance.now() > endMs) throw new Error(`${image} stays attached to a loop device`);
-    await sleep(2);
+// A file that is still attached to a loop device is mounted through that one: two of them over one file would ruin it.
+async function mountImage(image: string, mountPoint: string): Promise<void> {
+  const device = findLoopDevice(image);
+  if (device !== undefined) {
+    const { code } = await run("mount", ["-t", "ext4", "-o", MOUNT_OPTIONS, device, mountPoint]);
+    if (code === 0) return;
+    // It was just being let go of.
+    for (const endMs = performance.now() + RELEASE_TIMEOUT_MS; findLoopDevice(image);) {
+      if (performance.now() > endMs) throw new Error(`${image} stays attached to ${device}`);
+      await sleep(2);
+    }
   }
+  await mustRun("mount", ["-t", "ext4", "-o", `loop,${MOUNT_OPTIONS}`, image, mountPoint]);
 }
 
-function isAttached(image: string): boolean {
-  return readdirSync("/sys/block").some((name) => {
-    if (!name.startsWith("loop")) return false;
-    const backing = read(`/sys/block/${name}/loop/backing_file`)?.trim();
+function findLoopDevice(image: string): string | undefined {
+  const name = readdirSync("/sys/block").find((block) => {
+    const backing = block.startsWith("loop") ? read(`/sys/block/${block}/loop/backing_file`)?.trim() : undefined;
     return backing === image || backing === `${image} (deleted)`;
   });
+  return name === undefined ? undefined : `/dev/${name}`;
 }
 
-export function isMounted(mountPoint: string): boolean {
-  // The kernel writes spaces and the like as octal numbers.
-  const written = mountPoint.replace(/[\s\\]/g, (character) => `\\${character.charCodeAt(0).toString(8).padStart(3, "0")}`);
-  return (read("/proc/self/mountinfo") ?? "").split("\n").some((line) => line.split(" ")[4] === written);
-}
+const isMounted = (mountPoint: string) => readMountPoints().includes(mountPoint);
 
 const firstLine = (error: unknown) => (error instanceof Error ? error.message : String(error)).split("\n")[0];
 
