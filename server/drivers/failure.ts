@@ -11,7 +11,10 @@ export async function speaking<Result>(signal: AbortSignal, work: () => Promise<
     if (isAppError(error, "capacity_reached")) throw error;
     if (signal.aborted) throw signal.reason;
     if (isAppError(error)) throw error;
-    const full = (error as NodeJS.ErrnoException | null)?.code === "ENOSPC";
-    throw new AppError(full ? "capacity_reached" : "sandbox_failed", { cause: error });
+    const exhausted = EXHAUSTED.has((error as NodeJS.ErrnoException | null)?.code ?? "");
+    throw new AppError(exhausted ? "capacity_reached" : "sandbox_failed", { cause: error });
   }
 }
+
+// The machine has no room left: disk, open files, memory, processes. It passes, so the caller may try again.
+const EXHAUSTED = new Set(["ENOSPC", "EDQUOT", "EMFILE", "ENFILE", "ENOMEM", "EAGAIN"]);

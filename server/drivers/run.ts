@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { AppError } from "@berth/contract";
 
 export interface RunOptions {
   signal?: AbortSignal;
@@ -45,7 +46,7 @@ export function run(command: string, args: readonly string[], options: RunOption
     child.once("close", (code) => {
       if (signal?.aborted) reject(signal.reason);
       else if (failure) reject(failure);
-      else if (child.killed) reject(new Error(`${command} did not end in ${timeoutMs} ms`));
+      else if (child.killed) reject(new AppError("sandbox_timeout", { cause: new Error(`${command} did not end in ${timeoutMs} ms`) }));
       else resolve({ code, output: Buffer.concat(chunks).toString().trim() });
     });
   });

@@ -16,6 +16,7 @@ import { openCgroups } from "./cgroups.ts";
 import { ROOTS_DIR } from "./probe.ts";
 import { prepareHostRoot, prepareTemplateRoot } from "./root.ts";
 import { createRuntime } from "./runtime.ts";
+import { endStragglers } from "./stragglers.ts";
 import { pickUserIds, type UserIds } from "./user-ids.ts";
 import { createVolumes } from "./volume.ts";
 
@@ -57,7 +58,7 @@ export function createOciDriver(options: OciDriverOptions): Driver {
   const runtime = createRuntime(options.runtime, join(dataDir, "containers"));
   const volumes = createVolumes(options.boundDisks);
   const inTurn = createKeyedLock();
-  // Sandboxes that this process has looked after: no other runtime can be at work on them.
+  // Sandboxes that this process has looked after: nothing of an earlier server can be at work on them.
   const known = new Set<SandboxId>();
   let takenIds: Set<number> | undefined;
 
@@ -71,7 +72,7 @@ export function createOciDriver(options: OciDriverOptions): Driver {
 
   async function settle(id: SandboxId): Promise<void> {
     if (known.has(id)) return;
-    await runtime.endStragglers(id);
+    await endStragglers(dataDir, options.runtime, id);
     known.add(id);
   }
 

@@ -1,6 +1,5 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { run } from "../run.ts";
 
 // An OCI runtime: runc, crun or runsc. It is asked only to start containers; its state folder is ours, so that no other
@@ -10,8 +9,6 @@ export interface Runtime {
   start(id: string, bundle: string, pidFile: string, signal: AbortSignal): Promise<void>;
   // Forgets a container whose processes are gone.
   forget(id: string): void;
-  // Ends runtimes that a server which died had started for this sandbox: they would finish their work behind our back.
-  endStragglers(id: string): Promise<void>;
   list(): string[];
 }
 
@@ -44,37 +41,13 @@ export function createRuntime(command: string, stateDir: string): Runtime {
     forget(id) {
       rmSync(join(stateDir, id), { recursive: true, force: true });
     },
-    async endStragglers(id) {
-      for (let left = findStragglers(stateDir, id); left.length > 0; left = findStragglers(stateDir, id)) {
-        for (const pid of left) killIfThere(pid);
-        await sleep(2);
-      }
-    },
     list: () => (existsSync(stateDir) ? readdirSync(stateDir) : []),
   };
-}
-
-function findStragglers(stateDir: string, id: string): number[] {
-  return readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((pid) => {
-      const args = read(`/proc/${pid}/cmdline`)?.split("\0") ?? [];
-      return args.includes(id) && args[args.indexOf("--root") + 1] === stateDir;
-    });
 }
 
 function readErrors(logFile: string): string {
   const lines = (read(logFile) ?? "").trim().split("\n").slice(-3);
   return lines.map((line) => /"msg":"((?:[^"\\]|\\.)*)"/.exec(line)?.[1] ?? line).join("; ") || "no reason given";
-}
-
-function killIfThere(pid: number): void {
-  try {
-    process.kill(pid, "SIGKILL");
-  } catch {
-    // It has ended.
-  }
 }
 
 function read(path: string): string | undefined {
