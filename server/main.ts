@@ -17,6 +17,7 @@ import { seedDemo } from "./keys/seed.ts";
 import { createLinks } from "./link.ts";
 import type { Log } from "./log.ts";
 import { loadMasterKeys } from "./master-key.ts";
+import { measure } from "./measure.ts";
 import { createSecrets } from "./secrets.ts";
 import { createHeart } from "./sessions/heart.ts";
 import { openStore } from "./store/open.ts";
@@ -50,8 +51,6 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
   const store = opening.use(await openStore({ url: config.databaseUrl, file: join(config.dataDir, "berth.db"), log }));
   const demo = await seedDemo({ store, clock, config });
   const driver = opening.use(await openDriver(config, log));
-  const registry = new Registry();
-
   const tokenOf = async (sandboxId: SandboxId): Promise<string> => {
     const row = await findSessionBySandbox(store.db, sandboxId);
     if (!row?.token) throw new AppError("sandbox_unreachable");
@@ -60,6 +59,8 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
   const links = opening.use(createLinks({ driver, tokenOf }));
 
   const egress = opening.use(createEgress({ dataDir: config.dataDir, log, allow: config.egressAllow }));
+  const registry = new Registry();
+  const measures = measure(registry, store.db, egress);
 
   const heart = opening.use(
     createHeart({
@@ -76,6 +77,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
       rules: config,
       capacity: { maxSandboxes: config.maxSandboxes ?? Infinity, reserveBytes: MEMORY_RESERVE_BYTES },
       poolSize: config.poolSize,
+      onFound: measures.found,
       stepTimeoutMs: driver.traits.hostBound ? STEP_TIMEOUT_MS.local : STEP_TIMEOUT_MS.cluster,
     }),
   );
