@@ -127,7 +127,7 @@ async function markForDestruction({ store, change, clock }: Context, id: string)
     const row = await find(store.db, id);
     if (row.state === "destroyed" || row.state === "destroying") return row;
     const marked = await change(async (tx, note) => {
-      const changes = { lease_owner: "cli", lease_until: 0, stop_reason: "operator", updated_at: clock.now() };
+      const changes = { lease_owner: "cli", lease_until: 0, stop_reason: "api", updated_at: clock.now() };
       const moved = await moveSession(tx, row, "destroying", changes);
       if (moved) await note("session.destroy", row.partner_id ?? "", row.id);
       return moved;

@@ -1,0 +1,39 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, expectTypeOf, test } from "vitest";
+import type * as contract from "@berth/contract";
+import type * as agent from "@berth/contract/agent.ts";
+import type * as daemon from "@berth/contract/daemon.ts";
+import type * as sandbox from "./sandbox-types.ts";
+import type * as own from "./types.ts";
+
+test("our types are the contract's", () => {
+  expectTypeOf<own.SessionData>().toEqualTypeOf<contract.SessionRead>();
+  expectTypeOf<contract.Session>().toExtend<own.SessionData>();
+  expectTypeOf<own.CreateSession>().toEqualTypeOf<contract.CreateSession>();
+  expectTypeOf<own.UpdateSession>().toEqualTypeOf<contract.UpdateSession>();
+  expectTypeOf<own.LaunchUrl>().toEqualTypeOf<contract.LaunchUrl>();
+  expectTypeOf<own.Page<own.SessionData>>().toEqualTypeOf<contract.SessionList>();
+  expectTypeOf<sandbox.ExecEvent>().toEqualTypeOf<daemon.ExecEvent>();
+  expectTypeOf<Omit<sandbox.ExecOptions, "signal">>().toEqualTypeOf<Omit<daemon.ExecRequest, "command">>();
+  expectTypeOf<sandbox.FileEntry>().toEqualTypeOf<daemon.FileEntry>();
+  expectTypeOf<sandbox.WrittenFile>().toEqualTypeOf<daemon.WrittenFile>();
+  expectTypeOf<sandbox.AgentState>().toEqualTypeOf<daemon.AgentState>();
+  expectTypeOf<agent.ConversationItem>().toExtend<sandbox.ConversationItem>();
+  expectTypeOf<agent.Conversation>().toExtend<sandbox.Conversation>();
+  expectTypeOf<Extract<agent.AgentMessage, { type: sandbox.AgentMessage["type"] }>>().toExtend<sandbox.AgentMessage>();
+});
+
+test("the package needs nothing but what every runtime has", () => {
+  const folder = import.meta.dirname;
+  const sources = globSync("*.ts", { cwd: folder }).filter((file) => !file.endsWith(".test.ts") && file !== "build.ts");
+  expect(sources.length).toBeGreaterThan(10);
+  for (const file of sources) {
+    const text = readFileSync(join(folder, file), "utf8");
+    const imports = [...text.matchAll(/from "([^"]+)"/g)].map((match) => match[1]);
+    expect(imports.filter((name) => !name?.startsWith("./"))).toEqual([]);
+    expect(text.replaceAll(/\/\/.*/g, "")).not.toMatch(/\b(Buffer|process|require|__dirname)\b/);
+  }
+  const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Record<string, unknown>;
+  expect(manifest).not.toHaveProperty("dependencies");
+});

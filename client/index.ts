@@ -1,0 +1,30 @@
+import { createEvents, type Events } from "./events.ts";
+import { createSessions, type Sessions } from "./sessions.ts";
+import { createTransport, type TransportOptions } from "./transport.ts";
+import { createWebhooks, type Webhooks } from "./webhooks.ts";
+
+export interface Berth {
+  sessions: Sessions;
+  events: Events;
+  webhooks: Webhooks;
+}
+
+export type BerthOptions = TransportOptions;
+
+// The client: `createBerth({ baseUrl: "https://berth.example.com", apiKey: process.env.BERTH_API_KEY })`.
+export function createBerth(options: BerthOptions): Berth {
+  const send = createTransport(options);
+  return { sessions: createSessions(send), events: createEvents(send), webhooks: createWebhooks(send) };
+}
+
+export { verifyWebhook, type VerifyOptions } from "./verify-webhook.ts";
+export * from "./errors.ts";
+export type * from "./types.ts";
+export type * from "./sandbox-types.ts";
+export type { Agent } from "./agent.ts";
+export type { Collected } from "./exec.ts";
+export type { Events } from "./events.ts";
+export type { Files } from "./files.ts";
+export type { Paged } from "./paging.ts";
+export type { CallOptions, Session, Sessions } from "./sessions.ts";
+export type { Webhooks } from "./webhooks.ts";

@@ -1,0 +1,84 @@
+import { createAgent, type Agent } from "./agent.ts";
+import { exec, execStream, type Collected } from "./exec.ts";
+import { createFiles, type Files } from "./files.ts";
+import { paged, type Paged } from "./paging.ts";
+import type { ExecEvent, ExecOptions, ExecResult } from "./sandbox-types.ts";
+import { readJson, type Transport } from "./transport.ts";
+import type { CreateSession, LaunchUrl, ListSessions, Page, SessionData, SessionStatus, UpdateSession } from "./types.ts";
+
+export interface Sessions {
+  // Resolves when the sandbox is ready for work. With an idempotency key of your own, also a retry after a crash of yours
+  // finds the session of the first try.
+  create(request: CreateSession, options?: CallOptions & { idempotencyKey?: string }): Promise<Session>;
+  get(sessionId: string, options?: CallOptions): Promise<Session>;
+  // Newest first: `for await (const session of berth.sessions.list({ status: "running" }))`.
+  list(filter?: ListSessions): Paged<Session>;
+}
+
+export interface CallOptions {
+  signal?: AbortSignal;
+}
+
+// A session: its data as last heard, and what can be done with it. Calls that change it bring the data up to date.
+export interface Session extends SessionData {
+  refresh(options?: CallOptions): Promise<Session>;
+  update(changes: UpdateSession, options?: CallOptions): Promise<Session>;
+  pause(options?: CallOptions): Promise<Session>;
+  resume(options?: CallOptions & { autoStartAgent?: boolean }): Promise<Session>;
+  // For good, with all its files. Repeating it is not an error.
+  destroy(options?: CallOptions): Promise<Session>;
+  // A signed address that opens the workspace in your user's browser within a few minutes.
+  launchUrl(options?: CallOptions): Promise<LaunchUrl>;
+
+  exec(command: string | string[], options?: Collected): Promise<ExecResult>;
+  execStream(command: string | string[], options?: ExecOptions): AsyncGenerator<ExecEvent>;
+  readonly files: Files;
+  readonly agent: Agent;
+}
+
+const PATH = "/api/b2b/sessions";
+
+const pathOf = (id: string) => `${PATH}/${encodeURIComponent(id)}`;
+
+export function createSessions(send: Transport): Sessions {
+  return {
+    async create(request, { idempotencyKey = true as string | true, signal } = {}) {
+      return bind(await readJson(send({ method: "POST", url: PATH, json: request, idempotencyKey, repeatable: true, signal })));
+    },
+    async get(sessionId, { signal } = {}) {
+      return bind(await readJson(send({ method: "GET", url: pathOf(sessionId), query: { expand: "details" }, signal })));
+    },
+    list: ({ status, externalUserId, metadata = {}, pageSize } = {}) =>
+      paged(async (cursor) => {
+        const wanted = Object.fromEntries(Object.entries(metadata).map(([key, value]) => [`metadata.${key}`, value]));
+        const query = { status, externalUserId, ...wanted, limit: pageSize, cursor, expand: "details" };
+        const { data, nextCursor } = await readJson<Page<SessionData>>(send({ method: "GET", url: PATH, query }));
+        return { data: data.map(bind), nextCursor };
+      }),
+  };
+
+  // The data are the object's own properties and what can be done is inherited: printing or serializing shows the data.
+  function bind(data: SessionData): Session {
+    const path = pathOf(data.sessionId);
+    const take = (news: Partial<SessionData>) => Object.assign(session, news);
+    const post = <T>(action: string, json: unknown, { signal }: CallOptions) =>
+      readJson<T>(send({ method: "POST", url: `${path}/${action}`, json, idempotencyKey: true, repeatable: true, signal }));
+    const sandboxUrl = () => session.sandboxUrl;
+    const methods: Omit<Session, keyof SessionData> = {
+      refresh: async ({ signal } = {}) =>
+        take(await readJson<SessionData>(send({ method: "GET", url: path, query: { expand: "details" }, signal }))),
+      update: async (changes, { signal } = {}) =>
+        take(await readJson<SessionData>(send({ method: "PATCH", url: path, query: { expand: "details" }, json: changes, signal }))),
+      pause: async (options = {}) => take(await post<{ status: SessionStatus }>("pause", undefined, options)),
+      resume: async ({ autoStartAgent, ...options } = {}) => take(await post<Partial<SessionData>>("resume", { autoStartAgent }, options)),
+      destroy: async ({ signal } = {}) => take(await readJson<{ status: SessionStatus }>(send({ method: "DELETE", url: path, signal }))),
+      launchUrl: (options = {}) => post<LaunchUrl>("launch-url", undefined, options),
+      exec: (command, options) => exec(send, session.sandboxUrl, command, options),
+      execStream: (command, options) => execStream(send, session.sandboxUrl, command, options),
+      files: createFiles(send, sandboxUrl),
+      agent: createAgent(send, sandboxUrl),
+    };
+    const session: Session = Object.assign(Object.create(methods) as Session, data);
+    return session;
+  }
+}
