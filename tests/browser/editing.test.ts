@@ -1,0 +1,149 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startBerth, type Berth } from "../support/berth.ts";
+import { editor, launchChromium, noChromium, openDesk, openFile, tab, treeItem } from "../support/browser.ts";
+
+// Runs in the page.
+const countDrafts = `new Promise((resolve) => {
+  const opening = indexedDB.open("berth-workspace");
+  opening.onsuccess = () => {
+    const counting = opening.result.transaction("drafts").objectStore("drafts").count();
+    counting.onsuccess = () => resolve(counting.result);
+  };
+})`;
+
+describe.skipIf(noChromium)("editing in the workspace (needs Chromium)", () => {
+  let berth: Berth;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    [berth, browser] = await Promise.all([startBerth(), launchChromium()]);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await berth?.[Symbol.asyncDispose]();
+  });
+
+  test("a file that is created, edited and saved is there for a command", async () => {
+    await using desk = await openDesk(berth, browser);
+    const { page } = desk;
+    await page.getByRole("button", { name: "New file" }).first().click();
+    await page.getByLabel("Name").fill("notes/today.txt");
+    await page.getByRole("button", { name: "Create" }).click();
+    await editor(page).click();
+    await page.keyboard.type("buy bread");
+    await page.keyboard.press("Control+S");
+    await expect.poll(() => desk.exec("cat notes/today.txt")).toBe("buy bread");
+  });
+
+  test("autosave writes what was typed, and a text that is not saved yet carries a mark", async () => {
+    await using desk = await openDesk(berth, browser, { files: { "a.txt": "one\n" } });
+    const { page } = desk;
+    await openFile(page, "a.txt");
+    await editor(page).click();
+    await page.keyboard.press("Control+End");
+    await page.keyboard.type("two");
+    await tab(page, "a.txt (unsaved)").waitFor();
+    await expect.poll(() => desk.read("a.txt")).toBe("one\ntwo");
+    await tab(page, "a.txt (unsaved)").waitFor({ state: "detached" });
+  });
+
+  test("the editor follows a file that changes on disk while its text is clean", async () => {
+    await using desk = await openDesk(berth, browser, { files: { "a.txt": "before\n" } });
+    await openFile(desk.page, "a.txt");
+    await desk.exec("echo after > a.txt");
+    await expect.poll(() => editor(desk.page).innerText()).toContain("after");
+  });
+
+  test("an edited text is not replaced: the person compares and decides", async () => {
+    await using desk = await openDesk(berth, browser, { files: { "a.txt": "base\n" } });
+    const { page } = desk;
+    await page.getByRole("button", { name: "Autosave: on" }).click();
+    await openFile(page, "a.txt");
+    await editor(page).click();
+    await page.keyboard.type("mine ");
+    await desk.write("a.txt", "theirs\n");
+    await page.getByText("was changed by someone else").waitFor();
+    expect(await editor(page).innerText()).toContain("mine base");
+    await page.getByRole("button", { name: "Compare" }).click();
+    await page.locator(".cm-mergeView").getByText("theirs").waitFor();
+    await page.getByRole("button", { name: "Keep mine" }).click();
+    await expect.poll(() => desk.read("a.txt")).toBe("mine base\n");
+  });
+
+  test("taking theirs shows the text on disk", async () => {
+    await using desk = await openDesk(berth, browser, { files: { "a.txt": "base\n" } });
+    const { page } = desk;
+    await page.getByRole("button", { name: "Autosave: on" }).click();
+    await openFile(page, "a.txt");
+    await editor(page).click();
+    await page.keyboard.type("mine ");
+    await desk.write("a.txt", "theirs\n");
+    await page.getByRole("button", { name: "Take theirs" }).click();
+    await expect.poll(() => editor(page).innerText()).toBe("theirs\n");
+    expect(await desk.read("a.txt")).toBe("theirs\n");
+  });
+
+  test("a file deleted on disk stays open and can be written again", async () => {
+    await using desk = await openDesk(berth, browser, { files: { "a.txt": "precious\n" } });
+    const { page } = desk;
+    await openFile(page, "a.txt");
+    await desk.exec("rm a.txt");
+    await page.getByText("was deleted on disk").waitFor();
+    await page.getByRole("button", { name: "Write it again" }).click();
+    await expect.poll(() => desk.read("a.txt")).toBe("precious\n");
+  });
+
+  test("text that was not saved is there again after a reload", async () => {
+    await using desk = await openDesk(berth, browser, { files: { "a.txt": "base\n" } });
+    const { page } = desk;
+    await page.getByRole("button", { name: "Autosave: on" }).click();
+    await openFile(page, "a.txt");
+    await editor(page).click();
+    await page.keyboard.type("unsaved ");
+    await expect.poll(() => page.evaluate<number>(countDrafts)).toBe(1);
+    await page.reload();
+    await tab(page, "a.txt (unsaved)").waitFor();
+    await expect.poll(() => editor(page).innerText()).toContain("unsaved base");
+    expect(await desk.read("a.txt")).toBe("base\n");
+  });
+
+  test("files are renamed, moved by dragging and deleted in the tree", async () => {
+    await using desk = await openDesk(berth, browser, { files: { "a.txt": "a\n", "folder/b.txt": "b\n" } });
+    const { page } = desk;
+    await treeItem(page, "a.txt").click({ button: "right" });
+    await page.getByRole("menuitem", { name: "Rename" }).click();
+    await page.getByLabel("Name").fill("c.txt");
+    await page.getByRole("button", { name: "Rename" }).click();
+    await treeItem(page, "c.txt").waitFor();
+    await treeItem(page, "c.txt").dragTo(treeItem(page, "folder"));
+    await expect.poll(() => desk.read("folder/c.txt")).toBe("a\n");
+    await treeItem(page, "folder").click();
+    await treeItem(page, "b.txt").focus();
+    await page.keyboard.press("Delete");
+    await page.getByRole("button", { name: "Delete" }).last().click();
+    await expect.poll(() => desk.exec("ls folder")).toBe("c.txt\n");
+  });
+
+  test("line ends and a byte order mark survive an edit", async () => {
+    const original = "\uFEFFone\r\ntwo\r\n";
+    await using desk = await openDesk(berth, browser, { files: { "dos.txt": original } });
+    const { page } = desk;
+    await openFile(page, "dos.txt");
+    await editor(page).click();
+    await page.keyboard.press("Control+End");
+    await page.keyboard.type("three");
+    await page.keyboard.press("Control+S");
+    await expect.poll(() => desk.read("dos.txt")).toBe(`${original}three`);
+  });
+
+  test("two people see each other's changes", async () => {
+    await using desk = await openDesk(berth, browser, { files: { "shared.txt": "start\n" } });
+    const other = await desk.another();
+    await openFile(desk.page, "shared.txt");
+    await openFile(other, "shared.txt");
+    await editor(desk.page).click();
+    await desk.page.keyboard.type("hello ");
+    await expect.poll(() => editor(other).innerText()).toContain("hello start");
+  });
+});
