@@ -1,7 +1,18 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { prepareBerth, type Berth } from "../support/berth.ts";
-import { editor, launchChromium, noChromium, openDesk, openFile, screenText, typeInTerminal } from "../support/browser.ts";
+import {
+  eventually,
+  gone,
+  launchChromium,
+  noChromium,
+  openDesk,
+  openFile,
+  screenText,
+  seen,
+  typeAtStart,
+  typeInTerminal,
+} from "../support/browser.ts";
 import { layCable, type Cable } from "../support/cable.ts";
 
 describe.skipIf(noChromium)("a workspace whose connection or session goes away (needs Chromium)", () => {
@@ -25,19 +36,18 @@ describe.skipIf(noChromium)("a workspace whose connection or session goes away (
     const { page } = desk;
     await openFile(page, "a.txt");
     await typeInTerminal(page, "while sleep 0.2; do echo tick; done\n");
-    await expect.poll(() => screenText(page)).toContain("tick");
+    await eventually(() => screenText(page)).toContain("tick");
 
     cable.pull();
-    await page.getByText("Reconnecting…").waitFor();
-    await editor(page).click();
-    await page.keyboard.type("typed while away ");
+    await seen(page.getByText("Reconnecting…"));
+    await typeAtStart(page, "typed while away ");
     await desk.exec("true");
 
     cable.plug();
-    await page.getByText("Reconnecting…").waitFor({ state: "detached" });
-    await expect.poll(() => desk.read("a.txt"), { timeout: 15_000 }).toBe("typed while away base\n");
+    await gone(page.getByText("Reconnecting…"));
+    await eventually(() => desk.read("a.txt")).toBe("typed while away base\n");
     const ticks = await screenText(page);
-    await expect.poll(() => screenText(page)).not.toBe(ticks);
+    await eventually(() => screenText(page)).not.toBe(ticks);
     // No gap and no repetition: every line is whole.
     expect(new Set(ticks.split("\n").slice(1).filter(Boolean))).toEqual(new Set(["tick"]));
   });
@@ -47,12 +57,11 @@ describe.skipIf(noChromium)("a workspace whose connection or session goes away (
     const { page } = desk;
     await openFile(page, "a.txt");
     await berth.kill();
-    await page.getByText("Reconnecting…").waitFor();
+    await seen(page.getByText("Reconnecting…"));
     await berth.start();
-    await page.getByText("Reconnecting…").waitFor({ state: "detached", timeout: 20_000 });
-    await editor(page).click();
-    await page.keyboard.type("after ");
-    await expect.poll(() => desk.read("a.txt"), { timeout: 15_000 }).toBe("after base\n");
+    await gone(page.getByText("Reconnecting…"));
+    await typeAtStart(page, "after ");
+    await eventually(() => desk.read("a.txt")).toBe("after base\n");
   });
 
   test("a paused session says so and goes on by itself when it is resumed", async () => {
@@ -60,15 +69,14 @@ describe.skipIf(noChromium)("a workspace whose connection or session goes away (
     const { page, session } = desk;
     await openFile(page, "a.txt");
     await berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/pause`);
-    await page.getByRole("heading", { name: "This session is paused" }).waitFor();
+    await seen(page.getByRole("heading", { name: "This session is paused" }));
 
     await berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/resume`);
-    await page.getByRole("heading", { name: "This session is paused" }).waitFor({ state: "detached" });
-    await editor(page).click();
-    await page.keyboard.type("resumed ");
-    await expect.poll(() => desk.read("a.txt"), { timeout: 15_000 }).toBe("resumed base\n");
+    await gone(page.getByRole("heading", { name: "This session is paused" }));
+    await typeAtStart(page, "resumed ");
+    await eventually(() => desk.read("a.txt")).toBe("resumed base\n");
     await typeInTerminal(page, "echo go-$((40+2))\n");
-    await expect.poll(() => screenText(page)).toContain("go-42");
+    await eventually(() => screenText(page)).toContain("go-42");
   });
 
   test("a workspace opened while its session is paused comes alive when it is resumed", async () => {
@@ -76,7 +84,7 @@ describe.skipIf(noChromium)("a workspace whose connection or session goes away (
     const { page, session } = desk;
     await berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/pause`);
     await page.goto(await desk.link());
-    await page.getByRole("heading", { name: "This session is paused" }).waitFor();
+    await seen(page.getByRole("heading", { name: "This session is paused" }));
     await berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/resume`);
     await openFile(page, "a.txt");
   });
@@ -85,7 +93,7 @@ describe.skipIf(noChromium)("a workspace whose connection or session goes away (
     await using desk = await openDesk(berth, browser, { files: { "a.txt": "base\n" } });
     await openFile(desk.page, "a.txt");
     await berth.api.call("DELETE", `/api/b2b/sessions/${desk.session.sessionId}`);
-    await desk.page.getByRole("heading", { name: "This session has ended" }).waitFor();
+    await seen(desk.page.getByRole("heading", { name: "This session has ended" }));
   });
 
   test("a forged link opens nothing and says so to a person", async () => {
@@ -94,7 +102,7 @@ describe.skipIf(noChromium)("a workspace whose connection or session goes away (
     forged.searchParams.set("sig", "A".repeat(43));
     const answer = await desk.page.goto(forged.href);
     expect(answer?.status()).toBeGreaterThanOrEqual(400);
-    await desk.page.getByRole("heading").waitFor();
+    await seen(desk.page.getByRole("heading"));
     expect(await desk.page.locator("body").innerText()).not.toContain("{");
     expect(await desk.page.getByRole("treeitem").count()).toBe(0);
   });
@@ -105,6 +113,6 @@ describe.skipIf(noChromium)("a workspace whose connection or session goes away (
     await desk.page.context().clearCookies();
     cable.pull();
     cable.plug();
-    await desk.page.getByRole("heading", { name: "You are signed out of this workspace" }).waitFor();
+    await seen(desk.page.getByRole("heading", { name: "You are signed out of this workspace" }));
   });
 });

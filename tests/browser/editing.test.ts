@@ -1,7 +1,19 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startBerth, type Berth } from "../support/berth.ts";
-import { editor, launchChromium, noChromium, openDesk, openFile, tab, treeItem } from "../support/browser.ts";
+import {
+  editor,
+  eventually,
+  gone,
+  launchChromium,
+  noChromium,
+  openDesk,
+  openFile,
+  seen,
+  tab,
+  treeItem,
+  typeAtStart,
+} from "../support/browser.ts";
 
 // Runs in the page.
 const countDrafts = `new Promise((resolve) => {
@@ -28,12 +40,11 @@ describe.skipIf(noChromium)("editing in the workspace (needs Chromium)", () => {
     await using desk = await openDesk(berth, browser);
     const { page } = desk;
     await page.getByRole("button", { name: "New file" }).first().click();
-    await page.getByLabel("Name").fill("notes/today.txt");
+    await page.getByRole("textbox", { name: "Name" }).fill("notes/today.txt");
     await page.getByRole("button", { name: "Create" }).click();
-    await editor(page).click();
-    await page.keyboard.type("buy bread");
+    await typeAtStart(page, "buy bread");
     await page.keyboard.press("Control+S");
-    await expect.poll(() => desk.exec("cat notes/today.txt")).toBe("buy bread");
+    await eventually(() => desk.exec("cat notes/today.txt")).toBe("buy bread");
   });
 
   test("autosave writes what was typed, and a text that is not saved yet carries a mark", async () => {
@@ -43,16 +54,16 @@ describe.skipIf(noChromium)("editing in the workspace (needs Chromium)", () => {
     await editor(page).click();
     await page.keyboard.press("Control+End");
     await page.keyboard.type("two");
-    await tab(page, "a.txt (unsaved)").waitFor();
-    await expect.poll(() => desk.read("a.txt")).toBe("one\ntwo");
-    await tab(page, "a.txt (unsaved)").waitFor({ state: "detached" });
+    await seen(tab(page, "a.txt (unsaved)"));
+    await eventually(() => desk.read("a.txt")).toBe("one\ntwo");
+    await gone(tab(page, "a.txt (unsaved)"));
   });
 
   test("the editor follows a file that changes on disk while its text is clean", async () => {
     await using desk = await openDesk(berth, browser, { files: { "a.txt": "before\n" } });
     await openFile(desk.page, "a.txt");
     await desk.exec("echo after > a.txt");
-    await expect.poll(() => editor(desk.page).innerText()).toContain("after");
+    await eventually(() => editor(desk.page).innerText()).toContain("after");
   });
 
   test("an edited text is not replaced: the person compares and decides", async () => {
@@ -60,15 +71,14 @@ describe.skipIf(noChromium)("editing in the workspace (needs Chromium)", () => {
     const { page } = desk;
     await page.getByRole("button", { name: "Autosave: on" }).click();
     await openFile(page, "a.txt");
-    await editor(page).click();
-    await page.keyboard.type("mine ");
+    await typeAtStart(page, "mine ");
     await desk.write("a.txt", "theirs\n");
-    await page.getByText("was changed by someone else").waitFor();
+    await seen(page.getByText("was changed by someone else"));
     expect(await editor(page).innerText()).toContain("mine base");
     await page.getByRole("button", { name: "Compare" }).click();
-    await page.locator(".cm-mergeView").getByText("theirs").waitFor();
+    await seen(page.locator(".cm-mergeView").getByText("theirs"));
     await page.getByRole("button", { name: "Keep mine" }).click();
-    await expect.poll(() => desk.read("a.txt")).toBe("mine base\n");
+    await eventually(() => desk.read("a.txt")).toBe("mine base\n");
   });
 
   test("taking theirs shows the text on disk", async () => {
@@ -76,11 +86,10 @@ describe.skipIf(noChromium)("editing in the workspace (needs Chromium)", () => {
     const { page } = desk;
     await page.getByRole("button", { name: "Autosave: on" }).click();
     await openFile(page, "a.txt");
-    await editor(page).click();
-    await page.keyboard.type("mine ");
+    await typeAtStart(page, "mine ");
     await desk.write("a.txt", "theirs\n");
     await page.getByRole("button", { name: "Take theirs" }).click();
-    await expect.poll(() => editor(page).innerText()).toBe("theirs\n");
+    await eventually(() => editor(page).innerText()).toContain("theirs");
     expect(await desk.read("a.txt")).toBe("theirs\n");
   });
 
@@ -89,9 +98,9 @@ describe.skipIf(noChromium)("editing in the workspace (needs Chromium)", () => {
     const { page } = desk;
     await openFile(page, "a.txt");
     await desk.exec("rm a.txt");
-    await page.getByText("was deleted on disk").waitFor();
+    await seen(page.getByText("was deleted on disk"));
     await page.getByRole("button", { name: "Write it again" }).click();
-    await expect.poll(() => desk.read("a.txt")).toBe("precious\n");
+    await eventually(() => desk.read("a.txt")).toBe("precious\n");
   });
 
   test("text that was not saved is there again after a reload", async () => {
@@ -99,12 +108,11 @@ describe.skipIf(noChromium)("editing in the workspace (needs Chromium)", () => {
     const { page } = desk;
     await page.getByRole("button", { name: "Autosave: on" }).click();
     await openFile(page, "a.txt");
-    await editor(page).click();
-    await page.keyboard.type("unsaved ");
-    await expect.poll(() => page.evaluate<number>(countDrafts)).toBe(1);
+    await typeAtStart(page, "unsaved ");
+    await eventually(() => page.evaluate<number>(countDrafts)).toBe(1);
     await page.reload();
-    await tab(page, "a.txt (unsaved)").waitFor();
-    await expect.poll(() => editor(page).innerText()).toContain("unsaved base");
+    await seen(tab(page, "a.txt (unsaved)"));
+    await eventually(() => editor(page).innerText()).toContain("unsaved base");
     expect(await desk.read("a.txt")).toBe("base\n");
   });
 
@@ -113,16 +121,16 @@ describe.skipIf(noChromium)("editing in the workspace (needs Chromium)", () => {
     const { page } = desk;
     await treeItem(page, "a.txt").click({ button: "right" });
     await page.getByRole("menuitem", { name: "Rename" }).click();
-    await page.getByLabel("Name").fill("c.txt");
+    await page.getByRole("textbox", { name: "Name" }).fill("c.txt");
     await page.getByRole("button", { name: "Rename" }).click();
-    await treeItem(page, "c.txt").waitFor();
+    await seen(treeItem(page, "c.txt"));
     await treeItem(page, "c.txt").dragTo(treeItem(page, "folder"));
-    await expect.poll(() => desk.read("folder/c.txt")).toBe("a\n");
+    await eventually(() => desk.read("folder/c.txt")).toBe("a\n");
     await treeItem(page, "folder").click();
     await treeItem(page, "b.txt").focus();
     await page.keyboard.press("Delete");
     await page.getByRole("button", { name: "Delete" }).last().click();
-    await expect.poll(() => desk.exec("ls folder")).toBe("c.txt\n");
+    await eventually(() => desk.exec("ls folder")).toBe("c.txt\n");
   });
 
   test("line ends and a byte order mark survive an edit", async () => {
@@ -134,7 +142,7 @@ describe.skipIf(noChromium)("editing in the workspace (needs Chromium)", () => {
     await page.keyboard.press("Control+End");
     await page.keyboard.type("three");
     await page.keyboard.press("Control+S");
-    await expect.poll(() => desk.read("dos.txt")).toBe(`${original}three`);
+    await eventually(() => desk.read("dos.txt")).toBe(`${original}three`);
   });
 
   test("two people see each other's changes", async () => {
@@ -142,8 +150,7 @@ describe.skipIf(noChromium)("editing in the workspace (needs Chromium)", () => {
     const other = await desk.another();
     await openFile(desk.page, "shared.txt");
     await openFile(other, "shared.txt");
-    await editor(desk.page).click();
-    await desk.page.keyboard.type("hello ");
-    await expect.poll(() => editor(other).innerText()).toContain("hello start");
+    await typeAtStart(desk.page, "hello ");
+    await eventually(() => editor(other).innerText()).toContain("hello start");
   });
 });

@@ -92,9 +92,23 @@ export async function openFile(page: Page, name: string): Promise<void> {
   await page.getByLabel(`Text of ${name}`).waitFor();
 }
 
+export async function typeAtStart(page: Page, text: string): Promise<void> {
+  await editor(page).click();
+  await page.keyboard.press("Control+Home");
+  await page.keyboard.type(text);
+}
+
+// What a person would wait for. Two cores are shared by browser, server and sandbox, so it may take a while.
+export function eventually<T>(look: () => T) {
+  return expect.poll(look, { timeout: 15_000, interval: 50 });
+}
+
+export const seen = (what: Locator) => eventually(() => what.isVisible()).toBe(true);
+export const gone = (what: Locator) => eventually(() => what.count()).toBe(0);
+
 // Types into the terminal once its shell is there.
 export async function typeInTerminal(page: Page, text: string): Promise<void> {
-  await expect.poll(() => screenText(page), { timeout: 10_000 }).toMatch(/[$#%>] ?$/m);
+  await eventually(() => screenText(page)).toMatch(/[$#%>] ?$/m);
   await page.locator(".terminal .xterm-helper-textarea").first().focus();
   await page.keyboard.type(text);
 }

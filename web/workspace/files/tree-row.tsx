@@ -27,6 +27,8 @@ export function TreeRow({ item, active, onContextMenu }: TreeRowProps) {
       aria-selected={active || item.isSelected()}
       style={{ "--level": item.getItemMeta().level } as CSSProperties}
       onContextMenu={onContextMenu}
+      // The keys of the tree work on the row that has the focus, however it got it.
+      onFocus={() => !item.isFocused() && item.setFocused()}
       title={path}
     >
       {folder ? <ChevronRight size={14} className="chevron" /> : <span style={{ width: 14 }} />}

@@ -3,7 +3,7 @@ import type { Terminal } from "@berth/contract/daemon.ts";
 import type { Api } from "../connection/api.ts";
 import type { Notices } from "../parts/notices.ts";
 import type { Layout } from "../shell/layout.ts";
-import { arrangeGroups } from "./groups.ts";
+import { arrangeGroups, placeBeside } from "./groups.ts";
 
 export interface TerminalsState {
   // null until the daemon has told.
@@ -15,14 +15,12 @@ export type Terminals = ReturnType<typeof createTerminals>;
 // Which terminals there are (the daemon's word) and how they stand on this screen (the layout's).
 export function createTerminals({ api, layout, notices }: { api: Api; layout: Layout; notices: Notices }) {
   const store = createStore<TerminalsState>(() => ({ list: null }));
-  // Where a terminal that was just asked for belongs: next to this one.
-  const beside = new Map<string, string>();
 
   function heard(list: Terminal[]): void {
     store.setState({ list });
     layout.set(({ terminalGroups, activeTerminal }) => {
       const ids = list.map(({ id }) => id);
-      const groups = arrangeGroups(terminalGroups, ids, beside);
+      const groups = arrangeGroups(terminalGroups, ids);
       return {
         terminalGroups: groups,
         activeTerminal: activeTerminal && ids.includes(activeTerminal) ? activeTerminal : (groups.at(-1)?.[0] ?? null),
@@ -33,10 +31,14 @@ export function createTerminals({ api, layout, notices }: { api: Api; layout: La
   async function create(besideId?: string): Promise<void> {
     await notices.attempt("Could not open a terminal", async () => {
       const terminal = await api.createTerminal({ cols: 80, rows: 24 });
-      if (besideId !== undefined) beside.set(terminal.id, besideId);
       const list = store.getState().list ?? [];
       heard(list.some(({ id }) => id === terminal.id) ? list : [...list, terminal]);
-      layout.set({ activeTerminal: terminal.id, terminalsOpen: true });
+      // The daemon's own word about the new terminal may have come first, so it may already stand somewhere.
+      layout.set(({ terminalGroups }) => ({
+        terminalGroups: besideId === undefined ? terminalGroups : placeBeside(terminalGroups, terminal.id, besideId),
+        activeTerminal: terminal.id,
+        terminalsOpen: true,
+      }));
     });
   }
 
