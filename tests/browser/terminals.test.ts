@@ -65,7 +65,7 @@ describe.skipIf(noChromium)("terminals in the workspace (needs Chromium)", () =>
     await page.getByRole("button", { name: "New terminal" }).click();
     await eventually(() => tabs.count()).toBe(2);
     await page.getByRole("button", { name: "Split terminal" }).click();
-    await eventually(() => page.locator(".terminal").count()).toBe(2);
+    await eventually(() => page.locator(".terminal-view").count()).toBe(2);
     await tabs.first().dblclick();
     await page.getByRole("textbox", { name: "Name" }).fill("builder");
     await page.getByRole("button", { name: "Rename" }).click();

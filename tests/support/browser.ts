@@ -85,7 +85,7 @@ export async function openDesk(
 export const treeItem = (page: Page, name: string): Locator => page.getByRole("treeitem", { name, exact: true });
 export const tab = (page: Page, name: string): Locator => page.getByRole("tablist", { name: "Open files" }).getByRole("tab", { name });
 export const editor = (page: Page): Locator => page.locator(".text-editor .cm-content");
-export const terminal = (page: Page): Locator => page.locator(".terminal .xterm-rows").first();
+export const terminal = (page: Page): Locator => page.locator(".terminal-view .xterm-rows").first();
 
 export async function openFile(page: Page, name: string): Promise<void> {
   await treeItem(page, name).click();
@@ -109,7 +109,7 @@ export const gone = (what: Locator) => eventually(() => what.count()).toBe(0);
 // Types into the terminal once its shell is there.
 export async function typeInTerminal(page: Page, text: string): Promise<void> {
   await eventually(() => screenText(page)).toMatch(/[$#%>] ?$/m);
-  await page.locator(".terminal .xterm-helper-textarea").first().focus();
+  await page.locator(".terminal-view .xterm-helper-textarea").first().focus();
   await page.keyboard.type(text);
 }
 

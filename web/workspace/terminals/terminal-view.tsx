@@ -31,7 +31,7 @@ export default function TerminalView({ terminal }: { terminal: Terminal }) {
   }, [workspace, terminal.id, active]);
 
   return (
-    <div className="terminal" onFocus={() => !active && workspace.layout.set({ activeTerminal: terminal.id })}>
+    <div className="terminal-view" onFocus={() => !active && workspace.layout.set({ activeTerminal: terminal.id })}>
       <div ref={place} className="screen" />
       {terminal.exit && (
         <div className="ended" role="status">
