@@ -11,7 +11,7 @@ const mode = process.argv[2] === "test" ? "test" : "serve";
 
 // command -> Debian package
 const serveTools = { runc: "runc", rg: "ripgrep", git: "git" };
-const testTools = { ...serveTools, chromium: "chromium" };
+const testTools = { ...serveTools, chromium: "chromium", dockerd: "docker.io" };
 
 installDependencies();
 installSystemPackages(mode === "test" ? testTools : serveTools);

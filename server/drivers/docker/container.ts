@@ -70,7 +70,8 @@ export function describeContainer(spec: SandboxSpec, settings: ContainerSettings
       PidsLimit: template.pids,
       ShmSize: 64 * 1024 * 1024,
       Ulimits: [{ Name: "core", Soft: 0, Hard: 0 }],
-      Tmpfs: { "/tmp": `rw,nosuid,nodev,mode=1777,size=${template.tmpMb}m` },
+      // Owned by the user, because the runtime gives it the mode that the image's /tmp happens to have.
+      Tmpfs: { "/tmp": `rw,exec,nosuid,nodev,mode=1777,uid=${settings.uid},gid=${settings.uid},size=${template.tmpMb}m` },
       // The daemon is no init: orphaned children need somebody to reap them.
       Init: true,
       RestartPolicy: { Name: "no" },

@@ -1,0 +1,170 @@
+import { createHash } from "node:crypto";
+import { execFileSync } from "node:child_process";
+import { mkdtemp, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { newId } from "@berth/contract";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { dockerMissing, startDockerEngine, type TestEngine } from "../../../tests/support/docker.ts";
+import { daemonRuntime } from "../../../tests/support/runtime.ts";
+import { silentLog } from "../../log.ts";
+import { DEFAULT_TEMPLATE } from "../../templates.ts";
+import type { Driver, SandboxSpec } from "../driver.ts";
+import { exec } from "../driver.suite.ts";
+import { containerName } from "./container.ts";
+import { createDockerDriver } from "./docker.ts";
+import { probeDocker } from "./probe.ts";
+
+const skipReason = dockerMissing();
+const patience = (ms = 60_000) => AbortSignal.timeout(ms);
+
+describe.skipIf(skipReason !== undefined)(`docker${skipReason === undefined ? "" : `, skipped: ${skipReason}`}`, () => {
+  let engine: TestEngine;
+  let dataDir: string;
+  let driver: Driver;
+  let made: SandboxSpec[] = [];
+
+  beforeAll(async () => {
+    engine = await startDockerEngine();
+    dataDir = await mkdtemp(join(tmpdir(), "berth-docker-"));
+    driver = createDockerDriver({
+      socketPath: engine.socketPath,
+      image: engine.image,
+      dataDir,
+      runtimeDir: await daemonRuntime(),
+      installation: "resilience",
+      log: silentLog,
+    });
+  });
+  afterEach(async () => {
+    for (const { id } of made) await driver.destroy(id, patience());
+    made = [];
+  });
+  afterAll(async () => {
+    await driver[Symbol.asyncDispose]();
+    await engine[Symbol.asyncDispose]();
+    await rm(dataDir, { recursive: true, force: true });
+  });
+
+  const newSpec = (template: Partial<SandboxSpec["template"]> = {}): SandboxSpec => {
+    const spec: SandboxSpec = {
+      id: newId("sbx", Date.now()),
+      template: { ...DEFAULT_TEMPLATE, ...template },
+      tokenHash: createHash("sha256").update("a token of the suite").digest("hex"),
+    };
+    made.push(spec);
+    return spec;
+  };
+  const docker = (...args: string[]) =>
+    execFileSync("docker", ["--host", `unix://${engine.socketPath}`, ...args], { encoding: "utf8" }).trim();
+
+  test("the engine going away is told as a timeout, and its coming back is survived with every file", async () => {
+    const spec = newSpec();
+    await driver.create(spec, patience());
+    await exec(driver, spec.id, "echo kept > note");
+    await engine.stop();
+    await expect(driver.pause(spec.id, patience())).rejects.toMatchObject({ code: "sandbox_timeout" });
+    // Not an empty list: that would say that every sandbox is gone.
+    await expect(driver.list(patience())).rejects.toMatchObject({ code: "sandbox_timeout" });
+    await expect(driver.create(newSpec(), patience())).rejects.toMatchObject({ code: "sandbox_timeout" });
+    expect(await probeDocker(engine.socketPath, engine.image)).toMatchObject({ usable: false });
+    await engine.start();
+    expect(await driver.inspect(spec.id, patience())).toBe("stopped");
+    expect(await driver.resume(spec, patience())).toEqual({ restarted: true });
+    expect(await exec(driver, spec.id, "cat note")).toBe("kept\n");
+  });
+
+  test("inside there is an ordinary user without a privilege, a network or a way to write to the root", async () => {
+    const { id } = newSpec({ tmpMb: 32 });
+    await driver.create(made[0]!, patience());
+    const status = await exec(driver, id, "id -u; grep -E '^(CapEff|CapBnd|NoNewPrivs|Seccomp):' /proc/self/status | tr -s '\\t ' ' '");
+    expect(status).toBe("1000\nCapEff: 0000000000000000\nCapBnd: 0000000000000000\nNoNewPrivs: 1\nSeccomp: 2\n");
+    expect(await exec(driver, id, "ls /sys/class/net")).toBe("lo\n");
+    for (const path of ["/usr/bin/x", "/etc/x", "/opt/berth/x", "/opt/berth/daemon.cjs", "/run/berth-egress/x"])
+      expect(await exec(driver, id, `(echo x >> ${path}) 2> /dev/null && echo written || echo refused`)).toBe("refused\n");
+    await exec(driver, id, "head -c 64M /dev/zero > /tmp/fill || true");
+    expect(Number(await exec(driver, id, "stat -c %s /tmp/fill"))).toBe(32 * 1024 * 1024);
+    expect(await exec(driver, id, "mount -t tmpfs x /mnt 2> /dev/null || unshare -m true 2> /dev/null || echo refused")).toBe("refused\n");
+    expect((await stat(join(dataDir, "sandboxes", id, "run"))).uid).toBe(1000);
+  });
+
+  test("memory and processes are bounded", async () => {
+    const spec = newSpec({ memoryMb: 256, pids: 40 });
+    await driver.create(spec, patience());
+    const hog = await exec(
+      driver,
+      spec.id,
+      "/opt/berth/bin/node -e 'const a=[];for(;;)a.push(Buffer.alloc(1<<24,1))' > /dev/null 2>&1; echo ended with $?",
+    );
+    expect(hog).toBe("ended with 137\n");
+    await exec(driver, spec.id, "for i in $(seq 60); do sleep 3 > /dev/null 2>&1 & done");
+    expect((await driver.stats(spec.id, patience())).pids).toBeLessThanOrEqual(40);
+  });
+
+  test("environment and labels of the container hold no secret", async () => {
+    const spec = newSpec({ env: { SECRET: "of the template" } });
+    await driver.create(spec, patience());
+    const [config] = JSON.parse(docker("inspect", containerName(spec.id))) as [
+      { Config: { Env: string[]; Labels: Record<string, string> } },
+    ];
+    const names = ["BERTH_TOKEN_HASH", "BERTH_SOCKET", "BERTH_WORKSPACE", "BERTH_HOME", "BERTH_EGRESS", "HOME", "LANG", "PATH"];
+    expect(new Set(config.Config.Env.map((line) => line.split("=")[0]))).toEqual(new Set(names));
+    expect(config.Config.Labels).toMatchObject({ "dev.berth.installation": "resilience", "dev.berth.sandbox": spec.id });
+  });
+
+  test("a container that somebody removed is made anew over the same files", async () => {
+    const spec = newSpec();
+    await driver.create(spec, patience());
+    await exec(driver, spec.id, "echo kept > note");
+    docker("rm", "-f", containerName(spec.id));
+    expect(await driver.inspect(spec.id, patience())).toBe("stopped");
+    expect(await driver.list(patience())).toContainEqual({ id: spec.id, condition: "stopped" });
+    await driver.resume(spec, patience());
+    expect(await exec(driver, spec.id, "cat note")).toBe("kept\n");
+  });
+
+  test("a template that changed while the sandbox slept counts at the next resume", async () => {
+    const spec = newSpec();
+    await driver.create(spec, patience());
+    await driver.hibernate(spec.id, patience());
+    await driver.resume({ ...spec, template: { ...spec.template, memoryMb: 333 } }, patience());
+    expect(docker("inspect", "--format", "{{.HostConfig.Memory}}", containerName(spec.id))).toBe(String(333 * 1024 * 1024));
+  });
+
+  test("a container of another installation is left alone", async () => {
+    docker("run", "-d", "--name", "stranger", "--network", "none", "--label", "dev.berth.installation=other", engine.image, "sleep", "100");
+    expect(await driver.list(patience())).toEqual([]);
+    docker("rm", "-f", "stranger");
+  });
+
+  test("an image that cannot be had and a runtime that is not there fail the create and leave nothing", async () => {
+    for (const template of [{ image: "127.0.0.1:9/nothing:1" }, { runtime: "runsc-not-here" }]) {
+      const spec = newSpec(template);
+      await expect(driver.create(spec, patience())).rejects.toMatchObject({ code: "sandbox_failed" });
+      expect(await driver.inspect(spec.id, patience())).toBe("absent");
+    }
+    expect(docker("ps", "-aq")).toBe("");
+  });
+
+  test("the probe says what was found, and how to get what is missing", async () => {
+    expect(await probeDocker(engine.socketPath, engine.image)).toMatchObject({ usable: true });
+    const { usable, reason } = await probeDocker(engine.socketPath, "berth-sandbox:latest");
+    expect({ usable, reason }).toEqual({
+      usable: false,
+      reason: expect.stringMatching(/docker build -f deploy\/Dockerfile.sandbox/) as string,
+    });
+  });
+});
+
+test("the API version is one that both sides speak", async () => {
+  const { chooseVersion } = await import("./engine.ts");
+  expect(chooseVersion("1.41", "1.12")).toBe("1.41");
+  expect(chooseVersion("1.99", "1.24")).toBe("1.51");
+  expect(chooseVersion("1.99", "1.60")).toBe("1.60");
+});
+
+test("without an engine the probe is one sentence", async () => {
+  expect((await probeDocker("/nowhere/docker.sock", "x")).reason).toBe(
+    "No Docker Engine answers at /nowhere/docker.sock; start one, or name its socket in BERTH_DOCKER_SOCKET.",
+  );
+});
