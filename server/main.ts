@@ -5,7 +5,7 @@ import { SECOND, systemClock, type Clock } from "./clock.ts";
 import { baseUrlOf, type Config } from "./config.ts";
 import type { Driver } from "./drivers/driver.ts";
 import { openDriver } from "./drivers/index.ts";
-import { createEgress } from "./egress/egress.ts";
+import { openEgress } from "./egress/open.ts";
 import { createGateway } from "./gateway/gateway.ts";
 import { createTickets } from "./gateway/ticket.ts";
 import { claimHost, freePort } from "./host.ts";
@@ -58,7 +58,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
   };
   const links = opening.use(createLinks({ driver, tokenOf }));
 
-  const egress = opening.use(createEgress({ dataDir: config.dataDir, log, allow: config.egressAllow }));
+  const egress = opening.use(await openEgress({ config, hostBound: driver.traits.hostBound, secrets, templates, log }));
   const registry = new Registry();
   const measures = measure(registry, store.db, egress);
 

@@ -1,4 +1,4 @@
-import { claimsLeft, openDouble } from "./testing.ts";
+import { claimsLeft, openDouble } from "../../../tests/support/kubernetes/driver.ts";
 import { driverSuite } from "../driver.suite.ts";
 
 // Every promise of a driver, on both kinds of workload.

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import type { DoubleOptions, KubernetesDouble } from "../../../tests/support/kubernetes/double.ts";
 import { probeKubernetes } from "./probe.ts";
-import { openDouble } from "./testing.ts";
+import { openDouble } from "../../../tests/support/kubernetes/driver.ts";
 
 let double: KubernetesDouble | undefined;
 afterEach(async () => {

@@ -8,7 +8,7 @@ import type { Driver, SandboxSpec } from "../driver.ts";
 import { exec } from "../driver.suite.ts";
 import type { KubernetesOptions } from "./kubernetes.ts";
 import { nameOf } from "./names.ts";
-import { claimsLeft, openDouble } from "./testing.ts";
+import { claimsLeft, openDouble } from "../../../tests/support/kubernetes/driver.ts";
 
 // What goes wrong in clusters, on the double, with both kinds of workload.
 const TOKEN = "a token of the suite";

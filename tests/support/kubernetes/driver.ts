@@ -1,10 +1,10 @@
 import type { SandboxId } from "@berth/contract";
-import { daemonRuntime } from "../../../tests/support/runtime.ts";
-import { startKubernetesDouble, type DoubleOptions, type KubernetesDouble } from "../../../tests/support/kubernetes/double.ts";
-import { systemClock } from "../../clock.ts";
-import { silentLog } from "../../log.ts";
-import { createKubernetesDriver, type KubernetesOptions } from "./kubernetes.ts";
-import { nameOf } from "./names.ts";
+import { daemonRuntime } from "../runtime.ts";
+import { startKubernetesDouble, type DoubleOptions, type KubernetesDouble } from "./double.ts";
+import { systemClock } from "../../../server/clock.ts";
+import { silentLog } from "../../../server/log.ts";
+import { createKubernetesDriver, type KubernetesOptions } from "../../../server/drivers/kubernetes/kubernetes.ts";
+import { nameOf } from "../../../server/drivers/kubernetes/names.ts";
 
 // The double with a driver on it, for the tests of this folder.
 export async function openDouble(options: Partial<DoubleOptions> = {}) {

@@ -1,0 +1,35 @@
+import type { Config } from "../config.ts";
+import type { Log } from "../log.ts";
+import type { Secrets } from "../secrets.ts";
+import type { Templates } from "../templates.ts";
+import { createEgress, type Egress } from "./egress.ts";
+import type { DoorMakerOptions } from "./door-maker.ts";
+import { createNetworkEgress, type NetworkEgress } from "./network.ts";
+import { createPasses } from "./passes.ts";
+
+export interface OpenEgressOptions {
+  config: Pick<Config, "dataDir" | "egressAllow" | "egressListen">;
+  // Whether sandboxes are on this machine, where they reach a Unix socket.
+  hostBound: boolean;
+  secrets: Secrets;
+  templates: Templates;
+  log: Log;
+  onModel?: DoorMakerOptions["onModel"];
+}
+
+// The way out that fits the driver.
+export async function openEgress({
+  config,
+  hostBound,
+  secrets,
+  templates,
+  log,
+  onModel,
+}: OpenEgressOptions): Promise<Egress & Partial<Pick<NetworkEgress, "pass">>> {
+  const common = { log, allow: config.egressAllow, ...(onModel ? { onModel } : {}) };
+  if (hostBound) return createEgress({ ...common, dataDir: config.dataDir });
+  if (config.egressListen !== null)
+    return await createNetworkEgress({ ...common, listen: config.egressListen, passes: createPasses(secrets), templates });
+  log.warn("egress.closed", { reason: "BERTH_EGRESS_LISTEN is not set: sandboxes have no way out" });
+  return { counters: { allowed: 0, refused: 0 }, async open() {}, async close() {}, async [Symbol.asyncDispose]() {} };
+}
