@@ -40,7 +40,9 @@ test("while the database is gone every call says so in JSON, and afterwards all 
 
   await postgres.start();
   await expect.poll(async () => (await berth.api.call("GET", "/readyz")).status, { timeout: 20_000 }).toBe(200);
-  await expect.poll(async () => (await berth.api.call("GET", `/api/b2b/sessions/${session.sessionId}`)).body, { timeout: 10_000 }).toMatchObject({ status: "running" });
+  await expect
+    .poll(async () => (await berth.api.call("GET", `/api/b2b/sessions/${session.sessionId}`)).body, { timeout: 10_000 })
+    .toMatchObject({ status: "running" });
   expect(await berth.api.exec(session.sandboxId, "echo still here")).toMatchObject({ stdout: "still here\n", code: 0 });
   await berth.api.create();
 });

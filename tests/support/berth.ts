@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -33,8 +33,8 @@ export interface Berth extends AsyncDisposable {
 const root = join(import.meta.dirname, "../..");
 const READY_TIMEOUT_MS = 60_000;
 
-export async function startBerth(env: Record<string, string> = {}): Promise<Berth> {
-  const berth = await prepareBerth(env);
+export async function startBerth(env: Record<string, string> = {}, options: BerthOptions = {}): Promise<Berth> {
+  const berth = await prepareBerth(env, options);
   await berth.start().catch(async (error: unknown) => {
     await berth[Symbol.asyncDispose]();
     throw error;
@@ -42,8 +42,14 @@ export async function startBerth(env: Record<string, string> = {}): Promise<Bert
   return berth;
 }
 
-export async function prepareBerth(env: Record<string, string> = {}): Promise<Berth> {
+export interface BerthOptions {
+  // How many files the server may have open.
+  maxFiles?: number;
+}
+
+export async function prepareBerth(env: Record<string, string> = {}, { maxFiles }: BerthOptions = {}): Promise<Berth> {
   const dataDir = env.BERTH_DATA_DIR ?? (await mkdtemp(join(tmpdir(), "berth-test-")));
+  await mkdir(dataDir, { recursive: true });
   const port = await freePort("127.0.0.1");
   const url = `http://localhost:${port}`;
   const key = `berth_${randomBytes(32).toString("hex")}`;
@@ -61,7 +67,9 @@ export async function prepareBerth(env: Record<string, string> = {}): Promise<Be
 
   async function start(extra: Record<string, string> = {}): Promise<number> {
     const startedMs = performance.now();
-    child = spawn(process.execPath, [join(root, "cli/bin.js"), "serve"], {
+    const command = [process.execPath, join(root, "cli/bin.js"), "serve"];
+    const limited = maxFiles === undefined ? command : ["sh", "-c", `ulimit -n ${maxFiles}; exec "$@"`, "sh", ...command];
+    child = spawn(limited[0]!, limited.slice(1), {
       cwd: dataDir,
       env: { PATH: process.env.PATH ?? "", HOME: dataDir, ...settings, ...extra },
       stdio: ["ignore", "pipe", "pipe"],

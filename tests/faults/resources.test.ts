@@ -1,0 +1,64 @@
+import { execFileSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { startBerth } from "../support/berth.ts";
+
+const plain = { BERTH_DRIVER: "process", BERTH_LOG_LEVEL: "error" };
+
+test("with all file descriptors taken the server lives on, and serves again when some are free", { timeout: 60_000 }, async () => {
+  await using berth = await startBerth(plain, { maxFiles: 100 });
+  const session = await berth.api.create();
+  const { hostname, port } = new URL(berth.url);
+  const sockets = Array.from({ length: 200 }, () => connect(Number(port), hostname).on("error", () => {}));
+  await Promise.all(sockets.map((socket) => Promise.race([once(socket, "connect"), once(socket, "close")])));
+  for (const socket of sockets) socket.destroy();
+  await expect
+    .poll(async () => (await berth.api.call("GET", `/api/b2b/sessions/${session.sessionId}`).catch(() => null))?.status, {
+      timeout: 20_000,
+    })
+    .toBe(200);
+  expect(await berth.api.exec(session.sandboxId, "echo on")).toMatchObject({ stdout: "on\n" });
+});
+
+const isRoot = process.getuid?.() === 0;
+
+test("on a full disk creates fail clearly and leave nothing; with room again all goes on", { timeout: 90_000 }, async ({ skip }) => {
+  skip(!isRoot, "a small disk can be mounted by root only");
+  const disk = mkdtempSync(join(tmpdir(), "berth-disk-"));
+  execFileSync("mount", ["-t", "tmpfs", "-o", "size=48m", "tmpfs", disk]);
+  try {
+    const dataDir = join(disk, "data");
+    await using berth = await startBerth({ ...plain, BERTH_DATA_DIR: dataDir });
+    const before = await berth.api.create();
+    await berth.api.writeFile(before.sandboxId, "kept.txt", "kept");
+    fill(join(disk, "filler"));
+    for (let i = 0; i < 3; i++) {
+      const answer = await berth.api.call("POST", "/api/b2b/sessions", { externalUserId: "u" });
+      expect(answer.status).toBeGreaterThanOrEqual(500);
+      expect(answer.body).toEqual({ error: expect.any(String) });
+    }
+    expect((await berth.api.call("GET", `/api/b2b/sessions/${before.sessionId}`)).status).toBe(200);
+    rmSync(join(disk, "filler"));
+    await expect
+      .poll(async () => (await berth.api.call("POST", "/api/b2b/sessions", { externalUserId: "u" })).status, { timeout: 20_000 })
+      .toBe(201);
+    expect(String(await berth.api.readFile(before.sandboxId, "kept.txt"))).toBe("kept");
+  } finally {
+    execFileSync("umount", [disk]);
+    rmSync(disk, { recursive: true });
+  }
+});
+
+// Takes every byte that is left.
+function fill(file: string): void {
+  for (let size = 32 * 1024 * 1024; size >= 1; size = Math.floor(size / 2))
+    try {
+      for (;;) writeFileSync(file, Buffer.alloc(size), { flag: "a" });
+    } catch {
+      // No room for a piece of this size any more.
+    }
+}
