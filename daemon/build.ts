@@ -34,7 +34,12 @@ export async function buildDaemon(): Promise<void> {
 async function bundle(folder: string): Promise<void> {
   const stub = source("stub.cjs");
   await build({
-    entryPoints: { daemon: source("main.ts"), archive: source("archive.ts"), "search-builtin": source("search-builtin.ts") },
+    entryPoints: {
+      daemon: source("main.ts"),
+      agent: source("agent/agent.ts"),
+      archive: source("archive.ts"),
+      "search-builtin": source("search-builtin.ts"),
+    },
     outdir: folder,
     outExtension: { ".js": ".cjs" },
     bundle: true,

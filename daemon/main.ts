@@ -2,6 +2,7 @@
 import { chmodSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Health } from "@berth/contract/daemon.ts";
+import { createAgentDoor } from "./agent-door.ts";
 import { contentRoutes } from "./content.ts";
 import { openEgressPipe } from "./egress.ts";
 import { createEnvironment } from "./environment.ts";
@@ -52,11 +53,17 @@ async function main(): Promise<void> {
   const ports = createPorts({ home: BERTH_HOME, hidden: ownPorts, changed: (list) => events.send({ type: "ports", ports: list }) });
   const watch = createWatch(workspace.root, (event) => events.send(event));
   const events: Events = createEvents({
-    hello: () => ({ type: "hello", terminals: terminals.list(), ports: ports.last, agent: { status: "none", name: null } }),
+    hello: () => ({ type: "hello", terminals: terminals.list(), ports: ports.last, agent: agent.state }),
     listening(yes) {
       ports.run(yes);
       watch.run(yes);
     },
+  });
+  const agent = createAgentDoor({
+    environment,
+    workspace: workspace.root,
+    folder: join(BERTH_HOME, ".berth/agent"),
+    changed: (state) => events.send({ type: "agent", agent: state }),
   });
   const relay = portRelay({ hidden: ownPorts });
 
@@ -71,9 +78,10 @@ async function main(): Promise<void> {
       ...searchRoutes({ workspace, environment }),
       ...terminals.routes,
       ...ports.routes,
+      ...agent.routes,
       ...relay.routes,
     ],
-    upgrades: [...terminals.upgrades, ...events.upgrades, ...relay.upgrades],
+    upgrades: [...terminals.upgrades, ...events.upgrades, ...agent.upgrades, ...relay.upgrades],
   });
   if (BERTH_SOCKET) {
     rmSync(BERTH_SOCKET, { force: true });
@@ -88,6 +96,7 @@ async function main(): Promise<void> {
 
   function stop(): void {
     terminals.stop();
+    agent.stop();
     process.exit(0);
   }
 
@@ -104,6 +113,7 @@ async function main(): Promise<void> {
         path: "/internal/start",
         async handle({ request, response }) {
           environment.start(await readJson(request));
+          agent.started();
           sendJson(response, 200, { status: "ok" });
         },
       },
@@ -112,6 +122,7 @@ async function main(): Promise<void> {
         path: "/internal/stop",
         handle({ response }) {
           terminals.stop();
+          agent.stop();
           sendJson(response, 200, { status: "ok" });
         },
       },

@@ -1,0 +1,198 @@
+import { randomBytes } from "node:crypto";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import type { AgentMessage, Conversation, ConversationItem } from "@berth/contract/agent.ts";
+import type { AgentState } from "@berth/contract/daemon.ts";
+import type { Environment } from "../environment.ts";
+import { Fault } from "../http.ts";
+import type { AgentHandlers } from "./connection.ts";
+import { createConversation, type LiveConversation } from "./conversation.ts";
+import { openConversationStore, type SavedConversation } from "./conversation-store.ts";
+import { createRunner } from "./runner.ts";
+import { createTurns, type Thread, type Turns } from "./turns.ts";
+
+// Everything about the agent but its doors (agent-door.ts): loaded when somebody first needs it.
+export interface Agent {
+  readonly state: AgentState;
+  start(): void;
+  stop(): void;
+  // Writes what is not on disk yet, synchronously.
+  save(): void;
+  conversations(): Conversation[];
+  create(): Conversation;
+  thread(id: string): Thread;
+  remove(id: string): void;
+  turns: Turns;
+  // Every change, as it happens.
+  listen(listener: (message: AgentMessage) => void): () => void;
+}
+
+export interface AgentDeps {
+  environment: Environment;
+  workspace: string;
+  // Where conversations are kept.
+  folder: string;
+  changed(state: AgentState): void;
+}
+
+const SAVE_AFTER_MS = 500;
+const MAX_CONVERSATIONS = 200;
+const MAX_DIFF = 512 * 1024;
+
+export function createAgent({ environment, workspace, folder, changed }: AgentDeps): Agent {
+  const store = openConversationStore(folder);
+  const threads = new Map<string, Thread>();
+  const listeners = new Set<(message: AgentMessage) => void>();
+  const dirty = new Map<string, Set<ConversationItem>>();
+  let saving: NodeJS.Timeout | null = null;
+
+  const handlers: AgentHandlers = {
+    update({ sessionId, update }) {
+      const thread = bySession(sessionId);
+      if (thread && !thread.replaying) thread.live.apply(update);
+    },
+    permission(request) {
+      const thread = bySession(request.sessionId);
+      return thread ? turns.ask(thread, request) : Promise.resolve({ outcome: { outcome: "cancelled" } });
+    },
+    async readFile({ path, line, limit }) {
+      const text = await readFile(path, "utf8");
+      if (line == null && limit == null) return text;
+      const from = (line ?? 1) - 1;
+      return text
+        .split("\n")
+        .slice(from, limit == null ? undefined : from + limit)
+        .join("\n");
+    },
+    async writeFile({ sessionId, path, content }) {
+      const before = await readFile(path, "utf8").catch(() => null);
+      await mkdir(dirname(path), { recursive: true });
+      await writeFile(path, content);
+      const thread = bySession(sessionId);
+      if (thread) noteDiff(thread.live, path, before, content);
+    },
+  };
+
+  const runner = createRunner({
+    environment,
+    cwd: workspace,
+    handlers,
+    changed(state) {
+      changed(state);
+      tell({ type: "agent", agent: state });
+    },
+    died(reason) {
+      for (const thread of threads.values())
+        thread.turn?.abandon(new Error(`${reason} It is being restarted; please send your message again.`));
+    },
+  });
+
+  const turns = createTurns({
+    runner,
+    workspace,
+    ended(thread, stopReason, message) {
+      tell({ type: "turn", conversationId: thread.live.head.id, stopReason, ...(message === undefined ? {} : { message }) });
+      save();
+    },
+  });
+
+  for (const saved of store.load()) add(saved);
+
+  return {
+    get state() {
+      return runner.state;
+    },
+    start: () => void runner.connect().catch(() => {}),
+    stop() {
+      for (const thread of threads.values()) thread.turn?.abandon(new Error("The agent was stopped."));
+      runner.stop();
+    },
+    save,
+    conversations: () => [...threads.values()].map(({ live }) => live.head).toSorted((a, b) => b.updatedAtMs - a.updatedAtMs),
+    create() {
+      if (threads.size >= MAX_CONVERSATIONS)
+        throw new Fault(409, "too_many", `There are ${MAX_CONVERSATIONS} conversations already; delete one first`);
+      const now = Date.now();
+      const head: Conversation = {
+        id: `conv_${randomBytes(8).toString("hex")}`,
+        title: "New conversation",
+        createdAtMs: now,
+        updatedAtMs: now,
+        busy: false,
+        usage: null,
+        modes: null,
+      };
+      add({ head, sessionId: null, items: [] });
+      tell({ type: "conversation", conversation: head });
+      return head;
+    },
+    thread: find,
+    remove(id) {
+      const thread = find(id);
+      void turns.cancel(thread);
+      threads.delete(id);
+      dirty.delete(id);
+      store.remove(id);
+      tell({ type: "deleted", conversationId: id });
+    },
+    turns,
+    listen(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+
+  function add({ head, sessionId, items }: SavedConversation): void {
+    const live = createConversation({
+      head,
+      items,
+      workspace,
+      told(message, item) {
+        const changes = dirty.get(head.id) ?? new Set();
+        if (item) changes.add(item);
+        dirty.set(head.id, changes);
+        saving ??= setTimeout(save, SAVE_AFTER_MS);
+        tell(message);
+      },
+    });
+    threads.set(head.id, { live, sessionId, loadedIn: null, replaying: false, turn: null });
+  }
+
+  function save(): void {
+    if (saving) clearTimeout(saving);
+    saving = null;
+    for (const [id, changes] of dirty) {
+      const thread = threads.get(id);
+      // Of an item that was replaced meanwhile only the last version is written.
+      const items = [...new Set([...changes].map((item) => thread?.live.items.get(item.id) ?? item))];
+      if (thread) store.append({ head: thread.live.head, sessionId: thread.sessionId }, items);
+    }
+    dirty.clear();
+  }
+
+  function tell(message: AgentMessage): void {
+    for (const listener of listeners) listener(message);
+  }
+
+  function find(id: string): Thread {
+    const thread = threads.get(id);
+    if (!thread) throw new Fault(404, "not_found", "There is no such conversation");
+    return thread;
+  }
+
+  function bySession(sessionId: string): Thread | undefined {
+    return [...threads.values()].find((thread) => thread.sessionId === sessionId);
+  }
+
+  // The agent wrote through us: the tool that is at work gets the difference.
+  function noteDiff(live: LiveConversation, path: string, oldText: string | null, newText: string): void {
+    const item = [...live.items.values()].findLast(
+      (candidate) => candidate.kind === "tool" && candidate.status !== "completed" && candidate.status !== "failed",
+    );
+    if (item?.kind !== "tool" || (oldText?.length ?? 0) + newText.length > MAX_DIFF) return;
+    const shown = path.startsWith(`${workspace}/`) ? path.slice(workspace.length + 1) : path;
+    const first = item.content.find((part) => part.type === "diff" && part.path === shown);
+    const diff = { type: "diff" as const, path: shown, oldText: first?.type === "diff" ? first.oldText : oldText, newText };
+    live.replace({ ...item, content: [...item.content.filter((part) => part !== first), diff] });
+  }
+}

@@ -1,0 +1,215 @@
+import { pathToFileURL } from "node:url";
+import { join } from "node:path";
+import {
+  type ContentBlock,
+  methods,
+  type NewSessionRequest,
+  RequestError,
+  type RequestPermissionRequest,
+  type RequestPermissionResponse,
+} from "@agentclientprotocol/sdk";
+import type { ConversationItem, PermissionItem, PromptRequest, StopReason } from "@berth/contract/agent.ts";
+import { Fault } from "../http.ts";
+import { type AgentConnection, messageOf } from "./connection.ts";
+import type { LiveConversation } from "./conversation.ts";
+import type { Runner } from "./runner.ts";
+
+// A conversation and what the daemon knows of it besides: the agent's id, and the turn under way.
+export interface Thread {
+  readonly live: LiveConversation;
+  sessionId: string | null;
+  // The run of the agent that has this session loaded.
+  loadedIn: AgentConnection | null;
+  // While the agent repeats an old session, what it says is known already.
+  replaying: boolean;
+  turn: Turn | null;
+}
+
+interface Turn {
+  permissions: NonNullable<PromptRequest["permissions"]>;
+  cancelled: boolean;
+  // Permission requests that wait, by item.
+  waiting: Map<string, (outcome: PermissionItem["outcome"]) => void>;
+  // Ends the turn without the agent's answer.
+  abandon(error: Error): void;
+}
+
+export interface Turns {
+  prompt(thread: Thread, text: string, options?: { files?: string[]; permissions?: PromptRequest["permissions"] }): Promise<void>;
+  cancel(thread: Thread): Promise<void>;
+  answer(thread: Thread, itemId: string, optionId: string): void;
+  ask(thread: Thread, request: RequestPermissionRequest): Promise<RequestPermissionResponse>;
+  setMode(thread: Thread, modeId: string): Promise<void>;
+}
+
+export interface TurnsDeps {
+  runner: Runner;
+  workspace: string;
+  ended(thread: Thread, stopReason: StopReason, message?: string): void;
+}
+
+const CANCEL_PATIENCE_MS = 10_000;
+const AUTH_REQUIRED = -32000;
+
+export function createTurns({ runner, workspace, ended }: TurnsDeps): Turns {
+  return { prompt, cancel, answer, ask, setMode };
+
+  // Resolves when the turn is over; what happens in it is told as it happens.
+  async function prompt(
+    thread: Thread,
+    text: string,
+    { files = [], permissions = "ask" }: Parameters<Turns["prompt"]>[2] = {},
+  ): Promise<void> {
+    if (thread.turn) throw new Fault(409, "agent_busy", "The agent is still working in this conversation");
+    const abandoned = Promise.withResolvers<never>();
+    abandoned.promise.catch(() => {});
+    const turn: Turn = { permissions, cancelled: false, waiting: new Map(), abandon: abandoned.reject };
+    thread.turn = turn;
+    const { live } = thread;
+    if (![...live.items.values()].some((item) => item.kind === "user")) live.head.title = firstLine(text);
+    live.add({ kind: "user", text });
+    live.changeHead({ busy: true });
+
+    let stopReason: StopReason = "error";
+    let message: string | undefined;
+    try {
+      const content: ContentBlock[] = [{ type: "text", text }, ...files.map((path) => linkTo(workspace, path))];
+      stopReason = await Promise.race([runTurn(thread, content), abandoned.promise]);
+    } catch (error) {
+      message = explain(error);
+    }
+    if (turn.cancelled) [stopReason, message] = ["cancelled", undefined];
+    if (message !== undefined) live.add({ kind: "notice", level: "error", text: message });
+    if (stopReason === "cancelled") live.add({ kind: "notice", level: "info", text: "Cancelled" });
+    for (const settle of turn.waiting.values()) settle({ type: "cancelled" });
+    settleTools(live);
+    live.endText();
+    thread.turn = null;
+    live.changeHead({ busy: false });
+    ended(thread, stopReason, message);
+  }
+
+  async function runTurn(thread: Thread, content: ContentBlock[]): Promise<StopReason> {
+    const connection = await runner.connect();
+    await openSession(thread, connection);
+    if (thread.turn?.cancelled) return "cancelled";
+    const response = await connection.agent.request(methods.agent.session.prompt, {
+      sessionId: thread.sessionId ?? "",
+      prompt: content,
+    });
+    return response.stopReason;
+  }
+
+  async function openSession(thread: Thread, connection: AgentConnection): Promise<void> {
+    if (thread.loadedIn === connection) return;
+    const place: NewSessionRequest = { cwd: workspace, mcpServers: [] };
+    if (thread.sessionId !== null && connection.about.agentCapabilities?.loadSession) {
+      thread.replaying = true;
+      try {
+        const { modes } = await connection.agent.request(methods.agent.session.load, { ...place, sessionId: thread.sessionId });
+        return opened(thread, connection, thread.sessionId, modes);
+      } catch (error) {
+        if (error instanceof RequestError && error.code === AUTH_REQUIRED) throw error;
+        // Its memory of the session is gone; a new one goes on below.
+      } finally {
+        thread.replaying = false;
+      }
+    }
+    if (thread.sessionId !== null)
+      thread.live.add({ kind: "notice", level: "info", text: "The agent was restarted and does not remember what was said before." });
+    const { sessionId, modes } = await connection.agent.request(methods.agent.session.new, place);
+    opened(thread, connection, sessionId, modes);
+  }
+
+  function opened(thread: Thread, connection: AgentConnection, sessionId: string, modes: SessionModes): void {
+    thread.sessionId = sessionId;
+    thread.loadedIn = connection;
+    const available = modes?.availableModes.map(({ id, name, description }) => ({ id, name, ...(description ? { description } : {}) }));
+    if (modes && available) thread.live.changeHead({ modes: { current: modes.currentModeId, available } });
+  }
+
+  async function cancel(thread: Thread): Promise<void> {
+    const { turn, sessionId, loadedIn } = thread;
+    if (!turn || turn.cancelled) return;
+    turn.cancelled = true;
+    for (const settle of turn.waiting.values()) settle({ type: "cancelled" });
+    if (!loadedIn || sessionId === null) return turn.abandon(new Error("cancelled"));
+    await loadedIn.agent.notify(methods.agent.session.cancel, { sessionId });
+    setTimeout(() => {
+      if (thread.turn !== turn) return;
+      // It does not listen: end it; it comes back for the next prompt.
+      turn.abandon(new Error("cancelled"));
+      loadedIn.kill();
+    }, CANCEL_PATIENCE_MS).unref();
+  }
+
+  async function ask(thread: Thread, { toolCall, options }: RequestPermissionRequest): Promise<RequestPermissionResponse> {
+    const { turn, live } = thread;
+    const tool = live.tool(toolCall);
+    const choices = options.slice(0, 20).map(({ optionId, name, kind }) => ({ id: optionId, name, kind }));
+    if (!turn || turn.cancelled) return { outcome: { outcome: "cancelled" } };
+    const decided = turn.permissions === "ask" ? undefined : choices.find(({ kind }) => kind.startsWith(turn.permissions));
+    const item = live.add({
+      kind: "permission",
+      toolItemId: tool.id,
+      title: tool.title,
+      options: choices,
+      outcome: decided ? { type: "selected", optionId: decided.id } : null,
+    });
+    if (decided) return { outcome: { outcome: "selected", optionId: decided.id } };
+    const outcome = await new Promise<PermissionItem["outcome"]>((resolve) => turn.waiting.set(item.id, resolve));
+    turn.waiting.delete(item.id);
+    live.replace({ ...item, outcome } as ConversationItem);
+    return { outcome: outcome?.type === "selected" ? { outcome: "selected", optionId: outcome.optionId } : { outcome: "cancelled" } };
+  }
+
+  function answer(thread: Thread, itemId: string, optionId: string): void {
+    const item = thread.live.items.get(itemId);
+    const settle = thread.turn?.waiting.get(itemId);
+    if (item?.kind !== "permission" || !settle) throw new Fault(409, "agent_answered", "This question has been answered");
+    if (!item.options.some((option) => option.id === optionId)) throw new Fault(400, "bad_request", "optionId is not one of the options");
+    settle({ type: "selected", optionId });
+  }
+
+  async function setMode(thread: Thread, modeId: string): Promise<void> {
+    if (!thread.live.head.modes?.available.some((mode) => mode.id === modeId)) throw new Fault(400, "bad_request", "There is no such mode");
+    const connection = await runner.connect();
+    await openSession(thread, connection);
+    await connection.agent.request(methods.agent.session.setMode, { sessionId: thread.sessionId ?? "", modeId });
+    if (thread.live.head.modes) thread.live.changeHead({ modes: { ...thread.live.head.modes, current: modeId } });
+  }
+
+  // The agent's own words where it has some; its codes never.
+  function explain(error: unknown): string {
+    if (!(error instanceof RequestError)) return messageOf(error);
+    if (error.code === AUTH_REQUIRED) {
+      const message = `The agent wants to be signed in: ${error.message}`;
+      runner.markUnconfigured(message);
+      return message;
+    }
+    const detail = error.data;
+    return typeof detail === "string"
+      ? detail
+      : typeof detail === "object" && detail !== null && "details" in detail
+        ? String(detail.details)
+        : error.message;
+  }
+}
+
+type SessionModes =
+  | { currentModeId: string; availableModes: { id: string; name: string; description?: string | null }[] }
+  | null
+  | undefined;
+
+// After a cancelled or broken turn nothing is still under way.
+function settleTools(live: LiveConversation): void {
+  for (const item of live.items.values()) {
+    if (item.kind === "tool" && (item.status === "pending" || item.status === "running")) live.replace({ ...item, status: "failed" });
+  }
+}
+
+function linkTo(workspace: string, path: string): ContentBlock {
+  return { type: "resource_link", name: path, uri: pathToFileURL(join(workspace, path)).href };
+}
+
+const firstLine = (text: string) => (text.trim().split("\n")[0] ?? "").slice(0, 80) || "New conversation";

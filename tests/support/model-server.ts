@@ -1,0 +1,126 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+// A language model that says what a test wants: the OpenAI chat completions and Anthropic messages interfaces, streamed
+// or not, on a loopback port.
+export interface ModelServer extends AsyncDisposable {
+  readonly url: string;
+  // Every request as it came, the last one at the end.
+  readonly requests: ModelRequest[];
+  // What to answer next, one per request that offers tools; when there is none left it says "Done."
+  script: ModelReply[];
+}
+
+export interface ModelRequest {
+  path: string;
+  headers: IncomingMessage["headers"];
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into it freely
+  body: any;
+}
+
+export type ModelReply =
+  | { say: string }
+  // Says the words one by one and then nothing more until the caller hangs up.
+  | { sayAndHang: string }
+  | { tool: string; input: Record<string, unknown> }
+  | { status: number; error: string };
+
+export const MODEL_USAGE = { input: 120, output: 30 };
+
+export async function startModelServer(): Promise<ModelServer> {
+  const requests: ModelRequest[] = [];
+  const server = createServer((request, response) => void answer(request, response).catch(() => response.destroy()));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+
+  const model: ModelServer = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    script: [],
+    async [Symbol.asyncDispose]() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, "close");
+    },
+  };
+  return model;
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    let text = "";
+    for await (const chunk of request) text += String(chunk);
+    const body = text === "" ? {} : JSON.parse(text);
+    requests.push({ path: request.url ?? "", headers: request.headers, body });
+    // Without tools it is a side question such as the conversation's title.
+    const reply: ModelReply = body.tools?.length ? (model.script.shift() ?? { say: "Done." }) : { say: "A fitting title" };
+    if ("status" in reply)
+      return void response
+        .writeHead(reply.status, { "Content-Type": "application/json" })
+        .end(JSON.stringify({ error: { message: reply.error } }));
+    const speak = request.url?.includes("/messages") ? speakAnthropic : speakOpenAi;
+    await speak(response, body.stream === true, reply);
+  }
+}
+
+type Speech = Exclude<ModelReply, { status: number; error: string }>;
+
+async function speakOpenAi(response: ServerResponse, stream: boolean, reply: Speech): Promise<void> {
+  const usage = {
+    prompt_tokens: MODEL_USAGE.input,
+    completion_tokens: MODEL_USAGE.output,
+    total_tokens: MODEL_USAGE.input + MODEL_USAGE.output,
+  };
+  const head = { id: "chat-1", created: 1, model: "scripted" };
+  const call =
+    "tool" in reply
+      ? { id: `call_${Date.now()}`, type: "function", function: { name: reply.tool, arguments: JSON.stringify(reply.input) } }
+      : null;
+  const finish = call ? "tool_calls" : "stop";
+  if (!stream) {
+    const message = { role: "assistant", content: wordsOf(reply).join(""), ...(call ? { tool_calls: [call] } : {}) };
+    return void sendJson(response, { ...head, object: "chat.completion", choices: [{ index: 0, message, finish_reason: finish }], usage });
+  }
+  const chunk = (delta: object, finish_reason: string | null = null, more: object = {}) =>
+    sendEvent(response, { ...head, object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason }], ...more });
+  response.writeHead(200, { "Content-Type": "text/event-stream" });
+  for (const word of wordsOf(reply)) chunk({ role: "assistant", content: word });
+  if ("sayAndHang" in reply) return;
+  if (call) chunk({ role: "assistant", tool_calls: [{ index: 0, ...call }] });
+  chunk({}, finish);
+  sendEvent(response, { ...head, object: "chat.completion.chunk", choices: [], usage });
+  response.end("data: [DONE]\n\n");
+}
+
+async function speakAnthropic(response: ServerResponse, stream: boolean, reply: Speech): Promise<void> {
+  const usage = { input_tokens: MODEL_USAGE.input, output_tokens: MODEL_USAGE.output };
+  const head = { id: "msg_1", type: "message", role: "assistant", model: "scripted" };
+  const call = "tool" in reply ? { type: "tool_use", id: `toolu_${Date.now()}`, name: reply.tool, input: reply.input } : null;
+  const stop_reason = call ? "tool_use" : "end_turn";
+  if (!stream)
+    return void sendJson(response, { ...head, content: [call ?? { type: "text", text: wordsOf(reply).join("") }], stop_reason, usage });
+
+  response.writeHead(200, { "Content-Type": "text/event-stream" });
+  const event = (type: string, fields: object) => sendEvent(response, { type, ...fields }, type);
+  event("message_start", { message: { ...head, content: [], stop_reason: null, usage: { ...usage, output_tokens: 1 } } });
+  event("content_block_start", { index: 0, content_block: call ? { ...call, input: {} } : { type: "text", text: "" } });
+  for (const text of wordsOf(reply)) event("content_block_delta", { index: 0, delta: { type: "text_delta", text } });
+  if (call) event("content_block_delta", { index: 0, delta: { type: "input_json_delta", partial_json: JSON.stringify(call.input) } });
+  if ("sayAndHang" in reply) return;
+  event("content_block_stop", { index: 0 });
+  event("message_delta", { delta: { stop_reason }, usage: { output_tokens: MODEL_USAGE.output } });
+  event("message_stop", {});
+  response.end();
+}
+
+function wordsOf(reply: Speech): string[] {
+  const text = "say" in reply ? reply.say : "sayAndHang" in reply ? reply.sayAndHang : "";
+  return text.match(/\S+\s*/g) ?? [];
+}
+
+function sendEvent(response: ServerResponse, data: object, name?: string): void {
+  response.write(`${name ? `event: ${name}\n` : ""}data: ${JSON.stringify(data)}\n\n`);
+}
+
+function sendJson(response: ServerResponse, body: object): void {
+  response.writeHead(200, { "Content-Type": "application/json" }).end(JSON.stringify(body));
+}
