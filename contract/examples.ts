@@ -5,6 +5,35 @@ const sandboxUrl = `https://berth.example/sandboxes/${sandboxId}`;
 
 const session = { sessionId, sandboxId, status: "running", sandboxUrl, createdAt: "2030-01-31T09:30:00.000Z" };
 
+const eventId = "evt_01kan2v8r02p5s9v1x4z6b8dfh";
+const event = {
+  id: eventId,
+  type: "session.paused",
+  timestamp: "2030-01-31T10:30:00.000Z",
+  data: { sessionId, sandboxId, externalUserId: "user-42", status: "paused", reason: "timeout", metadata: { plan: "pro" } },
+};
+const webhook = {
+  id: "whk_01kan2v8r03q6t0w2y5a7c9egj",
+  url: "https://partner.example/hooks/berth",
+  types: null,
+  description: "Production",
+  enabled: true,
+  disabledReason: null,
+  createdAt: "2030-01-31T09:00:00.000Z",
+};
+const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+const delivery = {
+  id: "dlv_01kan2v8r05r7v1x3z6b8dafhk",
+  eventId,
+  type: "session.paused",
+  state: "delivered",
+  attempts: 1,
+  lastStatus: 204,
+  lastError: null,
+  createdAt: "2030-01-31T10:30:00.010Z",
+  finishedAt: "2030-01-31T10:30:00.120Z",
+};
+
 export const EXAMPLES: Record<string, unknown> = {
   CreateSession: {
     externalUserId: "user-42",
@@ -24,4 +53,14 @@ export const EXAMPLES: Record<string, unknown> = {
     url: "https://berth.example/workspace/?s=c2J4XzAxa2Fu&partner=acme&ts=1896082200000&sig=3q2-7wWbHn0Zq1vTqJ8mXk5yQ0aR2cU4sE6gI8kM0oQ",
     expiresAt: 1_896_082_500_000,
   },
+  EventList: { data: [event], nextCursor: eventId },
+  CreateWebhook: { url: webhook.url, description: "Production" },
+  UpdateWebhook: { enabled: true },
+  Webhook: webhook,
+  WebhookWithSecret: { ...webhook, secret },
+  WebhookList: { data: [webhook] },
+  RotatedSecret: { secret, previousSecretExpiresAt: "2030-02-01T10:30:00.000Z" },
+  DeletedWebhook: { id: webhook.id, deleted: true },
+  Delivery: delivery,
+  DeliveryList: { data: [delivery], nextCursor: null },
 };

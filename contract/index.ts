@@ -1,5 +1,7 @@
 export * from "./errors.ts";
+export * from "./events.ts";
 export * from "./ids.ts";
 export * from "./session.ts";
 export * from "./template.ts";
 export * from "./routes.ts";
+export * from "./webhook.ts";

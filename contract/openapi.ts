@@ -75,6 +75,13 @@ const SECURITY = {
 
 const PARAMETERS = {
   id: { name: "id", in: "path", required: true, description: "The identifier, as it was returned.", schema: { type: "string" } },
+  deliveryId: {
+    name: "deliveryId",
+    in: "path",
+    required: true,
+    description: "The identifier of the delivery.",
+    schema: { type: "string" },
+  },
   idempotencyKey: {
     name: "Idempotency-Key",
     in: "header",
@@ -120,9 +127,10 @@ function describeRoute(name: string, route: Route, convert: (schema: TSchema) =>
 }
 
 function describeSuccess({ success, idempotent }: Route, convert: (schema: TSchema) => Json): Operation["responses"][string] {
-  const content = success.schema
-    ? json(convert(success.schema), exampleOf(success.schema))
-    : Object.fromEntries((success.media ?? []).map((media) => [media, { schema: { type: "string" } }]));
+  const content = {
+    ...(success.schema && json(convert(success.schema), exampleOf(success.schema))),
+    ...Object.fromEntries((success.media ?? []).map((media) => [media, { schema: { type: "string" } }])),
+  };
   const headers = {
     "X-Request-Id": header("RequestId"),
     ...(success.etag && { ETag: header("ETag") }),

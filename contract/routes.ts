@@ -1,5 +1,6 @@
 import Type, { type TObject, type TSchema } from "typebox";
 import type { ErrorCode } from "./errors.ts";
+import { EventList } from "./events.ts";
 import {
   CreateSession,
   LaunchUrl,
@@ -12,6 +13,17 @@ import {
   StatusOnly,
   UpdateSession,
 } from "./session.ts";
+import {
+  CreateWebhook,
+  DeletedWebhook,
+  Delivery,
+  DeliveryList,
+  RotatedSecret,
+  UpdateWebhook,
+  Webhook,
+  WebhookList,
+  WebhookWithSecret,
+} from "./webhook.ts";
 
 // Every route of the partner API as plain data: the server registers its handlers from this table and the OpenAPI
 // description is derived from it, so the two cannot differ.
@@ -167,6 +179,113 @@ export const ROUTES = {
     idempotent: true,
     success: { status: 200, description: "The URL and when it ends.", schema: LaunchUrl },
     errors: ["session_not_found", "body_too_large"],
+  }),
+  listEvents: route({
+    method: "GET",
+    path: "/api/b2b/events",
+    tag: "Events",
+    summary: "Read events",
+    description:
+      "What happened to your sessions, oldest first, for 30 days. With `Accept: text/event-stream` the same as a stream that stays open: without `after` or `Last-Event-ID` it begins with what happens next.",
+    query: [
+      query("after", "Only events after this one: an event's id, or the `nextCursor` of an earlier answer.", Type.String()),
+      query("limit", "How many at most.", Type.Integer({ minimum: 1, maximum: 100, default: 100 })),
+      { name: "Last-Event-ID", in: "header", description: "Streams only: the last event that was seen.", schema: Type.String() },
+    ],
+    success: { status: 200, description: "Events, oldest first.", schema: EventList, media: ["text/event-stream"] },
+    errors: ["validation_failed"],
+  }),
+  createWebhook: route({
+    method: "POST",
+    path: "/api/b2b/webhooks",
+    tag: "Webhooks",
+    summary: "Create a webhook",
+    description: "From now on, events are sent there.",
+    idempotent: true,
+    body: { schema: CreateWebhook, required: true },
+    success: { status: 201, description: "The webhook, with its secret.", schema: WebhookWithSecret },
+    errors: ["validation_failed", "webhook_quota", "body_too_large", "unsupported_media_type"],
+  }),
+  listWebhooks: route({
+    method: "GET",
+    path: "/api/b2b/webhooks",
+    tag: "Webhooks",
+    summary: "List webhooks",
+    description: "All of them, oldest first.",
+    success: { status: 200, description: "Your webhooks.", schema: WebhookList },
+    errors: [],
+  }),
+  getWebhook: route({
+    method: "GET",
+    path: "/api/b2b/webhooks/{id}",
+    tag: "Webhooks",
+    summary: "Read a webhook",
+    description: "Also tells whether it was disabled, and why.",
+    success: { status: 200, description: "The webhook.", schema: Webhook },
+    errors: ["webhook_not_found"],
+  }),
+  updateWebhook: route({
+    method: "PATCH",
+    path: "/api/b2b/webhooks/{id}",
+    tag: "Webhooks",
+    summary: "Change a webhook",
+    description: "What is left out stays as it is.",
+    body: { schema: UpdateWebhook, required: true },
+    success: { status: 200, description: "The webhook as it is now.", schema: Webhook },
+    errors: ["validation_failed", "webhook_not_found", "body_too_large", "unsupported_media_type"],
+  }),
+  deleteWebhook: route({
+    method: "DELETE",
+    path: "/api/b2b/webhooks/{id}",
+    tag: "Webhooks",
+    summary: "Delete a webhook",
+    description: "Nothing more is sent there. A body is ignored.",
+    success: { status: 200, description: "It is gone.", schema: DeletedWebhook },
+    errors: ["webhook_not_found", "body_too_large"],
+  }),
+  rotateWebhookSecret: route({
+    method: "POST",
+    path: "/api/b2b/webhooks/{id}/rotate-secret",
+    tag: "Webhooks",
+    summary: "Rotate a webhook's secret",
+    description: "For 24 hours everything is signed with the new and the old secret, so that receivers can change over. A body is ignored.",
+    idempotent: true,
+    success: { status: 200, description: "The new secret.", schema: RotatedSecret },
+    errors: ["webhook_not_found", "body_too_large"],
+  }),
+  testWebhook: route({
+    method: "POST",
+    path: "/api/b2b/webhooks/{id}/test",
+    tag: "Webhooks",
+    summary: "Send a test event",
+    description: "Sends an event of the type `webhook.test`. A body is ignored.",
+    idempotent: true,
+    success: { status: 202, description: "It is on its way.", schema: Delivery },
+    errors: ["webhook_not_found", "body_too_large"],
+  }),
+  listDeliveries: route({
+    method: "GET",
+    path: "/api/b2b/webhooks/{id}/deliveries",
+    tag: "Webhooks",
+    summary: "List deliveries",
+    description: "What was sent to a webhook in the last 30 days, or waits to be.",
+    query: [
+      query("state", "Only deliveries in this state.", Type.Enum(["pending", "delivered", "failed"])),
+      query("limit", "How many at most.", Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
+      query("cursor", "The `nextCursor` of the page before.", Type.String()),
+    ],
+    success: { status: 200, description: "A page of deliveries.", schema: DeliveryList },
+    errors: ["validation_failed", "webhook_not_found"],
+  }),
+  redeliver: route({
+    method: "POST",
+    path: "/api/b2b/webhooks/{id}/deliveries/{deliveryId}/redeliver",
+    tag: "Webhooks",
+    summary: "Send a delivery again",
+    description: "The same event with the same `webhook-id`, at once. A body is ignored.",
+    idempotent: true,
+    success: { status: 202, description: "It is on its way.", schema: Delivery },
+    errors: ["webhook_not_found", "delivery_not_found", "body_too_large"],
   }),
   getDescription: route({
     method: "GET",

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { Registry } from "prom-client";
 import { AppError, type SandboxId } from "@berth/contract";
@@ -6,6 +7,9 @@ import { baseUrlOf, type Config } from "./config.ts";
 import type { Driver } from "./drivers/driver.ts";
 import { openDriver } from "./drivers/index.ts";
 import { openEgress } from "./egress/open.ts";
+import { createEndpoints } from "./events/endpoints.ts";
+import { createFeed } from "./events/feed.ts";
+import { createWebhooks } from "./events/webhooks.ts";
 import { createGateway } from "./gateway/gateway.ts";
 import { createTickets } from "./gateway/ticket.ts";
 import { claimHost, freePort } from "./host.ts";
@@ -106,11 +110,18 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
       appFolder: join(import.meta.dirname, "../web/dist"),
     }),
   );
+  const allowPrivate = config.webhookAllowPrivate;
+  const webhooks = opening.use(createWebhooks({ store, secrets, clock, log, owner: randomUUID(), allowPrivate }));
+  const endpoints = createEndpoints({ store, secrets, clock, allowPrivate, onQueued: () => webhooks.wake() });
+  opening.use(sessions.onChange(() => webhooks.wake()));
+  const feed = opening.use(createFeed(store, sessions));
   const app = opening.use(
     await createApp({
       sessions,
       authenticate: keys.authenticate,
       tickets,
+      feed,
+      endpoints,
       templates,
       store,
       secrets,

@@ -3,6 +3,8 @@ import type { AddressInfo } from "node:net";
 import type { Registry } from "prom-client";
 import { MAX_BODY_BYTES } from "@berth/contract";
 import type { Clock } from "../clock.ts";
+import type { Endpoints } from "../events/endpoints.ts";
+import type { Feed } from "../events/feed.ts";
 import type { Tickets } from "../gateway/ticket.ts";
 import type { Log } from "../log.ts";
 import type { Secrets } from "../secrets.ts";
@@ -13,6 +15,7 @@ import type { Authenticate, Principal } from "./authentication.ts";
 import { readBodies } from "./body.ts";
 import { addDocsRoutes } from "./docs-routes.ts";
 import { answerError } from "./errors.ts";
+import { addEventRoutes } from "./event-routes.ts";
 import { addHealth } from "./health.ts";
 import { createIdempotency } from "./idempotency.ts";
 import { createListener, type Mount } from "./listener.ts";
@@ -22,6 +25,7 @@ import { nextRequestId } from "./request-id.ts";
 import { logRequests } from "./request-log.ts";
 import { addSessionRoutes } from "./session-routes.ts";
 import { createSharedBuckets } from "./shared-buckets.ts";
+import { addWebhookRoutes } from "./webhook-routes.ts";
 
 // The partner API and everything else that is plain HTTP. Fastify is known only in this folder.
 
@@ -29,6 +33,8 @@ export interface AppDeps {
   sessions: Sessions;
   authenticate: Authenticate;
   tickets: Pick<Tickets, "issueLaunchUrl">;
+  feed: Feed;
+  endpoints: Endpoints;
   templates: { has(name: string): boolean };
   store: Store;
   secrets: Pick<Secrets, "seal" | "open">;
@@ -88,7 +94,10 @@ export async function createApp(deps: AppDeps): Promise<App> {
   logRequests(app, log);
   addMetrics(app, deps);
   addHealth(app, { store, isDraining: () => draining });
-  addSessionRoutes(app, { ...deps, idempotency: createIdempotency(deps) });
+  const idempotency = createIdempotency(deps);
+  addSessionRoutes(app, { ...deps, idempotency });
+  addEventRoutes(app, deps);
+  addWebhookRoutes(app, { ...deps, idempotency });
   addDocsRoutes(app, deps.baseUrl);
   await app.ready();
 

@@ -98,8 +98,9 @@ function toFaults(error: SchemaError): FieldFault[] {
   if (error.keyword === "required") {
     return error.params.requiredProperties.map((name) => ({ field: field ? `${field}.${name}` : name, message: "Required" }));
   }
-  // Its parts have been told one by one.
-  if (error.keyword === "propertyNames") return [];
+  // Their parts have been told one by one; and who sends a wrong value did not mean null.
+  if (error.keyword === "propertyNames" || error.keyword === "anyOf") return [];
+  if (error.keyword === "type" && error.params.type === "null") return [];
   return [{ field: field || "body", message: messageOf(error) }];
 }
 
@@ -124,6 +125,8 @@ function messageOf(error: SchemaError): string {
       return `Must be at most ${error.params.limit}`;
     case "pattern":
       return "Must not contain NUL";
+    case "format":
+      return "Must be a URL";
     case "enum":
       return `Must be one of ${error.params.allowedValues.join(", ")}`;
     default:

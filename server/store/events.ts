@@ -1,18 +1,8 @@
-import { newId } from "@berth/contract";
+import { newId, type EventType } from "@berth/contract";
 import type { Db } from "./schema.ts";
 
 // The outbox: every change of a session appends its event in the transaction that makes the change. Who reads on from
 // the last number it saw misses nothing and sees nothing twice.
-
-export const EVENT_TYPES = [
-  "session.created",
-  "session.paused",
-  "session.resumed",
-  "session.destroyed",
-  "session.timeout_warning",
-  "session.failed",
-] as const;
-export type EventType = (typeof EVENT_TYPES)[number];
 
 export interface NewEvent {
   partnerId: string;
@@ -78,6 +68,13 @@ export async function lastEventSeq(db: Db, partnerId: string): Promise<number> {
   return row?.seq ?? 0;
 }
 
-export async function deleteEventsBefore(db: Db, partnerId: string, atMs: number): Promise<void> {
-  await db.deleteFrom("events").where("partner_id", "=", partnerId).where("at", "<", atMs).execute();
+// Where to read on after the event `id`. One that is not there any more is older than all that are: from the beginning.
+export async function seqOfEvent(db: Db, partnerId: string, id: string): Promise<number> {
+  const row = await db.selectFrom("events").select("seq").where("id", "=", id).where("partner_id", "=", partnerId).executeTakeFirst();
+  return row?.seq ?? 0;
+}
+
+export async function purgeEvents(db: Db, beforeMs: number, limit: number): Promise<void> {
+  const old = db.selectFrom("events").select("seq").where("at", "<", beforeMs).orderBy("at").limit(limit);
+  await db.deleteFrom("events").where("seq", "in", old).execute();
 }

@@ -1,8 +1,12 @@
+import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Registry } from "prom-client";
 import { systemClock, type Clock } from "../../clock.ts";
+import { createEndpoints } from "../../events/endpoints.ts";
+import { createFeed } from "../../events/feed.ts";
+import { createWebhooks, type Webhooks } from "../../events/webhooks.ts";
 import { createTickets } from "../../gateway/ticket.ts";
 import { createAuthenticator } from "../../keys/authenticate.ts";
 import { issueKey } from "../../keys/keys.ts";
@@ -24,6 +28,7 @@ export interface TestApp extends AsyncDisposable {
   keyId: string;
   store: Store;
   sessions: Sessions;
+  webhooks: Webhooks;
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
   addPartner(id: string, changes?: PartnerChanges): Promise<string>;
 }
@@ -62,7 +67,12 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
   const tickets = createTickets({ secrets, baseUrl: TEST_BASE_URL, ttlMs: 300_000, clock });
   const authenticate = (key: string) => authenticator.authenticate(key);
   const templates = { has: (name: string) => name === "default" || name === "python" };
+  const webhooks = createWebhooks({ store, secrets, clock, log, owner: randomUUID(), allowPrivate: true });
+  const endpoints = createEndpoints({ store, secrets, clock, allowPrivate: true, onQueued: () => webhooks.wake() });
+  const feed = createFeed(store, sessions);
   const app = await createApp({
+    feed,
+    endpoints,
     authenticate,
     tickets,
     templates,
@@ -95,6 +105,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     keyId,
     store,
     sessions,
+    webhooks,
     addPartner: async (id, changes) => (await addPartner(id, changes)).key,
     call: (method, path, { body, headers = {}, key: other = key } = {}) =>
       fetchAnswer(`${base}${path}`, {
@@ -108,6 +119,8 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
       }),
     async [Symbol.asyncDispose]() {
       await app[Symbol.asyncDispose]();
+      feed[Symbol.dispose]();
+      await webhooks[Symbol.asyncDispose]();
       await authenticator[Symbol.asyncDispose]();
       if (!overrides.store) await store[Symbol.asyncDispose]();
       await rm(folder, { recursive: true, force: true });

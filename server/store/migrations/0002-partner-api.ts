@@ -5,6 +5,7 @@ export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
   const serial = engine === "sqlite" ? "integer" : "bigserial";
   if (engine === "postgres") await keepEventsInOrder(db);
 
+  await db.schema.createIndex("events_at").on("events").columns(["at"]).execute();
   // A partner's list of live sessions must not walk over the destroyed ones.
   await sql`create index sessions_partner_live on sessions (partner_id, created_at, id) where destroyed_at is null`.execute(db);
 

@@ -1,0 +1,180 @@
+import { AppError, newId, TEST_EVENT_TYPE, type CreateWebhook, type UpdateWebhook } from "@berth/contract";
+import { DAY, type Clock } from "../clock.ts";
+import type { Secrets } from "../secrets.ts";
+import { lastEventSeq } from "../store/events.ts";
+import type { Store } from "../store/open.ts";
+import type { Db } from "../store/schema.ts";
+import {
+  deleteEndpoint,
+  findEndpoint,
+  insertEndpoint,
+  listEndpoints,
+  updateEndpoint,
+  type EndpointRow,
+} from "../store/webhook-endpoints.ts";
+import { enqueue, findDelivery, hurryLanes, listDeliveries, type DeliveryFilter, type DeliveryRow } from "../store/webhook-lanes.ts";
+import { webhookContext } from "./lane.ts";
+import { isRefusedAddress } from "./send.ts";
+import { newWebhookSecret } from "./signature.ts";
+
+// What partners do with their webhooks. Each call that changes something takes `record`, which runs in its transaction.
+export interface Endpoints {
+  create(partnerId: string, wanted: CreateWebhook, record: Record): Promise<{ row: EndpointRow; secret: string }>;
+  list(partnerId: string): Promise<EndpointRow[]>;
+  get(partnerId: string, id: string): Promise<EndpointRow>;
+  update(partnerId: string, id: string, change: UpdateWebhook, record: Record): Promise<EndpointRow>;
+  remove(partnerId: string, id: string, record: Record): Promise<void>;
+  rotate(partnerId: string, id: string, record: Record): Promise<{ secret: string; oldUntil: number }>;
+  test(partnerId: string, id: string, record: Record): Promise<DeliveryRow>;
+  deliveries(partnerId: string, id: string, filter: DeliveryFilter): Promise<DeliveryRow[]>;
+  redeliver(partnerId: string, id: string, deliveryId: string, record: Record): Promise<DeliveryRow>;
+}
+
+export type Record = (tx: Db, endpointId: string) => Promise<void>;
+
+export interface EndpointsDeps {
+  store: Store;
+  secrets: Pick<Secrets, "seal">;
+  clock: Clock;
+  allowPrivate: boolean;
+  // Something waits to be sent.
+  onQueued: () => void;
+}
+
+const MAX_ENDPOINTS = 20;
+const OVERLAP_MS = DAY;
+
+export function createEndpoints({ store, secrets, clock, allowPrivate, onQueued }: EndpointsDeps): Endpoints {
+  async function get(partnerId: string, id: string): Promise<EndpointRow> {
+    const row = await findEndpoint(store.db, partnerId, id);
+    if (!row) throw new AppError("webhook_not_found");
+    return row;
+  }
+
+  // On a lane of its own: it waits for nothing and nothing waits for it.
+  async function queue(
+    endpointId: string,
+    message: Pick<DeliveryRow, "event_id" | "type" | "payload">,
+    record: Record,
+  ): Promise<DeliveryRow> {
+    const nowMs = clock.now();
+    const id = newId("dlv", nowMs);
+    const outcome = { state: "pending" as const, attempts: 0, last_status: null, last_error: null, finished_at: null };
+    const row: DeliveryRow = { id, endpoint_id: endpointId, lane: id, seq: 0, ...message, ...outcome, created_at: nowMs };
+    await store.transaction(async (tx) => {
+      await enqueue(tx, [row], nowMs);
+      await record(tx, endpointId);
+    });
+    onQueued();
+    return row;
+  }
+
+  return {
+    get,
+    list: (partnerId) => listEndpoints(store.db, partnerId),
+
+    async create(partnerId, { url, types = null, description = "" }, record) {
+      checkUrl(url, allowPrivate);
+      const nowMs = clock.now();
+      const id = newId("whk", nowMs);
+      const secret = newWebhookSecret();
+      return store.transaction(async (tx) => {
+        if ((await listEndpoints(tx, partnerId)).length >= MAX_ENDPOINTS) throw new AppError("webhook_quota");
+        const row: EndpointRow = {
+          id,
+          partner_id: partnerId,
+          url,
+          description,
+          types: types && JSON.stringify(types),
+          state: "enabled",
+          disabled_reason: null,
+          secret: secrets.seal(secret, webhookContext(id)),
+          old_secret: null,
+          old_secret_until: null,
+          cursor_seq: await lastEventSeq(tx, partnerId),
+          failing_since: null,
+          created_at: nowMs,
+          updated_at: nowMs,
+        };
+        await insertEndpoint(tx, row);
+        await record(tx, id);
+        return { row, secret };
+      });
+    },
+
+    async update(partnerId, id, { url, types, description, enabled }, record) {
+      const row = await get(partnerId, id);
+      if (url !== undefined) checkUrl(url, allowPrivate);
+      const updated = await store.transaction(async (tx) => {
+        await record(tx, id);
+        // A failing receiver that is enabled again gets its five days anew.
+        const switched = enabled
+          ? { state: "enabled" as const, disabled_reason: null, failing_since: null }
+          : { state: "disabled" as const, disabled_reason: "api" };
+        if (enabled) await hurryLanes(tx, id, clock.now());
+        return updateEndpoint(tx, id, {
+          url: url ?? row.url,
+          description: description ?? row.description,
+          ...(types !== undefined && { types: types && JSON.stringify(types) }),
+          ...(enabled !== undefined && enabled !== (row.state === "enabled") && switched),
+          updated_at: clock.now(),
+        });
+      });
+      if (!updated) throw new AppError("webhook_not_found");
+      onQueued();
+      return updated;
+    },
+
+    async remove(partnerId, id, record) {
+      await get(partnerId, id);
+      await store.transaction(async (tx) => {
+        await deleteEndpoint(tx, id);
+        await record(tx, id);
+      });
+    },
+
+    async rotate(partnerId, id, record) {
+      const row = await get(partnerId, id);
+      const secret = newWebhookSecret();
+      const oldUntil = clock.now() + OVERLAP_MS;
+      await store.transaction(async (tx) => {
+        await updateEndpoint(tx, id, {
+          secret: secrets.seal(secret, webhookContext(id)),
+          old_secret: row.secret,
+          old_secret_until: oldUntil,
+        });
+        await record(tx, id);
+      });
+      return { secret, oldUntil };
+    },
+
+    async test(partnerId, id, record) {
+      await get(partnerId, id);
+      const nowMs = clock.now();
+      const payload = JSON.stringify({ type: TEST_EVENT_TYPE, timestamp: new Date(nowMs).toISOString(), data: { webhookId: id } });
+      return queue(id, { event_id: newId("evt", nowMs), type: TEST_EVENT_TYPE, payload }, record);
+    },
+
+    async deliveries(partnerId, id, filter) {
+      await get(partnerId, id);
+      return listDeliveries(store.db, id, filter);
+    },
+
+    async redeliver(partnerId, id, deliveryId, record) {
+      await get(partnerId, id);
+      const earlier = await findDelivery(store.db, id, deliveryId);
+      if (!earlier) throw new AppError("delivery_not_found");
+      const { event_id, type, payload } = earlier;
+      return queue(id, { event_id, type, payload }, record);
+    },
+  };
+}
+
+function checkUrl(text: string, allowPrivate: boolean): void {
+  const refuse = (message: string) => new AppError("validation_failed", { details: [{ field: "url", message }] });
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (!url || !/^https?:$/.test(url.protocol)) throw refuse("Must be an https address");
+  if (url.protocol === "http:" && !allowPrivate) throw refuse("Must be an https address");
+  if (url.username || url.password) throw refuse("Must not hold a name or password");
+  if (isRefusedAddress(url.hostname, allowPrivate)) throw refuse("Must be an address on the public Internet");
+}
