@@ -1,109 +1,112 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { AppError, type ErrorCode } from "@berth/contract";
+import { onBothEngines } from "../../tests/support/stores.ts";
 import { eventsAfter } from "../store/events.ts";
 import { findSession } from "../store/sessions.ts";
 import { aRequest, openTestHeart } from "./testing.ts";
 
-let heart: Awaited<ReturnType<typeof openTestHeart>>;
-beforeAll(async () => {
-  heart = await openTestHeart();
-});
-afterAll(() => heart[Symbol.asyncDispose]());
-
-const create = (changes = {}) => heart.sessions.create(heart.acme, aRequest(changes));
-const condition = (session: { sandboxId: `sbx_${string}` }) => heart.driver.inspect(session.sandboxId, AbortSignal.timeout(5000));
-const codeOf = async (call: Promise<unknown>): Promise<ErrorCode | "ok"> =>
-  call.then(
-    () => "ok" as const,
-    (error: unknown) => (error as AppError).code,
-  );
-
-test("a session is created, paused, resumed and destroyed, and the sandbox follows", async () => {
-  const session = await create();
-  expect(session.status).toBe("running");
-  expect(await condition(session)).toBe("running");
-  expect((await heart.sessions.pause("acme", session.id)).status).toBe("paused");
-  expect(await condition(session)).toBe("frozen");
-  expect((await heart.sessions.resume("acme", session.id, { autoStartAgent: false })).status).toBe("running");
-  expect(await condition(session)).toBe("running");
-  expect((await heart.sessions.destroy("acme", session.id)).status).toBe("destroyed");
-  expect(await condition(session)).toBe("absent");
-  expect((await heart.sessions.get("acme", session.id)).status).toBe("destroyed");
-  const types = (await eventsAfter(heart.store.db, "acme", 0, 1000))
-    .filter((event) => event.sessionId === session.id)
-    .map((event) => event.type);
-  expect(types).toEqual(["session.created", "session.paused", "session.resumed", "session.destroyed"]);
-});
-
-test("the state decides: pause on paused, resume on running, everything on destroyed", async () => {
-  const session = await create();
-  expect(await codeOf(heart.sessions.resume("acme", session.id, { autoStartAgent: true }))).toBe("session_already_running");
-  await heart.sessions.pause("acme", session.id);
-  expect(await codeOf(heart.sessions.pause("acme", session.id))).toBe("session_already_paused");
-  await heart.sessions.destroy("acme", session.id);
-  expect(await codeOf(heart.sessions.pause("acme", session.id))).toBe("session_not_found");
-  expect(await codeOf(heart.sessions.resume("acme", session.id, { autoStartAgent: true }))).toBe("session_not_found");
-  expect(await codeOf(heart.sessions.destroy("acme", session.id))).toBe("ok");
-});
-
-test("a session of another partner, one that never was and a malformed id are not found", async () => {
-  const session = await create();
-  for (const [partner, id] of [
-    ["other", session.id],
-    ["acme", `ses_${"0".repeat(26)}`],
-    ["acme", "../../etc/passwd"],
-  ] as const)
-    expect(await codeOf(heart.sessions.get(partner, id))).toBe("session_not_found");
-  await heart.sessions.destroy("acme", session.id);
-});
-
-test("of 50 pauses at once one wins and 49 are conflicts", async () => {
-  const session = await create();
-  const codes = await Promise.all(Array.from({ length: 50 }, () => codeOf(heart.sessions.pause("acme", session.id))));
-  expect(codes.filter((code) => code === "ok")).toHaveLength(1);
-  expect(codes.filter((code) => code === "session_busy" || code === "session_already_paused")).toHaveLength(49);
-  await heart.sessions.destroy("acme", session.id);
-});
-
-test("a delete among pauses and resumes always ends destroyed, with the sandbox gone", async () => {
-  for (let round = 0; round < 5; round++) {
-    const session = await create();
-    const others = Array.from({ length: 6 }, (_, i) =>
-      codeOf(i % 2 ? heart.sessions.pause("acme", session.id) : heart.sessions.resume("acme", session.id, { autoStartAgent: false })),
-    );
-    const deletes = [heart.sessions.destroy("acme", session.id), heart.sessions.destroy("acme", session.id)];
-    expect((await Promise.all(deletes)).map((view) => view.status)).toEqual(["destroyed", "destroyed"]);
-    await Promise.all(others);
-    expect((await heart.sessions.get("acme", session.id)).status).toBe("destroyed");
-    expect(await condition(session)).toBe("absent");
-  }
-});
-
-test("quotas hold when creates race", async () => {
-  const limited = { id: "acme", maxSessions: null, maxSessionsPerUser: 2 };
-  const calls = Array.from({ length: 5 }, () => heart.sessions.create(limited, aRequest({ externalUserId: "greedy" })));
-  const codes = await Promise.all(calls.map((call) => codeOf(call)));
-  expect(codes.filter((code) => code === "ok")).toHaveLength(2);
-  expect(codes.filter((code) => code === "session_quota")).toHaveLength(3);
-});
-
-test("a destroyed session keeps neither its environment nor its token", async () => {
-  const session = await create({ envVars: { SECRET: "s3cret" } });
-  const before = await findSession(heart.store.db, session.id);
-  expect(before!.env).toMatch(/^v1\./);
-  expect(JSON.stringify(before)).not.toContain("s3cret");
-  await heart.sessions.destroy("acme", session.id);
-  expect(await findSession(heart.store.db, session.id)).toMatchObject({ env: null, token: "" });
-});
-
-test("the environment reaches commands in the sandbox", async () => {
-  const session = await create({ envVars: { GREETING: "hello" } });
-  const answer = await heart.links.request(session.sandboxId, {
-    method: "POST",
-    path: "/exec",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ command: "echo $GREETING" }),
+onBothEngines("sessions", (databases) => {
+  let heart: Awaited<ReturnType<typeof openTestHeart>>;
+  beforeAll(async () => {
+    heart = await openTestHeart({ databaseUrl: (await databases.create()).url });
   });
-  expect(await answer.body.reduce((text: string, chunk) => text + String(chunk), "")).toContain("hello\\n");
-  await heart.sessions.destroy("acme", session.id);
+  afterAll(() => heart?.[Symbol.asyncDispose]());
+
+  const create = (changes = {}) => heart.sessions.create(heart.acme, aRequest(changes));
+  const condition = (session: { sandboxId: `sbx_${string}` }) => heart.driver.inspect(session.sandboxId, AbortSignal.timeout(5000));
+  const codeOf = async (call: Promise<unknown>): Promise<ErrorCode | "ok"> =>
+    call.then(
+      () => "ok" as const,
+      (error: unknown) => (error as AppError).code,
+    );
+
+  test("a session is created, paused, resumed and destroyed, and the sandbox follows", async () => {
+    const session = await create();
+    expect(session.status).toBe("running");
+    expect(await condition(session)).toBe("running");
+    expect((await heart.sessions.pause("acme", session.id)).status).toBe("paused");
+    expect(await condition(session)).toBe("frozen");
+    expect((await heart.sessions.resume("acme", session.id, { autoStartAgent: false })).status).toBe("running");
+    expect(await condition(session)).toBe("running");
+    expect((await heart.sessions.destroy("acme", session.id)).status).toBe("destroyed");
+    expect(await condition(session)).toBe("absent");
+    expect((await heart.sessions.get("acme", session.id)).status).toBe("destroyed");
+    const types = (await eventsAfter(heart.store.db, "acme", 0, 1000))
+      .filter((event) => event.sessionId === session.id)
+      .map((event) => event.type);
+    expect(types).toEqual(["session.created", "session.paused", "session.resumed", "session.destroyed"]);
+  });
+
+  test("the state decides: pause on paused, resume on running, everything on destroyed", async () => {
+    const session = await create();
+    expect(await codeOf(heart.sessions.resume("acme", session.id, { autoStartAgent: true }))).toBe("session_already_running");
+    await heart.sessions.pause("acme", session.id);
+    expect(await codeOf(heart.sessions.pause("acme", session.id))).toBe("session_already_paused");
+    await heart.sessions.destroy("acme", session.id);
+    expect(await codeOf(heart.sessions.pause("acme", session.id))).toBe("session_not_found");
+    expect(await codeOf(heart.sessions.resume("acme", session.id, { autoStartAgent: true }))).toBe("session_not_found");
+    expect(await codeOf(heart.sessions.destroy("acme", session.id))).toBe("ok");
+  });
+
+  test("a session of another partner, one that never was and a malformed id are not found", async () => {
+    const session = await create();
+    for (const [partner, id] of [
+      ["other", session.id],
+      ["acme", `ses_${"0".repeat(26)}`],
+      ["acme", "../../etc/passwd"],
+    ] as const)
+      expect(await codeOf(heart.sessions.get(partner, id))).toBe("session_not_found");
+    await heart.sessions.destroy("acme", session.id);
+  });
+
+  test("of 50 pauses at once one wins and 49 are conflicts", async () => {
+    const session = await create();
+    const codes = await Promise.all(Array.from({ length: 50 }, () => codeOf(heart.sessions.pause("acme", session.id))));
+    expect(codes.filter((code) => code === "ok")).toHaveLength(1);
+    expect(codes.filter((code) => code === "session_busy" || code === "session_already_paused")).toHaveLength(49);
+    await heart.sessions.destroy("acme", session.id);
+  });
+
+  test("a delete among pauses and resumes always ends destroyed, with the sandbox gone", async () => {
+    for (let round = 0; round < 5; round++) {
+      const session = await create();
+      const others = Array.from({ length: 6 }, (_, i) =>
+        codeOf(i % 2 ? heart.sessions.pause("acme", session.id) : heart.sessions.resume("acme", session.id, { autoStartAgent: false })),
+      );
+      const deletes = [heart.sessions.destroy("acme", session.id), heart.sessions.destroy("acme", session.id)];
+      expect((await Promise.all(deletes)).map((view) => view.status)).toEqual(["destroyed", "destroyed"]);
+      await Promise.all(others);
+      expect((await heart.sessions.get("acme", session.id)).status).toBe("destroyed");
+      expect(await condition(session)).toBe("absent");
+    }
+  });
+
+  test("quotas hold when creates race", async () => {
+    const limited = { id: "acme", maxSessions: null, maxSessionsPerUser: 2 };
+    const calls = Array.from({ length: 5 }, () => heart.sessions.create(limited, aRequest({ externalUserId: "greedy" })));
+    const codes = await Promise.all(calls.map((call) => codeOf(call)));
+    expect(codes.filter((code) => code === "ok")).toHaveLength(2);
+    expect(codes.filter((code) => code === "session_quota")).toHaveLength(3);
+  });
+
+  test("a destroyed session keeps neither its environment nor its token", async () => {
+    const session = await create({ envVars: { SECRET: "s3cret" } });
+    const before = await findSession(heart.store.db, session.id);
+    expect(before!.env).toMatch(/^v1\./);
+    expect(JSON.stringify(before)).not.toContain("s3cret");
+    await heart.sessions.destroy("acme", session.id);
+    expect(await findSession(heart.store.db, session.id)).toMatchObject({ env: null, token: "" });
+  });
+
+  test("the environment reaches commands in the sandbox", async () => {
+    const session = await create({ envVars: { GREETING: "hello" } });
+    const answer = await heart.links.request(session.sandboxId, {
+      method: "POST",
+      path: "/exec",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ command: "echo $GREETING" }),
+    });
+    expect(await answer.body.reduce((text: string, chunk) => text + String(chunk), "")).toContain("hello\\n");
+    await heart.sessions.destroy("acme", session.id);
+  });
 });

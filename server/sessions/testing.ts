@@ -16,7 +16,9 @@ import { createHeart, type HeartDeps } from "./heart.ts";
 import type { CreateRequest } from "./sessions.ts";
 
 // A heart on a real store and real daemons (the process driver), with a clock that the test moves.
-export async function openTestHeart(options: Partial<HeartDeps> & { wrapDriver?: (driver: Driver) => Driver; databaseUrl?: string } = {}) {
+export async function openTestHeart(
+  options: Partial<HeartDeps> & { wrapDriver?: (driver: Driver) => Driver; databaseUrl?: string | null } = {},
+) {
   const dataDir = await mkdtemp(join(tmpdir(), "berth-heart-"));
   const clock = createTestClock(Date.now());
   const log = silentLog;
