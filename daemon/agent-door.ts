@@ -23,7 +23,7 @@ export interface AgentDoorDeps {
   environment: Environment;
   workspace: string;
   folder: string;
-  changed(state: AgentState): void;
+  changed: (state: AgentState) => void;
 }
 
 const MAX_TEXT = 512 * 1024;

@@ -57,8 +57,8 @@ async function bundle(folder: string): Promise<void> {
   });
 }
 
-function keepLazyPartsApart({ onResolve }: PluginBuild): void {
-  onResolve({ filter: /^\.\/.*\.ts$/ }, ({ kind, path }) =>
+function keepLazyPartsApart(plugin: PluginBuild): void {
+  plugin.onResolve({ filter: /^\.\/.*\.ts$/ }, ({ kind, path }) =>
     kind === "dynamic-import" ? { path: `./${basename(path, ".ts")}.cjs`, external: true } : undefined,
   );
 }

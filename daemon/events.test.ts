@@ -128,7 +128,7 @@ describe("ports", () => {
   test("pass WebSockets on", async () => {
     const inner = new WebSocketServer({ port: 0, host: "127.0.0.1" });
     await once(inner, "listening");
-    inner.on("connection", (socket, request) => socket.on("message", (data) => socket.send(`${request.url} ${String(data)}`)));
+    inner.on("connection", (socket, request) => socket.on("message", (data: Buffer) => socket.send(`${request.url} ${data.toString()}`)));
     const socket = daemon.connect(`/ports/${(inner.address() as AddressInfo).port}/hot?x=1`);
     await once(socket, "open");
     socket.send("ping");

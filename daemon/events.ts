@@ -10,9 +10,9 @@ export interface Events {
 }
 
 export interface EventsDeps {
-  hello(): SandboxEvent;
+  hello: () => SandboxEvent;
   // Somebody listens, or nobody any more: watching costs something.
-  listening(yes: boolean): void;
+  listening: (yes: boolean) => void;
 }
 
 const MAX_BUFFERED_BYTES = 256 * 1024;

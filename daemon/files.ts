@@ -13,7 +13,7 @@ export const MAX_ENTRIES = 10_000;
 export interface FilesDeps {
   workspace: Workspace;
   // Somebody looks at this folder.
-  shown(path: string): void;
+  shown: (path: string) => void;
 }
 
 // Folders: list, make, move, delete. The bytes of files are in content.ts.

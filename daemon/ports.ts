@@ -15,7 +15,7 @@ export interface PortsDeps {
   home: string;
   // Ports of our own.
   hidden: () => number[];
-  changed(ports: ListeningPort[]): void;
+  changed: (ports: ListeningPort[]) => void;
 }
 
 const LOOK_EVERY_MS = 1000;

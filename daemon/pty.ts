@@ -21,13 +21,13 @@ export interface PtyOptions {
   rows: number;
   env: Record<string, string>;
   // The bytes are valid during the call only.
-  output(bytes: Uint8Array): void;
+  output: (bytes: Uint8Array) => void;
   // Comes last, after all output.
-  exited(code: number | null, signal: number | null): void;
+  exited: (code: number | null, signal: number | null) => void;
 }
 
 interface Native {
-  fork(
+  fork: (
     file: string,
     args: string[],
     env: string[],
@@ -39,8 +39,8 @@ interface Native {
     utf8: boolean,
     helper: string,
     exited: (code: number, signal: number) => void,
-  ): { fd: number; pid: number };
-  resize(fd: number, cols: number, rows: number): void;
+  ) => { fd: number; pid: number };
+  resize: (fd: number, cols: number, rows: number) => void;
 }
 
 const READ_BYTES = 64 * 1024;

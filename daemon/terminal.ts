@@ -30,8 +30,8 @@ export interface TerminalOptions {
   cwd: string;
   ring: Ring;
   exit: Terminal["exit"];
-  spawn(options: Pick<PtyOptions, "cwd" | "cols" | "rows" | "output" | "exited">): Pty;
-  changed(): void;
+  spawn: (options: Pick<PtyOptions, "cwd" | "cols" | "rows" | "output" | "exited">) => Pty;
+  changed: () => void;
 }
 
 interface Client {

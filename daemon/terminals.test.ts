@@ -62,6 +62,7 @@ describe("terminals", () => {
     screen.type("pwd; echo $TERM $((6*7)); test -t 0 && echo tty\n");
     await screen.shows(`${daemon.workspace}\r\n`);
     await screen.shows("xterm-256color 42\r\ntty");
+    expect(screen.messages[0]).toMatchObject({ type: "attached", offset: 0, reset: true });
     await screen.close();
   });
 
@@ -71,6 +72,7 @@ describe("terminals", () => {
     await screen.shows("workspace");
     screen.type("echo sh=$0 rows=$(tput lines)\n");
     await screen.shows("bash rows=24");
+    expect((await daemon.fetch("/terminals")).json.terminals).toMatchObject([{ id, title: "Terminal 1", exit: null }]);
     await screen.close();
   });
 
@@ -213,6 +215,7 @@ describe("terminals", () => {
       screen.socket.send(message);
     screen.type("echo st''ill here\n");
     await screen.shows("still here");
+    expect((await daemon.fetch("/terminals")).json.terminals).toMatchObject([{ id, cols: 80, rows: 24 }]);
     await screen.close();
   });
 });

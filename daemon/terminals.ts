@@ -24,7 +24,7 @@ export interface TerminalsDeps {
   workspace: Workspace;
   // Where scrollback is kept.
   folder: string;
-  changed(terminals: Terminal[]): void;
+  changed: (terminals: Terminal[]) => void;
 }
 
 interface Entry {

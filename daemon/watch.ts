@@ -11,7 +11,7 @@ export type FilesEvent = Extract<SandboxEvent, { type: "files" }>;
 export interface Watch {
   run(yes: boolean): void;
   // A folder that is shown: watched wherever it is.
-  include(path: string): void;
+  include: (path: string) => void;
 }
 
 const SHALLOW = new Set(["node_modules", ".git", ".venv", "__pycache__", "target", ".next", ".cache"]);

@@ -32,7 +32,7 @@ export interface AgentDeps {
   workspace: string;
   // Where conversations are kept.
   folder: string;
-  changed(state: AgentState): void;
+  changed: (state: AgentState) => void;
 }
 
 const SAVE_AFTER_MS = 500;

@@ -23,7 +23,7 @@ export interface ConversationOptions {
   items: ConversationItem[];
   // Absolute paths become relative to this folder where they lie in it.
   workspace: string;
-  told(message: AgentMessage, changed: ConversationItem | null): void;
+  told: (message: AgentMessage, changed: ConversationItem | null) => void;
 }
 
 const MAX_TEXT = 64 * 1024;

@@ -19,9 +19,9 @@ export interface RunnerDeps {
   environment: Environment;
   cwd: string;
   handlers: AgentHandlers;
-  changed(state: AgentState): void;
+  changed: (state: AgentState) => void;
   // The program has ended by itself; conversations under way are over.
-  died(reason: string): void;
+  died: (reason: string) => void;
 }
 
 const START_TIMEOUT_MS = Number(process.env.BERTH_AGENT_TIMEOUT_MS ?? 30_000);

@@ -45,7 +45,7 @@ export interface Turns {
 export interface TurnsDeps {
   runner: Runner;
   workspace: string;
-  ended(thread: Thread, stopReason: StopReason, message?: string): void;
+  ended: (thread: Thread, stopReason: StopReason, message?: string) => void;
 }
 
 const CANCEL_PATIENCE_MS = 10_000;

@@ -78,7 +78,7 @@ async function speakOpenAi(response: ServerResponse, stream: boolean, reply: Spe
   const finish = call ? "tool_calls" : "stop";
   if (!stream) {
     const message = { role: "assistant", content: wordsOf(reply).join(""), ...(call ? { tool_calls: [call] } : {}) };
-    return void sendJson(response, { ...head, object: "chat.completion", choices: [{ index: 0, message, finish_reason: finish }], usage });
+    return sendJson(response, { ...head, object: "chat.completion", choices: [{ index: 0, message, finish_reason: finish }], usage });
   }
   const chunk = (delta: object, finish_reason: string | null = null, more: object = {}) =>
     sendEvent(response, { ...head, object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason }], ...more });
@@ -97,7 +97,7 @@ async function speakAnthropic(response: ServerResponse, stream: boolean, reply: 
   const call = "tool" in reply ? { type: "tool_use", id: `toolu_${Date.now()}`, name: reply.tool, input: reply.input } : null;
   const stop_reason = call ? "tool_use" : "end_turn";
   if (!stream)
-    return void sendJson(response, { ...head, content: [call ?? { type: "text", text: wordsOf(reply).join("") }], stop_reason, usage });
+    return sendJson(response, { ...head, content: [call ?? { type: "text", text: wordsOf(reply).join("") }], stop_reason, usage });
 
   response.writeHead(200, { "Content-Type": "text/event-stream" });
   const event = (type: string, fields: object) => sendEvent(response, { type, ...fields }, type);
