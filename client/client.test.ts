@@ -119,7 +119,7 @@ const errors: [number, string | null, object | string, typeof BerthError][] = [
   [401, "unauthorized", { error: "Unauthorized" }, UnauthorizedError],
   [404, "session_not_found", { error: "Session not found" }, SessionNotFoundError],
   [404, "not_found", { error: "Not found" }, NotFoundError],
-  [404, null, { error: "There is no such file", code: "not_found" }, FileNotFoundError],
+  [404, "not_found", { error: "There is no such file", code: "not_found" }, FileNotFoundError],
   [409, "session_already_paused", { error: "Session is already paused" }, SessionConflictError],
   [409, "session_quota", { error: "The limit is reached" }, QuotaError],
   [418, null, "not even JSON", BerthError],

@@ -14,7 +14,7 @@ test("our types are the contract's", () => {
   expectTypeOf<own.UpdateSession>().toEqualTypeOf<contract.UpdateSession>();
   expectTypeOf<own.LaunchUrl>().toEqualTypeOf<contract.LaunchUrl>();
   expectTypeOf<own.Page<own.SessionData>>().toEqualTypeOf<contract.SessionList>();
-  expectTypeOf<sandbox.ExecEvent>().toEqualTypeOf<daemon.ExecEvent>();
+  expectTypeOf<sandbox.ExecEvent>().toEqualTypeOf<Exclude<daemon.ExecEvent, { type: "error" }>>();
   expectTypeOf<Omit<sandbox.ExecOptions, "signal">>().toEqualTypeOf<Omit<daemon.ExecRequest, "command">>();
   expectTypeOf<sandbox.FileEntry>().toEqualTypeOf<daemon.FileEntry>();
   expectTypeOf<sandbox.WrittenFile>().toEqualTypeOf<daemon.WrittenFile>();

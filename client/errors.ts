@@ -62,10 +62,14 @@ const BY_CODE: Record<string, typeof BerthError> = {
   session_already_running: SessionConflictError,
   session_paused: SessionConflictError,
   session_busy: SessionConflictError,
-  // The sandbox's own words for files.
+};
+
+// The sandbox's own words.
+const BY_SANDBOX_CODE: Record<string, typeof BerthError> = {
   not_found: FileNotFoundError,
   exists: FileConflictError,
   changed: FileConflictError,
+  agent_busy: SessionConflictError,
 };
 
 const BY_STATUS: Record<number, typeof BerthError> = {
@@ -76,13 +80,12 @@ const BY_STATUS: Record<number, typeof BerthError> = {
   429: RateLimitError,
 };
 
-// The API says its code in a header, the sandbox in the body.
+// The API says its code in a header, and only the sandbox says one in the body.
 export async function errorFrom(response: Response): Promise<BerthError> {
   const text = await response.text().catch(() => "");
   const body = parse(text);
-  const inHeader = response.headers.get("x-error-code");
-  const code = inHeader ?? body.code ?? `http_${response.status}`;
-  const known = inHeader === "not_found" ? NotFoundError : BY_CODE[code];
+  const code = body.code ?? response.headers.get("x-error-code") ?? `http_${response.status}`;
+  const known = (body.code === undefined ? BY_CODE : BY_SANDBOX_CODE)[code];
   const Kind = known ?? BY_STATUS[response.status] ?? (response.status >= 500 ? ServerError : BerthError);
   return new Kind(messageOf(body, response.status), {
     code,

@@ -3,6 +3,12 @@ import type { ExecEvent, ExecOptions, ExecResult } from "./sandbox-types.ts";
 import { jsonLines } from "./streams.ts";
 import type { Transport } from "./transport.ts";
 
+// What the sandbox sends instead of `exit` when there was nothing to run; here it is thrown.
+interface NotStarted {
+  type: "error";
+  message: string;
+}
+
 // Output as it comes; the last event is `exit`. Leaving the loop kills the command.
 export async function* execStream(
   send: Transport,
@@ -12,7 +18,7 @@ export async function* execStream(
 ): AsyncGenerator<ExecEvent> {
   const { signal, ...rest } = options;
   const response = await send({ method: "POST", url: `${sandboxUrl}/exec`, json: { command, ...rest }, signal, streaming: true });
-  for await (const event of jsonLines<ExecEvent>(response)) {
+  for await (const event of jsonLines<ExecEvent | NotStarted>(response)) {
     if (event.type === "error") throw new BerthError(event.message, { code: "exec_failed" });
     yield event;
     if (event.type === "exit") return;

@@ -12,8 +12,7 @@ export interface ExecOptions {
 
 export type ExecEvent =
   | { type: "stdout" | "stderr"; data: string }
-  | { type: "exit"; code: number | null; signal: string | null; timedOut?: boolean }
-  | { type: "error"; message: string };
+  | { type: "exit"; code: number | null; signal: string | null; timedOut?: boolean };
 
 export interface ExecResult {
   stdout: string;

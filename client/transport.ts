@@ -2,7 +2,8 @@ import { ConnectionError, errorFrom, TimeoutError, type BerthError } from "./err
 import { wait } from "./wait.ts";
 
 export interface TransportOptions {
-  apiKey: string;
+  // Undefined, as a variable that is not set gives, is refused at once.
+  apiKey: string | undefined;
   // Where the service is reached, such as https://berth.example.com.
   baseUrl: string;
   // How long one attempt may take (a stream: for ever). Creating a session waits for its sandbox.

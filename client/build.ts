@@ -1,0 +1,22 @@
+// Makes client/dist: the package as it is published (`npm publish client/dist`), plain JavaScript with types, for any
+// runtime. Inside this repository the sources are used as they are.
+import { execFileSync } from "node:child_process";
+import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+const folder = import.meta.dirname;
+const dist = join(folder, "dist");
+
+export function buildClient(): string {
+  rmSync(dist, { recursive: true, force: true });
+  const compiler = join(folder, "../node_modules/typescript-native/bin/tsc");
+  execFileSync(process.execPath, [compiler, "-p", join(folder, "tsconfig.build.json")], { stdio: "inherit" });
+  const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Record<string, unknown>;
+  const published = { ...manifest, sideEffects: false, exports: { ".": { types: "./index.d.ts", default: "./index.js" } } };
+  writeFileSync(join(dist, "package.json"), `${JSON.stringify(published, null, 2)}\n`);
+  cpSync(join(folder, "README.md"), join(dist, "README.md"));
+  cpSync(join(folder, "../LICENSE"), join(dist, "LICENSE"));
+  return dist;
+}
+
+if (import.meta.main) buildClient();
