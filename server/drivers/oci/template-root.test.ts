@@ -1,0 +1,85 @@
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { newId } from "@berth/contract";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { daemonRuntime } from "../../../tests/support/runtime.ts";
+import { silentLog } from "../../log.ts";
+import { DEFAULT_TEMPLATE } from "../../templates.ts";
+import { exec } from "../driver.suite.ts";
+import { createOciDriver } from "./oci.ts";
+import { probeOci } from "./probe.ts";
+
+const probe = await probeOci();
+const skipReason = probe.usable ? undefined : probe.reason;
+
+describe.skipIf(skipReason !== undefined)(
+  `a template with a root of its own${skipReason === undefined ? "" : `, skipped: ${skipReason}`}`,
+  () => {
+    let root: string;
+    let dataDir: string;
+    const token = "a token";
+    const tokenHash = createHash("sha256").update(token).digest("hex");
+    const signal = () => AbortSignal.timeout(30_000);
+
+    beforeAll(async () => {
+      dataDir = mkdtempSync(join(tmpdir(), "berth-root-data-"));
+      root = mkdtempSync(join(tmpdir(), "berth-root-"));
+      chmodSync(root, 0o755);
+      await fillRoot(root);
+    });
+    afterAll(() => {
+      for (const folder of [root, dataDir]) rmSync(folder, { recursive: true, force: true });
+    });
+
+    const open = async () => {
+      if (!probe.usable) throw new Error(probe.reason);
+      return createOciDriver({
+        dataDir,
+        runtimeDir: await daemonRuntime(),
+        log: silentLog,
+        runtime: probe.runtime,
+        boundDisks: probe.boundDisks,
+      });
+    };
+
+    test("sandboxes see that root and nothing of the host's", async () => {
+      const driver = await open();
+      const id = newId("sbx", Date.now());
+      try {
+        await driver.create({ id, tokenHash, template: { ...DEFAULT_TEMPLATE, root, diskMb: 64 } }, signal());
+        const command =
+          "cat /etc/mark; cat /usr/bin/env 2>/dev/null; (echo x > /etc/mark) 2>/dev/null || echo kept; echo y > file; cat file";
+        expect(await exec(driver, id, command, token)).toBe("its own root\nkept\ny\n");
+      } finally {
+        await driver.destroy(id, signal());
+      }
+    });
+
+    test("a root that is not there fails the create with nothing left", async () => {
+      const driver = await open();
+      const id = newId("sbx", Date.now());
+      const template = { ...DEFAULT_TEMPLATE, root: join(root, "missing/deeper"), diskMb: 64 };
+      await expect(driver.create({ id, tokenHash, template }, signal())).rejects.toMatchObject({ code: "sandbox_failed" });
+      expect(await driver.inspect(id, signal())).toBe("absent");
+    });
+  },
+);
+
+// The least that a sandbox needs: a shell, `cat`, and the libraries of those and of Node.
+async function fillRoot(root: string): Promise<void> {
+  const programs = ["/usr/bin/dash", "/usr/bin/cat", join(await daemonRuntime(), "bin/node")];
+  const listed = programs.map((program) => execFileSync("ldd", [program], { encoding: "utf8" })).join("\n");
+  const libraries = new Set([...listed.matchAll(/(\/\S+) \(0x/g)].map(([, path]) => path!));
+  const place = (from: string, to: string) => {
+    mkdirSync(dirname(join(root, to)), { recursive: true });
+    copyFileSync(from, join(root, to));
+  };
+  for (const library of libraries) place(library, library);
+  place("/usr/bin/dash", "/bin/sh");
+  place("/usr/bin/cat", "/bin/cat");
+  mkdirSync(join(root, "etc"));
+  writeFileSync(join(root, "etc/mark"), "its own root\n");
+}
