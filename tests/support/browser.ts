@@ -9,9 +9,9 @@ const candidates = [process.env.CHROMIUM ?? "", "/usr/bin/chromium", "/usr/bin/c
 export const chromiumPath = candidates.find((path) => path !== "" && existsSync(path));
 export const noChromium = chromiumPath === undefined;
 
-export function launchChromium(): Promise<Browser> {
+export function launchChromium(extra: string[] = []): Promise<Browser> {
   // As root Chromium refuses its own sandbox, and a container's /dev/shm is too small for it.
-  const args = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"];
+  const args = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", ...extra];
   return chromium.launch({ args, ...(chromiumPath === undefined ? {} : { executablePath: chromiumPath }) });
 }
 

@@ -1,0 +1,162 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import type { Browser, Frame, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { freePort } from "../../server/host.ts";
+import { prepareBerth, type Berth } from "../support/berth.ts";
+import { eventually, launchChromium, noChromium } from "../support/browser.ts";
+import { openTlsFront, type TlsFront } from "../support/tls.ts";
+
+const root = join(import.meta.dirname, "../..");
+
+describe.skipIf(noChromium)("the example partner app (needs Chromium)", () => {
+  let berth: Berth;
+  let browser: Browser;
+  let app: PartnerApp;
+
+  beforeAll(async () => {
+    [berth, browser] = await Promise.all([prepareBerth(), launchChromium()]);
+    await berth.start();
+    app = await startPartnerApp(berth);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await app?.stop();
+    await berth?.[Symbol.asyncDispose]();
+  });
+
+  test("may not show the workspace before its origin is entered", async () => {
+    const page = await openPage(browser, app.url);
+    await eventually(() => childOf(page)?.url()).toMatch(/^chrome-error:/);
+  });
+
+  test("shows the workspace in its page, on another origin, and again after a reload", async () => {
+    await allowOrigin(berth, app.url);
+    const page = await openPage(browser, app.url);
+    // It counts within seconds.
+    const framed = () => page.reload().then(() => childOf(page)?.url());
+    await eventually(framed).toMatch(/\/workspace\/sbx_\w+\/$/);
+    const first = childOf(page)!.url();
+    expect(await greetingThroughFrame(page, berth)).toBe("hello from the frame");
+    await page.reload();
+    await eventually(() => childOf(page)?.url()).toBe(first);
+    expect(await statusInFrame(page)).toBe(200);
+  });
+
+  test("brings a paused session back, and makes a new one for a destroyed one", async () => {
+    const page = await openPage(browser, app.url);
+    await eventually(() => childOf(page)?.url()).toMatch(/\/workspace\/sbx_\w+\/$/);
+    const before = childOf(page)!.url();
+    const { sessionId } = await sessionInFrame(page);
+    await berth.api.call("POST", `/api/b2b/sessions/${sessionId}/pause`);
+    await page.reload();
+    await eventually(async () => (await sessionInFrame(page)).status).toBe("running");
+    expect(childOf(page)!.url()).toBe(before);
+    await berth.api.call("DELETE", `/api/b2b/sessions/${sessionId}`);
+    await page.reload();
+    await eventually(() => childOf(page)?.url()).toMatch(/\/workspace\/sbx_\w+\/$/);
+    expect(childOf(page)!.url()).not.toBe(before);
+  });
+});
+
+describe.skipIf(noChromium)("the example partner app on https and another site (needs Chromium)", () => {
+  let berth: Berth;
+  let browser: Browser;
+  let app: PartnerApp;
+  let berthFront: TlsFront;
+  let appFront: TlsFront;
+
+  beforeAll(async () => {
+    // Everything leads here, and third-party cookies are blocked, as browsers do more and more.
+    browser = await launchChromium(["--host-resolver-rules=MAP * 127.0.0.1", "--test-third-party-cookie-phaseout"]);
+    berthFront = await openTlsFront(() => Number(new URL(berth.url).port));
+    appFront = await openTlsFront(() => Number(new URL(app.url).port));
+    berth = await prepareBerth({ BERTH_BASE_URL: `https://berth.example:${berthFront.port}` });
+    await berth.start();
+    app = await startPartnerApp(berth);
+    await allowOrigin(berth, `https://academy.test:${appFront.port}`);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await app?.stop();
+    for (const front of [berthFront, appFront]) await front?.[Symbol.asyncDispose]();
+    await berth?.[Symbol.asyncDispose]();
+  });
+
+  test("works with third-party cookies blocked, by a cookie that belongs to the pair of sites", async () => {
+    const page = await openPage(browser, `https://academy.test:${appFront.port}`);
+    await eventually(() => childOf(page)?.url()).toMatch(/^https:\/\/berth\.example:\d+\/workspace\/sbx_\w+\/$/);
+    expect(await greetingThroughFrame(page, berth)).toBe("hello from the frame");
+    const cookies = await page.context().cookies();
+    expect(cookies).toHaveLength(1);
+    expect(cookies[0]).toMatchObject({ httpOnly: true, secure: true, sameSite: "None", path: "/", partitionKey: "https://academy.test" });
+    expect(cookies[0]!.name).toMatch(/^__Host-berth-sbx_/);
+  });
+
+  test("does not open in a tab of its own with the frame's cookie", async () => {
+    const page = await openPage(browser, `https://academy.test:${appFront.port}`);
+    await eventually(() => childOf(page)?.url()).toMatch(/\/workspace\/sbx_\w+\/$/);
+    const tab = await page.context().newPage();
+    expect((await tab.goto(childOf(page)!.url()))!.status()).toBe(401);
+  });
+});
+
+interface PartnerApp {
+  url: string;
+  stop(): Promise<void>;
+}
+
+async function startPartnerApp(berth: Berth): Promise<PartnerApp> {
+  const port = await freePort("127.0.0.1");
+  const env = {
+    PATH: process.env.PATH ?? "",
+    PORT: String(port),
+    BERTH_URL: `http://localhost:${new URL(berth.url).port}`,
+    BERTH_API_KEY: berth.key,
+  };
+  const child: ChildProcess = spawn(process.execPath, [join(root, "examples/partner-app/server.ts")], {
+    env,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  await once(child.stdout!, "data");
+  return {
+    url: `http://localhost:${port}`,
+    async stop() {
+      child.kill();
+      await once(child, "exit");
+    },
+  };
+}
+
+// As the operator does it.
+async function allowOrigin(berth: Berth, origin: string): Promise<void> {
+  const child = spawn(process.execPath, [join(root, "cli/bin.js"), "partner", "update", "demo", "--origin", origin], {
+    env: { PATH: process.env.PATH ?? "", ...berth.env },
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  const [code] = (await once(child, "exit")) as [number];
+  expect(code).toBe(0);
+}
+
+async function openPage(browser: Browser, url: string): Promise<Page> {
+  const page = await (await browser.newContext({ ignoreHTTPSErrors: true })).newPage();
+  await page.goto(url);
+  return page;
+}
+
+const childOf = (page: Page): Frame | undefined => page.mainFrame().childFrames()[0];
+
+const askInFrame = <Result>(page: Page, expression: string): Promise<Result> => childOf(page)!.evaluate<Result>(expression);
+
+const statusInFrame = (page: Page) => askInFrame<number>(page, `fetch("session").then((answer) => answer.status)`);
+
+const sessionInFrame = (page: Page) =>
+  askInFrame<{ sessionId: string; status: string }>(page, `fetch("session").then((answer) => answer.json())`);
+
+// Writes a file from inside the frame, with the workspace's cookie and origin, and reads it as the partner's backend.
+async function greetingThroughFrame(page: Page, berth: Berth): Promise<string | undefined> {
+  await askInFrame(page, `fetch("api/files/content?path=hello.txt", { method: "PUT", body: "hello from the frame" })`);
+  const sandboxId = /sbx_\w+/.exec(childOf(page)!.url())![0];
+  return (await berth.api.readFile(sandboxId, "hello.txt"))?.toString();
+}

@@ -1,0 +1,118 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Session } from "@berth/contract";
+import type { PreviewLink } from "@berth/contract/workspace.ts";
+import { startBerth, type Berth } from "../support/berth.ts";
+import { eventually, launchChromium, noChromium } from "../support/browser.ts";
+
+describe.skipIf(noChromium)("a dev server in the sandbox, previewed (needs Chromium)", () => {
+  let berth: Berth;
+  let browser: Browser;
+  let session: Session;
+  let workspace: Page;
+
+  beforeAll(async () => {
+    [berth, browser] = await Promise.all([startBerth(), launchChromium()]);
+    session = await berth.api.create();
+    await berth.api.writeFile(session.sandboxId, "vite.tar", packed("vite"));
+    await berth.api.writeFile(session.sandboxId, "index.html", '<h1 id="greeting"></h1><script type="module" src="/main.js"></script>');
+    await berth.api.writeFile(session.sandboxId, "greeting.js", 'export const greeting = "first";');
+    await berth.api.writeFile(session.sandboxId, "main.js", MAIN);
+    await berth.api.exec(session.sandboxId, "tar xf vite.tar && rm vite.tar");
+    const { body } = await berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/launch-url`);
+    workspace = await (await browser.newContext()).newPage();
+    await workspace.goto((body as { url: string }).url);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await berth?.[Symbol.asyncDispose]();
+  });
+
+  // As the workspace's ports panel does.
+  const linkTo = (port: number, path = "/"): Promise<PreviewLink> =>
+    workspace.evaluate(
+      ([address, body]) => fetch(address!, { method: "POST", body: body! }).then((answer) => answer.json() as Promise<PreviewLink>),
+      [`/workspace/${session.sandboxId}/preview`, JSON.stringify({ port, path })],
+    );
+
+  test("waits with a page until something listens, then shows it by itself", async () => {
+    const page = await workspace.context().newPage();
+    const answer = await page.goto((await linkTo(5173)).url);
+    expect([answer!.status(), await page.locator("h1").textContent()]).toEqual([502, "Nothing listens on this port yet"]);
+    await berth.api.exec(session.sandboxId, `(${VITE} >vite.log 2>&1 &)`);
+    await eventually(() =>
+      page
+        .locator("#greeting")
+        .textContent({ timeout: 1000 })
+        .catch(() => ""),
+    ).toBe("first");
+    expect(new URL(page.url()).host).toBe(`5173-${session.sandboxId.replace("_", "-")}.${new URL(berth.url).host}`);
+  });
+
+  test("follows a change of a module without reloading the page", async () => {
+    const page = await workspace.context().newPage();
+    await page.goto((await linkTo(5173)).url);
+    await eventually(() => page.locator("#greeting").textContent()).toBe("first");
+    // The module's connection to the dev server must be up before the file changes.
+    await eventually(() => page.evaluate("window.connected")).toBe(true);
+    await page.evaluate("window.stayed = true");
+    await berth.api.writeFile(session.sandboxId, "greeting.js", 'export const greeting = "second";');
+    await eventually(() => page.locator("#greeting").textContent()).toBe("second");
+    expect(await page.evaluate("window.stayed")).toBe(true);
+  });
+
+  test("works in a frame of the workspace, on another site, and cannot reach back", async () => {
+    const { url } = await linkTo(5173);
+    await workspace.evaluate(
+      `document.body.append(Object.assign(document.createElement("iframe"), { src: ${JSON.stringify(url)}, id: "preview" }))`,
+    );
+    const frame = workspace.frameLocator("#preview");
+    await eventually(() => frame.locator("#greeting").textContent()).toBe("second");
+    const inside = workspace.frames().find((candidate) => candidate.url().includes("5173-"))!;
+    expect(await inside.evaluate(`(() => { try { return parent.document.title } catch { return "kept out" } })()`)).toBe("kept out");
+    const stolen = `fetch(${JSON.stringify(`${berth.url}/workspace/${session.sandboxId}/session`)}, { credentials: "include" })`;
+    expect(await inside.evaluate(`${stolen}.then((answer) => answer.status, () => "kept out")`)).toBe("kept out");
+    expect(await inside.evaluate("document.cookie")).toBe("");
+  });
+
+  test("is closed to a browser without the workspace, and to one with a link that it was not given", async () => {
+    const page = await (await browser.newContext()).newPage();
+    const { url } = await linkTo(5173);
+    expect((await page.goto(new URL("/", url).href))!.status()).toBe(401);
+    expect((await page.goto(url.replace("sig=", "sig=A")))!.status()).toBe(401);
+    expect(await page.locator("h1").textContent()).toBe("Open this preview from the workspace");
+  });
+});
+
+const MAIN = `
+import { greeting } from "./greeting.js";
+document.querySelector("#greeting").textContent = greeting;
+import.meta.hot.accept("./greeting.js", (next) => (document.querySelector("#greeting").textContent = next.greeting));
+import.meta.hot.on("vite:ws:connect", () => (window.connected = true));
+`;
+
+const VITE = "/opt/berth/bin/node node_modules/vite/bin/vite.js --port 5173 --strictPort";
+
+// A package of ours with all that it needs, as a tar: sandboxes of a test have no registry.
+function packed(name: string): Buffer {
+  const root = join(import.meta.dirname, "../..");
+  const found = new Set<string>();
+  collect(name);
+  const { stdout, status } = spawnSync("tar", ["cf", "-", ...found], { cwd: root, maxBuffer: 200_000_000 });
+  if (status !== 0) throw new Error("tar failed");
+  return stdout;
+
+  function collect(dependency: string): void {
+    const folder = `node_modules/${dependency}`;
+    if (found.has(folder) || !existsSync(join(root, folder))) return;
+    found.add(folder);
+    const { dependencies, optionalDependencies } = JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8")) as Record<
+      string,
+      object
+    >;
+    for (const next of Object.keys({ ...dependencies, ...optionalDependencies })) collect(next);
+  }
+}

@@ -1,0 +1,50 @@
+import { execFileSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { connect, type AddressInfo, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createServer } from "node:tls";
+
+// What stands before Berth in production: ends TLS and passes the bytes on to a port of this machine. Its certificate is
+// nobody's, so that the browser of a test must be told to ignore that.
+export interface TlsFront extends AsyncDisposable {
+  port: number;
+}
+
+export async function openTlsFront(targetPort: () => number): Promise<TlsFront> {
+  const sockets = new Set<Socket>();
+  const server = createServer(makeCertificate(), (outer) => {
+    const inner = connect(targetPort(), "127.0.0.1");
+    for (const [one, other] of [
+      [outer, inner],
+      [inner, outer],
+    ] as const) {
+      sockets.add(one);
+      one.pipe(other);
+      one.on("error", () => other.destroy());
+      one.on("close", () => {
+        sockets.delete(one);
+        other.destroy();
+      });
+    }
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((done) => server.close(done));
+    },
+  };
+}
+
+function makeCertificate(): { key: Buffer; cert: Buffer } {
+  const folder = mkdtempSync(join(tmpdir(), "berth-tls-"));
+  const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
+  const kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=test"];
+  execFileSync("openssl", ["req", "-x509", "-days", "2", ...kind, "-keyout", key, "-out", cert], { stdio: "ignore" });
+  const made = { key: readFileSync(key), cert: readFileSync(cert) };
+  rmSync(folder, { recursive: true });
+  return made;
+}
