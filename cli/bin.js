@@ -2,13 +2,15 @@
 // Berth runs its TypeScript as written, which needs Node 24. The pinned one comes with the dependencies: an older Node
 // hands over to it and passes signals on.
 import { spawn } from "node:child_process";
-import { createRequire } from "node:module";
+import * as module from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const WANTED = 24;
 
 if (Number(process.versions.node.split(".")[0]) >= WANTED) {
+  // Halves the time to start: what was compiled once is read the next time. Where it cannot be kept, nothing changes.
+  module.enableCompileCache?.(fileURLToPath(new URL("../node_modules/.cache/berth", import.meta.url)));
   const { main } = await import("./berth.ts");
   process.exitCode = await main(process.argv.slice(2));
 } else {
@@ -24,7 +26,7 @@ function handOver(node) {
 }
 
 function findPinnedNode() {
-  const require = createRequire(import.meta.url);
+  const require = module.createRequire(import.meta.url);
   const here = `${process.platform}-${process.arch}`;
   for (const name of [`node-${here}`, `node-bin-${here}`]) {
     try {
