@@ -14,6 +14,11 @@ test("our types are the contract's", () => {
   expectTypeOf<own.UpdateSession>().toEqualTypeOf<contract.UpdateSession>();
   expectTypeOf<own.LaunchUrl>().toEqualTypeOf<contract.LaunchUrl>();
   expectTypeOf<own.Page<own.SessionData>>().toEqualTypeOf<contract.SessionList>();
+  expectTypeOf<contract.Event>().toExtend<own.BerthEvent>();
+  expectTypeOf<own.Webhook>().toEqualTypeOf<contract.Webhook>();
+  expectTypeOf<own.CreateWebhook>().toEqualTypeOf<contract.CreateWebhook>();
+  expectTypeOf<own.UpdateWebhook>().toEqualTypeOf<contract.UpdateWebhook>();
+  expectTypeOf<own.Delivery>().toEqualTypeOf<contract.Delivery>();
   expectTypeOf<sandbox.ExecEvent>().toEqualTypeOf<Exclude<daemon.ExecEvent, { type: "error" }>>();
   expectTypeOf<Omit<sandbox.ExecOptions, "signal">>().toEqualTypeOf<Omit<daemon.ExecRequest, "command">>();
   expectTypeOf<sandbox.FileEntry>().toEqualTypeOf<daemon.FileEntry>();

@@ -5,6 +5,8 @@ import { DAY, HOUR, MINUTE, SECOND } from "./clock.ts";
 export interface Kind<T> {
   allowed: string;
   parse(text: string): T | undefined;
+  // How a value is written, where that is not simply its text.
+  show?(value: T): string;
 }
 
 export const anyText: Kind<string> = { allowed: "any text", parse: (text) => text };
@@ -33,6 +35,7 @@ export const wholeNumber = (minimum: number, maximum: number): Kind<number> => (
 export const days = (maximum: number): Kind<number> => ({
   allowed: `a number of days from 0 to ${maximum}`,
   parse: (text) => (/^\d{1,6}(\.\d{1,6})?$/.test(text) ? within(Number(text) * DAY, 0, maximum * DAY) : undefined),
+  show: (ms) => String(ms / DAY),
 });
 
 const UNITS = { ms: 1, s: SECOND, m: MINUTE, h: HOUR, d: DAY };
@@ -44,6 +47,7 @@ export const duration = (minimumMs: number, maximumMs: number): Kind<number> => 
     const match = /^(\d{1,12}(?:\.\d{1,6})?)(ms|s|m|h|d)?$/.exec(text);
     return match ? within(Math.round(Number(match[1]) * UNITS[(match[2] ?? "s") as keyof typeof UNITS]), minimumMs, maximumMs) : undefined;
   },
+  show: describeMs,
 });
 
 // The address of a service: scheme and host, nothing after it, so that a path can be put behind it.

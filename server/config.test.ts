@@ -160,6 +160,15 @@ test("every variable has a name of ours, a sentence and a default that can be to
   }
 });
 
+test("the README's table says what the variables say", () => {
+  const readme = readFileSync(join(import.meta.dirname, "../README.md"), "utf8");
+  const wanted = Object.entries(VARIABLES).map(
+    ([field, { name, help }]) => `| \`${name}\` | ${describeDefault(field as keyof Config)} | ${help} |`,
+  );
+  const found = readme.split("\n").filter((line) => /^\| `BERTH_[A-Z_]+` \|/.test(line));
+  expect(found).toEqual(wanted);
+});
+
 test("the first start makes a master key that only its owner can read, and all servers read the same", async () => {
   const dataDir = join(folder, "data");
   const loaded = await Promise.all([1, 2, 3, 4].map(() => loadMasterKeys({ masterKeys: null, dataDir })));

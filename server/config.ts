@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { VARIABLES, type Variable } from "./config-variables.ts";
-import { describeMs } from "./config-kinds.ts";
 
 // The whole configuration, read once at start. Field names, values and defaults are in config-variables.ts.
 export type Config = Readonly<{ [Field in keyof typeof VARIABLES]: (typeof VARIABLES)[Field] extends Variable<infer T> ? T : never }>;
@@ -39,16 +38,16 @@ export const baseUrlOf = (config: Config, port = config.port) => config.baseUrl 
 // The configuration as it may be shown: secrets masked, only what differs from the default unless `all`.
 export function describeConfig(config: Config, { all = false } = {}): Record<string, string> {
   const shown = Object.entries(VARIABLES as Record<string, Variable<unknown>>)
-    .map(([field, variable]) => ({ variable, value: config[field as keyof Config] as unknown, field }))
+    .map(([field, variable]) => ({ variable, value: config[field as keyof Config] as unknown }))
     .filter(({ variable, value }) => all || value !== variable.default)
-    .map(({ variable, value, field }) => [variable.name, show(variable, value, field)]);
+    .map(({ variable, value }) => [variable.name, show(variable, value)]);
   return Object.fromEntries(shown) as Record<string, string>;
 }
 
 // What the README's table says about a variable's default.
 export function describeDefault(field: keyof Config): string {
   const variable = VARIABLES[field] as Variable<unknown>;
-  return variable.defaultHelp ?? show(variable, variable.default, field);
+  return variable.defaultHelp ?? show(variable, variable.default);
 }
 
 function readVariable<T>(variable: Variable<T>, env: Record<string, string | undefined>, faults: string[]): T {
@@ -111,11 +110,11 @@ function unknownVariables(env: Record<string, string | undefined>): string[] {
     });
 }
 
-function show(variable: Variable<unknown>, value: unknown, field: string): string {
+function show(variable: Variable<unknown>, value: unknown): string {
   if (value === null) return "not set";
   if (variable.secret) return "set (hidden)";
+  if (variable.kind.show) return variable.kind.show(value);
   if (Array.isArray(value)) return value.join(",");
-  if (typeof value === "number" && field.endsWith("Ms")) return describeMs(value);
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 

@@ -1,5 +1,9 @@
 import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { createServer, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
@@ -10,6 +14,8 @@ import {
   SessionNotFoundError,
   UnauthorizedError,
   ValidationError,
+  verifyWebhook,
+  type BerthEvent,
   type Berth as Client,
 } from "../../client/index.ts";
 import { startBerth, type Berth } from "../support/berth.ts";
@@ -21,7 +27,7 @@ let berth: Client;
 
 beforeAll(async () => {
   await daemonRuntime();
-  server = await startBerth();
+  server = await startBerth({ BERTH_WEBHOOK_ALLOW_PRIVATE: "1" });
   berth = createBerth({ baseUrl: server.url, apiKey: server.key });
 }, 120_000);
 
@@ -124,6 +130,41 @@ test("errors are told apart by class", async () => {
   await expect(stranger.sessions.get("ses_nothing")).rejects.toThrow(UnauthorizedError);
 });
 
+test("events are read, listened to and sent", async () => {
+  const received: BerthEvent[] = [];
+  await using receiver = await listen(
+    async (request) => void received.push(await verifyWebhook(await text(request), request.headers, secret)),
+  );
+  const { id, secret } = await berth.webhooks.create({ url: receiver.url, types: ["session.created", "session.destroyed"] });
+  const streamed: string[] = [];
+  const abort = new AbortController();
+  const before = await lastEventId();
+  const listening = (async () => {
+    for await (const event of berth.events.stream({ after: before, signal: abort.signal })) streamed.push(event.type);
+  })();
+
+  const session = await berth.sessions.create({ externalUserId: "events", autoStartAgent: false });
+  await session.pause();
+  await session.destroy();
+  await expect.poll(() => streamed, { timeout: 10_000 }).toEqual(["session.created", "session.paused", "session.destroyed"]);
+  abort.abort();
+  await listening;
+  const listed: string[] = [];
+  for await (const event of berth.events.list({ after: before, pageSize: 2 })) listed.push(event.type);
+  expect(listed).toEqual(streamed);
+
+  await expect.poll(() => received.map((event) => event.type), { timeout: 10_000 }).toEqual(["session.created", "session.destroyed"]);
+  expect(received[0]?.data.sessionId).toBe(session.sessionId);
+  const [delivery] = (await berth.webhooks.deliveries(id, { state: "delivered" }).page()).data;
+  expect(delivery).toMatchObject({ type: "session.destroyed", attempts: 1, lastStatus: 200 });
+  await berth.webhooks.redeliver(id, delivery!.id);
+  await expect.poll(() => received.length, { timeout: 10_000 }).toBe(3);
+  expect((await berth.webhooks.update(id, { enabled: false })).enabled).toBe(false);
+  expect((await berth.webhooks.rotateSecret(id)).secret).not.toBe(secret);
+  await berth.webhooks.remove(id);
+  expect(await berth.webhooks.list()).toEqual([]);
+});
+
 test("an operator destroys a session from the command line while the server runs", async () => {
   const session = await berth.sessions.create({ externalUserId: "cli", autoStartAgent: false });
   const berthCli = (...args: string[]) =>
@@ -137,6 +178,24 @@ test("an operator destroys a session from the command line while the server runs
   const doctor = JSON.parse((await berthCli("doctor", "--json")).stdout) as { topic: string; state: string; text: string }[];
   expect(doctor.find((finding) => finding.topic === "sandboxes")).toMatchObject({ state: "good", text: "0, as the store says" });
 });
+
+async function lastEventId(): Promise<string | undefined> {
+  let last: string | undefined;
+  for await (const event of berth.events.list()) last = event.id;
+  return last;
+}
+
+async function listen(receive: (request: IncomingMessage) => Promise<void>) {
+  const receiver = createServer((request, response) => {
+    receive(request).then(
+      () => response.writeHead(200).end(),
+      () => response.writeHead(500).end(),
+    );
+  }).listen(0, "127.0.0.1");
+  await once(receiver, "listening");
+  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
+  return { url, [Symbol.asyncDispose]: async () => void receiver.close().closeAllConnections() };
+}
 
 async function temporarySession() {
   const session = await berth.sessions.create({ externalUserId: "temporary", autoStartAgent: false });
