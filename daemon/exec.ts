@@ -4,6 +4,7 @@ import type { Readable, Writable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 import type { ExecEvent, ExecRequest } from "@berth/contract/daemon.ts";
 import { type Environment, isStringArray, isStringRecord } from "./environment.ts";
+import { markExpendable } from "./expendable.ts";
 import { badRequest, readJson, type Route } from "./http.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -36,6 +37,7 @@ function start({ command, stdin }: ExecRequest, cwd: string, env: Record<string,
   const [file, ...args] = typeof command === "string" ? ["/bin/sh", "-c", command] : command;
   // Its own process group, so that the end of the command is the end of all that it started.
   const child = spawn(file ?? "", args, { cwd, env, detached: true, stdio: ["pipe", "pipe", "pipe"] });
+  markExpendable(child.pid);
   child.stdin.on("error", () => {});
   child.stdin.end(stdin ?? "");
   return child;

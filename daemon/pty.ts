@@ -1,6 +1,7 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { ReadStream } from "node:tty";
+import { markExpendable } from "./expendable.ts";
 
 // A program on a pseudo-terminal. We use the native part of node-pty alone: its JavaScript allocates a buffer for every
 // read, which grows the daemon by hundreds of megabytes before V8 sees a reason to collect them. Here one buffer serves
@@ -62,6 +63,8 @@ export function openPty({ command, cwd, cols, rows, env, output, exited }: PtyOp
     if (closed) exited(...exit);
     else linger();
   });
+
+  markExpendable(pid);
 
   const stream = new ReadStream(fd, { onread: { buffer: Buffer.allocUnsafe(READ_BYTES), callback: received } } as object);
   // Linux reports the end of a terminal as an I/O error.

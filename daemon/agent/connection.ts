@@ -14,6 +14,7 @@ import {
   type SessionNotification,
   type WriteTextFileRequest,
 } from "@agentclientprotocol/sdk";
+import { markExpendable } from "../expendable.ts";
 
 // One run of the agent's program, spoken to over the Agent Client Protocol on its standard input and output.
 export interface AgentConnection {
@@ -63,6 +64,7 @@ type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
 export async function connectAgent({ command, args, env, cwd, timeoutMs, handlers }: ConnectOptions): Promise<AgentConnection> {
   const child = spawn(command, args, { env, cwd, detached: true, stdio: ["pipe", "pipe", "pipe"] });
+  markExpendable(child.pid);
   const ended = watchEnd(child);
   const failedToStart = new Promise<never>((_, reject) => child.once("error", (error) => reject(startError(command, error))));
   child.stdin.on("error", () => {});

@@ -38,6 +38,15 @@ describe.skipIf(skipReason !== undefined)(`what a sandbox can use up${skipReason
     await destroy(hog);
   });
 
+  test("many small hogs together are killed before the daemon is", async () => {
+    const crowd = await island.make({ memoryMb: 128 });
+    await crowd.sh(
+      "for i in $(seq 40); do python3 -c 'held = bytearray(6 << 20); import time; time.sleep(20)' > /dev/null 2>&1 & done; sleep 3",
+    );
+    expect(await isWell(crowd)).toBe(true);
+    await destroy(crowd);
+  });
+
   test("files in /tmp and in shared memory count as memory and are bounded", async () => {
     const hog = await island.make({ memoryMb: 256, tmpMb: 32 });
     const { output } = await hog.sh(

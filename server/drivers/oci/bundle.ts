@@ -1,4 +1,5 @@
 import type { Template } from "@berth/contract";
+import { readHostLimits } from "./host-limits.ts";
 import { hasMountsBelow, readMountPoints } from "./mounts.ts";
 import { seccompProfile } from "./seccomp.ts";
 import type { UserIds } from "./user-ids.ts";
@@ -22,10 +23,13 @@ const USER = 1000;
 const MiB = 1024 * 1024;
 const CPU_PERIOD_US = 100_000;
 const OPEN_FILES = 16_384;
+const OOM_SCORE = 200;
 
 // The OCI runtime's config.json. Everything that keeps a sandbox in is on this page and in seccomp.ts.
 export function bundleConfig(options: BundleOptions) {
   const { template, root, userIds, env, args, cgroupsPath } = options;
+  const limits = readHostLimits();
+  const openFiles = Math.min(OPEN_FILES, limits.openFiles);
   return {
     ociVersion: "1.0.2",
     root: { path: root, readonly: true },
@@ -39,9 +43,9 @@ export function bundleConfig(options: BundleOptions) {
       capabilities: { bounding: [], effective: [], inheritable: [], permitted: [], ambient: [] },
       noNewPrivileges: true,
       // When the host runs out of memory, a sandbox goes before the server does.
-      oomScoreAdj: 500,
+      oomScoreAdj: Math.max(OOM_SCORE, limits.oomScore),
       rlimits: [
-        { type: "RLIMIT_NOFILE", soft: OPEN_FILES, hard: OPEN_FILES },
+        { type: "RLIMIT_NOFILE", soft: openFiles, hard: openFiles },
         { type: "RLIMIT_CORE", soft: 0, hard: 0 },
       ],
     },
