@@ -26,6 +26,9 @@ export async function seedDemo({ store, clock, config }: SeedDeps): Promise<{ pa
     const made = await insertDemo(tx, clock);
     // Another server was faster, and its key is the one to use.
     if (!made && !config.apiKey) return null;
+    // Servers that start at the same moment with the same key go one after the other from here.
+    if (!made) await lockDemo(tx);
+    if (!made && (await isKnown(tx, key))) return null;
     await issueKey(tx, clock, DEMO_PARTNER, { key });
     // Before the commit: a key that is in the database but nowhere else would be lost.
     await writePrivateFile(file, `${key}\n`);
@@ -37,6 +40,8 @@ const hasPartners = async (db: Db) => (await db.selectFrom("partners").select("i
 
 const isKnown = async (db: Db, key: string) =>
   (await db.selectFrom("keys").select("id").where("hash", "=", hashKey(key)).executeTakeFirst()) !== undefined;
+
+const lockDemo = (db: Db) => db.updateTable("partners").set({ id: DEMO_PARTNER }).where("id", "=", DEMO_PARTNER).execute();
 
 async function insertDemo(db: Db, clock: Clock): Promise<boolean> {
   const row = { id: DEMO_PARTNER, name: DEMO_PARTNER, state: "active" as const, origins: "[]", created_at: clock.now() };
