@@ -1,5 +1,5 @@
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
-import { existsSync, readFileSync, symlinkSync } from "node:fs";
+import { existsSync, globSync, readFileSync, symlinkSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
@@ -84,6 +84,7 @@ export async function startDockerEngine(): Promise<TestEngine> {
 
 // The image is assembled from this machine's own programs and the libraries that they need: half a second and no
 // download, where a Debian root takes more than a minute. What is tested is the Engine and our driver, not a distribution.
+const repository = join(import.meta.dirname, "../..");
 const PROGRAMS =
   "bash sh env id ls cat cp mv rm ln mkdir rmdir touch chmod stat readlink head tail wc tr cut sort uniq seq sleep date echo printf test true false dd df du tee " +
   "uname whoami tty stty grep sed find xargs ps pgrep pkill kill git rg nproc mount umount unshare";
@@ -110,9 +111,13 @@ async function importImage(socketPath: string, folder: string, image: string): P
   await writeFile(join(root, "etc/passwd"), "root:x:0:0:root:/root:/bin/sh\nuser:x:1000:1000:user:/home/user:/bin/bash\n");
   await writeFile(join(root, "etc/group"), "root:x:0:\nuser:x:1000:\n");
   const programs = PROGRAMS.split(" ").flatMap((name) => onPath(name) ?? []);
-  // The daemon's own Node is mounted, but its libraries are the image's.
+  // The daemon's own Node and its native part are mounted, but their libraries are the image's.
+  const mounted = [
+    process.execPath,
+    ...globSync("node_modules/@lydell/*/*.node", { cwd: repository }).map((path) => join(repository, path)),
+  ];
   const libraries = [
-    ...execFileSync("sh", ["-c", 'ldd "$@" 2> /dev/null || true', "sh", ...programs, process.execPath], { encoding: "utf8" }).matchAll(
+    ...execFileSync("sh", ["-c", 'ldd "$@" 2> /dev/null || true', "sh", ...programs, ...mounted], { encoding: "utf8" }).matchAll(
       /(\/\S+\.so\S*)/g,
     ),
   ].map((match) => match[1]!);

@@ -1,0 +1,138 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startBerth, type Berth } from "../support/berth.ts";
+import { editor, eventually, launchChromium, noChromium, openDesk, openFile, screenText, typeInTerminal } from "../support/browser.ts";
+
+export interface TestedEngine {
+  env: Record<string, string>;
+  // What the engine still holds of a sandbox.
+  leftovers(sandboxId: string): Promise<string[]>;
+  // Makes the sandbox's processes end behind the server's back.
+  crash(sandboxId: string): Promise<void>;
+  dispose(): Promise<void>;
+}
+
+// What a partner and a person do, unchanged, on another engine than the default one: the real server as a process, and
+// the real browser.
+export function engineJourneys(
+  name: string,
+  prepare: () => Promise<TestedEngine>,
+  { freezes, skipReason }: { freezes: boolean; skipReason?: string | undefined },
+): void {
+  describe.skipIf(skipReason !== undefined)(`${name}${skipReason === undefined ? "" : `, skipped: ${skipReason}`}`, () => {
+    let engine: TestedEngine;
+    let berth: Berth;
+    let world: Server;
+    let worldPort: number;
+
+    beforeAll(async () => {
+      world = createServer((_, response) => response.end("the world"));
+      await new Promise<void>((resolve) => world.listen(0, "127.0.0.1", resolve));
+      worldPort = (world.address() as AddressInfo).port;
+      engine = await prepare();
+      berth = await startBerth({
+        BERTH_LOG_LEVEL: "warn",
+        BERTH_POOL_SIZE: "1",
+        BERTH_EGRESS_ALLOW: `127.0.0.1:${worldPort}`,
+        ...engine.env,
+      });
+    }, 120_000);
+    afterAll(async () => {
+      await berth?.[Symbol.asyncDispose]();
+      await engine?.dispose();
+      world.closeAllConnections();
+      await new Promise((resolve) => world.close(resolve));
+    }, 60_000);
+
+    const step = (session: { sessionId: string }, action: string, body?: object) =>
+      berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/${action}`, body);
+
+    test("a session's whole life", { timeout: 60_000 }, async () => {
+      const { api } = berth;
+      const session = await api.create({ envVars: { GREETING: "hello" }, metadata: { plan: "pro" } });
+      expect(session).toMatchObject({ status: "running", sandboxUrl: `${berth.url}/sandboxes/${session.sandboxId}` });
+      expect((await api.exec(session.sandboxId, "echo $GREETING; pwd; echo data > file.txt; echo set > ~/.setting")).stdout).toMatch(
+        /^hello\n/,
+      );
+      await api.writeFile(session.sandboxId, "written.txt", "over the API");
+      await api.exec(session.sandboxId, "echo ran > /tmp/here; (sleep 1000 > /dev/null 2>&1 &)");
+
+      expect(await step(session, "pause")).toMatchObject({ status: 200, body: { status: "paused" } });
+      expect((await step(session, "pause")).status).toBe(409);
+      await expect(api.exec(session.sandboxId, "true")).rejects.toThrow("409");
+      expect(await step(session, "resume", { autoStartAgent: false })).toMatchObject({
+        status: 200,
+        body: { status: "running", sandboxId: session.sandboxId },
+      });
+      expect((await step(session, "resume")).status).toBe(409);
+      expect((await api.exec(session.sandboxId, "cat file.txt ~/.setting written.txt; echo $GREETING")).stdout).toBe(
+        "data\nset\nover the APIhello\n",
+      );
+      const running = await api.exec(session.sandboxId, "pgrep -fc 'slee[p] 1000' || true");
+      expect(Number(running.stdout) > 0 || !freezes).toBe(true);
+
+      expect(await api.call("DELETE", `/api/b2b/sessions/${session.sessionId}`)).toMatchObject({
+        status: 200,
+        body: { status: "destroyed" },
+      });
+      expect(await engine.leftovers(session.sandboxId)).toEqual([]);
+    });
+
+    test("the way out goes by the template's policy", { timeout: 60_000 }, async () => {
+      const session = await berth.api.create();
+      const ask = (url: string) => {
+        const script = `const u=new URL(process.env.HTTP_PROXY);require("http").get({host:u.hostname,port:u.port,path:"${url}",headers:{connection:"close"}},r=>r.pipe(process.stdout)).on("error",e=>console.log(e.code))`;
+        return berth.api.exec(session.sandboxId, `$(ls /opt/berth/bin/node 2> /dev/null || echo ${process.execPath}) -e '${script}'`);
+      };
+      expect((await ask(`http://127.0.0.1:${worldPort}/`)).stdout).toBe("the world");
+      expect((await ask("http://169.254.169.254/latest/meta-data")).stdout).toContain("no public address");
+      await berth.api.call("DELETE", `/api/b2b/sessions/${session.sessionId}`);
+    });
+
+    test("a sandbox that died becomes a paused session with its files, and resumes", { timeout: 90_000 }, async () => {
+      const session = await berth.api.create();
+      await berth.api.exec(session.sandboxId, "echo kept > note");
+      await engine.crash(session.sandboxId);
+      const look = async () => (await berth.api.call("GET", `/api/b2b/sessions/${session.sessionId}`)).body as { status: string };
+      await expect.poll(look, { timeout: 60_000, interval: 200 }).toMatchObject({ status: "paused" });
+      expect((await step(session, "resume", { autoStartAgent: false })).status).toBe(200);
+      expect((await berth.api.exec(session.sandboxId, "cat note")).stdout).toBe("kept\n");
+      await berth.api.call("DELETE", `/api/b2b/sessions/${session.sessionId}`);
+    });
+
+    test("a killed server finds its sessions again", { timeout: 90_000 }, async () => {
+      const session = await berth.api.create();
+      await berth.api.exec(session.sandboxId, "echo kept > note");
+      await berth.kill();
+      await berth.start();
+      expect((await berth.api.exec(session.sandboxId, "cat note")).stdout).toBe("kept\n");
+      await berth.api.call("DELETE", `/api/b2b/sessions/${session.sessionId}`);
+      expect(await engine.leftovers(session.sandboxId)).toEqual([]);
+    });
+
+    describe.skipIf(noChromium)("in the browser (needs Chromium)", () => {
+      let browser: Browser;
+      beforeAll(async () => {
+        browser = await launchChromium();
+      });
+      afterAll(() => browser?.close());
+
+      test("a person edits a file, uses the terminal and finds it all after pause and resume", { timeout: 90_000 }, async () => {
+        await using desk = await openDesk(berth, browser, { files: { "a.txt": "before\n" } });
+        const { page } = desk;
+        await openFile(page, "a.txt");
+        await typeInTerminal(page, "echo changed-in-terminal > a.txt\n");
+        await eventually(() => editor(page).innerText()).toContain("changed-in-terminal");
+        expect((await step(desk.session, "pause")).status).toBe(200);
+        expect((await step(desk.session, "resume", { autoStartAgent: false })).status).toBe(200);
+        await page.goto(await desk.link());
+        await openFile(page, "a.txt");
+        await eventually(() => editor(page).innerText()).toContain("changed-in-terminal");
+        await typeInTerminal(page, "echo back-$((40+2))\n");
+        await eventually(() => screenText(page)).toContain("back-42");
+      });
+    });
+  });
+}

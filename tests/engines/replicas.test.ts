@@ -1,0 +1,85 @@
+import { randomBytes } from "node:crypto";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { freePort } from "../../server/host.ts";
+import { createApi } from "../support/api.ts";
+import { prepareBerth, type Berth } from "../support/berth.ts";
+import { eventually, launchChromium, noChromium, openDesk, screenText, typeInTerminal } from "../support/browser.ts";
+import { layCable, type Cable } from "../support/cable.ts";
+import { startKubernetesDouble, type KubernetesDouble } from "../support/kubernetes/double.ts";
+import { startPostgres } from "../support/postgres.ts";
+import { daemonRuntime } from "../support/runtime.ts";
+
+// Three servers behind one address, as a Service in a cluster puts them there: any of them serves any session.
+describe("three replicas on kubernetes (on the double)", () => {
+  let double: KubernetesDouble;
+  let postgres: Awaited<ReturnType<typeof startPostgres>>;
+  let servers: Berth[] = [];
+  let address: Cable;
+  let inFront = 0;
+
+  beforeAll(async () => {
+    [double, postgres] = await Promise.all([daemonRuntime().then((runtimeDir) => startKubernetesDouble({ runtimeDir })), startPostgres()]);
+    address = await layCable(() => Number(new URL(servers[inFront]!.url).port));
+    const shared = {
+      BERTH_DRIVER: "kubernetes",
+      BERTH_KUBECONFIG: double.kubeconfig,
+      BERTH_DATABASE_URL: await postgres.createDatabase(),
+      BERTH_MASTER_KEY: randomBytes(32).toString("hex"),
+      BERTH_API_KEY: `berth_${randomBytes(32).toString("hex")}`,
+      BERTH_BASE_URL: `http://localhost:${address.port}`,
+      BERTH_LOG_LEVEL: "warn",
+    };
+    for (let i = 0; i < 3; i++) {
+      const egress = `127.0.0.1:${await freePort("127.0.0.1")}`;
+      servers.push(await prepareBerth({ ...shared, BERTH_EGRESS_LISTEN: egress, BERTH_EGRESS_ADDRESS: egress }));
+    }
+    await Promise.all(servers.map((server) => server.start()));
+  }, 120_000);
+  afterAll(async () => {
+    await address?.[Symbol.asyncDispose]();
+    for (const server of servers) await server[Symbol.asyncDispose]();
+    servers = [];
+    await postgres?.[Symbol.asyncDispose]();
+    await double?.[Symbol.asyncDispose]();
+  }, 60_000);
+
+  const apis = () => servers.map((server) => createApi(server.url, servers[0]!.env["BERTH_API_KEY"]!));
+
+  test("what one server began, the others go on with", { timeout: 60_000 }, async () => {
+    const [one, two, three] = apis() as [ReturnType<typeof createApi>, ReturnType<typeof createApi>, ReturnType<typeof createApi>];
+    const session = await one.create();
+    const path = `/api/b2b/sessions/${session.sessionId}`;
+    await two.exec(session.sandboxId, "echo kept > note");
+    expect((await three.call("POST", `${path}/pause`)).status).toBe(200);
+    expect((await one.call("POST", `${path}/pause`)).status).toBe(409);
+    expect((await two.call("POST", `${path}/resume`, { autoStartAgent: false })).status).toBe(200);
+    for (const api of [one, two, three]) expect((await api.exec(session.sandboxId, "cat note")).stdout).toBe("kept\n");
+    expect((await one.call("DELETE", path)).status).toBe(200);
+    expect((await three.call("GET", path)).body).toMatchObject({ status: "destroyed" });
+  });
+
+  describe.skipIf(noChromium)("in the browser (needs Chromium)", () => {
+    let browser: Browser;
+    beforeAll(async () => {
+      browser = await launchChromium();
+    });
+    afterAll(() => browser?.close());
+
+    test("a terminal goes on at another replica when its own is killed, with nothing lost", { timeout: 90_000 }, async () => {
+      const front = { ...servers[1]!, api: apis()[1]! };
+      inFront = 0;
+      await using desk = await openDesk(front, browser);
+      await typeInTerminal(desk.page, "export KEPT=yes; (for i in $(seq 60); do echo line-$i; sleep 0.1; done)\n");
+      await eventually(() => screenText(desk.page)).toContain("line-5");
+      await servers[0]!.kill();
+      inFront = 1;
+      await eventually(() => screenText(desk.page)).toContain("line-60");
+      const lines = (await screenText(desk.page)).match(/^line-\d+$/gm) ?? [];
+      expect(lines).toEqual(lines.map((_, i) => `line-${60 - lines.length + 1 + i}`));
+      await typeInTerminal(desk.page, "echo still-$KEPT\n");
+      await eventually(() => screenText(desk.page)).toContain("still-yes");
+      await servers[0]!.start();
+    });
+  });
+});
