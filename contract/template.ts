@@ -18,6 +18,16 @@ export const EgressPolicy = Type.Union([
 ]);
 export type EgressPolicy = Static<typeof EgressPolicy>;
 
+export const ModelSpec = Type.Object({
+  provider: Type.Union([Type.Literal("openai"), Type.Literal("anthropic")]),
+  baseUrl: Type.Optional(Type.String({ minLength: 1 })),
+  // The variable of the server's own environment that holds the key.
+  apiKeyVariable: Type.String({ minLength: 1 }),
+  name: Type.Optional(Type.String({ minLength: 1 })),
+  tokenCap: Type.Optional(Type.Integer({ minimum: 1 })),
+});
+export type ModelSpec = Static<typeof ModelSpec>;
+
 export const Template = Type.Object({
   name: Type.String({ pattern: "^[a-z0-9][a-z0-9-]{0,62}$" }),
   description: Type.Optional(Type.String()),
@@ -34,6 +44,8 @@ export const Template = Type.Object({
   diskMb: Type.Integer({ minimum: 16, default: 10240 }),
   env: Type.Record(Type.String(), Type.String(), { default: {} }),
   egress: EgressPolicy,
+  // A model of its own for the sessions of this template, instead of the server's; reached through the server.
+  model: Type.Optional(ModelSpec),
   // null: no agent in this template.
   agent: Type.Union([AgentSpec, Type.Null()]),
 });

@@ -14,8 +14,8 @@ export function restingState(environment: Environment): AgentState {
   return { status: "stopped", name };
 }
 
-// The session's own variables win over the template's for the agent. Our runtime folder holds the default agent.
+// Our runtime folder holds the default agent.
 export function agentEnvironment(environment: Environment): Record<string, string> {
-  const env = { ...environment.forChild(environment.request.agent?.env), ...environment.request.env };
+  const env = environment.forAgent();
   return { ...env, PATH: `${env.PATH}:${join(import.meta.dirname, "bin")}` };
 }

@@ -1,5 +1,6 @@
 import { userInfo } from "node:os";
 import type { StartRequest } from "@berth/contract/daemon.ts";
+import { EGRESS_PORT } from "./egress.ts";
 import { badRequest } from "./http.ts";
 
 // What the daemon was told about the session, and the environment of everything it runs. The daemon's own variables
@@ -8,8 +9,10 @@ export interface Environment {
   readonly started: boolean;
   readonly request: StartRequest;
   start(body: Record<string, unknown>): void;
-  // For a terminal, a command or the agent.
+  // For a terminal or a command: `extra` wins over the session's variables.
   forChild(extra?: Record<string, string>): Record<string, string>;
+  // For the agent: the session's variables win over the template's for the agent.
+  forAgent(): Record<string, string>;
 }
 
 export interface EnvironmentOptions {
@@ -35,24 +38,29 @@ export function createEnvironment({ base, workspace, home, proxyUrl }: Environme
       request = parseStart(body);
       started = true;
     },
-    forChild(extra = {}) {
-      return {
-        PATH: base.PATH ?? "/usr/local/bin:/usr/bin:/bin",
-        HOME: home,
-        LANG: base.LANG ?? "C.UTF-8",
-        USER: userName(),
-        SHELL: "/bin/bash",
-        ...(base.TZ === undefined ? {} : { TZ: base.TZ }),
-        ...proxyVariables(proxyUrl()),
-        // Files in the workspace may belong to another id than ours on some engines; git would refuse to work with them.
-        GIT_CONFIG_COUNT: "1",
-        GIT_CONFIG_KEY_0: "safe.directory",
-        GIT_CONFIG_VALUE_0: workspace,
-        ...request.env,
-        ...extra,
-      };
-    },
+    forAgent: () => ({ ...ours(), ...request.agent?.env, ...session() }),
+    forChild: (extra = {}) => ({ ...ours(), ...session(), ...extra }),
   };
+
+  function session(): Record<string, string> {
+    return throughProxy(request.env, proxyUrl());
+  }
+
+  function ours(): Record<string, string> {
+    return {
+      PATH: base.PATH ?? "/usr/local/bin:/usr/bin:/bin",
+      HOME: home,
+      LANG: base.LANG ?? "C.UTF-8",
+      USER: userName(),
+      SHELL: "/bin/bash",
+      ...(base.TZ === undefined ? {} : { TZ: base.TZ }),
+      ...proxyVariables(proxyUrl()),
+      // Files in the workspace may belong to another id than ours on some engines; git would refuse to work with them.
+      GIT_CONFIG_COUNT: "1",
+      GIT_CONFIG_KEY_0: "safe.directory",
+      GIT_CONFIG_VALUE_0: workspace,
+    };
+  }
 }
 
 function proxyVariables(url: string | undefined): Record<string, string> {
@@ -67,6 +75,15 @@ function proxyVariables(url: string | undefined): Record<string, string> {
     no_proxy: direct,
     NODE_USE_ENV_PROXY: "1",
   };
+}
+
+// The server writes addresses of its own below the usual port; here it may be another (egress.ts).
+function throughProxy(env: Record<string, string>, url: string | undefined): Record<string, string> {
+  const usual = `http://127.0.0.1:${EGRESS_PORT}/`;
+  if (url === undefined || usual.startsWith(`${url}/`)) return env;
+  return Object.fromEntries(
+    Object.entries(env).map(([name, value]) => [name, value.startsWith(usual) ? `${url}/${value.slice(usual.length)}` : value]),
+  );
 }
 
 function userName(): string {

@@ -22,6 +22,7 @@ import { createLinks } from "./link.ts";
 import type { Log } from "./log.ts";
 import { loadMasterKeys } from "./master-key.ts";
 import { measure } from "./measure.ts";
+import { createModelRelay } from "./model/model-relay.ts";
 import { createSecrets } from "./secrets.ts";
 import { createHeart } from "./sessions/heart.ts";
 import { openStore } from "./store/open.ts";
@@ -62,7 +63,10 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
   };
   const links = opening.use(createLinks({ driver, tokenOf }));
 
-  const egress = opening.use(await openEgress({ config, hostBound: driver.traits.hostBound, secrets, templates, log }));
+  const model = createModelRelay({ config, templates, secrets, db: store.db, clock, log });
+  const egress = opening.use(
+    await openEgress({ config, hostBound: driver.traits.hostBound, secrets, templates, log, onModel: model.handle }),
+  );
   const registry = new Registry();
   const measures = measure(registry, store.db, egress);
 
@@ -73,7 +77,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
       links,
       egress,
       templates,
-      modelEnv: () => ({}),
+      modelEnv: (row, template) => model.env(row.sandbox_id, template),
       secrets,
       clock,
       log,

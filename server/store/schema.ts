@@ -17,6 +17,7 @@ export interface Tables {
   webhook_deliveries: WebhookDeliveriesTable;
   rate_buckets: RateBucketsTable;
   audit: AuditTable;
+  model_usage: ModelUsageTable;
 }
 
 export interface PartnersTable {
@@ -187,4 +188,14 @@ export interface AuditTable {
   target: string;
   ip: string | null;
   request_id: string | null;
+}
+
+export interface ModelUsageTable {
+  session_id: string;
+  partner_id: string;
+  external_user_id: string;
+  requests: number;
+  input_tokens: number;
+  output_tokens: number;
+  updated_at: number;
 }

@@ -2,6 +2,7 @@ import type { Kysely } from "kysely";
 import type { Engine } from "../open.ts";
 import { up as initial } from "./0001-initial.ts";
 import { up as partnerApi } from "./0002-partner-api.ts";
+import { up as modelUsage } from "./0003-model-usage.ts";
 
 export interface Migration {
   name: string;
@@ -13,4 +14,5 @@ export interface Migration {
 export const MIGRATIONS: readonly Migration[] = [
   { name: "initial", up: initial },
   { name: "partner-api", up: partnerApi },
+  { name: "model-usage", up: modelUsage },
 ];

@@ -1,0 +1,250 @@
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer, type IncomingMessage, request as httpRequest } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { newId } from "@berth/contract";
+import { MODEL_USAGE, type ModelServer, startModelServer } from "../../tests/support/model-server.ts";
+import { systemClock } from "../clock.ts";
+import { createLog, type Log, silentLog } from "../log.ts";
+import { createSecrets } from "../secrets.ts";
+import { modelUsageOf, modelUsageOfUser } from "../store/model-usage.ts";
+import { openStore, type Store } from "../store/open.ts";
+import { insertSession } from "../store/sessions.ts";
+import { insertPartner } from "../store/store.suite.ts";
+import { DEFAULT_TEMPLATE } from "../templates.ts";
+import { createModelRelay, type ModelRelayDeps } from "./model-relay.ts";
+
+const KEY = "sk-the-real-key-never-in-a-sandbox";
+
+let folder: string;
+let store: Store;
+let model: ModelServer;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "berth-model-"));
+  store = await openStore({ url: null, file: join(folder, "berth.db"), log: silentLog });
+  await insertPartner(store, "acme");
+  model = await startModelServer();
+});
+afterEach(async () => {
+  await stopRelay?.();
+  await model[Symbol.asyncDispose]();
+  await store[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+
+let stopRelay: (() => Promise<void>) | undefined;
+
+// A relay behind a plain HTTP server that takes everybody for one sandbox, as that sandbox's egress socket does.
+async function startRelay(config: Partial<ModelRelayDeps["config"]> = {}, log: Log = silentLog) {
+  const sandboxId = newId("sbx", Date.now());
+  const sessionId = newId("ses", Date.now());
+  await insertSession(store.db, aSession(sessionId, sandboxId));
+  const relay = createModelRelay({
+    config: {
+      modelProvider: "openai",
+      modelBaseUrl: `${model.url}/v1`,
+      modelApiKey: KEY,
+      modelName: "the-model",
+      modelTokenCap: null,
+      ...config,
+    },
+    templates: new Map([["default", DEFAULT_TEMPLATE]]),
+    secrets: createSecrets([randomBytes(32)]),
+    db: store.db,
+    clock: systemClock,
+    log,
+  });
+  const server = createServer((request, response) => relay.handle(request, response, sandboxId)).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  stopRelay = async () => {
+    stopRelay = undefined;
+    server.close();
+    server.closeAllConnections();
+    await once(server, "close");
+  };
+  const env = relay.env(sandboxId, DEFAULT_TEMPLATE);
+  const token = env.OPENAI_API_KEY ?? env.ANTHROPIC_API_KEY ?? "";
+  const open = (path: string, body: object | null, headers: Record<string, string> = { authorization: `Bearer ${token}` }) =>
+    new Promise<IncomingMessage>((resolve, reject) => {
+      const request = httpRequest({ host: "127.0.0.1", port, path, method: body ? "POST" : "GET", headers, agent: false }, resolve);
+      request.on("error", reject);
+      request.end(body ? JSON.stringify(body) : undefined);
+    });
+  return {
+    env,
+    token,
+    sessionId,
+    open,
+    async ask(...args: Parameters<typeof open>) {
+      const response = await open(...args);
+      let text = "";
+      for await (const chunk of response) text += String(chunk);
+      return { status: response.statusCode, headers: response.headers, text };
+    },
+  };
+}
+
+function aSession(id: `ses_${string}`, sandboxId: `sbx_${string}`) {
+  return {
+    id,
+    sandbox_id: sandboxId,
+    partner_id: "acme",
+    external_user_id: "ada",
+    state: "running" as const,
+    generation: 1,
+    lease_owner: null,
+    lease_until: null,
+    template: "default",
+    template_hash: "",
+    driver: "process",
+    host: null,
+    env: null,
+    token: "",
+    metadata: "{}",
+    auto_start_agent: 1,
+    timeout_ms: 60_000,
+    expires_at: null,
+    warned: 0,
+    paused_at: null,
+    hibernated: 0,
+    stop_reason: null,
+    created_at: 1,
+    updated_at: 1,
+    destroyed_at: null,
+  };
+}
+
+const CHAT = "/model/openai/v1/chat/completions";
+const aChat = { model: "whatever", stream: true, messages: [{ role: "user", content: "hi" }], tools: [{}] };
+
+describe("the model relay", () => {
+  test("gives the sandbox a loopback address and a token, and never the key", async () => {
+    const { env } = await startRelay();
+    expect(env).toMatchObject({
+      GOOSE_PROVIDER: "openai",
+      GOOSE_MODEL: "the-model",
+      OPENAI_BASE_URL: "http://127.0.0.1:3128/model/openai/v1",
+    });
+    expect(JSON.stringify(env)).not.toContain(KEY);
+    await stopRelay?.();
+    expect((await startRelay({ modelProvider: null })).env).toEqual({});
+    await stopRelay?.();
+    expect((await startRelay({ modelApiKey: null })).env).toEqual({});
+  });
+
+  test("streams the answer, puts the real key and the configured model in, and counts the tokens", async () => {
+    const { ask, sessionId, token } = await startRelay();
+    model.script = [{ say: "Hello from the model" }];
+    const reply = await ask(CHAT, aChat);
+    expect(reply.status).toBe(200);
+    expect(reply.text).toContain("data: [DONE]");
+    const seen = model.requests.at(-1);
+    expect(seen?.headers.authorization).toBe(`Bearer ${KEY}`);
+    expect(seen?.body).toMatchObject({ model: "the-model", stream_options: { include_usage: true } });
+    expect(JSON.stringify([seen?.headers, seen?.body])).not.toContain(token);
+    expect(await modelUsageOf(store.db, sessionId)).toEqual(MODEL_USAGE);
+    await ask(CHAT, { ...aChat, stream: false });
+    expect(await modelUsageOf(store.db, sessionId)).toEqual({ input: 2 * MODEL_USAGE.input, output: 2 * MODEL_USAGE.output });
+    expect(await modelUsageOfUser(store.db, "acme", "ada")).toEqual({ input: 2 * MODEL_USAGE.input, output: 2 * MODEL_USAGE.output });
+    expect(await modelUsageOfUser(store.db, "acme", "somebody else")).toEqual({ input: 0, output: 0 });
+  });
+
+  test("speaks to Anthropic's interface too", async () => {
+    const { ask, env, token, sessionId } = await startRelay({ modelProvider: "anthropic", modelBaseUrl: model.url });
+    expect(env.ANTHROPIC_BASE_URL).toBe("http://127.0.0.1:3128/model/anthropic");
+    model.script = [{ say: "Bonjour" }];
+    const reply = await ask("/model/anthropic/v1/messages", { ...aChat, max_tokens: 10 }, { "x-api-key": token });
+    expect(reply.text).toContain("Bonjour");
+    expect(model.requests.at(-1)?.headers).toMatchObject({ "x-api-key": KEY, "anthropic-version": "2023-06-01" });
+    expect(await modelUsageOf(store.db, sessionId)).toEqual(MODEL_USAGE);
+  });
+
+  test("refuses a wrong token, a foreign one and none at all", async () => {
+    const { ask } = await startRelay();
+    const other = createModelRelay({
+      config: { modelProvider: "openai", modelBaseUrl: null, modelApiKey: KEY, modelName: null, modelTokenCap: null },
+      templates: new Map(),
+      secrets: createSecrets([randomBytes(32)]),
+      db: store.db,
+      clock: systemClock,
+      log: silentLog,
+    }).env(newId("sbx", 1), DEFAULT_TEMPLATE).OPENAI_API_KEY;
+    for (const authorization of [undefined, "Bearer x", `Bearer ${other}`, `Bearer ${KEY}`]) {
+      expect((await ask(CHAT, aChat, authorization === undefined ? {} : { authorization })).status).toBe(401);
+    }
+    expect(model.requests).toEqual([]);
+  });
+
+  test("passes on what agents need of the interface and nothing else", async () => {
+    const { ask } = await startRelay();
+    expect((await ask("/model/openai/v1/models", null)).status).toBe(200);
+    for (const path of [
+      "/model/openai/v1/files",
+      "/model/openai/v1/organization/admin_api_keys",
+      "/model/openai/v1/../../admin",
+      "/model/openai/v1/models/..%2f..%2fadmin",
+      "/model/openai//evil.example/chat/completions",
+      "/model/anthropic/v1/messages",
+      "/model/",
+    ]) {
+      expect((await ask(path, null)).status, path).toBe(404);
+      expect((await ask(path, {})).status, path).toBe(404);
+    }
+    expect(model.requests.map(({ path }) => path)).toEqual(["/v1/models"]);
+  });
+
+  test("stops a session that has used its tokens, with a reason that is no invitation to try again", async () => {
+    const { ask } = await startRelay({ modelTokenCap: 200 });
+    expect((await ask(CHAT, aChat)).status).toBe(200);
+    expect((await ask(CHAT, aChat)).status).toBe(200);
+    const refused = await ask(CHAT, aChat);
+    expect(refused.status).toBe(403);
+    expect(JSON.parse(refused.text).error.message).toBe("This session has used its 200 tokens");
+  });
+
+  test("counts about what it cost when the caller hangs up before the price is told", async () => {
+    const { open, sessionId } = await startRelay();
+    model.script = [{ sayAndHang: "one two three four" }];
+    const response = await open(CHAT, aChat);
+    await once(response, "data");
+    response.destroy();
+    await expect.poll(async () => (await modelUsageOf(store.db, sessionId)).output).toBeGreaterThan(0);
+    expect((await modelUsageOf(store.db, sessionId)).input).toBeGreaterThan(10);
+  });
+
+  test("keeps the provider's words about a bad key to itself and tells the operator", async () => {
+    let logged = "";
+    const log = createLog("info", { write: (line: string) => void (logged += line) });
+    const { ask } = await startRelay({}, log);
+    model.script = [{ status: 401, error: `Incorrect API key provided: ${KEY}` }];
+    const reply = await ask(CHAT, aChat);
+    expect(reply.status).toBe(502);
+    expect(reply.text).toContain("refuses the server's key");
+    expect(reply.text + logged).not.toContain(KEY);
+    expect(logged).toContain("model.key_refused");
+  });
+
+  test("passes other errors on, counts nothing for them, and says so when the provider is not there", async () => {
+    const { ask, sessionId } = await startRelay();
+    model.script = [{ status: 429, error: "slow down" }];
+    const reply = await ask(CHAT, aChat);
+    expect([reply.status, reply.text]).toEqual([429, expect.stringContaining("slow down")]);
+    expect(await modelUsageOf(store.db, sessionId)).toEqual({ input: 0, output: 0 });
+    await stopRelay?.();
+    const gone = await startRelay({ modelBaseUrl: "http://127.0.0.1:1/v1" });
+    expect((await gone.ask(CHAT, aChat)).status).toBe(502);
+  });
+
+  test("refuses what is too large or no JSON", async () => {
+    const { ask } = await startRelay();
+    expect((await ask(CHAT, { text: "x".repeat(17 * 1024 * 1024) })).status).toBe(413);
+    expect((await ask(CHAT, [] as object)).status).toBe(400);
+    expect(model.requests).toEqual([]);
+  });
+});

@@ -1,0 +1,61 @@
+import { sql } from "kysely";
+import type { Db } from "./schema.ts";
+import type { SessionRow } from "./sessions.ts";
+
+// Tokens that agents have used through the model relay. One row for each session; it stays when the session is gone, so
+// that a user's sum is right.
+
+export interface UsedTokens {
+  input: number;
+  output: number;
+}
+
+type Owner = Pick<SessionRow, "id" | "partner_id" | "external_user_id">;
+
+export async function addModelUsage(
+  db: Db,
+  { id, partner_id, external_user_id }: Owner,
+  { input, output }: UsedTokens,
+  nowMs: number,
+): Promise<void> {
+  await db
+    .insertInto("model_usage")
+    .values({
+      session_id: id,
+      partner_id: partner_id ?? "",
+      external_user_id: external_user_id ?? "",
+      requests: 1,
+      input_tokens: input,
+      output_tokens: output,
+      updated_at: nowMs,
+    })
+    .onConflict((conflict) =>
+      conflict.column("session_id").doUpdateSet({
+        requests: sql`model_usage.requests + 1`,
+        input_tokens: sql`model_usage.input_tokens + excluded.input_tokens`,
+        output_tokens: sql`model_usage.output_tokens + excluded.output_tokens`,
+        updated_at: nowMs,
+      }),
+    )
+    .execute();
+}
+
+export async function modelUsageOf(db: Db, sessionId: string): Promise<UsedTokens> {
+  const row = await db
+    .selectFrom("model_usage")
+    .select(["input_tokens as input", "output_tokens as output"])
+    .where("session_id", "=", sessionId)
+    .executeTakeFirst();
+  return row ?? { input: 0, output: 0 };
+}
+
+// Of all sessions that a partner's user has had.
+export async function modelUsageOfUser(db: Db, partnerId: string, externalUserId: string): Promise<UsedTokens> {
+  const row = await db
+    .selectFrom("model_usage")
+    .select(({ fn }) => [fn.sum<number>("input_tokens").as("input"), fn.sum<number>("output_tokens").as("output")])
+    .where("partner_id", "=", partnerId)
+    .where("external_user_id", "=", externalUserId)
+    .executeTakeFirst();
+  return { input: Number(row?.input ?? 0), output: Number(row?.output ?? 0) };
+}
