@@ -1,0 +1,181 @@
+import { connect } from "node:net";
+import fc from "fast-check";
+import { Compile } from "typebox/compile";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { CreateSession, ErrorBody, ROUTES, Session, type Route } from "@berth/contract";
+import { startTestApp, type TestApp } from "./testing/test-app.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+const isError = Compile(ErrorBody);
+const isSession = Compile(Session);
+const isCreate = Compile(CreateSession);
+
+const text = fc.oneof(
+  fc.string(),
+  fc.string({ unit: "binary" }),
+  fc.constantFrom("", "__proto__", "constructor", "BERTH_X", "A=B", "\0", "x".repeat(600)),
+);
+const anything = fc.jsonValue({ maxDepth: 3 });
+const oftenRight = <T>(right: fc.Arbitrary<T>) =>
+  fc.oneof({ weight: 3, arbitrary: right as fc.Arbitrary<unknown> }, { weight: 1, arbitrary: anything as fc.Arbitrary<unknown> });
+const createBody = fc.record(
+  {
+    externalUserId: oftenRight(text),
+    envVars: oftenRight(fc.dictionary(text, oftenRight(text), { maxKeys: 5 })),
+    template: oftenRight(fc.constantFrom("default", "python", "none")),
+    timeoutMs: oftenRight(fc.oneof(fc.integer({ min: 0, max: 90_000_000 }), fc.double())),
+    autoStartAgent: oftenRight(fc.boolean()),
+    metadata: oftenRight(fc.dictionary(text, oftenRight(text), { maxKeys: 5 })),
+    other: anything,
+  },
+  { requiredKeys: [] },
+);
+
+describe("whatever comes", () => {
+  it("a create body is either a session or faults that name fields, and agrees with the published schema", async () => {
+    await fc.assert(
+      fc.asyncProperty(createBody, async (body) => {
+        const { status, json } = await app.call("POST", "/api/b2b/sessions", { body });
+        expect(complaintsOfCreate(JSON.parse(JSON.stringify(body)), status, json)).toEqual([]);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it("a body of any bytes and any type is answered below 500, in the error shape", async () => {
+    const routes = Object.values<Route>(ROUTES).filter(({ method }) => method !== "GET");
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...routes),
+        fc.oneof(fc.string(), fc.string({ unit: "binary" }), fc.json(), fc.uint8Array({ maxLength: 200 })),
+        fc.constantFrom(
+          "application/json",
+          "application/json; charset=utf-16",
+          "text/plain",
+          "application/x-www-form-urlencoded",
+          "multipart/form-data",
+          "nonsense",
+        ),
+        async ({ method, path }, body, type) => {
+          const response = await fetch(app.base + path.replaceAll(/\{\w+\}/g, "ses_00000000000000000000000000"), {
+            method,
+            body: body as string,
+            headers: { "content-type": type, "x-api-key": app.key },
+          });
+          expect(complaintsOf(response, await response.text())).toEqual([]);
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  it("a path, query and method of any kind are answered below 500, in the error shape", async () => {
+    const piece = fc.oneof(
+      fc.webPath(),
+      fc.constantFrom(
+        "/api/b2b/sessions",
+        "/api/b2b/sessions/x",
+        "/api/b2b/events",
+        "/api/b2b/webhooks",
+        "/%ZZ",
+        "//",
+        "/api/b2b/../b2b",
+        "/;x",
+      ),
+    );
+    const query = fc.oneof(
+      fc.webQueryParameters(),
+      fc.constantFrom("limit=1&limit=2", "cursor=%00", "metadata.__proto__=x", "externalUserId=%00", "after=%FF", "status[]=x"),
+    );
+    const method = fc.constantFrom("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND", "PURGE");
+    await fc.assert(
+      fc.asyncProperty(method, piece, fc.webPath(), query, fc.boolean(), async (verb, first, second, search, withKey) => {
+        const answer = await app.call(verb, `/${`${first}${second}?${search}`.replace(/^\/+/, "")}`, { key: withKey ? app.key : null });
+        expect(complaintsOf(answer, answer.text, verb === "HEAD")).toEqual([]);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it("bytes on the socket never hang the server, and what is refused is refused in JSON", async () => {
+    const line = fc.oneof(
+      fc.string(),
+      fc.constantFrom(
+        "GET / HTTP/1.1",
+        "POST /api/b2b/sessions HTTP/1.1",
+        "Host: x",
+        "Content-Length: 5",
+        "Content-Length: 99999999999999999999",
+        "Transfer-Encoding: chunked",
+        "Transfer-Encoding: x",
+        "Expect: 100-continue",
+        "Connection: upgrade",
+        "Upgrade: websocket",
+        "X-Api-Key: \u00ff",
+        "",
+        "0",
+        "5",
+      ),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(line, { maxLength: 8 }), async (lines) => {
+        const answer = await sendRaw(`${lines.join("\r\n")}\r\n\r\n`);
+        expect(complaintsOfRaw(answer)).toEqual([]);
+      }),
+      { numRuns: 200 },
+    );
+    expect((await app.call("GET", "/healthz")).status).toBe(200);
+  });
+});
+
+const CREATE_FIELDS = ["externalUserId", "envVars", "template", "timeoutMs", "autoStartAgent", "metadata"];
+
+// Each of these names what is wrong with an answer; nothing is what we want to hear.
+
+function complaintsOfCreate(sent: unknown, status: number, json: unknown): string[] {
+  const valid = isCreate.Check(sent);
+  if (status === 201) return [isSession.Check(json) ? [] : "not a session", valid ? [] : "made from a body that the schema refuses"].flat();
+  if (status !== 400 || !isError.Check(json)) return [`answered ${status} ${JSON.stringify(json)}`];
+  const fields = (json.details ?? []).map(({ field }) => field);
+  const unknown = fields.filter((field) => !CREATE_FIELDS.includes(field.split(".")[0]!));
+  // Which templates there are is known to the server alone.
+  const withoutReason = fields.length === 0 || (valid && fields.join() !== "template");
+  return [...unknown.map((field) => `unknown field ${field}`), ...(withoutReason ? ["refused without a reason"] : [])];
+}
+
+function complaintsOf({ status, headers }: Pick<Response, "status" | "headers">, body: string, bodyless = false): string[] {
+  const complaints = [status < 500 ? [] : `status ${status}`, headers.get("x-request-id")?.startsWith("req_") ? [] : "no request id"];
+  if (status >= 400 && !bodyless)
+    complaints.push(
+      isError.Check(JSON.parse(body)) ? [] : `not an error: ${body}`,
+      /^[a-z_]+$/.test(headers.get("x-error-code") ?? "") ? [] : "no code",
+    );
+  return complaints.flat();
+}
+
+function complaintsOfRaw(answer: string): string[] {
+  // The connection was closed on what is not even the beginning of a request.
+  if (answer === "") return [];
+  const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1]);
+  if (!(status >= 100 && status < 500)) return [`status ${status}`];
+  if (status < 400) return [];
+  const [body = ""] = answer.slice(answer.indexOf("\r\n\r\n") + 4).split("HTTP/1.1 ");
+  return isError.Check(JSON.parse(body)) ? [] : [`not an error: ${body}`];
+}
+
+// Half-closes after sending, so that the server knows that nothing more comes.
+function sendRaw(bytes: string): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const socket = connect(app.port, "127.0.0.1");
+  let answer = "";
+  socket.setEncoding("utf8").on("data", (chunk: string) => (answer += chunk));
+  socket.on("error", () => {});
+  socket.on("close", () => resolve(answer));
+  socket.end(bytes);
+  return promise;
+}

@@ -1,0 +1,222 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { newId } from "@berth/contract";
+import { startPostgres, type TestPostgres } from "../../tests/support/postgres.ts";
+import { systemClock } from "../clock.ts";
+import { createPartner } from "../keys/partners.ts";
+import { silentLog } from "../log.ts";
+import { SESSION_STATES, statusOf, type SessionState } from "../sessions/states.ts";
+import { appendEvent, eventsAfter, lastEventSeq } from "./events.ts";
+import { claimKey, releaseKey, storeAnswer } from "./idempotency.ts";
+import { openStore, type Engine, type Store } from "./open.ts";
+import { reserveTokens } from "./rate-buckets.ts";
+import { listSessions, type ListQuery } from "./session-list.ts";
+import { insertSession } from "./sessions.ts";
+
+let postgres: TestPostgres;
+let folder: string;
+beforeAll(async () => {
+  postgres = await startPostgres();
+  folder = await mkdtemp(join(tmpdir(), "berth-store-"));
+});
+afterAll(async () => {
+  await postgres[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const nowMs = Date.UTC(2030, 0, 1);
+
+describe.each<Engine>(["sqlite", "postgres"])("on %s", (engine) => {
+  let store: Store;
+  let address: { url?: string; file: string; log: typeof silentLog };
+  beforeAll(async () => {
+    address = { ...(engine === "postgres" && { url: await postgres.createDatabase() }), file: join(folder, "berth.db"), log: silentLog };
+    store = await openStore(address);
+    await createPartner(store.db, systemClock, "acme");
+    await createPartner(store.db, systemClock, "globex");
+  });
+  afterAll(() => store[Symbol.asyncDispose]());
+
+  describe("the list", () => {
+    beforeEach(async () => {
+      await store.db.deleteFrom("sessions").execute();
+    });
+
+    it("shows a session in every state exactly where its status says", async () => {
+      for (const state of SESSION_STATES) for (const pausedAt of [null, nowMs]) await addSession(store, { state, paused_at: pausedAt });
+      const rows = await store.db.selectFrom("sessions").selectAll().execute();
+      for (const status of ["running", "paused", "destroyed"] as const) {
+        const expected = rows.filter((row) => statusOf(row) === status).map(({ id }) => id);
+        expect((await ids(store, { status })).sort()).toEqual(expected.sort());
+      }
+      expect((await ids(store, {})).sort()).toEqual(
+        rows
+          .filter((row) => statusOf(row) !== null)
+          .map(({ id }) => id)
+          .sort(),
+      );
+    });
+
+    it("neither repeats nor skips while sessions come and change, even when many have the same time", async () => {
+      const made: string[] = [];
+      for (let i = 0; i < 25; i++) made.push(await addSession(store, { created_at: nowMs + Math.floor(i / 5) }));
+      const seen: string[] = [];
+      for (let after: ListQuery["after"] | null = undefined; after !== null;) {
+        const { rows, next }: Awaited<ReturnType<typeof listSessions>> = await listSessions(store.db, "acme", {
+          limit: 4,
+          ...(after && { after }),
+        });
+        seen.push(...rows.map(({ id }) => id));
+        after = next;
+        await addSession(store, { created_at: nowMs + 1000 });
+        await store.db.updateTable("sessions").set({ state: "destroyed", destroyed_at: nowMs }).where("id", "=", rows[0]!.id).execute();
+      }
+      expect(seen.toSorted()).toEqual(made.toSorted());
+      expect(new Set(seen).size).toBe(25);
+    });
+
+    it("filters by user and metadata, and pages on where few match", async () => {
+      const wanted: string[] = [];
+      for (let i = 0; i < 30; i++) {
+        const id = await addSession(store, {
+          created_at: nowMs + i,
+          external_user_id: i % 2 ? "ann" : "bob",
+          metadata: JSON.stringify({ plan: i % 10 === 3 ? "pro" : "free" }),
+        });
+        if (i % 10 === 3) wanted.unshift(id);
+      }
+      expect(await ids(store, { externalUserId: "ann", metadata: { plan: "pro" } })).toEqual(wanted);
+      expect(await ids(store, { externalUserId: "bob", metadata: { plan: "pro" } })).toEqual([]);
+      expect(await ids(store, { metadata: { plan: "pro", other: "x" } })).toEqual([]);
+      const first = await listSessions(store.db, "acme", { metadata: { plan: "pro" }, limit: 2 });
+      const second = await listSessions(store.db, "acme", { metadata: { plan: "pro" }, limit: 2, after: first.next! });
+      expect([...first.rows, ...second.rows].map(({ id }) => id)).toEqual(wanted);
+      expect(await listSessions(store.db, "globex", { limit: 10 })).toEqual({ rows: [], next: null });
+    });
+  });
+
+  describe("events", () => {
+    it("a reader that goes on from the last it saw misses none of many writers'", async () => {
+      const writers = Array.from({ length: 100 }, (_, n) => append(store, n));
+      const seen: number[] = [];
+      let seq = 0;
+      let writing = true;
+      const done = Promise.all(writers).finally(() => (writing = false));
+      for (let idle = 0; idle < 2;) {
+        const events = await eventsAfter(store.db, "acme", seq, 7);
+        seen.push(...events.map(({ data }) => data.n as number));
+        seq = events.at(-1)?.seq ?? seq;
+        if (!writing && events.length === 0) idle++;
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      await done;
+      expect(seen.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, n) => n));
+      expect(await lastEventSeq(store.db, "acme")).toBe(seq);
+    });
+  });
+
+  it("an idempotency key is claimed by one of many, kept over a restart, and freed by a failure", async () => {
+    const claim = (owner: string, fingerprint = "f") => ({ partnerId: "acme", scope: "s", fingerprint, owner });
+    const claims = await Promise.all(
+      Array.from({ length: 16 }, (_, i) => claimKey(store.db, claim(`o${i}`), nowMs, nowMs + 1000, nowMs + 9000)),
+    );
+    const winner = claims.findIndex(({ is }) => is === "mine");
+    expect(claims.map(({ is }) => is).sort()).toEqual([...Array<string>(15).fill("in_flight"), "mine"]);
+    await releaseKey(store.db, claim(`o${winner}`));
+    expect(await claimKey(store.db, claim("a"), nowMs, nowMs + 1000, nowMs + 9000)).toEqual({ is: "mine" });
+    // The lease of `a` runs out; `b` takes over, and what `a` brings then does not count.
+    expect(await claimKey(store.db, claim("b"), nowMs + 1001, nowMs + 2000, nowMs + 9000)).toEqual({ is: "mine" });
+    expect(await storeAnswer(store.db, claim("a"), { status: 201, body: "a" })).toBe(false);
+    expect(await storeAnswer(store.db, claim("b"), { status: 201, body: "b" })).toBe(true);
+    await using reopened = await openStore(engine === "postgres" ? address : { ...address, file: join(folder, "berth.db") });
+    expect(await claimKey(reopened.db, claim("c"), nowMs + 3000, nowMs + 4000, nowMs + 9000)).toEqual({
+      is: "done",
+      status: 201,
+      body: "b",
+    });
+    expect(await claimKey(reopened.db, claim("c", "other"), nowMs + 3000, nowMs + 4000, nowMs + 9000)).toEqual({ is: "mismatch" });
+    expect(await claimKey(reopened.db, claim("c", "other"), nowMs + 9000, nowMs + 9500, nowMs + 20_000)).toEqual({ is: "mine" });
+  });
+});
+
+describe("with several servers on PostgreSQL", () => {
+  let store: Store;
+  beforeAll(async () => {
+    store = await openStore({ url: await postgres.createDatabase(), file: "", log: silentLog });
+  });
+  afterAll(() => store[Symbol.asyncDispose]());
+
+  it("a writer that has not committed holds back its partner's later events, and nobody else's", async () => {
+    const gate = Promise.withResolvers<void>();
+    const seq = await lastEventSeq(store.db, "acme");
+    const slow = append(store, 1000, "acme", gate.promise);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const fast = append(store, 1001);
+    await append(store, 1, "globex");
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(await eventsAfter(store.db, "acme", seq, 10)).toEqual([]);
+    gate.resolve();
+    await Promise.all([slow, fast]);
+    expect((await eventsAfter(store.db, "acme", seq, 10)).map(({ data }) => data.n)).toEqual([1000, 1001]);
+  });
+
+  it("tokens are handed out once, however many ask", async () => {
+    const take = (wanted: number, at: number) => reserveTokens(store.db, "key", wanted, 600, at);
+    const first = await Promise.all(Array.from({ length: 20 }, () => take(50, nowMs)));
+    expect(first.reduce((sum, { granted }) => sum + granted, 0)).toBe(600);
+    expect(await take(50, nowMs + 1000)).toEqual({ granted: 10, left: 0 });
+    expect(await take(50, nowMs)).toEqual({ granted: 0, left: 0 });
+    expect(await take(50, nowMs + 120_000)).toEqual({ granted: 50, left: 550 });
+  });
+});
+
+const append = (store: Store, n: number, partnerId = "acme", pause = Promise.resolve()): Promise<void> =>
+  store.transaction(async (tx) => {
+    await appendEvent(tx, { partnerId, sessionId: "ses_a", type: "session.paused", at: nowMs, data: { n } });
+    await pause;
+  });
+
+const ids = async (store: Store, query: Partial<ListQuery>): Promise<string[]> =>
+  (await listSessions(store.db, "acme", { limit: 100, ...query })).rows.map(({ id }) => id);
+
+interface Overrides {
+  state?: SessionState;
+  paused_at?: number | null;
+  created_at?: number;
+  external_user_id?: string;
+  metadata?: string;
+}
+
+async function addSession(store: Store, overrides: Overrides): Promise<string> {
+  const { id } = await insertSession(store.db, {
+    id: newId("ses", nowMs),
+    sandbox_id: newId("sbx", nowMs),
+    partner_id: "acme",
+    external_user_id: "u",
+    state: "running",
+    generation: 1,
+    lease_owner: null,
+    lease_until: null,
+    template: "default",
+    template_hash: "",
+    driver: "process",
+    host: null,
+    env: null,
+    token: "",
+    metadata: "{}",
+    auto_start_agent: 1,
+    timeout_ms: 1,
+    expires_at: null,
+    warned: 0,
+    paused_at: null,
+    hibernated: 0,
+    stop_reason: null,
+    created_at: nowMs,
+    updated_at: nowMs,
+    destroyed_at: overrides.state === "destroyed" ? nowMs : null,
+    ...overrides,
+  });
+  return id;
+}
