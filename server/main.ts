@@ -96,24 +96,22 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
   const port = config.port === 0 ? await freePort(config.host) : config.port;
   const baseUrl = baseUrlOf(config, port);
   const tickets = createTickets({ secrets, baseUrl, ttlMs: config.launchTtlMs, clock });
-  const gateway = opening.use(
-    createGateway({
-      sessions,
-      findPartner: (id) => getPartner(store.db, id),
-      authenticate: async (request) => {
-        const key = presentedKey(request.rawHeaders);
-        return key === null ? null : ((await keys.authenticate(key))?.partner ?? null);
-      },
-      links,
-      tickets,
-      secrets,
-      clock,
-      log,
-      baseUrl,
-      previewDomain: previewDomainOf(config, baseUrl),
-      appFolder: join(import.meta.dirname, "../web/dist"),
-    }),
-  );
+  const gateway = createGateway({
+    sessions,
+    findPartner: (id) => getPartner(store.db, id),
+    authenticate: async (request) => {
+      const key = presentedKey(request.rawHeaders);
+      return key === null ? null : ((await keys.authenticate(key))?.partner ?? null);
+    },
+    links,
+    tickets,
+    secrets,
+    clock,
+    log,
+    baseUrl,
+    previewDomain: previewDomainOf(config, baseUrl),
+    appFolder: join(import.meta.dirname, "../web/dist"),
+  });
   const allowPrivate = config.webhookAllowPrivate;
   const webhooks = opening.use(createWebhooks({ store, secrets, clock, log, owner: randomUUID(), allowPrivate }));
   const endpoints = createEndpoints({ store, secrets, clock, allowPrivate, onQueued: () => webhooks.wake() });
@@ -138,6 +136,8 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
       mount: gateway,
     }),
   );
+  // Closed before the app, which waits for what is under way: sockets and event streams do not end by themselves.
+  opening.use(gateway);
 
   await heart.begin();
   await app.listen({ host: config.host, port });

@@ -1,16 +1,18 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import type { Clock } from "../clock.ts";
+import { AppError, isAppError } from "@berth/contract";
+import { SECOND, type Clock } from "../clock.ts";
 import type { Links } from "../link.ts";
 import type { Log } from "../log.ts";
 import type { Secrets } from "../secrets.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import { createAppFiles } from "./app-files.ts";
 import { createCookies } from "./cookie.ts";
-import { sendPage } from "./pages.ts";
+import { sendPage, type PageName } from "./pages.ts";
 import { createPreview } from "./preview.ts";
 import { createPreviewLinks } from "./preview-link.ts";
-import { describeError, isOurFault, refuseUpgrade, sendError, splitTarget } from "./respond.ts";
+import { logAnswer, logFault } from "./request-log.ts";
+import { describeError, refuseUpgrade, sendError } from "./respond.ts";
 import { createSandboxes, type SandboxesDeps } from "./sandboxes.ts";
 import { createSessionStreams } from "./session-stream.ts";
 import { createSocketRelay } from "./socket-relay.ts";
@@ -22,6 +24,7 @@ import { createWorkspace } from "./workspace.ts";
 // the preview domain for web servers in sandboxes. It takes its requests before the API sees them, because it passes
 // streams on as they are.
 export interface Gateway extends AsyncDisposable {
+  // Disposing ends sockets and event streams, refuses new ones, and gives other answers that are under way a while.
   // Whether a request is the gateway's: asked for every request of the server.
   owns(request: IncomingMessage): boolean;
   request(request: IncomingMessage, response: ServerResponse): void;
@@ -57,45 +60,65 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const preview = createPreview({ previews, cookies, standings, links, sockets, baseUrl });
 
   const areaOf = (request: IncomingMessage) => {
-    if (previews.parseHost(request.headers.host)) return preview;
+    if (previews.parseHost(request.headers.host)) return { name: "preview", ...preview };
     const match = AREA.exec(request.url ?? "");
-    return match?.[1] === "sandboxes" ? sandboxes : match ? workspace : null;
+    return match?.[1] === "sandboxes" ? { name: "sandboxes", ...sandboxes } : match ? { name: "workspace", ...workspace } : null;
   };
+  const open = new Set<ServerResponse>();
+  let closed = false;
 
   return {
     owns: (request) => areaOf(request) !== null,
 
     request(request, response) {
+      const area = areaOf(request);
+      const fail = (error: unknown) => {
+        logFault(log, request, error);
+        const page = area?.name !== "sandboxes" && wantsPage(request) ? pageFor(error) : null;
+        if (page) sendPage(response, page, "*");
+        else sendError(response, error);
+      };
       request.on("error", () => {});
       response.on("error", () => {});
-      areaOf(request)
-        ?.request(request, response)
-        .catch((error: unknown) => {
-          if (isOurFault(error)) log.error("gateway.failed", { path: splitTarget(request).path, message: String(error) });
-          if (isOurFault(error) && wantsPage(request)) sendPage(response, "failed", "*");
-          else sendError(response, error);
-        });
+      open.add(response);
+      response.once("close", () => open.delete(response));
+      logAnswer(log, area?.name, request, response);
+      if (closed) fail(new AppError("unavailable"));
+      else area?.request(request, response).catch(fail);
     },
 
     upgrade(request, socket, head) {
+      const fail = (error: unknown) => {
+        logFault(log, request, error);
+        const { status, body, headers } = describeError(error);
+        refuseUpgrade(socket, status, JSON.stringify(body), headers);
+      };
       socket.on("error", () => socket.destroy());
-      areaOf(request)
-        ?.upgrade(request, socket, head)
-        .catch((error: unknown) => {
-          if (isOurFault(error)) log.error("gateway.failed", { path: splitTarget(request).path, message: String(error) });
-          const { status, body, headers } = describeError(error);
-          refuseUpgrade(socket, status, JSON.stringify(body), headers);
-        });
+      if (closed) fail(new AppError("unavailable"));
+      else areaOf(request)?.upgrade(request, socket, head).catch(fail);
     },
 
     async [Symbol.asyncDispose]() {
+      closed = true;
       await streams[Symbol.asyncDispose]();
       await sockets[Symbol.asyncDispose]();
       await standings[Symbol.asyncDispose]();
+      setTimeout(() => open.forEach((response) => response.destroy()), DRAIN_MS).unref();
     },
   };
 }
 
 const AREA = /^\/(workspace|sandboxes)(?=[/?]|$)/;
+// How long an answer that is under way may go on when the server stops.
+const DRAIN_MS = 10 * SECOND;
 
+// A browser that opens an address, as opposed to a page that asks for something.
 const wantsPage = (request: IncomingMessage) => request.headers.accept?.includes("text/html") ?? false;
+
+function pageFor(error: unknown): PageName {
+  const status = isAppError(error) ? error.status : 500;
+  if (status >= 500) return status === 500 ? "failed" : "unavailable";
+  return PAGE_BY_STATUS[status] ?? "notFound";
+}
+
+const PAGE_BY_STATUS: Record<number, PageName> = { 401: "signedOut", 405: "notAllowed", 409: "paused" };

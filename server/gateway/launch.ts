@@ -38,6 +38,7 @@ export async function launch(
   response.writeHead(303, {
     location: `/workspace/${sandboxId}/`,
     "set-cookie": [...cookies.issue({ sandboxId, partnerId }), ...cookies.evict(request.headers.cookie, sandboxId)],
+    "content-length": 0,
     "cache-control": "no-store",
     "referrer-policy": "no-referrer",
     "content-security-policy": `default-src 'none'; frame-ancestors ${frameAncestors(standing.partner)}`,

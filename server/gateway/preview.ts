@@ -85,6 +85,7 @@ export function createPreview(deps: PreviewDeps): Preview {
     response.writeHead(303, {
       location: ticket.path,
       "set-cookie": cookies.issue({ ...place, partnerId: ticket.partnerId }),
+      "content-length": 0,
       "cache-control": "no-store",
       "referrer-policy": "no-referrer",
       "content-security-policy": `default-src 'none'; frame-ancestors ${ancestorsOf(standing.partner)}`,

@@ -1,6 +1,6 @@
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import { AppError, ERRORS, isAppError } from "@berth/contract";
+import { AppError, isAppError } from "@berth/contract";
 
 // Replies of the gateway that are not pages: the same error body as the partner API's.
 export function sendJson(response: ServerResponse, status: number, body: object, headers: Record<string, string> = {}): void {
@@ -36,9 +36,6 @@ export function describeError(error: unknown): { status: number; body: object; h
     },
   };
 }
-
-// What the caller did wrong is no event of ours; the rest is.
-export const isOurFault = (error: unknown): boolean => !isAppError(error) || ERRORS[error.code].status === 500;
 
 // The path and the query of a request, as they came.
 export function splitTarget(request: IncomingMessage): { path: string; query: string } {

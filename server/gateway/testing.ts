@@ -23,6 +23,8 @@ export interface TestGateway extends AsyncDisposable {
   partner: GatewayPartner;
   clock: ReturnType<typeof createTestClock>;
   links: ReturnType<typeof createLinks>;
+  // As a server that stops.
+  close(): Promise<void>;
   serveDaemon(listener: RequestListener): Promise<Server>;
   serveRaw(listener: (socket: Socket) => void): Promise<void>;
   // Changes the session and tells those who listen.
@@ -118,6 +120,7 @@ export async function openGateway(options: { https?: boolean; appFolder?: string
     partner,
     clock,
     links,
+    close: async () => gateway[Symbol.asyncDispose](),
     serveDaemon: (listener) => listen(createHttpServer(listener)),
     async serveRaw(listener) {
       await listen(

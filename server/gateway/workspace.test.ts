@@ -88,6 +88,19 @@ describe("the workspace's session", () => {
 });
 
 describe("the daemon's API behind the cookie", () => {
+  it("shows a person who opens its address a page", async () => {
+    await using gateway = await openGateway();
+    const title = async (path: string, cookie: string) =>
+      /<h1>(.*)<\/h1>/.exec((await gateway.ask(path, { headers: { accept: "text/html,*/*", cookie } })).body)?.[1];
+    const cookie = await gateway.signIn();
+    const file = `/workspace/${gateway.sandboxId}/api/files/content?path=a`;
+    expect(await title(file, "")).toBe("Open your workspace from where you found it");
+    expect(await title(file, cookie)).toBe("The workspace does not answer");
+    expect(await title(`/workspace/${gateway.sandboxId}/nothing`, cookie)).toBe("There is nothing here");
+    gateway.become("paused");
+    expect(await title(file, cookie)).toBe("Your workspace is paused");
+  });
+
   it("is reached from our own pages only", async () => {
     await using gateway = await openGateway();
     await gateway.serveDaemon((request, response) => response.end(`${request.method} ${request.url}`));
@@ -143,6 +156,22 @@ describe("a WebSocket of the workspace", () => {
       gateway.partner.state = "suspended";
       void gateway.clock.advance(3_000);
     }
+  });
+
+  it("is told goodbye when the server stops, and finds nobody at home after that", async () => {
+    await using gateway = await openGateway();
+    await serveSockets(gateway, (socket) => socket.send("hello"));
+    const stream = await openStream(gateway, await gateway.signIn());
+    await stream.next();
+    const socket = await connectTo(gateway);
+    await once(socket, "message");
+    const closed = once(socket, "close");
+    await gateway.close();
+    expect((await closed)[0]).toBe(4503);
+    expect(await stream.next()).toBe("end");
+    const again = await connectTo(gateway, { cookie: "" });
+    expect(String((await once(again, "error"))[0])).toContain("503");
+    expect((await gateway.ask("/workspace/", { headers: { accept: "text/html" } })).body).toContain("<h1>");
   });
 
   it("gets its refusals as close codes, which a page can read", async () => {
