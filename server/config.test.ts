@@ -138,6 +138,13 @@ test("a name that is not ours is warned about, with the one that was probably me
   ]);
 });
 
+test("a server for other machines without a base URL is warned about", () => {
+  expect(readConfig({ BERTH_HOST: "0.0.0.0" }).warnings).toEqual([
+    expect.stringContaining("BERTH_BASE_URL is not set, so links lead to http://localhost:8080"),
+  ]);
+  expect(readConfig({ BERTH_HOST: "0.0.0.0", BERTH_BASE_URL: "https://berth.example.com" }).warnings).toEqual([]);
+});
+
 test("what is printed shows no secret", () => {
   const env = {
     BERTH_API_KEY: API_KEY,

@@ -29,7 +29,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
   if (faults.length === 0) checkTogether(config, faults);
   if (faults.length > 0) throw new ConfigError(faults);
   config.dataDir = resolve(config.dataDir);
-  return { config: Object.freeze(config), warnings: unknownVariables(env) };
+  return { config: Object.freeze(config), warnings: [...unknownVariables(env), ...doubtsAbout(config)] };
 }
 
 // Where the service is reached. `port` is the one really listened on, which differs when the configured one is 0.
@@ -96,6 +96,13 @@ function checkTogether(config: Config, faults: string[]): void {
     faults.push(
       `BERTH_PREVIEW_DOMAIN is "${config.previewDomain}", the host of BERTH_BASE_URL; allowed: another site, because previews run code that nobody vouches for.`,
     );
+}
+
+const LOOPBACK = ["127.0.0.1", "::1", "localhost"];
+
+function doubtsAbout(config: Config): string[] {
+  if (config.baseUrl || LOOPBACK.includes(config.host)) return [];
+  return [`BERTH_BASE_URL is not set, so links lead to ${baseUrlOf(config)}; set it to the address that partners and browsers use.`];
 }
 
 function unknownVariables(env: Record<string, string | undefined>): string[] {

@@ -185,6 +185,16 @@ onBothEngines("keys", (databases) => {
     expect(await listKeys(store.db, clock)).toHaveLength(1);
   });
 
+  test("servers that start at once with one BERTH_API_KEY agree on it", async () => {
+    const database = await databases.create();
+    await using store = await database.open();
+    const clock = createTestClock();
+    const config = { apiKey: newKey(), dataDir: await temporaryFolder() };
+    const seeded = await Promise.all([1, 2, 3, 4].map(() => seedDemo({ store, clock, config })));
+    expect(seeded.filter((result) => result !== null)).toHaveLength(1);
+    expect(await listKeys(store.db, clock)).toHaveLength(1);
+  });
+
   test("BERTH_API_KEY is the demo key, also when it comes later, unless it was revoked", async () => {
     await using t = await setUp();
     const config = { apiKey: newKey(), dataDir: await temporaryFolder() };

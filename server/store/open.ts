@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { Kysely, PostgresDialect, SqliteDialect, sql } from "kysely";
 import type { Log } from "../log.ts";
-import { migrate } from "./migrate.ts";
-import { openPostgres } from "./postgres.ts";
+import { migrate, schemaVersion } from "./migrate.ts";
+import { MIGRATIONS } from "./migrations/index.ts";
 import { openSqlite } from "./sqlite.ts";
 import type { Db, Tables } from "./schema.ts";
 
@@ -34,17 +34,35 @@ export interface StoreOptions {
 
 // A database that does not answer gives AppError `store_unavailable` from every call; once it answers again, so does the
 // store, without a restart.
-export async function openStore({ url, file, log, lockTimeoutMs = 5000, migrate: migrating = true }: StoreOptions): Promise<Store> {
-  const engine: Engine = url ? "postgres" : "sqlite";
-  const { dialect, foreignChanges } = url ? postgres(url, log) : await sqlite(file, lockTimeoutMs);
+export async function openStore(options: StoreOptions): Promise<Store> {
+  const store = await connect(options);
+  try {
+    await store.ready();
+    if (options.migrate ?? true) await bringUpToDate(store, options);
+    return store;
+  } catch (error) {
+    await store[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+async function bringUpToDate(store: Store, options: StoreOptions): Promise<void> {
+  if ((await schemaVersion(store)) === MIGRATIONS.length) return;
+  // Migrating a large database, or waiting for another server to do it, may take longer than any statement afterwards.
+  await using patient = await connect({ ...options, patient: true });
+  await migrate(patient, options.log);
+}
+
+async function connect(options: StoreOptions & { patient?: boolean }): Promise<Store> {
+  const { dialect, foreignChanges } = options.url ? await postgres(options.url, options) : await sqlite(options);
   const db = new Kysely<Tables>({ dialect });
   const current = new AsyncLocalStorage<{ open: boolean }>();
-  const store: Store = {
+  return {
     get db() {
       if (current.getStore()?.open) throw new Error("store.db was used inside a transaction; use the transaction");
       return db;
     },
-    engine,
+    engine: options.url ? "postgres" : "sqlite",
     transaction<T>(work: (tx: Db) => Promise<T>) {
       if (current.getStore()?.open) throw new Error("a transaction was begun inside a transaction; pass the outer one on");
       const state = { open: true };
@@ -57,19 +75,14 @@ export async function openStore({ url, file, log, lockTimeoutMs = 5000, migrate:
     foreignChanges,
     [Symbol.asyncDispose]: () => db.destroy(),
   };
-  try {
-    await store.ready();
-    if (migrating) await migrate(store, log);
-  } catch (error) {
-    await store[Symbol.asyncDispose]();
-    throw error;
-  }
-  return store;
 }
 
-const postgres = (url: string, log: Log) => ({ dialect: new PostgresDialect({ pool: openPostgres(url, log) }), foreignChanges: () => 0 });
+async function postgres(url: string, options: { log: Log; patient?: boolean }) {
+  const { openPostgres } = await import("./postgres.ts");
+  return { dialect: new PostgresDialect({ pool: openPostgres(url, options) }), foreignChanges: () => 0 };
+}
 
-async function sqlite(file: string, lockTimeoutMs: number) {
+async function sqlite({ file, lockTimeoutMs = 5000 }: StoreOptions) {
   const { database, foreignChanges } = await openSqlite(file, lockTimeoutMs);
   return { dialect: new SqliteDialect({ database }), foreignChanges };
 }

@@ -7,16 +7,16 @@ const CONNECT_TIMEOUT_MS = 5000;
 const STATEMENT_TIMEOUT_MS = 20_000;
 
 // A pool of connections in the shape that Kysely's dialect expects, whose failures are our errors.
-export function openPostgres(url: string, log: Log): PostgresPool {
+export function openPostgres(url: string, { log, patient = false }: { log: Log; patient?: boolean }): PostgresPool {
+  // The server ends a statement that takes too long; the other is for a server that does not answer any more.
+  const impatience = { statement_timeout: STATEMENT_TIMEOUT_MS, query_timeout: STATEMENT_TIMEOUT_MS + CONNECT_TIMEOUT_MS };
   const pool = new Pool({
     connectionString: url,
     max: 10,
     application_name: "berth",
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
-    statement_timeout: STATEMENT_TIMEOUT_MS,
-    // The server ends a statement that takes too long; this is for a server that does not answer any more.
-    query_timeout: STATEMENT_TIMEOUT_MS + CONNECT_TIMEOUT_MS,
+    ...(patient ? {} : impatience),
     idle_in_transaction_session_timeout: 60_000,
     types: { getTypeParser },
   });
