@@ -70,7 +70,7 @@ describe.skipIf(noChromium)("terminals in the workspace (needs Chromium)", () =>
     await page.getByRole("textbox", { name: "Name" }).fill("builder");
     await page.getByRole("button", { name: "Rename" }).click();
     await seen(page.getByRole("tab", { name: "builder" }));
-    await page.getByRole("button", { name: "Close builder" }).click();
+    await page.getByTitle("Close builder").click();
     await eventually(() => tabs.count()).toBe(1);
   });
 

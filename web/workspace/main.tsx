@@ -17,6 +17,5 @@ if (root)
     </StrictMode>,
   );
 
-// Nearly every visit needs both, so they are on their way while the page is still finding out how the session is.
+// Nearly every visit needs the editor, so it is on its way while the page is still finding out how the session is.
 void import("./editor/text-editor.tsx");
-void import("./terminals/terminal-view.tsx");

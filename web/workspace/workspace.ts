@@ -80,10 +80,11 @@ export function createWorkspace(sandboxId: string) {
     terminals.heard(event.terminals);
     ports.heard(event.ports);
     agent.stateHeard(event.agent);
-    // What was asked for while the session was paused, or before a cut, may have been missed.
-    if (greeted || files.store.getState().folders[""] === undefined) void resync();
+    if (greeted) void resync();
+    // What was asked for while the session was still paused was refused then.
+    else void openFirst({ files, layout, documents });
     // A first look at an empty workspace already has a terminal to type into.
-    if (!greeted && event.terminals.length === 0 && layout.store.getState().terminalsOpen) void terminals.create();
+    if (!greeted && event.terminals.length === 0 && layout.store.getState().terminalsOpen) void terminals.begin();
     greeted = true;
   }
 

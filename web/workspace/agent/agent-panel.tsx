@@ -38,7 +38,7 @@ export default function AgentPanel() {
         <div className="panel-body">{usable && current === null ? <Greeting /> : usable ? null : <AgentStatus />}</div>
       )}
       {shown && shown.length > 0 && !usable && <AgentStatus />}
-      <Composer disabled={!usable} />
+      {(usable || state?.status === "failed") && <Composer disabled={!usable} />}
     </section>
   );
 }

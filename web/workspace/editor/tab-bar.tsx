@@ -45,6 +45,7 @@ const hasTwin = (tab: Tab, tabs: Tab[]) =>
   "path" in tab &&
   tabs.some((other) => other.id !== tab.id && other.kind === tab.kind && "path" in other && nameOf(other.path) === nameOf(tab.path));
 
+// The cross is for the mouse; with the keyboard it is Delete on the tab, or the command.
 function TabButton({ tab, active, twin }: { tab: Tab; active: boolean; twin: boolean }) {
   const workspace = useWorkspace();
   const path = "path" in tab ? tab.path : null;
@@ -74,7 +75,7 @@ function TabButton({ tab, active, twin }: { tab: Tab; active: boolean; twin: boo
         {twin && path && <span className="where">{parentOf(path) || "workspace"}</span>}
         {unsaved && <span className="hidden-visually">(unsaved)</span>}
       </button>
-      <IconButton label={`Close ${tabName(tab)}`} className="close" tabIndex={-1} onClick={close}>
+      <IconButton label={`Close ${tabName(tab)}`} className="close" tabIndex={-1} aria-hidden="true" onClick={close}>
         {unsaved && <span className="dot" />}
         <X size={14} />
       </IconButton>

@@ -13,13 +13,12 @@ export default function TextEditor({ path }: { path: string }) {
   const editor = useRef<EditorView | null>(null);
   const wrapLines = useWorkspaceState("preferences", (state) => state.wrapLines);
   const wanted = useWorkspaceState("cursor", (state) => state.wanted);
+  const focus = useWorkspaceState("cursor", (state) => state.focus);
 
   useEffect(() => {
     if (!parent.current) return;
     const mounted = bufferFor(workspace, path).mount(parent.current);
     editor.current = mounted.view;
-    // Focus follows a deliberate opening, not a page that is being restored.
-    if (document.activeElement === document.body || document.activeElement?.closest(".tree, .tabs")) mounted.view.focus();
     return () => {
       editor.current = null;
       mounted[Symbol.dispose]();
@@ -36,6 +35,12 @@ export default function TextEditor({ path }: { path: string }) {
     const place = workspace.cursor.take(path);
     if (place && editor.current) goTo(editor.current, place);
   }, [workspace, path, wanted]);
+
+  useEffect(() => {
+    if (focus !== path || !workspace.cursor.takeFocus(path)) return;
+    // After the row or the dialog that asked for the file has done with the focus.
+    setTimeout(() => editor.current?.focus());
+  }, [workspace, path, focus]);
 
   return <div ref={parent} className="text-editor" />;
 }

@@ -72,15 +72,17 @@ export function FileTree() {
   };
 
   return (
-    <div {...tree.getContainerProps("Files")} className="tree">
-      {tree.getItems().map((item) => (
-        <TreeRow
-          key={item.getKey()}
-          item={item}
-          active={activeTab === `file:${item.getId()}`}
-          onContextMenu={(event) => openMenu(event, item.getId())}
-        />
-      ))}
+    <>
+      <div {...tree.getContainerProps("Files")} className="tree">
+        {tree.getItems().map((item) => (
+          <TreeRow
+            key={item.getKey()}
+            item={item}
+            active={activeTab === `file:${item.getId()}`}
+            onContextMenu={(event) => openMenu(event, item.getId())}
+          />
+        ))}
+      </div>
       {menu && (
         <Menu
           label={nameOf(menu.path)}
@@ -89,7 +91,7 @@ export function FileTree() {
           onClose={() => setMenu(null)}
         />
       )}
-    </div>
+    </>
   );
 }
 

@@ -59,7 +59,7 @@ export function createFiles(api: Api) {
     store,
     load,
     // Looks at a folder once; later it is kept by events.
-    ensure: (path: string) => (store.getState().folders[path] === undefined ? load(path) : Promise.resolve()),
+    ensure: (path: string) => (store.getState().folders[path] === undefined ? (loading.get(path) ?? load(path)) : Promise.resolve()),
     reloadAll: () => Promise.all(Object.keys({ "": [], ...store.getState().folders }).map(load)),
     changed(paths: string[]) {
       store.setState(({ version }) => ({ version: version + 1 }));

@@ -7,8 +7,10 @@ export const isFileDrag = (data: DataTransfer): boolean => data.types.includes("
 export async function uploadDropped(workspace: Workspace, data: DataTransfer, folder: string): Promise<void> {
   const { notices, files, dialogs } = workspace;
   // The list is empty as soon as the event is over, so entries are taken before anything is awaited.
-  const entries = [...data.items].map((item) => item.webkitGetAsEntry()).filter((entry) => entry !== null);
-  const found = (await Promise.all(entries.map((entry) => filesIn(entry, "")))).flat();
+  const items = [...data.items].map((item) => ({ entry: item.webkitGetAsEntry(), file: item.getAsFile() }));
+  const found = (
+    await Promise.all(items.map(({ entry, file }) => (entry ? filesIn(entry, "") : file ? [{ path: file.name, file }] : [])))
+  ).flat();
   if (found.length === 0) return;
   await files.load(folder);
   const there = found.filter(({ path }) => files.entry(joinPath(folder, path)) !== undefined);

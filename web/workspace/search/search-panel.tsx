@@ -78,7 +78,7 @@ function FileResult({ file }: { file: FileMatches }) {
   );
 }
 
-const BEFORE = 24;
+const BEFORE = 14;
 
 function Line({ path, match }: { path: string; match: Match }) {
   const workspace = useWorkspace();

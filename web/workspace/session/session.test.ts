@@ -39,5 +39,5 @@ test("a lost line is shown only while the session runs", () => {
 });
 
 test("time left reads as a person would say it", () => {
-  expect([30_500, 61_000, 3_600_000, 5_400_000].map(formatTimeLeft)).toEqual(["31 s left", "2 min left", "1 h left", "1 h 30 min left"]);
+  expect([30_500, 121_000, 3_600_900, 5_400_000].map(formatTimeLeft)).toEqual(["31 s left", "2 min left", "1 h left", "1 h 30 min left"]);
 });

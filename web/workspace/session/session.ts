@@ -43,8 +43,8 @@ export const timeLeftMs = ({ session, skewMs }: SessionState, nowMs: number): nu
   session?.expiresAtMs == null ? null : Math.max(0, session.expiresAtMs - (nowMs + skewMs));
 
 export function formatTimeLeft(leftMs: number): string {
-  const minutes = Math.ceil(leftMs / 60_000);
-  if (leftMs < 60_000) return `${Math.ceil(leftMs / 1000)} s left`;
+  const minutes = Math.round(leftMs / 60_000);
+  if (minutes < 2) return `${Math.ceil(leftMs / 1000)} s left`;
   if (minutes < 60) return `${minutes} min left`;
   const rest = minutes % 60;
   return `${Math.floor(minutes / 60)} h${rest ? ` ${rest} min` : ""} left`;

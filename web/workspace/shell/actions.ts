@@ -7,6 +7,7 @@ import { fileTab, tabFor } from "./layout.ts";
 
 export function openFile({ layout, documents, cursor }: Workspace, path: string, at?: Place): void {
   if (at) cursor.reveal({ path, ...at });
+  cursor.focus(path);
   if (matchMedia("(max-width: 720px)").matches) layout.set({ sideOpen: false, agentOpen: false });
   layout.openTab(fileTab(path));
   void documents.open(path);

@@ -6,6 +6,7 @@ export async function openFirst({ files, layout, documents }: Pick<Workspace, "f
   const { tabs, activeTab, visited } = layout.store.getState();
   layout.set({ visited: true });
   const active = tabs.find(({ id }) => id === activeTab);
+  // Opening is asked for again when it failed: the session may have been paused.
   if (active && "path" in active) void documents.open(active.path);
   await files.ensure("");
   if (visited || layout.store.getState().tabs.length > 0) return;

@@ -19,7 +19,7 @@ export function TopBar() {
           <span className="truncate">{partner}</span>
         </h1>
       </div>
-      <button type="button" className="go" onClick={() => palette.open("files")} aria-label="Go to file">
+      <button type="button" className="go" onClick={() => palette.open("files")}>
         <Search size={14} />
         <span className="grow truncate">Go to file</span>
         <kbd>{showKeys("Mod+P", isMac())}</kbd>

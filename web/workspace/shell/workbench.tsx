@@ -1,6 +1,7 @@
-import { lazy, Suspense, useMemo } from "react";
+import { lazy, Suspense, useEffect, useMemo } from "react";
 import { useWorkspace, useWorkspaceState } from "../context.ts";
 import { NoticeList } from "../parts/notice-list.tsx";
+import { nameOf } from "../parts/paths.ts";
 import { QuestionDialog } from "../parts/question.tsx";
 import { useNarrow } from "../parts/use-media.ts";
 import { createCommands } from "../palette/commands.ts";
@@ -23,6 +24,7 @@ export function Workbench() {
   const paused = useWorkspaceState("session", (state) => state.phase === "paused");
   const narrow = useNarrow();
   useCommandKeys(commands);
+  useTitle();
   return (
     <>
       <div className="workbench" inert={paused}>
@@ -39,6 +41,16 @@ export function Workbench() {
       {paused && <PausedVeil />}
     </>
   );
+}
+
+// The browser's tab names the file and the partner, so that several workspaces can be told apart.
+function useTitle() {
+  const partner = useWorkspaceState("session", (state) => state.session?.partnerName ?? "Workspace");
+  const active = useWorkspaceState("layout", ({ tabs, activeTab }) => tabs.find(({ id }) => id === activeTab));
+  const name = active && "path" in active ? nameOf(active.path) : null;
+  useEffect(() => {
+    document.title = name === null ? partner : `${name} · ${partner}`;
+  }, [name, partner]);
 }
 
 function WideBody() {

@@ -5,7 +5,11 @@ import { useWorkspace, useWorkspaceState } from "../context.ts";
 import { IconButton } from "../parts/icon-button.tsx";
 import { TerminalTab } from "./terminal-tab.tsx";
 
-const TerminalView = lazy(() => import("./terminal-view.tsx"));
+// The terminal is as heavy as the editor and is waited for less: it comes second.
+const TerminalView = lazy(async () => {
+  await import("../editor/text-editor.tsx");
+  return import("./terminal-view.tsx");
+});
 
 export function TerminalPanel() {
   const { terminals, layout } = useWorkspace();

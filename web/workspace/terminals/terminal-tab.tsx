@@ -25,15 +25,15 @@ export function TerminalTab({ terminals, active }: { terminals: Terminal[]; acti
         type="button"
         role="tab"
         aria-selected={active}
-        onClick={() => workspace.layout.set({ activeTerminal: first.id })}
+        onClick={() => workspace.terminals.show(first.id)}
         onDoubleClick={rename}
-        onKeyDown={(event) => event.key === "F2" && rename()}
+        onKeyDown={({ key }) => (key === "F2" ? rename() : key === "Delete" && close())}
       >
         <SquareTerminal size={14} />
         <span className="truncate">{title}</span>
         {terminals.length === 1 && first.exit && <ExitMark exit={first.exit} />}
       </button>
-      <IconButton label={`Close ${title}`} className="close" onClick={close}>
+      <IconButton label={`Close ${title}`} className="close" tabIndex={-1} aria-hidden="true" onClick={close}>
         <X size={13} />
       </IconButton>
       {menuAt && (

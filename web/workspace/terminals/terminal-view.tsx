@@ -9,6 +9,7 @@ import { describeExit } from "./terminal-tab.tsx";
 export default function TerminalView({ terminal }: { terminal: Terminal }) {
   const workspace = useWorkspace();
   const place = useRef<HTMLDivElement>(null);
+  const wished = useWorkspaceState("terminals", (state) => state.focus === terminal.id);
   const active = useWorkspaceState("layout", (state) => state.activeTerminal === terminal.id);
 
   useEffect(() => {
@@ -26,9 +27,10 @@ export default function TerminalView({ terminal }: { terminal: Terminal }) {
   }, [workspace, terminal.id]);
 
   useEffect(() => {
-    const elsewhere = document.activeElement?.closest(".cm-editor, dialog, input, textarea");
-    if (active && !elsewhere) screenFor(workspace, terminal.id).focus();
-  }, [workspace, terminal.id, active]);
+    if (!wished) return;
+    screenFor(workspace, terminal.id).focus();
+    workspace.terminals.focused();
+  }, [workspace, terminal.id, wished]);
 
   return (
     <div className="terminal-view" onFocus={() => !active && workspace.layout.set({ activeTerminal: terminal.id })}>

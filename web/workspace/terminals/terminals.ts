@@ -8,13 +8,15 @@ import { arrangeGroups, placeBeside } from "./groups.ts";
 export interface TerminalsState {
   // null until the daemon has told.
   list: Terminal[] | null;
+  // The terminal that should have the keyboard, because the person has just asked for it.
+  focus: string | null;
 }
 
 export type Terminals = ReturnType<typeof createTerminals>;
 
 // Which terminals there are (the daemon's word) and how they stand on this screen (the layout's).
 export function createTerminals({ api, layout, notices }: { api: Api; layout: Layout; notices: Notices }) {
-  const store = createStore<TerminalsState>(() => ({ list: null }));
+  const store = createStore<TerminalsState>(() => ({ list: null, focus: null }));
 
   function heard(list: Terminal[]): void {
     store.setState({ list });
@@ -28,7 +30,13 @@ export function createTerminals({ api, layout, notices }: { api: Api; layout: La
     });
   }
 
-  async function create(besideId?: string): Promise<void> {
+  function show(id: string): void {
+    layout.set({ activeTerminal: id });
+    store.setState({ focus: id });
+  }
+
+  async function open(besideId?: string): Promise<string | null> {
+    let id: string | null = null;
     await notices.attempt("Could not open a terminal", async () => {
       const terminal = await api.createTerminal({ cols: 80, rows: 24 });
       const list = store.getState().list ?? [];
@@ -39,13 +47,24 @@ export function createTerminals({ api, layout, notices }: { api: Api; layout: La
         activeTerminal: terminal.id,
         terminalsOpen: true,
       }));
+      id = terminal.id;
     });
+    return id;
+  }
+
+  async function create(besideId?: string): Promise<void> {
+    const id = await open(besideId);
+    if (id !== null) show(id);
   }
 
   return {
     store,
     heard,
     create,
+    show,
+    focused: () => store.setState({ focus: null }),
+    // As create, but without taking the keyboard away from where it is.
+    begin: () => open(),
     split: () => create(layout.store.getState().activeTerminal ?? undefined),
     async close(id: string) {
       const list = store.getState().list ?? [];

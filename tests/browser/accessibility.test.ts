@@ -1,0 +1,104 @@
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import type { AxeResults } from "axe-core";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startBerth, type Berth } from "../support/berth.ts";
+import { editor, eventually, launchChromium, noChromium, openDesk, openFile, screenText, seen, treeItem } from "../support/browser.ts";
+
+const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const files = { "README.md": "# Read me\n\nSome text.\n", "src/main.ts": "export const answer = 42;\n" };
+
+// What axe finds that would keep somebody out. The terminal's rows are drawn by xterm in colours that its program chose.
+async function seriousFaults(page: Page): Promise<string[]> {
+  await page.evaluate(axe);
+  const results = await page.evaluate<AxeResults>("axe.run({ exclude: ['.xterm', 'iframe'] })");
+  const serious = results.violations.filter(({ impact }) => impact === "serious" || impact === "critical");
+  return serious.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 120)).join(" | ")}`);
+}
+
+describe.skipIf(noChromium)("the workspace can be reached by everybody (needs Chromium)", () => {
+  let berth: Berth;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    [berth, browser] = await Promise.all([startBerth(), launchChromium()]);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await berth?.[Symbol.asyncDispose]();
+  });
+
+  test.each(["light", "dark"] as const)("axe finds no serious fault in its panels, %s", async (colorScheme) => {
+    await using desk = await openDesk(berth, browser, { files, context: { colorScheme } });
+    const { page } = desk;
+    await seen(editor(page));
+    await eventually(() => screenText(page)).toContain("$");
+    const found: Record<string, string[]> = { files: await seriousFaults(page) };
+    for (const view of ["Search", "Changes", "Ports"]) {
+      await page.getByRole("navigation", { name: "Views" }).getByRole("button", { name: view }).click();
+      found[view] = await seriousFaults(page);
+    }
+    await page.getByRole("button", { name: "Agent", exact: true }).click();
+    await seen(page.getByRole("region", { name: "Agent" }));
+    found.agent = await seriousFaults(page);
+    expect(found).toEqual({ files: [], Search: [], Changes: [], Ports: [], agent: [] });
+  });
+
+  test("axe finds no serious fault in dialogs, menus and the paused page", async () => {
+    await using desk = await openDesk(berth, browser, { files });
+    const { page } = desk;
+    await seen(editor(page));
+    await page.keyboard.press("F1");
+    await seen(page.getByRole("combobox"));
+    const found: Record<string, string[]> = { palette: await seriousFaults(page) };
+    await page.keyboard.press("Escape");
+    await treeItem(page, "README.md").click({ button: "right" });
+    found.menu = await seriousFaults(page);
+    await page.getByRole("menuitem", { name: "Rename" }).click();
+    await seen(page.getByRole("textbox", { name: "Name" }));
+    found.question = await seriousFaults(page);
+    await page.keyboard.press("Escape");
+    await berth.api.call("POST", `/api/b2b/sessions/${desk.session.sessionId}/pause`);
+    await seen(page.getByRole("heading", { name: "This session is paused" }));
+    found.paused = await seriousFaults(page);
+    expect(found).toEqual({ palette: [], menu: [], question: [], paused: [] });
+  });
+
+  test("a file is found, opened, edited and saved with the keyboard alone", async () => {
+    await using desk = await openDesk(berth, browser, { files });
+    const { page } = desk;
+    await seen(editor(page));
+    await page.keyboard.press("Control+P");
+    await page.keyboard.type("main");
+    await seen(page.getByRole("option", { name: /main\.ts/ }));
+    await page.keyboard.press("Enter");
+    await seen(page.getByLabel("Text of src/main.ts"));
+    await eventually(() => page.evaluate<boolean>("document.activeElement.classList.contains('cm-content')")).toBe(true);
+    await page.keyboard.press("Control+Home");
+    await page.keyboard.type("// first\n");
+    await page.keyboard.press("Control+S");
+    await eventually(() => desk.read("src/main.ts")).toBe("// first\nexport const answer = 42;\n");
+  });
+
+  test("the tree is walked with the arrow keys", async () => {
+    await using desk = await openDesk(berth, browser, { files });
+    const { page } = desk;
+    await treeItem(page, "src").focus();
+    await page.keyboard.press("ArrowRight");
+    await seen(treeItem(page, "main.ts"));
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await seen(page.getByLabel("Text of src/main.ts"));
+  });
+
+  test("everything works at the width of a telephone", async () => {
+    await using desk = await openDesk(berth, browser, { files, context: { viewport: { width: 390, height: 780 } } });
+    const { page } = desk;
+    await page.getByRole("button", { name: "Side panel" }).click();
+    await openFile(page, "README.md");
+    await seen(editor(page));
+    expect(await seriousFaults(page)).toEqual([]);
+    expect(await page.evaluate<boolean>("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+  });
+});

@@ -1,0 +1,86 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startBerth, type Berth } from "../support/berth.ts";
+import { editor, eventually, launchChromium, noChromium, openDesk, seen, treeItem, typeInTerminal } from "../support/browser.ts";
+
+describe.skipIf(noChromium)("search, ports and files of the workspace (needs Chromium)", () => {
+  let berth: Berth;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    [berth, browser] = await Promise.all([startBerth(), launchChromium()]);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await berth?.[Symbol.asyncDispose]();
+  });
+
+  test("a search leads to the line", async () => {
+    await using desk = await openDesk(berth, browser, { files: { "src/a.ts": "one\ntwo\nneedle here\n", "b.txt": "hay\n" } });
+    const { page } = desk;
+    await page.keyboard.press("Control+Shift+F");
+    await page.getByRole("textbox", { name: "Search in files" }).fill("needle");
+    await seen(page.getByText("1 match in 1 file"));
+    await page.getByRole("button", { name: /needle here/ }).click();
+    await seen(page.getByLabel("Text of src/a.ts"));
+    await seen(page.getByText("Ln 3, Col 7 (6 selected)"));
+  });
+
+  test("a program that listens appears, and opens beside the code on an origin of its own", async () => {
+    const server = `require("node:http").createServer((q, r) => r.end("<h1>hello from " + q.url + "</h1>")).listen(4321);`;
+    await using desk = await openDesk(berth, browser, { files: { "server.cjs": server } });
+    const { page } = desk;
+    await typeInTerminal(page, "node server.cjs || /opt/berth/bin/node server.cjs\n");
+    await page.getByRole("button", { name: "Port 4321" }).click();
+    await page.getByRole("button", { name: "Preview port 4321 here" }).click();
+    const frame = page.frameLocator('iframe[title="Preview of port 4321"]');
+    await seen(frame.getByRole("heading", { name: "hello from /" }));
+    await page.getByRole("textbox", { name: "Path" }).fill("/other");
+    await page.keyboard.press("Enter");
+    await seen(frame.getByRole("heading", { name: "hello from /other" }));
+    const origins = page.frames().map((each) => new URL(each.url()).origin);
+    expect(new Set(origins).size).toBe(2);
+  });
+
+  test("files dropped on the tree are uploaded, folders with what is in them", async () => {
+    await using desk = await openDesk(berth, browser, { files: { "folder/a.txt": "a\n" } });
+    const { page } = desk;
+    await seen(treeItem(page, "folder"));
+    const data = await page.evaluateHandle(`(() => {
+      const data = new DataTransfer();
+      data.items.add(new File(["dropped"], "dropped.txt"));
+      return data;
+    })()`);
+    await page.locator(".panel-body").dispatchEvent("drop", { dataTransfer: data });
+    await eventually(() => desk.read("dropped.txt")).toBe("dropped");
+  });
+
+  test("the folder can be downloaded as a zip", async () => {
+    await using desk = await openDesk(berth, browser, { files: { "folder/a.txt": "a\n" } });
+    const { page } = desk;
+    await treeItem(page, "folder").click({ button: "right" });
+    const downloading = page.waitForEvent("download");
+    await page.getByRole("menuitem", { name: "Download as zip" }).click();
+    expect((await downloading).suggestedFilename()).toBe("folder.zip");
+  });
+
+  test("a picture is shown", async () => {
+    const dot = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "base64");
+    await using desk = await openDesk(berth, browser, { files: { "dot.png": dot } });
+    await treeItem(desk.page, "dot.png").click();
+    await eventually(() =>
+      desk.page.getByRole("img", { name: "dot.png" }).evaluate((image) => Number(Reflect.get(image, "naturalWidth"))),
+    ).toBe(1);
+  });
+
+  test("the README is open on a first visit, and its preview is a click away", async () => {
+    await using desk = await openDesk(berth, browser, {
+      files: { "README.md": "# Welcome\n\n<script>alert(1)</script><img src=x onerror=alert(1)>text\n" },
+    });
+    const { page } = desk;
+    await seen(editor(page));
+    await page.getByRole("button", { name: "Open preview" }).click();
+    await seen(page.getByRole("heading", { name: "Welcome" }));
+    expect(await page.locator(".prose script, .prose img").count()).toBe(0);
+  });
+});
