@@ -1,9 +1,7 @@
-import { lookup } from "node:dns/promises";
 import { connect, isIP, type Socket } from "node:net";
 import type { Allowances } from "./allowances.ts";
 import { permittedAddresses, type Target } from "./policy.ts";
-
-export type Resolve = (host: string) => Promise<string[]>;
+import type { Resolve } from "./resolve.ts";
 
 export interface DialOptions {
   allowances: Allowances;
@@ -12,11 +10,9 @@ export interface DialOptions {
 }
 
 export interface Refusal {
-  status: 403 | 502;
+  status: 403 | 502 | 503;
   reason: string;
 }
-
-export const systemResolve: Resolve = async (host) => (await lookup(host, { all: true })).map(({ address }) => address);
 
 // A connection to the target, or the reason why there is none. A name is resolved once, its addresses are checked, and
 // exactly a checked address is dialled: a second answer of its name server changes nothing.

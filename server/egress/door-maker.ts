@@ -2,9 +2,9 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { EgressPolicy, SandboxId } from "@berth/contract";
 import type { Log } from "../log.ts";
 import { parseAllowances } from "./allowances.ts";
-import { systemResolve, type Resolve } from "./dial.ts";
 import { createDoor } from "./door.ts";
 import type { Target } from "./policy.ts";
+import { createResolve, type Resolve } from "./resolve.ts";
 
 export interface EgressCounters {
   allowed: number;
@@ -20,7 +20,9 @@ export interface DoorMakerOptions {
   resolve?: Resolve;
   dialTimeoutMs?: number;
   idleTimeoutMs?: number;
+  // Of one sandbox to its proxy, and of all sandboxes together to the outside: each takes an open file of the server.
   maxConnections?: number;
+  maxOutside?: number;
 }
 
 const LOGGED_REFUSALS_A_MINUTE = 30;
@@ -30,9 +32,10 @@ export function createDoorMaker(
   options: DoorMakerOptions,
   counters: EgressCounters,
 ): (sandboxId: SandboxId, policy: EgressPolicy) => Server {
-  const { allow = [], log, onModel, resolve = systemResolve } = options;
-  const { dialTimeoutMs = 10_000, idleTimeoutMs = 300_000, maxConnections = 256 } = options;
+  const { allow = [], log, onModel, resolve = createResolve(allow) } = options;
+  const { dialTimeoutMs = 10_000, idleTimeoutMs = 300_000, maxConnections = 256, maxOutside = 4096 } = options;
   const allowances = parseAllowances(allow);
+  const outside = { open: 0, max: maxOutside };
   return (sandboxId, policy) => {
     const logRefusal = createRefusalLog(log, sandboxId);
     return createDoor({
@@ -42,6 +45,7 @@ export function createDoorMaker(
       timeoutMs: dialTimeoutMs,
       idleTimeoutMs,
       maxConnections,
+      outside,
       onModel: onModel && ((request, response) => onModel(request, response, sandboxId)),
       onAllowed: () => void counters.allowed++,
       onRefused(target, reason) {

@@ -14,6 +14,8 @@ export interface DoorOptions extends DialOptions {
   onRefused: (target: Target | undefined, reason: string) => void;
   idleTimeoutMs: number;
   maxConnections: number;
+  // Connections to the outside, of all sandboxes together.
+  outside: { open: number; max: number };
 }
 
 const MAX_HEADER_BYTES = 32 * 1024;
@@ -21,7 +23,7 @@ const HEADERS_TIMEOUT_MS = 15_000;
 
 // One sandbox's proxy, not yet listening: CONNECT for everything encrypted, absolute-form requests for plain HTTP.
 export function createDoor(options: DoorOptions): Server {
-  const { policy, allowances, onModel, onAllowed, onRefused, idleTimeoutMs, maxConnections } = options;
+  const { policy, allowances, onModel, onAllowed, onRefused, idleTimeoutMs, maxConnections, outside } = options;
   const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: 0 });
   server.maxConnections = maxConnections;
   // Closes connections on which nothing moves, later than those to the outside, whose end can still be told.
@@ -31,8 +33,14 @@ export function createDoor(options: DoorOptions): Server {
     if (!target) return refuse(undefined, "a host and a port are needed");
     const reason = refuseTarget(policy, allowances, target);
     if (reason !== undefined) return refuse(target, reason);
+    if (outside.open >= outside.max) return { status: 503, reason: "too many connections are open" } satisfies Refusal;
+    outside.open++;
     const outer = await dialTarget(target, options);
-    if (isRefusal(outer)) return outer.status === 403 ? refuse(target, outer.reason) : outer;
+    if (isRefusal(outer)) {
+      outside.open--;
+      return outer.status === 403 ? refuse(target, outer.reason) : outer;
+    }
+    outer.once("close", () => outside.open--);
     onAllowed();
     outer.setTimeout(idleTimeoutMs, () => outer.destroy());
     outer.on("error", () => outer.destroy());

@@ -207,6 +207,21 @@ describe("egress", () => {
     for (const socket of sockets) socket.destroy();
   });
 
+  test("all sandboxes together hold a bounded number of connections to the outside", async () => {
+    await open(PUBLIC, { maxOutside: 1 });
+    const first = await tunnel(`127.0.0.1:${webPort}`);
+    expect(await statusOfTunnel(`127.0.0.1:${webPort}`)).toBe(503);
+    first.socket.destroy();
+    await expect.poll(() => statusOfTunnel(`127.0.0.1:${webPort}`)).toBe(200);
+  });
+
+  test("names that never answer hold up nobody else", async () => {
+    await open(PUBLIC, { resolve: () => new Promise(() => {}), dialTimeoutMs: 300 });
+    const stuck = Array.from({ length: 50 }, (_, index) => statusOfTunnel(`slow${index}.example:443`));
+    expect(await get(`http://127.0.0.1:${webPort}/`)).toMatchObject({ status: 200 });
+    expect(new Set(await Promise.all(stuck))).toEqual(new Set([403]));
+  });
+
   test("closing cuts tunnels and removes the socket; opening twice is the same as once", async () => {
     await open(PUBLIC);
     await egress.open(id, { egress: PUBLIC });

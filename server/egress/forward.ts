@@ -1,4 +1,4 @@
-import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from "node:http";
+import { request as httpRequest, STATUS_CODES, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from "node:http";
 import { pipeline, type Duplex } from "node:stream";
 import type { Refusal } from "./dial.ts";
 import type { AbsoluteTarget } from "./target.ts";
@@ -31,7 +31,7 @@ export function answer(response: ServerResponse, status: number, reason: string)
 // The same as bytes, for a CONNECT.
 export function refusalText({ status, reason }: Refusal): string {
   const body = `berth: ${reason}\n`;
-  const head = `HTTP/1.1 ${status} ${status === 403 ? "Forbidden" : "Bad Gateway"}\r\ncontent-type: text/plain; charset=utf-8\r\nconnection: close`;
+  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: text/plain; charset=utf-8\r\nconnection: close`;
   return `${head}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 }
 

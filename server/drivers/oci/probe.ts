@@ -13,7 +13,9 @@ import { probeVolumes } from "./volume.ts";
 export type OciProbe = { usable: false; reason: string } | { usable: true; reason: string; runtime: string; boundDisks: boolean };
 
 export const ROOTS_DIR = "/run/berth/roots";
-const CANDIDATES = ["runc", "crun", "runsc"];
+// gVisor's runsc is not among them: its sandboxes keep their files out of the host's sight, and with them the daemon's
+// socket. It serves through the docker driver.
+const CANDIDATES = ["runc", "crun"];
 // What worked since the machine started works still: the next start of a server need not try again.
 const MEMORY_FILE = "/run/berth/probe.json";
 let cached: Promise<OciProbe> | undefined;
@@ -27,7 +29,7 @@ async function probe(): Promise<OciProbe> {
   if (process.platform !== "linux") return { usable: false, reason: "OCI containers need Linux." };
   if (process.getuid?.() !== 0) return { usable: false, reason: "OCI containers need the server to run as root." };
   const found = CANDIDATES.map(findProgram).filter((path) => path !== undefined);
-  if (found.length === 0) return { usable: false, reason: "None of runc, crun and runsc is installed (apt install runc)." };
+  if (found.length === 0) return { usable: false, reason: "Neither runc nor crun is installed (apt install runc)." };
   const conditions = describeConditions(found);
   const remembered = recall(conditions);
   if (remembered) return remembered;

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { run } from "../run.ts";
 
-// An OCI runtime: runc, crun or runsc. It is asked only to start containers; its state folder is ours, so that no other
+// An OCI runtime, runc or crun. It is asked only to start containers; its state folder is ours, so that no other
 // user of the same runtime meets our containers.
 export interface Runtime {
   // Starts the container of the bundle and resolves when it runs on its own.

@@ -1,4 +1,4 @@
-import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, truncateSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { mustRun, run } from "../run.ts";
@@ -35,9 +35,10 @@ export function createVolumes(bounded: boolean): Volumes {
       }
       const volume = { workspace: join(mountPoint, "workspace"), home: join(mountPoint, "home") };
       for (const path of [volume.workspace, volume.home]) {
-        if (existsSync(path)) continue;
-        mkdirSync(path, { mode: 0o700 });
+        mkdirSync(path, { recursive: true });
         chownSync(path, owner, owner);
+        // Whatever the user has done to it: a sandbox that cannot enter its workspace cannot start.
+        chmodSync(path, 0o700);
       }
       return volume;
     },
