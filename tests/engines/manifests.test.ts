@@ -1,0 +1,163 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type {
+  V1ConfigMap,
+  V1Deployment,
+  V1Ingress,
+  V1NetworkPolicy,
+  V1PolicyRule,
+  V1Role,
+  V1Secret,
+  V1Service,
+} from "@kubernetes/client-node";
+import { newId } from "@berth/contract";
+import { expect, test } from "vitest";
+import { parse, parseAllDocuments } from "yaml";
+import { VARIABLES } from "../../server/config-variables.ts";
+import { ConfigError, readConfig } from "../../server/config.ts";
+import { DAEMON_PORT } from "../../server/drivers/kubernetes/names.ts";
+import { statefulSetKind } from "../../server/drivers/kubernetes/workload.ts";
+import { DEFAULT_TEMPLATE } from "../../server/templates.ts";
+import { restricted } from "../support/kubernetes/controllers.ts";
+import { faultsOf } from "../support/kubernetes/schema.ts";
+
+const root = join(import.meta.dirname, "../..");
+const folder = join(root, "deploy/kubernetes");
+const read = (file: string) => readFileSync(join(folder, file), "utf8");
+
+interface Manifest {
+  apiVersion: string;
+  kind: string;
+  metadata: { name: string; namespace?: string };
+}
+interface Kustomization {
+  resources: string[];
+  configMapGenerator: { name: string; namespace: string; envs: string[] }[];
+  secretGenerator: { name: string; namespace: string; envs: string[] }[];
+}
+
+const kustomization = parse(read("kustomization.yaml")) as Kustomization;
+const manifests = kustomization.resources.flatMap((file) => parseAllDocuments(read(file)).map((document) => document.toJS() as Manifest));
+const find = <T>(kind: string, name = "berth") =>
+  manifests.find((manifest) => manifest.kind === kind && manifest.metadata.name === name) as T & Manifest;
+const envOf = (file: string) =>
+  Object.fromEntries(
+    read(file)
+      .split("\n")
+      .filter((line) => line.includes("="))
+      .map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]),
+  );
+
+test("every manifest is what the API describes", () => {
+  expect(manifests.flatMap(faultsOf)).toEqual([]);
+  expect(faultsOf({ apiVersion: "v1", kind: "Service", spec: { port: [], ports: [{ targetPort: "x" }] } } as object)).toEqual([
+    "Service.spec.port is not a field",
+    "Service.spec.ports[0].port is missing",
+  ]);
+});
+
+test("so is what the driver makes", () => {
+  const spec = { id: newId("sbx", 1), template: { ...DEFAULT_TEMPLATE, runtime: "gvisor" }, tokenHash: "00".repeat(32) };
+  const settings = { image: "x", egress: "10.0.0.1:3129", userNamespace: true, imagePullSecrets: ["pull"], storageClass: "fast" };
+  expect(faultsOf(statefulSetKind.describe(spec, "sbx-1", "berth", settings, new Date()))).toEqual([]);
+});
+
+test.skipIf(!existsSync("/usr/bin/kubectl") && !process.env["PATH"]?.split(":").some((path) => existsSync(join(path, "kubectl"))))(
+  "kubectl renders the same objects (needs kubectl)",
+  () => {
+    const rendered = parseAllDocuments(execFileSync("kubectl", ["kustomize", folder], { encoding: "utf8" })).map(
+      (document) => document.toJS() as Manifest,
+    );
+    expect(rendered.flatMap(faultsOf)).toEqual([]);
+    const names = (list: Manifest[]) =>
+      new Set(
+        list
+          .filter(({ kind }) => !["ConfigMap", "Secret"].includes(kind))
+          .map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ""} ${metadata.name}`),
+      );
+    expect(names(rendered)).toEqual(names(manifests));
+    const secret = rendered.find(({ kind }) => kind === "Secret") as V1Secret & Manifest;
+    const config = rendered.find(({ kind }) => kind === "ConfigMap") as V1ConfigMap & Manifest;
+    const deployment = rendered.find(({ kind }) => kind === "Deployment") as V1Deployment & Manifest;
+    expect(deployment.spec?.template.spec?.containers[0]?.envFrom).toEqual([
+      { configMapRef: { name: config.metadata.name } },
+      { secretRef: { name: secret.metadata.name } },
+    ]);
+  },
+);
+
+test("its settings are settings, and the server starts with them once the placeholders are filled in", () => {
+  const env = { ...envOf("config.env"), ...envOf("secret.env") };
+  const known = new Set(Object.values(VARIABLES).map(({ name }) => name));
+  expect(Object.keys(env).filter((name) => !known.has(name))).toEqual([]);
+  expect(() => readConfig(env)).toThrow(ConfigError);
+  const filled = {
+    ...env,
+    BERTH_MASTER_KEY: "ab".repeat(32),
+    BERTH_DATABASE_URL: "postgres://berth:x@postgres/berth",
+    BERTH_METRICS_TOKEN: "cd".repeat(16),
+  };
+  expect(readConfig(filled).config).toMatchObject({
+    driver: "kubernetes",
+    kubernetesNamespace: "berth-sandboxes",
+    egressListen: "0.0.0.0:3129",
+  });
+});
+
+test("the server's pod is admitted by its own namespace, too", () => {
+  expect(restricted(find<V1Deployment>("Deployment").spec!.template.spec!)).toBeNull();
+  for (const name of ["berth", "berth-sandboxes"])
+    expect(find<{ metadata: { labels: object } }>("Namespace", name).metadata.labels).toMatchObject({
+      "pod-security.kubernetes.io/enforce": "restricted",
+    });
+});
+
+test("ports and names agree between server, services, policies and ingress", () => {
+  const env = envOf("config.env");
+  const container = find<V1Deployment>("Deployment").spec!.template.spec!.containers[0]!;
+  const [http, egress] = [Number(env["BERTH_PORT"]), Number(env["BERTH_EGRESS_LISTEN"]?.split(":").at(-1))];
+  expect(container.ports?.map(({ containerPort }) => containerPort)).toEqual([http, egress]);
+  const service = find<V1Service>("Service", "berth-egress");
+  expect(env["BERTH_EGRESS_ADDRESS"]).toBe(`${service.metadata.name}.${service.metadata.namespace}.svc:${service.spec?.ports?.[0]?.port}`);
+  const sandboxes = find<V1NetworkPolicy>("NetworkPolicy", "berth-sandboxes").spec!;
+  expect(sandboxes.ingress?.flatMap(({ ports }) => ports)).toEqual([{ port: DAEMON_PORT }]);
+  expect(sandboxes.egress?.flatMap(({ ports }) => ports)).toEqual([{ port: egress }]);
+  expect(sandboxes.policyTypes).toEqual(["Ingress", "Egress"]);
+  const hosts = find<V1Ingress>("Ingress").spec?.rules?.map(({ host }) => host);
+  expect(hosts).toEqual([new URL(env["BERTH_BASE_URL"]!).host, `*.${env["BERTH_PREVIEW_DOMAIN"]}`]);
+});
+
+test("the server's account may do what the driver does, in the sandboxes' namespace and nothing else", () => {
+  const { rules, metadata } = find<V1Role>("Role");
+  expect(metadata.namespace).toBe("berth-sandboxes");
+  expect(rules?.map(({ resources, verbs }: V1PolicyRule) => `${resources?.join(",")}: ${verbs.join(",")}`)).toEqual([
+    "sandboxes: create,get,list,patch,delete",
+    "statefulsets: create,get,list,patch,delete",
+    "pods: list,watch,delete",
+    "persistentvolumeclaims: delete",
+    "pods: get",
+  ]);
+  expect(manifests.filter(({ kind }) => kind.startsWith("Cluster"))).toEqual([]);
+});
+
+test("the compose file's settings are settings, and its paths are there", () => {
+  const compose = parse(readFileSync(join(root, "deploy/docker-compose.yml"), "utf8")) as {
+    services: { server: { environment: Record<string, string>; volumes: string[]; build: { dockerfile: string } } };
+  };
+  const { environment, volumes, build } = compose.services.server;
+  const known = new Set(Object.values(VARIABLES).map(({ name }) => name));
+  expect(Object.keys(environment).filter((name) => !known.has(name))).toEqual([]);
+  expect(volumes).toContain(`${environment["BERTH_DATA_DIR"]}:${environment["BERTH_DATA_DIR"]}`);
+  expect(existsSync(join(root, build.dockerfile))).toBe(true);
+});
+
+test("what the Dockerfiles copy is there", () => {
+  for (const file of ["deploy/Dockerfile", "deploy/Dockerfile.sandbox"]) {
+    const sources = readFileSync(join(root, file), "utf8")
+      .split("\n")
+      .filter((line) => line.startsWith("COPY ") && !line.includes("--from"))
+      .flatMap((line) => line.split(/\s+/).slice(1, -1));
+    expect(sources.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  }
+});
