@@ -153,14 +153,15 @@ async function streamPrompt(agent: Agent, { request, response }: Call): Promise<
     // Whoever does not read is gone.
     if (response.writableLength > MAX_BUFFERED_BYTES) response.destroy();
   };
+  const isFree = thread.turn === null;
   const turn = agent.turns.prompt(thread, prompt, { permissions });
-  // It runs now (or `turn` says at once why not).
+  // It runs now (or `turn` says at once why not: then the turn that is under way is another caller's).
   let over = false;
   response.on("close", () => !over && void agent.turns.cancel(thread));
   const unlisten = agent.listen((event) => belongsTo(event, id) && send(event));
   const alive = setInterval(() => response.headersSent && response.write(":\n\n"), KEEP_ALIVE_MS);
   try {
-    if (thread.turn) send({ type: "conversation", conversation: thread.live.head });
+    if (isFree && thread.turn) send({ type: "conversation", conversation: thread.live.head });
     await turn;
     over = true;
     response.end();
