@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { createBerth, SessionConflictError } from "../../client/index.ts";
+import { startBerth } from "../support/berth.ts";
+import { startModelServer } from "../support/model-server.ts";
+import { daemonRuntime } from "../support/runtime.ts";
+
+// The real agent in a real sandbox; only the model is a script.
+test("the agent works in the sandbox and its answer comes back", async () => {
+  await daemonRuntime();
+  await using model = await startModelServer();
+  await using server = await startBerth({
+    BERTH_MODEL_PROVIDER: "openai",
+    BERTH_MODEL_BASE_URL: model.url,
+    BERTH_MODEL_API_KEY: "a-key-that-stays-outside",
+    BERTH_MODEL_NAME: "scripted",
+  });
+  const berth = createBerth({ baseUrl: server.url, apiKey: server.key });
+  const session = await berth.sessions.create({ externalUserId: "ada" });
+
+  model.script = [{ tool: "developer__shell", input: { command: "echo done > result.txt" } }, { say: "I have written result.txt." }];
+  const answer = await session.agent.ask("Write a result.", { permissions: "allow" });
+  expect(answer).toMatchObject({ text: expect.stringContaining("I have written result.txt."), stopReason: "end_turn" });
+  expect(await session.files.readText("result.txt")).toBe("done\n");
+
+  // A second prompt in the same conversation, this time left half-way: the turn is cancelled and the next may begin.
+  model.script = [{ sayAndHang: "This takes long" }];
+  for await (const message of session.agent.prompt("Go on.", { conversationId: answer.conversationId })) {
+    if (message.type !== "append") continue;
+    await expect(session.agent.ask("And this?", { conversationId: answer.conversationId })).rejects.toThrow(SessionConflictError);
+    break;
+  }
+  await expect.poll(() => session.agent.ask("Still there?").then(({ text }) => text, String), { timeout: 20_000 }).toBe("Done.");
+  await session.destroy();
+}, 180_000);
