@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, renameSync, statfsSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, isSandboxId, type SandboxId } from "@berth/contract";
@@ -17,7 +17,7 @@ import { ROOTS_DIR } from "./probe.ts";
 import { prepareHostRoot, prepareTemplateRoot } from "./root.ts";
 import { createRuntime } from "./runtime.ts";
 import { endStragglers } from "./stragglers.ts";
-import { pickUserIds, type UserIds } from "./user-ids.ts";
+import { createUserIds } from "./user-ids.ts";
 import { createVolumes } from "./volume.ts";
 
 export interface OciDriverOptions {
@@ -57,10 +57,10 @@ export function createOciDriver(options: OciDriverOptions): Driver {
   const cgroups = openCgroups(`berth-${createHash("sha256").update(dataDir).digest("hex").slice(0, 8)}`);
   const runtime = createRuntime(options.runtime, join(dataDir, "containers"));
   const volumes = createVolumes(options.boundDisks);
+  const userIds = createUserIds(sandboxesDir);
   const inTurn = createKeyedLock();
   // Sandboxes that this process has looked after: nothing of an earlier server can be at work on them.
   const known = new Set<SandboxId>();
-  let takenIds: Set<number> | undefined;
 
   const folderOf = (id: SandboxId) => join(sandboxesDir, id);
   const egressOf = (id: SandboxId) => join(dataDir, "egress", id);
@@ -80,9 +80,10 @@ export function createOciDriver(options: OciDriverOptions): Driver {
     const folder = folderOf(id);
     checkRoom(id);
     await clear(id);
+    mkdirSync(join(dataDir, "egress"), { recursive: true, mode: 0o700 });
     mkdirSync(egressOf(id), { recursive: true, mode: 0o755 });
-    const userIds = userIdsOf(id);
-    const { workspace, home } = await volumes.open(folder, { diskMb: template.diskMb, owner: userIds.user, signal });
+    const ids = userIds.of(folder);
+    const { workspace, home } = await volumes.open(folder, { diskMb: template.diskMb, owner: ids.user, signal });
     if (template.root !== undefined) prepareTemplateRoot(template.root);
     const config = bundleConfig({
       template,
@@ -91,7 +92,7 @@ export function createOciDriver(options: OciDriverOptions): Driver {
       home,
       runtimeDir,
       egress: egressOf(id),
-      userIds,
+      userIds: ids,
       cgroupsPath: cgroups.pathOf(id),
       args: ["/bin/sh", "/opt/berth/init.sh"],
       env: { ...DAEMON_ENV, BERTH_TOKEN_HASH: tokenHash },
@@ -111,18 +112,6 @@ export function createOciDriver(options: OciDriverOptions): Driver {
       throw new AppError("capacity_reached", { cause: new Error("the disk of the data folder is full") });
   }
 
-  // The ids stay with the sandbox's files for as long as there are any.
-  function userIdsOf(id: SandboxId): UserIds {
-    const file = join(folderOf(id), "user-ids.json");
-    if (existsSync(file)) return JSON.parse(readFileSync(file, "utf8")) as UserIds;
-    takenIds ??= readTakenIds(sandboxesDir);
-    const userIds = pickUserIds(takenIds);
-    takenIds.add(userIds.root);
-    writeFileSync(`${file}.new`, JSON.stringify(userIds), { mode: 0o600 });
-    renameSync(`${file}.new`, file);
-    return userIds;
-  }
-
   // Whatever runs or is left of a container; the files stay.
   async function clear(id: SandboxId): Promise<void> {
     await cgroups.kill(id);
@@ -140,11 +129,16 @@ export function createOciDriver(options: OciDriverOptions): Driver {
     await mustRun("rm", ["-rf", "--one-file-system", "--", folderOf(id), egressOf(id)]);
   }
 
+  // What cannot be undone now is found by `list` later; the caller is told why the start failed, not this.
+  async function undo(id: SandboxId, work: (id: SandboxId) => Promise<void>): Promise<void> {
+    await work(id).catch((error: unknown) => log.warn("sandbox.undo_failed", { sandboxId: id, error: String(error) }));
+  }
+
   async function askToStop(id: SandboxId): Promise<void> {
     const pid = initOf(id);
     if (pid === undefined) return;
     cgroups.thaw(id);
-    process.kill(pid, "SIGTERM");
+    signalIfThere(pid, "SIGTERM");
     for (const endMs = performance.now() + stopTimeoutMs; cgroups.pids(id).length > 0 && performance.now() < endMs;) await sleep(3);
   }
 
@@ -187,7 +181,7 @@ export function createOciDriver(options: OciDriverOptions): Driver {
           await start(spec, signal);
         } catch (error) {
           // Files that were there before the call are not ours to delete.
-          await (before === "absent" ? remove(spec.id) : stop(spec.id));
+          await undo(spec.id, before === "absent" ? remove : stop);
           throw error;
         }
         log.debug("sandbox.started", { sandboxId: spec.id, driver: "oci", tookMs: Math.round(performance.now() - startedMs) });
@@ -216,7 +210,7 @@ export function createOciDriver(options: OciDriverOptions): Driver {
         try {
           await start(spec, signal);
         } catch (error) {
-          await stop(spec.id);
+          await undo(spec.id, stop);
           throw error;
         }
         return { restarted: true };
@@ -243,13 +237,12 @@ export function createOciDriver(options: OciDriverOptions): Driver {
   };
 }
 
-function readTakenIds(sandboxesDir: string): Set<number> {
-  const taken = new Set<number>();
-  for (const name of existsSync(sandboxesDir) ? readdirSync(sandboxesDir) : []) {
-    const text = read(join(sandboxesDir, name, "user-ids.json"));
-    if (text !== undefined) taken.add((JSON.parse(text) as UserIds).root);
+function signalIfThere(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has ended.
   }
-  return taken;
 }
 
 function read(path: string): string | undefined {

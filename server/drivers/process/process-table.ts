@@ -9,6 +9,8 @@ export interface ProcessEntry {
   // Differs between two processes that had the same id one after the other.
   started: string;
   state: string;
+  // The program's name; empty where it is not needed.
+  name: string;
 }
 
 // Every process of this machine that we may look at.
@@ -18,8 +20,8 @@ export function readProcess(pid: number): ProcessEntry | undefined {
   return process.platform === "linux" ? readStat(pid) : readPs().find((entry) => entry.pid === pid);
 }
 
-// The processes that belong to `root`: its descendants, whatever shares a session or group with one of them, and whatever
-// works in one of the `folders`. The last finds those whose parents have died; it is a courtesy, not a wall.
+// The processes that belong to `root`: its descendants, whatever shares a session or group with one of them, and orphans
+// that work in one of the `folders`. The last is a courtesy, not a wall: who changes folders is not found.
 export function familyOf(root: number, folders: readonly string[], all: readonly ProcessEntry[] = readProcesses()): ProcessEntry[] {
   const family = new Map<number, ProcessEntry>();
   const groups = new Set<number>([root]);
@@ -34,11 +36,16 @@ export function familyOf(root: number, folders: readonly string[], all: readonly
     for (const entry of all) {
       if (family.has(entry.pid) || entry.pid === process.pid) continue;
       const related = entry.pid === root || family.has(entry.parent) || groups.has(entry.group) || groups.has(entry.session);
-      if (related || worksIn(entry.pid, folders)) admit(entry);
+      if (related || (isOrphan(entry, all) && worksIn(entry.pid, folders))) admit(entry);
     }
   }
   return [...family.values()];
 }
+
+// A process whose parent has died belongs to the first process, or to the session's systemd. Others that happen to work in
+// a sandbox's folder, such as the operator's own shell, are none of our business.
+const isOrphan = ({ parent }: ProcessEntry, all: readonly ProcessEntry[]) =>
+  parent === 1 || all.some(({ pid, name }) => pid === parent && name === "systemd");
 
 function readProc(): ProcessEntry[] {
   const entries = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
@@ -54,7 +61,16 @@ function readStat(pid: number): ProcessEntry | undefined {
   }
   // The program's name is in parentheses and may hold spaces and parentheses of its own.
   const fields = line.slice(line.lastIndexOf(")") + 2).split(" ");
-  return { pid, state: fields[0]!, parent: Number(fields[1]), group: Number(fields[2]), session: Number(fields[3]), started: fields[19]! };
+  const name = line.slice(line.indexOf("(") + 1, line.lastIndexOf(")"));
+  return {
+    pid,
+    name,
+    state: fields[0]!,
+    parent: Number(fields[1]),
+    group: Number(fields[2]),
+    session: Number(fields[3]),
+    started: fields[19]!,
+  };
 }
 
 function worksIn(pid: number, folders: readonly string[]): boolean {
@@ -82,6 +98,7 @@ function readPs(): ProcessEntry[] {
       group: Number(group),
       session: Number(group),
       state: state!,
+      name: "",
       started: started.join(" "),
     }));
 }

@@ -22,6 +22,8 @@ export interface ProcessDriverOptions {
   startTimeoutMs?: number;
 }
 
+const KILL_TIMEOUT_MS = 10_000;
+
 // Why the driver must not be used with these settings: whoever reaches the server runs commands as its user.
 export function processRefusal({ host, allowUnisolated }: { host: string; allowUnisolated: boolean }): string | undefined {
   if (allowUnisolated || ["127.0.0.1", "::1", "localhost"].includes(host)) return undefined;
@@ -112,10 +114,12 @@ export function createProcessDriver({ dataDir, runtimeDir, log, startTimeoutMs =
       await gone([daemon], graceMs);
     }
     // New ones may have been started while we looked, so look again until there are none.
-    for (let left = family(id, daemon); left.length > 0; left = family(id, daemon)) {
+    const alive = () => family(id, daemon).filter((entry) => entry.state !== "Z");
+    const endMs = performance.now() + KILL_TIMEOUT_MS;
+    for (let left = alive(); left.length > 0; left = alive()) {
+      if (performance.now() > endMs) throw new AppError("sandbox_timeout", { cause: new Error("processes do not die") });
       signalAll(left, "SIGKILL");
       await gone(left, 1_000);
-      if (left.every((entry) => entry.state === "Z")) break;
     }
   }
 
