@@ -15,17 +15,20 @@ export interface Mount {
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
-export function createListener(handler: Handler, mount: Mount | undefined): Server {
+export function createListener(handler: Handler, mount: Mount | undefined, { bodyTimeoutMs = BODY_TIMEOUT_MS } = {}): Server {
   const dispatch: Handler = (request, response) => {
     if (request.headers.host === undefined && request.httpVersionMinor === 1) return refuse(response, new AppError("bad_request"));
-    if (!mount?.owns(request)) return handler(request, response);
+    if (!mount?.owns(request)) {
+      limitBody(request, response, bodyTimeoutMs);
+      return handler(request, response);
+    }
     response.setHeader("x-request-id", nextRequestId());
     mount.request(request, response);
   };
   const server = createServer(
     {
-      // A whole request, body and all. What the answer takes is not counted.
-      requestTimeout: 60_000,
+      // Bodies have limits of their own: a mount takes uploads, which last as long as they last.
+      requestTimeout: 0,
       headersTimeout: 20_000,
       // Longer than the idle time of the usual balancers, so that they close first.
       keepAliveTimeout: 75_000,
@@ -45,6 +48,18 @@ export function createListener(handler: Handler, mount: Mount | undefined): Serv
     end(socket, CLIENT_ERRORS[error.code ?? ""]?.() ?? new AppError("bad_request")),
   );
   return server;
+}
+
+const BODY_TIMEOUT_MS = 60_000;
+
+// A body that is not whole by then is not waited for.
+function limitBody(request: IncomingMessage, response: ServerResponse, timeoutMs: number): void {
+  if (request.headers["content-length"] === undefined && request.headers["transfer-encoding"] === undefined) return;
+  const timer = setTimeout(() => {
+    if (response.headersSent) request.destroy();
+    else refuse(response, new AppError("request_timeout"));
+  }, timeoutMs);
+  for (const event of ["end", "close"]) request.once(event, () => clearTimeout(timer));
 }
 
 const CLIENT_ERRORS: Record<string, () => AppError> = {
