@@ -158,6 +158,27 @@ onBothEngines("keys", (databases) => {
     }
   });
 
+  test("a database that is away is an outage, never a refusal, and forgotten when it is back", async () => {
+    // SQLite goes away only with the machine.
+    const { postgres } = databases;
+    if (!postgres) return;
+    await using t = await setUp();
+    const { key } = await issueKey(t.store.db, t.clock, "acme");
+    expect(await t.works(key)).toEqual([true]);
+    await postgres.stop();
+    expect(await t.works(key)).toEqual([true]);
+    await t.clock.advance(5 * SECOND);
+    for (const presented of [key, newKey()]) {
+      const failure: unknown = await t.authenticator.authenticate(presented).catch((error: unknown) => error);
+      expect(isAppError(failure, "store_unavailable")).toBe(true);
+    }
+    await t.authenticator.flush();
+    await postgres.start();
+    expect(await t.works(key, newKey())).toEqual([true, false]);
+    await t.authenticator.flush();
+    expect((await listKeys(t.store.db, t.clock, "acme"))[0]?.lastUsedAt).toBe(t.clock.now());
+  });
+
   test("partners are made, listed and changed; a second with the same id is refused", async () => {
     await using t = await setUp();
     await createPartner(t.store.db, t.clock, "beta", { name: "Beta Ltd", maxSessions: 3 });

@@ -84,10 +84,19 @@ export function storeSuite(databases: Databases): void {
 
   test("three servers that start at once on an empty database migrate it once", async () => {
     const database = await databases.create();
-    await Promise.all([1, 2, 3].map(() => openInOwnProcess(database)));
+    await Promise.all([1, 2, 3].map(() => runInOwnProcess(database)));
     await using store = await database.open();
     const { rows } = await sql<{ number: number }>`select number from migrations order by number`.execute(store.db);
     expect(rows.map((row) => row.number)).toEqual(MIGRATIONS.map((_, index) => index + 1));
+  });
+
+  test("processes that read and then write the same row at once lose nothing", async () => {
+    const database = await databases.create();
+    await using store = await database.open();
+    await insertPartner(store, "acme", 0);
+    await Promise.all([1, 2, 3].map(() => runInOwnProcess(database, COUNT_UP)));
+    const { created_at: counted } = await store.db.selectFrom("partners").selectAll().executeTakeFirstOrThrow();
+    expect(counted).toBe(3 * 40);
   });
 
   test("an older schema is brought up to date and its rows stay", async () => {
@@ -129,12 +138,19 @@ export function storeSuite(databases: Databases): void {
   });
 }
 
-async function openInOwnProcess({ url, file }: Database): Promise<void> {
+const COUNT_UP = `
+  for (let i = 0; i < 40; i++)
+    await store.transaction(async (tx) => {
+      const row = await tx.selectFrom("partners").selectAll().$if(store.engine === "postgres", (query) => query.forUpdate()).executeTakeFirstOrThrow();
+      await tx.updateTable("partners").set({ created_at: row.created_at + 1 }).execute();
+    });`;
+
+async function runInOwnProcess({ url, file }: Database, work = "await store.ready();"): Promise<void> {
   const program = `
     import { openStore } from ${JSON.stringify(join(import.meta.dirname, "open.ts"))};
     import { silentLog } from ${JSON.stringify(join(import.meta.dirname, "../log.ts"))};
     const store = await openStore({ ...${JSON.stringify({ url, file })}, log: silentLog });
-    await store.ready();
+    ${work}
     await store[Symbol.asyncDispose]();`;
   await promisify(execFile)(process.execPath, ["--input-type=module-typescript", "-e", program]);
 }
