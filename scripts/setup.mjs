@@ -24,7 +24,8 @@ function installDependencies() {
     .digest("hex");
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
   console.error("berth: installing dependencies");
-  run("npm", ["ci", "--no-audit", "--no-fund", "--loglevel=error"]);
+  // Not `npm ci`: it refuses when a registry lacks the binaries of some other platform, which nobody here needs.
+  run("npm", ["install", "--no-audit", "--no-fund", "--loglevel=error"]);
   writeFileSync(stamp, wanted);
 }
 
