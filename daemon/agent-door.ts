@@ -35,6 +35,7 @@ export function createAgentDoor(deps: AgentDoorDeps): AgentDoor {
   const { environment } = deps;
   let agent: Agent | null = null;
   let loading: Promise<Agent> | null = null;
+  let runsWith = "";
 
   const load = () =>
     (loading ??= import("./agent/agent.ts").then(({ createAgent }) => {
@@ -48,10 +49,12 @@ export function createAgentDoor(deps: AgentDoorDeps): AgentDoor {
       return state();
     },
     started() {
-      // Variables may have changed: what runs with the old ones ends.
-      agent?.stop();
+      // What runs with other variables than these ends; told the same again (a resume), it goes on.
+      const now = JSON.stringify([environment.request.agent, environment.request.env]);
+      if (now !== runsWith) agent?.stop();
+      runsWith = now;
       const resting = restingState(environment);
-      deps.changed(resting);
+      if (!agent) deps.changed(resting);
       if (environment.request.autoStartAgent && resting.status === "stopped") void load().then((loaded) => loaded.start());
     },
     stop() {

@@ -3,6 +3,7 @@ import { chmodSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Health } from "@berth/contract/daemon.ts";
 import { createAgentDoor } from "./agent-door.ts";
+import { createChanges } from "./changes.ts";
 import { contentRoutes } from "./content.ts";
 import { openEgressPipe } from "./egress.ts";
 import { createEnvironment } from "./environment.ts";
@@ -65,6 +66,7 @@ async function main(): Promise<void> {
     folder: join(BERTH_HOME, ".berth/agent"),
     changed: (state) => events.send({ type: "agent", agent: state }),
   });
+  const changes = createChanges({ workspace, environment, folder: join(BERTH_HOME, ".berth/start") });
   const relay = portRelay({ hidden: ownPorts });
 
   const server = createDaemonServer({
@@ -79,6 +81,7 @@ async function main(): Promise<void> {
       ...terminals.routes,
       ...ports.routes,
       ...agent.routes,
+      ...changes.routes,
       ...relay.routes,
     ],
     upgrades: [...terminals.upgrades, ...events.upgrades, ...agent.upgrades, ...relay.upgrades],
@@ -113,6 +116,7 @@ async function main(): Promise<void> {
         path: "/internal/start",
         async handle({ request, response }) {
           environment.start(await readJson(request));
+          changes.begin();
           agent.started();
           sendJson(response, 200, { status: "ok" });
         },

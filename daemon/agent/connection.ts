@@ -1,6 +1,6 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
-import { Readable, type Writable } from "node:stream";
-import { Writable as NodeWritable } from "node:stream";
+import { Readable, Writable } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
 import {
   client,
   type ClientContext,
@@ -70,7 +70,7 @@ export async function connectAgent({ command, args, env, cwd, timeoutMs, handler
   child.stdin.on("error", () => {});
 
   const stream = ndJsonStream(
-    NodeWritable.toWeb(child.stdin) as WritableStream<Uint8Array>,
+    Writable.toWeb(child.stdin) as WritableStream<Uint8Array>,
     Readable.toWeb(child.stdout) as ReadableStream<Uint8Array>,
   );
   const { agent } = client({ name: "berth" })
@@ -94,12 +94,17 @@ export async function connectAgent({ command, args, env, cwd, timeoutMs, handler
     ]);
     return { agent, about, startedAtMs: Date.now(), ended, kill };
   } catch (error) {
+    // A closed pipe is often the first sign of a program's end; the end itself says more.
+    await Promise.race([ended, delay(500)]);
+    if (!(error instanceof AgentStartError) && hasEnded(child)) await endedEarly(command, ended);
     kill();
     throw error instanceof AgentStartError
       ? error
       : new AgentStartError(`The agent does not speak the Agent Client Protocol: ${messageOf(error)}`, false);
   }
 }
+
+const hasEnded = (child: Child) => child.exitCode !== null || child.signalCode !== null;
 
 const MAX_LAST_WORDS = 4096;
 
@@ -136,7 +141,7 @@ function startError(command: string, error: NodeJS.ErrnoException): AgentStartEr
 export const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
 function killGroup(child: Child): void {
-  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  if (child.pid === undefined || hasEnded(child)) return;
   const group = -child.pid;
   signalGroup(group, "SIGTERM");
   const timer = setTimeout(() => signalGroup(group, "SIGKILL"), 2000);

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { join } from "node:path";
 import {
@@ -76,7 +77,7 @@ export function createTurns({ runner, workspace, ended }: TurnsDeps): Turns {
       const content: ContentBlock[] = [{ type: "text", text }, ...files.map((path) => linkTo(workspace, path))];
       stopReason = await Promise.race([runTurn(thread, content), abandoned.promise]);
     } catch (error) {
-      message = explain(error);
+      message = explain(await deeperReason(error, abandoned.promise));
     }
     if (turn.cancelled) [stopReason, message] = ["cancelled", undefined];
     if (message !== undefined) live.add({ kind: "notice", level: "error", text: message });
@@ -194,6 +195,15 @@ export function createTurns({ runner, workspace, ended }: TurnsDeps): Turns {
         ? String(detail.details)
         : error.message;
   }
+}
+
+// A lost connection is most often the end of the program, which is told of a moment later and in better words.
+async function deeperReason(error: unknown, abandoned: Promise<never>): Promise<unknown> {
+  if (error instanceof RequestError || error instanceof Fault) return error;
+  return await Promise.race([abandoned, delay(1000)]).then(
+    () => error,
+    (reason: unknown) => reason,
+  );
 }
 
 type SessionModes =

@@ -81,7 +81,7 @@ async function startRelay(config: Partial<ModelRelayDeps["config"]> = {}, log: L
     token,
     sessionId,
     open,
-    async ask(...args: Parameters<typeof open>) {
+    ask: async (...args: Parameters<typeof open>) => {
       const response = await open(...args);
       let text = "";
       for await (const chunk of response) text += String(chunk);
@@ -193,8 +193,7 @@ describe("the model relay", () => {
       "/model/anthropic/v1/messages",
       "/model/",
     ]) {
-      expect((await ask(path, null)).status, path).toBe(404);
-      expect((await ask(path, {})).status, path).toBe(404);
+      expect([path, (await ask(path, null)).status, (await ask(path, {})).status]).toEqual([path, 404, 404]);
     }
     expect(model.requests.map(({ path }) => path)).toEqual(["/v1/models"]);
   });
