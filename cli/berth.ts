@@ -37,7 +37,7 @@ export async function main(args: string[]): Promise<number> {
   }
 }
 
-async function buildProgram(args: string[]): Promise<Command> {
+export async function buildProgram(args: string[]): Promise<Command> {
   const program = new Command("berth");
   program.description("Coding sessions for the users of your product.").version("0.1.0", "-V, --version", "show the version");
   program.addHelpText("after", EXAMPLES);

@@ -1,0 +1,21 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { buildProgram } from "./berth.ts";
+
+test("docs/command-line.md shows every command there is, and none that there is not", async () => {
+  const page = readFileSync(join(import.meta.dirname, "../docs/command-line.md"), "utf8");
+  const shown = new Set([...page.matchAll(/^berth ([a-z]+)(?: ([a-z]+))?/gm)].map(([, group, name]) => `${group} ${name ?? ""}`.trim()));
+  expect([...shown].toSorted()).toEqual((await allCommands()).toSorted());
+});
+
+async function allCommands(): Promise<string[]> {
+  const groups = (await buildProgram([])).commands.map((command) => command.name()).filter((name) => name !== "serve");
+  const names = await Promise.all(
+    groups.map(async (group) => {
+      const { commands } = (await buildProgram([group])).commands.find((command) => command.name() === group)!;
+      return commands.length === 0 ? [group] : commands.map((command) => `${group} ${command.name()}`);
+    }),
+  );
+  return names.flat();
+}
