@@ -140,8 +140,11 @@ export function createWorks({ driver, links, egress, templates, modelEnv, secret
     hibernating: {
       // The daemon gets a moment to put scrollback and conversations on disk; one that is too sick for that is stopped anyway.
       async act(row, signal) {
-        const { restarted } = await driver.resume(specOf(row), signal);
-        if (!restarted) await tellToStop(row, signal);
+        const awake = await driver.resume(specOf(row), signal).then(
+          ({ restarted }) => !restarted,
+          () => false,
+        );
+        if (awake) await tellToStop(row, signal);
         links.forget(row.sandbox_id);
         failpoint("hibernate.told");
         await driver.hibernate(row.sandbox_id, signal);

@@ -149,9 +149,11 @@ setsid python3 /tmp/swap.py > /dev/null 2>&1 & sleep 0.2`);
     expect(bytes).toBeLessThan(5 * MiB);
   });
 
-  test("a sandbox with a hostile daemon can still be paused, hibernated and destroyed", async () => {
+  test("a sandbox with a hostile daemon can be paused, stays paused when it does not wake, and can be hibernated and destroyed", async () => {
     await impersonate("time.sleep(60)");
     await island.driver.pause(sandbox.id, AbortSignal.timeout(5_000));
+    expect(await island.driver.inspect(sandbox.id, AbortSignal.timeout(5_000))).toBe("frozen");
+    await expect(island.driver.resume(sandbox.spec, AbortSignal.timeout(500))).rejects.toMatchObject({ name: "TimeoutError" });
     expect(await island.driver.inspect(sandbox.id, AbortSignal.timeout(5_000))).toBe("frozen");
     await island.driver.hibernate(sandbox.id, AbortSignal.timeout(30_000));
     expect(await island.driver.inspect(sandbox.id, AbortSignal.timeout(5_000))).toBe("stopped");

@@ -105,6 +105,17 @@ export function createOciDriver(options: OciDriverOptions): Driver {
   const answering = (id: SandboxId, signal: AbortSignal) =>
     awaitDaemon({ dial: (bounded) => dial(id, bounded), alive: () => cgroups.pids(id).length > 0, timeoutMs: startTimeoutMs }, signal);
 
+  // Thawed and answering, or frozen as before: a sandbox that nobody counts as running must not run.
+  async function thawed(id: SandboxId, signal: AbortSignal): Promise<void> {
+    cgroups.thaw(id);
+    try {
+      await answering(id, signal);
+    } catch (error) {
+      await undo(id, () => cgroups.freeze(id, AbortSignal.timeout(stopTimeoutMs)));
+      throw error;
+    }
+  }
+
   function checkRoom(id: SandboxId): void {
     mkdirSync(folderOf(id), { recursive: true, mode: 0o700 });
     const { bavail, bsize } = statfsSync(dataDir);
@@ -174,8 +185,8 @@ export function createOciDriver(options: OciDriverOptions): Driver {
     create: (spec, signal) =>
       step(spec.id, signal, async () => {
         const before = conditionOf(spec.id);
-        if (before === "frozen") cgroups.thaw(spec.id);
-        if (before === "running" || before === "frozen") return await answering(spec.id, signal);
+        if (before === "frozen") return await thawed(spec.id, signal);
+        if (before === "running") return await answering(spec.id, signal);
         const startedMs = performance.now();
         try {
           await start(spec, signal);
@@ -202,11 +213,9 @@ export function createOciDriver(options: OciDriverOptions): Driver {
       step(spec.id, signal, async () => {
         const before = conditionOf(spec.id);
         if (before === "absent") throw new AppError("sandbox_failed", { cause: new Error("there is no such sandbox to resume") });
-        if (before === "frozen") cgroups.thaw(spec.id);
-        if (before === "frozen" || before === "running") {
-          await answering(spec.id, signal);
-          return { restarted: false };
-        }
+        if (before === "frozen") await thawed(spec.id, signal);
+        if (before === "running") await answering(spec.id, signal);
+        if (before !== "stopped") return { restarted: false };
         try {
           await start(spec, signal);
         } catch (error) {
