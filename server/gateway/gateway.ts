@@ -35,7 +35,7 @@ export interface GatewayDeps {
   sessions: Pick<Sessions, "bySandbox" | "onChange">;
   findPartner: StandingsDeps["findPartner"];
   authenticate: SandboxesDeps["authenticate"];
-  links: Pick<Links, "request" | "upgrade">;
+  links: Pick<Links, "request" | "upgrade" | "forget">;
   tickets: Pick<Tickets, "verify">;
   secrets: Pick<Secrets, "derive">;
   clock: Clock;
@@ -64,6 +64,10 @@ export function createGateway(deps: GatewayDeps): Gateway {
     const match = AREA.exec(request.url ?? "");
     return match?.[1] === "sandboxes" ? { name: "sandboxes", ...sandboxes } : match ? { name: "workspace", ...workspace } : null;
   };
+  // A request that came in while a sandbox was being frozen would wait for a daemon that does not answer.
+  const pauses = deps.sessions.onChange(({ sandboxId, status }) => {
+    if (status !== "running") links.forget(sandboxId);
+  });
   const open = new Set<ServerResponse>();
   let closed = false;
 
@@ -100,6 +104,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
 
     async [Symbol.asyncDispose]() {
       closed = true;
+      pauses[Symbol.dispose]();
       await streams[Symbol.asyncDispose]();
       await sockets[Symbol.asyncDispose]();
       await standings[Symbol.asyncDispose]();

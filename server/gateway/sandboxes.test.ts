@@ -99,7 +99,6 @@ describe("/sandboxes/{sandboxId}", () => {
     const asking = gateway.ask(`/sandboxes/${gateway.sandboxId}/exec`, { method: "POST", headers: key, body: "{}" });
     await arrived.promise;
     gateway.become("paused");
-    gateway.links.forget(gateway.sandboxId);
     expect(await asking).toMatchObject({ status: 409, headers: { "x-error-code": "session_paused" } });
   });
 

@@ -39,6 +39,7 @@ const PING_MS = 25 * SECOND;
 const SILENCE_MS = 3 * PING_MS;
 const MAX_SOCKETS = 100;
 const GOODBYE_MS = 2 * SECOND;
+const GRACE_MS = 500;
 
 export function createSocketRelay({ links, standings, clock }: SocketRelayDeps): SocketRelay {
   const joined = new Map<SandboxId, Set<Joined>>();
@@ -63,19 +64,13 @@ export function createSocketRelay({ links, standings, clock }: SocketRelayDeps):
       const farewell = farewellFor(standing);
       if (farewell) pair.close(farewell.code, farewell.reason);
     });
-    answer.socket.once("close", () => void closeAfterDaemon(sandboxId, pair));
+    // The daemon is gone without a goodbye. Most often a pause has begun, and the caller is told so when it is complete.
+    answer.socket.once("close", () => setTimeout(() => pair.close(1011, "the sandbox does not answer"), GRACE_MS).unref());
     socket.once("close", () => {
       following[Symbol.dispose]();
       siblings.delete(pair);
       if (siblings.size === 0 && joined.get(sandboxId) === siblings) joined.delete(sandboxId);
     });
-  }
-
-  // The daemon is gone without a goodbye: perhaps because the session was just paused.
-  async function closeAfterDaemon(sandboxId: SandboxId, pair: Joined): Promise<void> {
-    const standing = await standings.of(sandboxId).catch(() => undefined);
-    const { code, reason } = (standing !== undefined && farewellFor(standing)) || { code: 1011, reason: "the sandbox does not answer" };
-    pair.close(code, reason);
   }
 
   const everyone = () => [...joined.values()].flatMap((pairs) => [...pairs]);

@@ -212,6 +212,17 @@ describe("a WebSocket of the workspace", () => {
     expect((await once(socket, "close"))[0]).toBe(1006);
   });
 
+  it("is told of a pause that cut the daemon off before it was complete", async () => {
+    await using gateway = await openGateway();
+    await serveSockets(gateway, (socket) => socket.send("hello"));
+    const socket = await connectTo(gateway);
+    await once(socket, "message");
+    const closed = once(socket, "close");
+    gateway.links.forget(gateway.sandboxId);
+    setTimeout(() => gateway.become("paused"), 50);
+    expect((await closed)[0]).toBe(4409);
+  });
+
   it("says so when the daemon is gone without a goodbye", async () => {
     await using gateway = await openGateway();
     await serveSockets(gateway, (socket) => {
