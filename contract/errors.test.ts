@@ -5,7 +5,9 @@ import { ERRORS } from "./errors.ts";
 it("every error has its sentence in docs/errors.md, with the same status, and no other is there", () => {
   const page = readFileSync(new URL("../docs/errors.md", import.meta.url), "utf8");
   const rows = [...page.matchAll(/^\| `(\w+)` \| (\d+) \| (yes|no) \| (.+) \|$/gm)];
-  const described = Object.fromEntries(rows.map(([, code, status, again]) => [code!, { status: Number(status), retryable: again === "yes" }]));
+  const described = Object.fromEntries(
+    rows.map(([, code, status, again]) => [code!, { status: Number(status), retryable: again === "yes" }]),
+  );
   const expected = Object.fromEntries(Object.entries(ERRORS).map(([code, { status, retryable }]) => [code, { status, retryable }]));
   expect(described).toEqual(expected);
   expect(rows.every(([, , , , sentence]) => /^[A-Z].*\.$/.test(sentence!))).toBe(true);

@@ -194,7 +194,7 @@ async function listen(receive: (request: IncomingMessage) => Promise<void>) {
   }).listen(0, "127.0.0.1");
   await once(receiver, "listening");
   const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
-  return { url, [Symbol.asyncDispose]: async () => void receiver.close().closeAllConnections() };
+  return { url, [Symbol.asyncDispose]: async () => receiver.close().closeAllConnections() };
 }
 
 async function temporarySession() {

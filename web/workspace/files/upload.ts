@@ -9,7 +9,7 @@ export async function uploadDropped(workspace: Workspace, data: DataTransfer, fo
   // The list is empty as soon as the event is over, so entries are taken before anything is awaited.
   const items = [...data.items].map((item) => ({ entry: item.webkitGetAsEntry(), file: item.getAsFile() }));
   const found = (
-    await Promise.all(items.map(({ entry, file }) => (entry ? filesIn(entry, "") : file ? [{ path: file.name, file }] : [])))
+    await Promise.all(items.map(async ({ entry, file }) => (entry ? filesIn(entry, "") : file ? [{ path: file.name, file }] : [])))
   ).flat();
   if (found.length === 0) return;
   await files.load(folder);
