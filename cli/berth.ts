@@ -10,6 +10,7 @@ const COMMANDS: Record<string, { about: string; load: () => Promise<{ command: C
   key: { about: "API keys of partners", load: () => import("./commands/key.ts") },
   session: { about: "sessions of all partners", load: () => import("./commands/session.ts") },
   template: { about: "recipes for sandboxes", load: () => import("./commands/template.ts") },
+  reseal: { about: "encrypt what is stored with the first master key", load: () => import("./commands/reseal.ts") },
   audit: { about: "who did what, newest first", load: () => import("./commands/audit.ts") },
   doctor: { about: "look at this machine and the installation, change nothing", load: () => import("./commands/doctor.ts") },
 };

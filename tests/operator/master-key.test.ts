@@ -1,0 +1,56 @@
+import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { createBerth } from "../../client/index.ts";
+import { prepareBerth } from "../support/berth.ts";
+import { daemonRuntime } from "../support/runtime.ts";
+
+const bin = join(import.meta.dirname, "../../cli/bin.js");
+const newMasterKey = () => randomBytes(32).toString("hex");
+
+test("after the master key was changed and everything sealed anew, sessions go on under the new key alone", async () => {
+  await daemonRuntime();
+  const [oldKey, newKey] = [newMasterKey(), newMasterKey()];
+  await using server = await prepareBerth();
+  const berth = createBerth({ baseUrl: server.url, apiKey: server.key });
+
+  await server.start({ BERTH_MASTER_KEY: oldKey });
+  const session = await berth.sessions.create({ externalUserId: "ada", envVars: { SECRET: "kept" }, autoStartAgent: false });
+  await session.pause();
+  await server.stop();
+
+  await server.start({ BERTH_MASTER_KEY: `${newKey},${oldKey}` });
+  const env = { PATH: process.env.PATH, ...server.env, BERTH_MASTER_KEY: `${newKey},${oldKey}` };
+  const { stdout } = await promisify(execFile)(process.execPath, [bin, "reseal", "--json"], { env });
+  expect(JSON.parse(stdout)).toEqual({ sessions: 1, webhooks: 0 });
+  await server.stop();
+
+  await server.start({ BERTH_MASTER_KEY: newKey });
+  await session.resume({ autoStartAgent: false });
+  expect((await session.exec("echo $SECRET")).stdout).toBe("kept\n");
+  await session.destroy();
+}, 180_000);
+
+test("a master key that is not the right one says so instead of destroying anything", async () => {
+  await daemonRuntime();
+  await using server = await prepareBerth();
+  const berth = createBerth({ baseUrl: server.url, apiKey: server.key, maxRetries: 0 });
+  const rightKey = newMasterKey();
+  await server.start({ BERTH_MASTER_KEY: rightKey });
+  const session = await berth.sessions.create({ externalUserId: "ada", envVars: { SECRET: "kept" }, autoStartAgent: false });
+  await session.files.write("work.txt", "mine");
+  await session.pause();
+  await server.stop();
+
+  await server.start({ BERTH_MASTER_KEY: newMasterKey() });
+  await expect(session.resume()).rejects.toMatchObject({ status: 500 });
+  expect((await session.refresh()).status).toBe("paused");
+  await server.stop();
+
+  await server.start({ BERTH_MASTER_KEY: rightKey });
+  await session.resume({ autoStartAgent: false });
+  expect(await session.files.readText("work.txt")).toBe("mine");
+  await session.destroy();
+}, 180_000);
