@@ -102,7 +102,7 @@ export function createAgentDoor(deps: AgentDoorDeps): AgentDoor {
           response.writeHead(204).end();
         },
       },
-      { method: "POST", path: "/agent/prompt", handle: async (call) => await streamPrompt(await load(), call) },
+      { method: "POST", path: "/agent/prompt", handle: async (call) => await streamPrompt(await load(), environment, call) },
       {
         method: "POST",
         path: "/agent/answer",
@@ -137,13 +137,13 @@ export function createAgentDoor(deps: AgentDoorDeps): AgentDoor {
 }
 
 // One turn for a caller without a browser, as server-sent events.
-async function streamPrompt(agent: Agent, { request, response }: Call): Promise<void> {
+async function streamPrompt(agent: Agent, environment: Environment, { request, response }: Call): Promise<void> {
   const body = await readJson(request);
   const { permissions = "ask" } = body;
   if (permissions !== "ask" && permissions !== "allow" && permissions !== "reject")
     throw badRequest("permissions must be ask, allow or reject");
   const prompt = text(body.text, "text");
-  const { status, missing, message } = agent.state;
+  const { status, missing, message } = restingState(environment);
   if (status === "none" || status === "unconfigured")
     return sendJson(response, 409, { error: message ?? "This session has no agent", code: `agent_${status}`, missing });
   const thread = agent.thread(body.conversationId === undefined ? agent.create().id : text(body.conversationId, "conversationId"));

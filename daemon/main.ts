@@ -117,6 +117,7 @@ async function main(): Promise<void> {
         async handle({ request, response }) {
           environment.start(await readJson(request));
           changes.begin();
+          terminals.started();
           agent.started();
           sendJson(response, 200, { status: "ok" });
         },

@@ -154,6 +154,23 @@ describe("terminals", () => {
     await after.close();
   });
 
+  test("come back when the stop did not come after all", async () => {
+    const { id } = await create();
+    const before = await attach(id);
+    before.type("echo rem''ember\n");
+    await before.shows("remember");
+    const closed = once(before.socket, "close");
+    await daemon.fetch("/internal/stop", { method: "POST", body: {} });
+    await daemon.fetch("/internal/start", { method: "POST", body: { env: {}, agent: null, autoStartAgent: false } });
+    expect((await closed)[0]).toBe(4503);
+    const after = await attach(id);
+    await after.shows("processes were stopped");
+    after.type("echo ag''ain\n");
+    await after.shows("again");
+    expect(after.text()).toContain("remember");
+    await after.close();
+  });
+
   test("come back after SIGTERM alone, and an exited one stays exited", async () => {
     const { id } = await create({ command: ["/bin/sh", "-c", "echo over"] });
     await expect.poll(async () => (await daemon.fetch("/terminals")).json.terminals[0].exit).not.toBeNull();

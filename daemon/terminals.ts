@@ -17,6 +17,8 @@ export interface Terminals {
   list(): Terminal[];
   // Writes all output to disk, synchronously, and ends the programs: the sandbox is about to stop.
   stop(): void;
+  // The stop did not come after all: the terminals come back as they do after a restart.
+  started(): void;
 }
 
 export interface TerminalsDeps {
@@ -53,6 +55,14 @@ export function createTerminals({ environment, workspace, folder, changed }: Ter
       // What the programs still say while they end is not theirs: after a restart they count as stopped, not as exited.
       stopped = true;
       for (const { live } of entries.values()) live.hangUp();
+    },
+    started() {
+      if (!stopped) return;
+      stopped = false;
+      for (const { live } of entries.values()) live.close(CLOSE.serverRestarting);
+      entries.clear();
+      for (const saved of scrollback.load()) restore(saved);
+      changed(list());
     },
     routes: [
       { method: "GET", path: "/terminals", handle: ({ response }) => sendJson(response, 200, { terminals: list() }) },

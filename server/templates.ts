@@ -20,7 +20,7 @@ export const DEFAULT_TEMPLATE: Template = {
   env: {},
   egress: { policy: "public" },
   agent: {
-    command: "/opt/berth/bin/goose",
+    command: "goose",
     args: ["acp", "--with-builtin", "developer"],
     // The keyring and telemetry of goose have no place in a sandbox; its mode asks before every change.
     env: { GOOSE_DISABLE_KEYRING: "1", GOOSE_TELEMETRY_OFF: "1", GOOSE_TELEMETRY_ENABLED: "false" },

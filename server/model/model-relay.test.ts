@@ -198,12 +198,12 @@ describe("the model relay", () => {
     expect(model.requests.map(({ path }) => path)).toEqual(["/v1/models"]);
   });
 
-  test("stops a session that has used its tokens, with a reason that is no invitation to try again", async () => {
+  test("stops a session that has used its tokens, and says so", async () => {
     const { ask } = await startRelay({ modelTokenCap: 200 });
     expect((await ask(CHAT, aChat)).status).toBe(200);
     expect((await ask(CHAT, aChat)).status).toBe(200);
     const refused = await ask(CHAT, aChat);
-    expect(refused.status).toBe(403);
+    expect(refused.status).toBe(429);
     expect(JSON.parse(refused.text).error.message).toBe("This session has used its 200 tokens");
   });
 

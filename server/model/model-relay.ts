@@ -96,8 +96,8 @@ export function createModelRelay({ config, templates, secrets, db, clock, log, s
   async function checkCap({ id }: SessionRow, { tokenCap }: ModelConfig): Promise<void> {
     if (tokenCap === null) return;
     const { input, output } = await modelUsageOf(db, id);
-    // 403 and not 429: trying again does not help, and agents would.
-    if (input + output >= tokenCap) throw new Refusal(403, "token_cap_reached", `This session has used its ${tokenCap} tokens`);
+    // As OpenAI answers when the money is gone. Agents show these words, while 402 and 403 become advice about accounts.
+    if (input + output >= tokenCap) throw new Refusal(429, "insufficient_quota", `This session has used its ${tokenCap} tokens`);
   }
 
   async function passOn({ model, session, path, request, response, body }: Passage): Promise<void> {
