@@ -63,6 +63,9 @@ export function Composer({ disabled }: { disabled: boolean }) {
   );
 }
 
+// Agents name their modes as programs do.
+const readable = (name: string) => name.replaceAll("_", " ").replace(/^./, (first) => first.toUpperCase());
+
 function ModeChoice({ conversation: { id, modes } }: { conversation: Conversation }) {
   const { agent } = useWorkspace();
   if (modes === null || modes.available.length < 2) return null;
@@ -70,7 +73,7 @@ function ModeChoice({ conversation: { id, modes } }: { conversation: Conversatio
     <select aria-label="How the agent works" value={modes.current} onChange={(event) => agent.setMode(id, event.target.value)}>
       {modes.available.map((mode) => (
         <option key={mode.id} value={mode.id} title={mode.description}>
-          {mode.name}
+          {readable(mode.name)}
         </option>
       ))}
     </select>

@@ -1,0 +1,102 @@
+// `npm run screenshots`: pictures of the workspace's main states in docs/images, from the real server, real sandboxes and a
+// real browser. The agent is the real one too; only its model says what is written here.
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { startBerth } from "../tests/support/berth.ts";
+import { launchChromium, openDesk, type Desk, type DeskOptions } from "../tests/support/browser.ts";
+import { startModelServer } from "../tests/support/model-server.ts";
+import { files, modelReplies, mineOnTop, theirs } from "./screenshots-demo.ts";
+
+const folder = join(import.meta.dirname, "../docs/images");
+await mkdir(folder, { recursive: true });
+
+await using model = await startModelServer();
+await using berth = await startBerth({
+  BERTH_MODEL_PROVIDER: "openai",
+  BERTH_MODEL_BASE_URL: `${model.url}/v1`,
+  BERTH_MODEL_API_KEY: "not-a-real-key",
+  BERTH_MODEL_NAME: "scripted",
+});
+await using cleanup = new AsyncDisposableStack();
+const browser = await launchChromium();
+cleanup.defer(() => browser.close());
+
+await picture("workspace", {}, async ({ page }) => {
+  await openSource(page);
+  await inTerminal(page, "node --test\n", "pass 2");
+});
+
+await picture("agent", { context: { colorScheme: "dark" } }, async ({ page }) => {
+  await openSource(page);
+  await page.getByRole("button", { name: "Agent", exact: true }).click();
+  model.script = modelReplies();
+  await page.getByRole("textbox", { name: "Message to the agent" }).fill("Round the height to centimetres, and test it");
+  await page.getByRole("button", { name: "Send" }).click();
+  await page.getByText("rounds to whole centimetres").waitFor();
+  await page.getByRole("button", { name: "Send" }).waitFor();
+});
+
+await picture("conflict", {}, async ({ page, write }) => {
+  await page.getByRole("button", { name: "Autosave: on" }).click();
+  await openSource(page);
+  await page.locator(".cm-content").click();
+  await page.keyboard.press("Control+Home");
+  await page.keyboard.type(mineOnTop);
+  await write("src/tides.js", theirs);
+  await page.getByRole("button", { name: "Compare" }).click();
+  await page.locator(".cm-mergeView").waitFor();
+});
+
+await picture("preview", {}, async ({ page }) => {
+  await openSource(page);
+  await inTerminal(page, "node src/server.js\n", "listening");
+  await page.getByRole("button", { name: "Port 3000" }).click();
+  await page.getByRole("button", { name: "Preview port 3000 here" }).click();
+  await page.frameLocator("iframe").getByRole("heading").waitFor();
+});
+
+await picture("commands", { context: { colorScheme: "dark" } }, async ({ page }) => {
+  await openSource(page);
+  await page.keyboard.press("F1");
+  await page.getByRole("option").first().waitFor();
+});
+
+await picture("search", {}, async ({ page }) => {
+  await openSource(page);
+  await page.keyboard.press("Control+Shift+F");
+  await page.getByRole("textbox", { name: "Search in files" }).fill("height");
+  await page.getByText(/matches in/).waitFor();
+});
+
+await picture("paused", {}, async ({ page, session }) => {
+  await openSource(page);
+  await berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/pause`);
+  await page.getByRole("heading", { name: "This session is paused" }).waitFor();
+});
+
+await picture("phone", { context: { viewport: { width: 390, height: 760 } } }, async ({ page }) => {
+  await page.locator(".cm-content").waitFor();
+});
+
+async function picture(name: string, { context, ...options }: DeskOptions, arrange: (desk: Desk) => Promise<void>): Promise<void> {
+  await using desk = await openDesk(berth, browser, { files, ...options, context: { deviceScaleFactor: 1.5, ...context } });
+  await arrange(desk);
+  // Carets blink and spinners turn; a moment lets what was just opened settle.
+  await desk.page.waitForTimeout(600);
+  await desk.page.screenshot({ path: join(folder, `${name}.png`), animations: "disabled", caret: "hide" });
+  console.log(`docs/images/${name}.png`);
+}
+
+async function openSource(page: Page): Promise<void> {
+  await page.getByRole("treeitem", { name: "src", exact: true }).click();
+  await page.getByRole("treeitem", { name: "tides.js", exact: true }).click();
+  await page.getByLabel("Text of src/tides.js").waitFor();
+}
+
+async function inTerminal(page: Page, command: string, until: string): Promise<void> {
+  await page.getByText("$").last().waitFor();
+  await page.locator(".xterm-helper-textarea").first().focus();
+  await page.keyboard.type(command);
+  await page.locator(".xterm-rows").getByText(until).first().waitFor({ timeout: 20_000 });
+}
