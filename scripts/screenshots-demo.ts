@@ -40,12 +40,12 @@ createServer((_request, response) => {
 
 const tests = `import assert from "node:assert/strict";
 import test from "node:test";
-import { height, nextHighWater } from "../src/tides.js";
+import * as tides from "../src/tides.js";
 
 const harbour = { mean: 2, m2: { amplitude: 1, phase: 0 }, s2: { amplitude: 0, phase: 0 } };
 
-test("the height at the crest is the mean plus the amplitude", () => assert.equal(height(harbour, 0), 3));
-test("high water follows the moon", () => assert.ok(Math.abs(nextHighWater(harbour, 1).hours - 12.42) < 0.1));
+test("the height at the crest is the mean plus the amplitude", () => assert.equal(tides.height(harbour, 0), 3));
+test("high water follows the moon", () => assert.ok(Math.abs(tides.nextHighWater(harbour, 1).hours - 12.42) < 0.1));
 `;
 
 export const files: Record<string, string> = {
@@ -60,23 +60,20 @@ export const files: Record<string, string> = {
 export const mineOnTop = "// Times are local to the harbour.\n";
 export const theirs = tides.replace("stepHours = 1 / 12", "stepHours = 1 / 60");
 
+const lowWater = `export function nextLowWater({ mean, m2, s2 }, from) {
+  const flip = (tide) => ({ ...tide, amplitude: -tide.amplitude });
+  const high = nextHighWater({ mean: -mean, m2: flip(m2), s2: flip(s2) }, from);
+  return { hours: high.hours, metres: -high.metres };
+}
+
+`;
+
+const lowWaterTest = `test("low water lies half a tide later", () => assert.ok(Math.abs(tides.nextLowWater(harbour, 1).hours - 6.21) < 0.1));
+`;
+
 export const modelReplies = (): ModelReply[] => [
-  {
-    tool: "edit",
-    input: {
-      path: "/workspace/src/tides.js",
-      before: "  return mean + moon + sun;",
-      after: "  return Math.round((mean + moon + sun) * 100) / 100;",
-    },
-  },
-  {
-    tool: "edit",
-    input: {
-      path: "/workspace/test/tides.test.js",
-      before: 'test("high water follows',
-      after: 'test("a height has two digits", () => assert.equal(height(harbour, 1), 2.87));\ntest("high water follows',
-    },
-  },
+  { tool: "edit", input: { path: "/workspace/src/tides.js", before: "const turn =", after: `${lowWater}const turn =` } },
+  { tool: "edit", input: { path: "/workspace/test/tides.test.js", before: 'test("high', after: `${lowWaterTest}test("high` } },
   { tool: "shell", input: { command: "node --test" } },
-  { say: "`height` now **rounds to whole centimetres**, and a new test holds it to that. All three tests pass." },
+  { say: "`nextLowWater` turns the harbour **upside down** and asks for its high water. All three tests pass." },
 ];

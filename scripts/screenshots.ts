@@ -22,28 +22,30 @@ await using cleanup = new AsyncDisposableStack();
 const browser = await launchChromium();
 cleanup.defer(() => browser.close());
 
-await picture("workspace", {}, async ({ page }) => {
+await picture("workspace-light", {}, async ({ page }) => {
   await openSource(page);
   await inTerminal(page, "node --test\n", "pass 2");
 });
 
-await picture("agent", { context: { colorScheme: "dark" } }, async ({ page }) => {
+await picture("workspace-dark", { context: { colorScheme: "dark" } }, async ({ page }) => {
   await openSource(page);
   await page.getByRole("button", { name: "Agent", exact: true }).click();
+  model.title = "Next low water";
   model.script = modelReplies();
-  await page.getByRole("textbox", { name: "Message to the agent" }).fill("Round the height to centimetres, and test it");
+  await page.getByRole("textbox", { name: "Message to the agent" }).fill("Tell the next low water too, with a test");
   await page.getByRole("button", { name: "Send" }).click();
-  await page.getByText("rounds to whole centimetres").waitFor();
+  await page.getByText("upside down", { exact: false }).last().waitFor();
   await page.getByRole("button", { name: "Send" }).waitFor();
 });
 
-await picture("conflict", {}, async ({ page, write }) => {
+await picture("conflict", {}, async (desk) => {
+  const { page } = desk;
   await page.getByRole("button", { name: "Autosave: on" }).click();
   await openSource(page);
   await page.locator(".cm-content").click();
   await page.keyboard.press("Control+Home");
   await page.keyboard.type(mineOnTop);
-  await write("src/tides.js", theirs);
+  await desk.write("src/tides.js", theirs);
   await page.getByRole("button", { name: "Compare" }).click();
   await page.locator(".cm-mergeView").waitFor();
 });

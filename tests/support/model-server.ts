@@ -10,6 +10,8 @@ export interface ModelServer extends AsyncDisposable {
   readonly requests: ModelRequest[];
   // What to answer next, one per request that offers tools; when there is none left it says "Done."
   script: ModelReply[];
+  // What it calls a conversation when it is asked for a title.
+  title: string;
 }
 
 export interface ModelRequest {
@@ -38,6 +40,7 @@ export async function startModelServer(): Promise<ModelServer> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
     script: [],
+    title: "A fitting title",
     async [Symbol.asyncDispose]() {
       server.close();
       server.closeAllConnections();
@@ -52,7 +55,7 @@ export async function startModelServer(): Promise<ModelServer> {
     const body = text === "" ? {} : JSON.parse(text);
     requests.push({ path: request.url ?? "", headers: request.headers, body });
     // Without tools it is a side question such as the conversation's title.
-    const reply: ModelReply = body.tools?.length ? (model.script.shift() ?? { say: "Done." }) : { say: "A fitting title" };
+    const reply: ModelReply = body.tools?.length ? (model.script.shift() ?? { say: "Done." }) : { say: model.title };
     if ("status" in reply)
       return void response
         .writeHead(reply.status, { "Content-Type": "application/json" })

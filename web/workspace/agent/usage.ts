@@ -7,10 +7,12 @@ export function describeUsage(usage: Usage | null): string {
   const parts: string[] = [];
   if (inputTokens !== undefined || outputTokens !== undefined) parts.push(`${short((inputTokens ?? 0) + (outputTokens ?? 0))} tokens`);
   else if (contextUsed !== undefined) parts.push(`${short(contextUsed)} tokens`);
-  if (contextUsed !== undefined && contextSize) parts.push(`${Math.round((contextUsed / contextSize) * 100)}% of context`);
+  if (contextUsed !== undefined && contextSize) parts.push(`${percent(contextUsed / contextSize)} of context`);
   if (cost) parts.push(`${cost.amount.toFixed(2)} ${cost.currency}`);
   return parts.join(" · ");
 }
+
+const percent = (share: number): string => (share < 0.01 ? "<1%" : `${Math.round(share * 100)}%`);
 
 const short = (count: number): string =>
   count < 1000 ? String(count) : count < 1e6 ? `${(count / 1000).toFixed(1)}k` : `${(count / 1e6).toFixed(1)}M`;
