@@ -159,6 +159,8 @@ export async function countLive(db: Db, partnerId: string, externalUserId?: stri
     .selectFrom("sessions")
     .select(({ fn }) => fn.countAll().as("count"))
     .where("partner_id", "=", partnerId)
+    // Word for word as in the index of live sessions, or it would not be used.
+    .where("state", "<>", sql.lit("destroyed"))
     .where("state", "in", LIVE);
   if (externalUserId !== undefined) query = query.where("external_user_id", "=", externalUserId);
   return Number((await query.executeTakeFirstOrThrow()).count);

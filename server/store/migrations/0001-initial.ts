@@ -1,4 +1,4 @@
-import type { Kysely } from "kysely";
+import { sql, type Kysely } from "kysely";
 import type { Engine } from "../open.ts";
 
 export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
@@ -63,6 +63,12 @@ export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
   await db.schema.createIndex("sessions_expires").on("sessions").columns(["state", "expires_at"]).execute();
   await db.schema.createIndex("sessions_paused").on("sessions").columns(["state", "hibernated", "paused_at"]).execute();
   await db.schema.createIndex("sessions_destroyed").on("sessions").columns(["state", "destroyed_at"]).execute();
+  await db.schema
+    .createIndex("sessions_live")
+    .on("sessions")
+    .columns(["partner_id", "external_user_id"])
+    .where(sql.ref("state"), "<>", sql.lit("destroyed"))
+    .execute();
   await db.schema.createIndex("sessions_warning").on("sessions").columns(["state", "warned", "expires_at"]).execute();
   await db.schema.createIndex("sessions_lease").on("sessions").columns(["lease_until"]).execute();
 
