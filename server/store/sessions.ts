@@ -1,4 +1,4 @@
-import { sql, type Insertable, type Selectable, type Updateable } from "kysely";
+import { sql, type CompiledQuery, type Insertable, type Selectable, type Updateable } from "kysely";
 import type { SandboxId, SessionId } from "@berth/contract";
 import type { SessionState } from "../sessions/states.ts";
 import type { Engine } from "./open.ts";
@@ -18,13 +18,15 @@ export async function insertSession(db: Db, row: NewSessionRow): Promise<Session
   return db.insertInto("sessions").values(row).returningAll().executeTakeFirstOrThrow();
 }
 
+// The most frequent query of all, so it is put together once and not for each call.
 export async function findSession(db: Db, id: string): Promise<SessionRow | undefined> {
-  return db
-    .selectFrom("sessions")
-    .selectAll()
-    .where("id", "=", id as SessionId)
-    .executeTakeFirst();
+  const { adapter } = db.getExecutor();
+  let query = byId.get(adapter);
+  if (!query) byId.set(adapter, (query = db.selectFrom("sessions").selectAll().where("id", "=", "ses_").compile()));
+  const { rows } = await db.executeQuery<SessionRow>({ ...query, parameters: [id] });
+  return rows[0];
 }
+const byId = new WeakMap<object, CompiledQuery<SessionRow>>();
 
 export async function findSessionBySandbox(db: Db, sandboxId: string): Promise<SessionRow | undefined> {
   return db

@@ -1,6 +1,6 @@
 import { chmodSync, existsSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
-import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { SqliteDatabase, SqliteStatement } from "kysely";
 import { sqliteFailure } from "./errors.ts";
@@ -16,32 +16,33 @@ export interface Sqlite {
 
 export async function openSqlite(file: string, lockTimeoutMs: number): Promise<Sqlite> {
   const database = await open(file, lockTimeoutMs);
-  const statements = new Map<string, StatementSync>();
+  const statements = new Map<string, SqliteStatement>();
 
-  // Compiling a statement costs more than running it, and the same few hundred come again and again.
-  function compile(text: string): StatementSync {
+  // Compiling a statement, and even counting its columns, costs more than running it, and the same few hundred come again
+  // and again.
+  function prepare(text: string): SqliteStatement {
     const known = statements.get(text);
     if (known) return known;
     if (statements.size >= CACHED_STATEMENTS) statements.clear();
-    const statement = database.prepare(text);
+    const statement = compile(database, text);
     statements.set(text, statement);
     return statement;
   }
 
   const dataVersion = database.prepare("PRAGMA data_version");
   return { database: { close: () => database.close(), prepare }, foreignChanges: () => Number(dataVersion.get()?.["data_version"]) };
+}
 
-  function prepare(text: string): SqliteStatement {
-    // A transaction that reads first and then writes cannot wait for another process's write: SQLite refuses it at once.
-    // Taking the write lock at the beginning lets it wait its turn.
-    const statement = guard(() => compile(text === "begin" ? "begin immediate" : text));
-    return {
-      reader: statement.columns().length > 0,
-      all: (values) => guard(() => statement.all(...(values as SQLInputValue[]))),
-      run: (values) => guard(() => statement.run(...(values as SQLInputValue[]))),
-      iterate: (values) => guard(() => statement.iterate(...(values as SQLInputValue[]))),
-    };
-  }
+function compile(database: DatabaseSync, text: string): SqliteStatement {
+  // A transaction that reads first and then writes cannot wait for another process's write: SQLite refuses it at once.
+  // Taking the write lock at the beginning lets it wait its turn.
+  const statement = guard(() => database.prepare(text === "begin" ? "begin immediate" : text));
+  return {
+    reader: statement.columns().length > 0,
+    all: (values) => guard(() => statement.all(...(values as SQLInputValue[]))),
+    run: (values) => guard(() => statement.run(...(values as SQLInputValue[]))),
+    iterate: (values) => guard(() => statement.iterate(...(values as SQLInputValue[]))),
+  };
 }
 
 async function open(file: string, lockTimeoutMs: number): Promise<DatabaseSync> {
