@@ -16,6 +16,7 @@ import { claimHost, freePort } from "./host.ts";
 import { createApp } from "./http/app.ts";
 import { presentedKey } from "./http/authentication.ts";
 import { createAuthenticator } from "./keys/authenticate.ts";
+import { checkMasterKey } from "./keys/check-master-key.ts";
 import { getPartner } from "./keys/partners.ts";
 import { seedDemo } from "./keys/seed.ts";
 import { createLinks } from "./link.ts";
@@ -54,6 +55,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
   const templates = loadTemplates(config.templatesFile ?? undefined);
   const secrets = createSecrets(await loadMasterKeys(config));
   const store = opening.use(await openStore({ url: config.databaseUrl, file: join(config.dataDir, "berth.db"), log }));
+  await checkMasterKey(store.db, secrets);
   const demo = await seedDemo({ store, clock, config });
   const driver = opening.use(await openDriver(config, log));
   const tokenOf = async (sandboxId: SandboxId): Promise<string> => {
