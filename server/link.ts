@@ -220,18 +220,22 @@ async function counted<Result>(line: Line, work: () => Promise<Result>): Promise
 // The pool's own timer starts anew with every interim answer, so that a daemon could stretch it with 1xx answers; this
 // one does not. It starts when the request's body has been sent, however long that takes.
 function startPatience(asked: LinkRequest, timeoutMs: number): { signal: AbortSignal; end(): void } {
-  const late = new AbortController();
+  const over = new AbortController();
+  const leave = () => over.abort(asked.signal?.reason);
   let timer: NodeJS.Timeout | undefined;
   const start = () => {
-    timer = setTimeout(() => late.abort(unreachable(`no answer within ${timeoutMs} ms`)), timeoutMs);
+    timer = setTimeout(() => over.abort(unreachable(`no answer within ${timeoutMs} ms`)), timeoutMs);
   };
-  if (typeof asked.body === "object" && "pipe" in asked.body) asked.body.once("end", start);
+  const stream = typeof asked.body === "object" && "pipe" in asked.body ? asked.body : null;
+  if (stream) stream.once("end", start);
   else start();
+  if (asked.signal?.aborted) leave();
+  asked.signal?.addEventListener("abort", leave, { once: true });
   return {
-    signal: asked.signal ? AbortSignal.any([asked.signal, late.signal]) : late.signal,
+    signal: over.signal,
     end() {
       clearTimeout(timer);
-      if (typeof asked.body === "object" && "pipe" in asked.body) asked.body.off("end", start);
+      stream?.off("end", start);
     },
   };
 }

@@ -59,10 +59,15 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const workspace = createWorkspace({ tickets, cookies, standings, log, files, streams, previews, links, sockets, baseUrl, previewDomain });
   const preview = createPreview({ previews, cookies, standings, links, sockets, baseUrl });
 
+  const areas = {
+    sandboxes: { name: "sandboxes", ...sandboxes },
+    workspace: { name: "workspace", ...workspace },
+    preview: { name: "preview", ...preview },
+  };
   const areaOf = (request: IncomingMessage) => {
-    if (previews.parseHost(request.headers.host)) return { name: "preview", ...preview };
+    if (previews.parseHost(request.headers.host)) return areas.preview;
     const match = AREA.exec(request.url ?? "");
-    return match?.[1] === "sandboxes" ? { name: "sandboxes", ...sandboxes } : match ? { name: "workspace", ...workspace } : null;
+    return match?.[1] === "sandboxes" ? areas.sandboxes : match ? areas.workspace : null;
   };
   // A request that came in while a sandbox was being frozen would wait for a daemon that does not answer.
   const pauses = deps.sessions.onChange(({ sandboxId, status }) => {

@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { Transform, type Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { AppError, type SandboxId } from "@berth/contract";
 import { announcesExitCode, fromDaemonTrailers } from "./relay-headers.ts";
 import type { LinkRequest, LinkResponse, Links } from "../link.ts";
@@ -69,11 +68,19 @@ async function send(answer: LinkResponse, { request, response, answerHeaders, in
   // Whoever waits for the first line of a stream sees that it has begun.
   response.flushHeaders();
   if (trailed) answer.body.once("end", () => response.addTrailers(fromDaemonTrailers(answer.trailers)));
-  try {
-    await pipeline(answer.body, response);
-  } catch {
-    response.destroy();
-  }
+  await pump(answer.body, response);
+}
+
+// As stream.pipeline does, which costs an AbortError with its stack for every answer that goes well.
+function pump(body: Readable, response: ServerResponse): Promise<void> {
+  return new Promise((done) => {
+    body.once("error", () => response.destroy());
+    response.once("close", () => {
+      body.destroy();
+      done();
+    });
+    body.pipe(response);
+  });
 }
 
 function bodyOf(request: IncomingMessage, maxBytes: number): Readable | undefined {
