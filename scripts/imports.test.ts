@@ -34,7 +34,7 @@ function readTable(): Map<string, string[]> {
 
 function sources(): string[] {
   return globSync("{contract,client,daemon,server,cli,web}/**/*.{ts,tsx}", { cwd: root })
-    .filter((file) => !/node_modules|\/dist\/|\.test\.tsx?$|\.suite\.ts$|\/testing\//.test(file))
+    .filter((file) => !/node_modules|\/dist\/|\.test\.tsx?$|\.suite\.ts$|\/testing(\/|\.ts$)/.test(file))
     .map((file) => file.split(sep).join("/"));
 }
 
