@@ -1,0 +1,52 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startBerth, type Berth } from "../support/berth.ts";
+import { eventually, gone, launchChromium, noChromium, openDesk, seen } from "../support/browser.ts";
+
+describe.skipIf(noChromium)("the changes view (needs Chromium)", () => {
+  let berth: Berth;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    [berth, browser] = await Promise.all([startBerth(), launchChromium()]);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await berth?.[Symbol.asyncDispose]();
+  });
+
+  test("what differs from git's HEAD is listed, compared and reverted", async () => {
+    await using desk = await openDesk(berth, browser, { files: { "a.txt": "one\ntwo\n", "b.txt": "b\n" } });
+    const { page } = desk;
+    await desk.exec("git init -q && git add . && git -c user.name=t -c user.email=t@localhost commit -qm first");
+    await page.getByRole("button", { name: "Changes", exact: true }).click();
+    await seen(page.getByText("Nothing has changed since"));
+
+    await desk.exec("echo three >> a.txt; rm b.txt; echo new > c.txt");
+    const list = page.getByRole("complementary", { name: "changes" });
+    await seen(list.getByText("3 files changed"));
+    await list.getByRole("button", { name: "modified a.txt" }).click();
+    await seen(page.locator(".diff").getByText("three"));
+
+    await list.getByRole("button", { name: "Revert a.txt" }).click();
+    await page.getByRole("button", { name: "Revert", exact: true }).click();
+    await eventually(() => desk.read("a.txt")).toBe("one\ntwo\n");
+    await list.getByRole("button", { name: "Revert b.txt" }).click();
+    await page.getByRole("button", { name: "Revert", exact: true }).click();
+    await eventually(() => desk.read("b.txt")).toBe("b\n");
+    await list.getByRole("button", { name: "Revert c.txt" }).click();
+    await page.getByRole("button", { name: "Revert", exact: true }).click();
+    await eventually(() => desk.read("c.txt")).toBeNull();
+    await gone(list.getByRole("button", { name: /Revert/ }));
+  });
+
+  test("without git it is what differs from the session's start", async () => {
+    await using desk = await openDesk(berth, browser);
+    const { page } = desk;
+    await page.getByRole("button", { name: "Changes", exact: true }).click();
+    await seen(page.getByText("Nothing has changed since"));
+    await desk.write("made.txt", "made\n");
+    await seen(page.getByRole("button", { name: "added made.txt" }));
+    expect(await page.getByText("1 file changed since the session's start").count()).toBe(1);
+  });
+});
