@@ -12,30 +12,34 @@ export interface AwaitDaemonOptions {
 }
 
 const TRY_MS = 2_000;
+// How many sandboxes are being waited for. In a crowd everybody asks less often, so that asking does not become the work.
+let waiting = 0;
 
 // Resolves as soon as the daemon answers GET /health. Rejects with `sandbox_failed` when its process has ended, with
 // `sandbox_timeout` when it does not answer in time.
 export async function awaitDaemon({ dial, alive, timeoutMs, pollMs = 3 }: AwaitDaemonOptions, signal: AbortSignal): Promise<void> {
   const endMs = performance.now() + timeoutMs;
-  for (;;) {
-    signal.throwIfAborted();
-    if (await answers(dial, signal)) return;
-    if (!(await alive())) throw new AppError("sandbox_failed", { cause: new Error("the daemon ended before it answered") });
-    if (performance.now() > endMs)
-      throw new AppError("sandbox_timeout", { cause: new Error(`the daemon did not answer in ${timeoutMs} ms`) });
-    await sleep(pollMs, undefined, { signal });
+  waiting++;
+  try {
+    while (!(await answers(dial, signal))) {
+      if (!(await alive())) throw new AppError("sandbox_failed", { cause: new Error("the daemon ended before it answered") });
+      if (performance.now() > endMs)
+        throw new AppError("sandbox_timeout", { cause: new Error(`the daemon did not answer in ${timeoutMs} ms`) });
+      await sleep(pollMs + waiting, undefined, { signal });
+    }
+  } finally {
+    waiting--;
   }
 }
 
 // One question, one answer: true when the daemon says that it is well.
 export async function answers(dial: (signal: AbortSignal) => Promise<Socket>, signal: AbortSignal): Promise<boolean> {
-  const bounded = AbortSignal.any([signal, AbortSignal.timeout(TRY_MS)]);
+  signal.throwIfAborted();
   try {
-    const socket = await dial(bounded);
-    return await askHealth(socket, bounded);
+    return await askHealth(await dial(signal), signal);
   } catch (error) {
     signal.throwIfAborted();
-    if (bounded.aborted || isAppError(error, "sandbox_unreachable")) return false;
+    if (isAppError(error, "sandbox_unreachable")) return false;
     throw error;
   }
 }
@@ -43,16 +47,16 @@ export async function answers(dial: (signal: AbortSignal) => Promise<Socket>, si
 function askHealth(socket: Socket, signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
     const asked = request({ path: "/health", createConnection: () => socket, signal, headers: { connection: "close" } });
-    asked.once("response", (response) => {
-      // The status line is all that matters, and all that is read: the body is the sandbox's and may never end.
-      // A daemon that asks for its token is as awake as one that does not.
-      resolve(response.statusCode === 200 || response.statusCode === 401);
+    const finish = (well: boolean) => {
+      clearTimeout(timer);
+      resolve(well);
       socket.destroy();
-    });
-    asked.once("error", () => {
-      socket.destroy();
-      resolve(false);
-    });
+    };
+    const timer = setTimeout(finish, TRY_MS, false);
+    // The status line is all that matters, and all that is read: the body is the sandbox's and may never end. A daemon that
+    // asks for its token is as awake as one that does not.
+    asked.once("response", ({ statusCode }) => finish(statusCode === 200 || statusCode === 401));
+    asked.on("error", () => finish(false));
     asked.end();
   });
 }

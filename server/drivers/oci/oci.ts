@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, statfsSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, isSandboxId, type SandboxId } from "@berth/contract";
@@ -11,6 +12,7 @@ import { speaking } from "../failure.ts";
 import { awaitDaemon } from "../health.ts";
 import { createKeyedLock } from "../keyed-lock.ts";
 import { mustRun, PLAIN_PATH } from "../run.ts";
+import { createTurnstile } from "../turnstile.ts";
 import { bundleConfig } from "./bundle.ts";
 import { openCgroups } from "./cgroups.ts";
 import { ROOTS_DIR } from "./probe.ts";
@@ -44,6 +46,7 @@ const DAEMON_ENV = {
   HOME: "/home/user",
   LANG: "C.UTF-8",
 };
+const STARTS_AT_ONCE = 2 * availableParallelism();
 const MIN_FREE_BYTES = 256 * 1024 * 1024;
 
 // Containers through an OCI runtime, without any engine: the kernel keeps them running when the server is gone, and
@@ -59,6 +62,7 @@ export function createOciDriver(options: OciDriverOptions): Driver {
   const volumes = createVolumes(options.boundDisks);
   const userIds = createUserIds(sandboxesDir);
   const inTurn = createKeyedLock();
+  const enter = createTurnstile(STARTS_AT_ONCE);
   // Sandboxes that this process has looked after: nothing of an earlier server can be at work on them.
   const known = new Set<SandboxId>();
 
@@ -76,12 +80,18 @@ export function createOciDriver(options: OciDriverOptions): Driver {
     known.add(id);
   }
 
-  async function start({ id, template, tokenHash }: SandboxSpec, signal: AbortSignal): Promise<void> {
-    const folder = folderOf(id);
+  async function start(spec: SandboxSpec, signal: AbortSignal): Promise<void> {
+    const { id } = spec;
     checkRoom(id);
     await clear(id);
     mkdirSync(join(dataDir, "egress"), { recursive: true, mode: 0o700 });
     mkdirSync(egressOf(id), { recursive: true, mode: 0o755 });
+    await enter(signal, () => launch(spec, signal));
+    await answering(id, signal);
+  }
+
+  async function launch({ id, template, tokenHash }: SandboxSpec, signal: AbortSignal): Promise<void> {
+    const folder = folderOf(id);
     const ids = userIds.of(folder);
     const { workspace, home } = await volumes.open(folder, { diskMb: template.diskMb, owner: ids.user, signal });
     if (template.root !== undefined) prepareTemplateRoot(template.root);
@@ -99,7 +109,6 @@ export function createOciDriver(options: OciDriverOptions): Driver {
     });
     writeFileSync(join(folder, "config.json"), JSON.stringify(config), { mode: 0o600 });
     await runtime.start(id, folder, join(folder, "init.pid"), signal);
-    await answering(id, signal);
   }
 
   const answering = (id: SandboxId, signal: AbortSignal) =>
