@@ -1,4 +1,5 @@
 import { Command, CommanderError } from "commander";
+import manifest from "./package.json" with { type: "json" };
 import { reportFailure } from "./failure.ts";
 import { style } from "./style.ts";
 
@@ -40,7 +41,7 @@ export async function main(args: string[]): Promise<number> {
 
 export async function buildProgram(args: string[]): Promise<Command> {
   const program = new Command("berth");
-  program.description("Coding sessions for the users of your product.").version("0.1.0", "-V, --version", "show the version");
+  program.description("Coding sessions for the users of your product.").version(manifest.version, "-V, --version", "show the version");
   program.addHelpText("after", EXAMPLES);
   const wanted = args.find((arg) => !arg.startsWith("-"));
   for (const [name, { about, load }] of Object.entries(COMMANDS)) {

@@ -66,8 +66,8 @@ export function createTransport({
     if (json !== undefined) all["content-type"] = "application/json";
     // The same for all attempts: that is what makes them one.
     if (idempotencyKey) all["idempotency-key"] = idempotencyKey === true ? crypto.randomUUID() : idempotencyKey;
-    // The key must not travel on to wherever a redirect points.
-    return { url: target, init: { method, headers: all, body: json === undefined ? body : JSON.stringify(json), redirect: "error" } };
+    // The key must not travel on to wherever a redirect points. Not every runtime knows "error".
+    return { url: target, init: { method, headers: all, body: json === undefined ? body : JSON.stringify(json), redirect: "manual" } };
   }
 
   async function once({ url, init }: ReturnType<typeof prepare>, { signal, streaming }: Call): Promise<Response | BerthError> {

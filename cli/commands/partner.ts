@@ -50,7 +50,7 @@ function withSettings(settable: Command): Command {
     .option("--origin <origin>", "site that may embed the workspace; repeat for more, `none` for no site", origins)
     .option("--max-sessions <n>", "live sessions in all, or `none` for no limit", limit)
     .option("--max-sessions-per-user <n>", "live sessions of one user, or `none`", limit)
-    .option("--rate <n>", "requests a minute for each key, or `none` for the server's default", limit)
+    .option("--rate <n>", "requests a minute for each key, 0 for no limit, `none` for the server's default", limit)
     .option("--json", "print JSON");
 }
 

@@ -1,11 +1,13 @@
 import { execFile, execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { createContext, runInContext } from "node:vm";
+import { build } from "esbuild";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { buildClient } from "../../client/build.ts";
-import { startBerth } from "../support/berth.ts";
+import { startBerth, type Berth } from "../support/berth.ts";
 import { daemonRuntime } from "../support/runtime.ts";
 
 // The package as partners install it: packed by npm, unpacked into a project of its own, outside this repository.
@@ -25,26 +27,85 @@ beforeAll(() => {
 
 afterAll(() => rmSync(project, { recursive: true, force: true }));
 
-test("the installed package drives the service, on whatever Node the partner has", async () => {
-  await daemonRuntime();
-  await using server = await startBerth();
-  writeFileSync(
-    join(project, "use.js"),
-    `import { createBerth, SessionNotFoundError } from "@berth/client";
-     const berth = createBerth({ baseUrl: ${JSON.stringify(server.url)}, apiKey: ${JSON.stringify(server.key)} });
-     const session = await berth.sessions.create({ externalUserId: "partner", autoStartAgent: false });
-     await session.files.write("a.txt", "from outside");
-     const { stdout } = await session.exec("cat a.txt");
-     await session.destroy();
-     const gone = await session.launchUrl().catch((error) => error instanceof SessionNotFoundError);
-     console.log(JSON.stringify({ stdout, gone, node: process.versions.node }));`,
-  );
-  // The machine's own node as well as ours: the two differ where an older one is installed.
-  for (const node of ["node", process.execPath]) {
-    const { stdout } = await run(node, ["use.js"], { cwd: project });
-    expect(JSON.parse(stdout)).toMatchObject({ stdout: "from outside", gone: true });
+describe("the installed package drives the service", () => {
+  let server: Berth;
+  beforeAll(async () => {
+    await daemonRuntime();
+    server = await startBerth();
+    writeFileSync(
+      join(project, "use.js"),
+      `${USE}\nconsole.log(JSON.stringify(await use(${JSON.stringify(server.url)}, ${JSON.stringify(server.key)})));`,
+    );
+  }, 120_000);
+  afterAll(() => server[Symbol.asyncDispose]());
+
+  // The machine's own Node is older than ours on many machines. Deno and Bun are tried where they are installed.
+  const runtimes: [string, string, string[]][] = [
+    ["the machine's own Node", "node", ["use.js"]],
+    ["the pinned Node", process.execPath, ["use.js"]],
+    ["Deno", "deno", ["run", "--allow-net", "use.js"]],
+    ["Bun", "bun", ["use.js"]],
+  ];
+  for (const [name, command, args] of runtimes) {
+    const isHere = existsSync(command) || (process.env.PATH ?? "").split(":").some((folder) => existsSync(join(folder, command)));
+    test.skipIf(!isHere)(isHere ? `on ${name}` : `on ${name}, which is not installed here`, async () => {
+      const { stdout } = await run(command, args, { cwd: project });
+      expect(JSON.parse(stdout)).toEqual(USED);
+    });
   }
-}, 120_000);
+
+  test("where there is nothing but what the web has, as on edge runtimes", async () => {
+    writeFileSync(join(project, "edge.js"), USE.replace("async function use", "globalThis.use = async function"));
+    const bundle = await build({
+      entryPoints: [join(project, "edge.js")],
+      bundle: true,
+      format: "iife",
+      write: false,
+      platform: "neutral",
+    });
+    const realm = createContext(Object.fromEntries(WEB.map((name) => [name, (globalThis as Record<string, unknown>)[name]])));
+    runInContext(bundle.outputFiles[0]?.text ?? "", realm);
+    const use = runInContext("use", realm) as (url: string, key: string) => Promise<unknown>;
+    expect(await use(server.url, server.key)).toEqual(USED);
+  });
+});
+
+const WEB = [
+  "fetch",
+  "URL",
+  "Headers",
+  "Request",
+  "Response",
+  "ReadableStream",
+  "TextDecoderStream",
+  "TextEncoder",
+  "TextDecoder",
+  "AbortController",
+  "AbortSignal",
+  "crypto",
+  "atob",
+  "btoa",
+  "setTimeout",
+  "clearTimeout",
+];
+
+const USE = `
+  import { createBerth, SessionNotFoundError, verifyWebhook, WebhookVerificationError } from "@berth/client";
+  async function use(baseUrl, apiKey) {
+    const berth = createBerth({ baseUrl, apiKey });
+    const session = await berth.sessions.create({ externalUserId: "partner", autoStartAgent: false });
+    await session.files.write("a.txt", "from outside");
+    const { stdout } = await session.exec("cat a.txt");
+    const streamed = [];
+    for await (const event of session.execStream("echo streamed")) streamed.push(event.type);
+    await session.destroy();
+    const gone = await session.launchUrl().catch((error) => error instanceof SessionNotFoundError);
+    const headers = { "webhook-id": "1", "webhook-timestamp": String(Math.floor(Date.now() / 1000)), "webhook-signature": "v1,AAAA" };
+    const forged = await verifyWebhook("{}", headers, "whsec_AAAA").catch((error) => error instanceof WebhookVerificationError);
+    return { stdout, streamed, gone, forged };
+  }`;
+
+const USED = { stdout: "from outside", streamed: ["stdout", "exit"], gone: true, forged: true };
 
 test("every recipe of the README compiles against the package", async () => {
   const recipes = [...readFileSync(join(installed, "README.md"), "utf8").matchAll(/```ts\n([\s\S]*?)```/g)].map((match) => match[1] ?? "");
