@@ -36,16 +36,16 @@ export function familyOf(root: number, folders: readonly string[], all: readonly
     for (const entry of all) {
       if (family.has(entry.pid) || entry.pid === process.pid) continue;
       const related = entry.pid === root || family.has(entry.parent) || groups.has(entry.group) || groups.has(entry.session);
-      if (related || (isOrphan(entry, all) && worksIn(entry.pid, folders))) admit(entry);
+      if (related || (mayBeOurs(entry, all) && worksIn(entry.pid, folders))) admit(entry);
     }
   }
   return [...family.values()];
 }
 
-// A process whose parent has died belongs to the first process, or to the session's systemd. Others that happen to work in
-// a sandbox's folder, such as the operator's own shell, are none of our business.
-const isOrphan = ({ parent }: ProcessEntry, all: readonly ProcessEntry[]) =>
-  parent === 1 || all.some(({ pid, name }) => pid === parent && name === "systemd");
+// A process whose parent has died belongs to the first process, or to the session's systemd; a daemon, to the server that
+// started it. Others that happen to work in a sandbox's folder, such as the operator's own shell, are none of our business.
+const mayBeOurs = ({ parent }: ProcessEntry, all: readonly ProcessEntry[]) =>
+  parent === 1 || parent === process.pid || all.some(({ pid, name }) => pid === parent && name === "systemd");
 
 function readProc(): ProcessEntry[] {
   const entries = readdirSync("/proc").filter((name) => /^\d+$/.test(name));

@@ -1,9 +1,11 @@
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { newId } from "@berth/contract";
 import { expect, test } from "vitest";
 import { daemonRuntime } from "../../../tests/support/runtime.ts";
 import { silentLog } from "../../log.ts";
+import { DEFAULT_TEMPLATE } from "../../templates.ts";
 import { driverSuite } from "../driver.suite.ts";
 import { createProcessDriver, processRefusal } from "./process.ts";
 
@@ -19,6 +21,24 @@ driverSuite("process", async () => {
       rmSync(dataDir, { recursive: true, force: true });
     },
   };
+});
+
+test("a daemon whose id was never written down is found and ended", async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), "berth-process-"));
+  const driver = createProcessDriver({ dataDir, runtimeDir: await daemonRuntime(), log: silentLog });
+  const spec = { id: newId("sbx", 1), template: DEFAULT_TEMPLATE, tokenHash: "0".repeat(64) };
+  const patience = () => AbortSignal.timeout(30_000);
+  const pidFile = join(dataDir, "sandboxes", spec.id, "daemon.pid");
+  await driver.create(spec, patience());
+  const lost = Number(readFileSync(pidFile, "utf8").split("\n")[0]);
+  rmSync(pidFile);
+  await driver.resume(spec, patience());
+  expect(() => process.kill(lost, 0)).toThrow("ESRCH");
+  const found = Number(readFileSync(pidFile, "utf8").split("\n")[0]);
+  rmSync(pidFile);
+  await driver.destroy(spec.id, patience());
+  expect(() => process.kill(found, 0)).toThrow("ESRCH");
+  rmSync(dataDir, { recursive: true, force: true });
 });
 
 test("plain processes are refused to other machines unless the operator insists", () => {

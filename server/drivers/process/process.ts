@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { mkdirSync, realpathSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -33,7 +34,11 @@ export function processRefusal({ host, allowUnisolated }: { host: string; allowU
 // Plain child processes of this machine: no isolation at all, for a laptop without a container runtime. A sandbox is a
 // folder, a daemon in a session of its own, and whatever that daemon starts. The daemon outlives the server; its id and
 // the moment it began are in the folder, so the next server finds it and never mistakes another process for it.
-export function createProcessDriver({ dataDir, runtimeDir, log, startTimeoutMs = 30_000 }: ProcessDriverOptions): Driver {
+export function createProcessDriver(options: ProcessDriverOptions): Driver {
+  const { runtimeDir, log, startTimeoutMs = 30_000 } = options;
+  mkdirSync(options.dataDir, { recursive: true });
+  // The kernel tells where a process works by its real path.
+  const dataDir = realpathSync(options.dataDir);
   const sandboxesDir = join(dataDir, "sandboxes");
   const inTurn = createKeyedLock();
   log.warn("driver.unisolated", { warning: "Sandboxes are plain processes: what runs in them can do everything that this user can do." });
@@ -68,12 +73,14 @@ export function createProcessDriver({ dataDir, runtimeDir, log, startTimeoutMs =
   }
 
   const family = (id: SandboxId, daemon: ProcessEntry | undefined) => {
-    const { workspace, home, tmp } = placesOf(id);
-    return familyOf(daemon?.pid ?? -1, [workspace, home, tmp]);
+    const { workspace, home, tmp, control } = placesOf(id);
+    return familyOf(daemon?.pid ?? -1, [workspace, home, tmp, control]);
   };
 
   async function start({ id, tokenHash }: SandboxSpec, signal: AbortSignal): Promise<void> {
     const places = placesOf(id);
+    // A server that died before it wrote the daemon's id down has left one that nobody knows.
+    await stop(id, 0);
     for (const folder of [places.workspace, places.home, places.tmp, places.control, places.egress])
       await mkdir(folder, { recursive: true, mode: 0o700 });
     signal.throwIfAborted();
