@@ -14,12 +14,18 @@ export interface TestedEngine {
   dispose(): Promise<void>;
 }
 
+export interface JourneyOptions {
+  freezes: boolean;
+  skipReason?: string | undefined;
+  inBrowser?: boolean;
+}
+
 // What a partner and a person do, unchanged, on another engine than the default one: the real server as a process, and
 // the real browser.
 export function engineJourneys(
   name: string,
   prepare: () => Promise<TestedEngine>,
-  { freezes, skipReason }: { freezes: boolean; skipReason?: string | undefined },
+  { freezes, skipReason, inBrowser = true }: JourneyOptions,
 ): void {
   describe.skipIf(skipReason !== undefined)(`${name}${skipReason === undefined ? "" : `, skipped: ${skipReason}`}`, () => {
     let engine: TestedEngine;
@@ -112,6 +118,7 @@ export function engineJourneys(
       expect(await engine.leftovers(session.sandboxId)).toEqual([]);
     });
 
+    if (!inBrowser) return;
     describe.skipIf(noChromium)("in the browser (needs Chromium)", () => {
       let browser: Browser;
       beforeAll(async () => {

@@ -25,5 +25,6 @@ for (const [workload, crds] of [
         dispose: async () => double[Symbol.asyncDispose](),
       };
     },
-    { freezes: false },
+    // What the browser sees does not depend on the kind of workload.
+    { freezes: false, inBrowser: crds },
   );

@@ -13,7 +13,7 @@ export async function openDouble(options: Partial<DoubleOptions> = {}) {
   return { double, open };
 }
 
-export const driverOptions = ({ kubeconfig }: KubernetesDouble): KubernetesOptions => ({
+export const driverOptions = ({ kubeconfig }: Pick<KubernetesDouble, "kubeconfig">): KubernetesOptions => ({
   kubeconfig,
   namespace: null,
   installation: "suite",

@@ -1,0 +1,62 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, expect, test } from "vitest";
+import { startKubernetesDouble } from "../support/kubernetes/double.ts";
+
+const root = join(import.meta.dirname, "../..");
+let stack = new AsyncDisposableStack();
+afterEach(async () => {
+  await stack.disposeAsync();
+  stack = new AsyncDisposableStack();
+});
+
+async function berth(command: string, env: Record<string, string>): Promise<{ code: number; output: string }> {
+  const folder = await mkdtemp(join(tmpdir(), "berth-doctor-"));
+  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  const settings = {
+    PATH: process.env["PATH"] ?? "",
+    HOME: folder,
+    BERTH_DATA_DIR: folder,
+    BERTH_PORT: "0",
+    BERTH_LOG_LEVEL: "error",
+    ...env,
+  };
+  return await new Promise((resolve) =>
+    execFile(process.execPath, [join(root, "cli/bin.js"), command], { env: settings, cwd: folder }, (error, stdout, stderr) =>
+      resolve({ code: Number(error?.code ?? 0), output: stdout + stderr }),
+    ),
+  );
+}
+
+test("a server without its cluster says so in one sentence", async () => {
+  const { code, output } = await berth("serve", { BERTH_DRIVER: "kubernetes" });
+  expect(code).toBe(1);
+  expect(output.trim()).toBe(
+    "berth: The driver kubernetes cannot be used: No cluster is known, because no kubeconfig can be read (there is none, and this is not a pod of a cluster); set BERTH_KUBECONFIG, or run the server inside the cluster.",
+  );
+});
+
+test("a server without its Docker Engine says so in one sentence", async () => {
+  const { code, output } = await berth("serve", { BERTH_DRIVER: "docker", BERTH_DOCKER_SOCKET: "/nowhere/docker.sock" });
+  expect(code).toBe(1);
+  expect(output.trim()).toBe(
+    "berth: The driver docker cannot be used: No Docker Engine answers at /nowhere/docker.sock; start one, or name its socket in BERTH_DOCKER_SOCKET.",
+  );
+});
+
+test("the doctor names what a cluster lacks", async () => {
+  const double = stack.use(await startKubernetesDouble({ runtimeDir: "", crds: false, storageClasses: [] }));
+  double.forbid("create", "statefulsets");
+  const { code, output } = await berth("doctor", { BERTH_DRIVER: "kubernetes", BERTH_KUBECONFIG: double.kubeconfig });
+  expect(code).toBe(1);
+  expect(output).toContain("the server may not create statefulsets in sandboxes (see deploy/kubernetes/role.yaml)");
+  expect(output).toContain("it has no default storage class; name one in BERTH_KUBERNETES_STORAGE_CLASS");
+});
+
+test("the doctor tells whether agent-sandbox is installed", async () => {
+  const double = stack.use(await startKubernetesDouble({ runtimeDir: "", crds: false }));
+  const { output } = await berth("doctor", { BERTH_DRIVER: "kubernetes", BERTH_KUBECONFIG: double.kubeconfig });
+  expect(output).toContain("agent-sandbox is not installed, so sandboxes are StatefulSets");
+});
