@@ -98,10 +98,17 @@ function userName(): string {
 function parseStart(body: Record<string, unknown>): StartRequest {
   const { env = {}, agent = null, autoStartAgent = false, egressPass } = body;
   if (!isStringRecord(env)) throw badRequest("env must hold strings");
+  // No program can be given such a variable.
+  const possible = Object.fromEntries(Object.entries(env).filter((pair) => !pair.join("").includes("\0")));
   if (typeof autoStartAgent !== "boolean") throw badRequest("autoStartAgent must be a boolean");
   if (egressPass !== undefined && (typeof egressPass !== "string" || /[\r\n]/.test(egressPass)))
     throw badRequest("egressPass must be one line");
-  return { env, agent: agent === null ? null : parseAgent(agent), autoStartAgent, ...(egressPass === undefined ? {} : { egressPass }) };
+  return {
+    env: possible,
+    agent: agent === null ? null : parseAgent(agent),
+    autoStartAgent,
+    ...(egressPass === undefined ? {} : { egressPass }),
+  };
 }
 
 function parseAgent(value: unknown): NonNullable<StartRequest["agent"]> {

@@ -8,7 +8,8 @@ import { parsePath, syncFolder, type Workspace } from "./workspace.ts";
 // Files that are being written (content.ts), beside the file that they become: never listed, never told of as changes.
 export const TEMPORARY_PREFIX = ".berth-write-";
 
-export const MAX_ENTRIES = 10_000;
+const MAX_ENTRIES = 10_000;
+const AT_ONCE = 64;
 
 export interface FilesDeps {
   workspace: Workspace;
@@ -93,9 +94,9 @@ async function list(workspace: Workspace, path: string): Promise<FolderListing> 
     found.push(entry);
   }
   const entries: FileEntry[] = [];
-  for (const entry of found) {
-    const described = await describe(join(folder.at, entry.name), entry.name);
-    if (described) entries.push(described);
+  for (let i = 0; i < found.length; i += AT_ONCE) {
+    const described = await Promise.all(found.slice(i, i + AT_ONCE).map(({ name }) => describe(join(folder.at, name), name)));
+    entries.push(...described.filter((entry) => entry !== null));
   }
   entries.sort((a, b) => Number(b.type === "folder") - Number(a.type === "folder") || (a.name < b.name ? -1 : 1));
   return { path, entries, truncated };

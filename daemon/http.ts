@@ -129,6 +129,7 @@ const SYSTEM_FAULTS: Record<string, [status: number, code: string, message: stri
   EROFS: [403, "forbidden", "It is read-only"],
   ENOSPC: [507, "disk_full", "The disk is full"],
   EDQUOT: [507, "disk_full", "The disk is full"],
+  E2BIG: [400, "too_large", "The command and its environment are too long"],
   EMFILE: [503, "busy", "Too many files are open"],
   // The caller went away in the middle; nobody reads this.
   ECONNRESET: [400, "aborted", "The connection was closed"],

@@ -95,7 +95,10 @@ export function openPty({ command, cwd, cols, rows, env, output, exited }: PtyOp
   return {
     pid,
     write: (bytes) => void stream.write(bytes),
-    resize: (newCols, newRows) => !closed && resize(fd, newCols, newRows),
+    resize(newCols, newRows) {
+      // After the end there is nothing to resize; the descriptor may be another's by then.
+      if (!exit && !closed) resize(fd, newCols, newRows);
+    },
     pause: () => void (exit ?? stream.pause()),
     resume: () => void stream.resume(),
     kill(signal) {

@@ -52,7 +52,6 @@ const MAX_UNDRAWN = 1024 * 1024;
 // The program is held back for a browser that is this far behind, but only while that browser makes progress.
 const HOLD_BACK_BYTES = 512 * 1024;
 const STALLED_MS = 1000;
-const HOLD_BACK_MS = 50;
 
 export function createTerminal(options: TerminalOptions): LiveTerminal {
   const { ring } = options;
@@ -60,6 +59,7 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
   let { cols, rows, cwd, exit } = options;
   let pty: Pty | null = null;
   let flushing: NodeJS.Immediate | null = null;
+  let holding: NodeJS.Timeout | null = null;
 
   return { describe, start, attach, hangUp, close, workingFolder };
 
@@ -92,13 +92,21 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
     holdBack();
   }
 
+  // Pauses the program while a browser that makes progress is far behind, until it has caught up or stalls.
   function holdBack(): void {
     const now = Date.now();
     const behind = [...clients].some((client) => ring.end - client.sent > HOLD_BACK_BYTES && now - client.progressAtMs < STALLED_MS);
-    if (!behind || !pty) return;
-    const held = pty;
-    held.pause();
-    setTimeout(() => held.resume(), HOLD_BACK_MS);
+    if (!behind) return release();
+    if (holding || !pty) return;
+    pty.pause();
+    holding = setTimeout(release, STALLED_MS);
+  }
+
+  function release(): void {
+    if (!holding) return;
+    clearTimeout(holding);
+    holding = null;
+    pty?.resume();
   }
 
   function attach(socket: WebSocket, offset: number | null): void {
@@ -115,7 +123,10 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
     send(client, { type: "attached", terminal: describe(), offset: client.sent, reset: !known });
     flush(client);
     if (exit) send(client, { type: "exit", ...exit });
-    socket.on("close", () => clients.delete(client));
+    socket.on("close", () => {
+      clients.delete(client);
+      if (holding) holdBack();
+    });
     socket.on("message", (data: Buffer, isBinary: boolean) => {
       if (isBinary) pty?.write(data);
       else obey(client, parseMessage(data) as TerminalFromClient | null);
@@ -153,6 +164,7 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
         client.inFlight--;
         client.progressAtMs = Date.now();
         if (clients.has(client)) flush(client);
+        if (holding) holdBack();
       });
     }
   }

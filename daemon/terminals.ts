@@ -95,7 +95,7 @@ export function createTerminals({ environment, workspace, folder, changed }: Ter
           acceptSocket(call, (socket) => {
             const entry = entries.get(call.params.id ?? "");
             if (!entry) return socket.close(CLOSE.terminalGone, "There is no such terminal");
-            entry.live.start();
+            if (!tryToStart(entry.live)) return socket.close(1013, "There is no room for another process");
             entry.live.attach(socket, offset !== null && /^\d{1,15}$/.test(offset) ? Number(offset) : null);
           });
         },
@@ -117,9 +117,22 @@ export function createTerminals({ environment, workspace, folder, changed }: Ter
     if (entries.size >= MAX_TERMINALS) throw new Fault(409, "too_many", `There are ${MAX_TERMINALS} terminals already`);
     const id = `term_${randomBytes(8).toString("hex")}`;
     const live = add({ id, title, createdAtMs: Date.now(), cols, rows, cwd: start, exit: null }, createRing(SCROLLBACK_BYTES), command);
-    live.start();
+    if (!tryToStart(live)) {
+      entries.delete(id);
+      throw new Fault(503, "busy", "The sandbox has no room for another process");
+    }
     changed(list());
     return live.describe();
+  }
+
+  function tryToStart(live: LiveTerminal): boolean {
+    try {
+      live.start();
+      return true;
+    } catch (error) {
+      console.error("A terminal could not be started:", error);
+      return false;
+    }
   }
 
   // After a stop: the old output, a word about what happened, and a fresh shell as soon as somebody looks.

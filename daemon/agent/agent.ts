@@ -1,12 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { dirname } from "node:path";
 import type { AgentMessage, Conversation, ConversationItem } from "@berth/contract/agent.ts";
 import type { AgentState } from "@berth/contract/daemon.ts";
 import type { Environment } from "../environment.ts";
 import { Fault } from "../http.ts";
+import { readForAgent, writeForAgent } from "./agent-files.ts";
 import type { AgentHandlers } from "./connection.ts";
-import { createConversation, type LiveConversation } from "./conversation.ts";
+import { createConversation } from "./conversation.ts";
 import { openConversationStore, type SavedConversation } from "./conversation-store.ts";
 import { createRunner } from "./runner.ts";
 import { createTurns, type Thread, type Turns } from "./turns.ts";
@@ -37,7 +36,6 @@ export interface AgentDeps {
 
 const SAVE_AFTER_MS = 500;
 const MAX_CONVERSATIONS = 200;
-const MAX_DIFF = 512 * 1024;
 
 export function createAgent({ environment, workspace, folder, changed }: AgentDeps): Agent {
   const store = openConversationStore(folder);
@@ -55,22 +53,8 @@ export function createAgent({ environment, workspace, folder, changed }: AgentDe
       const thread = bySession(request.sessionId);
       return thread ? turns.ask(thread, request) : Promise.resolve({ outcome: { outcome: "cancelled" } });
     },
-    async readFile({ path, line, limit }) {
-      const text = await readFile(path, "utf8");
-      if (line == null && limit == null) return text;
-      const from = (line ?? 1) - 1;
-      return text
-        .split("\n")
-        .slice(from, limit == null ? undefined : from + limit)
-        .join("\n");
-    },
-    async writeFile({ sessionId, path, content }) {
-      const before = await readFile(path, "utf8").catch(() => null);
-      await mkdir(dirname(path), { recursive: true });
-      await writeFile(path, content);
-      const thread = bySession(sessionId);
-      if (thread) noteDiff(thread.live, path, before, content);
-    },
+    readFile: readForAgent,
+    writeFile: ({ sessionId, path, content }) => writeForAgent(workspace, path, content, bySession(sessionId)?.live),
   };
 
   const runner = createRunner({
@@ -182,17 +166,5 @@ export function createAgent({ environment, workspace, folder, changed }: AgentDe
 
   function bySession(sessionId: string): Thread | undefined {
     return [...threads.values()].find((thread) => thread.sessionId === sessionId);
-  }
-
-  // The agent wrote through us: the tool that is at work gets the difference.
-  function noteDiff(live: LiveConversation, path: string, oldText: string | null, newText: string): void {
-    const item = [...live.items.values()].findLast(
-      (candidate) => candidate.kind === "tool" && candidate.status !== "completed" && candidate.status !== "failed",
-    );
-    if (item?.kind !== "tool" || (oldText?.length ?? 0) + newText.length > MAX_DIFF) return;
-    const shown = path.startsWith(`${workspace}/`) ? path.slice(workspace.length + 1) : path;
-    const first = item.content.find((part) => part.type === "diff" && part.path === shown);
-    const diff = { type: "diff" as const, path: shown, oldText: first?.type === "diff" ? first.oldText : oldText, newText };
-    live.replace({ ...item, content: [...item.content.filter((part) => part !== first), diff] });
   }
 }

@@ -60,12 +60,17 @@ export class AgentStartError extends Error {
   }
 }
 
+const running = new Set<Child>();
+// The daemon's end is the agent's.
+process.on("exit", () => running.forEach((child) => child.pid !== undefined && signalGroup(-child.pid, "SIGKILL")));
+
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
 export async function connectAgent({ command, args, env, cwd, timeoutMs, handlers }: ConnectOptions): Promise<AgentConnection> {
   const child = spawn(command, args, { env, cwd, detached: true, stdio: ["pipe", "pipe", "pipe"] });
   markExpendable(child.pid);
-  const ended = watchEnd(child);
+  running.add(child);
+  const ended = watchEnd(child).finally(() => running.delete(child));
   const failedToStart = new Promise<never>((_, reject) => child.once("error", (error) => reject(startError(command, error))));
   child.stdin.on("error", () => {});
 

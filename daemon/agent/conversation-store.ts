@@ -27,7 +27,7 @@ export function openConversationStore(folder: string): ConversationStore {
     load() {
       return names(folder).flatMap((name) => {
         const saved = name.endsWith(".jsonl") ? parse(join(folder, name)) : null;
-        if (saved) compact(fileOf(saved.head.id), saved);
+        if (saved && saved.lines > 2 * saved.items.length + 10) compact(fileOf(saved.head.id), saved);
         return saved ?? [];
       });
     },
@@ -47,12 +47,14 @@ function compact(path: string, { head, sessionId, items }: SavedConversation): v
 }
 
 // The folder is the user's: what is in it may be anything.
-function parse(path: string): SavedConversation | null {
+function parse(path: string): (SavedConversation & { lines: number }) | null {
   let saved: Omit<SavedConversation, "items"> | null = null;
   const items = new Map<string, ConversationItem>();
+  let lines = 0;
   try {
     for (const text of readFileSync(path, "utf8").split("\n")) {
       const line = parseLine(text);
+      lines++;
       if (line && "head" in line) saved = line;
       else if (line?.item.id) items.set(line.item.id, line.item);
     }
@@ -60,7 +62,7 @@ function parse(path: string): SavedConversation | null {
     return null;
   }
   if (!saved || !/^conv_[0-9a-f]{16}$/.test(saved.head.id)) return null;
-  return { ...saved, head: { ...saved.head, busy: false }, items: [...items.values()] };
+  return { ...saved, head: { ...saved.head, busy: false }, items: [...items.values()], lines };
 }
 
 function parseLine(text: string): Line | null {

@@ -38,8 +38,6 @@ export function createRunner({ environment, cwd, handlers, changed, died }: Runn
   // Goes up with every stop, so that what belongs to an earlier run changes nothing.
   let generation = 0;
 
-  process.on("exit", () => live?.kill());
-
   return {
     get state() {
       return state;

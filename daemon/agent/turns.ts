@@ -149,7 +149,7 @@ export function createTurns({ runner, workspace, ended }: TurnsDeps): Turns {
     const tool = live.tool(toolCall);
     const choices = options.slice(0, 20).map(({ optionId, name, kind }) => ({ id: optionId, name, kind }));
     if (!turn || turn.cancelled) return { outcome: { outcome: "cancelled" } };
-    const decided = turn.permissions === "ask" ? undefined : choices.find(({ kind }) => kind.startsWith(turn.permissions));
+    const decided = decide(turn.permissions, choices);
     const item = live.add({
       kind: "permission",
       toolItemId: tool.id,
@@ -210,6 +210,12 @@ type SessionModes =
   | { currentModeId: string; availableModes: { id: string; name: string; description?: string | null }[] }
   | null
   | undefined;
+
+// Once rather than for ever, where the agent offers both.
+function decide(permissions: Turn["permissions"], options: PermissionItem["options"]): PermissionItem["options"][number] | undefined {
+  if (permissions === "ask") return undefined;
+  return options.find(({ kind }) => kind === `${permissions}_once`) ?? options.find(({ kind }) => kind.startsWith(permissions));
+}
 
 // After a cancelled or broken turn nothing is still under way.
 function settleTools(live: LiveConversation): void {
