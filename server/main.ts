@@ -108,6 +108,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
     links,
     tickets,
     secrets,
+    registry,
     clock,
     log,
     baseUrl,

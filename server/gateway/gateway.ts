@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
+import type { Registry } from "prom-client";
 import { AppError, isAppError } from "@berth/contract";
 import { SECOND, type Clock } from "../clock.ts";
 import type { Links } from "../link.ts";
@@ -8,6 +9,7 @@ import type { Secrets } from "../secrets.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import { createAppFiles } from "./app-files.ts";
 import { createCookies } from "./cookie.ts";
+import { createGatewayMetrics } from "./metrics.ts";
 import { sendPage, type PageName } from "./pages.ts";
 import { createPreview } from "./preview.ts";
 import { createPreviewLinks } from "./preview-link.ts";
@@ -22,9 +24,9 @@ import { createWorkspace } from "./workspace.ts";
 
 // The way from outside into sandboxes: `/workspace/**` for browsers, `/sandboxes/**` for partners' backends, and hosts of
 // the preview domain for web servers in sandboxes. It takes its requests before the API sees them, because it passes
-// streams on as they are.
+// streams on as they are. Disposing ends sockets and event streams, refuses new ones, and gives other answers that are
+// under way a while.
 export interface Gateway extends AsyncDisposable {
-  // Disposing ends sockets and event streams, refuses new ones, and gives other answers that are under way a while.
   // Whether a request is the gateway's: asked for every request of the server.
   owns(request: IncomingMessage): boolean;
   request(request: IncomingMessage, response: ServerResponse): void;
@@ -38,6 +40,7 @@ export interface GatewayDeps {
   links: Pick<Links, "request" | "upgrade" | "forget">;
   tickets: Pick<Tickets, "verify">;
   secrets: Pick<Secrets, "derive">;
+  registry: Registry;
   clock: Clock;
   log: Log;
   baseUrl: string;
@@ -74,6 +77,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     if (status !== "running") links.forget(sandboxId);
   });
   const open = new Set<ServerResponse>();
+  const metrics = createGatewayMetrics(deps.registry, { sockets: sockets.count, streams: streams.count, answers: () => open.size });
   let closed = false;
 
   return {
@@ -90,7 +94,10 @@ export function createGateway(deps: GatewayDeps): Gateway {
       request.on("error", () => {});
       response.on("error", () => {});
       open.add(response);
-      response.once("close", () => open.delete(response));
+      response.once("close", () => {
+        open.delete(response);
+        metrics.answered(area?.name ?? "none", response.statusCode);
+      });
       logAnswer(log, area?.name, request, response);
       if (closed) fail(new AppError("unavailable"));
       else area?.request(request, response).catch(fail);

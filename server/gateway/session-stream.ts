@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { SandboxId } from "@berth/contract";
+import { AppError, type SandboxId } from "@berth/contract";
 import type { WorkspaceSession } from "@berth/contract/workspace.ts";
 import { SECOND, type Clock } from "../clock.ts";
 import type { Standing, Standings } from "./standing.ts";
@@ -8,6 +8,8 @@ import type { Standing, Standings } from "./standing.ts";
 export interface SessionStreams extends AsyncDisposable {
   describe(standing: Standing): WorkspaceSession;
   stream(sandboxId: SandboxId, response: ServerResponse): void;
+  // How many are open now.
+  count: () => number;
 }
 
 export interface SessionStreamsDeps {
@@ -17,9 +19,11 @@ export interface SessionStreamsDeps {
 }
 
 const ALIVE_MS = 15 * SECOND;
+// For one sandbox.
+const MAX_STREAMS = 100;
 
 export function createSessionStreams({ standings, clock, previewUrlOf }: SessionStreamsDeps): SessionStreams {
-  const open = new Set<ServerResponse>();
+  const open = new Map<ServerResponse, SandboxId>();
 
   function describe({ session, partner }: Standing): WorkspaceSession {
     return {
@@ -36,6 +40,8 @@ export function createSessionStreams({ standings, clock, previewUrlOf }: Session
   }
 
   function stream(sandboxId: SandboxId, response: ServerResponse): void {
+    const siblings = [...open.values()].filter((other) => other === sandboxId);
+    if (siblings.length >= MAX_STREAMS) throw new AppError("rate_limited", { message: "Too many pages of this workspace are open" });
     response.writeHead(200, {
       "content-type": "text/event-stream",
       "cache-control": "no-store",
@@ -43,7 +49,7 @@ export function createSessionStreams({ standings, clock, previewUrlOf }: Session
       "x-content-type-options": "nosniff",
     });
     response.flushHeaders();
-    open.add(response);
+    open.set(response, sandboxId);
     const following = standings.follow(sandboxId, (standing) => {
       const good = standing?.partner.state === "active";
       if (good) response.write(`data: ${JSON.stringify(describe(standing))}\n\n`);
@@ -56,7 +62,7 @@ export function createSessionStreams({ standings, clock, previewUrlOf }: Session
   }
 
   const living = clock.every(ALIVE_MS, async () => {
-    for (const response of open) {
+    for (const response of open.keys()) {
       // Nobody has read for a long time.
       if (response.writableNeedDrain) response.destroy();
       else response.write(":\n\n");
@@ -66,9 +72,10 @@ export function createSessionStreams({ standings, clock, previewUrlOf }: Session
   return {
     describe,
     stream,
+    count: () => open.size,
     async [Symbol.asyncDispose]() {
       await living[Symbol.asyncDispose]();
-      for (const response of open) response.end();
+      for (const response of open.keys()) response.end();
     },
   };
 }

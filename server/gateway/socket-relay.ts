@@ -13,6 +13,8 @@ import type { Standing, Standings } from "./standing.ts";
 // the caller's.
 export interface SocketRelay extends AsyncDisposable {
   join(joint: Joint): Promise<void>;
+  // How many are joined now.
+  count: () => number;
 }
 
 export interface Joint {
@@ -80,6 +82,7 @@ export function createSocketRelay({ links, standings, clock }: SocketRelayDeps):
 
   return {
     join,
+    count: () => everyone().length,
     async [Symbol.asyncDispose]() {
       await pinging[Symbol.asyncDispose]();
       for (const pair of everyone()) pair.close(CLOSE.serverRestarting, "the server is restarting");

@@ -4,6 +4,7 @@ import { createServer as createHttpServer, request as httpRequest, type Incoming
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Registry } from "prom-client";
 import { newId, type SandboxId, type SessionStatus } from "@berth/contract";
 import { createTestClock } from "../clock.ts";
 import { createLinks } from "../link.ts";
@@ -23,6 +24,7 @@ export interface TestGateway extends AsyncDisposable {
   partner: GatewayPartner;
   clock: ReturnType<typeof createTestClock>;
   links: ReturnType<typeof createLinks>;
+  registry: Registry;
   // As a server that stops.
   close(): Promise<void>;
   serveDaemon(listener: RequestListener): Promise<Server>;
@@ -57,6 +59,7 @@ export async function openGateway(options: { https?: boolean; appFolder?: string
   const secrets = createSecrets([Buffer.alloc(32, 7)]);
   const partner: GatewayPartner = { id: "acme", name: "Acme", state: "active", origins: ["https://app.acme.example"] };
   const session = sampleSession(clock.now());
+  const registry = new Registry();
   const listeners = new Set<(session: SessionView) => void>();
   const daemonSockets = new Set<Socket>();
   let daemon: Server | undefined;
@@ -92,6 +95,7 @@ export async function openGateway(options: { https?: boolean; appFolder?: string
     links,
     tickets,
     secrets,
+    registry,
     clock,
     log: silentLog,
     baseUrl: origin,
@@ -120,6 +124,7 @@ export async function openGateway(options: { https?: boolean; appFolder?: string
     partner,
     clock,
     links,
+    registry,
     close: async () => gateway[Symbol.asyncDispose](),
     serveDaemon: (listener) => listen(createHttpServer(listener)),
     async serveRaw(listener) {

@@ -77,6 +77,17 @@ describe("the workspace's session", () => {
     expect(await stream.next()).toBe("end");
   });
 
+  it("is counted for the operator, and streamed to so many pages only", async () => {
+    await using gateway = await openGateway();
+    const cookie = await gateway.signIn();
+    const path = `/workspace/${gateway.sandboxId}/session/stream`;
+    for (let i = 0; i < 100; i++) await openStream(gateway, cookie);
+    expect((await gateway.ask(path, { headers: { cookie } })).status).toBe(429);
+    const numbers = await gateway.registry.metrics();
+    expect(numbers).toContain('berth_gateway_open{kind="streams"} 100');
+    expect(numbers).toContain('berth_gateway_requests_total{area="workspace",status="429"} 1');
+  });
+
   it("is streamed no longer to a suspended partner's users", async () => {
     await using gateway = await openGateway();
     const stream = await openStream(gateway, await gateway.signIn());

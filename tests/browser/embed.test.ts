@@ -72,7 +72,10 @@ describe.skipIf(noChromium)("the example partner app on https and another site (
     browser = await launchChromium(["--host-resolver-rules=MAP * 127.0.0.1", "--test-third-party-cookie-phaseout"]);
     berthFront = await openTlsFront(() => Number(new URL(berth.url).port));
     appFront = await openTlsFront(() => Number(new URL(app.url).port));
-    berth = await prepareBerth({ BERTH_BASE_URL: `https://berth.example:${berthFront.port}` });
+    berth = await prepareBerth({
+      BERTH_BASE_URL: `https://berth.example:${berthFront.port}`,
+      BERTH_PREVIEW_DOMAIN: `preview.test:${berthFront.port}`,
+    });
     await berth.start();
     app = await startPartnerApp(berth);
     await allowOrigin(berth, `https://academy.test:${appFront.port}`);
@@ -94,6 +97,25 @@ describe.skipIf(noChromium)("the example partner app on https and another site (
     expect(cookies[0]!.name).toMatch(/^__Host-berth-sbx_/);
   });
 
+  test("shows a web server of the sandbox in a frame within the frame, on a third site", async () => {
+    const page = await openPage(browser, `https://academy.test:${appFront.port}`);
+    await eventually(() => childOf(page)?.url()).toMatch(/\/workspace\/sbx_\w+\/$/);
+    const sandboxId = /sbx_\w+/.exec(childOf(page)!.url())![0];
+    await berth.api.exec(sandboxId, `(/opt/berth/bin/node -e '${HELLO}' >/dev/null 2>&1 &)`);
+    const { url } = await askInFrame<{ url: string }>(
+      page,
+      `fetch("preview", { method: "POST", body: '{"port":3000}' }).then((answer) => answer.json())`,
+    );
+    await askInFrame(page, `void document.body.append(Object.assign(document.createElement("iframe"), { src: ${JSON.stringify(url)} }))`);
+    const preview = () => childOf(page)!.childFrames()[0];
+    await eventually(() =>
+      preview()
+        ?.evaluate("document.body.textContent")
+        .catch(() => ""),
+    ).toBe("hello from port 3000");
+    expect(new URL(preview()!.url()).hostname).toBe(`3000-${sandboxId.replace("_", "-")}.preview.test`);
+  });
+
   test("does not open in a tab of its own with the frame's cookie", async () => {
     const page = await openPage(browser, `https://academy.test:${appFront.port}`);
     await eventually(() => childOf(page)?.url()).toMatch(/\/workspace\/sbx_\w+\/$/);
@@ -101,6 +123,8 @@ describe.skipIf(noChromium)("the example partner app on https and another site (
     expect((await tab.goto(childOf(page)!.url()))!.status()).toBe(401);
   });
 });
+
+const HELLO = `require("http").createServer((q, r) => r.setHeader("content-type", "text/html").end("hello from port 3000")).listen(3000)`;
 
 interface PartnerApp {
   url: string;
