@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "@berth/contract";
+import { hideMediaType } from "./body.ts";
 import { applyAllowance, type Buckets } from "./rate-limit.ts";
 import { presentedKey, type Authenticate, type Principal } from "./authentication.ts";
 
@@ -21,6 +22,7 @@ export function admitRequests(app: FastifyInstance, { authenticate, buckets, rat
 
   app.addHook("onRequest", (request, reply, done) => {
     reply.header("x-request-id", request.id);
+    hideMediaType(request);
     if (isPublic(request)) return done(request.is404 ? unknownPath(paths, request, reply) : undefined);
     reply.header("cache-control", "no-store");
     const admit = (principal: Principal | null): void => {

@@ -9,19 +9,18 @@ export function readBodies(app: FastifyInstance): void {
   app.decorateRequest("rawBody", null);
   app.decorateRequest("bodyType", undefined);
 
-  app.addHook("onRequest", (request, _reply, done) => {
-    const { headers } = request.raw;
-    if (headers["content-type"] !== undefined) {
-      request.bodyType = headers["content-type"];
-      headers["content-type"] = undefined;
-    }
-    done();
-  });
-
   app.addContentTypeParser("*", { parseAs: "buffer", bodyLimit: MAX_BODY_BYTES }, (request, bytes, done) => {
     if (bytes.length > 0) request.rawBody = bytes as Buffer;
     done(null, undefined);
   });
+}
+
+// To be called before Fastify looks at the body.
+export function hideMediaType(request: FastifyRequest): void {
+  const { headers } = request.raw;
+  if (headers["content-type"] === undefined) return;
+  request.bodyType = headers["content-type"];
+  headers["content-type"] = undefined;
 }
 
 // The body as an object; undefined when there is none.

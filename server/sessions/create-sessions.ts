@@ -5,7 +5,7 @@ import type { Log } from "../log.ts";
 import type { Secrets } from "../secrets.ts";
 import type { Store } from "../store/open.ts";
 import { listSessions } from "../store/session-list.ts";
-import { findSession, findSessionBySandbox, updateSession, type Home, type SessionRow } from "../store/sessions.ts";
+import { findSession, findSessionBySandbox, readSession, updateSession, type Home, type SessionRow } from "../store/sessions.ts";
 import { templateHash, type Templates } from "../templates.ts";
 import type { Capacity } from "./capacity.ts";
 import { reserve } from "./reserve.ts";
@@ -96,7 +96,12 @@ export function createSessions(deps: SessionsDeps): Sessions {
 
   return {
     create,
-    get: async (partnerId, id) => seen(await find(partnerId, id)),
+    async get(partnerId, id) {
+      const row = isSessionId(id) ? await readSession(store, id) : undefined;
+      const view = row && viewOf(row);
+      if (!view || view.partnerId !== partnerId) throw new AppError("session_not_found");
+      return view;
+    },
     pause: (partnerId, id, options) => move(partnerId, id, "pause", { stop_reason: "api" }, options),
     resume: (partnerId, id, { autoStartAgent, ...options }) =>
       move(partnerId, id, "resume", { auto_start_agent: autoStartAgent ? 1 : 0 }, options),

@@ -1,9 +1,9 @@
-import type { SessionRow } from "../store/sessions.ts";
+import type { SeenRow, SessionRow } from "../store/sessions.ts";
 import type { SessionView } from "./sessions.ts";
 import { statusOf } from "./states.ts";
 
 // The row as the rest of the server may see it: no token, no environment. null when there is nothing to see yet.
-export function viewOf(row: SessionRow): SessionView | null {
+export function viewOf(row: SeenRow): SessionView | null {
   const status = statusOf(row);
   if (status === null || row.partner_id === null) return null;
   return {

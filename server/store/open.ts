@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { Kysely, PostgresDialect, SqliteDialect, sql } from "kysely";
+import { Kysely, PostgresDialect, SqliteDialect, sql, type CompiledQuery } from "kysely";
 import type { Log } from "../log.ts";
 import { migrate, schemaVersion } from "./migrate.ts";
 import { MIGRATIONS } from "./migrations/index.ts";
@@ -14,6 +14,9 @@ export interface Store extends AsyncDisposable {
   // Runs `work` in one transaction: all of it or, when it throws, nothing. Inside `work` only the transaction may be used:
   // SQLite has one connection, and `store.db` would wait for it while holding it. Whoever tries gets an error on both.
   transaction<T>(work: (tx: Db) => Promise<T>): Promise<T>;
+  // The first row of a query that was put together beforehand: the short way, for what is asked with every request. It sees
+  // what is committed and waits for no transaction of this server.
+  first<Row>(query: CompiledQuery<Row>): Promise<Row | undefined>;
   // Resolves when the database answers, throws `store_unavailable` when it does not.
   ready(): Promise<void>;
   // A number that differs from the last when another process has written meanwhile: what was read before may be old. It is
@@ -54,7 +57,7 @@ async function bringUpToDate(store: Store, options: StoreOptions): Promise<void>
 }
 
 async function connect(options: StoreOptions & { patient?: boolean }): Promise<Store> {
-  const { dialect, foreignChanges } = options.url ? await postgres(options.url, options) : await sqlite(options);
+  const { dialect, foreignChanges, read } = options.url ? await postgres(options.url, options) : await sqlite(options);
   const db = new Kysely<Tables>({ dialect });
   const current = new AsyncLocalStorage<{ open: boolean }>();
   return {
@@ -69,6 +72,10 @@ async function connect(options: StoreOptions & { patient?: boolean }): Promise<S
       const run = () => db.transaction().execute(work);
       return current.run(state, run).finally(() => (state.open = false));
     },
+    async first<Row>(query: CompiledQuery<Row>) {
+      if (read) return read(query.sql, query.parameters) as Row | undefined;
+      return (await db.executeQuery(query)).rows[0];
+    },
     async ready() {
       await sql`select 1`.execute(db);
     },
@@ -79,10 +86,10 @@ async function connect(options: StoreOptions & { patient?: boolean }): Promise<S
 
 async function postgres(url: string, options: { log: Log; patient?: boolean }) {
   const { openPostgres } = await import("./postgres.ts");
-  return { dialect: new PostgresDialect({ pool: openPostgres(url, options) }), foreignChanges: () => 0 };
+  return { dialect: new PostgresDialect({ pool: openPostgres(url, options) }), foreignChanges: () => 0, read: null };
 }
 
 async function sqlite({ file, lockTimeoutMs = 5000 }: StoreOptions) {
-  const { database, foreignChanges } = await openSqlite(file, lockTimeoutMs);
-  return { dialect: new SqliteDialect({ database }), foreignChanges };
+  const { database, foreignChanges, read } = await openSqlite(file, lockTimeoutMs);
+  return { dialect: new SqliteDialect({ database }), foreignChanges, read };
 }

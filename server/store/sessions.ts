@@ -1,7 +1,7 @@
 import { sql, type CompiledQuery, type Insertable, type Selectable, type Updateable } from "kysely";
 import type { SandboxId, SessionId } from "@berth/contract";
 import type { SessionState } from "../sessions/states.ts";
-import type { Engine } from "./open.ts";
+import type { Engine, Store } from "./open.ts";
 import type { Db, SessionsTable } from "./schema.ts";
 
 export type SessionRow = Selectable<SessionsTable>;
@@ -18,15 +18,40 @@ export async function insertSession(db: Db, row: NewSessionRow): Promise<Session
   return db.insertInto("sessions").values(row).returningAll().executeTakeFirstOrThrow();
 }
 
-// The most frequent query of all, so it is put together once and not for each call.
 export async function findSession(db: Db, id: string): Promise<SessionRow | undefined> {
-  const { adapter } = db.getExecutor();
-  let query = byId.get(adapter);
-  if (!query) byId.set(adapter, (query = db.selectFrom("sessions").selectAll().where("id", "=", "ses_").compile()));
-  const { rows } = await db.executeQuery<SessionRow>({ ...query, parameters: [id] });
-  return rows[0];
+  return db
+    .selectFrom("sessions")
+    .selectAll()
+    .where("id", "=", id as SessionId)
+    .executeTakeFirst();
 }
-const byId = new WeakMap<object, CompiledQuery<SessionRow>>();
+
+// What can be seen of a session from outside.
+const SEEN = [
+  "id",
+  "sandbox_id",
+  "partner_id",
+  "external_user_id",
+  "state",
+  "generation",
+  "template",
+  "metadata",
+  "timeout_ms",
+  "expires_at",
+  "paused_at",
+  "stop_reason",
+  "created_at",
+  "updated_at",
+] as const satisfies (keyof SessionRow)[];
+export type SeenRow = Pick<SessionRow, (typeof SEEN)[number]>;
+
+// For who only wants to look, which is what partners do most of the time: just these columns, by a query that is put
+// together once and not for each call.
+export function readSession(store: Store, id: string): Promise<SeenRow | undefined> {
+  const query = (reading[store.engine] ??= store.db.selectFrom("sessions").select(SEEN).where("id", "=", "ses_").compile());
+  return store.first({ ...query, parameters: [id] });
+}
+const reading: Partial<Record<Engine, CompiledQuery<SeenRow>>> = {};
 
 export async function findSessionBySandbox(db: Db, sandboxId: string): Promise<SessionRow | undefined> {
   return db

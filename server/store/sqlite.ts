@@ -1,6 +1,6 @@
 import { chmodSync, existsSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
-import { DatabaseSync, type SQLInputValue } from "node:sqlite";
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { SqliteDatabase, SqliteStatement } from "kysely";
 import { sqliteFailure } from "./errors.ts";
@@ -12,6 +12,8 @@ export interface Sqlite {
   database: SqliteDatabase;
   // Another number whenever another process has written.
   foreignChanges: () => number;
+  // The first row, read over a connection of its own: a transaction that is open on the other one does not show.
+  read: (text: string, values: readonly unknown[]) => unknown;
 }
 
 export async function openSqlite(file: string, lockTimeoutMs: number): Promise<Sqlite> {
@@ -30,7 +32,28 @@ export async function openSqlite(file: string, lockTimeoutMs: number): Promise<S
   }
 
   const dataVersion = database.prepare("PRAGMA data_version");
-  return { database: { close: () => database.close(), prepare }, foreignChanges: () => Number(dataVersion.get()?.["data_version"]) };
+  const reader = createReader(file, lockTimeoutMs);
+  const close = () => {
+    reader.close();
+    database.close();
+  };
+  return { database: { close, prepare }, foreignChanges: () => Number(dataVersion.get()?.["data_version"]), read: reader.read };
+}
+
+// Opened with the first question: there may be no tables before the migrations have run.
+function createReader(file: string, timeout: number): { read: Sqlite["read"]; close(): void } {
+  let database: DatabaseSync | undefined;
+  const statements = new Map<string, StatementSync>();
+  return {
+    read: (text, values) =>
+      guard(() => {
+        database ??= new DatabaseSync(file, { readOnly: true, timeout });
+        let statement = statements.get(text);
+        if (!statement) statements.set(text, (statement = database.prepare(text)));
+        return statement.get(...(values as SQLInputValue[]));
+      }),
+    close: () => database?.close(),
+  };
 }
 
 function compile(database: DatabaseSync, text: string): SqliteStatement {
