@@ -134,7 +134,7 @@ test("the server's account may do what the driver does, in the sandboxes' namesp
   expect(rules?.map(({ resources, verbs }: V1PolicyRule) => `${resources?.join(",")}: ${verbs.join(",")}`)).toEqual([
     "sandboxes: create,get,list,patch,delete",
     "statefulsets: create,get,list,patch,delete",
-    "pods: list,watch,delete",
+    "pods: get,list,watch,delete",
     "persistentvolumeclaims: delete",
     "pods: get",
   ]);

@@ -8,6 +8,7 @@ import type { Driver, SandboxCondition, SandboxSpec, SandboxSummary } from "../d
 import { speaking } from "../failure.ts";
 import { awaitDaemon } from "../health.ts";
 import { createKeyedLock } from "../keyed-lock.ts";
+import { mustRun } from "../run.ts";
 import { describeContainer, LABEL, type SandboxFolders } from "./container.ts";
 import { createContainers, type ContainerStatus } from "./containers.ts";
 import { createEngine } from "./engine.ts";
@@ -75,8 +76,8 @@ export function createDockerDriver(options: DockerOptions): Driver {
   async function remove(id: SandboxId, signal: AbortSignal): Promise<void> {
     await containers.remove(id, signal);
     await containers.removeVolumes(id, signal);
-    await rm(foldersOf(id).egress, { recursive: true, force: true });
-    await rm(join(sandboxesDir, id), { recursive: true, force: true });
+    // Not by Node: a tree that is deeper than a path may be long stops it.
+    await mustRun("rm", ["-rf", "--", join(sandboxesDir, id), foldersOf(id).egress]);
   }
 
   async function conditionOf(id: SandboxId, status: ContainerStatus | undefined): Promise<SandboxCondition> {

@@ -123,6 +123,14 @@ describe.skipIf(skipReason !== undefined)(`docker${skipReason === undefined ? ""
     expect(await exec(driver, spec.id, "cat note")).toBe("kept\n");
   });
 
+  test("a tree deeper than any path is destroyed like every other", async () => {
+    const spec = newSpec();
+    await driver.create(spec, patience());
+    await exec(driver, spec.id, "d=$(printf 'd%.0s' $(seq 200)); for i in $(seq 40); do mkdir $d && cd $d || break; done; pwd | wc -c");
+    await driver.destroy(spec.id, patience());
+    expect(await driver.inspect(spec.id, patience())).toBe("absent");
+  });
+
   test("a template that changed while the sandbox slept counts at the next resume", async () => {
     const spec = newSpec();
     await driver.create(spec, patience());

@@ -14,8 +14,8 @@ export async function dialPod(pods: Pods, name: string, signal: AbortSignal): Pr
   } catch (error) {
     if (signal.aborted) throw error;
   }
-  const fresh = (await pods.refresh(name, signal)).find(isAlive);
-  if (!fresh || fresh.status?.podIP === known?.status?.podIP) throw new AppError("sandbox_unreachable");
+  const fresh = await pods.read(name, signal);
+  if (!fresh || !isAlive(fresh) || fresh.status?.podIP === known?.status?.podIP) throw new AppError("sandbox_unreachable");
   return await dialAddress(fresh, signal);
 }
 

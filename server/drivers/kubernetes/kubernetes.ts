@@ -35,7 +35,7 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
   const { cluster, namespace } = await connectCluster(options);
   const kind = await chooseKind(cluster);
   const settings: PodSettings = { ...options, egress: await resolveEgress(options.egress) };
-  const pods = watchPods({ cluster, namespace, installation, log });
+  const pods = watchPods({ cluster, namespace, installation, kind, log });
   const pushing = clock.every(deadManMs / 4, () =>
     pushDeadMan().catch((error: unknown) => log.warn("kubernetes.dead_man", { error: String(error) })),
   );
@@ -65,7 +65,7 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
     const workload = await read(name, signal);
     if (!workload || workload.metadata?.deletionTimestamp)
       throw new AppError("sandbox_failed", { cause: new Error(`${name} is being deleted`) });
-    const [pod] = await pods.refresh(name, signal);
+    const pod = await pods.read(name, signal);
     const run = workload.metadata?.annotations?.[ANNOTATION.run];
     if (pod && isAlive(pod) && !kind.isSuspended(workload) && run === runOf(pod)) {
       await awaitUp(upDeps, name, signal);
@@ -86,7 +86,7 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
 
   // The truth from workload and pod together. A pod that took the place of the one we knew has none of the session's
   // processes, and nobody has told its daemon the environment: the sandbox counts as stopped, and is.
-  function judge(workload: Workload | null, pod: V1Pod | undefined): SandboxCondition | "replaced" {
+  function judge(workload: Workload | null, pod: V1Pod | null): SandboxCondition | "replaced" {
     if (!workload || workload.metadata?.deletionTimestamp) return "absent";
     if (kind.isSuspended(workload) || !pod || !isAlive(pod)) return "stopped";
     const run = workload.metadata?.annotations?.[ANNOTATION.run];
@@ -156,8 +156,7 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
     async inspect(id, signal) {
       const name = nameOf(id);
       const workload = await read(name, signal);
-      const [pod] = workload ? await pods.refresh(name, signal) : [];
-      return settle(name, judge(workload, pod));
+      return settle(name, judge(workload, workload && (await pods.read(name, signal))));
     },
 
     async list(signal) {
@@ -167,7 +166,7 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
       return workloads.flatMap((workload) => {
         const name = workload.metadata?.name ?? "";
         const id = idOf(name);
-        const [pod] = newestFirst(bySandbox.get(name) ?? []);
+        const [pod = null] = newestFirst(bySandbox.get(name) ?? []);
         return id ? [{ id, condition: settle(name, judge(workload, pod)) }] : [];
       });
     },

@@ -4,6 +4,7 @@ import type { Log } from "../../log.ts";
 import { TooOld, type Cluster } from "./cluster.ts";
 import { LABEL, podsPath } from "./names.ts";
 import { isLeaving } from "./pod-state.ts";
+import type { WorkloadKind } from "./workload.ts";
 
 // The pods of this installation, kept up to date by a watch. When the watch breaks (the API server restarts, its history
 // is gone) the list is read anew and the watch begins again; until then the last known pods stand, so that sessions go on
@@ -11,24 +12,25 @@ import { isLeaving } from "./pod-state.ts";
 export interface Pods extends AsyncDisposable {
   // The newest that is not on its way out comes first.
   of(name: string): V1Pod[];
-  // Resolves at the next change of the sandbox's pods, or after `atMostMs`.
-  changed(name: string, atMostMs: number, signal: AbortSignal): Promise<void>;
-  // Reads the sandbox's pods from the API server itself.
-  refresh(name: string, signal: AbortSignal): Promise<V1Pod[]>;
+  // Resolves at the next change of the sandbox's pods to true, or after `atMostMs` to false.
+  changed(name: string, atMostMs: number, signal: AbortSignal): Promise<boolean>;
+  // The sandbox's pod as the API server has it: the truth, where the watch may be behind.
+  read(name: string, signal: AbortSignal): Promise<V1Pod | null>;
 }
 
 export interface PodsOptions {
   cluster: Cluster;
   namespace: string;
   installation: string;
+  kind: Pick<WorkloadKind, "podName">;
   log: Log;
 }
 
 const MAX_BACKOFF_MS = 5_000;
 
-export function watchPods({ cluster, namespace, installation, log }: PodsOptions): Pods {
+export function watchPods({ cluster, namespace, installation, kind, log }: PodsOptions): Pods {
   const known = new Map<string, Map<string, V1Pod>>();
-  const waiting = new Map<string, Set<() => void>>();
+  const waiting = new Map<string, Set<(changed: boolean) => void>>();
   const ended = new AbortController();
   const path = podsPath(namespace);
   const ours = { labelSelector: `${LABEL.installation}=${installation}` };
@@ -86,32 +88,29 @@ export function watchPods({ cluster, namespace, installation, log }: PodsOptions
   }
 
   function wake(name: string): void {
-    for (const resolve of waiting.get(name) ?? []) resolve();
+    for (const resolve of waiting.get(name) ?? []) resolve(true);
   }
 
   return {
     of: (name) => newestFirst([...(known.get(name)?.values() ?? [])]),
 
     async changed(name, atMostMs, signal) {
-      const heard = Promise.withResolvers<void>();
+      const heard = Promise.withResolvers<boolean>();
       const others = waiting.get(name) ?? new Set();
       waiting.set(name, others.add(heard.resolve));
-      const timer = setTimeout(heard.resolve, atMostMs);
-      const onAbort = () => heard.resolve();
-      signal.addEventListener("abort", onAbort, { once: true });
-      await heard.promise;
-      signal.removeEventListener("abort", onAbort);
+      const giveUp = () => heard.resolve(false);
+      const timer = setTimeout(giveUp, atMostMs);
+      signal.addEventListener("abort", giveUp, { once: true });
+      const changed = await heard.promise;
+      signal.removeEventListener("abort", giveUp);
       clearTimeout(timer);
       others.delete(heard.resolve);
       if (others.size === 0) waiting.delete(name);
       signal.throwIfAborted();
+      return changed;
     },
 
-    async refresh(name, signal) {
-      const { items } = await cluster.list<V1Pod>(path, { labelSelector: `${LABEL.sandbox}=${name}` }, signal);
-      // Not remembered: the watch may have told newer things in the meantime.
-      return newestFirst(items);
-    },
+    read: (name, signal) => cluster.get<V1Pod>(podsPath(namespace, kind.podName(name)), signal),
 
     async [Symbol.asyncDispose]() {
       ended.abort();

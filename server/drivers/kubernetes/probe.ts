@@ -43,7 +43,7 @@ const ALL = ["create", "get", "list", "patch", "delete"];
 async function missingRights(cluster: Cluster, namespace: string, crds: boolean, signal: AbortSignal): Promise<string[]> {
   const needed = [
     crds ? { group: "agents.x-k8s.io", resource: "sandboxes", verbs: ALL } : { group: "apps", resource: "statefulsets", verbs: ALL },
-    { group: "", resource: "pods", verbs: ["list", "watch", "delete"] },
+    { group: "", resource: "pods", verbs: ["get", "list", "watch", "delete"] },
     { group: "", resource: "persistentvolumeclaims", verbs: ["delete"] },
   ];
   const refused = await Promise.all(

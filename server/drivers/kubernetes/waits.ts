@@ -24,27 +24,25 @@ const LOOK_MS = 1_000;
 // An admission error may be gone at the controller's next try.
 const ERROR_PATIENCE_MS = 5_000;
 
-// Resolves with the pod once its daemon answers.
+// Resolves with the pod once its daemon answers. What is believed is the API server's own answer, read again at every
+// change that the watch tells of and once a second: an address that the watch still remembers may be another pod's by now.
 export async function awaitUp(deps: WaitDeps, name: string, signal: AbortSignal): Promise<V1Pod> {
   let trouble: Trouble | null = null;
   let erringSinceMs: number | null = null;
-  let nextLookMs = 0;
-  let seen: V1Pod[] = [];
   try {
     for (;;) {
-      const nowMs = performance.now();
-      if (nowMs >= nextLookMs) {
-        nextLookMs = nowMs + LOOK_MS;
-        seen = await deps.pods.refresh(name, signal);
-        const error = await controllerError(deps, name, signal);
-        erringSinceMs = error === null ? null : (erringSinceMs ?? nowMs);
-        if (error !== null && nowMs - erringSinceMs! >= ERROR_PATIENCE_MS) throw failure({ kind: "failed", reason: error });
-      }
-      const pod = deps.pods.of(name).find((candidate) => !isLeaving(candidate)) ?? seen.find((candidate) => !isLeaving(candidate));
-      trouble = pod ? troubleOf(pod) : null;
+      const pod = await deps.pods.read(name, signal);
+      trouble = pod && !isLeaving(pod) ? troubleOf(pod) : null;
       if (trouble?.kind === "failed") throw failure(trouble);
-      if (pod && isAlive(pod) && pod.status?.podIP && (await answers((inner) => dialAddress(pod, inner), signal))) return pod;
-      await deps.pods.changed(name, pod?.status?.podIP ? ASK_MS : LOOK_MS, signal);
+      const error = await controllerError(deps, name, signal);
+      erringSinceMs = error === null ? null : (erringSinceMs ?? performance.now());
+      if (error !== null && performance.now() - erringSinceMs! >= ERROR_PATIENCE_MS) throw failure({ kind: "failed", reason: error });
+      const lookAgainMs = performance.now() + LOOK_MS;
+      for (let changed = false; !changed && performance.now() < lookAgainMs;) {
+        const isDialable = pod !== null && isAlive(pod) && pod.status?.podIP !== undefined;
+        if (isDialable && (await answers((inner) => dialAddress(pod, inner), signal))) return pod;
+        changed = await deps.pods.changed(name, isDialable ? ASK_MS : LOOK_MS, signal);
+      }
     }
   } catch (error) {
     // The caller's patience ended while the cluster had no place for the pod: that is what to say.
@@ -55,10 +53,9 @@ export async function awaitUp(deps: WaitDeps, name: string, signal: AbortSignal)
 // Resolves once no pod of the sandbox is left.
 export async function awaitGone({ cluster, pods, namespace, stuckMs }: WaitDeps, name: string, signal: AbortSignal): Promise<void> {
   for (;;) {
-    const left = await pods.refresh(name, signal);
-    if (left.length === 0) return;
-    for (const pod of left)
-      if (isStuck(pod, stuckMs)) await cluster.remove(podsPath(namespace, pod.metadata?.name), { gracePeriodSeconds: 0 }, signal);
+    const pod = await pods.read(name, signal);
+    if (!pod) return;
+    if (isStuck(pod, stuckMs)) await cluster.remove(podsPath(namespace, pod.metadata?.name), { gracePeriodSeconds: 0 }, signal);
     await pods.changed(name, LOOK_MS / 2, signal);
   }
 }

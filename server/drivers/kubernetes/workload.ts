@@ -15,6 +15,7 @@ export interface WorkloadKind {
   // Pushes the dead-man switch; null where the kind has none.
   extend(shutdownAt: Date): object | null;
   shutdownAt(workload: Workload): Date | null;
+  podName(name: string): string;
   claimName(name: string): string;
 }
 
@@ -52,6 +53,7 @@ export const sandboxKind: WorkloadKind = {
   isSuspended: ({ spec }) => spec["operatingMode"] === "Suspended",
   extend: (shutdownAt) => ({ spec: { shutdownTime: shutdownAt.toISOString() } }),
   shutdownAt: ({ spec }) => (typeof spec["shutdownTime"] === "string" ? new Date(spec["shutdownTime"]) : null),
+  podName: (name) => name,
   claimName: (name) => `${VOLUME}-${name}`,
 };
 
@@ -81,6 +83,7 @@ export const statefulSetKind: WorkloadKind = {
   isSuspended: ({ spec }) => spec["replicas"] === 0,
   extend: () => null,
   shutdownAt: () => null,
+  podName: (name) => `${name}-0`,
   claimName: (name) => `${VOLUME}-${name}-0`,
 };
 
