@@ -1,9 +1,11 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test, vi } from "vitest";
+import { startPostgres } from "../tests/support/postgres.ts";
 
 // The commands as an operator runs them: real processes on a data folder.
 const bin = join(import.meta.dirname, "bin.js");
@@ -123,6 +125,14 @@ describe("partners and keys", () => {
     expect(new Set(audit.map((entry) => entry.actor))).toEqual(new Set(["cli"]));
   });
 
+  test("the same on PostgreSQL", async () => {
+    await using postgres = await startPostgres();
+    const { json } = installation({ BERTH_DATABASE_URL: await postgres.createDatabase(), BERTH_MASTER_KEY: "ab".repeat(32) });
+    await json("partner", "create", "acme");
+    expect(await json("key", "list")).toMatchObject([{ partnerId: "acme", state: "active" }]);
+    expect(await json("audit")).toHaveLength(2);
+  });
+
   test("failures are JSON too when JSON is asked for", async () => {
     const { stderr, code } = await installation().berth("key", "list", "nobody", "--json");
     expect(code).toBe(1);
@@ -172,6 +182,29 @@ describe("serve", () => {
     const second = await serveUntilStarted(dataDir, settings);
     expect(second.stdout).toContain("is running at");
     expect(second.stdout).not.toMatch(/berth_[0-9a-f]{64}/);
+  });
+
+  test("does not repeat a key that the operator has set", async () => {
+    const key = `berth_${"ab".repeat(32)}`;
+    const { dataDir, settings } = installation({ BERTH_DRIVER: "process", BERTH_PORT: "0", BERTH_POOL_SIZE: "0", BERTH_API_KEY: key });
+    const { stdout } = await serveUntilStarted(dataDir, settings);
+    expect(stdout).toContain("Bearer $BERTH_API_KEY");
+    expect(stdout).not.toContain(key);
+  });
+
+  test("says in a sentence why it cannot start", async () => {
+    const { dataDir, settings } = installation({ BERTH_DRIVER: "process", BERTH_POOL_SIZE: "0" });
+    const taken = createServer().listen(0, "127.0.0.1");
+    await once(taken, "listening");
+    const { port } = taken.address() as AddressInfo;
+    const busy = await installation({ ...settings, BERTH_PORT: String(port), BERTH_DATA_DIR: dataDir }).berth("serve");
+    taken.close();
+    expect(busy).toMatchObject({ code: 1, stdout: "" });
+    expect(busy.stderr).toContain(`berth: Port ${port} on 127.0.0.1 is taken; stop what listens there, or set BERTH_PORT to another.`);
+    const absent = installation({ BERTH_DATABASE_URL: "postgres://nobody@127.0.0.1:9/berth", BERTH_MASTER_KEY: "ab".repeat(32) });
+    const { code, stderr } = await absent.berth("serve");
+    expect(code).toBe(1);
+    expect(stderr).toContain("berth: The database does not answer: connect ECONNREFUSED 127.0.0.1:9");
   });
 });
 

@@ -19,12 +19,14 @@ async function serve(): Promise<void> {
   for (const warning of warnings) log.warn("config.doubtful", { message: warning });
   log.info("config.read", describeConfig(config));
 
+  // From now on: a signal during the start must not leave half a server behind.
+  const signalled = untilSignal();
   const { startServer } = await import("@berth/server/main.ts");
   const server = await startServer(config, { log });
   process.stdout.write(await startMessage(config, server));
   // Now rather than at the end, which may be a kill: the next start is faster by what was compiled in this one.
   flushCompileCache();
-  await untilSignal();
+  await signalled;
   log.info("server.stopping");
   await server.close();
   log.info("server.stopped");
@@ -57,7 +59,7 @@ async function startMessage(config: Config, { url, driver, demo }: Server): Prom
     ...(driver.traits.isolates
       ? []
       : ["", `  ${style.yellow("Nothing is isolated:")} sandboxes are plain processes of this user. For trying out only.`]),
-    ...(demo ? ["", ...firstSession(url, demo)] : []),
+    ...(demo ? ["", ...firstSession(config, url, demo)] : []),
     "",
     "",
   ];
@@ -66,11 +68,14 @@ async function startMessage(config: Config, { url, driver, demo }: Server): Prom
 
 const line = (name: string, value: string) => `  ${style.dim(name.padEnd(11))}${value}`;
 
-const firstSession = (url: string, demo: { key: string; file: string }) => [
-  `  Your first session (the key is shown once and kept in ${demo.file}):`,
+// A key that the operator has set is not repeated into whatever keeps the output.
+const firstSession = (config: Config, url: string, demo: { key: string; file: string }) => [
+  config.apiKey
+    ? "  Your first session, with the key that you have set:"
+    : `  Your first session (the key is shown once and kept in ${demo.file}):`,
   "",
   `    curl -X POST ${url}/api/b2b/sessions \\`,
-  `      -H "Authorization: Bearer ${demo.key}" \\`,
+  `      -H "Authorization: Bearer ${config.apiKey ? "$BERTH_API_KEY" : demo.key}" \\`,
   `      -H "Content-Type: application/json" \\`,
   `      -d '{"externalUserId": "me"}'`,
 ];

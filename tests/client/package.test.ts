@@ -48,7 +48,7 @@ describe("the installed package drives the service", () => {
   ];
   for (const [name, command, args] of runtimes) {
     const isHere = existsSync(command) || (process.env.PATH ?? "").split(":").some((folder) => existsSync(join(folder, command)));
-    test.skipIf(!isHere)(isHere ? `on ${name}` : `on ${name}, which is not installed here`, async () => {
+    test.skipIf(!isHere)(`on ${name}${isHere ? "" : ", which is not installed here"}`, async () => {
       const { stdout } = await run(command, args, { cwd: project });
       expect(JSON.parse(stdout)).toEqual(USED);
     });
