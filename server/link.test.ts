@@ -53,6 +53,21 @@ describe("a link", () => {
     expect(dialled).toBeLessThanOrEqual(2);
   });
 
+  it("keeps nothing of a sandbox that nobody asks any longer", async () => {
+    let asked = 0;
+    links = openLinks(() => {
+      asked++;
+      return "secret";
+    });
+    await serveHttp((_request, response) => response.end("ok"));
+    const ask = async () => text((await links.request(sandbox, { method: "GET", path: "/health" })).body);
+    await ask();
+    await ask();
+    expect(asked).toBe(1);
+    await Promise.all([...sockets].map((socket) => once(socket.end(), "close")));
+    await expect.poll(async () => (await ask(), asked)).toBeGreaterThan(1);
+  });
+
   it("says that the sandbox is unreachable when nothing listens", async () => {
     expect(await failureOf(links.request(sandbox, { method: "GET", path: "/health" }))).toBe("sandbox_unreachable");
   });
@@ -183,7 +198,7 @@ function endless(socket: Socket): void {
   socket.once("data", more);
 }
 
-function openLinks(): Links {
+function openLinks(tokenOf = () => "secret"): Links {
   return createLinks({
     driver: {
       async dial() {
@@ -192,7 +207,7 @@ function openLinks(): Links {
         return socket;
       },
     },
-    tokenOf: () => "secret",
+    tokenOf,
     headersTimeoutMs: 300,
   });
 }

@@ -79,9 +79,27 @@ export function createLinks({ driver, tokenOf, dialTimeoutMs = 5_000, headersTim
     if (known) return known;
     const ended = new AbortController();
     const dial = () => driver.dial(sandboxId, AbortSignal.any([ended.signal, AbortSignal.timeout(dialTimeoutMs)]));
-    const line: Line = { ended, dial, inFlight: 0, pool: openPool(dial, headersTimeoutMs), token: undefined };
+    const line: Line = { ended, dial, inFlight: 0, sockets: 0, pool: openPool(dial, headersTimeoutMs), token: undefined };
     lines.set(sandboxId, line);
+    line.pool.on("disconnect", () => dropIdle(sandboxId, line));
     return line;
+  }
+
+  // Another server may have ended the sandbox without our hearing of it: a line lives no longer than it is used.
+  function dropIdle(sandboxId: SandboxId, line: Line): void {
+    const used = line.inFlight + line.sockets + line.pool.stats.connected > 0;
+    if (!used && lines.get(sandboxId) === line) forget(sandboxId);
+  }
+
+  async function counted<Result>(sandboxId: SandboxId, line: Line, work: () => Promise<Result>): Promise<Result> {
+    if (line.inFlight >= MAX_IN_FLIGHT) throw new AppError("rate_limited", { message: "Too many requests to this sandbox at once" });
+    line.inFlight++;
+    try {
+      return await work();
+    } finally {
+      line.inFlight--;
+      dropIdle(sandboxId, line);
+    }
   }
 
   async function tokenFor(sandboxId: SandboxId, line: Line): Promise<string> {
@@ -91,7 +109,7 @@ export function createLinks({ driver, tokenOf, dialTimeoutMs = 5_000, headersTim
 
   async function request(sandboxId: SandboxId, asked: LinkRequest): Promise<LinkResponse> {
     const line = lineTo(sandboxId);
-    return counted(line, async () => {
+    return counted(sandboxId, line, async () => {
       const headers = { ...asked.headers, [TOKEN_HEADER]: await tokenFor(sandboxId, line) };
       const patience = startPatience(asked, asked.headersTimeoutMs ?? headersTimeoutMs);
       try {
@@ -106,12 +124,7 @@ export function createLinks({ driver, tokenOf, dialTimeoutMs = 5_000, headersTim
         });
         // Whoever reads it sees its failure; one that comes before must not end the server.
         answer.body.on("error", () => {});
-        return {
-          status: answer.statusCode,
-          headers: answer.headers,
-          body: answer.body,
-          trailers: answer.trailers,
-        };
+        return { status: answer.statusCode, headers: answer.headers, body: answer.body, trailers: answer.trailers };
       } catch (error) {
         throw translate(error, asked.signal);
       } finally {
@@ -122,13 +135,20 @@ export function createLinks({ driver, tokenOf, dialTimeoutMs = 5_000, headersTim
 
   async function upgrade(sandboxId: SandboxId, asked: LinkUpgrade): Promise<Upgraded | Refused> {
     const line = lineTo(sandboxId);
-    return counted(line, async () => {
+    return counted(sandboxId, line, async () => {
       const headers = { ...asked.headers, connection: "Upgrade", upgrade: "websocket", [TOKEN_HEADER]: await tokenFor(sandboxId, line) };
       const signal = AbortSignal.any([line.ended.signal, AbortSignal.timeout(headersTimeoutMs), ...(asked.signal ? [asked.signal] : [])]);
       try {
         const answer = await switchProtocol(await line.dial(), asked.path, headers, signal);
         // From here on the connection belongs to the caller, but it still ends with the line.
-        if ("socket" in answer) closeWith(answer.socket, line.ended.signal);
+        if ("socket" in answer) {
+          closeWith(answer.socket, line.ended.signal);
+          line.sockets++;
+          answer.socket.once("close", () => {
+            line.sockets--;
+            dropIdle(sandboxId, line);
+          });
+        }
         return answer;
       } catch (error) {
         throw translate(error, asked.signal);
@@ -173,7 +193,9 @@ interface Line {
   dial: () => Promise<Socket>;
   pool: Pool;
   token: string | undefined;
+  // Requests whose answer has not begun, and connections that were switched to WebSocket.
   inFlight: number;
+  sockets: number;
 }
 
 function openPool(dial: () => Promise<Socket>, headersTimeoutMs: number): Pool {
@@ -205,16 +227,6 @@ function closeLine(line: Line): void {
   const reason = unreachable("the connection was closed");
   line.ended.abort(reason);
   void line.pool.destroy(reason);
-}
-
-async function counted<Result>(line: Line, work: () => Promise<Result>): Promise<Result> {
-  if (line.inFlight >= MAX_IN_FLIGHT) throw new AppError("rate_limited", { message: "Too many requests to this sandbox at once" });
-  line.inFlight++;
-  try {
-    return await work();
-  } finally {
-    line.inFlight--;
-  }
 }
 
 // The pool's own timer starts anew with every interim answer, so that a daemon could stretch it with 1xx answers; this
