@@ -37,6 +37,8 @@ export interface StartRequest {
   egressPass?: string;
 }
 
+// Repeated with the same variables (a resume), it changes nothing that runs.
+
 // POST /internal/stop: the sandbox is about to be stopped (hibernate). The daemon ends the agent and the terminals,
 // writes scrollback and conversations to disk and answers when they are synced.
 
@@ -106,7 +108,7 @@ export interface ListeningPort {
 // the prefix taken off. Only the preview uses it.
 
 // GET /terminals           {terminals: Terminal[]}
-// POST /terminals          CreateTerminal -> 201 Terminal
+// POST /terminals          CreateTerminal -> 201 Terminal; 409 code `too_many` when there are 32; 503 `busy` without room for a process
 // DELETE /terminals/{id}   hangs it up and forgets it
 export interface CreateTerminal {
   cols: number;

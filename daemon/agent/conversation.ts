@@ -14,6 +14,8 @@ export interface LiveConversation {
   changeHead(change: Partial<Conversation>): void;
   // The next text is a new item.
   endText(): void;
+  // It has as many items as we keep; what the agent adds is not kept any more.
+  readonly full: boolean;
 }
 
 export type NewItem = ConversationItem extends infer Item ? (Item extends ConversationItem ? Omit<Item, "id" | "atMs"> : never) : never;
@@ -30,6 +32,7 @@ const MAX_TEXT = 64 * 1024;
 const MAX_INPUT = 16 * 1024;
 const MAX_DIFF = 512 * 1024;
 const MAX_CONTENTS = 50;
+const MAX_ITEMS = 5000;
 
 export function createConversation({ head, items: known, workspace, told }: ConversationOptions): LiveConversation {
   const items = new Map(known.map((item) => [item.id, item]));
@@ -37,7 +40,19 @@ export function createConversation({ head, items: known, workspace, told }: Conv
   let text: { item: ConversationItem & { kind: "assistant" | "thought" }; messageId: string | null } | null = null;
   let planId: string | null = null;
 
-  return { head, items, apply, add, replace, tool, changeHead, endText };
+  return {
+    head,
+    items,
+    apply,
+    add,
+    replace,
+    tool,
+    changeHead,
+    endText,
+    get full() {
+      return items.size >= MAX_ITEMS;
+    },
+  };
 
   function apply(update: SessionUpdate): void {
     switch (update.sessionUpdate) {
@@ -70,7 +85,8 @@ export function createConversation({ head, items: known, workspace, told }: Conv
 
   function addText(kind: "assistant" | "thought", more: string, messageId: string | null): void {
     if (more === "") return;
-    if (text?.item.kind === kind && text.messageId === messageId) {
+    // Very long texts are several items, so that no single one grows without bound.
+    if (text?.item.kind === kind && text.messageId === messageId && text.item.text.length < MAX_TEXT) {
       text.item.text += more;
       head.updatedAtMs = Date.now();
       return told({ type: "append", conversationId, itemId: text.item.id, text: more }, text.item);
@@ -144,6 +160,7 @@ export function createConversation({ head, items: known, workspace, told }: Conv
   }
 
   function put(item: ConversationItem): void {
+    if (items.size >= MAX_ITEMS && !items.has(item.id) && item.kind !== "notice") return;
     items.set(item.id, item);
     head.updatedAtMs = Date.now();
     told({ type: "item", conversationId, item }, item);

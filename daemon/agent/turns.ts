@@ -50,6 +50,7 @@ export interface TurnsDeps {
 }
 
 const CANCEL_PATIENCE_MS = 10_000;
+const OPEN_TIMEOUT_MS = 60_000;
 const AUTH_REQUIRED = -32000;
 
 export function createTurns({ runner, workspace, ended }: TurnsDeps): Turns {
@@ -62,6 +63,7 @@ export function createTurns({ runner, workspace, ended }: TurnsDeps): Turns {
     { files = [], permissions = "ask" }: Parameters<Turns["prompt"]>[2] = {},
   ): Promise<void> {
     if (thread.turn) throw new Fault(409, "agent_busy", "The agent is still working in this conversation");
+    if (thread.live.full) throw new Fault(409, "agent_conversation_full", "This conversation has become too long; please start a new one");
     const abandoned = Promise.withResolvers<never>();
     abandoned.promise.catch(() => {});
     const turn: Turn = { permissions, cancelled: false, waiting: new Map(), abandon: abandoned.reject };
@@ -75,7 +77,7 @@ export function createTurns({ runner, workspace, ended }: TurnsDeps): Turns {
     let message: string | undefined;
     try {
       const content: ContentBlock[] = [{ type: "text", text }, ...files.map((path) => linkTo(workspace, path))];
-      stopReason = await Promise.race([runTurn(thread, content), abandoned.promise]);
+      stopReason = await Promise.race([runTurn(thread, turn, content), abandoned.promise]);
     } catch (error) {
       message = explain(await deeperReason(error, abandoned.promise));
     }
@@ -90,10 +92,11 @@ export function createTurns({ runner, workspace, ended }: TurnsDeps): Turns {
     ended(thread, stopReason, message);
   }
 
-  async function runTurn(thread: Thread, content: ContentBlock[]): Promise<StopReason> {
+  async function runTurn(thread: Thread, turn: Turn, content: ContentBlock[]): Promise<StopReason> {
     const connection = await runner.connect();
     await openSession(thread, connection);
-    if (thread.turn?.cancelled) return "cancelled";
+    // Cancelled or given up while the agent was still getting ready.
+    if (turn.cancelled || thread.turn !== turn) return "cancelled";
     const response = await connection.agent.request(methods.agent.session.prompt, {
       sessionId: thread.sessionId ?? "",
       prompt: content,
@@ -107,7 +110,7 @@ export function createTurns({ runner, workspace, ended }: TurnsDeps): Turns {
     if (thread.sessionId !== null && connection.about.agentCapabilities?.loadSession) {
       thread.replaying = true;
       try {
-        const { modes } = await connection.agent.request(methods.agent.session.load, { ...place, sessionId: thread.sessionId });
+        const { modes } = await inTime(connection.agent.request(methods.agent.session.load, { ...place, sessionId: thread.sessionId }));
         return opened(thread, connection, thread.sessionId, modes);
       } catch (error) {
         if (error instanceof RequestError && error.code === AUTH_REQUIRED) throw error;
@@ -118,7 +121,7 @@ export function createTurns({ runner, workspace, ended }: TurnsDeps): Turns {
     }
     if (thread.sessionId !== null)
       thread.live.add({ kind: "notice", level: "info", text: "The agent was restarted and does not remember what was said before." });
-    const { sessionId, modes } = await connection.agent.request(methods.agent.session.new, place);
+    const { sessionId, modes } = await inTime(connection.agent.request(methods.agent.session.new, place));
     opened(thread, connection, sessionId, modes);
   }
 
@@ -195,6 +198,11 @@ export function createTurns({ runner, workspace, ended }: TurnsDeps): Turns {
         ? String(detail.details)
         : error.message;
   }
+}
+
+function inTime<T>(answer: Promise<T>): Promise<T> {
+  const late = new Error(`The agent did not open the conversation within ${OPEN_TIMEOUT_MS / 1000} seconds`);
+  return Promise.race([answer, delay(OPEN_TIMEOUT_MS, undefined, { ref: false }).then(() => Promise.reject(late))]);
 }
 
 // A lost connection is most often the end of the program, which is told of a moment later and in better words.
