@@ -1,6 +1,7 @@
 import type { SandboxEvent } from "@berth/contract/daemon.ts";
 import { createAgent } from "./agent/agent.ts";
 import { createApi } from "./connection/api.ts";
+import { createLines } from "./connection/open-lines.ts";
 import { followSession } from "./connection/session-stream.ts";
 import { connectSocket } from "./connection/socket.ts";
 import { createCursor } from "./editor/cursor.ts";
@@ -48,20 +49,24 @@ export function createWorkspace(sandboxId: string) {
   const stream = followSession({
     url: `${base}session/stream`,
     onSession: (heard) => {
-      const before = session.store.getState().phase;
+      const before = session.store.getState();
       session.heard(heard);
-      if (heard.status === "running" && before !== "running") reconnect();
+      if (heard.status !== "running") return;
+      if (before.phase !== "running") lines.prod();
+      else if (before.streamLost) lines.renew();
     },
     onDown: () => session.lost("streamLost", true),
     onSignedOut: () => session.ended("signedOut"),
     onGone: () => session.ended("destroyed"),
   });
 
-  // Lines that wait for something (a resumed session, a network that is back) try again at once.
-  const prodded = new Set<() => void>([events.prod, stream.prod, agent.prod]);
-  const reconnect = () => prodded.forEach((prod) => prod());
-  addEventListener("online", reconnect);
-  document.addEventListener("visibilitychange", () => (document.hidden ? documents.keepDrafts() : reconnect()));
+  const lines = createLines([events, agent]);
+  const wake = () => {
+    stream.prod();
+    lines.prod();
+  };
+  addEventListener("online", wake);
+  document.addEventListener("visibilitychange", () => (document.hidden ? documents.keepDrafts() : wake()));
   addEventListener("pagehide", documents.keepDrafts);
 
   function hear(event: SandboxEvent): void {
@@ -107,11 +112,6 @@ export function createWorkspace(sandboxId: string) {
     agent,
     palette,
     cursor,
-    reconnect,
-    // Calls back whenever waiting lines should try again.
-    onReconnect(prod: () => void): Disposable {
-      prodded.add(prod);
-      return { [Symbol.dispose]: () => void prodded.delete(prod) };
-    },
+    lines,
   };
 }

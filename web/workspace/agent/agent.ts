@@ -45,6 +45,7 @@ export function createAgent({ api, notices }: { api: Api; notices: Notices }) {
       });
     },
     prod: () => socket?.prod(),
+    renew: () => socket?.renew(),
     stateHeard: (agent: AgentState) => store.setState({ agent }),
     // Whether the prompt went out; when not, the person keeps the text.
     prompt(text: string): boolean {

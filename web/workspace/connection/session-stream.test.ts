@@ -65,7 +65,7 @@ test("a line that falls silent counts as cut", async () => {
     if (attempt === 0) return void response.write(data(session("running", 1)));
     response.end(data(session("destroyed", 2)));
   });
-  const { heard, end } = follow(url, 50);
+  const { heard, end } = follow(url, 1000);
   await end;
   expect(heard).toEqual(["running 1", "down", "destroyed 2"]);
 });

@@ -62,6 +62,19 @@ test("says whether something was sent, so that nothing typed is thought sent whi
   expect(String((await message)[0])).toBe("hello");
 });
 
+test("a line that is renewed connects again although it was open, and is not heard of as down", async () => {
+  const downs: unknown[] = [];
+  const opened = Promise.withResolvers<void>();
+  const first = nextConnection();
+  using socket = connect({ onOpen: opened.resolve, onDown: (down) => downs.push(down) });
+  const closed = once(await first, "close");
+  await opened.promise;
+  const second = nextConnection();
+  socket.renew();
+  await Promise.all([second, closed]);
+  expect(downs).toEqual([]);
+});
+
 test("asks for the address again before every attempt", async () => {
   const { port } = server.address() as AddressInfo;
   let attempt = 0;

@@ -18,6 +18,8 @@ export interface ReconnectingSocket extends Disposable {
   send: (data: string | Uint8Array) => boolean;
   // Tries at once instead of waiting: the network came back, or the session was resumed.
   prod: () => void;
+  // Begins anew even when the socket seems open: a line that slept, or changed networks, can be dead without a word.
+  renew: () => void;
 }
 
 // Close codes after which the same attempt would fail again until something else changes; `prod` says that it has.
@@ -43,12 +45,24 @@ export function connectSocket(options: SocketOptions): ReconnectingSocket {
       clearTimeout(timer);
       connect();
     },
+    renew() {
+      if (socket?.readyState !== WebSocket.OPEN) return;
+      backoff.reset();
+      abandon(socket);
+      connect();
+    },
     [Symbol.dispose]() {
       disposed = true;
       clearTimeout(timer);
       socket?.close();
     },
   };
+
+  // Nobody listens to it any more; a dead line may take minutes to say that it is closed.
+  function abandon(old: WebSocket): void {
+    socket = null;
+    old.close();
+  }
 
   function connect(): void {
     const current = new WebSocket(options.url());
@@ -58,18 +72,19 @@ export function connectSocket(options: SocketOptions): ReconnectingSocket {
     const opening = setTimeout(() => current.close(), options.openTimeoutMs ?? 10_000);
     current.addEventListener("open", () => {
       clearTimeout(opening);
+      if (socket !== current) return;
       backoff.reset();
       options.onOpen?.();
     });
     current.addEventListener("message", ({ data }) => {
-      if (disposed) return;
+      if (disposed || socket !== current) return;
       if (typeof data === "string") options.onText(data);
       else options.onBytes?.(new Uint8Array(data as ArrayBuffer));
     });
     current.addEventListener("close", ({ code }) => {
       clearTimeout(opening);
+      if (disposed || socket !== current) return;
       socket = null;
-      if (disposed) return;
       const retrying = !final.has(code);
       if (retrying) timer = setTimeout(connect, backoff.nextMs());
       options.onDown?.({ code, retrying });

@@ -23,9 +23,9 @@ export interface Buffer {
 }
 
 export interface DocumentsDeps {
-  api: Api;
+  api: Pick<Api, "readFile" | "writeFile">;
   drafts: Drafts;
-  notices: Notices;
+  notices: Pick<Notices, "error">;
   autosave: () => boolean;
   autosaveAfterMs?: number;
   draftAfterMs?: number;
@@ -41,6 +41,7 @@ export function createDocuments({ api, drafts, notices, autosave, autosaveAfterM
   const timers = new Map<string, ReturnType<typeof setTimeout>>();
   // Changed on disk while a save was under way: ours or somebody else's, which only another look can tell.
   const lookAfterSave = new Set<string>();
+  const saves = new Map<string, Promise<boolean>>();
 
   const fileAt = (path: string): OpenFile | undefined => store.getState().files[path];
   const documentAt = (path: string): Document | null => {
@@ -126,10 +127,17 @@ export function createDocuments({ api, drafts, notices, autosave, autosaveAfterM
     else if (document?.saving) schedule(`save ${path}`, autosaveAfterMs, () => autosaveNow(path));
   }
 
-  async function save(path: string): Promise<boolean> {
+  function save(path: string): Promise<boolean> {
+    const running = saves.get(path);
+    if (running) return running;
+    const work = write(path).finally(() => saves.delete(path));
+    saves.set(path, work);
+    return work;
+  }
+
+  async function write(path: string): Promise<boolean> {
     const document = documentAt(path);
-    if (document === null || document.saving) return false;
-    if (document.conflict?.kind === "changed") return false;
+    if (document === null || document.conflict?.kind === "changed") return false;
     const recreate = document.conflict?.kind === "deleted";
     if (recreate) apply(path, { type: "keptMine" });
     const { text, saved } = buffers.get(path)?.snapshot() ?? { text: texts.get(path) ?? "", saved: () => {} };
@@ -216,21 +224,31 @@ export function createDocuments({ api, drafts, notices, autosave, autosaveAfterM
       texts.delete(path);
       store.setState(({ files: { [path]: _closed, ...files } }) => ({ files }));
     },
-    moved(from: string, to: string): { from: string; to: string }[] {
-      const moves = Object.keys(store.getState().files)
-        .filter((path) => isWithin(path, from))
-        .map((path) => ({ from: path, to: movedPath(path, from, to) }));
-      for (const move of moves) carry(move.from, move.to);
-      return moves;
+    // Before files are moved: what is being saved below a path is let to its end, what is not saved yet is saved.
+    async flush(folder: string) {
+      for (const path of openBelow(folder)) {
+        await saves.get(path);
+        if (documentAt(path)?.edited) await save(path);
+      }
+    },
+    moved(from: string, to: string) {
+      for (const path of openBelow(from)) {
+        carry(path, movedPath(path, from, to));
+        void look(movedPath(path, from, to));
+      }
     },
     keepDrafts: () => Object.keys(store.getState().files).forEach(keepDraft),
   };
+
+  function openBelow(folder: string): string[] {
+    return Object.keys(store.getState().files).filter((path) => isWithin(path, folder));
+  }
 
   function carry(from: string, to: string): void {
     const file = fileAt(from);
     if (file === undefined) return;
     texts.set(to, textOf(from));
-    const moved = file.kind === "text" ? { kind: file.kind, document: { ...file.document, path: to } } : file;
+    const moved = file.kind === "text" ? { kind: file.kind, document: { ...file.document, path: to, saving: false } } : file;
     store.setState(({ files: { [from]: _old, ...files } }) => ({ files: { ...files, [to]: moved } }));
     buffers.delete(from);
     texts.delete(from);

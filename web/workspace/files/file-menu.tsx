@@ -1,5 +1,6 @@
 import { Copy, Download, Eye, FilePlus, FolderPlus, Pencil, Trash2 } from "lucide-react";
 import type { MenuItem } from "../parts/menu.tsx";
+import { download } from "../parts/download.ts";
 import { parentOf } from "../parts/paths.ts";
 import { deletePath, isMarkdown, newFile, newFolder, renamePath } from "../shell/actions.ts";
 import { tabFor } from "../shell/layout.ts";
@@ -29,11 +30,4 @@ export function fileMenu(workspace: Workspace, { path, folder }: TreeNode): Menu
     { label: "Rename", icon: <Pencil size={size} />, keys: "F2", divided: true, run: () => void renamePath(workspace, path) },
     { label: "Delete", icon: <Trash2 size={size} />, keys: "Del", danger: true, run: () => void deletePath(workspace, path, folder) },
   ];
-}
-
-export function download(url: string, path: string): void {
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = path.slice(path.lastIndexOf("/") + 1);
-  link.click();
 }

@@ -51,6 +51,11 @@ export function createCommands(workspace: Workspace): Command[] {
       keys: "Alt+Z",
       run: () => preferences.set(({ wrapLines }) => ({ wrapLines: !wrapLines })),
     },
+    {
+      id: "spoken",
+      title: "Screen reader support in terminals, on or off",
+      run: () => preferences.set((now) => ({ spokenTerminals: !now.spokenTerminals })),
+    },
     { id: "theme.system", title: "Colours: follow the system", run: theme("system") },
     { id: "theme.light", title: "Colours: light", run: theme("light") },
     { id: "theme.dark", title: "Colours: dark", run: theme("dark") },

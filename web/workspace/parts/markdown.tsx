@@ -1,6 +1,6 @@
 import DOMPurify from "dompurify";
 import { Marked } from "marked";
-import { useMemo } from "react";
+import { useDeferredValue, useMemo } from "react";
 
 const marked = new Marked({ gfm: true, breaks: false });
 
@@ -25,6 +25,8 @@ export function renderMarkdown(text: string): string {
 }
 
 export function Markdown({ text }: { text: string }) {
-  const html = useMemo(() => renderMarkdown(text), [text]);
+  // Text that streams in is drawn when there is time for it, so that typing stays quick.
+  const settled = useDeferredValue(text);
+  const html = useMemo(() => renderMarkdown(settled), [settled]);
   return <div className="prose" dangerouslySetInnerHTML={{ __html: html }} />;
 }

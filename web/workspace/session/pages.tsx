@@ -1,6 +1,9 @@
 import { Anchor, CircleCheck, LogOut, Pause } from "lucide-react";
 import { useEffect, useState, type ReactNode } from "react";
+import type { WorkspaceSession } from "@berth/contract/workspace.ts";
 import { useWorkspace, useWorkspaceState } from "../context.ts";
+import { download } from "../parts/download.ts";
+import { nameOf } from "../parts/paths.ts";
 
 export function ConnectingPage() {
   const slow = useElapsed(4000);
@@ -16,6 +19,7 @@ export function ConnectingPage() {
 
 export function FarewellPage({ phase }: { phase: "destroyed" | "signedOut" }) {
   const partner = useWorkspaceState("session", (state) => state.session?.partnerName);
+  const reason = useWorkspaceState("session", (state) => state.session?.reason);
   const from = partner ? `Go back to ${partner}` : "Go back to where you came from";
   if (phase === "signedOut")
     return (
@@ -25,7 +29,11 @@ export function FarewellPage({ phase }: { phase: "destroyed" | "signedOut" }) {
     );
   return (
     <Page symbol={<CircleCheck size={22} />} title="This session has ended">
-      <p>Its workspace was removed. {from} to start a new one.</p>
+      <p>
+        {reason === "expired" ? "It had been paused for a long time, so its workspace was removed." : "Its workspace was removed."} {from}{" "}
+        to start a new one.
+      </p>
+      <UnsavedCopies />
     </Page>
   );
 }
@@ -47,7 +55,7 @@ export function PausedVeil() {
   const { documents } = useWorkspace();
   const session = useWorkspaceState("session", (state) => state.session);
   const unsaved = documents.unsaved().length;
-  const why = session?.reason === "timeout" ? "Its time was up, so it was paused." : `${session?.partnerName ?? "The partner"} paused it.`;
+  const why = whyPaused(session);
   return (
     <div className="veil">
       <div className="card" role="alertdialog" aria-labelledby="paused-title" aria-describedby="paused-text">
@@ -61,6 +69,36 @@ export function PausedVeil() {
         )}
       </div>
     </div>
+  );
+}
+
+function whyPaused(session: WorkspaceSession | null): string {
+  if (session?.reason === "timeout") return "Its time was up, so it was paused.";
+  if (session?.reason === "failed") return "Its sandbox stopped unexpectedly, so it was paused.";
+  return `${session?.partnerName ?? "Your provider"} paused it.`;
+}
+
+// The workspace is gone, but text that was never saved is still in this page.
+function UnsavedCopies() {
+  const { documents } = useWorkspace();
+  const unsaved = documents.unsaved();
+  if (unsaved.length === 0) return null;
+  const keep = (path: string) => {
+    const url = URL.createObjectURL(new Blob([documents.textOf(path)]));
+    download(url, path);
+    setTimeout(() => URL.revokeObjectURL(url), 60_000);
+  };
+  return (
+    <>
+      <p>Text that was not saved is still here:</p>
+      <div className="row">
+        {unsaved.map((path) => (
+          <button key={path} type="button" className="button" onClick={() => keep(path)}>
+            Save a copy of {nameOf(path)}
+          </button>
+        ))}
+      </div>
+    </>
   );
 }
 

@@ -62,6 +62,7 @@ export async function newFolder(workspace: Workspace, folder: string): Promise<v
 
 export async function movePath(workspace: Workspace, from: string, to: string): Promise<void> {
   if (from === to) return;
+  await workspace.documents.flush(from);
   const moved = await workspace.notices.attempt(`Could not move ${from}`, () => workspace.files.move(from, to));
   if (!moved) return;
   workspace.documents.moved(from, to);

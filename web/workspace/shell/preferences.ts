@@ -7,13 +7,20 @@ export interface PreferencesState {
   theme: Theme;
   autosave: boolean;
   wrapLines: boolean;
+  // Terminals speak: what they show is also there for screen readers, at some cost in speed.
+  spokenTerminals: boolean;
 }
 
 export type Preferences = ReturnType<typeof createPreferences>;
 
 // What a person likes, the same in every workspace of this browser.
 export function createPreferences() {
-  const memory = remember<PreferencesState>("berth.preferences", { theme: "system", autosave: true, wrapLines: false });
+  const memory = remember<PreferencesState>("berth.preferences", {
+    theme: "system",
+    autosave: true,
+    wrapLines: false,
+    spokenTerminals: false,
+  });
   const store = createStore<PreferencesState>(() => memory.value);
   store.subscribe(memory.save);
   const systemDark = matchMedia("(prefers-color-scheme: dark)");

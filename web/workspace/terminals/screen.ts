@@ -41,6 +41,7 @@ function createScreen(workspace: Workspace, id: string): TerminalScreen {
     lineHeight: 1.2,
     scrollback: 10_000,
     macOptionIsMeta: true,
+    screenReaderMode: preferences.store.getState().spokenTerminals,
     theme: themeOfPage(),
   });
   const fitting = new FitAddon();
@@ -62,8 +63,11 @@ function createScreen(workspace: Workspace, id: string): TerminalScreen {
   screen.onBinary((text) => stream.input(text));
   // Keys of the page's own commands go on to the page; all others are the shell's.
   screen.attachCustomKeyEventHandler((event) => !(event.key === "F1" || (event.ctrlKey && event.key === "`")));
-  const themed = preferences.onThemeShown(() => (screen.options.theme = themeOfPage()));
-  const reconnected = workspace.onReconnect(stream.prod);
+  const themed = preferences.onThemeShown(() => {
+    screen.options.theme = themeOfPage();
+    screen.options.screenReaderMode = preferences.store.getState().spokenTerminals;
+  });
+  const reconnected = workspace.lines.add(stream);
 
   let opened = false;
   return {

@@ -25,6 +25,7 @@ export interface TerminalStream extends Disposable {
   input(text: string): void;
   resize(cols: number, rows: number): void;
   prod: () => void;
+  renew: () => void;
 }
 
 // How much typing is kept while the line is down, to be sent when it is back.
@@ -59,6 +60,7 @@ export function openTerminalStream(options: TerminalStreamOptions): TerminalStre
       say({ type: "resize", cols, rows });
     },
     prod: socket.prod,
+    renew: socket.renew,
     [Symbol.dispose]: () => socket[Symbol.dispose](),
   };
 
