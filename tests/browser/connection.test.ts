@@ -96,6 +96,18 @@ describe.skipIf(noChromium)("a workspace whose connection or session goes away (
     await seen(desk.page.getByRole("heading", { name: "This session has ended" }));
   });
 
+  test("text that was not saved when the session ended can still be kept", async () => {
+    await using desk = await openDesk(berth, browser, { files: { "a.txt": "base\n" } });
+    const { page } = desk;
+    await page.getByRole("button", { name: "Autosave: on" }).click();
+    await openFile(page, "a.txt");
+    await typeAtStart(page, "unsaved ");
+    await berth.api.call("DELETE", `/api/b2b/sessions/${desk.session.sessionId}`);
+    const downloading = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Save a copy of a.txt" }).click();
+    expect((await downloading).suggestedFilename()).toBe("a.txt");
+  });
+
   test("a forged link opens nothing and says so to a person", async () => {
     await using desk = await openDesk(berth, browser, { closed: true });
     const forged = new URL(await desk.link());

@@ -38,6 +38,11 @@ describe.skipIf(noChromium)("search, ports and files of the workspace (needs Chr
     await page.getByRole("textbox", { name: "Path" }).fill("/other");
     await page.keyboard.press("Enter");
     await seen(frame.getByRole("heading", { name: "hello from /other" }));
+    const opening = page.context().waitForEvent("page");
+    await page.getByRole("button", { name: "Open in a new tab" }).click();
+    const opened = await opening;
+    await seen(opened.getByRole("heading", { name: "hello from /other" }));
+    expect(await opened.evaluate<boolean>("window.opener === null")).toBe(true);
     const origins = page.frames().map((each) => new URL(each.url()).origin);
     expect(new Set(origins).size).toBe(2);
   });

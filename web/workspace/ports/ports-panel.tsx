@@ -19,17 +19,7 @@ export function PortsPanel() {
 
 function PortRow({ port, program }: { port: number; program: string | null }) {
   const { layout, ports, notices } = useWorkspace();
-  const openTab = async () => {
-    // The tab must be opened by the click itself; its address comes a moment later.
-    const opened = window.open("about:blank", "_blank");
-    await notices
-      .attempt(`Could not open port ${port}`, async () => {
-        const url = await ports.link(port);
-        if (opened) opened.location.replace(url);
-        else throw new Error("the browser did not allow a new tab");
-      })
-      .then((done) => !done && opened?.close());
-  };
+  const openTab = () => void notices.attempt(`Could not open port ${port}`, () => ports.openTab(port));
   return (
     <div className="list-row">
       <span className="number">{port}</span>
@@ -37,7 +27,7 @@ function PortRow({ port, program }: { port: number; program: string | null }) {
       <IconButton label={`Preview port ${port} here`} onClick={() => layout.openTab(previewTab(port))}>
         <AppWindow size={15} />
       </IconButton>
-      <IconButton label={`Open port ${port} in a new tab`} onClick={() => void openTab()}>
+      <IconButton label={`Open port ${port} in a new tab`} onClick={openTab}>
         <ExternalLink size={15} />
       </IconButton>
     </div>

@@ -6,7 +6,7 @@ import { plainWords } from "../parts/notices.ts";
 
 // A port of the sandbox in a frame. It lives on another origin than this page, so it can see nothing of it.
 export function PreviewView({ port }: { port: number }) {
-  const { ports } = useWorkspace();
+  const { ports, notices } = useWorkspace();
   const [path, setPath] = useState("/");
   const [shown, setShown] = useState<{ url: string; count: number } | null>(null);
   const [fault, setFault] = useState<string | null>(null);
@@ -42,7 +42,7 @@ export function PreviewView({ port }: { port: number }) {
         </div>
         <IconButton
           label="Open in a new tab"
-          onClick={() => void ports.link(port, path).then((url) => window.open(url, "_blank", "noopener"))}
+          onClick={() => void notices.attempt(`Could not open port ${port}`, () => ports.openTab(port, path))}
         >
           <ExternalLink size={15} />
         </IconButton>
