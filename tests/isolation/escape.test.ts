@@ -165,10 +165,24 @@ for name, number, args in [
 ]: print(name, call(number, *args))
 for name, family in dict(packet=17, alg=38, vsock=40, xdp=44, rds=21, tipc=30, can=29, bluetooth=31, key=15).items():
     print(name, attempt(lambda: socket.socket(family, socket.SOCK_RAW if name == "packet" else socket.SOCK_DGRAM)))
+for family in (17, 38, 40, 44, 3, 9): print("upper half", call(41, 0x100000000 | family, 2, 0))
 print("raw", attempt(lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)))`);
     const lines = output.trim().split("\n");
-    expect(lines).toHaveLength(30);
+    expect(lines).toHaveLength(36);
     expect(lines.filter((line) => !/EPERM|ESOCKTNOSUPPORT/.test(line))).toEqual([]);
+  });
+
+  test("the filter cannot be walked around through the processor's other system call tables", async () => {
+    // int 0x80, the 32-bit way in, and the x32 bit. Both number their calls differently.
+    const thirtyTwo = await attacker.python(`
+import ctypes, mmap
+code = mmap.mmap(-1, 4096, prot=7)
+code.write(bytes([0xb8, 20, 0, 0, 0, 0xcd, 0x80, 0xc3]))
+print("survived", ctypes.CFUNCTYPE(ctypes.c_long)(ctypes.addressof(ctypes.c_char.from_buffer(code)))())`);
+    expect(thirtyTwo.output).not.toContain("survived");
+    const x32 = await attacker.python(`${SYSCALLS}
+print("survived", call(0x40000000 | 39))`);
+    expect(x32.output).not.toContain("survived OK");
   });
 
   test("processes of the host and of the neighbour cannot be signalled or traced", async () => {
@@ -197,7 +211,9 @@ print(len([p for p in glob.glob("/proc/[0-9]*") if b"daemon.cjs" in open(p + "/c
     const { output } = await attacker.python(`${SYSCALLS}
 import fcntl, pty, termios
 master, slave = pty.openpty()
-print(attempt(lambda: fcntl.ioctl(slave, termios.TIOCSTI, b"x")), attempt(lambda: fcntl.ioctl(slave, 0x541C, b"\\x02")))`);
-    expect(output).toBe("EPERM EPERM\n");
+print(attempt(lambda: fcntl.ioctl(slave, termios.TIOCSTI, b"x")), attempt(lambda: fcntl.ioctl(slave, 0x541C, b"\\x02")))
+# The kernel looks at the lower half of the number alone.
+print(call(16, slave, 0x100005412, b"x"), call(16, slave, 0xdead00005412, b"x"))`);
+    expect(output).toBe("EPERM EPERM\nEPERM EPERM\n");
   });
 });

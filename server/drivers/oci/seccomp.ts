@@ -20,8 +20,11 @@ const EPERM = 1;
 const ENOSYS = 38;
 // CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. (NEWTIME exists for unshare and clone3 alone.)
 const NEW_NAMESPACE_FLAGS = [0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000];
-// Address families beyond Unix, IPv4, IPv6 and netlink: AF_ALG, AF_VSOCK, AF_PACKET, AF_XDP, AF_RDS, AF_TIPC, AF_CAN, AF_BLUETOOTH, AF_KEY.
-const DENIED_FAMILIES = [38, 40, 17, 44, 21, 30, 29, 31, 15];
+// Unix, IPv4, IPv6 and netlink (16) are all that a program needs. The other families are old, rare or lead out.
+const OTHER_FAMILIES = [0, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15];
+const LAST_FAMILY = 16;
+// TIOCSTI types into the terminal of whoever is above; TIOCLINUX does the same on consoles.
+const TYPING_REQUESTS = [0x5412, 0x541c];
 
 export function seccompProfile(architecture: NodeJS.Architecture = process.arch) {
   return {
@@ -32,15 +35,25 @@ export function seccompProfile(architecture: NodeJS.Architecture = process.arch)
       { names: DENIED, action: "SCMP_ACT_ERRNO", errnoRet: EPERM },
       // clone3 hides its flags in memory where no filter can see them. ENOSYS makes the C library fall back to clone.
       { names: ["clone3"], action: "SCMP_ACT_ERRNO", errnoRet: ENOSYS },
-      ...NEW_NAMESPACE_FLAGS.map((flag) => denyWhen("clone", 0, flag, "SCMP_CMP_MASKED_EQ")),
-      ...DENIED_FAMILIES.map((family) => denyWhen("socket", 0, family, "SCMP_CMP_EQ")),
-      // TIOCSTI types into the terminal of whoever is above; TIOCLINUX does the same on consoles.
-      ...[0x5412, 0x541c].map((request) => denyWhen("ioctl", 1, request, "SCMP_CMP_EQ")),
+      ...NEW_NAMESPACE_FLAGS.map((flag) => denyWhen("clone", hasBits(0, flag))),
+      ...OTHER_FAMILIES.map((family) => denyWhen("socket", isNumber(0, family))),
+      denyWhen("socket", { index: 0, value: LAST_FAMILY, op: "SCMP_CMP_GT" }),
+      ...TYPING_REQUESTS.map((request) => denyWhen("ioctl", isNumber(1, request))),
     ],
   };
 }
 
-function denyWhen(name: string, index: number, value: number, op: "SCMP_CMP_EQ" | "SCMP_CMP_MASKED_EQ") {
-  const args = [op === "SCMP_CMP_EQ" ? { index, value, op } : { index, value, valueTwo: value, op }];
-  return { names: [name], action: "SCMP_ACT_ERRNO", errnoRet: EPERM, args };
+interface Condition {
+  index: number;
+  value: number;
+  valueTwo?: number;
+  op: "SCMP_CMP_GT" | "SCMP_CMP_MASKED_EQ";
 }
+
+const denyWhen = (name: string, condition: Condition) => ({ names: [name], action: "SCMP_ACT_ERRNO", errnoRet: EPERM, args: [condition] });
+
+const hasBits = (index: number, bits: number): Condition => ({ index, value: bits, valueTwo: bits, op: "SCMP_CMP_MASKED_EQ" });
+
+// The kernel looks at the lower half of such an argument alone. A filter that compares all of it is passed by setting a
+// bit in the upper half.
+const isNumber = (index: number, number: number): Condition => ({ index, value: 0xffffffff, valueTwo: number, op: "SCMP_CMP_MASKED_EQ" });
