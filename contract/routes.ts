@@ -137,7 +137,7 @@ export const ROUTES = {
     summary: "Destroy a session",
     description: "Removes the sandbox and its files for good. Repeating it is not an error. A body is ignored.",
     success: { status: 200, description: "The session is destroyed.", schema: StatusOnly },
-    errors: ["session_not_found", "body_too_large", "sandbox_failed", "sandbox_timeout"],
+    errors: ["session_not_found", "body_too_large", "session_elsewhere", "sandbox_failed", "sandbox_timeout"],
   }),
   pauseSession: route({
     method: "POST",
@@ -147,7 +147,15 @@ export const ROUTES = {
     description: "Stops the clock of a running session; nothing is lost. A body is ignored.",
     idempotent: true,
     success: { status: 200, description: "The session is paused.", schema: StatusOnly },
-    errors: ["session_not_found", "session_already_paused", "session_busy", "body_too_large", "sandbox_failed", "sandbox_timeout"],
+    errors: [
+      "session_not_found",
+      "session_already_paused",
+      "session_busy",
+      "body_too_large",
+      "session_elsewhere",
+      "sandbox_failed",
+      "sandbox_timeout",
+    ],
   }),
   resumeSession: route({
     method: "POST",
@@ -165,6 +173,7 @@ export const ROUTES = {
       "session_busy",
       "body_too_large",
       "unsupported_media_type",
+      "session_elsewhere",
       "sandbox_failed",
       "capacity_reached",
       "sandbox_timeout",
