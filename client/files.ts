@@ -6,6 +6,10 @@ import type { Transport } from "./transport.ts";
 export interface Files {
   read(path: string): Promise<Uint8Array<ArrayBuffer>>;
   readText(path: string): Promise<string>;
+  // For what is too large to hold: the bytes as they come.
+  readStream(path: string): Promise<ReadableStream<Uint8Array>>;
+  // A folder, or the whole workspace, as a zip.
+  archive(path?: string): Promise<ReadableStream<Uint8Array>>;
   // Whole or not at all; parent folders are made. With `ifMatch` only if the file still is what that etag names, with
   // `create` only if there is none: otherwise FileConflictError.
   write(path: string, content: string | Uint8Array<ArrayBuffer>, options?: { ifMatch?: string; create?: boolean }): Promise<WrittenFile>;
@@ -23,6 +27,9 @@ export function createFiles(send: Transport, sandboxUrl: () => string): Files {
   const files: Files = {
     read: async (path) => new Uint8Array(await (await send({ method: "GET", ...content(path) })).arrayBuffer()),
     readText: async (path) => (await send({ method: "GET", ...content(path) })).text(),
+    readStream: async (path) => bodyOf(await send({ method: "GET", ...content(path), streaming: true })),
+    archive: async (path = "") =>
+      bodyOf(await send({ method: "GET", url: `${sandboxUrl()}/files/archive`, query: { path }, streaming: true })),
     async write(path, body, { ifMatch, create } = {}) {
       const conditions = { ...(ifMatch === undefined ? {} : { "if-match": ifMatch }), ...(create ? { "if-none-match": "*" } : {}) };
       const headers = { "content-type": "application/octet-stream", ...conditions };
@@ -57,3 +64,6 @@ export function createFiles(send: Transport, sandboxUrl: () => string): Files {
   };
   return files;
 }
+
+// An empty file has no body on some runtimes.
+const bodyOf = (response: Response): ReadableStream<Uint8Array> => response.body ?? new Blob([]).stream();

@@ -26,5 +26,5 @@ export type { Collected } from "./exec.ts";
 export type { Events } from "./events.ts";
 export type { Files } from "./files.ts";
 export type { Paged } from "./paging.ts";
-export type { CallOptions, Session, Sessions } from "./sessions.ts";
+export type { CallOptions, PendingSession, Session, Sessions } from "./sessions.ts";
 export type { Webhooks } from "./webhooks.ts";

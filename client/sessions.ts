@@ -9,11 +9,14 @@ import type { CreateSession, LaunchUrl, ListSessions, Page, SessionData, Session
 export interface Sessions {
   // Resolves when the sandbox is ready for work. With an idempotency key of your own, also a retry after a crash of yours
   // finds the session of the first try.
-  create(request: CreateSession, options?: CallOptions & { idempotencyKey?: string }): Promise<Session>;
+  create(request: CreateSession, options?: CallOptions & { idempotencyKey?: string }): PendingSession;
   get(sessionId: string, options?: CallOptions): Promise<Session>;
   // Newest first: `for await (const session of berth.sessions.list({ status: "running" }))`.
   list(filter?: ListSessions): Paged<Session>;
 }
+
+// Can be awaited, or used at once where the session itself is not needed: `sessions.create(…).exec("npm test")`.
+export type PendingSession = Promise<Session> & Pick<Session, "exec" | "launchUrl">;
 
 export interface CallOptions {
   signal?: AbortSignal;
@@ -42,8 +45,13 @@ const pathOf = (id: string) => `${PATH}/${encodeURIComponent(id)}`;
 
 export function createSessions(send: Transport): Sessions {
   return {
-    async create(request, { idempotencyKey = true as string | true, signal } = {}) {
-      return bind(await readJson(send({ method: "POST", url: PATH, json: request, idempotencyKey, repeatable: true, signal })));
+    create(request, { idempotencyKey, signal } = {}) {
+      const call = { method: "POST", url: PATH, json: request, idempotencyKey: idempotencyKey ?? true, repeatable: true, signal } as const;
+      const pending = readJson<SessionData>(send(call)).then(bind);
+      return Object.assign(pending, {
+        exec: async (...args: Parameters<Session["exec"]>) => (await pending).exec(...args),
+        launchUrl: async (...args: Parameters<Session["launchUrl"]>) => (await pending).launchUrl(...args),
+      });
     },
     async get(sessionId, { signal } = {}) {
       return bind(await readJson(send({ method: "GET", url: pathOf(sessionId), query: { expand: "details" }, signal })));

@@ -72,6 +72,10 @@ test("files go in and come out, and nobody overwrites what they have not seen", 
   await files.write("data/blob.bin", bytes);
   expect(await files.read("data/blob.bin")).toEqual(bytes);
 
+  expect(new Uint8Array(await new Response(await files.readStream("data/blob.bin")).arrayBuffer())).toEqual(bytes);
+  const zip = new Uint8Array(await new Response(await files.archive()).arrayBuffer());
+  expect(new TextDecoder().decode(zip.subarray(0, 2))).toBe("PK");
+
   const written = await files.write("src/grüße.txt", "hallo\n");
   expect(await files.readText("src/grüße.txt")).toBe("hallo\n");
   await files.write("src/grüße.txt", "hallo du\n", { ifMatch: written.etag });
@@ -121,6 +125,13 @@ test("a create that is sent twice with one key is one session", async () => {
   const second = await berth.sessions.create(request, { idempotencyKey });
   expect(second.sessionId).toBe(first.sessionId);
   await first.destroy();
+});
+
+test("a session can be used before it is there", async () => {
+  const pending = berth.sessions.create({ externalUserId: "hasty", autoStartAgent: false });
+  expect((await pending.exec("echo there")).stdout).toBe("there\n");
+  await (await pending).destroy();
+  await expect(berth.sessions.create({ externalUserId: "" }).exec("echo never")).rejects.toThrow(ValidationError);
 });
 
 test("errors are told apart by class", async () => {
