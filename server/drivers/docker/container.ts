@@ -29,6 +29,8 @@ export interface SandboxFolders {
   home: string;
 }
 
+const OPEN_FILES = 16_384;
+
 export const containerName = (id: SandboxId) => `berth-${id}`;
 export const volumeName = (id: SandboxId, kind: "workspace" | "home") => `berth-${id}-${kind}`;
 export const imageOf = (spec: SandboxSpec, settings: Pick<ContainerSettings, "image">) => spec.template.image ?? settings.image;
@@ -69,7 +71,12 @@ export function describeContainer(spec: SandboxSpec, settings: ContainerSettings
       NanoCpus: Math.round(template.cpus * 1e9),
       PidsLimit: template.pids,
       ShmSize: 64 * 1024 * 1024,
-      Ulimits: [{ Name: "core", Soft: 0, Hard: 0 }],
+      Ulimits: [
+        { Name: "core", Soft: 0, Hard: 0 },
+        { Name: "nofile", Soft: OPEN_FILES, Hard: OPEN_FILES },
+      ],
+      // When the host runs out of memory, a sandbox goes before the server does.
+      OomScoreAdj: 500,
       // Owned by the user, because the runtime gives it the mode that the image's /tmp happens to have.
       Tmpfs: { "/tmp": `rw,exec,nosuid,nodev,mode=1777,uid=${settings.uid},gid=${settings.uid},size=${template.tmpMb}m` },
       // The daemon is no init: orphaned children need somebody to reap them.
