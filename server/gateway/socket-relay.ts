@@ -48,8 +48,7 @@ export function createSocketRelay({ links, standings, clock }: SocketRelayDeps):
 
   async function join(joint: Joint): Promise<void> {
     const { socket, sandboxId } = joint;
-    const siblings = joined.get(sandboxId) ?? new Set();
-    if (siblings.size >= MAX_SOCKETS) return joint.refuse({ code: 1013, reason: "too many connections" });
+    if ((joined.get(sandboxId)?.size ?? 0) >= MAX_SOCKETS) return joint.refuse({ code: 1013, reason: "too many connections" });
     const gone = new AbortController();
     const leave = () => gone.abort(new Error("the caller has left"));
     socket.once("close", leave);
@@ -60,14 +59,12 @@ export function createSocketRelay({ links, standings, clock }: SocketRelayDeps):
 
     socket.write(acceptance(joint.request, answer.headers["sec-websocket-protocol"]));
     const pair = pass(socket, joint.head, answer.socket, answer.head, clock);
-    siblings.add(pair);
-    joined.set(sandboxId, siblings);
+    const siblings = joined.get(sandboxId) ?? new Set();
+    joined.set(sandboxId, siblings.add(pair));
     const following = standings.follow(sandboxId, (standing) => {
       const farewell = farewellFor(standing);
       if (farewell) pair.close(farewell.code, farewell.reason);
     });
-    // The daemon is gone without a goodbye. Most often a pause has begun, and the caller is told so when it is complete.
-    answer.socket.once("close", () => setTimeout(() => pair.close(1011, "the sandbox does not answer"), GRACE_MS).unref());
     socket.once("close", () => {
       following[Symbol.dispose]();
       siblings.delete(pair);
@@ -100,7 +97,7 @@ export function farewellFor(standing: Standing | null): { code: number; reason: 
 // Completes the handshake only to say goodbye.
 export function acceptAndClose(request: IncomingMessage, socket: Duplex, code: number, reason: string): void {
   socket.write(acceptance(request, undefined));
-  sayGoodbye(socket, code, reason);
+  hangUp(socket, closeFrame(code, reason));
 }
 
 export function isHandshake(request: IncomingMessage): boolean {
@@ -130,30 +127,38 @@ function pass(caller: Duplex, callerHead: Buffer, daemon: Duplex, daemonHead: Bu
   caller.pipe(daemon);
   caller.on("error", () => caller.destroy());
   caller.once("close", () => daemon.destroy());
+  daemon.once("close", () => {
+    if (frames.closing) return hangUp(caller);
+    // Gone without a goodbye. Most often a pause has begun, and the caller is told so when it is complete.
+    setTimeout(() => close(1011, "the sandbox does not answer"), GRACE_MS).unref();
+  });
+
+  function close(code: number, reason: string): void {
+    if (closed) return;
+    closed = true;
+    daemon.off("data", toCaller);
+    // Before the end of the pipe stops the reading: the caller's own goodbye must still be read.
+    caller.unpipe(daemon);
+    daemon.destroy();
+    // In the middle of a frame nothing can be said; the caller sees the connection cut.
+    if (frames.closing) hangUp(caller);
+    else if (frames.whole) hangUp(caller, closeFrame(code, reason));
+    else caller.destroy();
+  }
 
   return {
     ping() {
       if (clock.now() - heardAt > SILENCE_MS) caller.destroy();
       else if (!closed && frames.whole && !frames.closing) caller.write(pingFrame);
     },
-    close(code, reason) {
-      if (closed) return;
-      closed = true;
-      daemon.off("data", toCaller);
-      // Before the end of the pipe stops the reading: the caller's own goodbye must still be read.
-      caller.unpipe(daemon);
-      daemon.destroy();
-      // In the middle of a frame nothing can be said; the caller sees the connection cut.
-      if (frames.closing) caller.end();
-      else if (frames.whole) sayGoodbye(caller, code, reason);
-      else caller.destroy();
-    },
+    close,
   };
 }
 
-function sayGoodbye(caller: Duplex, code: number, reason: string): void {
+// Ends our side, reads what still comes so that the end of the other side is seen, and waits for it only so long.
+function hangUp(caller: Duplex, lastWords?: Buffer): void {
   caller.on("error", () => caller.destroy());
-  caller.end(closeFrame(code, reason));
+  caller.end(lastWords);
   caller.resume();
   const timer = setTimeout(() => caller.destroy(), GOODBYE_MS);
   caller.once("close", () => clearTimeout(timer));

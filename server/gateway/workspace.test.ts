@@ -146,8 +146,11 @@ describe("a WebSocket of the workspace", () => {
     const [echo, binary] = (await once(socket, "message")) as [Buffer, boolean];
     expect([echo.equals(big), binary, socket.protocol]).toEqual([true, true, "one"]);
     expect(urls).toEqual(["/terminals/t1?offset=5"]);
+    const startedMs = performance.now();
     socket.close(4000, "bye");
     expect((await once(socket, "close"))[0]).toBe(4000);
+    expect(performance.now() - startedMs).toBeLessThan(400);
+    await expect.poll(() => gateway.registry.metrics()).toContain('berth_gateway_open{kind="sockets"} 0');
   });
 
   it("is told goodbye when the session is paused, destroyed or no longer the user's", async () => {
@@ -183,6 +186,18 @@ describe("a WebSocket of the workspace", () => {
     const again = await connectTo(gateway, { cookie: "" });
     expect(String((await once(again, "error"))[0])).toContain("503");
     expect((await gateway.ask("/workspace/", { headers: { accept: "text/html" } })).body).toContain("<h1>");
+  });
+
+  it("is told goodbye also when many were opened at once", async () => {
+    await using gateway = await openGateway();
+    await serveSockets(gateway, (socket) => socket.send("hello"));
+    const cookie = await gateway.signIn();
+    const sockets = await Promise.all(Array.from({ length: 5 }, () => connectTo(gateway, { cookie })));
+    await Promise.all(sockets.map((socket) => once(socket, "message")));
+    const closed = Promise.all(sockets.map((socket) => once(socket, "close")));
+    expect(await gateway.registry.metrics()).toContain('berth_gateway_open{kind="sockets"} 5');
+    await gateway.close();
+    expect((await closed).map(([code]) => Number(code))).toEqual([4503, 4503, 4503, 4503, 4503]);
   });
 
   it("gets its refusals as close codes, which a page can read", async () => {
