@@ -58,7 +58,7 @@ export function createOciDriver(options: OciDriverOptions): Driver {
   const dataDir = realpathSync(options.dataDir);
   const sandboxesDir = join(dataDir, "sandboxes");
   const cgroups = openCgroups(`berth-${createHash("sha256").update(dataDir).digest("hex").slice(0, 8)}`);
-  const runtime = createRuntime(options.runtime, join(dataDir, "containers"));
+  const runtime = createRuntime(options.runtime, join(dataDir, "containers"), startTimeoutMs);
   const volumes = createVolumes(options.boundDisks);
   const userIds = createUserIds(sandboxesDir);
   const inTurn = createKeyedLock();

@@ -12,9 +12,7 @@ export interface Runtime {
   list(): string[];
 }
 
-const START_TIMEOUT_MS = 30_000;
-
-export function createRuntime(command: string, stateDir: string): Runtime {
+export function createRuntime(command: string, stateDir: string, timeoutMs: number): Runtime {
   return {
     async start(id, bundle, pidFile, signal) {
       const logFile = join(bundle, "runtime.log");
@@ -35,7 +33,7 @@ export function createRuntime(command: string, stateDir: string): Runtime {
         id,
       ];
       // Quiet: the container inherits the runtime's output and would keep a pipe open as long as it lives.
-      const { code } = await run(command, args, { signal, timeoutMs: START_TIMEOUT_MS, quiet: true });
+      const { code } = await run(command, args, { signal, timeoutMs, quiet: true });
       if (code !== 0) throw new Error(`${command} could not start the container: ${readErrors(logFile)}`);
     },
     forget(id) {

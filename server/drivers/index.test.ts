@@ -1,0 +1,41 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { readConfig } from "../config.ts";
+import { silentLog, type Log } from "../log.ts";
+import { openDriver, probeDrivers } from "./index.ts";
+
+let dataDir: string;
+beforeAll(() => {
+  dataDir = mkdtempSync(join(tmpdir(), "berth-drivers-"));
+});
+afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
+
+const configure = (env: Record<string, string>) => readConfig({ BERTH_DATA_DIR: dataDir, ...env }).config;
+
+test("auto takes the first driver that works and logs why", async () => {
+  const config = configure({});
+  const probes = await probeDrivers(config);
+  const logged: object[] = [];
+  const log: Log = { ...silentLog, info: (_event, fields) => void logged.push(fields ?? {}) };
+  await using driver = await openDriver(config, log);
+  expect(driver.name).toBe(probes.find(({ usable }) => usable)?.driver);
+  expect(logged).toMatchObject([{ driver: driver.name, reason: expect.stringMatching(/\.$/) }]);
+});
+
+test("every probe gives its reason in a sentence, in the order of auto", async () => {
+  const probes = await probeDrivers(configure({}));
+  expect(probes.map(({ driver }) => driver)).toEqual(["oci", "docker", "process"]);
+  for (const { reason } of probes) expect(reason).toMatch(/^\S.*\.$/s);
+});
+
+test("plain processes are refused to the world, with the way to insist", async () => {
+  const refused = openDriver(configure({ BERTH_DRIVER: "process", BERTH_HOST: "0.0.0.0" }), silentLog);
+  await expect(refused).rejects.toThrow(/The driver process cannot be used: .*BERTH_ALLOW_UNISOLATED=1/);
+  await using driver = await openDriver(
+    configure({ BERTH_DRIVER: "process", BERTH_HOST: "0.0.0.0", BERTH_ALLOW_UNISOLATED: "1" }),
+    silentLog,
+  );
+  expect(driver.traits.isolates).toBe(false);
+});
