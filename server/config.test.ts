@@ -145,6 +145,12 @@ test("a server for other machines without a base URL is warned about", () => {
   expect(readConfig({ BERTH_HOST: "0.0.0.0", BERTH_BASE_URL: "https://berth.example.com" }).warnings).toEqual([]);
 });
 
+test("previews below the app's own domain are warned about", () => {
+  const env = { BERTH_BASE_URL: "https://berth.example.com", BERTH_PREVIEW_DOMAIN: "preview.berth.example.com" };
+  expect(readConfig(env).warnings).toEqual([expect.stringContaining("one site to a browser")]);
+  expect(readConfig({ ...env, BERTH_PREVIEW_DOMAIN: "berth-preview.example" }).warnings).toEqual([]);
+});
+
 test("what is printed shows no secret", () => {
   const env = {
     BERTH_API_KEY: API_KEY,

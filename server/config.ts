@@ -101,9 +101,17 @@ function checkTogether(config: Config, faults: string[]): void {
 const LOOPBACK = ["127.0.0.1", "::1", "localhost"];
 
 function doubtsAbout(config: Config): string[] {
-  if (config.baseUrl || LOOPBACK.includes(config.host)) return [];
-  return [`BERTH_BASE_URL is not set, so links lead to ${baseUrlOf(config)}; set it to the address that partners and browsers use.`];
+  const doubts: string[] = [];
+  if (!config.baseUrl && !LOOPBACK.includes(config.host))
+    doubts.push(`BERTH_BASE_URL is not set, so links lead to ${baseUrlOf(config)}; set it to the address that partners and browsers use.`);
+  if (config.baseUrl && config.previewDomain && isBelow(config.previewDomain, new URL(config.baseUrl).host))
+    doubts.push(
+      "BERTH_PREVIEW_DOMAIN and BERTH_BASE_URL are one site to a browser, so previews can plant cookies for the app; use another domain.",
+    );
+  return doubts;
 }
+
+const isBelow = (one: string, other: string) => !one.startsWith("localhost") && (one.endsWith(`.${other}`) || other.endsWith(`.${one}`));
 
 function unknownVariables(env: Record<string, string | undefined>): string[] {
   const known = Object.values(VARIABLES as Record<string, Variable<unknown>>).flatMap((v) =>

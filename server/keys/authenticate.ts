@@ -50,9 +50,9 @@ export function createAuthenticator({ store, clock, log }: AuthenticatorDeps): A
   async function authenticate(key: string): Promise<Authenticated | null> {
     const hash = hashKey(key);
     const nowMs = clock.now();
-    if (nowMs - checkedAt >= CHECK_MS) lookForChanges(nowMs);
+    if (!isRecent(checkedAt, nowMs, CHECK_MS)) lookForChanges(nowMs);
     let entry = known.get(hash);
-    if (!entry || nowMs - entry.readAt >= FRESH_MS) entry = await readOnce(hash);
+    if (!entry || !isRecent(entry.readAt, nowMs, FRESH_MS)) entry = await readOnce(hash);
     const { found } = entry;
     if (!found || (found.expiresAt !== null && found.expiresAt <= nowMs)) return null;
     usedAt.set(found.keyId, nowMs);
@@ -130,3 +130,6 @@ export function createAuthenticator({ store, clock, log }: AuthenticatorDeps): A
     },
   };
 }
+
+// A time in the future is not recent: the clock was set back, and nobody knows how long ago that was.
+const isRecent = (at: number, nowMs: number, withinMs: number) => nowMs >= at && nowMs - at < withinMs;

@@ -95,6 +95,15 @@ onBothEngines("keys", (databases) => {
     expect(await authenticator.authenticate(key)).toBeNull();
   });
 
+  test("a clock that is set back does not keep a revoked key alive", async () => {
+    await using t = await setUp();
+    const { key, id } = await issueKey(t.store.db, t.clock, "acme");
+    expect(await t.works(key)).toEqual([true]);
+    await revokeKey(t.store.db, t.clock, id);
+    await t.clock.advance(-HOUR);
+    expect(await t.works(key)).toEqual([false]);
+  });
+
   test("a suspended partner is nobody until it is active again", async () => {
     await using t = await setUp();
     const { key } = await issueKey(t.store.db, t.clock, "acme");
