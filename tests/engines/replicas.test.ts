@@ -59,6 +59,22 @@ describe("three replicas on kubernetes (on the double)", () => {
     expect((await three.call("GET", path)).body).toMatchObject({ status: "destroyed" });
   });
 
+  test("losing a node pauses its sessions with their files, and a resume places them elsewhere", { timeout: 90_000 }, async () => {
+    const [one, two] = apis() as [ReturnType<typeof createApi>, ReturnType<typeof createApi>];
+    const session = await one.create();
+    const path = `/api/b2b/sessions/${session.sessionId}`;
+    await one.exec(session.sandboxId, "echo kept > note");
+    const node = double.kubelet.nodeOf(session.sandboxId.replace("_", "-"))!;
+    double.kubelet.loseNode(node);
+    await expect
+      .poll(async () => (await two.call("GET", path)).body, { timeout: 30_000, interval: 200 })
+      .toMatchObject({ status: "paused" });
+    expect((await two.call("POST", `${path}/resume`, { autoStartAgent: false })).status).toBe(200);
+    expect(double.kubelet.nodeOf(session.sandboxId.replace("_", "-"))).not.toBe(node);
+    expect((await one.exec(session.sandboxId, "cat note")).stdout).toBe("kept\n");
+    await one.call("DELETE", path);
+  });
+
   describe.skipIf(noChromium)("in the browser (needs Chromium)", () => {
     let browser: Browser;
     beforeAll(async () => {
