@@ -57,7 +57,9 @@ export function createAppFiles(folder: string): AppFiles {
 }
 
 function readAll(folder: string): Map<string, File> {
-  const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).filter(
+    (entry) => entry.isFile() && !entry.name.startsWith("."),
+  );
   return new Map(
     entries.map((entry) => {
       const path = join(entry.parentPath, entry.name);

@@ -49,36 +49,35 @@ export async function relay(links: Pick<Links, "request">, passage: Passage): Pr
 
 const CALLER_LEFT = new Error("the caller has left");
 
-async function send(answer: LinkResponse, { request, response, answerHeaders, inspect }: Passage): Promise<void> {
+async function send(answer: LinkResponse, passage: Passage): Promise<void> {
   try {
     if (answer.status < 200 || answer.status > 599) throw new AppError("sandbox_unreachable");
-    if (inspect?.(answer)) return void answer.body.destroy();
-  } catch (error) {
+    if (passage.inspect?.(answer) || !sendHead(answer, passage)) return;
+    await pump(answer.body, passage.response);
+  } finally {
+    // Whatever of the answer is not wanted; undici would keep its connection for it.
     answer.body.destroy();
-    throw error;
   }
-  const headers = answerHeaders(answer.headers);
-  const trailed = request.httpVersionMinor >= 1 && request.method !== "HEAD" && announcesExitCode(answer.headers);
-  response.writeHead(answer.status, trailed ? { ...headers, trailer: "X-Exit-Code" } : headers);
-  if (request.method === "HEAD" || answer.status === 204 || answer.status === 304) {
-    answer.body.destroy();
-    response.end();
-    return;
-  }
+}
+
+// Says whether there is a body to send.
+function sendHead({ status, headers, trailers, body }: LinkResponse, { request, response, answerHeaders }: Passage): boolean {
+  const bare = request.method === "HEAD" || status === 204 || status === 304;
+  const trailed = !bare && request.httpVersionMinor >= 1 && announcesExitCode(headers);
+  response.writeHead(status, { ...answerHeaders(headers), ...(trailed && { trailer: "X-Exit-Code" }) });
+  if (bare) response.end();
   // Whoever waits for the first line of a stream sees that it has begun.
-  response.flushHeaders();
-  if (trailed) answer.body.once("end", () => response.addTrailers(fromDaemonTrailers(answer.trailers)));
-  await pump(answer.body, response);
+  else response.flushHeaders();
+  if (trailed) body.once("end", () => response.addTrailers(fromDaemonTrailers(trailers)));
+  return !bare;
 }
 
 // As stream.pipeline does, which costs an AbortError with its stack for every answer that goes well.
 function pump(body: Readable, response: ServerResponse): Promise<void> {
   return new Promise((done) => {
+    if (response.destroyed) return done();
     body.once("error", () => response.destroy());
-    response.once("close", () => {
-      body.destroy();
-      done();
-    });
+    response.once("close", done);
     body.pipe(response);
   });
 }

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { freePort } from "../../server/host.ts";
 import { prepareBerth, type Berth } from "../support/berth.ts";
 import { eventually, launchChromium, noChromium } from "../support/browser.ts";
-import { openTlsFront, type TlsFront } from "../support/tls.ts";
+import { noOpenssl, openTlsFront, type TlsFront } from "../support/tls.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -60,7 +60,7 @@ describe.skipIf(noChromium)("the example partner app (needs Chromium)", () => {
   });
 });
 
-describe.skipIf(noChromium)("the example partner app on https and another site (needs Chromium)", () => {
+describe.skipIf(noChromium || noOpenssl)("the example partner app on https and another site (needs Chromium and openssl)", () => {
   let berth: Berth;
   let browser: Browser;
   let app: PartnerApp;
