@@ -2,12 +2,12 @@ import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import type { SearchEvent } from "@berth/contract/daemon.ts";
 import type { Environment } from "./environment.ts";
 import { parseLimit } from "./find.ts";
 import { badRequest, type Route } from "./http.ts";
+import { linesOf } from "./lines.ts";
 import type { Workspace } from "./workspace.ts";
 
 export interface SearchRequest {
@@ -48,7 +48,7 @@ async function sendMatches(program: Program, engine: Engine, limit: number, resp
   const files = new Set<string>();
   let matches = 0;
   let truncated = false;
-  for await (const line of createInterface({ input: program.stdout })) {
+  for await (const line of linesOf(program.stdout)) {
     for (const match of engine === "ripgrep" ? parseRipgrep(line) : [JSON.parse(line) as Match]) {
       if ((truncated = matches === limit)) break;
       matches++;

@@ -1,0 +1,19 @@
+// The lines of a stream of bytes. Not node:readline: that brings eight modules and the history of a prompt into every
+// daemon. A line longer than the bound is left out.
+export async function* linesOf(stream: AsyncIterable<Buffer>, maxBytes = 4 * 1024 * 1024): AsyncGenerator<string> {
+  let rest: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of stream) {
+    let from = 0;
+    for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, from)) {
+      if (size + end - from <= maxBytes) yield Buffer.concat([...rest, chunk.subarray(from, end)]).toString();
+      rest = [];
+      size = 0;
+      from = end + 1;
+    }
+    size += chunk.length - from;
+    if (size <= maxBytes) rest.push(chunk.subarray(from));
+    else rest = [];
+  }
+  if (size > 0 && size <= maxBytes) yield Buffer.concat(rest).toString();
+}
