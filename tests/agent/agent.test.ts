@@ -1,9 +1,11 @@
+import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { AgentMessage, ConversationItem } from "@berth/contract/agent.ts";
+import type { AgentCommand, AgentMessage, ConversationItem } from "@berth/contract/agent.ts";
 import type { Session } from "@berth/contract";
 import type { AgentState } from "@berth/contract/daemon.ts";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { WebSocket } from "ws";
 import { type Berth, startBerth } from "../support/berth.ts";
 import { type ModelServer, startModelServer } from "../support/model-server.ts";
 
@@ -18,13 +20,7 @@ describe.skipIf(!existsSync(GOOSE))("the coding agent of a session", () => {
 
   beforeAll(async () => {
     model = await startModelServer();
-    berth = await startBerth({
-      BERTH_MODEL_PROVIDER: "openai",
-      BERTH_MODEL_BASE_URL: `${model.url}/v1`,
-      BERTH_MODEL_API_KEY: KEY,
-      BERTH_MODEL_NAME: "scripted",
-      BERTH_MODEL_TOKEN_CAP: String(TOKEN_CAP),
-    });
+    berth = await startBerth(modelSettings());
   });
   afterAll(async () => {
     await berth?.[Symbol.asyncDispose]();
@@ -32,6 +28,13 @@ describe.skipIf(!existsSync(GOOSE))("the coding agent of a session", () => {
   });
   beforeEach(() => void (model.script = []));
 
+  const modelSettings = () => ({
+    BERTH_MODEL_PROVIDER: "openai",
+    BERTH_MODEL_BASE_URL: `${model.url}/v1`,
+    BERTH_MODEL_API_KEY: KEY,
+    BERTH_MODEL_NAME: "scripted",
+    BERTH_MODEL_TOKEN_CAP: String(TOKEN_CAP),
+  });
   const sandbox = async (session: Session, method: string, path: string, body?: object) =>
     (await berth.api.call(method, `/sandboxes/${session.sandboxId}${path}`, body)).body as unknown;
   const state = async (session: Session) => (await sandbox(session, "GET", "/agent")) as AgentState;
@@ -145,6 +148,39 @@ describe.skipIf(!existsSync(GOOSE))("the coding agent of a session", () => {
     await destroy(created);
   });
 
+  test("goes on in the middle of a sentence after pause and resume", async () => {
+    const created = await berth.api.create();
+    const { promise: resumed, resolve: goOn } = Promise.withResolvers<void>();
+    model.script = [{ say: "Before the pause, after it", until: resumed }];
+    const before = await openPanel(created);
+    before.send({ type: "prompt", requestId: "1", text: "Talk" });
+    await expect.poll(() => wordsOf(before.messages), { timeout: 15_000 }).toBe("Before the pause, after ");
+    expect((await session("pause", created)).status).toBe(200);
+    expect((await session("resume", created)).status).toBe(200);
+    goOn();
+    before.socket.terminate();
+
+    const after = await openPanel(created);
+    const conversationId = before.messages.find((message) => message.type === "created")!.conversation.id;
+    const saw = () => {
+      after.send({ type: "open", conversationId });
+      return after.messages.findLast((message) => message.type === "opened")?.items.map((item) => ("text" in item ? item.text : item.kind));
+    };
+    await expect.poll(saw, { timeout: 15_000 }).toEqual(["Talk", "Before the pause, after it"]);
+    after.socket.terminate();
+    await destroy(created);
+  });
+
+  // A browser's end of the agent's stream, with the partner's key.
+  async function openPanel({ sandboxUrl }: Session) {
+    const socket = new WebSocket(`${sandboxUrl.replace("http", "ws")}/agent/stream`, { headers: { authorization: `Bearer ${berth.key}` } });
+    const messages: AgentMessage[] = [];
+    socket.on("message", (data: Buffer) => messages.push(JSON.parse(data.toString()) as AgentMessage));
+    socket.on("error", () => {});
+    await once(socket, "message");
+    return { socket, messages, send: (command: AgentCommand) => socket.send(JSON.stringify(command)) };
+  }
+
   test("is told when the session has used its tokens", async () => {
     const created = await berth.api.create();
     await prompt(created, "Hello");
@@ -155,6 +191,16 @@ describe.skipIf(!existsSync(GOOSE))("the coding agent of a session", () => {
     }
     expect(said).toContain(`This session has used its ${TOKEN_CAP} tokens`);
     await destroy(created);
+  });
+
+  test("works under the process driver too, where sandboxes share the machine's loopback", async () => {
+    await using plain = await startBerth({ ...modelSettings(), BERTH_DRIVER: "process" });
+    for (const created of [await plain.api.create(), await plain.api.create()]) {
+      model.script = [{ say: "Here too." }];
+      const answer = await plain.api.call("POST", `/sandboxes/${created.sandboxId}/agent/prompt`, { text: "Hello" });
+      expect(String(answer.body)).toContain('"text":"too."');
+      await plain.api.call("DELETE", `/api/b2b/sessions/${created.sessionId}`);
+    }
   });
 
   test("is unconfigured without a model, and the session is unharmed", async () => {

@@ -22,7 +22,8 @@ export interface ModelRequest {
 }
 
 export type ModelReply =
-  | { say: string }
+  // With `until`, the last word comes only when that has resolved.
+  | { say: string; until?: Promise<unknown> }
   // Says the words one by one and then nothing more until the caller hangs up.
   | { sayAndHang: string }
   | { tool: string; input: Record<string, unknown> }
@@ -86,7 +87,7 @@ async function speakOpenAi(response: ServerResponse, stream: boolean, reply: Spe
   const chunk = (delta: object, finish_reason: string | null = null, more: object = {}) =>
     sendEvent(response, { ...head, object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason }], ...more });
   response.writeHead(200, { "Content-Type": "text/event-stream" });
-  for (const word of wordsOf(reply)) chunk({ role: "assistant", content: word });
+  for await (const word of spoken(reply)) chunk({ role: "assistant", content: word });
   if ("sayAndHang" in reply) return;
   if (call) chunk({ role: "assistant", tool_calls: [{ index: 0, ...call }] });
   chunk({}, finish);
@@ -106,13 +107,21 @@ async function speakAnthropic(response: ServerResponse, stream: boolean, reply: 
   const event = (type: string, fields: object) => sendEvent(response, { type, ...fields }, type);
   event("message_start", { message: { ...head, content: [], stop_reason: null, usage: { ...usage, output_tokens: 1 } } });
   event("content_block_start", { index: 0, content_block: call ? { ...call, input: {} } : { type: "text", text: "" } });
-  for (const text of wordsOf(reply)) event("content_block_delta", { index: 0, delta: { type: "text_delta", text } });
+  for await (const text of spoken(reply)) event("content_block_delta", { index: 0, delta: { type: "text_delta", text } });
   if (call) event("content_block_delta", { index: 0, delta: { type: "input_json_delta", partial_json: JSON.stringify(call.input) } });
   if ("sayAndHang" in reply) return;
   event("content_block_stop", { index: 0 });
   event("message_delta", { delta: { stop_reason }, usage: { output_tokens: MODEL_USAGE.output } });
   event("message_stop", {});
   response.end();
+}
+
+async function* spoken(reply: Speech): AsyncGenerator<string> {
+  const words = wordsOf(reply);
+  for (const [index, word] of words.entries()) {
+    if ("until" in reply && index === words.length - 1) await reply.until;
+    yield word;
+  }
 }
 
 function wordsOf(reply: Speech): string[] {
