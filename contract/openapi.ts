@@ -49,13 +49,16 @@ export function describeApi(baseUrl: string, routes: Record<string, Route> = ROU
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
       contact: { name: "The operator of this service", url: baseUrl },
     },
-    servers: [{ url: baseUrl }],
+    servers: [{ url: serverUrl(baseUrl) }],
     security: [{ bearer: [] }, { apiKey: [] }],
     tags: TAGS.filter((tag) => used.has(tag.name)),
     paths,
     components: { schemas, parameters: PARAMETERS, headers: HEADERS, securitySchemes: SECURITY },
   };
 }
+
+// On one's own machine the address means nothing to others; relative, it is where the description came from.
+const serverUrl = (baseUrl: string): string => (new URL(baseUrl).hostname === "localhost" ? "/" : baseUrl);
 
 const INTRODUCTION = `Create, read, pause, resume and destroy coding sessions for your users, and issue signed URLs that open them in a browser.
 

@@ -1,7 +1,7 @@
 import type { OpenApi, Operation } from "@berth/contract/openapi.ts";
 
 // The description as one page: no script, nothing from elsewhere.
-export function docsPage(api: OpenApi): string {
+export function docsPage(api: OpenApi, baseUrl: string): string {
   const operations = Object.entries(api.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   );
@@ -26,7 +26,7 @@ ${byTag.map(navGroup).join("\n")}
 <h1>${text(api.info.title)}</h1>
 ${paragraphs(api.info.description)}
 <dl class="facts">
-<dt>Address</dt><dd><code>${text(api.servers[0]?.url)}</code></dd>
+<dt>Address</dt><dd><code>${text(baseUrl)}</code></dd>
 <dt>Key</dt><dd><code>Authorization: Bearer berth_…</code> or <code>X-API-Key: berth_…</code></dd>
 <dt>For programs</dt><dd><a href="/api/b2b/docs">OpenAPI 3.1 as YAML</a></dd>
 </dl>

@@ -13,7 +13,7 @@ export function addDocsRoutes(app: FastifyInstance, baseUrl: string): void {
     void reply.type("application/yaml").header("cache-control", "no-cache").send(yaml);
   });
 
-  const page = docsPage(description);
+  const page = docsPage(description, baseUrl);
   const style = readFileSync(new URL("docs.css", import.meta.url));
   const config = { public: true } as const;
   app.get("/docs", { config }, (_request, reply) => {
