@@ -1,8 +1,10 @@
 import { Command } from "commander";
+import type { SessionId } from "@berth/contract";
 import { webhookContext } from "@berth/server/events/lane.ts";
 import { loadMasterKeys } from "@berth/server/master-key.ts";
 import { createSecrets, type Secrets } from "@berth/server/secrets.ts";
 import type { Db } from "@berth/server/store/schema.ts";
+import { findSession, type SessionRow } from "@berth/server/store/sessions.ts";
 import { withStore } from "../context.ts";
 import { show } from "../output.ts";
 
@@ -29,33 +31,39 @@ async function reseal(options: { json?: boolean }): Promise<void> {
 
 const BATCH = 500;
 
-// A row that the server changes meanwhile is left to it: it seals with the first key itself.
 async function resealSessions(db: Db, secrets: Secrets): Promise<number> {
   let done = 0;
-  for (let after = ""; ;) {
+  let after = "";
+  for (;;) {
     const rows = await db
       .selectFrom("sessions")
-      .select(["id", "sandbox_id", "token", "env", "generation"])
-      .where("id", ">", after as `ses_${string}`)
+      .select(["id", "token", "env", "sandbox_id"])
+      .where("id", ">", after as SessionId)
       .orderBy("id")
       .limit(BATCH)
       .execute();
-    for (const { id, sandbox_id: sandboxId, token, env, generation } of rows) {
-      if (token === "") continue;
-      const again = (sealed: string) => secrets.seal(secrets.open(sealed, sandboxId), sandboxId);
-      const changes = { token: again(token), env: env === null ? null : again(env) };
-      const { numUpdatedRows } = await db
-        .updateTable("sessions")
-        .set(changes)
-        .where("id", "=", id)
-        .where("generation", "=", generation)
-        .executeTakeFirst();
-      done += Number(numUpdatedRows);
-    }
+    for (const row of rows) if (row.token !== "") done += await resealSession(db, secrets, row);
     const last = rows.at(-1);
-    if (!last || rows.length < BATCH) return done;
+    if (!last) return done;
     after = last.id;
   }
+}
+
+type Sealed = Pick<SessionRow, "id" | "sandbox_id" | "token" | "env">;
+
+// The server may be at work on the row: what has changed since it was read is not overwritten but looked at again.
+async function resealSession(db: Db, secrets: Secrets, { id, sandbox_id: sandboxId, token, env }: Sealed): Promise<number> {
+  const again = (sealed: string) => secrets.seal(secrets.open(sealed, sandboxId), sandboxId);
+  const { numUpdatedRows } = await db
+    .updateTable("sessions")
+    .set({ token: again(token), env: env === null ? null : again(env) })
+    .where("id", "=", id)
+    .where("token", "=", token)
+    .where("env", env === null ? "is" : "=", env)
+    .executeTakeFirst();
+  if (numUpdatedRows === 1n) return 1;
+  const now = await findSession(db, id);
+  return now && now.token !== "" ? resealSession(db, secrets, now) : 0;
 }
 
 async function resealWebhooks(db: Db, secrets: Secrets): Promise<number> {

@@ -18,18 +18,20 @@ test("after the master key was changed and everything sealed anew, sessions go o
 
   await server.start({ BERTH_MASTER_KEY: oldKey });
   const session = await berth.sessions.create({ externalUserId: "ada", envVars: { SECRET: "kept" }, autoStartAgent: false });
+  const { id: webhookId } = await berth.webhooks.create({ url: "https://you.example.com/hooks/berth", types: ["session.failed"] });
   await session.pause();
   await server.stop();
 
   await server.start({ BERTH_MASTER_KEY: `${newKey},${oldKey}` });
   const env = { PATH: process.env.PATH, ...server.env, BERTH_MASTER_KEY: `${newKey},${oldKey}` };
   const { stdout } = await promisify(execFile)(process.execPath, [bin, "reseal", "--json"], { env });
-  expect(JSON.parse(stdout)).toEqual({ sessions: 1, webhooks: 0 });
+  expect(JSON.parse(stdout)).toEqual({ sessions: 1, webhooks: 1 });
   await server.stop();
 
   await server.start({ BERTH_MASTER_KEY: newKey });
   await session.resume({ autoStartAgent: false });
   expect((await session.exec("echo $SECRET")).stdout).toBe("kept\n");
+  expect((await berth.webhooks.rotateSecret(webhookId)).secret).toMatch(/^whsec_/);
   await session.destroy();
 }, 180_000);
 
