@@ -21,6 +21,7 @@ export interface Volume {
 }
 
 const RELEASE_TIMEOUT_MS = 5_000;
+const BYTES_PER_FILE = 16 * 1024;
 const MOUNT_OPTIONS = "nosuid,nodev,noatime,discard,noinit_itable,errors=remount-ro";
 
 export function createVolumes(bounded: boolean): Volumes {
@@ -44,7 +45,7 @@ export function createVolumes(bounded: boolean): Volumes {
     },
     async close(folder) {
       const [mountPoint, image] = [join(folder, "volume"), join(folder, "volume.img")];
-      while (isMounted(mountPoint)) await mustRun("umount", [mountPoint]);
+      while (isMounted(mountPoint)) await unmount(mountPoint);
       // The kernel lets go of the loop device a moment after the last view of the mount is gone. Somebody else on this
       // machine may hold one for longer (every new mount namespace begins with a copy); then it goes with them.
       for (const endMs = performance.now() + RELEASE_TIMEOUT_MS; findLoopDevice(image) && performance.now() < endMs;) await sleep(2);
@@ -73,7 +74,7 @@ async function makeImage(image: string, diskMb: number, signal: AbortSignal): Pr
   writeFileSync(draft, "", { mode: 0o600 });
   truncateSync(draft, diskMb * 1024 * 1024);
   const journalMb = diskMb >= 256 ? 8 : 4;
-  const options = ["-q", "-F", "-m", "0", "-b", "4096", "-J", `size=${journalMb}`, "-O", "^resize_inode"];
+  const options = ["-q", "-F", "-m", "0", "-b", "4096", "-i", String(BYTES_PER_FILE), "-J", `size=${journalMb}`, "-O", "^resize_inode"];
   await mustRun("mkfs.ext4", [...options, "-E", "nodiscard,lazy_itable_init=1,lazy_journal_init=1", draft], { signal });
   renameSync(draft, image);
 }
@@ -91,6 +92,13 @@ async function mountImage(image: string, mountPoint: string): Promise<void> {
     }
   }
   await mustRun("mount", ["-t", "ext4", "-o", `loop,${MOUNT_OPTIONS}`, image, mountPoint]);
+}
+
+// Somebody of the host who works in the volume, such as an operator who looks around, must not keep it: it leaves our sight
+// at once and is let go of when they leave.
+async function unmount(mountPoint: string): Promise<void> {
+  const { code } = await run("umount", [mountPoint]);
+  if (code !== 0) await mustRun("umount", ["--lazy", mountPoint]);
 }
 
 function findLoopDevice(image: string): string | undefined {
