@@ -22,7 +22,7 @@ export const DEFAULT_TEMPLATE: Template = {
   agent: {
     command: "goose",
     args: ["acp", "--with-builtin", "developer"],
-    // The keyring and telemetry of goose have no place in a sandbox; its mode asks before every change.
+    // There is no keyring in a sandbox, and nobody asked its user about telemetry.
     env: { GOOSE_DISABLE_KEYRING: "1", GOOSE_TELEMETRY_OFF: "1", GOOSE_TELEMETRY_ENABLED: "false" },
     requiredEnv: ["GOOSE_PROVIDER", "GOOSE_MODEL"],
   },
