@@ -65,8 +65,8 @@ function sendHead({ status, headers, trailers, body }: LinkResponse, { request, 
   const bare = request.method === "HEAD" || status === 204 || status === 304;
   const trailed = !bare && request.httpVersionMinor >= 1 && announcesExitCode(headers);
   response.writeHead(status, { ...answerHeaders(headers), ...(trailed && { trailer: "X-Exit-Code" }) });
-  if (bare) response.end();
   // Whoever waits for the first line of a stream sees that it has begun.
+  if (bare) response.end();
   else response.flushHeaders();
   if (trailed) body.once("end", () => response.addTrailers(fromDaemonTrailers(trailers)));
   return !bare;

@@ -116,11 +116,15 @@ describe.skipIf(noChromium || noOpenssl)("the example partner app on https and a
     expect(new URL(preview()!.url()).hostname).toBe(`3000-${sandboxId.replace("_", "-")}.preview.test`);
   });
 
-  test("does not open in a tab of its own with the frame's cookie", async () => {
+  test("opens in a tab of its own with a launch URL, not with the frame's cookie", async () => {
     const page = await openPage(browser, `https://academy.test:${appFront.port}`);
     await eventually(() => childOf(page)?.url()).toMatch(/\/workspace\/sbx_\w+\/$/);
     const tab = await page.context().newPage();
     expect((await tab.goto(childOf(page)!.url()))!.status()).toBe(401);
+    const { sessionId } = await sessionInFrame(page);
+    const { body } = await berth.api.call("POST", `/api/b2b/sessions/${sessionId}/launch-url`);
+    expect((await tab.goto((body as { url: string }).url))!.status()).toBe(200);
+    expect(tab.url()).toBe(childOf(page)!.url());
   });
 });
 
