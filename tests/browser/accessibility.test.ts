@@ -1,21 +1,10 @@
-import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
-import type { AxeResults } from "axe-core";
-import type { Browser, Page } from "playwright-core";
+import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { seriousFaults } from "../support/axe.ts";
 import { startBerth, type Berth } from "../support/berth.ts";
 import { editor, eventually, launchChromium, noChromium, openDesk, openFile, screenText, seen, treeItem } from "../support/browser.ts";
 
-const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const files = { "README.md": "# Read me\n\nSome text.\n", "src/main.ts": "export const answer = 42;\n" };
-
-// What axe finds that would keep somebody out. The terminal's rows are drawn by xterm in colours that its program chose.
-async function seriousFaults(page: Page): Promise<string[]> {
-  await page.evaluate(axe);
-  const results = await page.evaluate<AxeResults>("axe.run({ exclude: ['.xterm', 'iframe'] })");
-  const serious = results.violations.filter(({ impact }) => impact === "serious" || impact === "critical");
-  return serious.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 120)).join(" | ")}`);
-}
 
 describe.skipIf(noChromium)("the workspace can be reached by everybody (needs Chromium)", () => {
   let berth: Berth;

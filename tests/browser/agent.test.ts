@@ -1,5 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { seriousFaults } from "../support/axe.ts";
 import { startBerth, type Berth } from "../support/berth.ts";
 import { editor, eventually, gone, launchChromium, noChromium, openDesk, openFile, seen, treeItem } from "../support/browser.ts";
 import { startModelServer, type ModelServer } from "../support/model-server.ts";
@@ -58,6 +59,7 @@ describe.skipIf(noChromium)("the coding agent in the workspace (needs Chromium)"
     // Editor and tree follow what the agent writes.
     await eventually(() => editor(page).innerText()).toContain("answer = 42");
     await treeItem(page, "b.ts").waitFor();
+    expect(await seriousFaults(page)).toEqual([]);
     // The path in the card leads into the editor.
     await log(page).getByRole("button", { name: "b.ts", exact: true }).click();
     await seen(page.getByLabel("Text of b.ts"));

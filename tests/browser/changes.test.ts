@@ -1,5 +1,6 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { seriousFaults } from "../support/axe.ts";
 import { startBerth, type Berth } from "../support/berth.ts";
 import { eventually, gone, launchChromium, noChromium, openDesk, seen } from "../support/browser.ts";
 
@@ -27,6 +28,7 @@ describe.skipIf(noChromium)("the changes view (needs Chromium)", () => {
     await seen(list.getByText("3 files changed"));
     await list.getByRole("button", { name: "modified a.txt" }).click();
     await seen(page.locator(".diff").getByText("three"));
+    expect(await seriousFaults(page)).toEqual([]);
 
     await list.getByRole("button", { name: "Revert a.txt" }).click();
     await page.getByRole("button", { name: "Revert", exact: true }).click();

@@ -29,7 +29,7 @@ export default function AgentPanel() {
       </div>
       {shown && shown.length > 0 && current !== null ? (
         <Items conversationId={current} items={shown} />
-      ) : asking ? (
+      ) : asking && current === null ? (
         <div className="items">
           <div className="said">{asking.text}</div>
           <div className="spinner" />

@@ -52,8 +52,14 @@ export function createAgent({ api, notices }: { api: Api; notices: Notices }) {
       const { current } = store.getState();
       const requestId = crypto.randomUUID();
       if (!say({ type: "prompt", requestId, text, ...(current === null ? {} : { conversationId: current }) })) return false;
-      store.setState({ refusal: null, asking: current === null ? { requestId, text } : null });
+      store.setState({ refusal: null, asking: { requestId, text, conversationId: current } });
       return true;
+    },
+    // What did not arrive, once.
+    takeReturned(): string | null {
+      const { returned } = store.getState();
+      if (returned !== null) store.setState({ returned: null });
+      return returned;
     },
     cancel: (conversationId: string) => say({ type: "cancel", conversationId }),
     answer: (conversationId: string, itemId: string, optionId: string) => say({ type: "answer", conversationId, itemId, optionId }),

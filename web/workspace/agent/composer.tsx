@@ -1,15 +1,22 @@
 import { ArrowUp, Square } from "lucide-react";
-import { useState, type FormEvent, type KeyboardEvent } from "react";
+import { useEffect, type FormEvent, type KeyboardEvent } from "react";
 import type { Conversation } from "@berth/contract/agent.ts";
 import { useWorkspace, useWorkspaceState } from "../context.ts";
 import { describeUsage } from "./usage.ts";
 
 export function Composer({ disabled }: { disabled: boolean }) {
-  const { agent } = useWorkspace();
-  const [text, setText] = useState("");
+  const { agent, layout } = useWorkspace();
+  const text = useWorkspaceState("layout", (state) => state.prompt);
+  const setText = (prompt: string) => layout.set({ prompt });
   const { conversations, current, asking, refusal, online, agent: state } = useWorkspaceState("agent", (view) => view);
   const conversation = conversations.find(({ id }) => id === current);
   const busy = asking !== null || conversation?.busy === true;
+  const returned = useWorkspaceState("agent", (view) => view.returned);
+  useEffect(() => {
+    if (returned === null) return;
+    agent.takeReturned();
+    layout.set(({ prompt }) => ({ prompt: prompt === "" ? returned : prompt }));
+  }, [agent, layout, returned]);
   const canSend = !disabled && !busy && online && text.trim() !== "";
 
   const send = () => {

@@ -36,7 +36,7 @@ test("an item that is told again replaces the one with its id, in its place", ()
 });
 
 test("the conversation that a prompt began is shown, one that somebody else began is not", () => {
-  const asking = { ...noAgentView, asking: { requestId: "r1", text: "hi" } };
+  const asking: AgentView = { ...noAgentView, asking: { requestId: "r1", text: "hi", conversationId: null } };
   expect(after(asking, { type: "created", requestId: "r1", conversation: conversation("a", 1) })).toMatchObject({
     current: "a",
     asking: null,
@@ -64,8 +64,16 @@ test("a conversation deleted elsewhere leaves the screen", () => {
   expect(after(view, { type: "deleted", conversationId: "a" })).toMatchObject({ current: null, conversations: [], items: {} });
 });
 
-test("a refusal is kept in plain words, and the prompt is no longer on its way", () => {
-  const asking = { ...noAgentView, asking: { requestId: "r1", text: "hi" } };
+test("a refusal is kept in plain words, and the prompt is given back", () => {
+  const asking: AgentView = { ...noAgentView, asking: { requestId: "r1", text: "hi", conversationId: null } };
   const view = after(asking, { type: "refused", requestId: "r1", code: "agent_busy", message: "The agent is busy" });
-  expect(view).toMatchObject({ asking: null, refusal: "The agent is busy" });
+  expect(view).toMatchObject({ asking: null, returned: "hi", refusal: "The agent is busy" });
+});
+
+test("a prompt that was on its way when the line broke is given back, one that arrived is not", () => {
+  const asking: AgentView = { ...noAgentView, items: { a: [] }, asking: { requestId: "r1", text: "hi", conversationId: "a" } };
+  const hello: AgentMessage = { type: "hello", agent, conversations: [conversation("a", 1)] };
+  const shown: AgentMessage = { type: "item", conversationId: "a", item: { id: "1", atMs: 0, kind: "user", text: "hi" } };
+  expect(after(asking, hello).returned).toBe("hi");
+  expect(after(asking, shown, hello).returned).toBeNull();
 });

@@ -10,13 +10,23 @@ export interface AgentView {
   items: Record<string, ConversationItem[]>;
   // The one that is shown; null: a new one that nothing was said in yet.
   current: string | null;
-  // A prompt that is on its way to a new conversation.
-  asking: { requestId: string; text: string } | null;
+  // A prompt that is on its way: the daemon has not shown it yet.
+  asking: { requestId: string; text: string; conversationId: string | null } | null;
+  // A prompt that did not arrive, to be given back to the person.
+  returned: string | null;
   // Why the last thing asked for was refused, in plain words.
   refusal: string | null;
 }
 
-export const noAgentView: AgentView = { agent: null, conversations: [], items: {}, current: null, asking: null, refusal: null };
+export const noAgentView: AgentView = {
+  agent: null,
+  conversations: [],
+  items: {},
+  current: null,
+  asking: null,
+  returned: null,
+  refusal: null,
+};
 
 // Every message of the daemon goes through here.
 export function hearAgent(view: AgentView, message: AgentMessage): AgentView {
@@ -32,7 +42,7 @@ export function hearAgent(view: AgentView, message: AgentMessage): AgentView {
     case "opened":
       return { ...view, items: { ...view.items, [message.conversationId]: message.items } };
     case "item":
-      return withItems(view, message.conversationId, (items) => placeItem(items, message.item));
+      return withItems(arrived(view, message), message.conversationId, (items) => placeItem(items, message.item));
     case "append":
       return withItems(view, message.conversationId, (items) =>
         items.map((item) => (item.id === message.itemId ? grown(item, message.text) : item)),
@@ -42,14 +52,24 @@ export function hearAgent(view: AgentView, message: AgentMessage): AgentView {
     case "created":
       return created(view, message.requestId, message.conversation);
     case "refused":
-      return { ...view, asking: view.asking?.requestId === message.requestId ? null : view.asking, refusal: message.message };
+      return refused(view, message.requestId, message.message);
   }
 }
 
 // After a reconnect everything is told anew; what was shown stays shown when it still exists.
 function greet(view: AgentView, agent: AgentState, conversations: Conversation[]): AgentView {
   const current = conversations.some(({ id }) => id === view.current) ? view.current : null;
-  return { ...view, agent, conversations, current, items: {}, asking: null };
+  // Whether a prompt that was on its way arrived is not known: better twice in sight than lost.
+  return { ...view, agent, conversations, current, items: {}, asking: null, returned: view.asking?.text ?? view.returned };
+}
+
+function arrived(view: AgentView, { conversationId, item }: { conversationId: string; item: ConversationItem }): AgentView {
+  return item.kind === "user" && view.asking?.conversationId === conversationId ? { ...view, asking: null } : view;
+}
+
+function refused(view: AgentView, requestId: string | undefined, refusal: string): AgentView {
+  const mine = view.asking !== null && view.asking.requestId === requestId;
+  return mine ? { ...view, asking: null, returned: view.asking?.text ?? null, refusal } : { ...view, refusal };
 }
 
 function created(view: AgentView, requestId: string, conversation: Conversation): AgentView {

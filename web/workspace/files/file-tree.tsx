@@ -83,6 +83,9 @@ export function FileTree() {
           />
         ))}
       </div>
+      {expanded.concat("").some((folder) => state.truncated[folder]) && (
+        <p className="tree-note">A folder here has more files than are shown. The search finds all of them.</p>
+      )}
       {menu && (
         <Menu
           label={nameOf(menu.path)}

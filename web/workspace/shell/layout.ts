@@ -27,6 +27,8 @@ export interface LayoutState {
   terminalGroups: string[][];
   activeTerminal: string | null;
   terminalNames: Record<string, string>;
+  // What is being written to the agent.
+  prompt: string;
   // Sizes of the resizable groups, by the group's id.
   sizes: Record<string, Record<string, number>>;
 }
@@ -45,6 +47,7 @@ const defaults: LayoutState = {
   terminalGroups: [],
   activeTerminal: null,
   terminalNames: {},
+  prompt: "",
   sizes: {},
 };
 

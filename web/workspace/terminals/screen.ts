@@ -62,7 +62,15 @@ function createScreen(workspace: Workspace, id: string): TerminalScreen {
   screen.onData((text) => stream.input(text));
   screen.onBinary((text) => stream.input(text));
   // Keys of the page's own commands go on to the page; all others are the shell's.
-  screen.attachCustomKeyEventHandler((event) => !(event.key === "F1" || (event.ctrlKey && event.key === "`")));
+  screen.attachCustomKeyEventHandler((event) => {
+    if (event.ctrlKey && event.shiftKey && event.code === "KeyC" && screen.hasSelection()) {
+      event.preventDefault();
+      if (event.type === "keydown")
+        void workspace.notices.attempt("Could not copy", () => navigator.clipboard.writeText(screen.getSelection()));
+      return false;
+    }
+    return !(event.key === "F1" || (event.ctrlKey && event.key === "`"));
+  });
   const themed = preferences.onThemeShown(() => {
     screen.options.theme = themeOfPage();
     screen.options.screenReaderMode = preferences.store.getState().spokenTerminals;

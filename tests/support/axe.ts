@@ -1,0 +1,14 @@
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import type { AxeResults } from "axe-core";
+import type { Page } from "playwright-core";
+
+const source = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+// What axe finds that would keep somebody out. The terminal's rows are drawn by xterm in colours that its program chose.
+export async function seriousFaults(page: Page): Promise<string[]> {
+  await page.evaluate(source);
+  const results = await page.evaluate<AxeResults>("axe.run({ exclude: ['.xterm', 'iframe'] })");
+  const serious = results.violations.filter(({ impact }) => impact === "serious" || impact === "critical");
+  return serious.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 120)).join(" | ")}`);
+}
