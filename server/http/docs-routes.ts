@@ -5,11 +5,13 @@ import { describeApi } from "@berth/contract/openapi.ts";
 import { docsPage } from "./docs-page.ts";
 import { addRoute } from "./route.ts";
 
-// The description for programs at /api/b2b/docs and for people at /docs. Both are made once, at the start.
+// The description for programs at /api/b2b/docs and for people at /docs. Both are made once; the YAML when it is first
+// asked for, because it takes a tenth of a second that a start should not.
 export function addDocsRoutes(app: FastifyInstance, baseUrl: string): void {
   const description = describeApi(baseUrl);
-  const yaml = stringify(description, { aliasDuplicateObjects: false, lineWidth: 0 });
+  let yaml: string | undefined;
   addRoute(app, "getDescription", (_request, reply) => {
+    yaml ??= stringify(description, { aliasDuplicateObjects: false, lineWidth: 0 });
     void reply.type("application/yaml").header("cache-control", "no-cache").send(yaml);
   });
 
