@@ -114,6 +114,17 @@ describe("what is not HTTP", () => {
     expect(JSON.parse(answer.slice(answer.indexOf("\r\n\r\n") + 4))).toEqual({ error: expect.any(String) });
   });
 
+  it("a whole address in the first line is taken for its path", async () => {
+    const ask = async (target: string) => {
+      const socket = connect(app.port, "127.0.0.1");
+      socket.write(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+      return Number((await text(socket)).slice(9, 12));
+    };
+    expect(await ask("http://berth.example/healthz")).toBe(200);
+    expect(await ask("http://berth.example/api/b2b/nothing")).toBe(401);
+    expect(await ask("http://berth.example")).toBe(404);
+  });
+
   it("an offer of HTTP/2 or a strange expectation is answered as a plain request", async () => {
     for (const header of ["Connection: upgrade\r\nUpgrade: h2c", "Expect: miracles"]) {
       const socket = connect(app.port, "127.0.0.1");

@@ -18,6 +18,7 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 export function createListener(handler: Handler, mount: Mount | undefined, { bodyTimeoutMs = BODY_TIMEOUT_MS } = {}): Server {
   const dispatch: Handler = (request, response) => {
     if (request.headers.host === undefined && request.httpVersionMinor === 1) return refuse(response, new AppError("bad_request"));
+    if (request.url?.startsWith("http")) request.url = originForm(request.url);
     if (!mount?.owns(request)) {
       limitBody(request, response, bodyTimeoutMs);
       return handler(request, response);
@@ -61,6 +62,9 @@ function limitBody(request: IncomingMessage, response: ServerResponse, timeoutMs
   }, timeoutMs);
   for (const event of ["end", "close"]) request.once(event, () => clearTimeout(timer));
 }
+
+// A proxy may write the whole address into the first line; the part before the path does not matter here.
+const originForm = (url: string): string => url.replace(/^https?:\/\/[^/?#]*\/?/i, "/");
 
 const CLIENT_ERRORS: Record<string, () => AppError> = {
   HPE_HEADER_OVERFLOW: () => new AppError("headers_too_large"),
