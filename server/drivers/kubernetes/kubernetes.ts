@@ -93,10 +93,13 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
     return run === undefined || run === runOf(pod) ? "running" : "replaced";
   }
 
-  function settle(name: string, judged: SandboxCondition | "replaced"): SandboxCondition {
+  function conditionOf(workload: Workload | null, pod: V1Pod | null): SandboxCondition {
+    const judged = judge(workload, pod);
     if (judged !== "replaced") return judged;
+    const { name = "", resourceVersion } = workload!.metadata!;
     log.warn("kubernetes.pod_replaced", { sandboxId: idOf(name) });
-    change(name, kind.suspend, ended.signal).catch((error: unknown) =>
+    // Only as it was judged: another server may have begun to resume it in the meantime.
+    change(name, { ...kind.suspend, metadata: { resourceVersion } }, ended.signal).catch((error: unknown) =>
       log.warn("kubernetes.suspend_failed", { sandboxId: idOf(name), error: String(error) }),
     );
     return "stopped";
@@ -104,11 +107,11 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
 
   async function pushDeadMan(): Promise<void> {
     const due = clock.now() + deadManMs / 2;
-    for (const workload of await listWorkloads(AbortSignal.timeout(MINUTE))) {
+    const signal = AbortSignal.any([ended.signal, AbortSignal.timeout(deadManMs / 4)]);
+    for (const workload of await listWorkloads(signal)) {
       const end = kind.shutdownAt(workload);
       const patch = kind.extend(shutdownAt());
-      if (patch && end && end.getTime() < due && !kind.isSuspended(workload))
-        await change(workload.metadata!.name!, patch, AbortSignal.timeout(MINUTE));
+      if (patch && end && end.getTime() < due && !kind.isSuspended(workload)) await change(workload.metadata!.name!, patch, signal);
     }
   }
 
@@ -156,7 +159,7 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
     async inspect(id, signal) {
       const name = nameOf(id);
       const workload = await read(name, signal);
-      return settle(name, judge(workload, workload && (await pods.read(name, signal))));
+      return conditionOf(workload, workload && (await pods.read(name, signal)));
     },
 
     async list(signal) {
@@ -167,7 +170,7 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
         const name = workload.metadata?.name ?? "";
         const id = idOf(name);
         const [pod = null] = newestFirst(bySandbox.get(name) ?? []);
-        return id ? [{ id, condition: settle(name, judge(workload, pod)) }] : [];
+        return id ? [{ id, condition: conditionOf(workload, pod) }] : [];
       });
     },
 
