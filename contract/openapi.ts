@@ -18,7 +18,13 @@ export interface OpenApi {
   security: Json[];
   tags: { name: string; description: string }[];
   paths: Record<string, Record<string, Operation>>;
-  components: { schemas: Record<string, Json>; parameters: Json; headers: Json; securitySchemes: Json };
+  components: {
+    schemas: Record<string, Json>;
+    responses: Record<string, Response>;
+    parameters: Json;
+    headers: Json;
+    securitySchemes: Json;
+  };
 }
 
 export interface Operation {
@@ -29,15 +35,22 @@ export interface Operation {
   security?: [];
   parameters?: Json[];
   requestBody?: { required: boolean; content: Record<string, { schema: Json; examples?: Json }> };
-  responses: Record<string, { description: string; headers?: Json; content?: Record<string, { schema: Json; examples?: Json }> }>;
+  responses: Record<string, Response | { $ref: string }>;
+}
+
+export interface Response {
+  description: string;
+  headers?: Json;
+  content?: Record<string, { schema: Json; examples?: Json }>;
 }
 
 export function describeApi(baseUrl: string, routes: Record<string, Route> = ROUTES): OpenApi {
   const schemas: Record<string, Json> = {};
   const convert = schemaConverter(schemas);
+  const responses: Record<string, Response> = {};
   const paths: OpenApi["paths"] = {};
   for (const [name, route] of Object.entries(routes)) {
-    (paths[route.path] ??= {})[route.method.toLowerCase()] = describeRoute(name, route, convert);
+    (paths[route.path] ??= {})[route.method.toLowerCase()] = describeRoute(name, route, convert, responses);
   }
   const used = new Set(Object.values(routes).map((route) => route.tag));
   return {
@@ -53,7 +66,7 @@ export function describeApi(baseUrl: string, routes: Record<string, Route> = ROU
     security: [{ bearer: [] }, { apiKey: [] }],
     tags: TAGS.filter((tag) => used.has(tag.name)),
     paths,
-    components: { schemas, parameters: PARAMETERS, headers: HEADERS, securitySchemes: SECURITY },
+    components: { schemas, responses, parameters: PARAMETERS, headers: HEADERS, securitySchemes: SECURITY },
   };
 }
 
@@ -105,7 +118,7 @@ const HEADERS = {
 
 const header = (name: keyof typeof HEADERS): Json => ({ $ref: `#/components/headers/${name}` });
 
-function describeRoute(name: string, route: Route, convert: (schema: TSchema) => Json): Operation {
+function describeRoute(name: string, route: Route, convert: (schema: TSchema) => Json, shared: Record<string, Response>): Operation {
   const parameters: Json[] = [
     ...[...route.path.matchAll(/\{(\w+)\}/g)].map(([, id]) => ({ $ref: `#/components/parameters/${id}` })),
     ...(route.idempotent ? [{ $ref: "#/components/parameters/idempotencyKey" }] : []),
@@ -124,12 +137,12 @@ function describeRoute(name: string, route: Route, convert: (schema: TSchema) =>
     responses: {
       [route.success.status]: describeSuccess(route, convert),
       ...(route.success.etag && { 304: { description: "Nothing has changed.", headers: { ETag: header("ETag") } } }),
-      ...describeErrors(route, convert),
+      ...describeErrors(route, convert, shared),
     },
   };
 }
 
-function describeSuccess({ success, idempotent }: Route, convert: (schema: TSchema) => Json): Operation["responses"][string] {
+function describeSuccess({ success, idempotent }: Route, convert: (schema: TSchema) => Json): Response {
   const content = {
     ...(success.schema && json(convert(success.schema), exampleOf(success.schema))),
     ...Object.fromEntries((success.media ?? []).map((media) => [media, { schema: { type: "string" } }])),
@@ -142,21 +155,30 @@ function describeSuccess({ success, idempotent }: Route, convert: (schema: TSche
   return { description: success.description, headers, content };
 }
 
-function describeErrors(route: Route, convert: (schema: TSchema) => Json): Operation["responses"] {
+// Most routes share most of their errors, so each group of codes is described once and referred to.
+function describeErrors(route: Route, convert: (schema: TSchema) => Json, shared: Record<string, Response>): Operation["responses"] {
   const codes = [...new Set([...route.errors, ...commonErrors(route)])];
   const byStatus = Map.groupBy(codes, (code) => ERRORS[code].status);
   const sorted = [...byStatus].sort(([a], [b]) => a - b);
   return Object.fromEntries(
     sorted.map(([status, group]) => {
-      const headers: Json = { "X-Request-Id": header("RequestId"), "X-Error-Code": header("ErrorCode") };
-      if (status === 401) headers["WWW-Authenticate"] = header("WwwAuthenticate");
-      if (group.some((code) => ERRORS[code].retryable) && status < 500) headers["Retry-After"] = header("RetryAfter");
-      const examples = Object.fromEntries(group.map((code) => [code, { value: errorExample(code) }]));
-      const description = group.map((code) => `${ERRORS[code].message}.`).join(" ");
-      return [String(status), { description, headers, content: { "application/json": { schema: convert(ErrorBody), examples } } }];
+      const name = group.map(inCamels).join("Or");
+      shared[name] ??= describeError(status, group, convert);
+      return [String(status), { $ref: `#/components/responses/${name}` }];
     }),
   );
 }
+
+function describeError(status: number, codes: ErrorCode[], convert: (schema: TSchema) => Json): Response {
+  const headers: Json = { "X-Request-Id": header("RequestId"), "X-Error-Code": header("ErrorCode") };
+  if (status === 401) headers["WWW-Authenticate"] = header("WwwAuthenticate");
+  if (codes.some((code) => ERRORS[code].retryable) && status < 500) headers["Retry-After"] = header("RetryAfter");
+  const examples = Object.fromEntries(codes.map((code) => [code, { value: errorExample(code) }]));
+  const description = codes.map((code) => `${ERRORS[code].message}.`).join(" ");
+  return { description, headers, content: { "application/json": { schema: convert(ErrorBody), examples } } };
+}
+
+const inCamels = (code: string): string => code.replaceAll(/(?:^|_)(\w)/g, (_all, letter: string) => letter.toUpperCase());
 
 function errorExample(code: ErrorCode): Json {
   const { message: error } = ERRORS[code];
