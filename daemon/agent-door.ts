@@ -1,11 +1,11 @@
-import type { AgentCommand, AgentMessage } from "@berth/contract/agent.ts";
 import type { AgentState } from "@berth/contract/daemon.ts";
-import type { WebSocket } from "ws";
 import type { Agent } from "./agent/agent.ts";
+import { attachPanel } from "./agent-panel.ts";
+import { streamPrompt } from "./agent-prompt.ts";
 import { restingState } from "./agent-state.ts";
-import { type Environment, isStringArray } from "./environment.ts";
-import { badRequest, type Call, readJson, type Route, sendJson, toFault, type UpgradeRoute } from "./http.ts";
-import { acceptSocket, parseMessage } from "./sockets.ts";
+import type { Environment } from "./environment.ts";
+import { readJson, requiredText as text, type Route, sendJson, type UpgradeRoute } from "./http.ts";
+import { acceptSocket } from "./sockets.ts";
 
 // The agent's addresses. The agent itself, with its protocol library, is loaded when one of them is first used in
 // earnest: a session that never talks to an agent does not pay for it.
@@ -25,11 +25,6 @@ export interface AgentDoorDeps {
   folder: string;
   changed: (state: AgentState) => void;
 }
-
-const MAX_TEXT = 512 * 1024;
-const MAX_FILES = 50;
-const MAX_BUFFERED_BYTES = 8 * 1024 * 1024;
-const KEEP_ALIVE_MS = 15_000;
 
 export function createAgentDoor(deps: AgentDoorDeps): AgentDoor {
   const { environment } = deps;
@@ -55,7 +50,11 @@ export function createAgentDoor(deps: AgentDoorDeps): AgentDoor {
       runsWith = now;
       const resting = restingState(environment);
       if (!agent) deps.changed(resting);
-      if (environment.request.autoStartAgent && resting.status === "stopped") void load().then((loaded) => loaded.start());
+      if (environment.request.autoStartAgent && resting.status === "stopped")
+        load().then(
+          (loaded) => loaded.start(),
+          (error: unknown) => console.error("The agent could not be loaded:", error),
+        );
     },
     stop() {
       agent?.stop();
@@ -129,129 +128,9 @@ export function createAgentDoor(deps: AgentDoorDeps): AgentDoor {
         path: "/agent/stream",
         async upgrade(call) {
           const loaded = await load();
-          acceptSocket(call, (socket) => attach(loaded, socket));
+          acceptSocket(call, (socket) => attachPanel(loaded, socket));
         },
       },
     ],
   };
-}
-
-// One turn for a caller without a browser, as server-sent events.
-async function streamPrompt(agent: Agent, environment: Environment, { request, response }: Call): Promise<void> {
-  const body = await readJson(request);
-  const { permissions = "ask" } = body;
-  if (permissions !== "ask" && permissions !== "allow" && permissions !== "reject")
-    throw badRequest("permissions must be ask, allow or reject");
-  const prompt = text(body.text, "text");
-  const { status, missing, message } = restingState(environment);
-  if (status === "none" || status === "unconfigured")
-    return sendJson(response, 409, { error: message ?? "This session has no agent", code: `agent_${status}`, missing });
-  const thread = agent.thread(body.conversationId === undefined ? agent.create().id : text(body.conversationId, "conversationId"));
-  const { id } = thread.live.head;
-
-  const send = (event: AgentMessage) => {
-    if (!response.headersSent)
-      response.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no" });
-    response.write(`data: ${JSON.stringify(event)}\n\n`);
-    // Whoever does not read is gone.
-    if (response.writableLength > MAX_BUFFERED_BYTES) response.destroy();
-  };
-  const isFree = thread.turn === null;
-  const turn = agent.turns.prompt(thread, prompt, { permissions });
-  // It runs now (or `turn` says at once why not: then the turn that is under way is another caller's).
-  let over = false;
-  response.on("close", () => !over && void agent.turns.cancel(thread));
-  const unlisten = agent.listen((event) => belongsTo(event, id) && send(event));
-  const alive = setInterval(() => response.headersSent && response.write(":\n\n"), KEEP_ALIVE_MS);
-  try {
-    if (isFree && thread.turn) send({ type: "conversation", conversation: thread.live.head });
-    await turn;
-    over = true;
-    response.end();
-  } finally {
-    over = true;
-    unlisten();
-    clearInterval(alive);
-  }
-}
-
-function belongsTo(message: AgentMessage, id: string): boolean {
-  return message.type === "conversation" ? message.conversation.id === id : "conversationId" in message && message.conversationId === id;
-}
-
-// One browser.
-function attach(agent: Agent, socket: WebSocket): void {
-  const opened = new Set<string>();
-  const send = (message: AgentMessage) => {
-    // Too far behind to catch up: it connects again and reads everything anew.
-    if (socket.bufferedAmount > MAX_BUFFERED_BYTES) socket.terminate();
-    else socket.send(JSON.stringify(message));
-  };
-  const unlisten = agent.listen((message) => {
-    const detail = message.type === "item" || message.type === "append";
-    if (!detail || opened.has(message.conversationId)) send(message);
-  });
-  socket.on("close", unlisten);
-  socket.on("message", (data) => {
-    const command = parseMessage(data) as (AgentCommand & Record<string, unknown>) | null;
-    if (!command) return;
-    obey(command).catch((error: unknown) => {
-      const { code, message } = toFault(error);
-      send({ type: "refused", requestId: optional(command.requestId), conversationId: optional(command.conversationId), code, message });
-    });
-  });
-  send({ type: "hello", agent: agent.state, conversations: agent.conversations() });
-
-  async function obey(command: AgentCommand): Promise<void> {
-    switch (command.type) {
-      case "open":
-        return open(text(command.conversationId, "conversationId"));
-      case "close":
-        return void opened.delete(command.conversationId);
-      case "create":
-        return void create(text(command.requestId, "requestId"));
-      case "prompt": {
-        const prompt = text(command.text, "text");
-        const files = command.files ?? [];
-        if (!isStringArray(files) || files.length > MAX_FILES) throw badRequest("files must be an array of paths");
-        const id = command.conversationId ?? create(text(command.requestId, "requestId"));
-        return await agent.turns.prompt(agent.thread(text(id, "conversationId")), prompt, { files });
-      }
-      case "cancel":
-        return await agent.turns.cancel(agent.thread(text(command.conversationId, "conversationId")));
-      case "answer":
-        return agent.turns.answer(
-          agent.thread(text(command.conversationId, "conversationId")),
-          text(command.itemId, "itemId"),
-          text(command.optionId, "optionId"),
-        );
-      case "mode":
-        return await agent.turns.setMode(agent.thread(text(command.conversationId, "conversationId")), text(command.modeId, "modeId"));
-      case "delete":
-        return agent.remove(text(command.conversationId, "conversationId"));
-      default:
-        throw badRequest("There is no such command");
-    }
-  }
-
-  function open(id: string): void {
-    const { live } = agent.thread(id);
-    opened.add(id);
-    send({ type: "opened", conversationId: id, items: [...live.items.values()] });
-  }
-
-  function create(requestId: string): string {
-    const conversation = agent.create();
-    send({ type: "created", requestId, conversation });
-    open(conversation.id);
-    return conversation.id;
-  }
-}
-
-const optional = (value: unknown) => (typeof value === "string" ? value : undefined);
-
-function text(value: unknown, name: string): string {
-  if (typeof value !== "string" || value === "" || value.length > MAX_TEXT)
-    throw badRequest(`${name} must be a string of 1 to ${MAX_TEXT} characters`);
-  return value;
 }

@@ -84,6 +84,15 @@ export async function readJson(request: IncomingMessage, maxBytes = MAX_JSON_BYT
   return body as Record<string, unknown>;
 }
 
+const MAX_TEXT = 512 * 1024;
+
+// A field of a body or a message that must be there.
+export function requiredText(value: unknown, name: string): string {
+  if (typeof value !== "string" || value === "" || value.length > MAX_TEXT)
+    throw badRequest(`${name} must be a string of 1 to ${MAX_TEXT} characters`);
+  return value;
+}
+
 export interface Target {
   segments: string[];
   query: URLSearchParams;

@@ -86,12 +86,12 @@ export async function startTestDaemon(
 
   function open(path: string, { method = "GET", headers = {}, body, token = TOKEN }: FetchOptions = {}): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
-      const request = httpRequest(
-        { socketPath, path, method, agent: false, headers: { ...(token === null ? {} : { [TOKEN_HEADER]: token }), ...headers } },
-        resolve,
-      );
+      const bytes = Buffer.from(typeof body === "object" && !Buffer.isBuffer(body) ? JSON.stringify(body) : (body ?? ""));
+      const length = body === undefined ? {} : { "content-length": String(bytes.length) };
+      const presented = token === null ? {} : { [TOKEN_HEADER]: token };
+      const request = httpRequest({ socketPath, path, method, agent: false, headers: { ...presented, ...length, ...headers } }, resolve);
       request.on("error", reject);
-      request.end(typeof body === "object" && !Buffer.isBuffer(body) ? JSON.stringify(body) : body);
+      request.end(bytes);
     });
   }
 

@@ -32,7 +32,9 @@ interface Turn {
   // Permission requests that wait, by item.
   waiting: Map<string, (outcome: PermissionItem["outcome"]) => void>;
   // Ends the turn without the agent's answer.
-  abandon(error: Error): void;
+  abandon: (error: Error) => void;
+  // Resolves when the turn has ended, however.
+  over: Promise<void>;
 }
 
 export interface Turns {
@@ -50,6 +52,7 @@ export interface TurnsDeps {
 }
 
 const CANCEL_PATIENCE_MS = 10_000;
+const CANCEL_AGAIN_MS = 500;
 const OPEN_TIMEOUT_MS = 60_000;
 const AUTH_REQUIRED = -32000;
 
@@ -66,7 +69,8 @@ export function createTurns({ runner, workspace, ended }: TurnsDeps): Turns {
     if (thread.live.full) throw new Fault(409, "agent_conversation_full", "This conversation has become too long; please start a new one");
     const abandoned = Promise.withResolvers<never>();
     abandoned.promise.catch(() => {});
-    const turn: Turn = { permissions, cancelled: false, waiting: new Map(), abandon: abandoned.reject };
+    const over = Promise.withResolvers<void>();
+    const turn: Turn = { permissions, cancelled: false, waiting: new Map(), abandon: abandoned.reject, over: over.promise };
     thread.turn = turn;
     const { live } = thread;
     if (![...live.items.values()].some((item) => item.kind === "user")) live.head.title = firstLine(text);
@@ -88,6 +92,7 @@ export function createTurns({ runner, workspace, ended }: TurnsDeps): Turns {
     settleTools(live);
     live.endText();
     thread.turn = null;
+    over.resolve();
     live.changeHead({ busy: false });
     ended(thread, stopReason, message);
   }
@@ -138,13 +143,16 @@ export function createTurns({ runner, workspace, ended }: TurnsDeps): Turns {
     turn.cancelled = true;
     for (const settle of turn.waiting.values()) settle({ type: "cancelled" });
     if (!loadedIn || sessionId === null) return turn.abandon(new Error("cancelled"));
-    await loadedIn.agent.notify(methods.agent.session.cancel, { sessionId });
-    setTimeout(() => {
-      if (thread.turn !== turn) return;
-      // It does not listen: end it; it comes back for the next prompt.
-      turn.abandon(new Error("cancelled"));
-      loadedIn.kill();
-    }, CANCEL_PATIENCE_MS).unref();
+    // Said again and again: a cancel that overtakes its own prompt inside the agent is lost on it.
+    for (let waitedMs = 0; waitedMs < CANCEL_PATIENCE_MS && thread.turn === turn; waitedMs += CANCEL_AGAIN_MS) {
+      // A connection that is gone ends the turn by itself.
+      await loadedIn.agent.notify(methods.agent.session.cancel, { sessionId }).catch(() => {});
+      await Promise.race([turn.over, delay(CANCEL_AGAIN_MS)]);
+    }
+    if (thread.turn !== turn) return;
+    // It does not listen: end it; it comes back for the next prompt.
+    turn.abandon(new Error("cancelled"));
+    loadedIn.kill();
   }
 
   async function ask(thread: Thread, { toolCall, options }: RequestPermissionRequest): Promise<RequestPermissionResponse> {

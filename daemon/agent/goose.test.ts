@@ -2,17 +2,17 @@ import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { AgentCommand, AgentMessage, ConversationItem } from "@berth/contract/agent.ts";
-import type { AgentState, StartRequest } from "@berth/contract/daemon.ts";
-import { type ModelServer, startModelServer } from "../tests/support/model-server.ts";
-import { startTestDaemon, type TestDaemon } from "./testing.ts";
+import type { AgentMessage, ConversationItem } from "@berth/contract/agent.ts";
+import { type ModelServer, startModelServer } from "../../tests/support/model-server.ts";
+import { startTestDaemon, type TestDaemon } from "../testing.ts";
+import { agentBecomes, agentState, openPanel, tellToStart } from "./testing.ts";
 
-const GOOSE = join(import.meta.dirname, "../node_modules/@aaif/goose-binary-linux-x64/bin/goose");
+const GOOSE = join(import.meta.dirname, "../../node_modules/@aaif/goose-binary-linux-x64/bin/goose");
 
 let daemon: TestDaemon;
 let model: ModelServer;
 beforeEach(async () => {
-  daemon = await startTestDaemon({ BERTH_AGENT_TIMEOUT_MS: "1500" });
+  daemon = await startTestDaemon();
   model = await startModelServer();
 });
 afterEach(async () => {
@@ -20,21 +20,8 @@ afterEach(async () => {
   await model[Symbol.asyncDispose]();
 });
 
-const state = async (): Promise<AgentState> => (await daemon.fetch("/agent")).json;
-const becomes = async (status: AgentState["status"]) =>
-  await expect.poll(async () => (await state()).status, { timeout: 15_000 }).toBe(status);
-const start = async (request: Partial<StartRequest>) =>
-  await daemon.fetch("/internal/start", { method: "POST", body: { env: {}, agent: null, autoStartAgent: true, ...request } });
-
-const agentOf = (...command: string[]): StartRequest["agent"] => ({
-  command: command[0] ?? "",
-  args: command.slice(1),
-  env: {},
-  requiredEnv: [],
-});
-
 async function startGoose(env: Record<string, string> = {}, autoStartAgent = true): Promise<void> {
-  await start({
+  await tellToStart(daemon, {
     env: { GOOSE_PROVIDER: "openai", GOOSE_MODEL: "scripted", OPENAI_BASE_URL: `${model.url}/v1`, OPENAI_API_KEY: "sk-x", ...env },
     agent: {
       command: "goose",
@@ -44,59 +31,6 @@ async function startGoose(env: Record<string, string> = {}, autoStartAgent = tru
     },
     autoStartAgent,
   });
-}
-
-// A browser's end of the stream: what it would show.
-interface Panel {
-  messages: AgentMessage[];
-  items(): ConversationItem[];
-  send(command: AgentCommand): void;
-  sees<Kind extends ConversationItem["kind"]>(
-    kind: Kind,
-    test?: (item: Extract<ConversationItem, { kind: Kind }>) => boolean,
-  ): Promise<Extract<ConversationItem, { kind: Kind }>>;
-  turnEnds(): Promise<Extract<AgentMessage, { type: "turn" }>>;
-  close(): Promise<void>;
-}
-
-async function openPanel(conversationId?: string): Promise<Panel> {
-  const socket = daemon.connect("/agent/stream");
-  const messages: AgentMessage[] = [];
-  const items = new Map<string, ConversationItem>();
-  let turnsSeen = 0;
-  socket.on("message", (data: Buffer) => {
-    const message = JSON.parse(data.toString()) as AgentMessage;
-    messages.push(message);
-    if (message.type === "opened") items.clear();
-    for (const item of message.type === "opened" ? message.items : message.type === "item" ? [message.item] : []) items.set(item.id, item);
-    if (message.type === "append") {
-      const item = items.get(message.itemId);
-      if (item?.kind === "assistant" || item?.kind === "thought") item.text += message.text;
-    }
-  });
-  await once(socket, "message");
-  const panel: Panel = {
-    messages,
-    items: () => [...items.values()],
-    send: (command) => socket.send(JSON.stringify(command)),
-    async sees(kind, test = () => true) {
-      type Wanted = Extract<ConversationItem, { kind: typeof kind }>;
-      const find = () => [...items.values()].findLast((item): item is Wanted => item.kind === kind && test(item as Wanted));
-      await expect.poll(find, { timeout: 15_000 }).toBeDefined();
-      return find()!;
-    },
-    async turnEnds() {
-      const turns = () => messages.filter((message) => message.type === "turn");
-      await expect.poll(() => turns().length, { timeout: 15_000 }).toBeGreaterThan(turnsSeen);
-      return turns()[turnsSeen++]!;
-    },
-    async close() {
-      socket.close();
-      await once(socket, "close");
-    },
-  };
-  if (conversationId !== undefined) panel.send({ type: "open", conversationId });
-  return panel;
 }
 
 const goosePid = () =>
@@ -115,83 +49,20 @@ const read = (path: string) => {
 
 const writeHello = (path = "hello.txt", content = "hello\n") => ({ tool: "write", input: { path: join(daemon.workspace, path), content } });
 
-describe("the agent without a program", () => {
-  test("is none where the template has none, and a prompt says so", async () => {
-    await start({});
-    expect(await state()).toEqual({ status: "none", name: null });
-    expect((await daemon.fetch("/agent/prompt", { method: "POST", body: { text: "hi" } })).json.code).toBe("agent_none");
-  });
-
-  test("is unconfigured, naming what to set, and is not started", async () => {
-    await start({
-      agent: { ...agentOf("/bin/sh", "-c", "touch started"), requiredEnv: ["MODEL_KEY", "OTHER"] } as StartRequest["agent"],
-      env: { OTHER: "x" },
-    });
-    expect(await state()).toMatchObject({ status: "unconfigured", missing: ["MODEL_KEY"] });
-    await daemon.fetch("/agent/start", { method: "POST" });
-    const refused = await daemon.fetch("/agent/prompt", { method: "POST", body: { text: "hi" } });
-    expect([refused.status, refused.json.code]).toEqual([409, "agent_unconfigured"]);
-    expect(existsSync(join(daemon.workspace, "started"))).toBe(false);
-  });
-
-  test("has failed when its command does not exist, in words", async () => {
-    await start({ agent: agentOf("no-such-agent") });
-    await becomes("failed");
-    expect((await state()).message).toBe("The agent's command was not found: no-such-agent");
-    expect((await daemon.fetch("/health")).status).toBe(200);
-  });
-
-  test("has failed when it never answers, and its program is gone", async () => {
-    await start({ agent: agentOf("/bin/sh", "-c", "echo $$ > pid; sleep 600") });
-    await becomes("failed");
-    expect((await state()).message).toContain("did not answer within 2 seconds");
-    const pid = readFileSync(join(daemon.workspace, "pid"), "utf8").trim();
-    await expect.poll(() => existsSync(`/proc/${pid}`)).toBe(false);
-  });
-
-  test("has failed after some tries when it ends at once, with its last words", async () => {
-    await start({ agent: agentOf("/bin/sh", "-c", "echo again >> tries; echo 'no licence' >&2; exit 3") });
-    const panel = await openPanel();
-    await expect.poll(() => readFileSync(join(daemon.workspace, "tries"), "utf8"), { timeout: 10_000 }).toBe("again\nagain\nagain\n");
-    panel.send({ type: "prompt", requestId: "1", text: "hello?" });
-    const notice = await panel.sees("notice");
-    expect(notice.text).toContain("no licence");
-    await panel.close();
-  });
-
-  test("survives nonsense from an agent and from a browser", async () => {
-    await start({ agent: agentOf("/bin/sh", "-c", "echo not json; echo '[]'; head -c 3000000 /dev/zero; sleep 1") });
-    const panel = await openPanel();
-    for (const command of [
-      {},
-      { type: "?" },
-      { type: "open" },
-      { type: "open", conversationId: "x" },
-      { type: "prompt", requestId: "1" },
-      { type: "answer", conversationId: 1 },
-    ]) {
-      panel.send(command as AgentCommand);
-    }
-    await expect.poll(() => panel.messages.filter((message) => message.type === "refused").length).toBeGreaterThanOrEqual(4);
-    expect((await daemon.fetch("/health")).status).toBe(200);
-    await panel.close();
-  });
-});
-
 // With the real program where it is installed (x64 Linux).
 describe.skipIf(!existsSync(GOOSE))("goose", () => {
   test("starts by itself only when asked to, and at a word", async () => {
     await startGoose({}, false);
-    expect((await state()).status).toBe("stopped");
+    expect((await agentState(daemon)).status).toBe("stopped");
     expect(goosePid()).toBeUndefined();
     await daemon.fetch("/agent/start", { method: "POST" });
-    await becomes("ready");
+    await agentBecomes(daemon, "ready");
     expect(goosePid()).toBeDefined();
     await daemon.fetch("/agent/stop", { method: "POST" });
-    expect((await state()).status).toBe("stopped");
+    expect((await agentState(daemon)).status).toBe("stopped");
     await expect.poll(goosePid).toBeUndefined();
     await startGoose();
-    await becomes("ready");
+    await agentBecomes(daemon, "ready");
     const pid = goosePid();
     // Told the same again, as at a resume: it goes on.
     await startGoose();
@@ -200,7 +71,7 @@ describe.skipIf(!existsSync(GOOSE))("goose", () => {
 
   test("writes a file, shows the difference and the words as they come, to every browser, and names the conversation", async () => {
     await startGoose();
-    const [one, other] = [await openPanel(), await openPanel()];
+    const [one, other] = [await openPanel(daemon), await openPanel(daemon)];
     model.script = [writeHello(), { say: "I wrote the file for you." }];
     one.send({ type: "prompt", requestId: "r1", text: "Write hello.txt" });
     const created = () => one.messages.find((message) => message.type === "created");
@@ -226,7 +97,7 @@ describe.skipIf(!existsSync(GOOSE))("goose", () => {
 
   test("is cancelled in the middle of its words", async () => {
     await startGoose();
-    const panel = await openPanel();
+    const panel = await openPanel(daemon);
     model.script = [{ sayAndHang: "Let me think about" }];
     panel.send({ type: "prompt", requestId: "1", text: "Think" });
     const words = await panel.sees("assistant", (item) => item.text.includes("about"));
@@ -246,7 +117,7 @@ describe.skipIf(!existsSync(GOOSE))("goose", () => {
 
   test("asks before it acts, any browser may answer, and a cancel answers too", async () => {
     await startGoose({ GOOSE_MODE: "approve" });
-    const [one, other] = [await openPanel(), await openPanel()];
+    const [one, other] = [await openPanel(daemon), await openPanel(daemon)];
     model.script = [writeHello(), { say: "Written." }];
     one.send({ type: "prompt", requestId: "1", text: "Write hello.txt" });
     const question = await one.sees("permission");
@@ -273,7 +144,7 @@ describe.skipIf(!existsSync(GOOSE))("goose", () => {
 
   test("comes back after it was killed, and remembers", async () => {
     await startGoose();
-    const panel = await openPanel();
+    const panel = await openPanel(daemon);
     panel.send({ type: "prompt", requestId: "1", text: "My name is Ada" });
     await panel.turnEnds();
     const { id } = panel.messages.find((message) => message.type === "created")!.conversation;
@@ -283,7 +154,7 @@ describe.skipIf(!existsSync(GOOSE))("goose", () => {
     await panel.sees("assistant", (item) => item.text.startsWith("Half"));
     process.kill(Number(goosePid()), "SIGKILL");
     expect((await panel.sees("notice")).text).toContain("stopped unexpectedly");
-    await becomes("ready");
+    await agentBecomes(daemon, "ready");
     panel.send({ type: "prompt", requestId: "3", conversationId: id, text: "What is my name?" });
     await expect.poll(() => JSON.stringify(model.requests.at(-1)?.body.messages ?? ""), { timeout: 15_000 }).toContain("What is my name?");
     expect(JSON.stringify(model.requests.at(-1)?.body.messages)).toContain("My name is Ada");
@@ -293,7 +164,7 @@ describe.skipIf(!existsSync(GOOSE))("goose", () => {
 
   test("goes on after the sandbox was stopped: conversation on disk, memory in the agent", async () => {
     await startGoose();
-    const panel = await openPanel();
+    const panel = await openPanel(daemon);
     panel.send({ type: "prompt", requestId: "1", text: "My name is Ada" });
     await panel.sees("assistant", (item) => item.text === "Done.");
     const before = panel.items();
@@ -303,7 +174,7 @@ describe.skipIf(!existsSync(GOOSE))("goose", () => {
     await daemon.restart();
     await startGoose();
 
-    const again = await openPanel(id);
+    const again = await openPanel(daemon, id);
     await expect.poll(() => again.items()).toEqual(before);
     again.send({ type: "prompt", requestId: "2", conversationId: id, text: "What is my name?" });
     await expect.poll(() => again.items().filter((item) => item.kind === "assistant").length, { timeout: 15_000 }).toBe(2);
@@ -344,7 +215,7 @@ describe.skipIf(!existsSync(GOOSE))("goose", () => {
 
   test("tells an error of the model in its own words and stays of use", async () => {
     await startGoose();
-    const panel = await openPanel();
+    const panel = await openPanel(daemon);
     // It tries more than once.
     model.script = Array.from({ length: 20 }, () => ({ status: 400, error: "There is no such model" }));
     panel.send({ type: "prompt", requestId: "1", text: "Say something" });
