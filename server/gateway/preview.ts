@@ -107,6 +107,7 @@ export function createPreview(deps: PreviewDeps): Preview {
       sandboxId: place.sandboxId,
       path: innerPath(request, place),
       headers: headersFor(place, standing.partner).inward(request),
+      isStillAllowed: async () => !(await accessOf(deps, request, place.sandboxId, place.port)).refused,
       refuse: ({ refused: answer }) => refuseUpgrade(socket, answer?.status ?? 503, "{}"),
     });
   }

@@ -1,5 +1,6 @@
+import { once } from "node:events";
 import { describe, expect, it } from "vitest";
-import { WebSocket } from "ws";
+import { WebSocket, WebSocketServer } from "ws";
 import { openGateway } from "./testing.ts";
 
 const key = { "x-api-key": "good" };
@@ -109,6 +110,21 @@ describe("/sandboxes/{sandboxId}", () => {
     gateway.become("paused");
     expect(await refusalOf(new WebSocket(url, { headers: key }))).toBe(409);
   });
+});
+
+it("a socket ends soon after its key does", async () => {
+  await using gateway = await openGateway();
+  const sockets = new WebSocketServer({ noServer: true });
+  const daemon = await gateway.serveDaemon((_request, response) => response.end());
+  daemon.on("upgrade", (request, socket, head) => sockets.handleUpgrade(request, socket, head, (client) => client.send("hello")));
+  const socket = new WebSocket(`ws://127.0.0.1:${gateway.port}/sandboxes/${gateway.sandboxId}/events`, { headers: key });
+  await once(socket, "message");
+  await gateway.clock.advance(60_000);
+  expect(socket.readyState).toBe(WebSocket.OPEN);
+  const closed = once(socket, "close");
+  gateway.keys.good = undefined;
+  await gateway.clock.advance(5_000);
+  expect((await closed)[0]).toBe(4401);
 });
 
 function refusalOf(socket: WebSocket): Promise<number> {

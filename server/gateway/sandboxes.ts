@@ -23,7 +23,7 @@ export interface Sandboxes {
 }
 
 export function createSandboxes({ authenticate, standings, links, sockets }: SandboxesDeps): Sandboxes {
-  async function admit(request: IncomingMessage): Promise<{ sandboxId: SandboxId; path: string }> {
+  async function admit(request: IncomingMessage): Promise<{ partnerId: string; sandboxId: SandboxId; path: string }> {
     const partner = await authenticate(request);
     if (!partner) throw new AppError("unauthorized");
     const { path, query } = splitTarget(request);
@@ -34,7 +34,7 @@ export function createSandboxes({ authenticate, standings, links, sockets }: San
     // The address itself says whether the sandbox is well.
     const asked = rest.join("/") === "" ? "/health" : toDaemonPath(`/${rest.join("/")}`, query);
     if (asked === null) throw new AppError("not_found");
-    return { sandboxId: standing.session.sandboxId, path: asked };
+    return { partnerId: partner.id, sandboxId: standing.session.sandboxId, path: asked };
   }
 
   return {
@@ -44,7 +44,7 @@ export function createSandboxes({ authenticate, standings, links, sockets }: San
     },
 
     async upgrade(request, socket, head) {
-      const { sandboxId, path } = await admit(request);
+      const { partnerId, sandboxId, path } = await admit(request);
       if (!isHandshake(request)) throw new AppError("validation_failed", { message: "This is not a WebSocket handshake" });
       await sockets.join({
         request,
@@ -53,6 +53,7 @@ export function createSandboxes({ authenticate, standings, links, sockets }: San
         sandboxId,
         path,
         headers: handshakeHeaders(request),
+        isStillAllowed: async () => (await authenticate(request))?.id === partnerId,
         refuse: ({ refused, reason }) => refuseUpgrade(socket, refused?.status ?? 503, refused?.body ?? JSON.stringify({ error: reason })),
       });
     },

@@ -7,7 +7,8 @@ import type { Standing, Standings } from "./standing.ts";
 // The session as the workspace page sees it, once or as a stream of server-sent events.
 export interface SessionStreams extends AsyncDisposable {
   describe(standing: Standing): WorkspaceSession;
-  stream(sandboxId: SandboxId, response: ServerResponse): void;
+  // `isStillAllowed` is asked now and then: cookies age.
+  stream(sandboxId: SandboxId, response: ServerResponse, isStillAllowed: () => Promise<boolean>): void;
   // How many are open now.
   count: () => number;
 }
@@ -23,7 +24,7 @@ const ALIVE_MS = 15 * SECOND;
 const MAX_STREAMS = 100;
 
 export function createSessionStreams({ standings, clock, previewUrlOf }: SessionStreamsDeps): SessionStreams {
-  const open = new Map<ServerResponse, SandboxId>();
+  const open = new Map<ServerResponse, { sandboxId: SandboxId; isStillAllowed: () => Promise<boolean> }>();
 
   function describe({ session, partner }: Standing): WorkspaceSession {
     return {
@@ -39,8 +40,8 @@ export function createSessionStreams({ standings, clock, previewUrlOf }: Session
     };
   }
 
-  function stream(sandboxId: SandboxId, response: ServerResponse): void {
-    const siblings = [...open.values()].filter((other) => other === sandboxId);
+  function stream(sandboxId: SandboxId, response: ServerResponse, isStillAllowed: () => Promise<boolean>): void {
+    const siblings = [...open.values()].filter((other) => other.sandboxId === sandboxId);
     if (siblings.length >= MAX_STREAMS) throw new AppError("rate_limited", { message: "Too many pages of this workspace are open" });
     response.writeHead(200, {
       "content-type": "text/event-stream",
@@ -49,7 +50,7 @@ export function createSessionStreams({ standings, clock, previewUrlOf }: Session
       "x-content-type-options": "nosniff",
     });
     response.flushHeaders();
-    open.set(response, sandboxId);
+    open.set(response, { sandboxId, isStillAllowed });
     const following = standings.follow(sandboxId, (standing) => {
       const good = standing?.partner.state === "active";
       if (good) response.write(`data: ${JSON.stringify(describe(standing))}\n\n`);
@@ -62,9 +63,10 @@ export function createSessionStreams({ standings, clock, previewUrlOf }: Session
   }
 
   const living = clock.every(ALIVE_MS, async () => {
-    for (const response of open.keys()) {
+    for (const [response, { isStillAllowed }] of open) {
       // Nobody has read for a long time.
       if (response.writableNeedDrain) response.destroy();
+      else if (!(await isStillAllowed().catch(() => true))) response.end();
       else response.write(":\n\n");
     }
   });

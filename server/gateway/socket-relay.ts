@@ -25,6 +25,8 @@ export interface Joint {
   sandboxId: SandboxId;
   path: string;
   headers: Record<string, string>;
+  // Asked now and then while the socket is open: keys are revoked and cookies age.
+  isStillAllowed: () => Promise<boolean>;
   // Pages cannot see the answer to a refused upgrade, only close codes: for them a refusal is a goodbye.
   refuse: (refusal: Refusal) => void;
 }
@@ -38,13 +40,14 @@ export interface SocketRelayDeps {
 }
 
 const PING_MS = 25 * SECOND;
+const CHECK_MS = 5 * SECOND;
 const SILENCE_MS = 3 * PING_MS;
 const MAX_SOCKETS = 100;
 const GOODBYE_MS = 2 * SECOND;
 const GRACE_MS = 500;
 
 export function createSocketRelay({ links, standings, clock }: SocketRelayDeps): SocketRelay {
-  const joined = new Map<SandboxId, Set<Joined>>();
+  const joined = new Map<SandboxId, Set<Joined & Pick<Joint, "isStillAllowed">>>();
 
   async function join(joint: Joint): Promise<void> {
     const { socket, sandboxId } = joint;
@@ -58,7 +61,7 @@ export function createSocketRelay({ links, standings, clock }: SocketRelayDeps):
     if (socket.destroyed) return void answer.socket.destroy();
 
     socket.write(acceptance(joint.request, answer.headers["sec-websocket-protocol"]));
-    const pair = pass(socket, joint.head, answer.socket, answer.head, clock);
+    const pair = { ...pass(socket, joint.head, answer.socket, answer.head, clock), isStillAllowed: joint.isStillAllowed };
     const siblings = joined.get(sandboxId) ?? new Set();
     joined.set(sandboxId, siblings.add(pair));
     const following = standings.follow(sandboxId, (standing) => {
@@ -76,12 +79,20 @@ export function createSocketRelay({ links, standings, clock }: SocketRelayDeps):
   const pinging = clock.every(PING_MS, async () => {
     for (const pair of everyone()) pair.ping();
   });
+  const checking = clock.every(CHECK_MS, async () => {
+    for (const pair of everyone()) {
+      // A database that does not answer is no reason to send people away.
+      const allowed = await pair.isStillAllowed().catch(() => true);
+      if (!allowed) pair.close(CLOSE.unauthorized, "access has ended");
+    }
+  });
 
   return {
     join,
     count: () => everyone().length,
     async [Symbol.asyncDispose]() {
       await pinging[Symbol.asyncDispose]();
+      await checking[Symbol.asyncDispose]();
       for (const pair of everyone()) pair.close(CLOSE.serverRestarting, "the server is restarting");
     },
   };

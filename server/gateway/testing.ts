@@ -25,6 +25,8 @@ export interface TestGateway extends AsyncDisposable {
   clock: ReturnType<typeof createTestClock>;
   links: ReturnType<typeof createLinks>;
   registry: Registry;
+  // API keys and whose they are.
+  keys: Record<string, { id: string } | undefined>;
   // As a server that stops.
   close(): Promise<void>;
   serveDaemon(listener: RequestListener): Promise<Server>;
@@ -60,6 +62,7 @@ export async function openGateway(options: { https?: boolean; appFolder?: string
   const partner: GatewayPartner = { id: "acme", name: "Acme", state: "active", origins: ["https://app.acme.example"] };
   const session = sampleSession(clock.now());
   const registry = new Registry();
+  const keys: TestGateway["keys"] = { good: { id: "acme" }, other: { id: "other" } };
   const listeners = new Set<(session: SessionView) => void>();
   const daemonSockets = new Set<Socket>();
   let daemon: Server | undefined;
@@ -90,8 +93,7 @@ export async function openGateway(options: { https?: boolean; appFolder?: string
       },
     },
     findPartner: async () => ({ ...partner }),
-    authenticate: async (request) =>
-      request.headers["x-api-key"] === "good" ? { id: "acme" } : request.headers["x-api-key"] === "other" ? { id: "other" } : null,
+    authenticate: async (request) => ({ ...keys })[String(request.headers["x-api-key"])] ?? null,
     links,
     tickets,
     secrets,
@@ -125,6 +127,7 @@ export async function openGateway(options: { https?: boolean; appFolder?: string
     clock,
     links,
     registry,
+    keys,
     close: async () => gateway[Symbol.asyncDispose](),
     serveDaemon: (listener) => listen(createHttpServer(listener)),
     async serveRaw(listener) {

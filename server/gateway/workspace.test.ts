@@ -88,6 +88,18 @@ describe("the workspace's session", () => {
     expect(numbers).toContain('berth_gateway_requests_total{area="workspace",status="429"} 1');
   });
 
+  it("is streamed no longer than the cookie is good", async () => {
+    await using gateway = await openGateway();
+    const cookie = await gateway.signIn();
+    await gateway.clock.advance(7 * 24 * 3_600_000 - 20_000);
+    const stream = await openStream(gateway, cookie);
+    await stream.next();
+    await gateway.clock.advance(15_000);
+    expect(await stream.next()).toBe(":");
+    await gateway.clock.advance(15_000);
+    expect(await stream.next()).toBe("end");
+  });
+
   it("is streamed no longer to a suspended partner's users", async () => {
     await using gateway = await openGateway();
     const stream = await openStream(gateway, await gateway.signIn());

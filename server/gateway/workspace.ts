@@ -85,7 +85,8 @@ export function createWorkspace(deps: WorkspaceDeps): Workspace {
     if (method === undefined) throw new AppError("not_found");
     if (request.method !== method) return refuseMethod(response, method);
     if (name === "session") return sendJson(response, 200, streams.describe(standing));
-    if (name === "session/stream") return streams.stream(sandboxId, response);
+    if (name === "session/stream")
+      return streams.stream(sandboxId, response, async () => !(await accessOf(deps, request, sandboxId)).refused);
     const { port, path } = await readPreviewRequest(request);
     sendJson(response, 200, previews.issue({ sandboxId, partnerId: standing.partner.id, port }, path));
   }
@@ -120,6 +121,7 @@ export function createWorkspace(deps: WorkspaceDeps): Workspace {
         sandboxId,
         path: daemonPath,
         headers,
+        isStillAllowed: async () => !(await accessOf(deps, request, sandboxId)).refused,
         refuse: ({ code, reason }) => leave(code, reason),
       });
     } catch {
