@@ -11,12 +11,23 @@ export async function probeDocker(socketPath: string, image: string): Promise<Dr
     const { body } = await engine.call({ method: "GET", path: "/version", signal });
     const { Version, ApiVersion } = body as { Version: string; ApiVersion: string };
     const found = `Docker Engine ${Version} (API ${ApiVersion}) at ${socketPath}`;
+    if (await mapsUsers(engine, signal))
+      return say(
+        false,
+        `${found} maps the users of containers (userns-remap or rootless), and the folders that sandboxes share with the server would belong to strangers; use an Engine without, or the driver oci, which maps them itself.`,
+      );
     if (await hasImage(engine, image, signal)) return say(true, `${found}, image ${image}.`);
     if (isPullable(image)) return say(true, `${found}; the image ${image} is fetched when it is first needed.`);
     return say(false, `${found} has no image ${image}; make it with: docker build -f deploy/Dockerfile.sandbox -t ${image} .`);
   } catch (error) {
     return say(false, explain(error, socketPath));
   }
+}
+
+async function mapsUsers(engine: Engine, signal: AbortSignal): Promise<boolean> {
+  const { body } = await engine.call({ method: "GET", path: "/info", signal });
+  const { SecurityOptions = [] } = body as { SecurityOptions?: string[] };
+  return SecurityOptions.some((option) => /^name=(userns|rootless)\b/.test(option));
 }
 
 async function hasImage(engine: Engine, image: string, signal: AbortSignal): Promise<boolean> {

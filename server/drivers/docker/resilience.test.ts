@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { execFileSync } from "node:child_process";
 import { mkdtemp, rm, stat } from "node:fs/promises";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { newId } from "@berth/contract";
@@ -169,6 +170,26 @@ test("the API version is one that both sides speak", async () => {
   expect(chooseVersion("1.41", "1.12")).toBe("1.41");
   expect(chooseVersion("1.99", "1.24")).toBe("1.51");
   expect(chooseVersion("1.99", "1.60")).toBe("1.60");
+});
+
+test("an engine that maps users is not taken", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "berth-docker-"));
+  const answers: Record<string, object> = {
+    version: { Version: "28.0", ApiVersion: "1.48" },
+    info: { SecurityOptions: ["name=seccomp,profile=builtin", "name=userns"] },
+  };
+  const server = createServer((request, response) => {
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify(answers[request.url?.split("/").at(-1) ?? ""] ?? {}));
+  });
+  await new Promise<void>((resolve) => server.listen(join(folder, "docker.sock"), resolve));
+  expect(await probeDocker(join(folder, "docker.sock"), "x")).toMatchObject({
+    usable: false,
+    reason: expect.stringContaining("userns-remap") as string,
+  });
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+  await rm(folder, { recursive: true });
 });
 
 test("without an engine the probe is one sentence", async () => {
