@@ -146,7 +146,7 @@ describe("doctor and templates", () => {
     const findings = (await json("doctor")) as { topic: string; state: string }[];
     expect(findings.filter((finding) => finding.state === "bad")).toEqual([]);
     expect(new Set(findings.map((finding) => finding.topic))).toEqual(
-      new Set(["node", "setting", "data folder", "templates", "driver", "store"]),
+      new Set(["version", "setting", "data folder", "templates", "driver", "store"]),
     );
     expect(() => rmSync(join(dataDir, "berth.db"))).toThrow("ENOENT");
   });

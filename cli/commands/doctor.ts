@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { Command } from "commander";
 import { readConfig, describeConfig, type Config } from "@berth/server/config.ts";
 import { show } from "../output.ts";
+import manifest from "../package.json" with { type: "json" };
 import { style } from "../style.ts";
 
 // One thing that was looked at. A failed one makes the exit code 1.
@@ -21,7 +22,11 @@ function build(): Command {
 async function doctor(options: { json?: boolean }): Promise<void> {
   const { config, warnings } = readConfig();
   const findings: Finding[] = [
-    { topic: "node", state: "good", text: `${process.version} on ${process.platform} ${process.arch}` },
+    {
+      topic: "version",
+      state: "good",
+      text: `Berth ${manifest.version} on Node ${process.versions.node}, ${process.platform} ${process.arch}`,
+    },
     ...Object.entries(describeConfig(config)).map(([name, value]): Finding => ({
       topic: "setting",
       state: "good",
