@@ -20,6 +20,7 @@ export interface DoorMakerOptions {
   resolve?: Resolve;
   dialTimeoutMs?: number;
   idleTimeoutMs?: number;
+  headersTimeoutMs?: number;
   // Of one sandbox to its proxy, and of all sandboxes together to the outside: each takes an open file of the server.
   maxConnections?: number;
   maxOutside?: number;
@@ -33,7 +34,7 @@ export function createDoorMaker(
   counters: EgressCounters,
 ): (sandboxId: SandboxId, policy: EgressPolicy) => Server {
   const { allow = [], log, onModel, resolve = createResolve(allow) } = options;
-  const { dialTimeoutMs = 10_000, idleTimeoutMs = 300_000, maxConnections = 256, maxOutside = 4096 } = options;
+  const { dialTimeoutMs = 10_000, idleTimeoutMs = 300_000, headersTimeoutMs = 15_000, maxConnections = 256, maxOutside = 4096 } = options;
   const allowances = parseAllowances(allow);
   const outside = { open: 0, max: maxOutside };
   return (sandboxId, policy) => {
@@ -44,6 +45,7 @@ export function createDoorMaker(
       resolve,
       timeoutMs: dialTimeoutMs,
       idleTimeoutMs,
+      headersTimeoutMs,
       maxConnections,
       outside,
       onModel: onModel && ((request, response) => onModel(request, response, sandboxId)),

@@ -13,18 +13,24 @@ export interface DoorOptions extends DialOptions {
   onAllowed: () => void;
   onRefused: (target: Target | undefined, reason: string) => void;
   idleTimeoutMs: number;
+  headersTimeoutMs: number;
   maxConnections: number;
   // Connections to the outside, of all sandboxes together.
   outside: { open: number; max: number };
 }
 
 const MAX_HEADER_BYTES = 32 * 1024;
-const HEADERS_TIMEOUT_MS = 15_000;
+const CHECKS_PER_TIMEOUT = 4;
 
 // One sandbox's proxy, not yet listening: CONNECT for everything encrypted, absolute-form requests for plain HTTP.
 export function createDoor(options: DoorOptions): Server {
-  const { policy, allowances, onModel, onAllowed, onRefused, idleTimeoutMs, maxConnections, outside } = options;
-  const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: 0 });
+  const { policy, allowances, onModel, onAllowed, onRefused, idleTimeoutMs, headersTimeoutMs, maxConnections, outside } = options;
+  const server = createServer({
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout: headersTimeoutMs,
+    connectionsCheckingInterval: headersTimeoutMs / CHECKS_PER_TIMEOUT,
+    requestTimeout: 0,
+  });
   server.maxConnections = maxConnections;
   // Closes connections on which nothing moves, later than those to the outside, whose end can still be told.
   server.timeout = 2 * idleTimeoutMs;

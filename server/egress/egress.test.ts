@@ -207,6 +207,21 @@ describe("egress", () => {
     for (const socket of sockets) socket.destroy();
   });
 
+  test("a sandbox that floods its socket is shut out for a second, and is served again", async () => {
+    await open(PUBLIC, { maxPerSecond: 20 });
+    const sockets = Array.from({ length: 60 }, () => connect(socketPath()).on("error", () => {}));
+    await expect.poll(() => statSync(socketPath(), { throwIfNoEntry: false })).toBeUndefined();
+    for (const socket of sockets) socket.destroy();
+    await expect.poll(() => get(`http://127.0.0.1:${webPort}/`).catch(() => undefined), { timeout: 3_000 }).toMatchObject({ status: 200 });
+  });
+
+  test("headers that do not come are not waited for", async () => {
+    await open(PUBLIC, { headersTimeoutMs: 200 });
+    const slow = connect(socketPath());
+    slow.write("GET http://a/ HTTP/1.1\r\nX: ");
+    await expect.poll(() => slow.closed || slow.readableEnded || slow.destroyed, { timeout: 5_000 }).toBe(true);
+  });
+
   test("all sandboxes together hold a bounded number of connections to the outside", async () => {
     await open(PUBLIC, { maxOutside: 1 });
     const first = await tunnel(`127.0.0.1:${webPort}`);

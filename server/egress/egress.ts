@@ -17,10 +17,13 @@ export interface Egress extends AsyncDisposable {
 
 export interface EgressOptions extends DoorMakerOptions {
   dataDir: string;
+  // New connections of one sandbox.
+  maxPerSecond?: number;
 }
 
 export function createEgress(options: EgressOptions): Egress {
   const parent = join(options.dataDir, "egress");
+  const bounds = { maxConnections: options.maxConnections ?? 256, maxPerSecond: options.maxPerSecond ?? 500 };
   const counters: EgressCounters = { allowed: 0, refused: 0 };
   const makeDoor = createDoorMaker(options, counters);
   const doors = new Map<SandboxId, Promise<AsyncDisposable>>();
@@ -34,7 +37,7 @@ export function createEgress(options: EgressOptions): Egress {
   return {
     counters,
     async open(sandboxId, { egress }) {
-      const opening = doors.get(sandboxId) ?? listenInFolder(makeDoor(sandboxId, egress), parent, sandboxId);
+      const opening = doors.get(sandboxId) ?? listenInFolder(makeDoor(sandboxId, egress), parent, sandboxId, bounds);
       doors.set(sandboxId, opening);
       try {
         await opening;

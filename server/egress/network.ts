@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { Server as HttpServer } from "node:http";
 import { createServer, type Socket } from "node:net";
-import type { SandboxId } from "@berth/contract";
+import type { EgressPolicy, SandboxId } from "@berth/contract";
 import type { Templates } from "../templates.ts";
 import { createDoorMaker, type DoorMakerOptions, type EgressCounters } from "./door-maker.ts";
 import type { Egress } from "./egress.ts";
@@ -31,16 +31,25 @@ export async function createNetworkEgress(options: NetworkEgressOptions): Promis
   const doors = new Map<SandboxId, { door: HttpServer; sockets: Set<Socket> }>();
   const sockets = new Set<Socket>();
 
+  function openDoor(sandboxId: SandboxId, policy: EgressPolicy) {
+    const entry = { door: makeDoor(sandboxId, policy), sockets: new Set<Socket>() };
+    // An HTTP server looks after its timeouts only once it listens, which this one never does itself.
+    entry.door.emit("listening");
+    doors.set(sandboxId, entry);
+    return entry;
+  }
+
   function admit(socket: Socket, pass: string): void {
     const holder = passes.check(pass);
     const template = holder && templates.get(holder.template);
     if (!template) return void socket.destroy();
-    const entry = doors.get(holder.sandboxId) ?? { door: makeDoor(holder.sandboxId, template.egress), sockets: new Set<Socket>() };
-    doors.set(holder.sandboxId, entry);
+    const entry = doors.get(holder.sandboxId) ?? openDoor(holder.sandboxId, template.egress);
     entry.sockets.add(socket);
     socket.once("close", () => {
       entry.sockets.delete(socket);
-      if (entry.sockets.size === 0) doors.delete(holder.sandboxId);
+      if (entry.sockets.size > 0) return;
+      doors.delete(holder.sandboxId);
+      entry.door.close();
     });
     // A door that listens nowhere does not count its connections itself.
     if (entry.sockets.size > (options.maxConnections ?? 256)) return void socket.destroy();
