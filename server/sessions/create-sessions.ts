@@ -5,7 +5,15 @@ import type { Log } from "../log.ts";
 import type { Secrets } from "../secrets.ts";
 import type { Store } from "../store/open.ts";
 import { listSessions } from "../store/session-list.ts";
-import { findSession, findSessionBySandbox, readSession, updateSession, type Home, type SessionRow } from "../store/sessions.ts";
+import {
+  findSession,
+  findSessionBySandbox,
+  readSession,
+  updateSession,
+  type Home,
+  type SeenRow,
+  type SessionRow,
+} from "../store/sessions.ts";
 import { templateHash, type Templates } from "../templates.ts";
 import type { Capacity } from "./capacity.ts";
 import { reserve } from "./reserve.ts";
@@ -137,7 +145,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
 
 const POLL_MS = 25;
 
-function seen(row: SessionRow): SessionView {
+function seen(row: SeenRow): SessionView {
   const view = viewOf(row);
   if (view === null) throw new AppError("session_not_found");
   return view;

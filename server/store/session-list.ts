@@ -1,7 +1,7 @@
 import type { SessionStatus } from "@berth/contract";
 import type { SessionState } from "../sessions/states.ts";
 import type { Db } from "./schema.ts";
-import type { SessionRow } from "./sessions.ts";
+import { SEEN, type SeenRow } from "./sessions.ts";
 
 // A partner's sessions, newest first. The place in the list is (created_at, id), which never changes, so that pages
 // neither repeat nor skip a session while others come, go and change.
@@ -15,7 +15,7 @@ export interface ListQuery {
 }
 
 export interface ListResult {
-  rows: SessionRow[];
+  rows: SeenRow[];
   next: { createdAt: number; id: string } | null;
 }
 
@@ -25,7 +25,7 @@ const MAX_LOOKED_AT = 2000;
 export async function listSessions(db: Db, partnerId: string, query: ListQuery): Promise<ListResult> {
   const wanted = Object.entries(query.metadata ?? {});
   const batch = wanted.length === 0 ? query.limit + 1 : 500;
-  const rows: SessionRow[] = [];
+  const rows: SeenRow[] = [];
   let after = query.after;
   for (let lookedAt = 0; lookedAt < MAX_LOOKED_AT; lookedAt += batch) {
     const found = await readBatch(db, partnerId, query, after, batch);
@@ -39,10 +39,10 @@ export async function listSessions(db: Db, partnerId: string, query: ListQuery):
   return { rows, next: after ?? null };
 }
 
-function readBatch(db: Db, partnerId: string, query: ListQuery, after: ListQuery["after"], limit: number): Promise<SessionRow[]> {
+function readBatch(db: Db, partnerId: string, query: ListQuery, after: ListQuery["after"], limit: number): Promise<SeenRow[]> {
   let select = db
     .selectFrom("sessions")
-    .selectAll()
+    .select(SEEN)
     .where("partner_id", "=", partnerId)
     .where("state", "not in", UNSEEN)
     .orderBy("created_at", "desc")
@@ -66,7 +66,7 @@ function readBatch(db: Db, partnerId: string, query: ListQuery, after: ListQuery
     const { createdAt, id } = after;
     select = select
       .where("created_at", "<=", createdAt)
-      .where((row) => row.or([row("created_at", "<", createdAt), row("id", "<", id as SessionRow["id"])]));
+      .where((row) => row.or([row("created_at", "<", createdAt), row("id", "<", id as SeenRow["id"])]));
   }
   return select.execute();
 }
@@ -78,7 +78,7 @@ const SHOWN_AS: Record<"running" | "paused", SessionState[]> = {
   paused: ["paused", "hibernating", "resuming"],
 };
 
-function matches(row: SessionRow, wanted: [string, string][]): boolean {
+function matches(row: SeenRow, wanted: [string, string][]): boolean {
   if (wanted.length === 0) return true;
   const metadata = JSON.parse(row.metadata) as Record<string, string>;
   return wanted.every(([key, value]) => Object.hasOwn(metadata, key) && metadata[key] === value);

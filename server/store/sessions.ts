@@ -27,7 +27,7 @@ export async function findSession(db: Db, id: string): Promise<SessionRow | unde
 }
 
 // What can be seen of a session from outside.
-const SEEN = [
+export const SEEN = [
   "id",
   "sandbox_id",
   "partner_id",

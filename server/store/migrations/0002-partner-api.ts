@@ -9,6 +9,14 @@ export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
   // A partner's list of live sessions must not walk over the destroyed ones.
   await sql`create index sessions_partner_live on sessions (partner_id, created_at, id) where destroyed_at is null`.execute(db);
 
+  // One user's sessions in the order of the list: without the id the index is of no use for sorting.
+  await db.schema.dropIndex("sessions_partner_user").execute();
+  await db.schema
+    .createIndex("sessions_partner_user")
+    .on("sessions")
+    .columns(["partner_id", "external_user_id", "created_at", "id"])
+    .execute();
+
   await db.schema
     .alterTable("idempotency")
     .addColumn("owner", "text", (c) => c.notNull().defaultTo(""))
