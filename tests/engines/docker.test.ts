@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import { dockerMissing, startDockerEngine } from "../support/docker.ts";
 import { engineJourneys } from "./journeys.ts";
 
@@ -6,14 +5,10 @@ engineJourneys(
   "docker",
   async () => {
     const engine = await startDockerEngine();
-    const docker = (...args: string[]) => execFileSync("docker", ["--host", `unix://${engine.socketPath}`, ...args], { encoding: "utf8" });
     return {
       env: { BERTH_DRIVER: "docker", BERTH_DOCKER_SOCKET: engine.socketPath, BERTH_SANDBOX_IMAGE: engine.image },
-      leftovers: async (id) =>
-        [...docker("ps", "-a", "--format", "{{.Names}}").split("\n"), ...docker("volume", "ls", "-q").split("\n")].filter((name) =>
-          name.includes(id),
-        ),
-      crash: async (id) => void docker("kill", `berth-${id}`),
+      leftovers: (id) => engine.named(id),
+      crash: async (id) => void (await engine.call("POST", `/containers/berth-${id}/kill`)),
       dispose: async () => engine[Symbol.asyncDispose](),
     };
   },

@@ -1,10 +1,11 @@
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { existsSync, globSync, readFileSync, symlinkSync } from "node:fs";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { createEngine, type Engine } from "../../server/drivers/docker/engine.ts";
 
 // A Docker Engine of our own: own socket, own data, no network and no touch of the machine's firewall.
 export interface TestEngine extends AsyncDisposable {
@@ -13,7 +14,10 @@ export interface TestEngine extends AsyncDisposable {
   // As `systemctl stop docker` and `start`: containers end with the Engine.
   stop(): Promise<void>;
   start(): Promise<void>;
-  pid(): number | undefined;
+  // A call of the Engine's API, as anybody beside the server could make it.
+  call(method: "GET" | "POST" | "DELETE", path: string, body?: object): Promise<unknown>;
+  // What the Engine holds whose name has this in it: containers and volumes.
+  named(part: string): Promise<string[]>;
 }
 
 // Why there can be no Engine here; undefined when there can.
@@ -42,7 +46,7 @@ export async function startDockerEngine(): Promise<TestEngine> {
     ];
     const network = ["--bridge=none", "--iptables=false", "--ip6tables=false", "--ip-forward=false"];
     // A lower score than our own is not ours to give.
-    const child = spawn("dockerd", [...places, ...network, "--oom-score-adjust=0", "--log-level=warn"], {
+    const child = spawn(onPath("dockerd")!, [...places, ...network, "--oom-score-adjust=0", "--log-level=warn"], {
       stdio: ["ignore", "ignore", "pipe"],
     });
     daemon = child;
@@ -63,16 +67,28 @@ export async function startDockerEngine(): Promise<TestEngine> {
     await ended;
   }
 
+  const call = async (method: "GET" | "POST" | "DELETE", path: string, body?: object) =>
+    (await engine.call({ method, path, ...(body ? { body } : {}) })).body;
+
   await start();
+  const engine = createEngine(socketPath);
   const image = "berth-test:1";
-  await importImage(socketPath, folder, image);
+  await importImage(engine, folder, image);
   return {
     socketPath,
     image,
     start,
     stop,
-    pid: () => daemon?.pid,
+    call,
+    async named(part) {
+      const containers = (await call("GET", "/containers/json?all=1")) as { Names: string[] }[];
+      const { Volumes } = (await call("GET", "/volumes")) as { Volumes: { Name: string }[] | null };
+      return [...containers.flatMap(({ Names }) => Names), ...(Volumes ?? []).map(({ Name }) => Name)].filter((name) =>
+        name.includes(part),
+      );
+    },
     async [Symbol.asyncDispose]() {
+      await engine[Symbol.asyncDispose]();
       await stop();
       await unmountBelow(folder);
       await rm(folder, { recursive: true, force: true });
@@ -87,7 +103,7 @@ const PROGRAMS =
   "bash sh env id ls cat cp mv rm ln mkdir rmdir touch chmod stat readlink head tail wc tr cut sort uniq seq sleep date echo printf test true false dd df du tee " +
   "uname whoami tty stty grep sed find xargs ps pgrep pkill kill git rg nproc mount umount unshare";
 
-async function importImage(socketPath: string, folder: string, image: string): Promise<void> {
+async function importImage(engine: Engine, folder: string, image: string): Promise<void> {
   const root = join(folder, "image");
   for (const name of [
     "usr/bin",
@@ -126,7 +142,8 @@ async function importImage(socketPath: string, folder: string, image: string): P
     stdio: "ignore",
   });
   await rm(root, { recursive: true });
-  execFileSync("docker", ["--host", `unix://${socketPath}`, "import", tar, image], { stdio: "ignore" });
+  const [repo = "", tag = ""] = image.split(":");
+  await engine.call({ method: "POST", path: "/images/create", query: { fromSrc: "-", repo, tag }, tar: await readFile(tar) });
   await rm(tar);
 }
 

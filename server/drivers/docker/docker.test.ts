@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -24,14 +23,11 @@ driverSuite(
         installation: "suite",
         log: silentLog,
       });
-    const ask = (...args: string[]) =>
-      execFileSync("docker", ["--host", `unix://${engine.socketPath}`, ...args], { encoding: "utf8" }).split("\n");
     return {
       driver: open(),
       reopen: async () => open(),
       leftovers: async (id) => [
-        ...ask("ps", "-a", "--format", "{{.Names}}").filter((name) => name.includes(id)),
-        ...ask("volume", "ls", "--format", "{{.Name}}").filter((name) => name.includes(id)),
+        ...(await engine.named(id)),
         ...readFileSync("/proc/self/mountinfo", "utf8")
           .split("\n")
           .filter((line) => line.includes(id)),

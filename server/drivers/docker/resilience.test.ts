@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { execFileSync } from "node:child_process";
 import { mkdtemp, rm, stat } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
@@ -17,6 +16,10 @@ import { createDockerDriver } from "./docker.ts";
 import { probeDocker } from "./probe.ts";
 
 const skipReason = dockerMissing();
+interface Inspected {
+  Config: { Env: string[]; Labels: Record<string, string> };
+  HostConfig: { Memory: number };
+}
 const patience = (ms = 60_000) => AbortSignal.timeout(ms);
 
 describe.skipIf(skipReason !== undefined)(`docker${skipReason === undefined ? "" : `, skipped: ${skipReason}`}`, () => {
@@ -56,8 +59,7 @@ describe.skipIf(skipReason !== undefined)(`docker${skipReason === undefined ? ""
     made.push(spec);
     return spec;
   };
-  const docker = (...args: string[]) =>
-    execFileSync("docker", ["--host", `unix://${engine.socketPath}`, ...args], { encoding: "utf8" }).trim();
+  const inspect = async ({ id }: SandboxSpec) => (await engine.call("GET", `/containers/${containerName(id)}/json`)) as Inspected;
 
   test("the engine going away is told as a timeout, and its coming back is survived with every file", async () => {
     const spec = newSpec();
@@ -105,19 +107,17 @@ describe.skipIf(skipReason !== undefined)(`docker${skipReason === undefined ? ""
   test("environment and labels of the container hold no secret", async () => {
     const spec = newSpec({ env: { SECRET: "of the template" } });
     await driver.create(spec, patience());
-    const [config] = JSON.parse(docker("inspect", containerName(spec.id))) as [
-      { Config: { Env: string[]; Labels: Record<string, string> } },
-    ];
+    const { Config } = await inspect(spec);
     const names = ["BERTH_TOKEN_HASH", "BERTH_SOCKET", "BERTH_WORKSPACE", "BERTH_HOME", "BERTH_EGRESS", "HOME", "LANG", "PATH"];
-    expect(new Set(config.Config.Env.map((line) => line.split("=")[0]))).toEqual(new Set(names));
-    expect(config.Config.Labels).toMatchObject({ "dev.berth.installation": "resilience", "dev.berth.sandbox": spec.id });
+    expect(new Set(Config.Env.map((line) => line.split("=")[0]))).toEqual(new Set(names));
+    expect(Config.Labels).toMatchObject({ "dev.berth.installation": "resilience", "dev.berth.sandbox": spec.id });
   });
 
   test("a container that somebody removed is made anew over the same files", async () => {
     const spec = newSpec();
     await driver.create(spec, patience());
     await exec(driver, spec.id, "echo kept > note");
-    docker("rm", "-f", containerName(spec.id));
+    await engine.call("DELETE", `/containers/${containerName(spec.id)}?force=1`);
     expect(await driver.inspect(spec.id, patience())).toBe("stopped");
     expect(await driver.list(patience())).toContainEqual({ id: spec.id, condition: "stopped" });
     await driver.resume(spec, patience());
@@ -137,13 +137,18 @@ describe.skipIf(skipReason !== undefined)(`docker${skipReason === undefined ? ""
     await driver.create(spec, patience());
     await driver.hibernate(spec.id, patience());
     await driver.resume({ ...spec, template: { ...spec.template, memoryMb: 333 } }, patience());
-    expect(docker("inspect", "--format", "{{.HostConfig.Memory}}", containerName(spec.id))).toBe(String(333 * 1024 * 1024));
+    expect((await inspect(spec)).HostConfig.Memory).toBe(333 * 1024 * 1024);
   });
 
   test("a container of another installation is left alone", async () => {
-    docker("run", "-d", "--name", "stranger", "--network", "none", "--label", "dev.berth.installation=other", engine.image, "sleep", "100");
+    await engine.call("POST", "/containers/create?name=stranger", {
+      Image: engine.image,
+      Cmd: ["sleep", "100"],
+      Labels: { "dev.berth.installation": "other" },
+      HostConfig: { NetworkMode: "none" },
+    });
     expect(await driver.list(patience())).toEqual([]);
-    docker("rm", "-f", "stranger");
+    await engine.call("DELETE", "/containers/stranger?force=1");
   });
 
   test("an image that cannot be had and a runtime that is not there fail the create and leave nothing", async () => {
@@ -152,7 +157,7 @@ describe.skipIf(skipReason !== undefined)(`docker${skipReason === undefined ? ""
       await expect(driver.create(spec, patience())).rejects.toMatchObject({ code: "sandbox_failed" });
       expect(await driver.inspect(spec.id, patience())).toBe("absent");
     }
-    expect(docker("ps", "-aq")).toBe("");
+    expect(await engine.named("")).toEqual([]);
   });
 
   test("the probe says what was found, and how to get what is missing", async () => {
