@@ -7,7 +7,8 @@ const FRESH_MS = 3000;
 
 // Quick open: the files whose path holds the letters of the query in order, best first.
 export function findRoutes({ workspace }: { workspace: Workspace }): Route[] {
-  let cached: { files: string[]; truncated: boolean; atMs: number } | null = null;
+  // For the letters that follow each other; then the memory is given back.
+  let cached: Promise<Collected> | null = null;
 
   return [
     {
@@ -16,13 +17,23 @@ export function findRoutes({ workspace }: { workspace: Workspace }): Route[] {
       async handle({ query, response }) {
         const limit = parseLimit(query.get("limit"), 50, 500);
         const wanted = (query.get("q") ?? "").slice(0, 200);
-        if (!cached || Date.now() - cached.atMs > FRESH_MS) cached = { ...(await collect(workspace.root)), atMs: Date.now() };
-        const { files, truncated } = cached;
+        cached ??= remember(collect(workspace.root));
+        const { files, truncated } = await cached;
         const ranked = rank(files, wanted);
         sendJson(response, 200, { paths: ranked.slice(0, limit), truncated: truncated || ranked.length > limit });
       },
     },
   ];
+
+  function remember(collected: Promise<Collected>): Promise<Collected> {
+    setTimeout(() => (cached = null), FRESH_MS).unref();
+    return collected;
+  }
+}
+
+interface Collected {
+  files: string[];
+  truncated: boolean;
 }
 
 export function parseLimit(text: string | null, fallback: number, maximum: number): number {
@@ -32,7 +43,7 @@ export function parseLimit(text: string | null, fallback: number, maximum: numbe
   return Math.min(limit, maximum);
 }
 
-async function collect(root: string): Promise<{ files: string[]; truncated: boolean }> {
+async function collect(root: string): Promise<Collected> {
   const files: string[] = [];
   for await (const { path } of walkFiles(root, MACHINE_FOLDERS)) {
     if (files.length === MAX_FILES) return { files, truncated: true };

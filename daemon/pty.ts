@@ -1,6 +1,7 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { ReadStream } from "node:tty";
+import { createPtyInput } from "./pty-input.ts";
 import { markExpendable } from "./expendable.ts";
 
 // A program on a pseudo-terminal. We use the native part of node-pty alone: its JavaScript allocates a buffer for every
@@ -8,7 +9,9 @@ import { markExpendable } from "./expendable.ts";
 // all reads of a terminal.
 export interface Pty {
   readonly pid: number;
-  write(bytes: Uint8Array): void;
+  // False when the program does not read what is typed: wait for `drained` before more.
+  write(bytes: Uint8Array): boolean;
+  drained(then: () => void): void;
   resize(cols: number, rows: number): void;
   pause(): void;
   resume(): void;
@@ -47,6 +50,7 @@ interface Native {
 const READ_BYTES = 64 * 1024;
 // After the program's end: how long output may still come from what it left behind on the terminal.
 const LINGER_MS = 100;
+const MAX_LINGER_MS = 2000;
 
 let native: Native | undefined;
 
@@ -66,10 +70,13 @@ export function openPty({ command, cwd, cols, rows, env, output, exited }: PtyOp
 
   markExpendable(pid);
 
+  const input = createPtyInput(fd);
   const stream = new ReadStream(fd, { onread: { buffer: Buffer.allocUnsafe(READ_BYTES), callback: received } } as object);
   // Linux reports the end of a terminal as an I/O error.
-  stream.on("error", () => {});
+  stream.on("error", () => input.close());
+  stream.on("end", () => input.close());
   stream.on("close", () => {
+    input.close();
     closed = true;
     if (exit) exited(...exit);
   });
@@ -84,17 +91,20 @@ export function openPty({ command, cwd, cols, rows, env, output, exited }: PtyOp
 
   function linger(): void {
     stream.resume();
+    const latestMs = Date.now() + MAX_LINGER_MS;
     const timer = setInterval(() => {
-      if (closed || Date.now() - lastReadMs > LINGER_MS) {
-        clearInterval(timer);
-        stream.destroy();
-      }
+      const now = Date.now();
+      if (!closed && now - lastReadMs <= LINGER_MS && now < latestMs) return;
+      clearInterval(timer);
+      input.close();
+      stream.destroy();
     }, LINGER_MS / 2);
   }
 
   return {
     pid,
-    write: (bytes) => void stream.write(bytes),
+    write: input.write,
+    drained: input.drained,
     resize(newCols, newRows) {
       // After the end there is nothing to resize; the descriptor may be another's by then.
       if (!exit && !closed) resize(fd, newCols, newRows);

@@ -128,9 +128,15 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
       if (holding) holdBack();
     });
     socket.on("message", (data: Buffer, isBinary: boolean) => {
-      if (isBinary) pty?.write(data);
+      if (isBinary) type(client, data);
       else obey(client, parseMessage(data) as TerminalFromClient | null);
     });
+  }
+
+  function type({ socket }: Client, data: Buffer): void {
+    if (!pty || pty.write(data)) return;
+    socket.pause();
+    pty.drained(() => socket.resume());
   }
 
   function obey(client: Client, message: TerminalFromClient | null): void {

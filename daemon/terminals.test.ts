@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Terminal, TerminalFromDaemon } from "@berth/contract/daemon.ts";
@@ -218,6 +218,29 @@ describe("terminals", () => {
     const reply = await daemon.fetch("/terminals", { method: "POST", body });
     expect(reply.status).toBe(400);
     expect(reply.json.error).toContain(field);
+  });
+
+  test("go on when their output cannot be kept", async () => {
+    mkdirSync(daemon.home, { recursive: true });
+    writeFileSync(join(daemon.home, ".berth"), "a file where the folder should be");
+    const { id } = await create();
+    const screen = await attach(id);
+    screen.type("echo so''me\n");
+    await screen.shows("some");
+    expect((await daemon.fetch("/internal/stop", { method: "POST", body: {} })).status).toBe(200);
+    expect((await daemon.fetch("/health")).status).toBe(200);
+    await screen.close();
+  });
+
+  test("take no more input than a program that does not read has room for", async () => {
+    const { id } = await create({ command: ["/bin/sh", "-c", "stty raw -echo; echo ready; sleep 600"] });
+    const screen = await attach(id);
+    await screen.shows("ready");
+    const chunk = Buffer.alloc(512 * 1024, "x");
+    for (let i = 0; i < 60; i++) screen.socket.send(chunk);
+    await expect.poll(() => privateMb(daemon.pid)).toBeLessThan(40);
+    expect((await daemon.fetch("/health")).status).toBe(200);
+    screen.socket.terminate();
   });
 
   test("survive nonsense from a client", async () => {

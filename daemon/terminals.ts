@@ -156,7 +156,14 @@ export function createTerminals({ environment, workspace, folder, changed }: Ter
 
   function save(): void {
     if (stopped) return;
-    for (const { live, ring } of entries.values()) scrollback.save({ ...live.describe(), cwd: live.workingFolder() }, ring);
+    for (const { live, ring } of entries.values()) {
+      try {
+        scrollback.save({ ...live.describe(), cwd: live.workingFolder() }, ring);
+      } catch (error) {
+        // A full disk costs the scrollback, not the terminals.
+        console.error("A terminal's output could not be kept:", error);
+      }
+    }
   }
 
   function nextTitle(): string {

@@ -149,9 +149,14 @@ export function createAgent({ environment, workspace, folder, changed }: AgentDe
       const thread = threads.get(id);
       // Of an item that was replaced meanwhile only the last version is written.
       const items = [...new Set([...changes].map((item) => thread?.live.items.get(item.id) ?? item))];
-      if (thread) store.append({ head: thread.live.head, sessionId: thread.sessionId }, items);
+      try {
+        if (thread) store.append({ head: thread.live.head, sessionId: thread.sessionId }, items);
+        dirty.delete(id);
+      } catch (error) {
+        // A full disk: tried again with the next change.
+        console.error("A conversation could not be kept:", error);
+      }
     }
-    dirty.clear();
   }
 
   function tell(message: AgentMessage): void {
