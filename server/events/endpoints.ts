@@ -12,7 +12,15 @@ import {
   updateEndpoint,
   type EndpointRow,
 } from "../store/webhook-endpoints.ts";
-import { enqueue, findDelivery, hurryLanes, listDeliveries, type DeliveryFilter, type DeliveryRow } from "../store/webhook-lanes.ts";
+import {
+  enqueue,
+  findDelivery,
+  hurryLanes,
+  listDeliveries,
+  parkLanes,
+  type DeliveryFilter,
+  type DeliveryRow,
+} from "../store/webhook-lanes.ts";
 import { webhookContext } from "./lane.ts";
 import { isRefusedAddress } from "./send.ts";
 import { newWebhookSecret } from "./signature.ts";
@@ -112,6 +120,7 @@ export function createEndpoints({ store, secrets, clock, allowPrivate, onQueued 
           ? { state: "enabled" as const, disabled_reason: null, failing_since: null }
           : { state: "disabled" as const, disabled_reason: "api" };
         if (enabled) await hurryLanes(tx, id, clock.now());
+        else if (enabled === false) await parkLanes(tx, id);
         return updateEndpoint(tx, id, {
           url: url ?? row.url,
           description: description ?? row.description,

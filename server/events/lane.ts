@@ -5,6 +5,8 @@ import {
   hurryLanes,
   leaveEmptyLane,
   noteAttempt,
+  PARKED,
+  parkLanes,
   releaseLane,
   renewLane,
   type DeliveryRow,
@@ -31,7 +33,7 @@ export function createLaneRunner({ store, secrets, clock, log, allowPrivate }: W
       const delivery = await headOfLane(db, lane);
       if (!delivery) return leaveEmptyLane(db, lane, lastSentSeq < 0 ? lane.last_seq : lastSentSeq, clock.now());
       const endpoint = await db.selectFrom("webhook_endpoints").selectAll().where("id", "=", lane.endpoint_id).executeTakeFirst();
-      if (endpoint?.state !== "enabled") return releaseLane(db, lane, { attempt, nextAt: clock.now() });
+      if (endpoint?.state !== "enabled") return releaseLane(db, lane, { attempt, nextAt: PARKED });
       if (!(await renewLane(db, lane, clock.now() + LEASE_MS))) return;
       const outcome = await attemptDelivery(endpoint, delivery);
       if (outcome.ok) {
@@ -84,6 +86,7 @@ export function createLaneRunner({ store, secrets, clock, log, allowPrivate }: W
     const reason = outcome.status === 410 ? "gone" : clock.now() - failingSince >= GIVE_UP_MS ? "failing" : null;
     if (reason === null) return;
     await disableEndpoint(db, endpoint.id, reason, clock.now());
+    await parkLanes(db, endpoint.id);
     log.warn("webhooks.disabled", { endpointId: endpoint.id, partner: endpoint.partner_id, reason });
   }
 

@@ -5,7 +5,7 @@ import type { Secrets } from "../secrets.ts";
 import { eventsAfter, purgeEvents, type StoredEvent } from "../store/events.ts";
 import type { Store } from "../store/open.ts";
 import { endpointsBehind, moveCursor, type EndpointRow } from "../store/webhook-endpoints.ts";
-import { claimLanes, enqueue, purgeDeliveries } from "../store/webhook-lanes.ts";
+import { claimLane, dueLanes, enqueue, purgeDeliveries, type LaneRow } from "../store/webhook-lanes.ts";
 import { createLaneRunner, LEASE_MS } from "./lane.ts";
 
 // Sends events to partners: at least once, in order for each session, over restarts and with any number of servers.
@@ -31,13 +31,16 @@ export interface WebhooksDeps {
 const TICK_MS = SECOND;
 const PURGE_MS = MINUTE;
 const LANES_AT_ONCE = 32;
+// A receiver that hangs holds up its own partner and nobody else.
+const LANES_PER_ENDPOINT = 4;
 const FAN_OUT_BATCH = 200;
 const KEPT_MS = 30 * DAY;
 
 export function createWebhooks(deps: WebhooksDeps): Webhooks {
   const { store, clock, log, owner } = deps;
   const runLane = createLaneRunner(deps);
-  const running = new Set<Promise<void>>();
+  // What is being sent, and to which endpoint.
+  const running = new Map<Promise<void>, string>();
   let closed = false;
   let ticking: Promise<void> | undefined;
   let again = false;
@@ -60,19 +63,30 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
 
   async function look(): Promise<void> {
     for (const endpoint of await endpointsBehind(store.db, 100)) await fanOut(endpoint);
-    const free = LANES_AT_ONCE - running.size;
-    if (free <= 0) return;
-    for (const lane of await claimLanes(store.db, owner, clock.now(), clock.now() + LEASE_MS, free)) {
-      const run = runLane(lane)
-        .catch((error: unknown) => log.warn("webhooks.lane_failed", { endpointId: lane.endpoint_id, error: String(error) }))
-        .finally(() => {
-          running.delete(run);
-          // There may be more than fitted in.
-          if (running.size === LANES_AT_ONCE - 1) wake();
-        });
-      running.add(run);
+    while (running.size < LANES_AT_ONCE) {
+      const due = await dueLanes(store.db, clock.now(), endpointsWithTheirShare(), LANES_AT_ONCE);
+      const next = due.find(({ endpoint_id }) => lanesOf(endpoint_id) < LANES_PER_ENDPOINT);
+      if (!next) return;
+      for (const lane of due) if (running.size < LANES_AT_ONCE && lanesOf(lane.endpoint_id) < LANES_PER_ENDPOINT) await start(lane);
     }
   }
+
+  async function start(seen: LaneRow): Promise<void> {
+    const lane = await claimLane(store.db, seen, owner, clock.now() + LEASE_MS);
+    if (!lane) return;
+    const run = runLane(lane)
+      .catch((error: unknown) => log.warn("webhooks.lane_failed", { endpointId: lane.endpoint_id, error: String(error) }))
+      .finally(() => {
+        const isFull = running.size === LANES_AT_ONCE || lanesOf(lane.endpoint_id) === LANES_PER_ENDPOINT;
+        running.delete(run);
+        // There may be more than there was room for.
+        if (isFull) wake();
+      });
+    running.set(run, lane.endpoint_id);
+  }
+
+  const lanesOf = (endpointId: string): number => [...running.values()].filter((id) => id === endpointId).length;
+  const endpointsWithTheirShare = (): string[] => [...new Set(running.values())].filter((id) => lanesOf(id) >= LANES_PER_ENDPOINT);
 
   // One look at a time; a wake during one leads to another.
   async function tick(): Promise<void> {
@@ -92,7 +106,7 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
 
   async function settled(): Promise<void> {
     await ticking;
-    while (running.size > 0) await Promise.all(running);
+    while (running.size > 0) await Promise.all(running.keys());
   }
 
   async function purge(): Promise<void> {

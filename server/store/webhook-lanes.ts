@@ -20,9 +20,9 @@ export async function enqueue(db: Db, deliveries: Insertable<WebhookDeliveriesTa
   }
 }
 
-// Lanes of enabled endpoints that are due and free, and are now `owner`'s.
-export async function claimLanes(db: Db, owner: string, nowMs: number, leaseUntil: number, limit: number): Promise<LaneRow[]> {
-  const due = await db
+// Lanes of enabled endpoints that are due and free; none of the endpoints in `except`.
+export async function dueLanes(db: Db, nowMs: number, except: string[], limit: number): Promise<LaneRow[]> {
+  let query = db
     .selectFrom("webhook_lanes")
     .innerJoin("webhook_endpoints", "webhook_endpoints.id", "webhook_lanes.endpoint_id")
     .selectAll("webhook_lanes")
@@ -30,17 +30,17 @@ export async function claimLanes(db: Db, owner: string, nowMs: number, leaseUnti
     .where("next_at", "<=", nowMs)
     .where("lease_until", "<=", nowMs)
     .orderBy("next_at")
-    .limit(limit)
-    .execute();
-  const claimed: LaneRow[] = [];
-  for (const lane of due) {
-    const mine = await ofLane(db.updateTable("webhook_lanes").set({ lease_owner: owner, lease_until: leaseUntil }), lane)
-      .where("lease_until", "=", lane.lease_until)
-      .returningAll()
-      .executeTakeFirst();
-    if (mine) claimed.push(mine);
-  }
-  return claimed;
+    .limit(limit);
+  if (except.length > 0) query = query.where("webhook_lanes.endpoint_id", "not in", except);
+  return query.execute();
+}
+
+// The lane, now `owner`'s; undefined when somebody else was faster.
+export async function claimLane(db: Db, lane: LaneRow, owner: string, leaseUntil: number): Promise<LaneRow | undefined> {
+  return ofLane(db.updateTable("webhook_lanes").set({ lease_owner: owner, lease_until: leaseUntil }), lane)
+    .where("lease_until", "=", lane.lease_until)
+    .returningAll()
+    .executeTakeFirst();
 }
 
 // False: the lease ran out and somebody else has the lane.
@@ -90,6 +90,12 @@ export async function noteAttempt(
 ): Promise<void> {
   await db.updateTable("webhook_deliveries").set(result).where("id", "=", id).execute();
 }
+
+// Nobody looks at the lanes of a disabled endpoint until `hurryLanes`.
+export async function parkLanes(db: Db, endpointId: string): Promise<void> {
+  await db.updateTable("webhook_lanes").set({ next_at: PARKED }).where("endpoint_id", "=", endpointId).execute();
+}
+export const PARKED = Number.MAX_SAFE_INTEGER;
 
 // The receiver is back: what waits for a later try need not wait any longer.
 export async function hurryLanes(db: Db, endpointId: string, nowMs: number): Promise<void> {
