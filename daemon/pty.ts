@@ -106,8 +106,12 @@ export function openPty({ command, cwd, cols, rows, env, output, exited }: PtyOp
     write: input.write,
     drained: input.drained,
     resize(newCols, newRows) {
-      // After the end there is nothing to resize; the descriptor may be another's by then.
-      if (!exit && !closed) resize(fd, newCols, newRows);
+      try {
+        // After the end there is nothing to resize; the descriptor may be another's by then.
+        if (!exit && !closed) resize(fd, newCols, newRows);
+      } catch {
+        // The end has come but is not told of yet.
+      }
     },
     pause: () => void (exit ?? stream.pause()),
     resume: () => void stream.resume(),
