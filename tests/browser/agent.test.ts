@@ -90,7 +90,7 @@ describe.skipIf(noChromium)("the coding agent in the workspace (needs Chromium)"
     const request = page.getByRole("group", { name: /Permission/ });
     await seen(request);
     expect(await desk.read("asked.txt")).toBeNull();
-    await request.getByRole("button", { name: /allow/i }).first().click();
+    await request.getByRole("button", { name: "Allow once" }).click();
     await seen(log(page).getByText("Written."));
     expect(await desk.read("asked.txt")).toBe("allowed\n");
     await seen(request.getByText("Answered:"));

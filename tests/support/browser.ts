@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { chromium, type Browser, type BrowserContextOptions, type Locator, type Page } from "playwright-core";
-import { expect } from "vitest";
+import { expect, vi } from "vitest";
 import type { Session } from "@berth/contract";
 import type { Berth } from "./berth.ts";
 
@@ -8,6 +8,9 @@ import type { Berth } from "./berth.ts";
 const candidates = [process.env.CHROMIUM ?? "", "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 export const chromiumPath = candidates.find((path) => path !== "" && existsSync(path));
 export const noChromium = chromiumPath === undefined;
+
+// A journey through browser, server and sandbox takes seconds on a quiet machine, and more on a busy one.
+if (process.env.VITEST) vi.setConfig({ testTimeout: 90_000 });
 
 export function launchChromium(extra: string[] = []): Promise<Browser> {
   // As root Chromium refuses its own sandbox, and a container's /dev/shm is too small for it.

@@ -2,6 +2,7 @@ import { ArrowUp, Square } from "lucide-react";
 import { useEffect, type FormEvent, type KeyboardEvent } from "react";
 import type { Conversation } from "@berth/contract/agent.ts";
 import { useWorkspace, useWorkspaceState } from "../context.ts";
+import { readable } from "./readable.ts";
 import { describeUsage } from "./usage.ts";
 
 export function Composer({ disabled }: { disabled: boolean }) {
@@ -69,9 +70,6 @@ export function Composer({ disabled }: { disabled: boolean }) {
     </form>
   );
 }
-
-// Agents name their modes as programs do.
-const readable = (name: string) => name.replaceAll("_", " ").replace(/^./, (first) => first.toUpperCase());
 
 function ModeChoice({ conversation: { id, modes } }: { conversation: Conversation }) {
   const { agent } = useWorkspace();

@@ -1,6 +1,7 @@
 import { ShieldQuestion } from "lucide-react";
 import type { PermissionItem } from "@berth/contract/agent.ts";
 import { useWorkspace } from "../context.ts";
+import { readable } from "./readable.ts";
 
 // The agent asks before it does something. The first answer counts, from whichever browser it comes.
 export function PermissionRequest({ conversationId, item }: { conversationId: string; item: PermissionItem & { id: string } }) {
@@ -14,14 +15,14 @@ export function PermissionRequest({ conversationId, item }: { conversationId: st
       </p>
       {outcome === null ? (
         <div className="row">
-          {options.map(({ id, name, kind }) => (
+          {inOrder(options).map(({ id, name, kind }) => (
             <button
               key={id}
               type="button"
               className={`button small ${kind === "allow_once" ? "primary" : kind.startsWith("reject") ? "danger" : ""}`}
               onClick={() => agent.answer(conversationId, item.id, id)}
             >
-              {name}
+              {readable(name)}
             </button>
           ))}
         </div>
@@ -29,9 +30,13 @@ export function PermissionRequest({ conversationId, item }: { conversationId: st
         <p className="muted">
           {outcome.type === "cancelled"
             ? "Not answered: the turn was cancelled."
-            : `Answered: ${options.find(({ id }) => id === outcome.optionId)?.name ?? outcome.optionId}`}
+            : `Answered: ${readable(options.find(({ id }) => id === outcome.optionId)?.name ?? outcome.optionId)}`}
         </p>
       )}
     </div>
   );
 }
+
+// The answer that is given most often comes first, whatever order the agent has.
+const order = ["allow_once", "allow_always", "reject_once", "reject_always"];
+const inOrder = (options: PermissionItem["options"]) => options.toSorted((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));

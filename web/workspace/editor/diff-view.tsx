@@ -3,10 +3,9 @@ import { languages } from "@codemirror/language-data";
 import { MergeView, unifiedMergeView } from "@codemirror/merge";
 import { EditorState, type Extension } from "@codemirror/state";
 import { EditorView, lineNumbers } from "@codemirror/view";
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useRef, useState, type RefObject } from "react";
 import { useWorkspace, useWorkspaceState } from "../context.ts";
 import { nameOf } from "../parts/paths.ts";
-import { useMedia } from "../parts/use-media.ts";
 import { originalOf } from "../changes/original.ts";
 import { theme } from "./code/theme.ts";
 import { Changed } from "./conflict-bar.tsx";
@@ -43,10 +42,10 @@ export default function DiffView({ path, against }: { path: string; against: "st
 
 function Diff({ path, before, after }: { path: string; before: string; after: string }) {
   const parent = useRef<HTMLDivElement>(null);
-  const wide = useMedia("(min-width: 1000px)");
+  const wide = useWide(parent, 760);
   useEffect(() => {
     const element = parent.current;
-    if (!element) return;
+    if (!element || wide === null) return;
     let view: { destroy(): void } | null = null;
     void languageOf(path).then((support) => {
       if (!element.isConnected) return;
@@ -59,13 +58,24 @@ function Diff({ path, before, after }: { path: string; before: string; after: st
         EditorView.contentAttributes.of({ "aria-label": `Differences of ${path}`, tabindex: "0" }),
       ];
       const collapseUnchanged = { margin: 3, minSize: 6 };
-      view = wide
-        ? new MergeView({ a: { doc: before, extensions }, b: { doc: after, extensions }, parent: element, collapseUnchanged, gutter: true })
-        : new EditorView({
-            doc: after,
-            parent: element,
-            extensions: [...extensions, unifiedMergeView({ original: before, mergeControls: false, collapseUnchanged })],
-          });
+      // A new file has nothing to stand beside.
+      view =
+        wide && before !== ""
+          ? new MergeView({
+              a: { doc: before, extensions },
+              b: { doc: after, extensions },
+              parent: element,
+              collapseUnchanged,
+              gutter: true,
+            })
+          : new EditorView({
+              doc: after,
+              parent: element,
+              extensions: [
+                ...extensions,
+                unifiedMergeView({ original: before, mergeControls: false, collapseUnchanged, highlightChanges: before !== "" }),
+              ],
+            });
     });
     return () => {
       view?.destroy();
@@ -73,6 +83,19 @@ function Diff({ path, before, after }: { path: string; before: string; after: st
     };
   }, [path, before, after, wide]);
   return <div ref={parent} className="diff" />;
+}
+
+// Whether the place of the comparison is wide enough for two columns; null until it has been measured.
+function useWide(place: RefObject<HTMLElement | null>, minWidth: number): boolean | null {
+  const [wide, setWide] = useState<boolean | null>(null);
+  useEffect(() => {
+    const element = place.current;
+    if (!element) return;
+    const measured = new ResizeObserver(() => setWide(element.clientWidth >= minWidth));
+    measured.observe(element);
+    return () => measured.disconnect();
+  }, [place, minWidth]);
+  return wide;
 }
 
 async function languageOf(path: string): Promise<Extension> {

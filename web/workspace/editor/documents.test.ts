@@ -1,7 +1,8 @@
 import { beforeEach, expect, test, vi } from "vitest";
 import { ApiError } from "../connection/api.ts";
-import { createDocuments, type Buffer } from "./documents.ts";
+import { createDocuments } from "./documents.ts";
 import type { Draft, Drafts } from "./drafts.ts";
+import type { Buffer } from "./open-files.ts";
 
 // A disk in memory that keeps the daemon's promises about versions.
 function createDisk(first: Record<string, string>) {
@@ -109,6 +110,14 @@ test("what could not be saved while cut off is saved when the line is back", asy
   await documents.resync();
   await vi.waitFor(() => expect(disk.text("a.txt")).toBe("typed while away"));
   expect(shelf.kept.size).toBe(0);
+});
+
+test("a save whose answer was lost on the way is recognised by its text", async () => {
+  const { documents, type, state } = await openDocument();
+  type("mine");
+  disk.put("a.txt", "mine");
+  await documents.resync();
+  expect(state()).toMatchObject({ edited: false, conflict: null, etag: '"2"' });
 });
 
 test("a draft from last time is put back, and asks when the disk went on meanwhile", async () => {

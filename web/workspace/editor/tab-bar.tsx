@@ -96,4 +96,5 @@ function TabIcon({ tab }: { tab: Tab }) {
   return <FileIcon path={tab.path} />;
 }
 
-const tabName = (tab: Tab) => (tab.kind === "preview" ? `Port ${tab.port}` : nameOf(tab.path));
+const suffixes = { file: "", diff: ": changes", compare: ": compare", markdown: ": preview" };
+const tabName = (tab: Tab) => (tab.kind === "preview" ? `Port ${tab.port}` : nameOf(tab.path) + suffixes[tab.kind]);

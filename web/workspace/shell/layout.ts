@@ -99,10 +99,13 @@ export function createLayout(sandboxId: string) {
       }));
     },
     showSide(view: SideView) {
-      set(({ sideView, sideOpen }) => ({ sideView: view, sideOpen: !(sideOpen && sideView === view) }));
+      set(({ sideView, sideOpen, agentOpen }) => {
+        const hidden = agentOpen && isNarrow();
+        return { sideView: view, sideOpen: hidden || !(sideOpen && sideView === view), ...alone("sideOpen") };
+      });
     },
-    revealSide: (view: SideView) => set({ sideView: view, sideOpen: true }),
-    toggle: (part: "sideOpen" | "terminalsOpen" | "agentOpen") => set((state) => ({ [part]: !state[part] })),
+    revealSide: (view: SideView) => set({ sideView: view, ...alone("sideOpen"), sideOpen: true }),
+    toggle: (part: Part) => set((state) => ({ ...alone(part), [part]: !state[part] })),
     // Opens every folder above a path, so that it is seen in the tree.
     expandTo(path: string) {
       const parts = path.split("/").slice(0, -1);
@@ -112,8 +115,17 @@ export function createLayout(sandboxId: string) {
   };
 }
 
+type Part = "sideOpen" | "terminalsOpen" | "agentOpen";
+
+const isNarrow = (): boolean => matchMedia("(max-width: 720px)").matches;
+
+// On a narrow screen side panel, agent and editor take turns: what is asked for closes what would cover it.
+function alone(part: Part): Partial<LayoutState> {
+  if (!isNarrow()) return {};
+  return part === "agentOpen" ? {} : part === "sideOpen" ? { agentOpen: false } : { agentOpen: false, sideOpen: false };
+}
+
 // A narrow screen begins with the editor alone; the rest is one touch away.
 function narrowDefaults(): LayoutState {
-  const narrow = typeof matchMedia === "function" && matchMedia("(max-width: 720px)").matches;
-  return narrow ? { ...defaults, sideOpen: false, terminalsOpen: false } : defaults;
+  return isNarrow() ? { ...defaults, sideOpen: false, terminalsOpen: false } : defaults;
 }

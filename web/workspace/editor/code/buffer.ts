@@ -4,7 +4,7 @@ import { Annotation, EditorState, type Text, type TransactionSpec } from "@codem
 import { EditorView } from "@codemirror/view";
 import { nameOf } from "../../parts/paths.ts";
 import type { Workspace } from "../../workspace.ts";
-import type { Buffer } from "../documents.ts";
+import type { Buffer } from "../open-files.ts";
 import { editorSetup, language, MAX_COLOURED_CHARS } from "./setup.ts";
 
 // A text with its history and selection. It outlives the view, which is there only while its tab is shown.
@@ -32,12 +32,12 @@ function createBuffer(workspace: Workspace, path: string): CodeBuffer {
   const listener = EditorView.updateListener.of((update) => {
     state = update.state;
     if (update.docChanged && !update.transactions.some((transaction) => transaction.annotation(fromDisk)))
-      documents.edited(path, !state.doc.eq(saved));
+      documents.edited(path, saved === null || !state.doc.eq(saved));
     if (update.docChanged || update.selectionSet) cursor.at(describe(state));
   });
   let state = EditorState.create({ doc: text, extensions: [editorSetup(path, text, wrapLines), listener] });
-  // A restored draft differs from the disk from the beginning.
-  let saved: Text = documents.documentAt(path)?.edited ? EditorState.create({ doc: "" }).doc : state.doc;
+  // The text on disk; not known of a restored draft, which differs until it is saved.
+  let saved: Text | null = documents.documentAt(path)?.edited ? null : state.doc;
 
   const dispatch = (spec: TransactionSpec) => {
     if (view) view.dispatch(spec);

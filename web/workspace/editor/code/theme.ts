@@ -48,7 +48,9 @@ const look = EditorView.theme({
   },
   ".cm-tooltip-autocomplete > ul > li": { padding: "3px 8px" },
   ".cm-tooltip-autocomplete > ul > li[aria-selected]": { backgroundColor: "var(--selected)", color: "var(--text)" },
-  ".cm-changedLine, .cm-insertedLine": { backgroundColor: "var(--added)" },
+  "&.cm-merge-b .cm-changedLine": { backgroundColor: "var(--added)" },
+  // The whole line is already coloured.
+  "ins.cm-insertedLine, del.cm-deletedLine, .cm-insertedLine, .cm-deletedLine": { background: "none", textDecoration: "none" },
   "&.cm-merge-a .cm-changedLine, .cm-deletedChunk": { backgroundColor: "var(--removed)" },
   "&.cm-merge-b .cm-changedText, .cm-insertedLine .cm-changedText": { background: "color-mix(in srgb, var(--good) 26%, transparent)" },
   "&.cm-merge-a .cm-changedText, .cm-deletedText, .cm-deletedChunk .cm-deletedText": {
