@@ -1,0 +1,43 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startBerth, type Berth } from "../support/berth.ts";
+import { eventually, launchChromium, noChromium, openDesk, screenText, typeInTerminal } from "../support/browser.ts";
+
+// What a program prints is untrusted: escape sequences may colour the screen and no more.
+describe.skipIf(noChromium)("escape sequences in a terminal (needs Chromium)", () => {
+  let berth: Berth;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    [berth, browser] = await Promise.all([startBerth(), launchChromium()]);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await berth?.[Symbol.asyncDispose]();
+  });
+
+  test("cannot make the terminal type the title or the clipboard back into the shell", async () => {
+    await using desk = await openDesk(berth, browser);
+    await typeInTerminal(desk.page, String.raw`printf '\e]2;evil\a\e[21t\e]52;c;?\a'; read -t 1 -n 99 typed; echo "typed=[$typed]"` + "\n");
+    await eventually(() => screenText(desk.page)).toContain("typed=[]");
+  });
+
+  test("cannot rename the page, write the clipboard or run script through a link", async () => {
+    await using desk = await openDesk(berth, browser);
+    const { page } = desk;
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"], { origin: new URL(page.url()).origin });
+    await page.evaluate("navigator.clipboard.writeText('mine')");
+    const title = await page.title();
+    const stolen = Buffer.from("stolen").toString("base64");
+    const script = String.raw`printf '\e]0;evil\a\e]52;c;${stolen}\a\e]8;;javascript:document.title=1\e\\click-me\e]8;;\e\\ done\n'`;
+    await typeInTerminal(page, `${script}\n`);
+    await eventually(() => screenText(page)).toContain("click-me done");
+    const screen = page.locator(".xterm-screen").first();
+    const box = (await screen.boundingBox())!;
+    await page.keyboard.down("Control");
+    for (let y = 8; y < Math.min(box.height, 140); y += 12) await page.mouse.click(box.x + 30, box.y + y);
+    await page.keyboard.up("Control");
+    expect(await page.title()).toBe(title);
+    expect(await page.evaluate("navigator.clipboard.readText()")).toBe("mine");
+  });
+});
