@@ -6,8 +6,8 @@ import type { Ring } from "./ring.ts";
 // Terminals on disk, so that a stopped session finds its output again. One file each: a line of JSON, then the output.
 export interface Scrollback {
   load(): SavedTerminal[];
-  // Does nothing when there is no new output since the last time.
-  save(head: TerminalHead, ring: Ring): void;
+  // `lasting`: on the disk for certain when it returns. Otherwise cheap, and nothing at all without new output.
+  save(head: TerminalHead, ring: Ring, options: { lasting: boolean }): void;
   remove(id: string): void;
 }
 
@@ -32,11 +32,11 @@ export function openScrollback(folder: string): Scrollback {
         .filter((saved) => saved !== null)
         .toSorted((a, b) => a.head.createdAtMs - b.head.createdAtMs);
     },
-    save(head, ring) {
-      if (savedOffsets.get(head.id) === ring.end) return;
+    save(head, ring, { lasting }) {
+      if (!lasting && savedOffsets.get(head.id) === ring.end) return;
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       const output = ring.read(ring.start, ring.end - ring.start);
-      replaceFile(fileOf(head.id), [Buffer.from(`${JSON.stringify(head)}\n`), output]);
+      replaceFile(fileOf(head.id), [Buffer.from(`${JSON.stringify(head)}\n`), output], lasting);
       savedOffsets.set(head.id, ring.end);
     },
     remove: (id) => rmSync(fileOf(id), { force: true }),
@@ -44,12 +44,12 @@ export function openScrollback(folder: string): Scrollback {
 }
 
 // A crash leaves the old file or the new one, never half of it.
-export function replaceFile(path: string, parts: Uint8Array[]): void {
+export function replaceFile(path: string, parts: Uint8Array[], lasting = true): void {
   const temporary = `${path}.new`;
   const file = openSync(temporary, "w", 0o600);
   try {
     for (const part of parts) for (let done = 0; done < part.length;) done += writeSync(file, part, done);
-    fsyncSync(file);
+    if (lasting) fsyncSync(file);
   } finally {
     closeSync(file);
   }

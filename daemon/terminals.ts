@@ -46,12 +46,12 @@ export function createTerminals({ environment, workspace, folder, changed }: Ter
   const scrollback = openScrollback(folder);
   let stopped = false;
   for (const saved of scrollback.load()) restore(saved);
-  setInterval(save, SAVE_EVERY_MS).unref();
+  setInterval(() => save(false), SAVE_EVERY_MS).unref();
 
   return {
     list,
     stop() {
-      save();
+      save(true);
       // What the programs still say while they end is not theirs: after a restart they count as stopped, not as exited.
       stopped = true;
       for (const { live } of entries.values()) live.hangUp();
@@ -154,11 +154,11 @@ export function createTerminals({ environment, workspace, folder, changed }: Ter
     return live;
   }
 
-  function save(): void {
+  function save(lasting: boolean): void {
     if (stopped) return;
     for (const { live, ring } of entries.values()) {
       try {
-        scrollback.save({ ...live.describe(), cwd: live.workingFolder() }, ring);
+        scrollback.save({ ...live.describe(), cwd: live.workingFolder() }, ring, { lasting });
       } catch (error) {
         // A full disk costs the scrollback, not the terminals.
         console.error("A terminal's output could not be kept:", error);

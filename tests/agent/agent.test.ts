@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import type { AgentCommand, AgentMessage, ConversationItem } from "@berth/contract/agent.ts";
 import type { Session } from "@berth/contract";
 import type { AgentState } from "@berth/contract/daemon.ts";
@@ -170,6 +171,34 @@ describe.skipIf(!existsSync(GOOSE))("the coding agent of a session", () => {
     after.socket.terminate();
     await destroy(created);
   });
+
+  test("remembers after hibernation, when every process has been stopped, and so do the terminals", async () => {
+    await using sleepy = await startBerth({ ...modelSettings(), BERTH_HIBERNATE_AFTER: "0" });
+    const created = await sleepy.api.create();
+    const at = `/sandboxes/${created.sandboxId}`;
+    const ask = async (body: object) => String((await sleepy.api.call("POST", `${at}/agent/prompt`, body)).body);
+    const first = JSON.parse((await ask({ text: "My name is Ada" })).slice("data: ".length).split("\n")[0]!) as AgentMessage;
+    await sleepy.api.call("POST", `${at}/terminals`, { cols: 80, rows: 24, command: ["/bin/sh", "-c", "echo before the sleep; cat"] });
+    const processes = async () => (await sleepy.api.exec(created.sandboxId, "cut -d' ' -f22 /proc/1/stat")).stdout;
+    const before = await processes();
+
+    await sleepy.api.call("POST", `/api/b2b/sessions/${created.sessionId}/pause`);
+    await expect.poll(() => isHibernated(sleepy, created), { timeout: 15_000 }).toBe(true);
+    expect((await sleepy.api.call("POST", `/api/b2b/sessions/${created.sessionId}/resume`)).status).toBe(200);
+    expect(await processes()).not.toBe(before);
+    const conversationId = first.type === "conversation" ? first.conversation.id : "";
+    expect(await ask({ text: "What is my name?", conversationId })).toContain('"stopReason":"end_turn"');
+    expect(JSON.stringify(model.requests.findLast(({ body }) => body.tools)?.body.messages)).toContain("My name is Ada");
+    const { terminals } = (await sleepy.api.call("GET", `${at}/terminals`)).body as { terminals: { offset: number; exit: null }[] };
+    expect(terminals).toMatchObject([{ exit: null }]);
+    expect(terminals[0]!.offset).toBeGreaterThan("before the sleep".length);
+  });
+
+  function isHibernated({ dataDir }: Berth, { sessionId }: Session): boolean {
+    using database = new DatabaseSync(join(dataDir, "berth.db"), { readOnly: true });
+    const row = database.prepare("select hibernated, state from sessions where id = ?").get(sessionId);
+    return row?.hibernated === 1 && row.state === "paused";
+  }
 
   // A browser's end of the agent's stream, with the partner's key.
   async function openPanel({ sandboxUrl }: Session) {
