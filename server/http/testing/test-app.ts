@@ -16,6 +16,7 @@ import { createSecrets } from "../../secrets.ts";
 import type { Sessions } from "../../sessions/sessions.ts";
 import { openStore, type Store } from "../../store/open.ts";
 import { createApp, type App, type AppDeps } from "../app.ts";
+import { checkAnswer } from "./check-answer.ts";
 import { createMemorySessions } from "./memory-sessions.ts";
 
 // The whole HTTP side on a free port, over a real store; only the sandboxes are missing.
@@ -67,7 +68,9 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
   const tickets = createTickets({ secrets, baseUrl: TEST_BASE_URL, ttlMs: 300_000, clock });
   const authenticate = (key: string) => authenticator.authenticate(key);
   const templates = { has: (name: string) => name === "default" || name === "python" };
-  const webhooks = createWebhooks({ store, secrets, clock, log, owner: randomUUID(), allowPrivate: true });
+  // Tests say when webhooks are sent: a clock that is moved by a day would look for them 86,400 times.
+  const still: Clock = { now: () => clock.now(), every: () => ({ async [Symbol.asyncDispose]() {} }) };
+  const webhooks = createWebhooks({ store, secrets, clock: still, log, owner: randomUUID(), allowPrivate: true });
   const endpoints = createEndpoints({ store, secrets, clock, allowPrivate: true, onQueued: () => webhooks.wake() });
   const feed = createFeed(store, sessions);
   const app = await createApp({
@@ -107,8 +110,8 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     sessions,
     webhooks,
     addPartner: async (id, changes) => (await addPartner(id, changes)).key,
-    call: (method, path, { body, headers = {}, key: other = key } = {}) =>
-      fetchAnswer(`${base}${path}`, {
+    async call(method, path, { body, headers = {}, key: other = key } = {}) {
+      const answer = await fetchAnswer(`${base}${path}`, {
         method,
         headers: {
           ...(other !== null && { authorization: `Bearer ${other}` }),
@@ -116,7 +119,10 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
           ...headers,
         },
         ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
-      }),
+      });
+      checkAnswer(method, path, answer.status, answer.text);
+      return answer;
+    },
     async [Symbol.asyncDispose]() {
       await app[Symbol.asyncDispose]();
       feed[Symbol.dispose]();
