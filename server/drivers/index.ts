@@ -64,6 +64,7 @@ const DRIVERS: Record<DriverName, DriverEntry> = {
         socketPath: dockerSocket,
         image: sandboxImage,
         runtimeDir: sandboxRuntime === "image" ? null : runtimeDir,
+        boundDisks: sandboxRuntime === "mount" && (await canBoundDisks(options.dataDir)),
         // Two servers on one Engine must not take each other's containers for their own.
         installation: options.installation ?? createHash("sha256").update(resolve(options.dataDir)).digest("hex").slice(0, 12),
       });
@@ -103,6 +104,12 @@ const DRIVERS: Record<DriverName, DriverEntry> = {
     },
   },
 };
+
+async function canBoundDisks(dataDir: string): Promise<boolean> {
+  if (process.getuid?.() !== 0) return false;
+  const { probeVolumes } = await import("./oci/volume.ts");
+  return (await probeVolumes(join(dataDir, "probe"))).bounded;
+}
 
 // The order of `auto`. Kubernetes is taken only when it is named.
 const AUTO: readonly DriverName[] = ["oci", "docker", "process"];

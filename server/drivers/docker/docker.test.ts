@@ -21,6 +21,7 @@ driverSuite(
         dataDir,
         runtimeDir,
         installation: "suite",
+        boundDisks: true,
         log: silentLog,
       });
     return {

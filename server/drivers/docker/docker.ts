@@ -1,4 +1,4 @@
-import { chown, mkdir, readdir, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { AppError, isSandboxId, type SandboxId } from "@berth/contract";
 import { DAEMON_SOCKET } from "@berth/contract/daemon.ts";
@@ -8,10 +8,10 @@ import type { Driver, SandboxCondition, SandboxSpec, SandboxSummary } from "../d
 import { speaking } from "../failure.ts";
 import { awaitDaemon } from "../health.ts";
 import { createKeyedLock } from "../keyed-lock.ts";
-import { mustRun } from "../run.ts";
-import { describeContainer, LABEL, type SandboxFolders } from "./container.ts";
+import { describeContainer, LABEL } from "./container.ts";
 import { createContainers, type ContainerStatus } from "./containers.ts";
 import { createEngine } from "./engine.ts";
+import { createPlaces } from "./places.ts";
 
 export interface DockerOptions {
   socketPath: string;
@@ -22,6 +22,8 @@ export interface DockerOptions {
   image: string;
   // The daemon's runtime on the Engine's machine; null when every image has it at /opt/berth.
   runtimeDir: string | null;
+  // Whether what a sandbox writes is bounded by mounts of ours (see places.ts).
+  boundDisks: boolean;
   log: Log;
   startTimeoutMs?: number;
 }
@@ -32,20 +34,16 @@ const UNDO_MS = 30_000;
 // Containers of a Docker Engine. A container holds no data of its own: workspace, home and control folder are below
 // {dataDir}/sandboxes/{id}, so one that is gone or outdated is made anew over the same files.
 export function createDockerDriver(options: DockerOptions): Driver {
-  const { socketPath, dataDir, installation, image, runtimeDir, log, startTimeoutMs = 60_000 } = options;
+  const { socketPath, dataDir, installation, image, runtimeDir, boundDisks, log, startTimeoutMs = 60_000 } = options;
   const engine = createEngine(socketPath);
   const containers = createContainers({ engine, installation, log });
   const inTurn = createKeyedLock();
   // A server that is not root can give its folders to nobody else.
   const uid = process.getuid?.() || 1000;
-  const sandboxesDir = join(dataDir, "sandboxes");
+  const places = createPlaces({ dataDir, uid, bounded: boundDisks });
 
-  const foldersOf = (id: SandboxId): SandboxFolders => {
-    const at = (name: string) => join(sandboxesDir, id, name);
-    return { control: at("run"), workspace: at("workspace"), home: at("home"), egress: join(dataDir, "egress", id) };
-  };
-  const describe = (spec: SandboxSpec) => describeContainer(spec, { installation, image, uid, folders: foldersOf(spec.id), runtimeDir });
-  const dial = (id: SandboxId, signal: AbortSignal) => dialSocketFile(join(foldersOf(id).control, DAEMON_SOCKET), signal);
+  const describe = (spec: SandboxSpec) => describeContainer(spec, { installation, image, uid, folders: places.of(spec.id), runtimeDir });
+  const dial = (id: SandboxId, signal: AbortSignal) => dialSocketFile(join(places.of(id).control, DAEMON_SOCKET), signal);
 
   // Brings the sandbox up from whatever is there. True when its processes are new ones.
   async function bringUp(spec: SandboxSpec, signal: AbortSignal): Promise<boolean> {
@@ -64,9 +62,9 @@ export function createDockerDriver(options: DockerOptions): Driver {
   async function startAnew(spec: SandboxSpec, signal: AbortSignal): Promise<void> {
     const { id } = spec;
     const config = describe(spec);
-    await makeFolders(foldersOf(id), uid);
+    await places.open(id, spec.template.diskMb, signal);
     // The socket of an earlier run would take connections that nobody answers.
-    await rm(join(foldersOf(id).control, DAEMON_SOCKET), { recursive: true, force: true });
+    await rm(join(places.of(id).control, DAEMON_SOCKET), { recursive: true, force: true });
     const label = await containers.label(id, LABEL.spec, signal);
     if (label !== undefined && label !== config.Labels[LABEL.spec]) await containers.remove(id, signal);
     await containers.make(id, config, signal);
@@ -76,14 +74,13 @@ export function createDockerDriver(options: DockerOptions): Driver {
   async function remove(id: SandboxId, signal: AbortSignal): Promise<void> {
     await containers.remove(id, signal);
     await containers.removeVolumes(id, signal);
-    // Not by Node: a tree that is deeper than a path may be long stops it.
-    await mustRun("rm", ["-rf", "--", join(sandboxesDir, id), foldersOf(id).egress]);
+    await places.remove(id);
   }
 
   async function conditionOf(id: SandboxId, status: ContainerStatus | undefined): Promise<SandboxCondition> {
     if (status === "running") return "running";
     if (status === "paused") return "frozen";
-    return (await readdir(join(sandboxesDir, id)).catch((): string[] => [])).includes("workspace") ? "stopped" : "absent";
+    return (await places.has(id)) ? "stopped" : "absent";
   }
   const inspect = async (id: SandboxId, signal: AbortSignal) => conditionOf(id, await containers.status(id, signal));
 
@@ -117,6 +114,7 @@ export function createDockerDriver(options: DockerOptions): Driver {
         // A frozen daemon cannot hear that it is to stop.
         if ((await containers.status(id, signal)) === "paused") await containers.act(id, "unpause", signal);
         await containers.stop(id, signal);
+        await places.close(id);
       }),
 
     resume: (spec, signal) =>
@@ -132,8 +130,7 @@ export function createDockerDriver(options: DockerOptions): Driver {
     list: (signal) =>
       speaking(signal, async () => {
         const known = await containers.list(signal);
-        const folders = await readdir(sandboxesDir).catch((): string[] => []);
-        const ids = [...new Set([...known.keys(), ...folders])].filter(isSandboxId);
+        const ids = [...new Set([...known.keys(), ...(await places.list())])].filter(isSandboxId);
         return await Promise.all(ids.map(async (id): Promise<SandboxSummary> => ({ id, condition: await conditionOf(id, known.get(id)) })));
       }),
 
@@ -144,13 +141,4 @@ export function createDockerDriver(options: DockerOptions): Driver {
       await engine[Symbol.asyncDispose]();
     },
   };
-}
-
-async function makeFolders({ egress, ...theirs }: SandboxFolders, uid: number): Promise<void> {
-  // The way out stays the server's: the sandbox must not put another socket there.
-  await mkdir(egress, { recursive: true, mode: 0o755 });
-  for (const path of Object.values(theirs)) {
-    await mkdir(path, { recursive: true, mode: 0o700 });
-    await chown(path, uid, uid);
-  }
 }

@@ -37,6 +37,7 @@ describe.skipIf(skipReason !== undefined)(`docker${skipReason === undefined ? ""
       dataDir,
       runtimeDir: await daemonRuntime(),
       installation: "resilience",
+      boundDisks: true,
       log: silentLog,
     });
   });
@@ -102,6 +103,19 @@ describe.skipIf(skipReason !== undefined)(`docker${skipReason === undefined ? ""
     expect(hog).toBe("ended with 137\n");
     await exec(driver, spec.id, "for i in $(seq 60); do sleep 3 > /dev/null 2>&1 & done");
     expect((await driver.stats(spec.id, patience())).pids).toBeLessThanOrEqual(40);
+  });
+
+  test("disk and control folder are bounded", async () => {
+    const { id } = newSpec({ diskMb: 64 });
+    await driver.create(made[0]!, patience());
+    for (const path of ["/workspace/fill", "/home/user/fill", "/run/berth/fill"]) {
+      await exec(driver, id, `head -c 100M /dev/zero > ${path} || true`);
+      expect(Number(await exec(driver, id, `stat -c %s ${path}`))).toBeLessThan(64 * 1024 * 1024);
+    }
+    // A full disk keeps nobody out.
+    await driver.hibernate(id, patience());
+    await driver.resume(made[0]!, patience());
+    expect(await exec(driver, id, "rm /workspace/fill && echo room > note && cat note")).toBe("room\n");
   });
 
   test("environment and labels of the container hold no secret", async () => {
