@@ -82,6 +82,20 @@ test("what was typed while the line was down is sent when it is back, after the 
   await expect.poll(() => messages.map(String)).toEqual(['{"type":"resize","cols":120,"rows":40}', "ls\r"]);
 });
 
+test("typing keeps its order while the terminal is being attached", async () => {
+  const first = accept();
+  using stream = open();
+  stream.input("e");
+  const { socket, messages } = await first;
+  // The line is open on this side before the daemon has said that it is attached.
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  stream.input("c");
+  attach(socket, 0, true);
+  await expect.poll(() => messages.map(String).join("")).toBe("ec");
+  stream.input("ho");
+  await expect.poll(() => messages.map(String).join("")).toBe("echo");
+});
+
 test("the daemon learns how much was drawn", async () => {
   const first = accept();
   using _stream = open();

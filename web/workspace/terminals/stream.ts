@@ -40,6 +40,8 @@ export function openTerminalStream(options: TerminalStreamOptions): TerminalStre
   let offset: number | null = null;
   let drawn = 0;
   let reported = 0;
+  // True from the daemon's `attached` until the line is down. Before it, typing waits, so that it arrives in its order.
+  let attached = false;
   let waiting = "";
   let size: { cols: number; rows: number } | null = null;
 
@@ -47,20 +49,27 @@ export function openTerminalStream(options: TerminalStreamOptions): TerminalStre
     url: () => options.url(offset),
     onText: (text) => receive(JSON.parse(text) as TerminalFromDaemon),
     onBytes,
-    onDown: ({ code }) => (code === CLOSE.terminalGone ? options.onGone?.() : options.onDown?.()),
+    onDown: ({ code }) => {
+      attached = false;
+      if (code === CLOSE.terminalGone) options.onGone?.();
+      else options.onDown?.();
+    },
     ...(options.backoff ? { backoff: options.backoff } : {}),
   });
 
   return {
     input(text) {
-      if (!socket.send(encoder.encode(text))) waiting = (waiting + text).slice(0, MAX_WAITING_INPUT);
+      if (!attached || !socket.send(encoder.encode(text))) waiting = (waiting + text).slice(0, MAX_WAITING_INPUT);
     },
     resize(cols, rows) {
       size = { cols, rows };
-      say({ type: "resize", cols, rows });
+      if (attached) say({ type: "resize", cols, rows });
     },
     prod: socket.prod,
-    renew: socket.renew,
+    renew() {
+      attached = false;
+      socket.renew();
+    },
     [Symbol.dispose]: () => socket[Symbol.dispose](),
   };
 
@@ -69,6 +78,7 @@ export function openTerminalStream(options: TerminalStreamOptions): TerminalStre
     if (message.type === "resized") return sink.resized(message.cols, message.rows);
     if (message.reset) sink.reset();
     offset = drawn = reported = message.offset;
+    attached = true;
     if (size) say({ type: "resize", ...size });
     if (waiting !== "" && socket.send(encoder.encode(waiting))) waiting = "";
     options.onAttached?.(message.terminal);
