@@ -166,7 +166,7 @@ describe.skipIf(!existsSync(GOOSE))("goose", () => {
     await startGoose();
     const panel = await openPanel(daemon);
     panel.send({ type: "prompt", requestId: "1", text: "My name is Ada" });
-    await panel.sees("assistant", (item) => item.text === "Done.");
+    await panel.turnEnds();
     const before = panel.items();
     const { id } = panel.messages.find((message) => message.type === "created")!.conversation;
     await daemon.fetch("/internal/stop", { method: "POST", body: {} });

@@ -222,6 +222,17 @@ describe.skipIf(!existsSync(GOOSE))("the coding agent of a session", () => {
     await destroy(created);
   });
 
+  test("speaks with a model of Anthropic's interface as well", async () => {
+    const settings = { ...modelSettings(), BERTH_MODEL_PROVIDER: "anthropic", BERTH_MODEL_BASE_URL: model.url };
+    await using other = await startBerth(settings);
+    const created = await other.api.create();
+    model.script = [{ tool: "write", input: { path: "/workspace/hello.txt", content: "bonjour\n" } }, { say: "Voilà." }];
+    const answer = await other.api.call("POST", `/sandboxes/${created.sandboxId}/agent/prompt`, { text: "Write", permissions: "allow" });
+    expect(String(answer.body)).toContain('"text":"Voilà."');
+    expect(String(await other.api.readFile(created.sandboxId, "hello.txt"))).toBe("bonjour\n");
+    expect(model.requests.at(-1)).toMatchObject({ path: "/v1/messages", headers: { "x-api-key": KEY }, body: { model: "scripted" } });
+  });
+
   test("works under the process driver too, where sandboxes share the machine's loopback", async () => {
     await using plain = await startBerth({ ...modelSettings(), BERTH_DRIVER: "process" });
     for (const created of [await plain.api.create(), await plain.api.create()]) {
