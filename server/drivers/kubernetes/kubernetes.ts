@@ -29,6 +29,7 @@ export interface KubernetesOptions extends ConnectOptions, Omit<PodSettings, "eg
 
 // For what must be taken back after the caller has given up.
 const UNDO_MS = 30_000;
+const CREATE_MS = 30_000;
 
 export async function createKubernetesDriver(options: KubernetesOptions): Promise<Driver> {
   const { installation, clock, log, deadManMs = 60 * MINUTE, stuckMs = 10_000 } = options;
@@ -52,16 +53,19 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
   async function bringUp(spec: SandboxSpec, signal: AbortSignal): Promise<boolean> {
     const name = nameOf(spec.id);
     const wanted = kind.describe(spec, name, installation, settings, shutdownAt());
-    const made = await cluster.create(kind.path(namespace), wanted, signal);
-    if (!made && (await isRunningAlready(name, wanted, signal))) return false;
+    // Without the caller's signal: a request that the API server still works on cannot be taken back by a deletion.
+    const made = await cluster.create(kind.path(namespace), wanted, AbortSignal.timeout(CREATE_MS));
+    signal.throwIfAborted();
+    if (!made && (await goesOn(name, wanted, signal))) return false;
     if (!made) await change(name, kind.run(wanted, shutdownAt()), signal);
     const pod = await awaitUp(upDeps, name, signal);
     await change(name, { metadata: { annotations: { [ANNOTATION.run]: runOf(pod) } } }, signal);
     return true;
   }
 
-  // What is left of an earlier run (a pod that failed, or hangs on a lost node) goes first: the volume is one pod's at a time.
-  async function isRunningAlready(name: string, wanted: Workload, signal: AbortSignal): Promise<boolean> {
+  // True when an earlier run goes on. Otherwise what is left of it (a pod that failed, or hangs on a lost node) is cleared
+  // away: the volume is one pod's at a time.
+  async function goesOn(name: string, wanted: Workload, signal: AbortSignal): Promise<boolean> {
     const workload = await read(name, signal);
     if (!workload || workload.metadata?.deletionTimestamp)
       throw new AppError("sandbox_failed", { cause: new Error(`${name} is being deleted`) });
