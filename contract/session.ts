@@ -37,14 +37,17 @@ export const Session = Type.Object(
 );
 export type Session = Static<typeof Session>;
 
-export const EnvVars = Type.Record(Type.String(), Type.String({ pattern: PLAIN }), {
+// Without a pattern of ours a name with a line break would be looked over, and its value with it.
+const AnyName = Type.String({ pattern: "^[\\s\\S]*$" });
+
+export const EnvVars = Type.Record(AnyName, Type.String({ pattern: PLAIN }), {
   maxProperties: ENV_LIMITS.entries,
   propertyNames: { type: "string", pattern: `^(?!${RESERVED_ENV_PREFIX})[^=\\u0000]{1,${ENV_LIMITS.nameLength}}$` },
   description: `Environment variables for what runs in the sandbox. ${ENV_NAME_RULE}. Names and values have at most 256 KiB together. Never returned.`,
   examples: [{ NODE_ENV: "development" }],
 });
 
-export const Metadata = Type.Record(Type.String(), Type.String({ maxLength: METADATA_LIMITS.valueLength, pattern: PLAIN }), {
+export const Metadata = Type.Record(AnyName, Type.String({ maxLength: METADATA_LIMITS.valueLength, pattern: PLAIN }), {
   maxProperties: METADATA_LIMITS.entries,
   propertyNames: { type: "string", pattern: `^[^\\u0000]{1,${METADATA_LIMITS.keyLength}}$` },
   description: `Additional metadata. ${METADATA_KEY_RULE}; a value has at most ${METADATA_LIMITS.valueLength} characters.`,

@@ -172,6 +172,8 @@ describe("a create request", () => {
     ],
     [{ externalUserId: "u", metadata: { ["k".repeat(65)]: "" } }, `metadata.${"k".repeat(65)}`, "A key has 1 to 64 characters and no NUL"],
     [{ externalUserId: "u", metadata: "x" }, "metadata", "Must be an object"],
+    [{ externalUserId: "u", envVars: { "\n": {} } }, "envVars.\n", "Must be a string"],
+    [{ externalUserId: "u", metadata: { "a\u2028b": null } }, "metadata.a\u2028b", "Must be a string"],
   ])("with a fault is refused by its field (%#)", async (body, field, message) => {
     expect(await refused(body)).toEqual({ status: 400, error: "Validation failed", details: [{ field, message }] });
   });
