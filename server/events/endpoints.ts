@@ -1,4 +1,4 @@
-import { AppError, newId, TEST_EVENT_TYPE, type CreateWebhook, type UpdateWebhook } from "@berth/contract";
+import { AppError, ID_BODY, newId, TEST_EVENT_TYPE, type CreateWebhook, type UpdateWebhook } from "@berth/contract";
 import { DAY, type Clock } from "../clock.ts";
 import type { Secrets } from "../secrets.ts";
 import { lastEventSeq } from "../store/events.ts";
@@ -49,12 +49,15 @@ export interface EndpointsDeps {
   onQueued: () => void;
 }
 
+// PostgreSQL would not even look for some of what a path can hold.
+const WEBHOOK_ID = new RegExp(`^whk_${ID_BODY}$`);
+const DELIVERY_ID = new RegExp(`^dlv_${ID_BODY}$`);
 const MAX_ENDPOINTS = 20;
 const OVERLAP_MS = DAY;
 
 export function createEndpoints({ store, secrets, clock, allowPrivate, onQueued }: EndpointsDeps): Endpoints {
   async function get(partnerId: string, id: string): Promise<EndpointRow> {
-    const row = await findEndpoint(store.db, partnerId, id);
+    const row = WEBHOOK_ID.test(id) ? await findEndpoint(store.db, partnerId, id) : undefined;
     if (!row) throw new AppError("webhook_not_found");
     return row;
   }
@@ -171,7 +174,7 @@ export function createEndpoints({ store, secrets, clock, allowPrivate, onQueued 
 
     async redeliver(partnerId, id, deliveryId, record) {
       await get(partnerId, id);
-      const earlier = await findDelivery(store.db, id, deliveryId);
+      const earlier = DELIVERY_ID.test(deliveryId) ? await findDelivery(store.db, id, deliveryId) : undefined;
       if (!earlier) throw new AppError("delivery_not_found");
       const { event_id, type, payload } = earlier;
       return queue(id, { event_id, type, payload }, record);

@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { startPostgres, type TestPostgres } from "../../tests/support/postgres.ts";
+import { startTestApp, type TestApp } from "./testing/test-app.ts";
+
+// PostgreSQL is stricter than SQLite about text; whatever a path, a query or a body holds, it must not come to that.
+let postgres: TestPostgres;
+let app: TestApp;
+beforeAll(async () => {
+  postgres = await startPostgres();
+  app = await startTestApp({ url: await postgres.createDatabase() });
+});
+afterAll(async () => {
+  await app?.[Symbol.asyncDispose]();
+  await postgres?.[Symbol.asyncDispose]();
+});
+
+const HOSTILE = ["%00", "a%00b", "%ED%A0%80", "%F0%9F%98%80", "'%3B--", "x".repeat(3000)];
+
+it("text that the database would refuse is answered like any other", async () => {
+  for (const text of HOSTILE) {
+    const paths: [string, string][] = [
+      ["GET", `/api/b2b/sessions/${text}`],
+      ["GET", `/api/b2b/webhooks/${text}`],
+      ["POST", `/api/b2b/webhooks/${text}/deliveries/${text}/redeliver`],
+      ["GET", `/api/b2b/sessions?externalUserId=${text}&metadata.${text}=${text}`],
+      ["GET", `/api/b2b/sessions?cursor=${text}`],
+      ["GET", `/api/b2b/events?after=${text}`],
+    ];
+    for (const [method, path] of paths) {
+      const { status } = await app.call(method, path, { headers: { "idempotency-key": "k" } });
+      expect([200, 400, 404], `${method} ${path}`).toContain(status);
+    }
+  }
+  for (const body of [
+    { url: "https://x.example/\0" },
+    { url: "https://x.example/\ud800" },
+    { url: "https://x.example/", description: "\0" },
+    { url: "https://x.example/", description: "\ud800" },
+  ]) {
+    expect([201, 400]).toContain((await app.call("POST", "/api/b2b/webhooks", { body })).status);
+  }
+});
+
+it("the shared rate limit, idempotency and the audit log work there too", async () => {
+  const key = await app.addPartner("globex", { ratePerMinute: 100 });
+  const first = await app.call("POST", "/api/b2b/sessions", { key, body: { externalUserId: "u" }, headers: { "idempotency-key": "k" } });
+  const again = await app.call("POST", "/api/b2b/sessions", { key, body: { externalUserId: "u" }, headers: { "idempotency-key": "k" } });
+  expect([first.status, again.text]).toEqual([201, first.text]);
+  expect(again.headers.get("ratelimit")).toMatch(/^"default";r=9\d;t=\d+$/);
+  const calls = await Promise.all(Array.from({ length: 130 }, () => app.call("GET", "/api/b2b/webhooks", { key })));
+  expect(calls.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(115);
+  expect(calls.some(({ status }) => status === 429)).toBe(true);
+});
