@@ -32,7 +32,10 @@ async function compare(): Promise<void> {
   console.log(
     `GET session: bare ${bare.toFixed(1)} µs, Berth ${berth.toFixed(1)} µs of CPU a request; ratio ${(bare / berth).toFixed(2)} (aim 0.7)`,
   );
-  for (const { child } of Object.values(servers)) child.kill();
+  for (const { child } of Object.values(servers)) {
+    child.disconnect();
+    await once(child, "exit");
+  }
 }
 
 interface Started {
@@ -54,7 +57,8 @@ async function cpuOf(child: ChildProcess): Promise<number> {
   return used;
 }
 
-function tell(started: Omit<Started, "child">): void {
+function tell(started: Omit<Started, "child">, close: () => PromiseLike<unknown>): void {
+  process.once("disconnect", () => void close().then(() => process.exit()));
   process.on("message", () => {
     const { user, system } = process.cpuUsage();
     process.send!(user + system);
@@ -97,7 +101,7 @@ async function serveBare(): Promise<void> {
     response.writeHead(200, { "content-type": "application/json; charset=utf-8", "content-length": Buffer.byteLength(body) }).end(body);
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
-  tell({ port: (server.address() as AddressInfo).port, path: "/api/b2b/sessions/x", key: KEY });
+  tell({ port: (server.address() as AddressInfo).port, path: "/api/b2b/sessions/x", key: KEY }, async () => server.close());
 }
 
 function hash(key: string): string {
@@ -135,5 +139,5 @@ async function serveBerth(): Promise<void> {
     updated_at: 0,
     destroyed_at: null,
   });
-  tell({ port: app.port, path: `/api/b2b/sessions/${id}`, key: app.key });
+  tell({ port: app.port, path: `/api/b2b/sessions/${id}`, key: app.key }, () => app[Symbol.asyncDispose]());
 }
