@@ -68,6 +68,12 @@ export const VARIABLES = {
     default: "auto",
     help: "How sandboxes are made; `auto` takes the first of oci, docker, process that works here.",
   }),
+  ociRuntime: variable<"auto" | "runc" | "crun" | "runsc">({
+    name: "BERTH_OCI_RUNTIME",
+    kind: oneOf("auto", "runc", "crun", "runsc"),
+    default: "auto",
+    help: "What runs the containers of the driver oci; `auto` takes the first of runc, crun, runsc (gVisor) that works here.",
+  }),
   sandboxImage: variable({
     name: "BERTH_SANDBOX_IMAGE",
     kind: matching(/^\S+$/, "an image's name"),

@@ -12,6 +12,8 @@ export interface DriverConfig {
   // The address that the server listens on, and whether the operator has said that no isolation is fine there.
   host: string;
   allowUnisolated: boolean;
+  // oci
+  ociRuntime: "auto" | "runc" | "crun" | "runsc";
   // docker and kubernetes
   installation: string | null;
   sandboxImage: string;
@@ -41,14 +43,14 @@ interface DriverEntry {
 // A driver's code, and its vendor's library, is loaded only when it is looked at.
 const DRIVERS: Record<DriverName, DriverEntry> = {
   oci: {
-    async probe() {
+    async probe({ ociRuntime }) {
       const { probeOci } = await import("./oci/probe.ts");
-      const { usable, reason } = await probeOci();
+      const { usable, reason } = await probeOci(ociRuntime);
       return { driver: "oci", usable, reason };
     },
     async open(options) {
       const [{ probeOci }, { createOciDriver }] = await Promise.all([import("./oci/probe.ts"), import("./oci/oci.ts")]);
-      const probe = await probeOci();
+      const probe = await probeOci(options.ociRuntime);
       if (!probe.usable) throw new Error(probe.reason);
       return createOciDriver({ ...options, runtime: probe.runtime, boundDisks: probe.boundDisks });
     },

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { newId, type SandboxId, type Template } from "@berth/contract";
 import type { ExecEvent } from "@berth/contract/daemon.ts";
+import { readConfig } from "../../server/config.ts";
 import type { Driver, SandboxSpec } from "../../server/drivers/driver.ts";
 import { createOciDriver } from "../../server/drivers/oci/oci.ts";
 import { probeOci } from "../../server/drivers/oci/probe.ts";
@@ -14,7 +15,7 @@ import { silentLog } from "../../server/log.ts";
 import { DEFAULT_TEMPLATE } from "../../server/templates.ts";
 import { daemonRuntime } from "../support/runtime.ts";
 
-const probe = await probeOci();
+const probe = await probeOci(readConfig(process.env).config.ociRuntime);
 
 // Why these tests cannot run here, if so. The attackers are written in Python, which reaches every system call.
 export const skipReason = findSkipReason();

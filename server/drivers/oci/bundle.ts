@@ -1,17 +1,22 @@
+import { lstatSync } from "node:fs";
 import type { Template } from "@berth/contract";
 import { readHostLimits } from "./host-limits.ts";
 import { hasMountsBelow, readMountPoints } from "./mounts.ts";
+import type { RuntimeKind } from "./runtime-kinds.ts";
 import { seccompProfile } from "./seccomp.ts";
 import type { UserIds } from "./user-ids.ts";
 
 export interface BundleOptions {
   template: Template;
+  kind: RuntimeKind;
   root: string;
   // Of the host: folders that the sandbox sees.
   workspace: string;
   home: string;
   runtimeDir: string;
   egress: string;
+  // Where the daemon's socket will be; absent, it is in memory of the sandbox's own.
+  control?: string | undefined;
   userIds: UserIds;
   cgroupsPath: string;
   env: Record<string, string>;
@@ -68,7 +73,7 @@ export function bundleConfig(options: BundleOptions) {
         },
         pids: { limit: template.pids },
       },
-      seccomp: seccompProfile(),
+      seccomp: seccompProfile(options.kind),
       maskedPaths: MASKED,
       readonlyPaths: ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"],
     },
@@ -79,11 +84,12 @@ const MASKED = [
   // What the kernel tells about itself and about others.
   "/proc/acpi /proc/asound /proc/interrupts /proc/kallsyms /proc/kcore /proc/keys /proc/key-users /proc/kmsg",
   "/proc/latency_stats /proc/modules /proc/sched_debug /proc/scsi /proc/slabinfo /proc/timer_list /proc/vmallocinfo",
-  // Programs live in /usr; settings, which may hold what is not for strangers, in these.
-  "/usr/etc /usr/local/etc /usr/src /usr/local/src",
 ].flatMap((paths) => paths.split(" "));
 
-function mountsOf({ template, workspace, home, runtimeDir, egress }: BundleOptions) {
+// Programs live in /usr; settings, which may hold what is not for strangers, in these.
+const HIDDEN = ["/usr/etc", "/usr/local/etc", "/usr/src", "/usr/local/src"];
+
+function mountsOf({ template, workspace, home, runtimeDir, egress, control }: BundleOptions) {
   const mountPoints = readMountPoints();
   const tmpfs = (destination: string, ...options: string[]) => ({
     destination,
@@ -97,6 +103,8 @@ function mountsOf({ template, workspace, home, runtimeDir, egress }: BundleOptio
     source,
     options: [hasMountsBelow(source, mountPoints) ? "rbind" : "bind", "nosuid", "nodev", ...options],
   });
+  // Masking is not asked of the runtime: gVisor's does not do it.
+  const empty = (destination: string) => tmpfs(destination, "ro", "mode=755", "size=4k", "nr_inodes=1", "noexec");
   return [
     { destination: "/proc", type: "proc", source: "proc", options: ["nosuid", "nodev", "noexec"] },
     tmpfs("/dev", "mode=755", "size=64k", "nr_inodes=256", "noexec"),
@@ -108,15 +116,19 @@ function mountsOf({ template, workspace, home, runtimeDir, egress }: BundleOptio
     },
     tmpfs("/dev/shm", "mode=1777", "size=64m", "noexec"),
     tmpfs("/tmp", "mode=1777", `size=${template.tmpMb}m`, `nr_inodes=${template.tmpMb * 256}`),
-    // The daemon's socket: in memory of the sandbox's own, so that a full disk never keeps it from starting.
-    tmpfs("/run/berth", "mode=700", `uid=${USER}`, `gid=${USER}`, "size=64k", "nr_inodes=16", "noexec"),
-    ...(template.root === undefined ? [bind("/usr", "/usr", "ro")] : []),
+    // The daemon's socket: in memory, so that a full disk never keeps it from starting.
+    control === undefined
+      ? tmpfs("/run/berth", "mode=700", `uid=${USER}`, `gid=${USER}`, "size=64k", "nr_inodes=16", "noexec")
+      : bind("/run/berth", control, "rw", "noexec"),
+    ...(template.root === undefined ? [bind("/usr", "/usr", "ro"), ...HIDDEN.filter(isFolder).map(empty)] : []),
     bind("/opt/berth", runtimeDir, "ro"),
     bind("/run/berth-egress", egress, "ro", "noexec"),
     bind("/workspace", workspace, "rw"),
     bind("/home/user", home, "rw"),
   ];
 }
+
+const isFolder = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 
 const idMappings = ({ root, user }: UserIds) => [
   { containerID: 0, hostID: root, size: 1 },

@@ -7,13 +7,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isSandboxId } from "@berth/contract";
 import { describe, expect, test } from "vitest";
 import { daemonRuntime } from "../../../tests/support/runtime.ts";
+import { readConfig } from "../../config.ts";
 import { silentLog } from "../../log.ts";
 import { findLeftovers } from "./leftovers.ts";
 import { createOciDriver } from "./oci.ts";
 import { probeOci } from "./probe.ts";
 
 const ROUNDS = Number(process.env.BERTH_CRASH_ROUNDS ?? 4);
-const probe = await probeOci();
+const probe = await probeOci(readConfig(process.env).config.ociRuntime);
 const skipReason = probe.usable ? undefined : probe.reason;
 
 describe.skipIf(skipReason !== undefined)(

@@ -1,25 +1,39 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { daemonRuntime } from "../../../tests/support/runtime.ts";
 import { silentLog } from "../../log.ts";
 import { driverSuite, type SuiteDriver } from "../driver.suite.ts";
 import { findLeftovers } from "./leftovers.ts";
 import { createOciDriver } from "./oci.ts";
-import { probeOci } from "./probe.ts";
+import { probeOci, type OciProbe } from "./probe.ts";
+import { RUNTIME_NAMES } from "./runtime-kinds.ts";
 
 const probe = await probeOci();
-const skipReason = probe.usable ? (probe.boundDisks ? undefined : probe.reason) : probe.reason;
+const refusal = (found: OciProbe) => (found.usable && found.boundDisks ? undefined : found.reason);
 
 // In a folder whose name and place make its mounts hard to recognize.
-driverSuite("oci", () => openSuite("berth oci\\", { boundDisks: true, throughLink: true }), { skipReason });
+driverSuite("oci", () => openSuite(probe, "berth oci\\", { boundDisks: true, throughLink: true }), { skipReason: refusal(probe) });
 
 // As where loop devices are missing.
-driverSuite("oci, disks unbounded", () => openSuite("berth-oci-", { boundDisks: false, throughLink: false }), {
+driverSuite("oci, disks unbounded", () => openSuite(probe, "berth-oci-", { boundDisks: false, throughLink: false }), {
   skipReason: probe.usable ? undefined : probe.reason,
 });
 
-async function openSuite(prefix: string, { boundDisks, throughLink }: { boundDisks: boolean; throughLink: boolean }): Promise<SuiteDriver> {
+// The runtimes that `auto` did not take, where they are installed.
+for (const name of RUNTIME_NAMES.filter((one) => !(probe.usable && basename(probe.runtime) === one))) {
+  const found = await probeOci(name);
+  driverSuite(`oci on ${name}`, () => openSuite(found, `berth-${name}-`, { boundDisks: true, throughLink: true }), {
+    skipReason: refusal(found),
+  });
+}
+
+interface SuiteFolder {
+  boundDisks: boolean;
+  throughLink: boolean;
+}
+
+async function openSuite(probe: OciProbe, prefix: string, { boundDisks, throughLink }: SuiteFolder): Promise<SuiteDriver> {
   if (!probe.usable) throw new Error(probe.reason);
   const { runtime } = probe;
   const runtimeDir = await daemonRuntime();

@@ -15,9 +15,12 @@ import { mustRun, PLAIN_PATH } from "../run.ts";
 import { createTurnstile } from "../turnstile.ts";
 import { bundleConfig } from "./bundle.ts";
 import { openCgroups } from "./cgroups.ts";
+import { closeControl, controlOf, openControl } from "./control.ts";
 import { ROOTS_DIR } from "./probe.ts";
 import { prepareHostRoot, prepareTemplateRoot } from "./root.ts";
+import { kindOf } from "./runtime-kinds.ts";
 import { createRuntime } from "./runtime.ts";
+import { stagedAt } from "./stage.ts";
 import { endStragglers } from "./stragglers.ts";
 import { createUserIds } from "./user-ids.ts";
 import { createVolumes } from "./volume.ts";
@@ -27,7 +30,7 @@ export interface OciDriverOptions {
   // The daemon's runtime, shown to sandboxes at /opt/berth.
   runtimeDir: string;
   log: Log;
-  // The OCI runtime's command: runc, crun or a path.
+  // The OCI runtime's command: runc, crun, runsc or a path that ends so.
   runtime: string;
   // Whether each sandbox gets a disk of bounded size (needs loop devices).
   boundDisks: boolean;
@@ -59,6 +62,7 @@ export function createOciDriver(options: OciDriverOptions): Driver {
   const sandboxesDir = join(dataDir, "sandboxes");
   const cgroups = openCgroups(`berth-${createHash("sha256").update(dataDir).digest("hex").slice(0, 8)}`);
   const runtime = createRuntime(options.runtime, join(dataDir, "containers"), startTimeoutMs);
+  const kind = kindOf(options.runtime);
   const volumes = createVolumes(options.boundDisks);
   const userIds = createUserIds(sandboxesDir);
   const inTurn = createKeyedLock();
@@ -95,20 +99,20 @@ export function createOciDriver(options: OciDriverOptions): Driver {
     const ids = userIds.of(folder);
     const { workspace, home } = await volumes.open(folder, { diskMb: template.diskMb, owner: ids.user, signal });
     if (template.root !== undefined) prepareTemplateRoot(template.root);
+    const folders = { workspace, home, runtimeDir, egress: egressOf(id) };
+    const staged = kind.opaque ? { ...folders, control: await openControl(folder, ids.user, signal) } : undefined;
     const config = bundleConfig({
       template,
+      kind,
       root: template.root ?? prepareHostRoot(rootsDir),
-      workspace,
-      home,
-      runtimeDir,
-      egress: egressOf(id),
+      ...(staged ? stagedAt(staged) : folders),
       userIds: ids,
       cgroupsPath: cgroups.pathOf(id),
       args: ["/bin/sh", "/opt/berth/init.sh"],
       env: { ...DAEMON_ENV, BERTH_TOKEN_HASH: tokenHash },
     });
     writeFileSync(join(folder, "config.json"), JSON.stringify(config), { mode: 0o600 });
-    await runtime.start(id, folder, join(folder, "init.pid"), signal);
+    await runtime.start(id, { bundle: folder, pidFile: join(folder, "init.pid"), staged }, signal);
   }
 
   const answering = (id: SandboxId, signal: AbortSignal) =>
@@ -141,6 +145,7 @@ export function createOciDriver(options: OciDriverOptions): Driver {
 
   async function stop(id: SandboxId): Promise<void> {
     await clear(id);
+    await closeControl(folderOf(id));
     await volumes.close(folderOf(id));
   }
 
@@ -174,9 +179,10 @@ export function createOciDriver(options: OciDriverOptions): Driver {
   async function dial(id: SandboxId, signal: AbortSignal) {
     const pid = initOf(id);
     if (pid === undefined) throw new AppError("sandbox_unreachable", { cause: new Error("the sandbox does not run") });
-    // Through the sandbox's own view of its files: the socket never is in a folder of the host. On this path only the
-    // last part can be changed from inside.
-    return dialSocketFile(`/proc/${pid}/root/run/berth/${DAEMON_SOCKET}`, signal, () => belongs(pid, id));
+    // Through the sandbox's own view of its files, where the host has one: the socket then is in no folder of the host. On
+    // either path only the last part can be changed from inside.
+    const control = kind.opaque ? controlOf(folderOf(id)) : `/proc/${pid}/root/run/berth`;
+    return dialSocketFile(join(control, DAEMON_SOCKET), signal, () => belongs(pid, id));
   }
 
   const step = <Result>(id: SandboxId, signal: AbortSignal, work: () => Promise<Result>) =>

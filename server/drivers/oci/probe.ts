@@ -7,29 +7,34 @@ import { PLAIN_PATH, run } from "../run.ts";
 import { bundleConfig } from "./bundle.ts";
 import { openCgroups } from "./cgroups.ts";
 import { prepareHostRoot } from "./root.ts";
+import { kindOf, RUNTIME_NAMES, type RuntimeName } from "./runtime-kinds.ts";
+import { onStage, stagedAt } from "./stage.ts";
 import { pickUserIds } from "./user-ids.ts";
 import { probeVolumes } from "./volume.ts";
 
 export type OciProbe = { usable: false; reason: string } | { usable: true; reason: string; runtime: string; boundDisks: boolean };
 
+export type OciRuntime = "auto" | RuntimeName;
+
 export const ROOTS_DIR = "/run/berth/roots";
-// gVisor's runsc is not among them: its sandboxes keep their files out of the host's sight, and with them the daemon's
-// socket. It serves through the docker driver.
-const CANDIDATES = ["runc", "crun"];
 // What worked since the machine started works still: the next start of a server need not try again.
 const MEMORY_FILE = "/run/berth/probe.json";
-let cached: Promise<OciProbe> | undefined;
+const cached = new Map<OciRuntime, Promise<OciProbe>>();
 
 // Finds out by doing: a container with everything that a sandbox asks for is run to its end, and a volume made.
-export function probeOci(): Promise<OciProbe> {
-  return (cached ??= probe());
+// `auto` takes the first runtime that works.
+export function probeOci(wanted: OciRuntime = "auto"): Promise<OciProbe> {
+  const found = cached.get(wanted) ?? probe(wanted);
+  cached.set(wanted, found);
+  return found;
 }
 
-async function probe(): Promise<OciProbe> {
+async function probe(wanted: OciRuntime): Promise<OciProbe> {
   if (process.platform !== "linux") return { usable: false, reason: "OCI containers need Linux." };
   if (process.getuid?.() !== 0) return { usable: false, reason: "OCI containers need the server to run as root." };
-  const found = CANDIDATES.map(findProgram).filter((path) => path !== undefined);
-  if (found.length === 0) return { usable: false, reason: "Neither runc nor crun is installed (apt install runc)." };
+  const names = wanted === "auto" ? RUNTIME_NAMES : [wanted];
+  const found = names.map(findProgram).filter((path) => path !== undefined);
+  if (found.length === 0) return { usable: false, reason: `Not installed: ${names.join(", ")} (apt install ${names[0]}).` };
   const conditions = describeConditions(found);
   const remembered = recall(conditions);
   if (remembered) return remembered;
@@ -55,10 +60,12 @@ async function probe(): Promise<OciProbe> {
 // Whatever the outcome depends on: this start of the machine, the runtimes, and what we ask of them.
 function describeConditions(runtimes: readonly string[]): string {
   const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
-  const versions = runtimes.map((path) => `${path} ${statSync(path).mtimeMs}`);
-  const asked = JSON.stringify(bundleConfig({ ...SAMPLE, root: ROOTS_DIR }));
+  const asked = runtimes.map((path) => {
+    const kind = kindOf(path);
+    return JSON.stringify([path, statSync(path).mtimeMs, kind, bundleConfig({ ...SAMPLE, kind, root: ROOTS_DIR })]);
+  });
   return createHash("sha256")
-    .update([boot, ...versions, asked].join("\n"))
+    .update([boot, ...asked].join("\n"))
     .digest("hex");
 }
 
@@ -98,21 +105,31 @@ async function tryRuntime(runtime: string, scratch: string): Promise<string | un
     return join(scratch, name);
   };
   try {
-    const config = bundleConfig({
-      ...SAMPLE,
-      root: prepareHostRoot(ROOTS_DIR),
+    const kind = kindOf(runtime);
+    const folders = {
       workspace: folder(SAMPLE.workspace),
       home: folder(SAMPLE.home),
       runtimeDir: folder(SAMPLE.runtimeDir),
       egress: folder(SAMPLE.egress),
+    };
+    const staged = kind.opaque ? { ...folders, control: folder("control") } : undefined;
+    const config = bundleConfig({
+      ...SAMPLE,
+      kind,
+      root: prepareHostRoot(ROOTS_DIR),
+      ...(staged ? stagedAt(staged) : folders),
       userIds: pickUserIds(new Set()),
       cgroupsPath: cgroups.pathOf(id),
     });
     // Nobody owns these folders inside, so the probe starts at the root.
     config.process.cwd = "/";
     writeFileSync(join(scratch, "config.json"), JSON.stringify(config));
-    const { code, output } = await run(runtime, ["--root", join(scratch, "state"), "run", "--bundle", scratch, id], { timeoutMs: 20_000 });
-    return code === 0 ? undefined : (output.split("\n").at(-1)?.slice(0, 300) ?? `ended with ${code}`);
+    const args = ["--root", join(scratch, "state"), ...kind.flags, "run", "--bundle", scratch, id];
+    const { code, output } = await run(...onStage(staged, runtime, args), { timeoutMs: 20_000 });
+    if (code === 0) return undefined;
+    const unknownFlag = /flag provided but not defined: -(\S+)/.exec(output)?.[1];
+    if (unknownFlag) return `it is too old, it does not know --${unknownFlag}`;
+    return output.split("\n").at(-1)?.slice(0, 300) ?? `ended with ${code}`;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   } finally {

@@ -1,29 +1,39 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { run } from "../run.ts";
+import { kindOf } from "./runtime-kinds.ts";
+import { onStage } from "./stage.ts";
 
-// An OCI runtime, runc or crun. It is asked only to start containers; its state folder is ours, so that no other
-// user of the same runtime meets our containers.
+// An OCI runtime. It is asked only to start containers; its state folders are ours, one for each container, so that no
+// other user of the same runtime meets our containers.
 export interface Runtime {
   // Starts the container of the bundle and resolves when it runs on its own.
-  start(id: string, bundle: string, pidFile: string, signal: AbortSignal): Promise<void>;
+  start(id: string, options: StartOptions, signal: AbortSignal): Promise<void>;
   // Forgets a container whose processes are gone.
   forget(id: string): void;
   list(): string[];
 }
 
+interface StartOptions {
+  bundle: string;
+  pidFile: string;
+  // Folders that the runtime is to find on the stage (stage.ts).
+  staged: Record<string, string> | undefined;
+}
+
 export function createRuntime(command: string, stateDir: string, timeoutMs: number): Runtime {
   return {
-    async start(id, bundle, pidFile, signal) {
+    async start(id, { bundle, pidFile, staged }, signal) {
       const logFile = join(bundle, "runtime.log");
       rmSync(logFile, { force: true });
       const args = [
         "--root",
-        stateDir,
+        join(stateDir, id),
         "--log",
         logFile,
         "--log-format",
         "json",
+        ...kindOf(command).flags,
         "run",
         "--detach",
         "--bundle",
@@ -33,7 +43,7 @@ export function createRuntime(command: string, stateDir: string, timeoutMs: numb
         id,
       ];
       // Quiet: the container inherits the runtime's output and would keep a pipe open as long as it lives.
-      const { code } = await run(command, args, { signal, timeoutMs, quiet: true });
+      const { code } = await run(...onStage(staged, command, args), { signal, timeoutMs, quiet: true });
       if (code !== 0) throw new Error(`${command} could not start the container: ${readErrors(logFile)}`);
     },
     forget(id) {

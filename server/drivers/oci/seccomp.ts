@@ -26,7 +26,7 @@ const LAST_FAMILY = 16;
 // TIOCSTI types into the terminal of whoever is above; TIOCLINUX does the same on consoles.
 const TYPING_REQUESTS = [0x5412, 0x541c];
 
-export function seccompProfile(architecture: NodeJS.Architecture = process.arch) {
+export function seccompProfile({ choosesErrors }: { choosesErrors: boolean }, architecture: NodeJS.Architecture = process.arch) {
   return {
     defaultAction: "SCMP_ACT_ALLOW",
     // Other system call tables of the same processor are not listed, and what is not listed is killed.
@@ -34,7 +34,7 @@ export function seccompProfile(architecture: NodeJS.Architecture = process.arch)
     syscalls: [
       { names: DENIED, action: "SCMP_ACT_ERRNO", errnoRet: EPERM },
       // clone3 hides its flags in memory where no filter can see them. ENOSYS makes the C library fall back to clone.
-      { names: ["clone3"], action: "SCMP_ACT_ERRNO", errnoRet: ENOSYS },
+      ...(choosesErrors ? [{ names: ["clone3"], action: "SCMP_ACT_ERRNO", errnoRet: ENOSYS }] : []),
       ...NEW_NAMESPACE_FLAGS.map((flag) => denyWhen("clone", hasBits(0, flag))),
       ...OTHER_FAMILIES.map((family) => denyWhen("socket", isNumber(0, family))),
       denyWhen("socket", { index: 0, value: LAST_FAMILY, op: "SCMP_CMP_GT" }),

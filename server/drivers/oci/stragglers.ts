@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { STAGE } from "./stage.ts";
 
-// What a driver runs on the host for a sandbox, besides the OCI runtime itself.
+// What a driver runs on the host for a sandbox, besides the OCI runtime itself and what sets the stage for it.
 const PROGRAMS = ["mount", "umount", "mkfs.ext4", "rm"];
 
 // Ends what a server that died had started for this sandbox: it would finish its work behind our back, and mount a volume
@@ -16,13 +17,14 @@ export async function endStragglers(dataDir: string, runtime: string, id: string
 }
 
 function find(programs: readonly string[], dataDir: string, id: string): number[] {
+  const isOurs = (pid: string) => {
+    const line = read(`/proc/${pid}/cmdline`);
+    if (!line.includes(id) || !line.includes(dataDir)) return false;
+    return line.includes(STAGE) || programs.includes(read(`/proc/${pid}/comm`).trim());
+  };
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
-    .filter((pid) => programs.includes(read(`/proc/${pid}/comm`).trim()))
-    .filter((pid) => {
-      const line = read(`/proc/${pid}/cmdline`);
-      return line.includes(id) && line.includes(dataDir);
-    })
+    .filter(isOurs)
     .map(Number);
 }
 

@@ -2,7 +2,7 @@ import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync,
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { mustRun, run } from "../run.ts";
-import { readMountPoints } from "./mounts.ts";
+import { isMounted, unmount } from "./mounts.ts";
 
 // The disk of a sandbox: a sparse file with a file system of its own, mounted while the sandbox runs. That bounds bytes
 // and inodes, and destroying it is the deletion of one file, however hostile its content. Where loop devices are missing
@@ -94,13 +94,6 @@ async function mountImage(image: string, mountPoint: string): Promise<void> {
   await mustRun("mount", ["-t", "ext4", "-o", `loop,${MOUNT_OPTIONS}`, image, mountPoint]);
 }
 
-// Somebody of the host who works in the volume, such as an operator who looks around, must not keep it: it leaves our sight
-// at once and is let go of when they leave.
-async function unmount(mountPoint: string): Promise<void> {
-  const { code } = await run("umount", [mountPoint]);
-  if (code !== 0) await mustRun("umount", ["--lazy", mountPoint]);
-}
-
 function findLoopDevice(image: string): string | undefined {
   const name = readdirSync("/sys/block").find((block) => {
     const backing = block.startsWith("loop") ? read(`/sys/block/${block}/loop/backing_file`)?.trim() : undefined;
@@ -108,8 +101,6 @@ function findLoopDevice(image: string): string | undefined {
   });
   return name === undefined ? undefined : `/dev/${name}`;
 }
-
-const isMounted = (mountPoint: string) => readMountPoints().includes(mountPoint);
 
 const firstLine = (error: unknown) => (error instanceof Error ? error.message : String(error)).split("\n")[0];
 
