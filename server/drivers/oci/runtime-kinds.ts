@@ -7,8 +7,8 @@ export interface RuntimeKind {
   // The host cannot look into the sandbox: the daemon's socket has to be in a folder of the host (control.ts), and
   // folders that are shown to the sandbox are opened as its own root user (stage.ts).
   opaque: boolean;
-  // It answers a refused system call with the error that the filter names. Otherwise always with EPERM, which would keep
-  // the C library from making threads in the older way when it is refused clone3.
+  // It answers a refused system call with the error that the filter names. With another, the C library does not turn to
+  // the older way of making threads when it is refused clone3, and there are none (seen with runsc 2024-07).
   choosesErrors: boolean;
 }
 
