@@ -19,7 +19,13 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: "journeys", include: ["tests/**/*.test.ts"], fileParallelism: false, testTimeout: 60_000, sequence: { groupOrder: 1 } },
+        test: {
+          name: "journeys",
+          include: ["tests/**/*.test.ts"],
+          fileParallelism: false,
+          testTimeout: 60_000,
+          sequence: { groupOrder: 1 },
+        },
       },
     ],
   },
