@@ -1,7 +1,10 @@
 import { defineConfig } from "vitest/config";
 
-// Two groups: what runs in parallel, and journeys over real processes, sandboxes and a browser, which run one file at a
-// time so that their timings mean something on two cores.
+// Journeys that measure time, take the machine's memory or kill servers: one at a time, so that they mean something.
+const ALONE = ["tests/browser/performance.test.ts", "tests/isolation/resources.test.ts", "tests/faults/*.test.ts", "tests/crash/*.test.ts"];
+
+// Three groups, one after the other: what sits beside the code, journeys over real processes, sandboxes and a browser,
+// and those that must be alone.
 export default defineConfig({
   test: {
     pool: "forks",
@@ -12,20 +15,15 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: {
-          name: "unit",
-          include: ["{contract,client,daemon,server,cli,web,scripts}/**/*.test.{ts,tsx}"],
-        },
+        test: { name: "unit", include: ["{contract,client,daemon,server,cli,web,scripts}/**/*.test.{ts,tsx}"] },
       },
       {
         extends: true,
-        test: {
-          name: "journeys",
-          include: ["tests/**/*.test.ts"],
-          fileParallelism: false,
-          testTimeout: 60_000,
-          sequence: { groupOrder: 1 },
-        },
+        test: { name: "journeys", include: ["tests/**/*.test.ts"], exclude: ALONE, testTimeout: 60_000, sequence: { groupOrder: 1 } },
+      },
+      {
+        extends: true,
+        test: { name: "alone", include: ALONE, fileParallelism: false, testTimeout: 60_000, sequence: { groupOrder: 2 } },
       },
     ],
   },

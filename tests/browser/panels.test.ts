@@ -18,6 +18,7 @@ describe.skipIf(noChromium)("search, ports and files of the workspace (needs Chr
   test("a search leads to the line", async () => {
     await using desk = await openDesk(berth, browser, { files: { "src/a.ts": "one\ntwo\nneedle here\n", "b.txt": "hay\n" } });
     const { page } = desk;
+    await seen(treeItem(page, "b.txt"));
     await page.keyboard.press("Control+Shift+F");
     await page.getByRole("textbox", { name: "Search in files" }).fill("needle");
     await seen(page.getByText("1 match in 1 file"));

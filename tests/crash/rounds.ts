@@ -47,8 +47,8 @@ export async function* crash(options: {
   env?: Record<string, string>;
 }): AsyncGenerator<Round> {
   const random = seeded(options.seed);
-  // Two paused seconds are long enough to be hibernated in a round.
-  await using berth = await prepareBerth({ BERTH_HIBERNATE_AFTER: "1s", BERTH_POOL_SIZE: "1", BERTH_LOG_LEVEL: "warn", ...options.env });
+  // At once, so that every round has sessions that fall asleep.
+  await using berth = await prepareBerth({ BERTH_HIBERNATE_AFTER: "0s", BERTH_POOL_SIZE: "1", BERTH_LOG_LEVEL: "warn", ...options.env });
   const ledger = createLedger(random);
   for (let round = 0; round < options.rounds; round++) {
     const point = options.points[round];
