@@ -44,8 +44,7 @@ export function createHeart(deps: HeartDeps): Heart {
   const capacity = createCapacity(home, deps.capacity);
   const steps = createSteps({ store, works, owner, stepTimeoutMs, clock, log, onChange: changes.tell });
   const pool = createPool({ ...deps, steps, capacity, home, size: poolSize });
-  const fillSoon = () => void pool.fill().catch((error: unknown) => log.error("pool.failed", { error: String(error) }));
-  const sessions = createSessions({ ...deps, steps, capacity, home, changes, onClaimed: fillSoon });
+  const sessions = createSessions({ ...deps, steps, capacity, home, changes, onClaimed: pool.fillInALull });
   const reconcile = createReconcile({ ...deps, steps, works, home, owner, changes, onFound });
   const schedule = createSchedule({ ...deps, steps, capacity, home, changes });
   const ticking: AsyncDisposable[] = [];
@@ -71,7 +70,7 @@ export function createHeart(deps: HeartDeps): Heart {
       await openDoors();
       // Calls need not wait for this: a session in a step that a dead server left answers as one that is being worked on.
       // On one machine an earlier process of this home is dead, whatever its leases say; elsewhere it may live on.
-      const tidying = quietly("reconcile", () => reconcile.run({ predecessors: host !== null }))().then(fillSoon);
+      const tidying = quietly("reconcile", () => reconcile.run({ predecessors: host !== null }))().then(pool.fillInALull);
       ticking.push(
         { [Symbol.asyncDispose]: () => tidying },
         clock.every(TICK_MS, quietly("schedule", schedule.tick)),

@@ -14,7 +14,12 @@ import type { Steps } from "./steps.ts";
 export interface Pool extends AsyncDisposable {
   // Fills up, and throws out what no longer fits its template. Cheap when there is nothing to do; one run at a time.
   fill(): Promise<void>;
+  // The same once there is a lull: making sandboxes would slow down the very creates that empty the pool.
+  fillInALull(): void;
 }
+
+const LULL_MS = 150;
+const PATIENCE_MS = 1000;
 
 export interface PoolDeps {
   store: Store;
@@ -33,6 +38,21 @@ export function createPool(deps: PoolDeps): Pool {
   let filling: Promise<void> | undefined;
   let again = false;
   let closed = false;
+  let lull: NodeJS.Timeout | undefined;
+  let waitingSince = 0;
+
+  function fillInALull(): void {
+    if (lull === undefined) waitingSince = performance.now();
+    clearTimeout(lull);
+    const patience = Math.max(0, PATIENCE_MS - (performance.now() - waitingSince));
+    lull = setTimeout(
+      () => {
+        lull = undefined;
+        fill().catch((error: unknown) => log.error("pool.failed", { error: String(error) }));
+      },
+      Math.min(LULL_MS, patience),
+    );
+  }
 
   function fill(): Promise<void> {
     if (filling) again = true;
@@ -89,8 +109,10 @@ export function createPool(deps: PoolDeps): Pool {
 
   return {
     fill,
+    fillInALull,
     async [Symbol.asyncDispose]() {
       closed = true;
+      clearTimeout(lull);
       await filling?.catch(() => {});
     },
   };
