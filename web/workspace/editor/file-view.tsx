@@ -1,11 +1,13 @@
 import { Download, FileQuestion, FileX } from "lucide-react";
-import { lazy, Suspense } from "react";
+import { useEffect, useState } from "react";
 import { useWorkspace, useWorkspaceState } from "../context.ts";
 import { formatBytes, nameOf } from "../parts/paths.ts";
 import { closeTab } from "../shell/actions.ts";
 import { ConflictBar } from "./conflict-bar.tsx";
 
-const TextEditor = lazy(() => import("./text-editor.tsx"));
+// Not `lazy`: React holds back what Suspense reveals for 300 ms after the last reveal, and the first text is waited for.
+type TextEditor = (typeof import("./text-editor.tsx"))["default"];
+let loadedEditor: TextEditor | null = null;
 
 const Loading = () => (
   <div className="loading-center" aria-busy="true">
@@ -22,11 +24,21 @@ export function FileView({ path }: { path: string }) {
   return (
     <>
       <ConflictBar document={file.document} />
-      <Suspense fallback={<Loading />}>
-        <TextEditor key={path} path={path} />
-      </Suspense>
+      <Text key={path} path={path} />
     </>
   );
+}
+
+function Text({ path }: { path: string }) {
+  const [Editor, setEditor] = useState(() => loadedEditor);
+  useEffect(() => {
+    if (Editor) return;
+    void import("./text-editor.tsx").then((loaded) => {
+      loadedEditor = loaded.default;
+      setEditor(() => loaded.default);
+    });
+  }, [Editor]);
+  return Editor ? <Editor path={path} /> : <Loading />;
 }
 
 function ImageView({ path, version }: { path: string; version: string }) {

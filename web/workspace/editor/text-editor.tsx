@@ -5,6 +5,7 @@ import { useWorkspace, useWorkspaceState } from "../context.ts";
 import { bufferFor } from "./code/buffer.ts";
 import { wrapping } from "./code/setup.ts";
 import type { Place } from "./cursor.ts";
+import { firstTextDrawn } from "./first-text.ts";
 
 // The code editor. Loaded when the first text is opened.
 export default function TextEditor({ path }: { path: string }) {
@@ -19,6 +20,7 @@ export default function TextEditor({ path }: { path: string }) {
     if (!parent.current) return;
     const mounted = bufferFor(workspace, path).mount(parent.current);
     editor.current = mounted.view;
+    requestAnimationFrame(firstTextDrawn);
     return () => {
       editor.current = null;
       mounted[Symbol.dispose]();

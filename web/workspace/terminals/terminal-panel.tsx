@@ -2,12 +2,13 @@ import { Columns2, Plus, SquareTerminal, X } from "lucide-react";
 import { lazy, Suspense } from "react";
 import type { Terminal } from "@berth/contract/daemon.ts";
 import { useWorkspace, useWorkspaceState } from "../context.ts";
+import { afterFirstText } from "../editor/first-text.ts";
 import { IconButton } from "../parts/icon-button.tsx";
 import { TerminalTab } from "./terminal-tab.tsx";
 
 // The terminal is as heavy as the editor and is waited for less: it comes second.
 const TerminalView = lazy(async () => {
-  await import("../editor/text-editor.tsx");
+  await afterFirstText();
   return import("./terminal-view.tsx");
 });
 
