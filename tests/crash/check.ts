@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync } from "node:fs";
+import { globSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { isSandboxId, type SessionStatus } from "@berth/contract";
@@ -107,7 +107,8 @@ function kernelTraces(dataDir: string): { id: string; where: string }[] {
     // One that has ended holds nothing any more; that init has not collected it yet is not our doing.
     .filter((pid) => !/\) [ZX] /.test(read(`/proc/${pid}/stat`)))
     .flatMap((pid) => idIn(read(`/proc/${pid}/cgroup`)).map((id) => ({ id, where: `process ${pid}` })));
-  return [...mounts, ...processes];
+  const groups = globSync("/sys/fs/cgroup/{*/,}*/sbx_*").flatMap((folder) => idIn(folder).map((id) => ({ id, where: "a control group" })));
+  return [...mounts, ...processes, ...groups];
 }
 
 function read(path: string): string {
