@@ -1,7 +1,6 @@
-import { globSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { isSandboxId, type SessionStatus } from "@berth/contract";
+import type { SessionStatus } from "@berth/contract";
 import { readConfig } from "../../server/config.ts";
 import type { Driver } from "../../server/drivers/driver.ts";
 import { openDriver } from "../../server/drivers/index.ts";
@@ -10,6 +9,7 @@ import type { SessionState } from "../../server/sessions/states.ts";
 import { openStore, type Store } from "../../server/store/open.ts";
 import type { Berth } from "../support/berth.ts";
 import type { Entry } from "./ledger.ts";
+import { findStrayUserIds, findTraces } from "./traces.ts";
 
 export interface Verdict {
   violations: string[];
@@ -82,39 +82,15 @@ async function checkEvents(store: Store, entries: Entry[]): Promise<string[]> {
 // Steps that somebody waits for. Warming and hibernating go on all the time.
 const MUST_END = new Set<SessionState>(["creating", "discarding", "pausing", "resuming", "destroying"]);
 
-// Sandboxes without an owner, and anything of theirs that the kernel still has: processes, mounts, control groups.
+// Sandboxes without an owner, and anything of theirs that the machine still has.
 async function checkLeftovers(store: Store, driver: Driver, dataDir: string): Promise<string[]> {
   const rows = await store.db.selectFrom("sessions").select(["sandbox_id", "state"]).execute();
   const owned = new Set<string>(rows.filter((row) => row.state !== "destroyed").map((row) => row.sandbox_id));
   const listed = (await driver.list(AbortSignal.timeout(20_000))).map(({ id }) => id as string);
-  const known = new Set<string>([...rows.map((row) => row.sandbox_id), ...listed]);
   const orphans = listed.filter((id) => !owned.has(id)).map((id) => `the sandbox ${id} has no owner`);
   const stuck = rows.filter((row) => MUST_END.has(row.state)).map((row) => `${row.sandbox_id} is stuck in ${row.state}`);
-  const traces = kernelTraces(dataDir)
-    .filter(({ id }) => known.has(id) && !owned.has(id))
-    .map(({ id, where }) => `${where} of ${id}, which has no owner`);
-  return [...orphans, ...stuck, ...traces];
-}
-
-function kernelTraces(dataDir: string): { id: string; where: string }[] {
-  const idIn = (text: string) => text.match(/sbx_[0-9a-z]{26}/g)?.filter(isSandboxId) ?? [];
-  const mounts = read("/proc/self/mounts")
-    .split("\n")
-    .filter((line) => line.includes(dataDir))
-    .flatMap((line) => idIn(line).map((id) => ({ id, where: "a mount" })));
-  const processes = readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    // One that has ended holds nothing any more; that init has not collected it yet is not our doing.
-    .filter((pid) => !/\) [ZX] /.test(read(`/proc/${pid}/stat`)))
-    .flatMap((pid) => idIn(read(`/proc/${pid}/cgroup`)).map((id) => ({ id, where: `process ${pid}` })));
-  const groups = globSync("/sys/fs/cgroup/{*/,}*/sbx_*").flatMap((folder) => idIn(folder).map((id) => ({ id, where: "a control group" })));
-  return [...mounts, ...processes, ...groups];
-}
-
-function read(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return "";
-  }
+  const traces = findTraces(dataDir)
+    .filter(({ id }) => !owned.has(id))
+    .map(({ id, what }) => `${what} is of ${id}, which has no owner`);
+  return [...orphans, ...stuck, ...traces, ...findStrayUserIds(dataDir)];
 }

@@ -2,6 +2,7 @@
 // The long form of crash.test.ts: first every fail point, then random moments under load.
 import { parseArgs } from "node:util";
 import { percentile } from "../../bench/median.ts";
+import { measureOrphans, type OrphanTimes } from "./orphans.ts";
 import { FAIL_POINTS, crash } from "./rounds.ts";
 
 const { values } = parseArgs({
@@ -27,4 +28,10 @@ for await (const round of crash({ rounds, seed: Number(values.seed), points: val
 }
 const show = (values: number[]) => `${percentile(values, 0.5).toFixed(0)} ms (median), ${percentile(values, 0.99).toFixed(0)} ms (p99)`;
 console.log(`${done} rounds, ${violations} violations; from start to ready ${show(ready)}, to everything settled ${show(settled)}`);
+const times: OrphanTimes[] = [];
+for (let round = 0; round < 5; round++) times.push(await measureOrphans());
+const most = (pick: (time: OrphanTimes) => number) => `${Math.max(...times.map(pick)).toFixed(0)} ms`;
+console.log(
+  `from orphan to destroyed, at most of ${times.length}: unknown to the store ${most((time) => time.unknownMs)}, its row destroyed ${most((time) => time.destroyedMs)}, found at the start ${most((time) => time.atStartMs)}`,
+);
 process.exitCode = violations === 0 ? 0 : 1;

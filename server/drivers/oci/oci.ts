@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, statfsSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
@@ -14,7 +13,7 @@ import { createKeyedLock } from "../keyed-lock.ts";
 import { mustRun, PLAIN_PATH } from "../run.ts";
 import { createTurnstile } from "../turnstile.ts";
 import { bundleConfig } from "./bundle.ts";
-import { openCgroups } from "./cgroups.ts";
+import { groupPrefix, openCgroups } from "./cgroups.ts";
 import { closeControl, controlOf, openControl } from "./control.ts";
 import { ROOTS_DIR } from "./probe.ts";
 import { prepareHostRoot, prepareTemplateRoot } from "./root.ts";
@@ -60,7 +59,7 @@ export function createOciDriver(options: OciDriverOptions): Driver {
   // The kernel tells mounts by their real paths.
   const dataDir = realpathSync(options.dataDir);
   const sandboxesDir = join(dataDir, "sandboxes");
-  const cgroups = openCgroups(`berth-${createHash("sha256").update(dataDir).digest("hex").slice(0, 8)}`);
+  const cgroups = openCgroups(groupPrefix(dataDir));
   const runtime = createRuntime(options.runtime, join(dataDir, "containers"), startTimeoutMs);
   const kind = kindOf(options.runtime);
   const volumes = createVolumes(options.boundDisks);

@@ -20,7 +20,7 @@ export function createUserIds(sandboxesDir: string): { of(folder: string): UserI
     of(folder) {
       const kept = readIds(folder);
       if (kept) return kept;
-      taken ??= readTaken(sandboxesDir);
+      taken ??= new Set([...givenUserIds(sandboxesDir).values()].map(({ root }) => root));
       const picked = pickUserIds(taken);
       // The target of a symbolic link is written at once and whole, whatever happens to the machine.
       symlinkSync(String(picked.root), join(folder, NAME));
@@ -29,6 +29,16 @@ export function createUserIds(sandboxesDir: string): { of(folder: string): UserI
     },
   };
 }
+
+// The pairs that are given away, by the folder that has them.
+export function givenUserIds(sandboxesDir: string): Map<string, UserIds> {
+  const names = existsSync(sandboxesDir) ? readdirSync(sandboxesDir) : [];
+  const pairs = names.map((name) => [name, readIds(join(sandboxesDir, name))] as const);
+  return new Map(pairs.flatMap(([name, ids]) => (ids ? [[name, ids] as const] : [])));
+}
+
+// Whether an id of the host is one that a sandbox, of whatever installation, may have.
+export const isSandboxUserId = (id: number): boolean => id >= FIRST && id < FIRST + 2 * PAIRS;
 
 // Picks a pair that no sandbox of ours has. Random, because other installations on the machine pick from the same range
 // without knowing of us.
@@ -46,9 +56,4 @@ function readIds(folder: string): UserIds | undefined {
   } catch {
     return undefined;
   }
-}
-
-function readTaken(sandboxesDir: string): Set<number> {
-  const names = existsSync(sandboxesDir) ? readdirSync(sandboxesDir) : [];
-  return new Set(names.map((name) => readIds(join(sandboxesDir, name))?.root).filter((root) => root !== undefined));
 }

@@ -1,0 +1,46 @@
+import { readlinkSync, rmSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { readConfig } from "../../server/config.ts";
+import { probeOci } from "../../server/drivers/oci/probe.ts";
+import { startBerth } from "../support/berth.ts";
+import { measureOrphans } from "./orphans.ts";
+import { findStrayUserIds, findTraces } from "./traces.ts";
+
+const probe = await probeOci(readConfig(process.env).config.ociRuntime);
+const skipReason = probe.usable ? undefined : probe.reason;
+
+describe.skipIf(skipReason !== undefined)(`orphans${skipReason === undefined ? "" : `, skipped: ${skipReason}`}`, () => {
+  test("a sandbox that nobody owns is destroyed within 30 s, while the server runs and when it starts", { timeout: 180_000 }, async () => {
+    const times = await measureOrphans();
+    console.log("from orphan to destroyed:", times);
+    for (const tookMs of Object.values(times)) expect(tookMs).toBeLessThan(30_000);
+  });
+
+  test("the checks see everything that a sandbox has on the machine, and user ids that none has", { timeout: 60_000 }, async () => {
+    await using berth = await startBerth();
+    const { sandboxId } = await berth.api.create({ autoStartAgent: false });
+    const kinds = findTraces(berth.dataDir)
+      .filter(({ id }) => id === sandboxId)
+      .map(({ what }) =>
+        what.replace(/\W.*?(folder|user id|mount|loop device|control group|process).*/, " $1").replace(/^process.*/, "process"),
+      );
+    expect([...new Set(kinds)].toSorted()).toEqual([
+      "a control group",
+      "a mount",
+      "process",
+      "the folder",
+      "the loop device",
+      "the user id",
+    ]);
+    expect(findStrayUserIds(berth.dataDir)).toEqual([]);
+
+    const link = join(berth.dataDir, "sandboxes", sandboxId, "user-id");
+    const ids = readlinkSync(link);
+    rmSync(link);
+    const stray = findStrayUserIds(berth.dataDir).join("\n");
+    symlinkSync(ids, link);
+    expect(stray).toMatch(/process \d+ runs as \d+, which no sandbox has/);
+    expect(stray).toMatch(/workspace belongs to \d+, which no sandbox has/);
+  });
+});

@@ -1,0 +1,57 @@
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import type { SandboxId } from "@berth/contract";
+import { silentLog } from "../../server/log.ts";
+import { openStore, type Store } from "../../server/store/open.ts";
+import { startBerth, type Berth } from "../support/berth.ts";
+import { findTraces } from "./traces.ts";
+
+// From the moment that nobody owns a sandbox until nothing of it is left on the machine, in milliseconds.
+export interface OrphanTimes {
+  // No row knows it.
+  unknownMs: number;
+  // Its row says that it is destroyed.
+  destroyedMs: number;
+  // It lost its owner while no server ran; from the start of the next one, with the start of the process.
+  atStartMs: number;
+}
+
+const PATIENCE_MS = 60_000;
+
+// Makes orphans of real sandboxes by changing the rows behind the server's back, with the settings that everybody has.
+export async function measureOrphans(): Promise<OrphanTimes> {
+  await using berth = await startBerth();
+  const [unknown, destroyed, early] = [await makeSandbox(berth), await makeSandbox(berth), await makeSandbox(berth)];
+  await using store = await openStore({ file: join(berth.dataDir, "berth.db"), url: null, log: silentLog, migrate: false });
+
+  const [unknownMs, destroyedMs] = await Promise.all([
+    untilGone(berth, unknown, () => forget(store, unknown)),
+    untilGone(berth, destroyed, () => bury(store, destroyed)),
+  ]);
+  await berth.stop();
+  await forget(store, early);
+  const atStartMs = await untilGone(berth, early, () => berth.start());
+  return { unknownMs, destroyedMs, atStartMs };
+}
+
+async function makeSandbox({ api, dataDir }: Berth): Promise<SandboxId> {
+  const { sandboxId } = await api.create({ autoStartAgent: false });
+  if (findTraces(dataDir).every(({ id }) => id !== sandboxId)) throw new Error(`there is no trace of ${sandboxId}`);
+  return sandboxId as SandboxId;
+}
+
+async function untilGone({ dataDir }: Berth, sandboxId: SandboxId, begin: () => Promise<unknown>): Promise<number> {
+  const startMs = performance.now();
+  await begin();
+  const traces = () => findTraces(dataDir).filter(({ id }) => id === sandboxId);
+  for (let left = traces(); left.length > 0; left = traces()) {
+    if (performance.now() - startMs > PATIENCE_MS) throw new Error(`left after a minute: ${left.map(({ what }) => what).join(", ")}`);
+    await delay(50);
+  }
+  return performance.now() - startMs;
+}
+
+const forget = (store: Store, id: SandboxId) => store.db.deleteFrom("sessions").where("sandbox_id", "=", id).execute();
+
+const bury = (store: Store, id: SandboxId) =>
+  store.db.updateTable("sessions").set({ state: "destroyed" }).where("sandbox_id", "=", id).execute();

@@ -1,0 +1,100 @@
+import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync } from "node:fs";
+import { basename, join } from "node:path";
+import { isSandboxId } from "@berth/contract";
+import { groupPrefix, openCgroups } from "../../server/drivers/oci/cgroups.ts";
+import { givenUserIds, isSandboxUserId } from "../../server/drivers/oci/user-ids.ts";
+
+// Something on this machine that belongs to a sandbox of the installation, whether or not anybody knows that sandbox.
+export interface Trace {
+  id: string;
+  what: string;
+}
+
+// Everything of the kernel's and of the disk's: folders, user ids, mounts, loop devices, control groups, processes.
+export function findTraces(dataDir: string): Trace[] {
+  const place = realpathSync(dataDir);
+  const prefix = groupPrefix(place);
+  const named = (line: string, what: string): Trace[] => (line.includes(place) ? idsIn(line).map((id) => ({ id, what })) : []);
+  const folders = ["sandboxes", "containers", "egress"].flatMap((name) =>
+    entriesOf(join(place, name))
+      .filter(isSandboxId)
+      .map((id) => ({ id, what: `the folder ${name}/${id}` })),
+  );
+  const users = [...givenUserIds(join(place, "sandboxes"))].map(([id, ids]) => ({ id, what: `the user id ${ids.user}` }));
+  const mounts = linesOf("/proc/self/mountinfo").flatMap((line) => named(line, "a mount"));
+  const loops = entriesOf("/sys/block").flatMap((name) => named(read(`/sys/block/${name}/loop/backing_file`), `the loop device ${name}`));
+  const groups = openCgroups(prefix)
+    .list()
+    .map((id) => ({ id, what: "a control group" }));
+  const processes = findProcesses(place, prefix).flatMap(({ pid, ids }) => ids.map((id) => ({ id, what: `process ${pid}` })));
+  return [...folders, ...users, ...mounts, ...loops, ...groups, ...processes];
+}
+
+// User ids are checked for themselves too: no two sandboxes have the same, and whatever runs or lies under such an id does
+// so under one that a sandbox has.
+export function findStrayUserIds(dataDir: string): string[] {
+  const place = realpathSync(dataDir);
+  // A sandbox may come or go between these looks: what is stray must be so twice.
+  const processes = findProcesses(place, groupPrefix(place));
+  const files = ownersOf(place, 4);
+  const pairs = [...givenUserIds(join(place, "sandboxes")).values()];
+  const given = new Set(pairs.flatMap(({ root, user }) => [root, user]));
+  const stray = (id: number) => isSandboxUserId(id) && !given.has(id);
+  return [
+    ...(given.size < 2 * pairs.length ? ["two sandboxes have the same user ids"] : []),
+    ...processes.flatMap(({ pid, users }) => users.filter(stray).map((id) => `process ${pid} runs as ${id}, which no sandbox has`)),
+    ...files.filter(({ owner }) => stray(owner)).map(({ path, owner }) => `${path} belongs to ${owner}, which no sandbox has`),
+  ];
+}
+
+interface Process {
+  pid: string;
+  // The sandboxes that it is of: by its control group, and by the folders of ours that it sees.
+  ids: string[];
+  // Every user and group id that it has or could switch back to.
+  users: number[];
+}
+
+// The processes of this installation's sandboxes. One that has ended and waits for init to collect it holds nothing.
+function findProcesses(place: string, prefix: string): Process[] {
+  return entriesOf("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map((pid) => {
+      const status = read(`/proc/${pid}/status`);
+      const users = [...status.matchAll(/^(?:Uid|Gid|Groups):(.*)$/gm)].flatMap(([, ids]) => ids!.trim().split(/\s+/).map(Number));
+      const grouped = linesOf(`/proc/${pid}/cgroup`).filter((line) => line.includes(prefix));
+      // Only a sandbox's own view is worth reading: there are many processes and long lists of mounts.
+      const seen = users.some(isSandboxUserId) ? linesOf(`/proc/${pid}/mountinfo`).filter((line) => line.includes(basename(place))) : [];
+      const ended = /^State:\s+[ZX]/m.test(status);
+      return { pid, users, ids: ended ? [] : [...new Set([...grouped, ...seen].flatMap(idsIn))] };
+    })
+    .filter(({ ids }) => ids.length > 0);
+}
+
+function ownersOf(folder: string, depth: number): { path: string; owner: number }[] {
+  return entriesOf(folder).flatMap((name) => {
+    const path = join(folder, name);
+    const stats = lstatSync(path, { throwIfNoEntry: false });
+    if (!stats) return [];
+    return [{ path, owner: stats.uid }, ...(stats.isDirectory() && depth > 1 ? ownersOf(path, depth - 1) : [])];
+  });
+}
+
+const idsIn = (text: string): string[] => (text.match(/sbx_[0-9a-z]{26}/g) ?? []).filter(isSandboxId);
+const linesOf = (path: string): string[] => read(path).split("\n");
+
+function entriesOf(folder: string): string[] {
+  try {
+    return existsSync(folder) ? readdirSync(folder) : [];
+  } catch {
+    return [];
+  }
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return "";
+  }
+}
