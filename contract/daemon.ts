@@ -27,6 +27,18 @@ export interface Health {
   started: boolean;
 }
 
+// POST /internal/adopt: gives a sandbox that was started ahead, for nobody yet, the hash of its token. Such a daemon has no
+// BERTH_TOKEN_HASH but BERTH_ADOPT_KEY, the Ed25519 public key of its servers, and BERTH_ADOPT_NAME, a name that no other
+// sandbox has. The signature is over `adoptionText`, so that it serves for nothing else. 401 when it does not hold, 409
+// when the daemon has another hash already.
+export interface AdoptRequest {
+  tokenHash: string;
+  // base64url
+  signature: string;
+}
+
+export const adoptionText = (name: string, tokenHash: string) => `berth adopt v1\n${name}\n${tokenHash}`;
+
 // POST /internal/start: tells the daemon what to run with. May be repeated; the last one counts.
 export interface StartRequest {
   // The template's variables and the session's envVars: for terminals, exec and the agent, never for the daemon itself.

@@ -5,6 +5,7 @@ import type { Health } from "@berth/contract/daemon.ts";
 import { createAgentDoor } from "./agent-door.ts";
 import { createChanges } from "./changes.ts";
 import { contentRoutes } from "./content.ts";
+import { createDoor } from "./door.ts";
 import { openEgressPipe } from "./egress.ts";
 import { createEnvironment } from "./environment.ts";
 import { createEvents, type Events } from "./events.ts";
@@ -31,13 +32,15 @@ main().catch((error: unknown) => fail(error instanceof Error ? error.message : S
 async function main(): Promise<void> {
   const {
     BERTH_TOKEN_HASH,
+    BERTH_ADOPT_KEY,
+    BERTH_ADOPT_NAME,
     BERTH_SOCKET,
     BERTH_LISTEN,
     BERTH_WORKSPACE = "/workspace",
     BERTH_HOME = "/home/user",
     BERTH_EGRESS,
   } = process.env;
-  if (!/^[0-9a-f]{64}$/.test(BERTH_TOKEN_HASH ?? "")) fail("BERTH_TOKEN_HASH must be the SHA-256 of a token, in hex");
+  const door = createDoor({ tokenHash: BERTH_TOKEN_HASH, adoptKey: BERTH_ADOPT_KEY, adoptName: BERTH_ADOPT_NAME });
   if (!BERTH_SOCKET && !BERTH_LISTEN) fail("BERTH_SOCKET or BERTH_LISTEN must say where to listen");
 
   const workspace = await openWorkspace(BERTH_WORKSPACE);
@@ -70,7 +73,7 @@ async function main(): Promise<void> {
   const relay = portRelay({ hidden: ownPorts });
 
   const server = createDaemonServer({
-    tokenHash: BERTH_TOKEN_HASH ?? "",
+    door,
     routes: [
       ...controlRoutes(),
       ...execRoutes({ environment, workspace }),

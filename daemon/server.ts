@@ -1,19 +1,19 @@
-import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { Duplex } from "node:stream";
-import { TOKEN_HEADER } from "@berth/contract/daemon.ts";
-import { Fault, matchPath, notFound, parseTarget, type Route, sendFault, toFault, type UpgradeRoute } from "./http.ts";
+import type { Door } from "./door.ts";
+import { Fault, matchPath, notFound, parseTarget, readJson, type Route, sendFault, sendJson, toFault, type UpgradeRoute } from "./http.ts";
 
 export interface ServerOptions {
-  // SHA-256 (hex) of the token that every request must carry.
-  tokenHash: string;
+  // Every request but the adoption itself must get past it.
+  door: Door;
   routes: Route[];
   upgrades: UpgradeRoute[];
 }
 
-export function createDaemonServer({ tokenHash, routes, upgrades }: ServerOptions): Server {
-  const expected = Buffer.from(tokenHash, "hex");
+// Anybody may send one, so it is small.
+const MAX_ADOPTION_BYTES = 4096;
 
+export function createDaemonServer({ door, routes, upgrades }: ServerOptions): Server {
   // Uploads and streams last as long as they last; only the head of a request has a time limit.
   const server = createServer({ requestTimeout: 0, headersTimeout: 30_000, keepAliveTimeout: 75_000 });
 
@@ -23,7 +23,11 @@ export function createDaemonServer({ tokenHash, routes, upgrades }: ServerOption
     answer().catch((error: unknown) => sendFault(response, error));
 
     async function answer() {
-      checkToken(request, expected);
+      if (request.method === "POST" && request.url === "/internal/adopt") {
+        door.adopt(await readJson(request, MAX_ADOPTION_BYTES));
+        return sendJson(response, 200, { status: "ok" });
+      }
+      door.check(request);
       const { segments, query } = parseTarget(request.url ?? "/");
       const allowed: string[] = [];
       for (const route of routes) {
@@ -43,7 +47,7 @@ export function createDaemonServer({ tokenHash, routes, upgrades }: ServerOption
     answer().catch((error: unknown) => refuseUpgrade(socket, error));
 
     async function answer() {
-      checkToken(request, expected);
+      door.check(request);
       const { segments, query } = parseTarget(request.url ?? "/");
       for (const route of upgrades) {
         const params = matchPath(route.path, segments);
@@ -54,15 +58,6 @@ export function createDaemonServer({ tokenHash, routes, upgrades }: ServerOption
   });
 
   return server;
-}
-
-function checkToken(request: IncomingMessage, expected: Buffer): void {
-  const token = request.headers[TOKEN_HEADER];
-  const seen = createHash("sha256")
-    .update(typeof token === "string" ? token : "")
-    .digest();
-  if (expected.length !== seen.length || !timingSafeEqual(seen, expected))
-    throw new Fault(401, "unauthorized", "The sandbox's token is missing or wrong");
 }
 
 function refuseUpgrade(socket: Duplex, error: unknown): void {

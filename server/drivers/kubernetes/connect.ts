@@ -1,5 +1,4 @@
 import { readFileSync } from "node:fs";
-import { lookup } from "node:dns/promises";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { createCluster, type Cluster } from "./cluster.ts";
 
@@ -40,13 +39,4 @@ function currentNamespace(config: KubeConfig): string {
   } catch {
     return "default";
   }
-}
-
-// A pod resolves no names, so it is given the address behind the server's name: for a Service one that stays.
-export async function resolveEgress(egress: string | null): Promise<string | null> {
-  if (egress === null) return null;
-  const [, host, port] = /^\[?(.*?)\]?:(\d+)$/.exec(egress) ?? [];
-  if (host === undefined || port === undefined) throw new Error(`the egress address "${egress}" is not host:port`);
-  const { address, family } = await lookup(host);
-  return family === 6 ? `[${address}]:${port}` : `${address}:${port}`;
 }

@@ -4,17 +4,23 @@ import { AppError } from "@berth/contract";
 import { DAEMON_PORT } from "./names.ts";
 import { isAlive } from "./pod-state.ts";
 import type { Pods } from "./pods.ts";
+import type { Workloads } from "./workloads.ts";
+
+export interface DialDeps {
+  pods: Pods;
+  workloads: Pick<Workloads, "podOf">;
+}
 
 // A connection to the daemon in the sandbox's pod. The known pods may be behind the truth, so a pod that is not known, or
 // does not answer, is looked up once more at the API server: after a node was lost the sandbox has another address.
-export async function dialPod(pods: Pods, name: string, signal: AbortSignal): Promise<Socket> {
+export async function dialPod({ pods, workloads }: DialDeps, name: string, signal: AbortSignal): Promise<Socket> {
   const known = pods.of(name).find(isAlive);
   try {
     if (known) return await dialAddress(known, signal);
   } catch (error) {
     if (signal.aborted) throw error;
   }
-  const fresh = await pods.read(name, signal);
+  const fresh = await pods.read(await workloads.podOf(name, signal), signal);
   if (!fresh || !isAlive(fresh) || fresh.status?.podIP === known?.status?.podIP) throw new AppError("sandbox_unreachable");
   return await dialAddress(fresh, signal);
 }

@@ -1,20 +1,21 @@
-import { claimsLeft, driverOptions, openDouble } from "../../../tests/support/kubernetes/driver.ts";
+import { claimsLeft, driverOptions, openDouble, warmPoolOf } from "../../../tests/support/kubernetes/driver.ts";
 import { driverSuite } from "../driver.suite.ts";
 import { connectCluster } from "./connect.ts";
 import { createKubernetesDriver } from "./kubernetes.ts";
 import { nameOf, podsPath } from "./names.ts";
 import { sandboxKind, statefulSetKind } from "./workload.ts";
 
-// Every promise of a driver, on both kinds of workload.
-for (const [name, crds] of [
-  ["kubernetes (Sandbox)", true],
-  ["kubernetes (StatefulSet)", false],
+// Every promise of a driver, on both kinds of workload, and with sandboxes out of one of the cluster's own pools.
+for (const [name, cluster, options] of [
+  ["kubernetes (Sandbox)", { crds: true }, {}],
+  ["kubernetes (StatefulSet)", { crds: false }, {}],
+  ["kubernetes (SandboxWarmPool)", { crds: true, warmPools: { ready: 2 } }, warmPoolOf("ready")],
 ] as const)
   driverSuite(name, async () => {
-    const { double, open } = await openDouble({ crds });
+    const { double, open } = await openDouble(cluster);
     return {
-      driver: await open(),
-      reopen: open,
+      driver: await open(options),
+      reopen: () => open(options),
       leftovers: async (id) => claimsLeft(double, id),
       dispose: async () => double[Symbol.asyncDispose](),
     };

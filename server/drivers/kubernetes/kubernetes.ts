@@ -5,15 +5,21 @@ import type { Log } from "../../log.ts";
 import type { Driver, SandboxCondition, SandboxSpec } from "../driver.ts";
 import { speaking } from "../failure.ts";
 import { createKeyedLock } from "../keyed-lock.ts";
-import { connectCluster, resolveEgress, type ConnectOptions } from "./connect.ts";
+import { createClaims } from "./claims.ts";
+import type { Cluster } from "./cluster.ts";
+import { connectCluster, type ConnectOptions } from "./connect.ts";
 import { dialPod } from "./dial-pod.ts";
-import { ANNOTATION, claimsPath, idOf, LABEL, nameOf, podsPath } from "./names.ts";
+import { openEgressAddress } from "./egress-address.ts";
+import { ANNOTATION, claimsPath, EXTENSIONS, idOf, LABEL, nameOf, podsPath } from "./names.ts";
 import { isAlive, runOf } from "./pod-state.ts";
 import type { PodSettings } from "./pod.ts";
-import { newestFirst, watchPods } from "./pods.ts";
+import { newestFirst, sandboxOf, watchPods } from "./pods.ts";
+import { isAllowed } from "./rights.ts";
 import { readMemory } from "./stats.ts";
 import { awaitGone, awaitUp } from "./waits.ts";
+import { createWarmPools, type WarmPoolsSettings } from "./warm-pools.ts";
 import { sandboxKind, statefulSetKind, type Workload, type WorkloadKind } from "./workload.ts";
+import { createWorkloads } from "./workloads.ts";
 
 export interface KubernetesOptions extends ConnectOptions, Omit<PodSettings, "egress"> {
   installation: string;
@@ -23,6 +29,8 @@ export interface KubernetesOptions extends ConnectOptions, Omit<PodSettings, "eg
   deadManMs?: number;
   // How long beyond its grace period a pod may be on its way out before it counts as hanging on a lost node.
   stuckMs?: number;
+  // Sandboxes of these templates are taken out of the cluster's own pools.
+  warmPools?: WarmPoolsSettings | undefined;
   clock: Clock;
   log: Log;
 }
@@ -35,8 +43,20 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
   const { installation, clock, log, deadManMs = 60 * MINUTE, stuckMs = 10_000 } = options;
   const { cluster, namespace } = await connectCluster(options);
   const kind = await chooseKind(cluster);
-  const settings: PodSettings = { ...options, egress: await resolveEgress(options.egress) };
-  const pods = watchPods({ cluster, namespace, installation, kind, log });
+  const egress = await openEgressAddress(options.egress, { clock, log });
+  const claims = (await mayHaveClaims(cluster, namespace, kind)) ? createClaims({ cluster, namespace, installation }) : null;
+  const workloads = createWorkloads({ cluster, namespace, installation, kind, claims });
+  const warmPools = options.warmPools && createWarmPools({ ...options.warmPools, cluster, namespace, installation });
+  const { image, userNamespace, imagePullSecrets, storageClass } = options;
+  const currentSettings = async (): Promise<PodSettings> => ({
+    image,
+    userNamespace,
+    imagePullSecrets,
+    storageClass,
+    egress: await egress.current(),
+  });
+  await warmPools?.publish(await currentSettings());
+  const pods = watchPods({ cluster, namespace, installation, log });
   const pushing = clock.every(deadManMs / 4, () =>
     pushDeadMan().catch((error: unknown) => log.warn("kubernetes.dead_man", { error: String(error) })),
   );
@@ -45,31 +65,46 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
   log.info("kubernetes.connected", { namespace, workload: kind === sandboxKind ? "Sandbox" : "StatefulSet" });
 
   const shutdownAt = () => new Date(clock.now() + deadManMs);
-  const read = (name: string, signal: AbortSignal) => cluster.get<Workload>(kind.path(namespace, name), signal);
-  const change = (name: string, patch: object, signal: AbortSignal) => cluster.patch<Workload>(kind.path(namespace, name), patch, signal);
-  const upDeps = { cluster, pods, kind, namespace, stuckMs };
+  const upDeps = { cluster, pods, workloads, namespace, stuckMs };
 
   // Brings the sandbox up from whatever is there. True when its processes are new ones.
   async function bringUp(spec: SandboxSpec, signal: AbortSignal): Promise<boolean> {
     const name = nameOf(spec.id);
+    const settings = await currentSettings();
+    await warmPools?.publish(settings);
     const wanted = kind.describe(spec, name, installation, settings, shutdownAt());
-    // Without the caller's signal: a request that the API server still works on cannot be taken back by a deletion.
-    const made = await cluster.create(kind.path(namespace), wanted, AbortSignal.timeout(CREATE_MS));
-    signal.throwIfAborted();
+    const made = await make(spec, name, wanted, signal);
     if (!made && (await goesOn(name, wanted, signal))) return false;
-    if (!made) await change(name, kind.run(wanted, shutdownAt()), signal);
+    if (!made) await workloads.change(name, kind.run(wanted, shutdownAt()), signal);
     const pod = await awaitUp(upDeps, name, signal);
-    await change(name, { metadata: { annotations: { [ANNOTATION.run]: runOf(pod) } } }, signal);
+    await warmPools?.adopt(pod, spec.tokenHash, signal);
+    await workloads.change(name, { metadata: { annotations: { [ANNOTATION.run]: runOf(pod) } } }, signal);
+    return true;
+  }
+
+  // A new workload, or one out of the template's warm pool. False when there is one already.
+  async function make({ template }: SandboxSpec, name: string, wanted: Workload, signal: AbortSignal): Promise<boolean> {
+    const pool = warmPools?.of(template);
+    if (pool === undefined || !claims) {
+      // Without the caller's signal: a request that the API server still works on cannot be taken back by a deletion.
+      const made = await cluster.create(kind.path(namespace), wanted, AbortSignal.timeout(CREATE_MS));
+      signal.throwIfAborted();
+      return made !== null;
+    }
+    if (await workloads.read(name, signal)) return false;
+    const object = await claims.take(name, pool, signal);
+    if (!(await workloads.name(name, object, kind.take(wanted), signal)))
+      throw new AppError("sandbox_failed", { cause: new Error(`${object} is gone`) });
     return true;
   }
 
   // True when an earlier run goes on. Otherwise what is left of it (a pod that failed, or hangs on a lost node) is cleared
   // away: the volume is one pod's at a time.
   async function goesOn(name: string, wanted: Workload, signal: AbortSignal): Promise<boolean> {
-    const workload = await read(name, signal);
+    const workload = await workloads.read(name, signal);
     if (!workload || workload.metadata?.deletionTimestamp)
       throw new AppError("sandbox_failed", { cause: new Error(`${name} is being deleted`) });
-    const pod = await pods.read(name, signal);
+    const pod = await pods.read(await workloads.podOf(name, signal), signal);
     const run = workload.metadata?.annotations?.[ANNOTATION.run];
     if (pod && isAlive(pod) && !kind.isSuspended(workload) && run === runOf(pod)) {
       await awaitUp(upDeps, name, signal);
@@ -85,7 +120,8 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
   }
 
   async function stop(name: string, signal: AbortSignal): Promise<void> {
-    if (await change(name, kind.suspend, signal)) await awaitGone(upDeps, name, signal);
+    const podName = await workloads.podOf(name, signal);
+    if (await workloads.change(name, kind.suspend, signal)) await awaitGone(upDeps, name, podName, signal);
   }
 
   // The truth from workload and pod together. A pod that took the place of the one we knew has none of the session's
@@ -100,37 +136,40 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
   function conditionOf(workload: Workload | null, pod: V1Pod | null): SandboxCondition {
     const judged = judge(workload, pod);
     if (judged !== "replaced") return judged;
-    const { name = "", resourceVersion } = workload!.metadata!;
-    log.warn("kubernetes.pod_replaced", { sandboxId: idOf(name) });
+    const { name: object, resourceVersion } = workload!.metadata!;
+    const sandboxId = sandboxIdOf(workload!);
+    log.warn("kubernetes.pod_replaced", { sandboxId });
     // Only as it was judged: another server may have begun to resume it in the meantime.
-    change(name, { ...kind.suspend, metadata: { resourceVersion } }, ended.signal).catch((error: unknown) =>
-      log.warn("kubernetes.suspend_failed", { sandboxId: idOf(name), error: String(error) }),
-    );
+    cluster
+      .patch(kind.path(namespace, object), { ...kind.suspend, metadata: { resourceVersion } }, ended.signal)
+      .catch((error: unknown) => log.warn("kubernetes.suspend_failed", { sandboxId, error: String(error) }));
     return "stopped";
   }
 
   async function pushDeadMan(): Promise<void> {
     const due = clock.now() + deadManMs / 2;
     const signal = AbortSignal.any([ended.signal, AbortSignal.timeout(deadManMs / 4)]);
-    for (const workload of await listWorkloads(signal)) {
+    for (const workload of await workloads.list(signal)) {
       const end = kind.shutdownAt(workload);
       const patch = kind.extend(shutdownAt());
-      if (patch && end && end.getTime() < due && !kind.isSuspended(workload)) await change(workload.metadata!.name!, patch, signal);
+      if (patch && end && end.getTime() < due && !kind.isSuspended(workload))
+        await cluster.patch(kind.path(namespace, workload.metadata!.name), patch, signal);
     }
   }
-
-  const listWorkloads = async (signal: AbortSignal) =>
-    (await cluster.list<Workload>(kind.path(namespace), { labelSelector: `${LABEL.installation}=${installation}` }, signal)).items;
 
   const step = <Result>(id: SandboxId, signal: AbortSignal, work: () => Promise<Result>) => inTurn(id, () => speaking(signal, work));
   const hibernate = (id: SandboxId, signal: AbortSignal) => step(id, signal, () => stop(nameOf(id), signal));
 
   async function destroy(id: SandboxId, signal: AbortSignal): Promise<void> {
     const name = nameOf(id);
-    await cluster.remove(kind.path(namespace, name), { propagationPolicy: "Background" }, signal);
-    await awaitGone(upDeps, name, signal);
+    const labelled = await workloads.objectOf(name, signal);
+    // A claim that was not ours yet in name may have a Sandbox all the same. It goes first, or it would take another.
+    const object = labelled === name ? ((await claims?.sandboxOf(name, signal)) ?? name) : labelled;
+    await claims?.remove(name, signal);
+    await workloads.remove(name, object, signal);
+    await awaitGone(upDeps, name, kind.podName(object), signal);
     // The cluster collects the volume with its owner; where it is too old for that, nobody would.
-    await cluster.remove(claimsPath(namespace, kind.claimName(name)), {}, signal);
+    await cluster.remove(claimsPath(namespace, kind.claimName(object)), {}, signal);
   }
 
   return {
@@ -139,7 +178,7 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
 
     create: (spec, signal) =>
       step(spec.id, signal, async () => {
-        const before = await read(nameOf(spec.id), signal);
+        const before = await workloads.read(nameOf(spec.id), signal);
         try {
           await bringUp(spec, signal);
         } catch (error) {
@@ -154,7 +193,8 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
 
     resume: (spec, signal) =>
       step(spec.id, signal, async () => {
-        if (!(await read(nameOf(spec.id), signal))) throw new AppError("sandbox_failed", { message: "The sandbox's files are gone" });
+        if (!(await workloads.read(nameOf(spec.id), signal)))
+          throw new AppError("sandbox_failed", { message: "The sandbox's files are gone" });
         return { restarted: await bringUp(spec, signal) };
       }),
 
@@ -162,27 +202,31 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
 
     async inspect(id, signal) {
       const name = nameOf(id);
-      const workload = await read(name, signal);
-      return conditionOf(workload, workload && (await pods.read(name, signal)));
+      const workload = await workloads.read(name, signal);
+      return conditionOf(workload, workload && (await pods.read(await workloads.podOf(name, signal), signal)));
     },
 
     async list(signal) {
-      const workloads = await listWorkloads(signal);
+      // Claims first: one that is made meanwhile would look like one that nobody has finished.
+      const claimed = (await claims?.list(signal)) ?? [];
+      const found = await workloads.list(signal);
       const { items } = await cluster.list<V1Pod>(podsPath(namespace), { labelSelector: `${LABEL.installation}=${installation}` }, signal);
-      const bySandbox = Map.groupBy(items, (pod) => pod.metadata?.labels?.[LABEL.sandbox] ?? "");
-      return workloads.flatMap((workload) => {
-        const name = workload.metadata?.name ?? "";
-        const id = idOf(name);
-        const [pod = null] = newestFirst(bySandbox.get(name) ?? []);
-        return id ? [{ id, condition: conditionOf(workload, pod) }] : [];
-      });
+      const bySandbox = Map.groupBy(items, sandboxOf);
+      const summaries = new Map<SandboxId, SandboxCondition>();
+      for (const name of claimed) if (idOf(name)) summaries.set(idOf(name)!, "stopped");
+      for (const workload of found) {
+        const id = sandboxIdOf(workload);
+        const [pod = null] = newestFirst(bySandbox.get(id ? nameOf(id) : "") ?? []);
+        if (id) summaries.set(id, conditionOf(workload, pod));
+      }
+      return Array.from(summaries, ([id, condition]) => ({ id, condition }));
     },
 
     async stats(id, signal) {
       return { memoryBytes: await readMemory(cluster, namespace, pods.of(nameOf(id))[0]?.metadata?.name, signal), cpuMs: null, pids: null };
     },
 
-    dial: (id, signal) => dialPod(pods, nameOf(id), signal),
+    dial: (id, signal) => dialPod({ pods, workloads }, nameOf(id), signal),
 
     async [Symbol.asyncDispose]() {
       ended.abort();
@@ -193,6 +237,15 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
   };
 }
 
-async function chooseKind(cluster: Awaited<ReturnType<typeof connectCluster>>["cluster"]): Promise<WorkloadKind> {
+const sandboxIdOf = ({ metadata }: Workload) => idOf(metadata?.labels?.[LABEL.sandbox] ?? metadata?.name);
+
+async function chooseKind(cluster: Cluster): Promise<WorkloadKind> {
   return (await cluster.get("/apis/agents.x-k8s.io/v1beta1", AbortSignal.timeout(10_000))) ? sandboxKind : statefulSetKind;
+}
+
+// True where sandboxes may have come out of a warm pool, even if no pool is configured any more.
+async function mayHaveClaims(cluster: Cluster, namespace: string, kind: WorkloadKind): Promise<boolean> {
+  const signal = AbortSignal.timeout(10_000);
+  if (kind !== sandboxKind || !(await cluster.get(EXTENSIONS, signal))) return false;
+  return await isAllowed(cluster, { namespace, group: "extensions.agents.x-k8s.io", resource: "sandboxclaims", verb: "list" }, signal);
 }

@@ -11,7 +11,12 @@ export const ANNOTATION = {
   spec: "berth.dev/spec",
   // Which run of which pod the server has talked to; absent while a start is under way.
   run: "berth.dev/run",
+  // On a pod that came out of a warm pool, where it takes the place of the label.
+  sandbox: "berth.dev/sandbox",
 } as const;
+
+// Beside the Sandbox itself, agent-sandbox has its pools here.
+export const EXTENSIONS = "/apis/extensions.agents.x-k8s.io/v1beta1";
 
 export const nameOf = (id: SandboxId) => id.replace("_", "-");
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { V1Container, V1PersistentVolumeClaimSpec, V1PodSpec } from "@kubernetes/client-node";
-import type { SandboxSpec } from "../driver.ts";
+import type { Template } from "@berth/contract";
 import { DAEMON_PORT, VOLUME } from "./names.ts";
 
 // The pod of a sandbox: what a namespace with Pod Security `restricted` admits, and less. Pure, so that a test can hold
@@ -16,11 +16,15 @@ export interface PodSettings {
   storageClass: string | null;
 }
 
+// Whom the daemon lets in: who has the token with this hash or, in a pod that waits in a warm pool for its session, whoever
+// a server with this key will name.
+export type PodFor = { template: Template } & ({ tokenHash: string } | { adoptKey: string });
+
 // How long a lost node keeps its pods before others may take over.
 const LOST_NODE_SECONDS = 30;
 export const GRACE_SECONDS = 5;
 
-export function describePod(spec: SandboxSpec, settings: PodSettings, restartPolicy: "Never" | "Always"): V1PodSpec {
+export function describePod(spec: PodFor, settings: PodSettings, restartPolicy: "Never" | "Always"): V1PodSpec {
   const { template } = spec;
   return {
     automountServiceAccountToken: false,
@@ -55,10 +59,12 @@ export function describePod(spec: SandboxSpec, settings: PodSettings, restartPol
   };
 }
 
-function describeContainer({ template, tokenHash }: SandboxSpec, { image, egress }: PodSettings): V1Container {
+function describeContainer(spec: PodFor, { image, egress }: PodSettings): V1Container {
+  const { template } = spec;
   const env = {
-    // A hash lets nobody in, so it may stand in the pod's spec; secrets reach the daemon after it has started.
-    BERTH_TOKEN_HASH: tokenHash,
+    // A hash lets nobody in, and neither does a public key, so both may stand in the pod's spec; secrets reach the daemon
+    // after it has started.
+    ...("tokenHash" in spec ? { BERTH_TOKEN_HASH: spec.tokenHash } : { BERTH_ADOPT_KEY: spec.adoptKey }),
     BERTH_LISTEN: `0.0.0.0:${DAEMON_PORT}`,
     BERTH_WORKSPACE: "/workspace",
     BERTH_HOME: "/home/user",
@@ -73,7 +79,12 @@ function describeContainer({ template, tokenHash }: SandboxSpec, { image, egress
     imagePullPolicy: "IfNotPresent",
     command: ["/opt/berth/bin/node", "/opt/berth/daemon.cjs"],
     workingDir: "/workspace",
-    env: Object.entries(env).map(([name, value]) => ({ name, value })),
+    env: [
+      ...Object.entries(env).map(([name, value]) => ({ name, value })),
+      ...("tokenHash" in spec
+        ? []
+        : [{ name: "BERTH_ADOPT_NAME", valueFrom: { fieldRef: { apiVersion: "v1", fieldPath: "metadata.uid" } } }]),
+    ],
     ports: [{ name: "daemon", containerPort: DAEMON_PORT }],
     readinessProbe: { tcpSocket: { port: DAEMON_PORT }, periodSeconds: 1, failureThreshold: 3 },
     resources: {
@@ -97,7 +108,7 @@ function describeContainer({ template, tokenHash }: SandboxSpec, { image, egress
   };
 }
 
-export function describeClaim({ template }: SandboxSpec, { storageClass }: PodSettings): V1PersistentVolumeClaimSpec {
+export function describeClaim({ template }: { template: Template }, { storageClass }: PodSettings): V1PersistentVolumeClaimSpec {
   return {
     accessModes: ["ReadWriteOnce"],
     resources: { requests: { storage: `${template.diskMb}Mi` } },

@@ -2,9 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { V1Pod } from "@kubernetes/client-node";
 import type { Log } from "../../log.ts";
 import { TooOld, type Cluster } from "./cluster.ts";
-import { LABEL, podsPath } from "./names.ts";
+import { ANNOTATION, LABEL, podsPath } from "./names.ts";
 import { isLeaving } from "./pod-state.ts";
-import type { WorkloadKind } from "./workload.ts";
 
 // The pods of this installation, kept up to date by a watch. When the watch breaks (the API server restarts, its history
 // is gone) the list is read anew and the watch begins again; until then the last known pods stand, so that sessions go on
@@ -14,21 +13,20 @@ export interface Pods extends AsyncDisposable {
   of(name: string): V1Pod[];
   // Resolves at the next change of the sandbox's pods to true, or after `atMostMs` to false.
   changed(name: string, atMostMs: number, signal: AbortSignal): Promise<boolean>;
-  // The sandbox's pod as the API server has it: the truth, where the watch may be behind.
-  read(name: string, signal: AbortSignal): Promise<V1Pod | null>;
+  // A pod, by its own name, as the API server has it: the truth, where the watch may be behind.
+  read(pod: string, signal: AbortSignal): Promise<V1Pod | null>;
 }
 
 export interface PodsOptions {
   cluster: Cluster;
   namespace: string;
   installation: string;
-  kind: Pick<WorkloadKind, "podName">;
   log: Log;
 }
 
 const MAX_BACKOFF_MS = 5_000;
 
-export function watchPods({ cluster, namespace, installation, kind, log }: PodsOptions): Pods {
+export function watchPods({ cluster, namespace, installation, log }: PodsOptions): Pods {
   const known = new Map<string, Map<string, V1Pod>>();
   const waiting = new Map<string, Set<(changed: boolean) => void>>();
   const ended = new AbortController();
@@ -68,6 +66,8 @@ export function watchPods({ cluster, namespace, installation, kind, log }: PodsO
 
   function remember(pod: V1Pod): void {
     const name = sandboxOf(pod);
+    // It waits in a warm pool, and is nobody's yet.
+    if (name === "") return;
     const pods = known.get(name) ?? new Map<string, V1Pod>();
     known.set(name, pods.set(pod.metadata?.uid ?? "", pod));
     wake(name);
@@ -110,7 +110,7 @@ export function watchPods({ cluster, namespace, installation, kind, log }: PodsO
       return changed;
     },
 
-    read: (name, signal) => cluster.get<V1Pod>(podsPath(namespace, kind.podName(name)), signal),
+    read: (pod, signal) => cluster.get<V1Pod>(podsPath(namespace, pod), signal),
 
     async [Symbol.asyncDispose]() {
       ended.abort();
@@ -119,7 +119,8 @@ export function watchPods({ cluster, namespace, installation, kind, log }: PodsO
   };
 }
 
-const sandboxOf = (pod: V1Pod) => pod.metadata?.labels?.[LABEL.sandbox] ?? "";
+// Whose pod it is.
+export const sandboxOf = ({ metadata }: V1Pod) => metadata?.labels?.[LABEL.sandbox] ?? metadata?.annotations?.[ANNOTATION.sandbox] ?? "";
 
 export function newestFirst(pods: V1Pod[]): V1Pod[] {
   const bornAt = (pod: V1Pod) => new Date(pod.metadata?.creationTimestamp ?? 0).getTime();

@@ -7,12 +7,12 @@ import { podsPath } from "./names.ts";
 import { isAlive, isLeaving, isOnLostNode, troubleOf, type Trouble } from "./pod-state.ts";
 import { GRACE_SECONDS } from "./pod.ts";
 import type { Pods } from "./pods.ts";
-import type { Workload, WorkloadKind } from "./workload.ts";
+import type { Workloads } from "./workloads.ts";
 
 export interface WaitDeps {
   cluster: Cluster;
   pods: Pods;
-  kind: WorkloadKind;
+  workloads: Workloads;
   namespace: string;
   stuckMs: number;
 }
@@ -31,7 +31,7 @@ export async function awaitUp(deps: WaitDeps, name: string, signal: AbortSignal)
   let erringSinceMs: number | null = null;
   try {
     for (;;) {
-      const pod = await deps.pods.read(name, signal);
+      const pod = await deps.pods.read(await deps.workloads.podOf(name, signal), signal);
       trouble = pod && !isLeaving(pod) ? troubleOf(pod) : null;
       if (trouble?.kind === "failed") throw failure(trouble);
       const error = await controllerError(deps, name, signal);
@@ -50,10 +50,11 @@ export async function awaitUp(deps: WaitDeps, name: string, signal: AbortSignal)
   }
 }
 
-// Resolves once no pod of the sandbox is left.
-export async function awaitGone({ cluster, pods, namespace, stuckMs }: WaitDeps, name: string, signal: AbortSignal): Promise<void> {
+// Resolves once the sandbox's pod, which is called `podName`, is no more.
+export async function awaitGone(deps: WaitDeps, name: string, podName: string, signal: AbortSignal): Promise<void> {
+  const { cluster, pods, namespace, stuckMs } = deps;
   for (;;) {
-    const pod = await pods.read(name, signal);
+    const pod = await pods.read(podName, signal);
     if (!pod) return;
     if (isStuck(pod, stuckMs)) await cluster.remove(podsPath(namespace, pod.metadata?.name), { gracePeriodSeconds: 0 }, signal);
     await pods.changed(name, LOOK_MS / 2, signal);
@@ -68,8 +69,8 @@ function isStuck(pod: V1Pod, stuckMs: number): boolean {
 }
 
 // What the Sandbox's controller complains of, at the generation that we asked for.
-async function controllerError({ cluster, kind, namespace }: WaitDeps, name: string, signal: AbortSignal): Promise<string | null> {
-  const workload = await cluster.get<Workload>(kind.path(namespace, name), signal);
+async function controllerError({ workloads }: WaitDeps, name: string, signal: AbortSignal): Promise<string | null> {
+  const workload = await workloads.read(name, signal);
   if (!workload) throw new AppError("sandbox_failed", { cause: new Error(`${name} was deleted`) });
   const ready = workload.status?.conditions?.find(({ type }) => type === "Ready");
   const current = ready?.observedGeneration === undefined || ready.observedGeneration === workload.metadata?.generation;

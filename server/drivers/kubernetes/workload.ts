@@ -8,6 +8,9 @@ import { describeClaim, describePod, fingerprint, type PodSettings } from "./pod
 export interface WorkloadKind {
   path(namespace: string, name?: string): string;
   describe(spec: SandboxSpec, name: string, installation: string, settings: PodSettings, shutdownAt: Date): Workload;
+  // For a Sandbox that came out of a warm pool: makes it what `describe` would have made, in all that can be changed. Its
+  // pod stays the one that runs; the next one is started with the token's hash.
+  take(workload: Workload): object;
   // Merge patches. `run` carries today's pod, since a template or the server may have changed while the sandbox slept.
   run(workload: Workload, shutdownAt: Date): object;
   suspend: object;
@@ -45,9 +48,18 @@ export const sandboxKind: WorkloadKind = {
       },
     };
   },
+  take: ({ metadata: meta, spec }) => ({
+    metadata: { labels: meta!.labels, annotations: meta!.annotations },
+    spec: {
+      shutdownTime: spec["shutdownTime"],
+      shutdownPolicy: spec["shutdownPolicy"],
+      podTemplate: { spec: podOf(spec["podTemplate"]) },
+    },
+  }),
   run: ({ metadata: meta, spec }, shutdownAt) => ({
     metadata: { annotations: { [ANNOTATION.spec]: meta!.annotations![ANNOTATION.spec], [ANNOTATION.run]: null } },
-    spec: { operatingMode: "Running", shutdownTime: shutdownAt.toISOString(), podTemplate: spec["podTemplate"] },
+    // Not the pod's labels: those of a claimed Sandbox are its claim's.
+    spec: { operatingMode: "Running", shutdownTime: shutdownAt.toISOString(), podTemplate: { spec: podOf(spec["podTemplate"]) } },
   }),
   suspend: { spec: { operatingMode: "Suspended" } },
   isSuspended: ({ spec }) => spec["operatingMode"] === "Suspended",
@@ -75,6 +87,7 @@ export const statefulSetKind: WorkloadKind = {
       },
     };
   },
+  take: () => ({}),
   run: ({ metadata: meta, spec }) => ({
     metadata: { annotations: { [ANNOTATION.spec]: meta!.annotations![ANNOTATION.spec], [ANNOTATION.run]: null } },
     spec: { replicas: 1, template: spec["template"] },
@@ -86,6 +99,8 @@ export const statefulSetKind: WorkloadKind = {
   podName: (name) => `${name}-0`,
   claimName: (name) => `${VOLUME}-${name}-0`,
 };
+
+const podOf = (podTemplate: unknown) => (podTemplate as { spec: V1PodSpec }).spec;
 
 const metadata = (name: string, installation: string, pod: V1PodSpec) => ({
   name,

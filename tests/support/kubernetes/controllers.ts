@@ -1,5 +1,6 @@
 import type { V1Container, V1PodSpec } from "@kubernetes/client-node";
 import type { ApiObject, Objects } from "./objects.ts";
+import { reconcileWarmPools } from "./warm-pools.ts";
 
 // The parts of a control plane that the driver relies on, each a function from the objects to the next change: the
 // Sandbox controller, the StatefulSet controller and the collection of what lost its owner. Behaviour as observed on
@@ -15,6 +16,7 @@ export interface ControllerOptions {
 
 export function reconcile(options: ControllerOptions): void {
   const { objects } = options;
+  reconcileWarmPools(objects);
   for (const sandbox of objects.list("sandboxes")) reconcileSandbox(options, sandbox);
   for (const set of objects.list("statefulsets")) reconcileStatefulSet(options, set);
   collectGarbage(options);
@@ -51,11 +53,20 @@ function reconcileSandbox(options: ControllerOptions, sandbox: ApiObject): void 
     );
     return ready("False", "DependenciesNotReady", "Pod does not exist");
   }
+  passMetadataOn(objects, pod, podTemplate);
   const phase = (pod.status as PodStatus | undefined)?.phase;
   if (phase === "Failed" || phase === "Succeeded") return ready("False", `Pod${phase}`);
   const conditions = (pod.status as PodStatus | undefined)?.conditions ?? [];
   const podReady = conditions.some(({ type, status }) => type === "Ready" && status === "True");
   ready(podReady ? "True" : "False", podReady ? "DependenciesReady" : "DependenciesNotReady");
+}
+
+// A Sandbox that was taken out of a warm pool has other labels and annotations than when its pod was made.
+function passMetadataOn(objects: Objects, pod: ApiObject, { metadata: { labels = {}, annotations = {} } }: Template): void {
+  const differs = (given: Record<string, string>, there: Record<string, string> = {}) =>
+    Object.entries(given).some(([key, value]) => there[key] !== value);
+  if (differs(labels, pod.metadata.labels) || differs(annotations, pod.metadata.annotations))
+    objects.merge("pods", pod.metadata.name!, { metadata: { labels, annotations } });
 }
 
 function reconcileStatefulSet(options: ControllerOptions, set: ApiObject): void {
@@ -79,9 +90,12 @@ function reconcileStatefulSet(options: ControllerOptions, set: ApiObject): void 
   );
 }
 
+const OWNERS = ["sandboxes", "statefulsets", "sandboxclaims", "sandboxwarmpools"];
+
 function collectGarbage({ objects, deletePod }: ControllerOptions): void {
-  const owners = new Set([...objects.list("sandboxes"), ...objects.list("statefulsets")].map((owner) => owner.metadata.uid));
+  const owners = new Set(OWNERS.flatMap((kind) => objects.list(kind)).map((owner) => owner.metadata.uid));
   const orphaned = (object: ApiObject) => object.metadata.ownerReferences?.some(({ uid }) => !owners.has(uid));
+  for (const sandbox of objects.list("sandboxes").filter(orphaned)) objects.remove("sandboxes", sandbox.metadata.name!);
   for (const pod of objects.list("pods").filter(orphaned)) deletePod(pod.metadata.name!);
   const mounted = new Set(
     objects
@@ -109,13 +123,18 @@ function makePod(objects: Objects, owner: ApiObject, name: string, template: Tem
     ...claims.map(({ volume, claim }) => ({ name: volume, persistentVolumeClaim: { claimName: claim } })),
   ];
   objects.create("pods", {
-    metadata: { name, labels: template.metadata.labels ?? {}, ownerReferences: [referenceTo(owner)] },
+    metadata: {
+      name,
+      labels: template.metadata.labels ?? {},
+      annotations: template.metadata.annotations ?? {},
+      ownerReferences: [referenceTo(owner)],
+    },
     spec: { restartPolicy: "Always", ...(spec as unknown as Record<string, unknown>), volumes },
     status: { phase: "Pending" },
   });
 }
 
-const referenceTo = (owner: ApiObject) => ({
+export const referenceTo = (owner: ApiObject) => ({
   apiVersion: owner.apiVersion ?? "",
   kind: owner.kind ?? "",
   name: owner.metadata.name!,
@@ -131,7 +150,7 @@ export interface PodStatus {
 }
 
 interface Template {
-  metadata: { name: string; labels?: Record<string, string> };
+  metadata: { name: string; labels?: Record<string, string>; annotations?: Record<string, string> };
   spec: unknown;
 }
 

@@ -32,6 +32,8 @@ export interface KubernetesDouble extends AsyncDisposable {
 export interface DoubleOptions {
   runtimeDir: string;
   crds?: boolean;
+  // agent-sandbox's pools: name -> how many sandboxes it keeps ready. Without it the extensions are not installed.
+  warmPools?: Record<string, number>;
   nodes?: string[];
   readyDelayMs?: number;
   evictAfterMs?: number;
@@ -47,6 +49,9 @@ const KINDS: Record<string, { kind: string; apiVersion: string }> = {
   persistentvolumeclaims: { kind: "PersistentVolumeClaim", apiVersion: "v1" },
   statefulsets: { kind: "StatefulSet", apiVersion: "apps/v1" },
   sandboxes: { kind: "Sandbox", apiVersion: "agents.x-k8s.io/v1beta1" },
+  sandboxtemplates: { kind: "SandboxTemplate", apiVersion: "extensions.agents.x-k8s.io/v1beta1" },
+  sandboxwarmpools: { kind: "SandboxWarmPool", apiVersion: "extensions.agents.x-k8s.io/v1beta1" },
+  sandboxclaims: { kind: "SandboxClaim", apiVersion: "extensions.agents.x-k8s.io/v1beta1" },
   storageclasses: { kind: "StorageClass", apiVersion: "storage.k8s.io/v1" },
 };
 
@@ -72,6 +77,14 @@ export async function startKubernetesDouble(options: DoubleOptions): Promise<Kub
   });
   for (const name of storageClasses)
     objects.create("storageclasses", { metadata: { name, annotations: { "storageclass.kubernetes.io/is-default-class": "true" } } });
+
+  const extensions = options.warmPools !== undefined;
+  for (const [name, replicas] of Object.entries(options.warmPools ?? {}))
+    objects.create("sandboxwarmpools", {
+      ...KINDS["sandboxwarmpools"],
+      metadata: { name },
+      spec: { replicas, sandboxTemplateRef: { name }, updateStrategy: { type: "Recreate" } },
+    });
 
   const sockets = new Set<Socket>();
   const watches = new Set<ServerResponse>();
@@ -122,11 +135,14 @@ export async function startKubernetesDouble(options: DoubleOptions): Promise<Kub
     const failure = failures.shift();
     if (failure) return send(response, failure, { message: "told to fail" });
     if (url.pathname === "/version") return send(response, 200, { gitVersion: "v1.36.0-double" });
+    if (url.pathname === "/apis/extensions.agents.x-k8s.io/v1beta1")
+      return extensions ? send(response, 200, { resources: [] }) : send(response, 404, { message: "not found" });
     if (url.pathname === "/apis/agents.x-k8s.io/v1beta1")
       return crds ? send(response, 200, { resources: [] }) : send(response, 404, { message: "not found" });
     const body = await readJson(request);
     if (url.pathname.endsWith("/selfsubjectaccessreviews")) return review(response, body);
-    if (!target || !KINDS[target.resource] || (target.resource === "sandboxes" && !crds))
+    const isExtension = url.pathname.startsWith("/apis/extensions.agents.x-k8s.io/");
+    if (!target || !KINDS[target.resource] || (target.resource === "sandboxes" && !crds) || (isExtension && !extensions))
       return send(response, 404, { message: "the server could not find the requested resource" });
     if (url.pathname.startsWith("/apis/metrics.k8s.io/")) return measure(response, target.name ?? "");
     const verb = verbOf(request.method!, target.name, url);

@@ -5,6 +5,7 @@ import { systemClock } from "../../../server/clock.ts";
 import { silentLog } from "../../../server/log.ts";
 import { createKubernetesDriver, type KubernetesOptions } from "../../../server/drivers/kubernetes/kubernetes.ts";
 import { nameOf } from "../../../server/drivers/kubernetes/names.ts";
+import { DEFAULT_TEMPLATE } from "../../../server/templates.ts";
 
 // The double with a driver on it, for the tests of this folder.
 export async function openDouble(options: Partial<DoubleOptions> = {}) {
@@ -27,12 +28,22 @@ export const driverOptions = ({ kubeconfig }: Pick<KubernetesDouble, "kubeconfig
 });
 
 export function claimsLeft({ objects }: KubernetesDouble, id: SandboxId): string[] {
-  return ["sandboxes", "statefulsets", "pods", "persistentvolumeclaims"].flatMap((kind) =>
+  return ["sandboxclaims", "sandboxes", "statefulsets", "pods", "persistentvolumeclaims"].flatMap((kind) =>
     objects
       .list(kind)
       // A claim that was deleted goes when its last pod has; nobody can keep it.
       .filter(({ metadata }) => kind !== "persistentvolumeclaims" || !metadata.deletionTimestamp)
-      .map(({ metadata }) => `${kind} ${metadata.name}`)
-      .filter((name) => name.includes(nameOf(id))),
+      // By its name or, out of a warm pool, by what is written on it.
+      .filter(({ metadata: { name = "", labels, annotations } }) => JSON.stringify([name, labels, annotations]).includes(nameOf(id)))
+      .map(({ metadata }) => `${kind} ${metadata.name}`),
   );
 }
+
+// The default template's sandboxes come out of the double's pool of this name.
+export const warmPoolOf = (pool: string): Pick<KubernetesOptions, "warmPools"> => ({
+  warmPools: {
+    pools: new Map([[DEFAULT_TEMPLATE.name, pool]]),
+    templates: new Map([[DEFAULT_TEMPLATE.name, { ...DEFAULT_TEMPLATE, diskMb: 256 }]]),
+    seeds: [Buffer.alloc(32, 7)],
+  },
+});

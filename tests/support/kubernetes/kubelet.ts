@@ -95,7 +95,7 @@ export function createKubelet(options: KubeletOptions): Kubelet {
         containerStatuses: [{ name: "sandbox", ready: false, restartCount: 0, state: waiting }],
       });
     }
-    const env = await prepareVolumes(spec);
+    const env = await prepareVolumes(spec, uid);
     env["BERTH_LISTEN"] = env["BERTH_LISTEN"]!.replace("0.0.0.0", run.ip);
     if (run.leaving || ended.signal.aborted) return;
     const child = spawn(join(runtimeDir, "bin/node"), [join(runtimeDir, "daemon.cjs")], {
@@ -124,9 +124,14 @@ export function createKubelet(options: KubeletOptions): Kubelet {
     if (child.exitCode === null && child.signalCode === null && !run.leaving && nodes.has(run.node)) report(uid, status(true));
   }
 
-  async function prepareVolumes(spec: V1PodSpec): Promise<Record<string, string>> {
+  async function prepareVolumes(spec: V1PodSpec, uid: string): Promise<Record<string, string>> {
     const container = spec.containers[0]!;
-    const env = Object.fromEntries((container.env ?? []).map(({ name, value }) => [name, value ?? ""]));
+    const env = Object.fromEntries(
+      (container.env ?? []).map(({ name, value = "", valueFrom }) => [
+        name,
+        valueFrom?.fieldRef?.fieldPath === "metadata.uid" ? uid : value,
+      ]),
+    );
     for (const { name, mountPath, subPath = "" } of container.volumeMounts ?? []) {
       const claim = spec.volumes?.find((volume) => volume.name === name)?.persistentVolumeClaim?.claimName;
       if (!claim) continue;

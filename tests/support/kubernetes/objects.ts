@@ -22,6 +22,8 @@ export interface Objects {
   // undefined when the name is taken.
   create(kind: string, object: ApiObject): ApiObject | undefined;
   merge(kind: string, name: string, patch: object): ApiObject;
+  // For controllers: an update that takes fields away too.
+  replace(kind: string, object: ApiObject): ApiObject;
   // For controllers: replaces the status when it differs.
   setStatus(kind: string, name: string, status: Record<string, unknown>): void;
   remove(kind: string, name: string): void;
@@ -79,6 +81,14 @@ export function createObjects(): Objects {
       if (JSON.stringify(merged.spec) !== specBefore) merged.metadata.generation = (merged.metadata.generation ?? 0) + 1;
       of(kind).set(name, merged);
       return record(kind, "MODIFIED", merged);
+    },
+
+    replace(kind, given) {
+      const object = structuredClone(given);
+      const before = mustGet(kind, object.metadata.name!);
+      if (JSON.stringify(object.spec) !== JSON.stringify(before.spec)) object.metadata.generation = (before.metadata.generation ?? 0) + 1;
+      of(kind).set(object.metadata.name!, object);
+      return record(kind, "MODIFIED", object);
     },
 
     setStatus(kind, name, status) {
