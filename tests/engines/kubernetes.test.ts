@@ -1,5 +1,6 @@
 import { freePort } from "../../server/host.ts";
 import { startKubernetesDouble } from "../support/kubernetes/double.ts";
+import { openRealCluster, realCluster } from "../support/kubernetes/real.ts";
 import { daemonRuntime } from "../support/runtime.ts";
 import { engineJourneys } from "./journeys.ts";
 
@@ -28,3 +29,24 @@ for (const [workload, crds] of [
     // What the browser sees does not depend on the kind of workload.
     { freezes: false, inBrowser: crds },
   );
+
+engineJourneys(
+  "kubernetes (a real cluster)",
+  async () => {
+    const cluster = await openRealCluster();
+    const port = await freePort("127.0.0.1");
+    return {
+      env: {
+        BERTH_DRIVER: "kubernetes",
+        BERTH_KUBECONFIG: realCluster.kubeconfig,
+        BERTH_SANDBOX_IMAGE: realCluster.image,
+        BERTH_EGRESS_LISTEN: `0.0.0.0:${port}`,
+        BERTH_EGRESS_ADDRESS: `${realCluster.hostForPods}:${port}`,
+      },
+      leftovers: (id) => cluster.leftovers(id),
+      crash: (id) => cluster.killPod(id),
+      dispose: async () => cluster[Symbol.asyncDispose](),
+    };
+  },
+  { freezes: false, skipReason: realCluster.skipReason },
+);

@@ -1,9 +1,7 @@
 import { claimsLeft, driverOptions, openDouble, warmPoolOf } from "../../../tests/support/kubernetes/driver.ts";
+import { openRealCluster, realCluster } from "../../../tests/support/kubernetes/real.ts";
 import { driverSuite } from "../driver.suite.ts";
-import { connectCluster } from "./connect.ts";
 import { createKubernetesDriver } from "./kubernetes.ts";
-import { nameOf, podsPath } from "./names.ts";
-import { sandboxKind, statefulSetKind } from "./workload.ts";
 
 // Every promise of a driver, on both kinds of workload, and with sandboxes out of one of the cluster's own pools.
 for (const [name, cluster, options] of [
@@ -21,27 +19,18 @@ for (const [name, cluster, options] of [
     };
   });
 
-// The same on a real cluster, whose pods this machine must be able to reach.
-const kubeconfig = process.env["BERTH_TEST_KUBECONFIG"];
-const image = process.env["BERTH_TEST_SANDBOX_IMAGE"] ?? "berth-sandbox:latest";
+// The same on a real cluster.
 driverSuite(
   "kubernetes (a real cluster)",
   async () => {
-    const options = { ...driverOptions({ kubeconfig: kubeconfig! }), image };
-    const { cluster, namespace } = await connectCluster(options);
+    const options = { ...driverOptions(realCluster), image: realCluster.image };
+    const cluster = await openRealCluster();
     return {
       driver: await createKubernetesDriver(options),
       reopen: () => createKubernetesDriver(options),
-      async leftovers(id) {
-        const signal = AbortSignal.timeout(30_000);
-        const paths = [sandboxKind, statefulSetKind].map((kind) => kind.path(namespace, nameOf(id)));
-        const found = await Promise.all(
-          [...paths, podsPath(namespace, nameOf(id))].map(async (path) => ((await cluster.get(path, signal)) ? [path] : [])),
-        );
-        return found.flat();
-      },
+      leftovers: (id) => cluster.leftovers(id),
       dispose: async () => cluster[Symbol.asyncDispose](),
     };
   },
-  { skipReason: kubeconfig === undefined ? "BERTH_TEST_KUBECONFIG names no cluster" : undefined },
+  { skipReason: realCluster.skipReason },
 );

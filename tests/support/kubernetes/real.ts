@@ -1,0 +1,45 @@
+import type { KubernetesObject } from "@kubernetes/client-node";
+import { connectCluster } from "../../../server/drivers/kubernetes/connect.ts";
+import { claimsPath, idOf, LABEL, podsPath } from "../../../server/drivers/kubernetes/names.ts";
+import { sandboxKind, statefulSetKind } from "../../../server/drivers/kubernetes/workload.ts";
+
+// A real cluster, named by BERTH_TEST_KUBECONFIG; its current namespace is the tests'. This machine must reach its pods, and
+// where pods reach this machine is BERTH_TEST_POD_HOST (for their way out).
+export const realCluster = {
+  kubeconfig: process.env["BERTH_TEST_KUBECONFIG"] ?? "",
+  image: process.env["BERTH_TEST_SANDBOX_IMAGE"] ?? "berth-sandbox:latest",
+  hostForPods: process.env["BERTH_TEST_POD_HOST"] ?? "127.0.0.1",
+  skipReason: process.env["BERTH_TEST_KUBECONFIG"] === undefined ? "BERTH_TEST_KUBECONFIG names no cluster" : undefined,
+};
+
+export interface RealCluster extends AsyncDisposable {
+  // What the cluster holds of a sandbox. A claim that was deleted goes when its last pod has; nobody can keep it.
+  leftovers(sandboxId: string): Promise<string[]>;
+  // Ends the sandbox's pod, as anybody beside the server could.
+  killPod(sandboxId: string): Promise<void>;
+}
+
+export async function openRealCluster(): Promise<RealCluster> {
+  const { cluster, namespace } = await connectCluster({ kubeconfig: realCluster.kubeconfig, namespace: null });
+  const named = async (path: string, sandboxId: string) => {
+    if (path.startsWith("/apis/agents") && !(await cluster.get(path, patience()))) return [];
+    const { items } = await cluster.list<KubernetesObject>(path, { labelSelector: LABEL.sandbox }, patience());
+    return items.filter(({ metadata }) => idOf(metadata?.labels?.[LABEL.sandbox]) === sandboxId && !metadata?.deletionTimestamp);
+  };
+  const pathOf = (path: string, { metadata }: KubernetesObject) => `${path}/${metadata?.name}`;
+
+  return {
+    async leftovers(sandboxId) {
+      const paths = [sandboxKind.path(namespace), statefulSetKind.path(namespace), podsPath(namespace), claimsPath(namespace)];
+      const found = await Promise.all(paths.map(async (path) => (await named(path, sandboxId)).map((object) => pathOf(path, object))));
+      return found.flat();
+    },
+    async killPod(sandboxId) {
+      for (const pod of await named(podsPath(namespace), sandboxId))
+        await cluster.remove(pathOf(podsPath(namespace), pod), { gracePeriodSeconds: 0 }, patience());
+    },
+    [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
+  };
+}
+
+const patience = () => AbortSignal.timeout(30_000);
