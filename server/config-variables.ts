@@ -133,6 +133,13 @@ export const VARIABLES = {
     default: false,
     help: "Give each pod a user namespace of its own (`hostUsers: false`); the nodes must be able to.",
   }),
+  kubernetesWarmPools: variable<readonly string[]>({
+    name: "BERTH_KUBERNETES_WARM_POOLS",
+    kind: list(matching(/^[a-z0-9][a-z0-9-]{0,62}=[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, "template=SandboxWarmPool")),
+    default: [],
+    defaultHelp: "none",
+    help: "Templates whose sandboxes are taken out of agent-sandbox's own pools, each as template=SandboxWarmPool.",
+  }),
   egressListen: variable<string | null>({
     name: "BERTH_EGRESS_LISTEN",
     kind: matching(/^.+:\d{1,5}$/, "host:port"),

@@ -57,7 +57,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
   const store = opening.use(await openStore({ url: config.databaseUrl, file: join(config.dataDir, "berth.db"), log }));
   await checkMasterKey(store.db, secrets);
   const demo = await seedDemo({ store, clock, config });
-  const driver = opening.use(await openDriver(config, log));
+  const driver = opening.use(await openDriver(config, log, { templates, secrets }));
   const tokenOf = async (sandboxId: SandboxId): Promise<string> => {
     const row = await findSessionBySandbox(store.db, sandboxId);
     if (!row?.token) throw new AppError("sandbox_unreachable");

@@ -2,6 +2,8 @@ import { createHash } from "node:crypto";
 import { join, resolve } from "node:path";
 import { systemClock } from "../clock.ts";
 import type { Log } from "../log.ts";
+import type { Secrets } from "../secrets.ts";
+import type { Templates } from "../templates.ts";
 import type { Driver, DriverName, DriverProbe } from "./driver.ts";
 
 // What the drivers need of the configuration.
@@ -26,13 +28,21 @@ export interface DriverConfig {
   kubernetesStorageClass: string | null;
   kubernetesPullSecrets: readonly string[];
   kubernetesUserNamespaces: boolean;
+  kubernetesWarmPools: readonly string[];
   egressAddress: string | null;
+}
+
+// What only a driver that makes sandboxes needs; who merely looks at them does without.
+export interface Making {
+  templates: Templates;
+  secrets: Secrets;
 }
 
 interface DriverOptions extends DriverConfig {
   // The daemon's runtime folder.
   runtimeDir: string;
   log: Log;
+  making: Making | undefined;
 }
 
 interface DriverEntry {
@@ -73,10 +83,11 @@ const DRIVERS: Record<DriverName, DriverEntry> = {
     },
   },
   kubernetes: {
-    async probe({ kubeconfig, kubernetesNamespace: namespace, kubernetesStorageClass: storageClass }) {
-      return (await import("./kubernetes/probe.ts")).probeKubernetes({ kubeconfig, namespace, storageClass });
+    async probe({ kubeconfig, kubernetesNamespace: namespace, kubernetesStorageClass: storageClass, kubernetesWarmPools }) {
+      const warmPools = [...poolsOf(kubernetesWarmPools).values()];
+      return (await import("./kubernetes/probe.ts")).probeKubernetes({ kubeconfig, namespace, storageClass, warmPools });
     },
-    async open({ log, ...config }) {
+    async open({ log, making, ...config }) {
       const { createKubernetesDriver } = await import("./kubernetes/kubernetes.ts");
       return createKubernetesDriver({
         kubeconfig: config.kubeconfig,
@@ -87,6 +98,14 @@ const DRIVERS: Record<DriverName, DriverEntry> = {
         userNamespace: config.kubernetesUserNamespaces,
         imagePullSecrets: [...config.kubernetesPullSecrets],
         storageClass: config.kubernetesStorageClass,
+        warmPools:
+          making && config.kubernetesWarmPools.length > 0
+            ? {
+                pools: poolsOf(config.kubernetesWarmPools),
+                templates: making.templates,
+                seeds: making.secrets.derive("kubernetes-adoption-v1"),
+              }
+            : undefined,
         clock: systemClock,
         log,
       });
@@ -107,6 +126,9 @@ const DRIVERS: Record<DriverName, DriverEntry> = {
   },
 };
 
+// `template=pool`
+const poolsOf = (given: readonly string[]) => new Map(given.map((pair) => pair.split("=") as [string, string]));
+
 async function canBoundDisks(dataDir: string): Promise<boolean> {
   if (process.getuid?.() !== 0) return false;
   const { probeVolumes } = await import("./oci/volume.ts");
@@ -119,13 +141,13 @@ const RUNTIME_DIR = join(import.meta.dirname, "../../daemon/dist");
 
 // Opens the driver that is named, or the first that works here, and logs which it took and why. Rejects with a sentence
 // for each that cannot be used.
-export async function openDriver(config: DriverConfig, log: Log, runtimeDir = RUNTIME_DIR): Promise<Driver> {
+export async function openDriver(config: DriverConfig, log: Log, making?: Making): Promise<Driver> {
   const refusals: string[] = [];
   for (const name of candidates(config.driver)) {
     const { usable, reason } = await DRIVERS[name].probe(config);
     if (usable) {
       log.info("driver.chosen", { driver: name, reason, ...(refusals.length > 0 && { refused: refusals }) });
-      return await DRIVERS[name].open({ ...config, runtimeDir, log });
+      return await DRIVERS[name].open({ ...config, runtimeDir: RUNTIME_DIR, log, making });
     }
     refusals.push(`The driver ${name} cannot be used: ${reason}`);
   }

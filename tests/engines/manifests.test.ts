@@ -133,12 +133,22 @@ test("the server's account may do what the driver does, in the sandboxes' namesp
   expect(metadata.namespace).toBe("berth-sandboxes");
   expect(rules?.map(({ resources, verbs }: V1PolicyRule) => `${resources?.join(",")}: ${verbs.join(",")}`)).toEqual([
     "sandboxes: create,get,list,patch,delete",
+    "sandboxclaims: create,get,list,delete",
+    "sandboxwarmpools: get",
+    "sandboxtemplates: create,patch",
     "statefulsets: create,get,list,patch,delete",
     "pods: get,list,watch,delete",
     "persistentvolumeclaims: delete",
     "pods: get",
   ]);
   expect(manifests.filter(({ kind }) => kind.startsWith("Cluster"))).toEqual([]);
+});
+
+test("the warm pool is where the server looks for it, and forgets what an upgrade made old", () => {
+  const pool = parse(read("warm-pool.yaml")) as Manifest & { spec: { sandboxTemplateRef: { name: string }; updateStrategy: object } };
+  expect(pool).toMatchObject({ apiVersion: "extensions.agents.x-k8s.io/v1beta1", kind: "SandboxWarmPool" });
+  expect(pool.metadata.namespace).toBe(envOf("config.env")["BERTH_KUBERNETES_NAMESPACE"]);
+  expect(pool.spec).toMatchObject({ sandboxTemplateRef: { name: expect.any(String) as string }, updateStrategy: { type: "Recreate" } });
 });
 
 test("the compose file's settings are settings, and its paths are there", () => {

@@ -84,6 +84,8 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
 
   // A new workload, or one out of the template's warm pool. False when there is one already.
   async function make({ template }: SandboxSpec, name: string, wanted: Workload, signal: AbortSignal): Promise<boolean> {
+    // One out of a pool has another name, so that a creation alone would not meet it.
+    if (claims && (await workloads.read(name, signal))) return false;
     const pool = warmPools?.of(template);
     if (pool === undefined || !claims) {
       // Without the caller's signal: a request that the API server still works on cannot be taken back by a deletion.
@@ -91,7 +93,6 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
       signal.throwIfAborted();
       return made !== null;
     }
-    if (await workloads.read(name, signal)) return false;
     const object = await claims.take(name, pool, signal);
     if (!(await workloads.name(name, object, kind.take(wanted), signal)))
       throw new AppError("sandbox_failed", { cause: new Error(`${object} is gone`) });

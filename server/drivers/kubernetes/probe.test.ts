@@ -44,6 +44,27 @@ test("a missing storage class is named", async () => {
   expect((await probe({}, undefined, "fast")).reason).toMatch(/no storage class fast \(there are: standard\)/);
 });
 
+test("what a warm pool needs is named: the extensions, the rights, the pool itself", async () => {
+  const look = async (options: Partial<DoubleOptions>, prepare?: (double: KubernetesDouble) => void) => {
+    await probe(options, prepare);
+    const answer = await probeKubernetes({ kubeconfig: double!.kubeconfig, namespace: null, storageClass: null, warmPools: ["ready"] });
+    await double?.[Symbol.asyncDispose]();
+    return answer;
+  };
+  expect((await look({})).reason).toMatch(/BERTH_KUBERNETES_WARM_POOLS needs agent-sandbox with its extensions/);
+  expect((await look({ warmPools: {} })).reason).toMatch(/there is no SandboxWarmPool ready in sandboxes/);
+  expect((await look({ warmPools: { ready: 0 } }, (cluster) => cluster.forbid("create", "sandboxclaims"))).reason).toMatch(
+    /may not create sandboxclaims in sandboxes/,
+  );
+  expect(await look({ warmPools: { ready: 0 } })).toMatchObject({
+    usable: true,
+    reason: expect.stringMatching(/sandboxes come out of the SandboxWarmPool ready/) as string,
+  });
+  const keepsOld = (cluster: KubernetesDouble) =>
+    cluster.objects.merge("sandboxwarmpools", "ready", { spec: { updateStrategy: { type: "OnReplenish" } } });
+  expect((await look({ warmPools: { ready: 0 } }, keepsOld)).reason).toMatch(/its updateStrategy is not Recreate/);
+});
+
 test("an account that may not look at storage classes is believed", async () => {
   expect(await probe({ storageClasses: [] }, (cluster) => cluster.forbid("list", "storageclasses"))).toMatchObject({ usable: true });
 });

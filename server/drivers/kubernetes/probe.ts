@@ -3,9 +3,14 @@ import type { V1StorageClass } from "@kubernetes/client-node";
 import type { DriverProbe } from "../driver.ts";
 import type { Cluster } from "./cluster.ts";
 import { connectCluster, type Connection, type ConnectOptions } from "./connect.ts";
+import { EXTENSIONS } from "./names.ts";
+import { isAllowed } from "./rights.ts";
+import { warmPoolPath, type SandboxWarmPool } from "./warm-pools.ts";
 
 export interface ProbeOptions extends ConnectOptions {
   storageClass: string | null;
+  // The SandboxWarmPools that sandboxes shall come from.
+  warmPools?: readonly string[];
 }
 
 // Is there a cluster, and may this server do in it what the driver needs? All that is missing is named at once.
@@ -26,46 +31,81 @@ export async function probeKubernetes(options: ProbeOptions): Promise<DriverProb
     const signal = AbortSignal.timeout(8_000);
     const version = await cluster.get<{ gitVersion: string }>("/version", signal);
     const crds = (await cluster.get("/apis/agents.x-k8s.io/v1beta1", signal)) !== null;
+    const workloads = crds ? { group: "agents.x-k8s.io", resource: "sandboxes" } : { group: "apps", resource: "statefulsets" };
+    const pools = await lookAtPools(cluster, namespace, crds, options.warmPools ?? [], signal);
     const missing = [
-      ...(await missingRights(cluster, namespace, crds, signal)),
+      ...(await missingRights(cluster, namespace, [{ ...workloads, verbs: ALL }, ...ALWAYS], signal)),
+      ...pools.missing,
       ...(await missingStorage(cluster, options.storageClass, signal)),
     ];
     if (missing.length > 0) return say(false, `The cluster at ${server} answers, but ${missing.join("; ")}.`);
     const workload = crds ? "agent-sandbox is installed" : "agent-sandbox is not installed, so sandboxes are StatefulSets";
-    return say(true, `Kubernetes ${version?.gitVersion ?? ""} at ${server}, namespace ${namespace}; ${workload}.`);
+    return say(
+      true,
+      `Kubernetes ${version?.gitVersion ?? ""} at ${server}, namespace ${namespace}; ${[workload, ...pools.notes].join("; ")}.`,
+    );
   } catch (error) {
     return say(false, `No cluster answers at ${server} (${messageOf(error)}).`);
   }
 }
 
-const ALL = ["create", "get", "list", "patch", "delete"];
+interface Need {
+  group: string;
+  resource: string;
+  verbs: readonly string[];
+}
 
-async function missingRights(cluster: Cluster, namespace: string, crds: boolean, signal: AbortSignal): Promise<string[]> {
-  const needed = [
-    crds ? { group: "agents.x-k8s.io", resource: "sandboxes", verbs: ALL } : { group: "apps", resource: "statefulsets", verbs: ALL },
-    { group: "", resource: "pods", verbs: ["get", "list", "watch", "delete"] },
-    { group: "", resource: "persistentvolumeclaims", verbs: ["delete"] },
-  ];
+const ALL = ["create", "get", "list", "patch", "delete"];
+const ALWAYS: Need[] = [
+  { group: "", resource: "pods", verbs: ["get", "list", "watch", "delete"] },
+  { group: "", resource: "persistentvolumeclaims", verbs: ["delete"] },
+];
+const group = "extensions.agents.x-k8s.io";
+const FOR_POOLS: Need[] = [
+  { group, resource: "sandboxclaims", verbs: ["create", "get", "list", "delete"] },
+  { group, resource: "sandboxwarmpools", verbs: ["get"] },
+  { group, resource: "sandboxtemplates", verbs: ["create", "patch"] },
+];
+
+async function missingRights(cluster: Cluster, namespace: string, needed: Need[], signal: AbortSignal): Promise<string[]> {
   const refused = await Promise.all(
-    needed.map(async ({ group, resource, verbs }) => {
-      const allowed = await Promise.all(verbs.map((verb) => isAllowed(cluster, { namespace, group, resource, verb }, signal)));
+    needed.map(async ({ verbs, ...what }) => {
+      const allowed = await Promise.all(verbs.map((verb) => isAllowed(cluster, { namespace, ...what, verb }, signal)));
       const lacking = verbs.filter((_, i) => !allowed[i]);
       return lacking.length > 0
-        ? [`the server may not ${lacking.join(", ")} ${resource} in ${namespace} (see deploy/kubernetes/role.yaml)`]
+        ? [`the server may not ${lacking.join(", ")} ${what.resource} in ${namespace} (see deploy/kubernetes/role.yaml)`]
         : [];
     }),
   );
   return refused.flat();
 }
 
-async function isAllowed(cluster: Cluster, resourceAttributes: object, signal: AbortSignal): Promise<boolean> {
-  const review = { apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectAccessReview", spec: { resourceAttributes } };
-  const answer = await cluster.create<{ status?: { allowed: boolean } }>(
-    "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
-    review as object,
-    signal,
-  );
-  return answer?.status?.allowed === true;
+async function lookAtPools(
+  cluster: Cluster,
+  namespace: string,
+  crds: boolean,
+  names: readonly string[],
+  signal: AbortSignal,
+): Promise<{ missing: string[]; notes: string[] }> {
+  if (names.length === 0) return { missing: [], notes: [] };
+  if (!crds || !(await cluster.get(EXTENSIONS, signal)))
+    return {
+      missing: ["BERTH_KUBERNETES_WARM_POOLS needs agent-sandbox with its extensions (extensions.agents.x-k8s.io/v1beta1)"],
+      notes: [],
+    };
+  const missing = await missingRights(cluster, namespace, FOR_POOLS, signal);
+  if (missing.length > 0) return { missing, notes: [] };
+  const pools = await Promise.all(names.map((name) => cluster.get<SandboxWarmPool>(warmPoolPath(namespace, name), signal)));
+  return {
+    missing: names
+      .filter((_, i) => !pools[i])
+      .map((name) => `there is no SandboxWarmPool ${name} in ${namespace} (see deploy/kubernetes/warm-pool.yaml)`),
+    notes: names.map((name, i) =>
+      pools[i]?.spec.updateStrategy?.type === "Recreate"
+        ? `sandboxes come out of the SandboxWarmPool ${name}`
+        : `the SandboxWarmPool ${name} hands out outdated sandboxes after an upgrade, as its updateStrategy is not Recreate`,
+    ),
+  };
 }
 
 // Storage classes belong to the cluster, not to the namespace: an account that may not look at them is believed.
