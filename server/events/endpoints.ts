@@ -25,20 +25,32 @@ import { webhookContext } from "./lane.ts";
 import { isRefusedAddress } from "./send.ts";
 import { newWebhookSecret } from "./signature.ts";
 
-// What partners do with their webhooks. Each call that changes something takes `record`, which runs in its transaction.
+// What partners do with their webhooks. Each call that changes something takes `record`, which runs in its transaction
+// and is told what the call is about to return.
 export interface Endpoints {
-  create(partnerId: string, wanted: CreateWebhook, record: Record): Promise<{ row: EndpointRow; secret: string }>;
+  create(partnerId: string, wanted: CreateWebhook, record: Record<NewEndpoint>): Promise<NewEndpoint>;
   list(partnerId: string): Promise<EndpointRow[]>;
   get(partnerId: string, id: string): Promise<EndpointRow>;
-  update(partnerId: string, id: string, change: UpdateWebhook, record: Record): Promise<EndpointRow>;
-  remove(partnerId: string, id: string, record: Record): Promise<void>;
-  rotate(partnerId: string, id: string, record: Record): Promise<{ secret: string; oldUntil: number }>;
-  test(partnerId: string, id: string, record: Record): Promise<DeliveryRow>;
+  update(partnerId: string, id: string, change: UpdateWebhook, record: Record<void>): Promise<EndpointRow>;
+  remove(partnerId: string, id: string, record: Record<void>): Promise<void>;
+  rotate(partnerId: string, id: string, record: Record<NewSecret>): Promise<NewSecret>;
+  test(partnerId: string, id: string, record: Record<DeliveryRow>): Promise<DeliveryRow>;
   deliveries(partnerId: string, id: string, filter: DeliveryFilter): Promise<DeliveryRow[]>;
-  redeliver(partnerId: string, id: string, deliveryId: string, record: Record): Promise<DeliveryRow>;
+  redeliver(partnerId: string, id: string, deliveryId: string, record: Record<DeliveryRow>): Promise<DeliveryRow>;
 }
 
-export type Record = (tx: Db, endpointId: string) => Promise<void>;
+export type Record<Made> = (tx: Db, endpointId: string, made: Made) => Promise<void>;
+
+export interface NewEndpoint {
+  row: EndpointRow;
+  secret: string;
+}
+
+export interface NewSecret {
+  secret: string;
+  // Until then the one before signs too.
+  oldUntil: number;
+}
 
 export interface EndpointsDeps {
   store: Store;
@@ -66,7 +78,7 @@ export function createEndpoints({ store, secrets, clock, allowPrivate, onQueued 
   async function queue(
     endpointId: string,
     message: Pick<DeliveryRow, "event_id" | "type" | "payload">,
-    record: Record,
+    record: Record<DeliveryRow>,
   ): Promise<DeliveryRow> {
     const nowMs = clock.now();
     const id = newId("dlv", nowMs);
@@ -74,7 +86,7 @@ export function createEndpoints({ store, secrets, clock, allowPrivate, onQueued 
     const row: DeliveryRow = { id, endpoint_id: endpointId, lane: id, seq: 0, ...message, ...outcome, created_at: nowMs };
     await store.transaction(async (tx) => {
       await enqueue(tx, [row], nowMs);
-      await record(tx, endpointId);
+      await record(tx, endpointId, row);
     });
     onQueued();
     return row;
@@ -108,7 +120,7 @@ export function createEndpoints({ store, secrets, clock, allowPrivate, onQueued 
           updated_at: nowMs,
         };
         await insertEndpoint(tx, row);
-        await record(tx, id);
+        await record(tx, id, { row, secret });
         return { row, secret };
       });
     },
@@ -147,17 +159,16 @@ export function createEndpoints({ store, secrets, clock, allowPrivate, onQueued 
 
     async rotate(partnerId, id, record) {
       const row = await get(partnerId, id);
-      const secret = newWebhookSecret();
-      const oldUntil = clock.now() + OVERLAP_MS;
+      const made = { secret: newWebhookSecret(), oldUntil: clock.now() + OVERLAP_MS };
       await store.transaction(async (tx) => {
         await updateEndpoint(tx, id, {
-          secret: secrets.seal(secret, webhookContext(id)),
+          secret: secrets.seal(made.secret, webhookContext(id)),
           old_secret: row.secret,
-          old_secret_until: oldUntil,
+          old_secret_until: made.oldUntil,
         });
-        await record(tx, id);
+        await record(tx, id, made);
       });
-      return { secret, oldUntil };
+      return made;
     },
 
     async test(partnerId, id, record) {

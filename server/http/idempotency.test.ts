@@ -1,4 +1,5 @@
 import { connect } from "node:net";
+import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTestClock, HOUR, MINUTE } from "../clock.ts";
 import type { Sessions } from "../sessions/sessions.ts";
@@ -73,6 +74,34 @@ describe("a POST with an Idempotency-Key", () => {
     await create("f");
     const rows = await app.store.db.selectFrom("idempotency").select("body").execute();
     expect(rows.map(({ body }) => body).join()).not.toMatch(/ses_|sbx_/);
+  });
+});
+
+describe("on webhooks", () => {
+  const post = (path: string, body?: unknown) =>
+    app.call("POST", `/api/b2b/webhooks${path}`, { body, headers: { "idempotency-key": "w" } });
+  const hook = { url: "https://hooks.acme.example/" };
+
+  it("makes one endpoint, and the second answer has the same secret", async () => {
+    const [first, second] = [await post("", hook), await post("", hook)];
+    expect([first.status, second.status, second.text]).toEqual([201, 201, first.text]);
+    expect((await app.call("GET", "/api/b2b/webhooks")).json).toMatchObject({ data: [{ url: hook.url }] });
+  });
+
+  it("sends each delivery again for itself", async () => {
+    const { id } = (await post("", hook)).json as { id: string };
+    const sent = [(await app.call("POST", `/api/b2b/webhooks/${id}/test`)).json, (await post(`/${id}/test`)).json] as { id: string }[];
+    const again = await Promise.all(sent.map((delivery) => post(`/${id}/deliveries/${delivery.id}/redeliver`)));
+    expect(again.map(({ status }) => status)).toEqual([202, 202]);
+    expect(new Set(again.map(({ json }) => (json as { id: string }).id)).size).toBe(2);
+  });
+
+  it("leaves no endpoint when its answer cannot be kept", async () => {
+    await using broken = await startTestApp();
+    await sql`create trigger full before update on idempotency begin select raise(abort, 'disk full'); end`.execute(broken.store.db);
+    const answer = await broken.call("POST", "/api/b2b/webhooks", { body: hook, headers: { "idempotency-key": "w" } });
+    expect(answer.status).toBe(500);
+    expect((await broken.call("GET", "/api/b2b/webhooks")).json).toEqual({ data: [] });
   });
 });
 

@@ -86,10 +86,10 @@ function keyOf(request: FastifyRequest): string | null {
 }
 
 function claimOf(request: FastifyRequest, key: string): Claim {
-  const { id = "" } = request.params as { id?: string };
+  const named = Object.values(request.params as Record<string, string>);
   return {
     partnerId: request.principal.partner.id,
-    scope: digest([request.method, request.routeOptions.url ?? "", id, key].join("\n")),
+    scope: digest([request.method, request.routeOptions.url ?? "", ...named, key].join("\n")),
     fingerprint: digest(request.rawBody ?? ""),
     owner: randomUUID(),
   };

@@ -13,14 +13,14 @@ import {
   type WebhookWithSecret,
 } from "@berth/contract";
 import type { Clock } from "../clock.ts";
-import type { Endpoints, Record as Recorder } from "../events/endpoints.ts";
+import type { Endpoints, NewEndpoint, NewSecret, Record as Recorder } from "../events/endpoints.ts";
 import { appendAudit } from "../store/audit.ts";
 import type { EndpointRow } from "../store/webhook-endpoints.ts";
 import type { DeliveryFilter, DeliveryRow } from "../store/webhook-lanes.ts";
 import { auditEntry } from "./audit-entry.ts";
 import { jsonObject } from "./body.ts";
 import { bodyFault } from "./errors.ts";
-import type { Idempotency } from "./idempotency.ts";
+import type { Idempotency, Result, Save } from "./idempotency.ts";
 import { parseLimit, single, type Query } from "./list-query.ts";
 import { addRoute } from "./route.ts";
 import { faultFinder, refuse } from "./validation.ts";
@@ -33,16 +33,18 @@ export interface WebhookRouteDeps {
 
 // Parse, call, reply. A secret leaves only in the answer to the call that made it.
 export function addWebhookRoutes(app: FastifyInstance, { endpoints, idempotency: { once }, clock }: WebhookRouteDeps): void {
+  // What goes into the transaction of a change: who asked for it, and the answer for whoever asks again.
   const record =
-    (request: FastifyRequest, action: string): Recorder =>
-    (tx, id) =>
-      appendAudit(tx, auditEntry(request, action, id), clock.now());
+    <Made>(request: FastifyRequest, action: string, save?: Save, answer?: (made: Made) => Result): Recorder<Made> =>
+    async (tx, id, made) => {
+      await appendAudit(tx, auditEntry(request, action, id), clock.now());
+      if (save && answer) await save(tx, answer(made));
+    };
 
   addRoute(app, "createWebhook", (request, reply) =>
-    once(request, reply, async () => {
+    once(request, reply, async (save) => {
       const wanted = parseBody(request, createFaults) as CreateWebhook;
-      const { row, secret } = await endpoints.create(partnerOf(request), wanted, record(request, "webhook.create"));
-      return { status: 201, body: { ...toWebhook(row), secret } satisfies WebhookWithSecret };
+      return toCreated(await endpoints.create(partnerOf(request), wanted, record(request, "webhook.create", save, toCreated)));
     }),
   );
 
@@ -63,17 +65,15 @@ export function addWebhookRoutes(app: FastifyInstance, { endpoints, idempotency:
   });
 
   addRoute(app, "rotateWebhookSecret", (request, reply) =>
-    once(request, reply, async () => {
-      const { secret, oldUntil } = await endpoints.rotate(partnerOf(request), idOf(request), record(request, "webhook.rotate"));
-      return { status: 200, body: { secret, previousSecretExpiresAt: new Date(oldUntil).toISOString() } satisfies RotatedSecret };
-    }),
+    once(request, reply, async (save) =>
+      toRotated(await endpoints.rotate(partnerOf(request), idOf(request), record(request, "webhook.rotate", save, toRotated))),
+    ),
   );
 
   addRoute(app, "testWebhook", (request, reply) =>
-    once(request, reply, async () => {
-      const row = await endpoints.test(partnerOf(request), idOf(request), record(request, "webhook.test"));
-      return { status: 202, body: toDelivery(row) };
-    }),
+    once(request, reply, async (save) =>
+      toQueued(await endpoints.test(partnerOf(request), idOf(request), record(request, "webhook.test", save, toQueued))),
+    ),
   );
 
   addRoute(app, "listDeliveries", async (request): Promise<DeliveryList> => {
@@ -85,10 +85,10 @@ export function addWebhookRoutes(app: FastifyInstance, { endpoints, idempotency:
   });
 
   addRoute(app, "redeliver", (request, reply) =>
-    once(request, reply, async () => {
+    once(request, reply, async (save) => {
       const { deliveryId } = request.params as { deliveryId: string };
-      const row = await endpoints.redeliver(partnerOf(request), idOf(request), deliveryId, record(request, "webhook.redeliver"));
-      return { status: 202, body: toDelivery(row) };
+      const recorder = record(request, "webhook.redeliver", save, toQueued);
+      return toQueued(await endpoints.redeliver(partnerOf(request), idOf(request), deliveryId, recorder));
     }),
   );
 }
@@ -102,6 +102,18 @@ function parseBody(request: FastifyRequest, faultsOf: (body: Record<string, unkn
   refuse(faultsOf(body));
   return body;
 }
+
+const toCreated = ({ row, secret }: NewEndpoint): Result => ({
+  status: 201,
+  body: { ...toWebhook(row), secret } satisfies WebhookWithSecret,
+});
+
+const toRotated = ({ secret, oldUntil }: NewSecret): Result => ({
+  status: 200,
+  body: { secret, previousSecretExpiresAt: new Date(oldUntil).toISOString() } satisfies RotatedSecret,
+});
+
+const toQueued = (row: DeliveryRow): Result => ({ status: 202, body: toDelivery(row) });
 
 const toWebhook = (row: EndpointRow): Webhook => ({
   id: row.id,
