@@ -9,6 +9,7 @@ import { newId } from "@berth/contract";
 import { startTestApp } from "../server/http/testing/test-app.ts";
 import { viewOf } from "../server/sessions/view.ts";
 import { insertSession, readSession } from "../server/store/sessions.ts";
+import { sessionRow } from "../server/store/testing/session-row.ts";
 import { percentile } from "./median.ts";
 
 // Rounds in turns, and the lower quartile of each: a busy machine only ever makes a round slower.
@@ -112,32 +113,6 @@ function hash(key: string): string {
 async function serveBerth(): Promise<void> {
   const app = await startTestApp({ ratePerMinute: 1_000_000_000 });
   app.sessions.get = async (_partnerId, id) => viewOf((await readSession(app.store, id))!)!;
-  const { id } = await insertSession(app.store.db, {
-    id: newId("ses", 0),
-    sandbox_id: newId("sbx", 0),
-    partner_id: "acme",
-    external_user_id: "u",
-    state: "running",
-    generation: 1,
-    lease_owner: null,
-    lease_until: null,
-    template: "default",
-    template_hash: "",
-    driver: "process",
-    host: null,
-    env: null,
-    token: "",
-    metadata: "{}",
-    auto_start_agent: 1,
-    timeout_ms: 1,
-    expires_at: null,
-    warned: 0,
-    paused_at: null,
-    hibernated: 0,
-    stop_reason: null,
-    created_at: 0,
-    updated_at: 0,
-    destroyed_at: null,
-  });
+  const { id } = await insertSession(app.store.db, sessionRow(0));
   tell({ port: app.port, path: `/api/b2b/sessions/${id}`, key: app.key }, () => app[Symbol.asyncDispose]());
 }

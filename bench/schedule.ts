@@ -3,7 +3,6 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { newId } from "@berth/contract";
 import { DAY, MINUTE, systemClock } from "../server/clock.ts";
 import { createPartner } from "../server/keys/partners.ts";
 import { silentLog } from "../server/log.ts";
@@ -13,6 +12,7 @@ import { createSchedule } from "../server/sessions/schedule.ts";
 import type { Steps } from "../server/sessions/steps.ts";
 import { openStore, type Store } from "../server/store/open.ts";
 import { findSession } from "../server/store/sessions.ts";
+import { sessionRow } from "../server/store/testing/session-row.ts";
 import { median } from "./median.ts";
 
 const rows = Number(process.argv[2] ?? 100_000);
@@ -53,31 +53,19 @@ async function insert({ transaction }: Store, count: number): Promise<string> {
     await transaction(async (tx) => {
       for (let i = done; i < Math.min(done + 1000, count); i++) {
         const state = i % 10 ? "destroyed" : i % 20 ? "paused" : "running";
-        const session = newId("ses", nowMs - i);
-        const row = {
-          id: session,
-          sandbox_id: newId("sbx", nowMs - i),
-          partner_id: "acme",
+        const row = sessionRow(nowMs - i, {
           external_user_id: `user-${i % 500}`,
           state,
           generation: 3,
-          template: "default",
-          template_hash: "x",
           ...home,
-          token: "",
-          metadata: "{}",
-          auto_start_agent: 1,
           timeout_ms: 60 * MINUTE,
           expires_at: state === "running" ? nowMs + 30 * MINUTE : null,
-          warned: 0,
           paused_at: state === "paused" ? nowMs - DAY : null,
           hibernated: state === "paused" ? 1 : 0,
-          created_at: nowMs - i,
-          updated_at: nowMs,
           destroyed_at: state === "destroyed" ? nowMs - DAY : null,
-        } as const;
+        });
         await tx.insertInto("sessions").values(row).execute();
-        id = session;
+        id = row.id;
       }
     });
   return id;

@@ -5,6 +5,11 @@ import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test, vi } from "vitest";
+import { silentLog } from "@berth/server/log.ts";
+import { addModelUsage } from "@berth/server/store/model-usage.ts";
+import { openStore } from "@berth/server/store/open.ts";
+import { insertSession } from "@berth/server/store/sessions.ts";
+import { sessionRow } from "@berth/server/store/testing/session-row.ts";
 import { startPostgres } from "../tests/support/postgres.ts";
 
 // The commands as an operator runs them: real processes on a data folder.
@@ -138,6 +143,22 @@ describe("partners and keys", () => {
     expect(code).toBe(1);
     expect(JSON.parse(stderr)).toEqual({ error: "There is no partner nobody" });
   });
+});
+
+test("a session is listed, and shown with the tokens its agent has used", async () => {
+  const { berth, json, dataDir } = installation();
+  await json("partner", "create", "acme");
+  const store = await openStore({ file: join(dataDir, "berth.db"), log: silentLog });
+  const session = await insertSession(store.db, sessionRow(Date.now(), { external_user_id: "ada" }));
+  await addModelUsage(store.db, session, { input: 1200, output: 34 }, Date.now());
+  await store[Symbol.asyncDispose]();
+  expect((await berth("session", "list")).stdout).toMatch(new RegExp(`^${session.id} +acme +ada +running +default +`, "m"));
+  expect(await json("session", "show", session.sandbox_id)).toMatchObject({
+    sessionId: session.id,
+    status: "running",
+    modelTokens: { input: 1200, output: 34 },
+  });
+  expect((await berth("session", "show", session.id)).stdout).toMatch(/^model tokens +1200 in, 34 out$/m);
 });
 
 describe("doctor and templates", () => {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Command, Option } from "commander";
 import { AppError, SESSION_STATUSES } from "@berth/contract";
+import { modelUsageOf } from "@berth/server/store/model-usage.ts";
 import { findSession, moveSession, type SessionRow } from "@berth/server/store/sessions.ts";
 import { isStep, statusOf } from "@berth/server/sessions/states.ts";
 import type { Db } from "@berth/server/store/schema.ts";
@@ -88,7 +89,8 @@ function readRows(db: Db, { partner, status, limit }: Options): Promise<SessionR
 async function showOne(id: string, options: Options): Promise<void> {
   await withStore(async ({ store }) => {
     const row = await find(store.db, id);
-    show(options, sessionJson(row), () =>
+    const modelTokens = await modelUsageOf(store.db, row.id);
+    show(options, { ...sessionJson(row), modelTokens }, () =>
       facts([
         ["session", row.id],
         ["sandbox", row.sandbox_id],
@@ -102,6 +104,7 @@ async function showOne(id: string, options: Options): Promise<void> {
         ["paused", relative(row.paused_at)],
         ["destroyed", relative(row.destroyed_at)],
         ["last stopped by", orDash(row.stop_reason)],
+        ["model tokens", `${modelTokens.input} in, ${modelTokens.output} out`],
         ["metadata", clean(row.metadata, 500)],
       ]),
     );

@@ -15,6 +15,7 @@ import { modelUsageOf, modelUsageOfUser } from "../store/model-usage.ts";
 import { openStore, type Store } from "../store/open.ts";
 import { insertSession } from "../store/sessions.ts";
 import { insertPartner } from "../store/store.suite.ts";
+import { sessionRow } from "../store/testing/session-row.ts";
 import { DEFAULT_TEMPLATE } from "../templates.ts";
 import { createModelRelay, type ModelRelayDeps } from "./model-relay.ts";
 
@@ -43,7 +44,7 @@ let stopRelay: (() => Promise<void>) | undefined;
 async function startRelay(config: Partial<ModelRelayDeps["config"]> = {}, log: Log = silentLog) {
   const sandboxId = newId("sbx", Date.now());
   const sessionId = newId("ses", Date.now());
-  await insertSession(store.db, aSession(sessionId, sandboxId));
+  await insertSession(store.db, sessionRow(1, { id: sessionId, sandbox_id: sandboxId, external_user_id: "ada" }));
   const relay = createModelRelay({
     config: {
       modelProvider: "openai",
@@ -87,36 +88,6 @@ async function startRelay(config: Partial<ModelRelayDeps["config"]> = {}, log: L
       for await (const chunk of response) text += String(chunk);
       return { status: response.statusCode, headers: response.headers, text };
     },
-  };
-}
-
-function aSession(id: `ses_${string}`, sandboxId: `sbx_${string}`) {
-  return {
-    id,
-    sandbox_id: sandboxId,
-    partner_id: "acme",
-    external_user_id: "ada",
-    state: "running" as const,
-    generation: 1,
-    lease_owner: null,
-    lease_until: null,
-    template: "default",
-    template_hash: "",
-    driver: "process",
-    host: null,
-    env: null,
-    token: "",
-    metadata: "{}",
-    auto_start_agent: 1,
-    timeout_ms: 60_000,
-    expires_at: null,
-    warned: 0,
-    paused_at: null,
-    hibernated: 0,
-    stop_reason: null,
-    created_at: 1,
-    updated_at: 1,
-    destroyed_at: null,
   };
 }
 

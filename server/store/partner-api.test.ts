@@ -2,18 +2,18 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { newId } from "@berth/contract";
 import { startPostgres, type TestPostgres } from "../../tests/support/postgres.ts";
 import { systemClock } from "../clock.ts";
 import { createPartner } from "../keys/partners.ts";
 import { silentLog } from "../log.ts";
-import { SESSION_STATES, statusOf, type SessionState } from "../sessions/states.ts";
+import { SESSION_STATES, statusOf } from "../sessions/states.ts";
 import { appendEvent, eventsAfter, lastEventSeq } from "./events.ts";
 import { claimKey, releaseKey, storeAnswer } from "./idempotency.ts";
 import { openStore, type Engine, type Store } from "./open.ts";
 import { reserveTokens } from "./rate-buckets.ts";
 import { listSessions, type ListQuery } from "./session-list.ts";
-import { insertSession } from "./sessions.ts";
+import { insertSession, type SessionRow } from "./sessions.ts";
+import { sessionRow } from "./testing/session-row.ts";
 
 let postgres: TestPostgres;
 let folder: string;
@@ -181,42 +181,8 @@ const append = (store: Store, n: number, partnerId = "acme", pause = Promise.res
 const ids = async (store: Store, query: Partial<ListQuery>): Promise<string[]> =>
   (await listSessions(store.db, "acme", { limit: 100, ...query })).rows.map(({ id }) => id);
 
-interface Overrides {
-  state?: SessionState;
-  paused_at?: number | null;
-  created_at?: number;
-  external_user_id?: string;
-  metadata?: string;
-}
-
-async function addSession(store: Store, overrides: Overrides): Promise<string> {
-  const { id } = await insertSession(store.db, {
-    id: newId("ses", nowMs),
-    sandbox_id: newId("sbx", nowMs),
-    partner_id: "acme",
-    external_user_id: "u",
-    state: "running",
-    generation: 1,
-    lease_owner: null,
-    lease_until: null,
-    template: "default",
-    template_hash: "",
-    driver: "process",
-    host: null,
-    env: null,
-    token: "",
-    metadata: "{}",
-    auto_start_agent: 1,
-    timeout_ms: 1,
-    expires_at: null,
-    warned: 0,
-    paused_at: null,
-    hibernated: 0,
-    stop_reason: null,
-    created_at: nowMs,
-    updated_at: nowMs,
-    destroyed_at: overrides.state === "destroyed" ? nowMs : null,
-    ...overrides,
-  });
+async function addSession(store: Store, overrides: Partial<SessionRow>): Promise<string> {
+  const destroyed_at = overrides.state === "destroyed" ? nowMs : null;
+  const { id } = await insertSession(store.db, sessionRow(nowMs, { destroyed_at, ...overrides }));
   return id;
 }

@@ -1,0 +1,34 @@
+import { newId } from "@berth/contract";
+import type { SessionRow } from "../sessions.ts";
+
+// A running session of the partner `acme`; a test names only what it is about.
+export function sessionRow(nowMs: number, overrides: Partial<SessionRow> = {}): SessionRow {
+  return {
+    id: newId("ses", nowMs),
+    sandbox_id: newId("sbx", nowMs),
+    partner_id: "acme",
+    external_user_id: "u",
+    state: "running",
+    generation: 1,
+    lease_owner: null,
+    lease_until: null,
+    template: "default",
+    template_hash: "",
+    driver: "process",
+    host: null,
+    env: null,
+    token: "",
+    metadata: "{}",
+    auto_start_agent: 1,
+    timeout_ms: 60_000,
+    expires_at: null,
+    warned: 0,
+    paused_at: null,
+    hibernated: 0,
+    stop_reason: null,
+    created_at: nowMs,
+    updated_at: nowMs,
+    destroyed_at: null,
+    ...overrides,
+  };
+}
