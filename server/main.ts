@@ -58,9 +58,11 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
   await checkMasterKey(store.db, secrets);
   const demo = await seedDemo({ store, clock, config });
   const driver = opening.use(await openDriver(config, log, { templates, secrets }));
+  const home = { driver: driver.name, host: driver.traits.hostBound ? host.name : null };
   const tokenOf = async (sandboxId: SandboxId): Promise<string> => {
     const row = await findSessionBySandbox(store.db, sandboxId);
     if (!row?.token) throw new AppError("sandbox_unreachable");
+    if (row.driver !== home.driver || row.host !== home.host) throw new AppError("session_elsewhere");
     return secrets.open(row.token, sandboxId);
   };
   const links = opening.use(createLinks({ driver, tokenOf }));
@@ -83,7 +85,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
       secrets,
       clock,
       log,
-      host: driver.traits.hostBound ? host.name : null,
+      host: home.host,
       rules: config,
       capacity: { maxSandboxes: config.maxSandboxes ?? Infinity, reserveBytes: MEMORY_RESERVE_BYTES },
       poolSize: config.poolSize,

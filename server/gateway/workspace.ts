@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import { AppError, isSandboxId, type SandboxId } from "@berth/contract";
+import { AppError, isAppError, isSandboxId, type SandboxId } from "@berth/contract";
 import { CLOSE } from "@berth/contract/daemon.ts";
 import type { Links } from "../link.ts";
 import { accessOf } from "./access.ts";
@@ -124,9 +124,10 @@ export function createWorkspace(deps: WorkspaceDeps): Workspace {
         isStillAllowed: async () => !(await accessOf(deps, request, sandboxId)).refused,
         refuse: ({ code, reason }) => leave(code, reason),
       });
-    } catch {
+    } catch (error) {
       const now = farewellFor(await standings.of(sandboxId));
-      leave(now?.code ?? 1011, now?.reason ?? "the sandbox does not answer");
+      const why = isAppError(error, "session_elsewhere") ? error.message : "the sandbox does not answer";
+      leave(now?.code ?? 1011, now?.reason ?? why);
     }
   }
 

@@ -45,6 +45,9 @@ test("every server knows every session; only the machine it lives on acts on it,
   const refused = await second!.call("POST", `/api/b2b/sessions/${session.sessionId}/pause`);
   expect(refused.status).toBe(421);
   expect(refused.body).toMatchObject({ error: expect.stringContaining("another machine") });
+  const relayed = await second!.call("POST", `/sandboxes/${session.sandboxId}/exec`, { command: "true" });
+  expect([relayed.status, relayed.body]).toEqual([421, refused.body]);
+  expect((await first!.call("POST", `/sandboxes/${session.sandboxId}/exec`, { command: "true" })).status).toBe(200);
   expect((await first!.call("DELETE", `/api/b2b/sessions/${session.sessionId}`)).status).toBe(200);
 });
 
