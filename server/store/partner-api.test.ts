@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { sql } from "kysely";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startPostgres, type TestPostgres } from "../../tests/support/postgres.ts";
 import { systemClock } from "../clock.ts";
@@ -149,13 +150,13 @@ describe("with several servers on PostgreSQL", () => {
   afterAll(() => store[Symbol.asyncDispose]());
 
   it("a writer that has not committed holds back its partner's later events, and nobody else's", async () => {
-    const gate = Promise.withResolvers<void>();
+    const [written, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const seq = await lastEventSeq(store.db, "acme");
-    const slow = append(store, 1000, "acme", gate.promise);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    const slow = append(store, 1000, "acme", () => (written.resolve(), gate.promise));
+    await written.promise;
     const fast = append(store, 1001);
     await append(store, 1, "globex");
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await expect.poll(async () => (await sql`select from pg_locks where not granted`.execute(store.db)).rows.length).toBe(1);
     expect(await eventsAfter(store.db, "acme", seq, 10)).toEqual([]);
     gate.resolve();
     await Promise.all([slow, fast]);
@@ -172,10 +173,10 @@ describe("with several servers on PostgreSQL", () => {
   });
 });
 
-const append = (store: Store, n: number, partnerId = "acme", pause = Promise.resolve()): Promise<void> =>
+const append = (store: Store, n: number, partnerId = "acme", pause?: () => Promise<void>): Promise<void> =>
   store.transaction(async (tx) => {
     await appendEvent(tx, { partnerId, sessionId: "ses_a", type: "session.paused", at: nowMs, data: { n } });
-    await pause;
+    await pause?.();
   });
 
 const ids = async (store: Store, query: Partial<ListQuery>): Promise<string[]> =>

@@ -17,8 +17,7 @@ export interface ModelServer extends AsyncDisposable {
 export interface ModelRequest {
   path: string;
   headers: IncomingMessage["headers"];
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into it freely
-  body: any;
+  body: { model?: string; tools?: unknown[]; messages?: unknown[]; stream?: boolean };
 }
 
 export type ModelReply =
