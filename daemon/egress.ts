@@ -1,4 +1,5 @@
 import { createConnection, createServer, type Server } from "node:net";
+import { listen } from "./frugal.ts";
 
 // The way out of the sandbox: bytes that arrive on a loopback port go to the server's egress socket as they are, and
 // the policy is decided there. `target` is a socket's path, or host:port where sandboxes have a network of their own; there
@@ -24,7 +25,7 @@ export function openEgressPipe(target: string | undefined, pass: () => string | 
     inner.on("close", () => outer.destroy());
     outer.on("close", () => inner.destroy());
   });
-  listen(server, port);
+  open(server, port);
   return {
     get url() {
       const bound = server.address();
@@ -35,12 +36,12 @@ export function openEgressPipe(target: string | undefined, pass: () => string | 
 }
 
 // Sandboxes without a network of their own share the loopback (process driver): the second one takes any free port.
-function listen(server: Server, port: number): void {
+function open(server: Server, port: number): void {
   server.once("error", (error: NodeJS.ErrnoException) => {
-    if (error.code === "EADDRINUSE" && port !== 0) listen(server, 0);
+    if (error.code === "EADDRINUSE" && port !== 0) open(server, 0);
     else console.error("The way out could not be opened:", error.message);
   });
-  server.listen(port, "127.0.0.1");
+  listen(server, { host: "127.0.0.1", port });
 }
 
 function parseTarget(target: string): { path: string } | { host: string; port: number } {

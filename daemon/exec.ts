@@ -1,10 +1,11 @@
-import { type ChildProcessByStdio, spawn } from "node:child_process";
+import type { ChildProcessByStdio } from "node:child_process";
 import type { ServerResponse } from "node:http";
 import type { Readable, Writable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 import type { ExecEvent, ExecRequest } from "@berth/contract/daemon.ts";
 import { type Environment, isStringArray, isStringRecord } from "./environment.ts";
 import { markExpendable } from "./expendable.ts";
+import { childProcess } from "./frugal.ts";
 import { badRequest, readJson, type Route } from "./http.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -36,7 +37,7 @@ export function execRoutes({ environment, workspace }: { environment: Environmen
 function start({ command, stdin }: ExecRequest, cwd: string, env: Record<string, string>): Child {
   const [file, ...args] = typeof command === "string" ? ["/bin/sh", "-c", command] : command;
   // Its own process group, so that the end of the command is the end of all that it started.
-  const child = spawn(file ?? "", args, { cwd, env, detached: true, stdio: ["pipe", "pipe", "pipe"] });
+  const child = childProcess().spawn(file ?? "", args, { cwd, env, detached: true, stdio: ["pipe", "pipe", "pipe"] });
   markExpendable(child.pid);
   child.stdin.on("error", () => {});
   child.stdin.end(stdin ?? "");

@@ -1,9 +1,9 @@
-import { spawn } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import type { Change } from "@berth/contract/agent.ts";
 import type { Environment } from "./environment.ts";
+import { childProcess } from "./frugal.ts";
 import { Fault } from "./http.ts";
 
 // Git, as far as the changes of a session need it. The repository is the workspace itself, or those right below it.
@@ -71,7 +71,7 @@ export function createGit(root: string, environment: Environment): Git {
     // Paths are names, not patterns; nothing asks or waits.
     const fixed = ["--literal-pathspecs", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false"];
     const env = environment.forChild({ GIT_OPTIONAL_LOCKS: "0", GIT_TERMINAL_PROMPT: "0" });
-    const child = spawn("git", [...fixed, ...args], {
+    const child = childProcess().spawn("git", [...fixed, ...args], {
       cwd: join(root, repository),
       env,
       stdio: ["ignore", "pipe", "ignore"],

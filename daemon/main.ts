@@ -12,6 +12,7 @@ import { createEvents, type Events } from "./events.ts";
 import { execRoutes } from "./exec.ts";
 import { fileRoutes } from "./files.ts";
 import { findRoutes } from "./find.ts";
+import { listen, saveMemory } from "./frugal.ts";
 import { readJson, type Route, sendJson } from "./http.ts";
 import { portRelay } from "./port-relay.ts";
 import { createPorts } from "./ports.ts";
@@ -30,6 +31,7 @@ if (process.pid === 1 && process.execve) process.execve("/bin/sh", ["sh", join(i
 main().catch((error: unknown) => fail(error instanceof Error ? error.message : String(error)));
 
 async function main(): Promise<void> {
+  saveMemory();
   const {
     BERTH_TOKEN_HASH,
     BERTH_ADOPT_KEY,
@@ -91,7 +93,8 @@ async function main(): Promise<void> {
   });
   if (BERTH_SOCKET) {
     rmSync(BERTH_SOCKET, { force: true });
-    server.listen(BERTH_SOCKET, () => chmodSync(BERTH_SOCKET, 0o666));
+    server.once("listening", () => chmodSync(BERTH_SOCKET, 0o666));
+    listen(server, { path: BERTH_SOCKET });
   } else {
     const [host, port] = splitAddress(BERTH_LISTEN ?? "");
     server.listen(port, host);

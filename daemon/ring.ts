@@ -10,11 +10,11 @@ export interface Ring {
   readInto(target: Buffer, offset: number): number;
 }
 
-const FIRST_BYTES = 16 * 1024;
+const BLOCK_BYTES = 32 * 1024;
 
-// Memory is taken as it is needed: most terminals never fill theirs.
+// Memory is taken block by block as it is needed: most terminals never fill theirs.
 export function createRing(capacity: number, startOffset = 0): Ring {
-  let buffer = Buffer.allocUnsafe(Math.min(FIRST_BYTES, capacity));
+  const blocks: Buffer[] = [];
   let start = startOffset;
   let end = startOffset;
 
@@ -26,14 +26,10 @@ export function createRing(capacity: number, startOffset = 0): Ring {
       return end;
     },
     write(chunk) {
-      makeRoom(end - start + chunk.length);
-      const kept = chunk.length > buffer.length ? chunk.subarray(chunk.length - buffer.length) : chunk;
+      const kept = chunk.subarray(Math.max(0, chunk.length - capacity));
       end += chunk.length;
-      const at = (end - kept.length) % buffer.length;
-      const first = Math.min(kept.length, buffer.length - at);
-      buffer.set(kept.subarray(0, first), at);
-      buffer.set(kept.subarray(first), 0);
-      start = Math.max(start, end - buffer.length);
+      visit(end - kept.length, kept.length, (block, at, done, size) => block.set(kept.subarray(done, done + size), at));
+      start = Math.max(start, end - capacity);
     },
     read(offset, maxBytes) {
       const copied = Buffer.allocUnsafe(Math.min(end - offset, maxBytes));
@@ -47,20 +43,19 @@ export function createRing(capacity: number, startOffset = 0): Ring {
     },
   };
 
-  function makeRoom(wanted: number): void {
-    if (wanted <= buffer.length || buffer.length === capacity) return;
-    const old = Buffer.allocUnsafe(end - start);
-    copyInto(old, start, old.length);
-    let size = buffer.length;
-    while (size < wanted && size < capacity) size *= 2;
-    buffer = Buffer.allocUnsafe(Math.min(size, capacity));
-    for (const [index, byte] of old.entries()) buffer[(start + index) % buffer.length] = byte;
+  function copyInto(target: Buffer, offset: number, size: number): void {
+    visit(offset, size, (block, at, done, part) => void block.copy(target, done, at, at + part));
   }
 
-  function copyInto(target: Buffer, offset: number, size: number): void {
-    const at = offset % buffer.length;
-    const first = Math.min(size, buffer.length - at);
-    buffer.copy(target, 0, at, at + first);
-    buffer.copy(target, first, 0, size - first);
+  // The pieces of blocks that hold `size` bytes from `offset`: where each begins, and how much came before it.
+  function visit(offset: number, size: number, use: (block: Buffer, at: number, done: number, part: number) => void): void {
+    for (let done = 0; done < size;) {
+      const position = (offset + done) % capacity;
+      const at = position % BLOCK_BYTES;
+      const part = Math.min(size - done, BLOCK_BYTES - at, capacity - position);
+      const block = (blocks[Math.floor(position / BLOCK_BYTES)] ??= Buffer.allocUnsafeSlow(Math.min(BLOCK_BYTES, capacity)));
+      use(block, at, done, part);
+      done += part;
+    }
   }
 }

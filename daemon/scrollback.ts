@@ -20,6 +20,8 @@ export interface SavedTerminal {
   output: Buffer;
 }
 
+const PIECE_BYTES = 32 * 1024;
+
 export function openScrollback(folder: string): Scrollback {
   const savedOffsets = new Map<string, number>();
   const fileOf = (id: string) => join(folder, `${id}.terminal`);
@@ -35,16 +37,26 @@ export function openScrollback(folder: string): Scrollback {
     save(head, ring, { lasting }) {
       if (!lasting && savedOffsets.get(head.id) === ring.end) return;
       mkdirSync(folder, { recursive: true, mode: 0o700 });
-      const output = ring.read(ring.start, ring.end - ring.start);
-      replaceFile(fileOf(head.id), [Buffer.from(`${JSON.stringify(head)}\n`), output], lasting);
+      replaceFile(fileOf(head.id), fileParts(head, ring), lasting);
       savedOffsets.set(head.id, ring.end);
     },
     remove: (id) => rmSync(fileOf(id), { force: true }),
   };
 }
 
-// A crash leaves the old file or the new one, never half of it.
-export function replaceFile(path: string, parts: Uint8Array[], lasting = true): void {
+// Piece by piece through one buffer: a copy of everything, every time, would double what a terminal takes.
+function* fileParts(head: TerminalHead, ring: Ring): Generator<Uint8Array> {
+  yield Buffer.from(`${JSON.stringify(head)}\n`);
+  const piece = Buffer.allocUnsafe(PIECE_BYTES);
+  for (let offset = ring.start; offset < ring.end;) {
+    const size = ring.readInto(piece, offset);
+    yield piece.subarray(0, size);
+    offset += size;
+  }
+}
+
+// A crash leaves the old file or the new one, never half of it. Each part is used up before the next is asked for.
+export function replaceFile(path: string, parts: Iterable<Uint8Array>, lasting = true): void {
   const temporary = `${path}.new`;
   const file = openSync(temporary, "w", 0o600);
   try {

@@ -1,4 +1,4 @@
-import { type ChildProcessByStdio, spawn } from "node:child_process";
+import type { ChildProcessByStdio } from "node:child_process";
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
@@ -6,6 +6,7 @@ import type { Readable } from "node:stream";
 import type { SearchEvent } from "@berth/contract/daemon.ts";
 import type { Environment } from "./environment.ts";
 import { parseLimit } from "./find.ts";
+import { childProcess } from "./frugal.ts";
 import { badRequest, type Route } from "./http.ts";
 import { linesOf } from "./lines.ts";
 import type { Workspace } from "./workspace.ts";
@@ -66,7 +67,8 @@ type Program = ChildProcessByStdio<null, Readable, null>;
 
 async function startSearch(request: SearchRequest, root: string, environment: Environment): Promise<{ program: Program; engine: Engine }> {
   const env = environment.forChild();
-  const launch = (file: string, args: string[]) => spawn(file, args, { cwd: root, env, stdio: ["ignore", "pipe", "ignore"] });
+  const launch = (file: string, args: string[]) =>
+    childProcess().spawn(file, args, { cwd: root, env, stdio: ["ignore", "pipe", "ignore"] });
   const ripgrep = launch("rg", ripgrepArguments(request));
   const started = await Promise.race([once(ripgrep, "spawn").then(() => true), once(ripgrep, "error").then(() => false)]).catch(
     () => false,
