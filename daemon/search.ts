@@ -49,6 +49,8 @@ async function sendMatches(program: Program, engine: Engine, limit: number, resp
   const files = new Set<string>();
   let matches = 0;
   let truncated = false;
+  const left = new AbortController();
+  response.once("close", () => left.abort());
   for await (const line of linesOf(program.stdout)) {
     for (const match of engine === "ripgrep" ? parseRipgrep(line) : [JSON.parse(line) as Match]) {
       if ((truncated = matches === limit)) break;
@@ -57,7 +59,7 @@ async function sendMatches(program: Program, engine: Engine, limit: number, resp
       response.write(`${JSON.stringify(match)}\n`);
     }
     if (truncated || response.destroyed) break;
-    if (response.writableNeedDrain) await Promise.race([once(response, "drain"), once(response, "close")]);
+    if (response.writableNeedDrain) await once(response, "drain", { signal: left.signal }).catch(() => {});
   }
   program.kill("SIGKILL");
   response.end(`${JSON.stringify({ type: "done", matches, files: files.size, truncated, engine } satisfies SearchEvent)}\n`);

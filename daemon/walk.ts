@@ -10,10 +10,11 @@ export interface WalkedFile {
   at: string;
 }
 
-// All regular files below a folder, in a steady order, without following links. What cannot be read is passed over.
-export async function* walkFiles(folder: string, skip: ReadonlySet<string>): AsyncGenerator<WalkedFile> {
+// All regular files below a folder, in a steady order, without following links. What cannot be read is passed over. Ends
+// early when the signal says so, also where there are folders and folders and no file.
+export async function* walkFiles(folder: string, skip: ReadonlySet<string>, signal?: AbortSignal): AsyncGenerator<WalkedFile> {
   const stack = [""];
-  for (let path = stack.pop(); path !== undefined; path = stack.pop()) {
+  for (let path = stack.pop(); path !== undefined && !signal?.aborted; path = stack.pop()) {
     const entries = await readdir(join(folder, path), { withFileTypes: true }).catch(() => []);
     entries.sort((a, b) => (a.name < b.name ? -1 : 1));
     const folders: string[] = [];
