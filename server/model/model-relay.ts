@@ -114,10 +114,13 @@ export function createModelRelay({ config, templates, secrets, db, clock, log, s
     const contentType = answer.headers["content-type"] ?? "application/json";
     const meter = createUsageMeter(model.provider, contentType);
     const retryAfter = answer.headers["retry-after"];
+    // One that packs unasked: the caller is told, and unpacks where its own bounds hold. Nobody does it here.
+    const encoding = answer.headers["content-encoding"];
     response.writeHead(status, {
       "Content-Type": contentType,
       "Cache-Control": "no-store",
       ...(retryAfter ? { "Retry-After": retryAfter } : {}),
+      ...(encoding ? { "Content-Encoding": encoding } : {}),
     });
     try {
       await pipeline(
