@@ -1,0 +1,52 @@
+import { constants, deflateRawSync, gzipSync } from "node:zlib";
+
+// Small archives that unpack to gigabytes of zeros. Zeros shrink to a thousandth, and both formats may repeat a block.
+const BLOCK_BYTES = 16 * 1024 * 1024;
+
+// 8 GiB in 8 MiB.
+export function gzipBomb(blocks = 512): Buffer {
+  const block = gzipSync(Buffer.alloc(BLOCK_BYTES));
+  return Buffer.concat(Array.from({ length: blocks }, () => block));
+}
+
+// One file of 8 GiB, the most that a plain tar can say. It breaks off after 256 MiB: tar, once the disk is full, goes on
+// unpacking to nowhere, and that is not what is looked at.
+export function tarBomb(): Buffer {
+  const header = Buffer.alloc(512);
+  const put = (text: string, at: number) => header.write(text, at, "latin1");
+  put("bomb.bin", 0);
+  put("0000644\0", 100);
+  put("0001750\0", 108);
+  put("0001750\0", 116);
+  put("77777777777\0", 124);
+  put("00000000000\0", 136);
+  put("        ", 148);
+  put("0", 156);
+  put("ustar\x0000", 257);
+  const sum = header.reduce((total, byte) => total + byte, 0);
+  put(`${sum.toString(8).padStart(6, "0")}\0 `, 148);
+  return Buffer.concat([gzipSync(header), gzipBomb(16)]);
+}
+
+// One file of 3.9 GiB in 4 MiB. Its checksum is wrong, which shows only to those who have unpacked it to the end.
+export function zipBomb(): Buffer {
+  const block = deflateRawSync(Buffer.alloc(BLOCK_BYTES), { finishFlush: constants.Z_FULL_FLUSH });
+  const data = Buffer.concat([...Array.from({ length: 248 }, () => block), Buffer.from([0x03, 0x00])]);
+  const name = Buffer.from("bomb.bin");
+  // Version, flags, deflated, time and date, checksum, packed and unpacked size, length of the name, nothing extra.
+  const about = Buffer.alloc(26);
+  about.writeUInt16LE(20, 0);
+  about.writeUInt16LE(8, 4);
+  about.writeUInt16LE(0x21, 8);
+  about.writeUInt32LE(data.length, 14);
+  about.writeUInt32LE(248 * BLOCK_BYTES, 18);
+  about.writeUInt16LE(name.length, 22);
+  const local = Buffer.concat([Buffer.from("PK\x03\x04"), about, name, data]);
+  const central = Buffer.concat([Buffer.from("PK\x01\x02\x14\x00"), about, Buffer.alloc(14), name]);
+  const end = Buffer.alloc(18);
+  end.writeUInt16LE(1, 4);
+  end.writeUInt16LE(1, 6);
+  end.writeUInt32LE(central.length, 8);
+  end.writeUInt32LE(local.length, 12);
+  return Buffer.concat([local, central, Buffer.from("PK\x05\x06"), end]);
+}
