@@ -1,11 +1,13 @@
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
-import { existsSync, globSync, readFileSync, symlinkSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createEngine, type Engine } from "../../server/drivers/docker/engine.ts";
+import { createEngine } from "../../server/drivers/docker/engine.ts";
+import { debianRootMissing } from "./debian-root.ts";
+import { importDebian, importPrograms, onPath } from "./docker-image.ts";
 
 // A Docker Engine of our own: own socket, own data, no network and no touch of the machine's firewall.
 export interface TestEngine extends AsyncDisposable {
@@ -28,7 +30,9 @@ export function dockerMissing(): string | undefined {
   return undefined;
 }
 
-export async function startDockerEngine(): Promise<TestEngine> {
+// Of what the sandboxes' image is made: of a Debian root where there is one, for which a test may wait so long, else (and
+// with 0, where the image does not matter) of this machine's own programs, in half a second.
+export async function startDockerEngine({ debianWithinMs }: { debianWithinMs: number }): Promise<TestEngine> {
   const folder = await mkdtemp(join(tmpdir(), "berth-dockerd-"));
   const socketPath = join(folder, "docker.sock");
   let daemon: ChildProcess | undefined;
@@ -73,7 +77,11 @@ export async function startDockerEngine(): Promise<TestEngine> {
   await start();
   const engine = createEngine(socketPath);
   const image = "berth-test:1";
-  await importImage(engine, folder, image);
+  if (debianWithinMs === 0 || !(await importDebian(engine, image, debianWithinMs))) {
+    if (debianWithinMs > 0)
+      console.warn(`The image is made of this machine's programs: ${debianRootMissing() ?? "the Debian root is not ready yet"}.`);
+    await importPrograms(engine, folder, image);
+  }
   return {
     socketPath,
     image,
@@ -94,62 +102,6 @@ export async function startDockerEngine(): Promise<TestEngine> {
       await rm(folder, { recursive: true, force: true });
     },
   };
-}
-
-// The image is assembled from this machine's own programs and the libraries that they need: half a second and no
-// download, where a Debian root takes more than a minute. What is tested is the Engine and our driver, not a distribution.
-const repository = join(import.meta.dirname, "../..");
-const PROGRAMS =
-  "bash sh env id ls cat cp mv rm ln mkdir rmdir touch chmod stat readlink head tail wc tr cut sort uniq seq sleep date echo printf test true false dd df du tee " +
-  "uname whoami tty stty grep sed find xargs ps pgrep pkill kill git rg nproc mount umount unshare";
-
-async function importImage(engine: Engine, folder: string, image: string): Promise<void> {
-  const root = join(folder, "image");
-  for (const name of [
-    "usr/bin",
-    "usr/lib",
-    "usr/lib64",
-    "workspace",
-    "home/user",
-    "tmp",
-    "opt/berth",
-    "run/berth",
-    "run/berth-egress",
-    "etc",
-    "proc",
-    "sys",
-    "dev",
-  ])
-    await mkdir(join(root, name), { recursive: true });
-  for (const name of ["bin", "lib", "lib64"]) symlinkSync(`usr/${name}`, join(root, name));
-  await writeFile(join(root, "etc/passwd"), "root:x:0:0:root:/root:/bin/sh\nuser:x:1000:1000:user:/home/user:/bin/bash\n");
-  await writeFile(join(root, "etc/group"), "root:x:0:\nuser:x:1000:\n");
-  const programs = PROGRAMS.split(" ").flatMap((name) => onPath(name) ?? []);
-  // The daemon's own Node and its native part are mounted, but their libraries are the image's.
-  const mounted = [
-    process.execPath,
-    ...globSync("node_modules/@lydell/*/*.node", { cwd: repository }).map((path) => join(repository, path)),
-  ];
-  const libraries = [
-    ...execFileSync("sh", ["-c", 'ldd "$@" 2> /dev/null || true', "sh", ...programs, ...mounted], { encoding: "utf8" }).matchAll(
-      /(\/\S+\.so\S*)/g,
-    ),
-  ].map((match) => match[1]!);
-  const tar = join(folder, "image.tar");
-  execFileSync("tar", ["-C", root, "--owner=0", "--group=0", "-cf", tar, "."]);
-  const transforms = ["bin", "lib", "lib64"].map((name) => `s,^/${name}/,usr/${name}/,`);
-  execFileSync("tar", ["-P", "-rhf", tar, "--transform", `${transforms.join(";")};s,^/,,`, ...new Set([...programs, ...libraries])], {
-    stdio: "ignore",
-  });
-  await rm(root, { recursive: true });
-  const [repo = "", tag = ""] = image.split(":");
-  await engine.call({ method: "POST", path: "/images/create", query: { fromSrc: "-", repo, tag }, tar: await readFile(tar) });
-  await rm(tar);
-}
-
-function onPath(command: string): string | undefined {
-  const folders = [...(process.env["PATH"] ?? "").split(delimiter), "/usr/sbin", "/sbin"];
-  return folders.map((folder) => join(folder, command)).find((path) => existsSync(path));
 }
 
 function answers(socketPath: string): Promise<boolean> {

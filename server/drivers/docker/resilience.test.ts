@@ -29,7 +29,7 @@ describe.skipIf(skipReason !== undefined)(`docker${skipReason === undefined ? ""
   let made: SandboxSpec[] = [];
 
   beforeAll(async () => {
-    engine = await startDockerEngine();
+    engine = await startDockerEngine({ debianWithinMs: 0 });
     dataDir = await mkdtemp(join(tmpdir(), "berth-docker-"));
     driver = createDockerDriver({
       socketPath: engine.socketPath,
