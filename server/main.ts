@@ -134,6 +134,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
       secrets,
       clock,
       log,
+      host: host.name,
       baseUrl,
       registry,
       metricsToken: config.metricsToken,

@@ -17,7 +17,7 @@ import { addDocsRoutes } from "./docs-routes.ts";
 import { answerError } from "./errors.ts";
 import { addEventRoutes } from "./event-routes.ts";
 import { addHealth } from "./health.ts";
-import { createIdempotency } from "./idempotency.ts";
+import { openIdempotency } from "./idempotency.ts";
 import { createListener, type Mount } from "./listener.ts";
 import { createMemoryBuckets } from "./memory-buckets.ts";
 import { addMetrics } from "./metrics.ts";
@@ -40,6 +40,8 @@ export interface AppDeps {
   secrets: Pick<Secrets, "seal" | "open">;
   clock: Clock;
   log: Log;
+  // The name of this server and of those that ran here before it; no other has it.
+  host: string;
   // Without a slash at the end.
   baseUrl: string;
   // Requests a minute for each key of a partner that has no limit of its own; 0 is none.
@@ -94,7 +96,7 @@ export async function createApp(deps: AppDeps): Promise<App> {
   logRequests(app, log);
   addMetrics(app, deps);
   addHealth(app, { store, isDraining: () => draining });
-  const idempotency = createIdempotency(deps);
+  const idempotency = await openIdempotency(deps);
   addSessionRoutes(app, { ...deps, idempotency });
   addEventRoutes(app, deps);
   addWebhookRoutes(app, { ...deps, idempotency });

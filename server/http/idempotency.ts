@@ -4,7 +4,7 @@ import { AppError } from "@berth/contract";
 import { HOUR, SECOND, type Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { Secrets } from "../secrets.ts";
-import { claimKey, releaseKey, renewKey, storeAnswer, type Claim } from "../store/idempotency.ts";
+import { claimKey, releaseKey, releaseKeysOf, renewKey, storeAnswer, type Claim } from "../store/idempotency.ts";
 import type { Store } from "../store/open.ts";
 import type { Db } from "../store/schema.ts";
 
@@ -28,13 +28,18 @@ export interface IdempotencyDeps {
   secrets: Pick<Secrets, "seal" | "open">;
   clock: Clock;
   log: Log;
+  // The name of this server and of those that ran here before it; no other has it.
+  host: string;
 }
 
 const KEPT_MS = 24 * HOUR;
 const LEASE_MS = 15 * SECOND;
 const MAX_KEY_LENGTH = 255;
 
-export function createIdempotency({ store, secrets, clock, log }: IdempotencyDeps): Idempotency {
+export async function openIdempotency({ store, secrets, clock, log, host }: IdempotencyDeps): Promise<Idempotency> {
+  // What a predecessor was at when it died nobody finishes: a retry need not wait for its lease.
+  await releaseKeysOf(store.db, host);
+
   return {
     async once(request, reply, work) {
       const key = keyOf(request);
@@ -42,7 +47,7 @@ export function createIdempotency({ store, secrets, clock, log }: IdempotencyDep
         const { status, body } = await work();
         return reply.code(status).send(body);
       }
-      const claim = claimOf(request, key);
+      const claim = claimOf(request, key, host);
       const context = `idempotency:${claim.partnerId}:${claim.scope}`;
       const found = await claimKey(store.db, claim, clock.now(), clock.now() + LEASE_MS, clock.now() + KEPT_MS);
       if (found.is === "mismatch") throw new AppError("idempotency_mismatch");
@@ -85,13 +90,13 @@ function keyOf(request: FastifyRequest): string | null {
   throw new AppError("validation_failed", { details: [{ field: "Idempotency-Key", message: "Must have 1 to 255 characters" }] });
 }
 
-function claimOf(request: FastifyRequest, key: string): Claim {
+function claimOf(request: FastifyRequest, key: string, host: string): Claim {
   const named = Object.values(request.params as Record<string, string>);
   return {
     partnerId: request.principal.partner.id,
     scope: digest([request.method, request.routeOptions.url ?? "", ...named, key].join("\n")),
     fingerprint: digest(request.rawBody ?? ""),
-    owner: randomUUID(),
+    owner: `${host}/${randomUUID()}`,
   };
 }
 

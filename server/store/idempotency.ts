@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import type { Db } from "./schema.ts";
 
 // The first answer to a request with an Idempotency-Key, for those who send it again. A row without an answer is work in
@@ -77,6 +78,15 @@ export async function releaseKey(db: Db, claim: Claim): Promise<void> {
     .where("partner_id", "=", claim.partnerId)
     .where("scope", "=", claim.scope)
     .where("owner", "=", claim.owner)
+    .where("status", "is", null)
+    .execute();
+}
+
+// All that a server has in flight; its owners are `host/…`.
+export async function releaseKeysOf(db: Db, host: string): Promise<void> {
+  await db
+    .deleteFrom("idempotency")
+    .where(sql`substr(owner, 1, ${host.length + 1})`, "=", `${host}/`)
     .where("status", "is", null)
     .execute();
 }

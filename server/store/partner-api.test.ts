@@ -9,7 +9,7 @@ import { createPartner } from "../keys/partners.ts";
 import { silentLog } from "../log.ts";
 import { SESSION_STATES, statusOf } from "../sessions/states.ts";
 import { appendEvent, eventsAfter, lastEventSeq } from "./events.ts";
-import { claimKey, releaseKey, storeAnswer } from "./idempotency.ts";
+import { claimKey, releaseKey, releaseKeysOf, storeAnswer } from "./idempotency.ts";
 import { openStore, type Engine, type Store } from "./open.ts";
 import { reserveTokens } from "./rate-buckets.ts";
 import { listSessions, type ListQuery } from "./session-list.ts";
@@ -139,6 +139,21 @@ describe.each<Engine>(["sqlite", "postgres"])("on %s", (engine) => {
     });
     expect(await claimKey(reopened.db, claim("c", "other"), nowMs + 3000, nowMs + 4000, nowMs + 9000)).toEqual({ is: "mismatch" });
     expect(await claimKey(reopened.db, claim("c", "other"), nowMs + 9000, nowMs + 9500, nowMs + 20_000)).toEqual({ is: "mine" });
+  });
+
+  it("a server that starts frees the keys its predecessor was at, and no others", async () => {
+    const take = async (scope: string, owner: string) =>
+      (await claimKey(store.db, { partnerId: "acme", scope, fingerprint: "f", owner }, nowMs, nowMs + 1000, nowMs + 9000)).is;
+    const [answered, unanswered, others] = ["answered", "unanswered", "others"];
+    for (const scope of [answered, unanswered]) await take(scope, "here/1");
+    await take(others, "here-too/1");
+    await storeAnswer(store.db, { partnerId: "acme", scope: answered, fingerprint: "f", owner: "here/1" }, { status: 201, body: "" });
+    await releaseKeysOf(store.db, "here");
+    expect([await take(answered, "here/2"), await take(unanswered, "here/2"), await take(others, "here/2")]).toEqual([
+      "done",
+      "mine",
+      "in_flight",
+    ]);
   });
 });
 

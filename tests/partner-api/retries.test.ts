@@ -60,7 +60,7 @@ test("connections cut at any moment make no second sandbox", { timeout: 120_000 
     await berth.api.call("DELETE", `/api/b2b/sessions/${sessionId}`);
 });
 
-test("neither does a server that is killed in the middle, and its successor answers the retry", { timeout: 180_000 }, async () => {
+test("neither does a server that is killed in the middle, and its successor answers the retry at once", { timeout: 180_000 }, async () => {
   const made: string[] = [];
   for (let i = 0; i < 3; i++) {
     await sendAndCut(`kill-${i}`, 60 + i * 120);

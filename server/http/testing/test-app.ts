@@ -82,6 +82,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     secrets,
     clock,
     log,
+    host: randomUUID(),
     baseUrl: TEST_BASE_URL,
     registry: new Registry(),
     metricsToken: null,
