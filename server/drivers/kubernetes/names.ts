@@ -35,3 +35,4 @@ export const labelsOf = (installation: string, name: string) => ({
 export const podsPath = (namespace: string, name?: string) => `/api/v1/namespaces/${namespace}/pods${name ? `/${name}` : ""}`;
 export const claimsPath = (namespace: string, name?: string) =>
   `/api/v1/namespaces/${namespace}/persistentvolumeclaims${name ? `/${name}` : ""}`;
+export const eventsPath = (namespace: string) => `/api/v1/namespaces/${namespace}/events`;

@@ -31,10 +31,9 @@ export async function probeKubernetes(options: ProbeOptions): Promise<DriverProb
     const signal = AbortSignal.timeout(8_000);
     const version = await cluster.get<{ gitVersion: string }>("/version", signal);
     const crds = (await cluster.get("/apis/agents.x-k8s.io/v1beta1", signal)) !== null;
-    const workloads = crds ? { group: "agents.x-k8s.io", resource: "sandboxes" } : { group: "apps", resource: "statefulsets" };
     const pools = await lookAtPools(cluster, namespace, crds, options.warmPools ?? [], signal);
     const missing = [
-      ...(await missingRights(cluster, namespace, [{ ...workloads, verbs: ALL }, ...ALWAYS], signal)),
+      ...(await missingRights(cluster, namespace, [...(crds ? FOR_SANDBOXES : FOR_STATEFUL_SETS), ...ALWAYS], signal)),
       ...pools.missing,
       ...(await missingStorage(cluster, options.storageClass, signal)),
     ];
@@ -56,6 +55,11 @@ interface Need {
 }
 
 const ALL = ["create", "get", "list", "patch", "delete"];
+const FOR_SANDBOXES: Need[] = [{ group: "agents.x-k8s.io", resource: "sandboxes", verbs: ALL }];
+const FOR_STATEFUL_SETS: Need[] = [
+  { group: "apps", resource: "statefulsets", verbs: ALL },
+  { group: "", resource: "events", verbs: ["list"] },
+];
 const ALWAYS: Need[] = [
   { group: "", resource: "pods", verbs: ["get", "list", "watch", "delete"] },
   { group: "", resource: "persistentvolumeclaims", verbs: ["delete"] },

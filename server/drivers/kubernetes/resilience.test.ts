@@ -96,6 +96,13 @@ describe.each(kinds)("$workload", ({ crds }) => {
     await expect.poll(() => claimsLeft(double, spec.id)).toEqual([]);
   });
 
+  test("a full quota is told as such", async () => {
+    const { double, driver } = await start({ crds, refusePod: () => "pods is forbidden: exceeded quota: sandboxes" });
+    const spec = newSpec();
+    await expect(driver.create(spec, patience())).rejects.toMatchObject({ code: "capacity_reached" });
+    await expect.poll(() => claimsLeft(double, spec.id)).toEqual([]);
+  });
+
   test("a template that changed while the sandbox slept counts at the next resume", async () => {
     const { double, driver } = await start({ crds });
     const spec = newSpec();
@@ -161,11 +168,6 @@ test("the daemon is asked more often than the readiness probe", async () => {
   const began = performance.now();
   await driver.create(newSpec(), patience());
   expect(performance.now() - began).toBeLessThan(5_000);
-});
-
-test("a full quota is told as such", async () => {
-  const { driver } = await start({ refusePod: () => "pods is forbidden: exceeded quota: sandboxes" });
-  await expect(driver.create(newSpec(), patience())).rejects.toMatchObject({ code: "capacity_reached" });
 });
 
 test("a sandbox that no server looks after is shut down with its files kept, and one that is looked after is not", async () => {

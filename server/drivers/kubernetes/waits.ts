@@ -2,6 +2,7 @@ import type { V1Pod } from "@kubernetes/client-node";
 import { AppError } from "@berth/contract";
 import { answers } from "../health.ts";
 import type { Cluster } from "./cluster.ts";
+import { listenToController } from "./complaints.ts";
 import { dialAddress } from "./dial-pod.ts";
 import { podsPath } from "./names.ts";
 import { isAlive, isLeaving, isOnLostNode, troubleOf, type Trouble } from "./pod-state.ts";
@@ -29,12 +30,13 @@ const ERROR_PATIENCE_MS = 5_000;
 export async function awaitUp(deps: WaitDeps, name: string, signal: AbortSignal): Promise<V1Pod> {
   let trouble: Trouble | null = null;
   let erringSinceMs: number | null = null;
+  const complaint = listenToController(deps, name, signal);
   try {
     for (;;) {
       const pod = await deps.pods.read(await deps.workloads.podOf(name, signal), signal);
       trouble = pod && !isLeaving(pod) ? troubleOf(pod) : null;
       if (trouble?.kind === "failed") throw failure(trouble);
-      const error = await controllerError(deps, name, signal);
+      const error = await complaint(pod);
       erringSinceMs = error === null ? null : (erringSinceMs ?? performance.now());
       if (error !== null && performance.now() - erringSinceMs! >= ERROR_PATIENCE_MS) throw failure({ kind: "failed", reason: error });
       const lookAgainMs = performance.now() + LOOK_MS;
@@ -66,15 +68,6 @@ export async function awaitGone(deps: WaitDeps, name: string, podName: string, s
 function isStuck(pod: V1Pod, stuckMs: number): boolean {
   const since = pod.metadata?.deletionTimestamp;
   return since !== undefined && Date.now() - new Date(since).getTime() > (isOnLostNode(pod) ? 0 : GRACE_SECONDS * 1000) + stuckMs;
-}
-
-// What the Sandbox's controller complains of, at the generation that we asked for.
-async function controllerError({ workloads }: WaitDeps, name: string, signal: AbortSignal): Promise<string | null> {
-  const workload = await workloads.read(name, signal);
-  if (!workload) throw new AppError("sandbox_failed", { cause: new Error(`${name} was deleted`) });
-  const ready = workload.status?.conditions?.find(({ type }) => type === "Ready");
-  const current = ready?.observedGeneration === undefined || ready.observedGeneration === workload.metadata?.generation;
-  return current && ready?.reason === "ReconcilerError" ? ready.message : null;
 }
 
 function failure({ kind, reason }: Trouble): AppError {

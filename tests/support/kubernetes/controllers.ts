@@ -12,6 +12,8 @@ export interface ControllerOptions {
   now: () => number;
   // Admission: a sentence when the pod is refused.
   refusePod: (pod: V1PodSpec) => string | null;
+  // Runs the controllers again after a while.
+  retry: (afterMs: number) => void;
 }
 
 export function reconcile(options: ControllerOptions): void {
@@ -80,7 +82,8 @@ function reconcileStatefulSet(options: ControllerOptions, set: ApiObject): void 
   if (pod && (replicas === 0 || phase === "Failed" || phase === "Succeeded")) return deletePod(podName);
   if (pod || replicas === 0) return;
   for (const claim of volumeClaimTemplates ?? []) makeClaim(objects, set, `${claim.metadata.name}-${podName}`, claim);
-  if (options.refusePod(template.spec)) return;
+  const refused = options.refusePod(template.spec);
+  if (refused) return complain(options, set, `create Pod ${podName} in StatefulSet ${name} failed error: ${refused}`);
   makePod(
     objects,
     set,
@@ -89,6 +92,19 @@ function reconcileStatefulSet(options: ControllerOptions, set: ApiObject): void 
     (volumeClaimTemplates ?? []).map((claim) => ({ volume: claim.metadata.name, claim: `${claim.metadata.name}-${podName}` })),
   );
 }
+
+// One event per complaint, whose count grows; the controller tries again later and later.
+function complain({ objects, retry }: ControllerOptions, set: ApiObject, message: string): void {
+  const { name, uid } = set.metadata;
+  const eventName = `${name}.failed-create`;
+  const count = ((objects.get("events", eventName) as CountedEvent | undefined)?.count ?? 0) + 1;
+  const event = { metadata: { name: eventName }, reason: "FailedCreate", type: "Warning", message, count, involvedObject: { name, uid } };
+  if (count === 1) objects.create("events", event);
+  else objects.merge("events", eventName, event);
+  retry(5 * 2 ** count);
+}
+
+type CountedEvent = ApiObject & { count: number };
 
 const OWNERS = ["sandboxes", "statefulsets", "sandboxclaims", "sandboxwarmpools"];
 

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { reconcile, restricted } from "./controllers.ts";
 import { createKubelet, type Kubelet } from "./kubelet.ts";
-import { createObjects, matches, type ApiObject, type Objects } from "./objects.ts";
+import { createObjects, hasField, matches, type ApiObject, type Objects } from "./objects.ts";
 
 // A small honest Kubernetes: the API over real HTTP, the controllers that the driver relies on, and pods that are real
 // processes. It can also be unkind: drop watches, forget history, go away, refuse, be slow.
@@ -46,6 +46,7 @@ export const MISSING_IMAGE = "registry.invalid/missing:1";
 
 const KINDS: Record<string, { kind: string; apiVersion: string }> = {
   pods: { kind: "Pod", apiVersion: "v1" },
+  events: { kind: "Event", apiVersion: "v1" },
   persistentvolumeclaims: { kind: "PersistentVolumeClaim", apiVersion: "v1" },
   statefulsets: { kind: "StatefulSet", apiVersion: "apps/v1" },
   sandboxes: { kind: "Sandbox", apiVersion: "agents.x-k8s.io/v1beta1" },
@@ -105,11 +106,13 @@ export async function startKubernetesDouble(options: DoubleOptions): Promise<Kub
         deletePod: (name) => kubelet.deletePod(name),
         now: () => Date.now() + skewMs,
         refusePod: (pod) => restricted(pod) ?? options.refusePod?.() ?? null,
+        retry: (afterMs) => void setTimeout(stir, afterMs).unref(),
       });
       kubelet.sync();
     }, 5);
   };
-  const listening = objects.onChange(stir);
+  // No controller waits for an event.
+  const listening = objects.onChange(({ kind }) => kind === "events" || stir());
 
   const server = createServer((request, response) => {
     answer(request, response).catch((error: unknown) => send(response, 500, { message: String(error) }));
@@ -155,7 +158,9 @@ export async function startKubernetesDouble(options: DoubleOptions): Promise<Kub
   function act(response: ServerResponse, verb: string, { resource, name }: Target, url: URL, body: Record<string, unknown>): void {
     const found = name === undefined ? undefined : objects.get(resource, name);
     if (verb === "list") {
-      const items = objects.list(resource, url.searchParams.get("labelSelector") ?? "");
+      const items = objects
+        .list(resource, url.searchParams.get("labelSelector") ?? "")
+        .filter((object) => hasField(object, url.searchParams.get("fieldSelector") ?? ""));
       return send(response, 200, {
         ...KINDS[resource],
         kind: `${KINDS[resource]!.kind}List`,

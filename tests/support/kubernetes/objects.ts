@@ -128,6 +128,13 @@ export function matches(object: ApiObject, selector = ""): boolean {
     });
 }
 
+// `a.b=c`, one at most.
+export function hasField(object: ApiObject, selector = ""): boolean {
+  const [path = "", wanted] = selector.split("=");
+  const value = path.split(".").reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], object);
+  return selector === "" || value === wanted;
+}
+
 // RFC 7386.
 function mergeInto(target: unknown, patch: unknown): unknown {
   if (typeof patch !== "object" || patch === null || Array.isArray(patch)) return patch;
