@@ -139,6 +139,7 @@ test("the server's account may do what the driver does, in the sandboxes' namesp
     "statefulsets: create,get,list,patch,delete",
     "pods: get,list,watch,delete",
     "persistentvolumeclaims: delete",
+    "events: list",
     "pods: get",
   ]);
   expect(manifests.filter(({ kind }) => kind.startsWith("Cluster"))).toEqual([]);
