@@ -7,7 +7,10 @@
 //   every change. A comment line at least every 20 s shows that the connection lives. The stream ends after `destroyed`,
 //   when the cookie stops being good (the next GET then is 401), and when the server stops.
 //
-// These two answer in every state, also when the sandbox is paused or gone: the page shows the state by itself.
+// These two answer in every state, also when the sandbox is paused or gone: the page shows the state by itself. The page
+// comes with a WorkspaceSession too, as JSON in the element with this id.
+export const SESSION_ELEMENT = "session";
+
 export interface WorkspaceSession {
   sessionId: string;
   sandboxId: string;

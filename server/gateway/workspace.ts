@@ -6,6 +6,7 @@ import type { Links } from "../link.ts";
 import { accessOf } from "./access.ts";
 import { handshakeHeaders, relayToApi } from "./api-relay.ts";
 import type { AppFiles } from "./app-files.ts";
+import { pageOf } from "./app-page.ts";
 import { toDaemonPath } from "./daemon-path.ts";
 import { launch, type LaunchDeps } from "./launch.ts";
 import { sendPage } from "./pages.ts";
@@ -60,16 +61,18 @@ export function createWorkspace(deps: WorkspaceDeps): Workspace {
     }
     const page = files.page();
     if (page === null) return sendPage(response, standing.session.status === "paused" ? "paused" : "starting", ancestors);
+    const { body, headers } = pageOf(page, streams.describe(standing));
     response.writeHead(200, {
+      ...headers,
       "content-type": "text/html; charset=utf-8",
-      "content-length": Buffer.byteLength(page),
+      "content-length": Buffer.byteLength(body),
       "cache-control": "no-store",
       "content-security-policy": appPolicy(baseUrl, ancestors, previewDomain),
       "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
       "referrer-policy": "no-referrer",
       "x-content-type-options": "nosniff",
     });
-    response.end(request.method === "HEAD" ? undefined : page);
+    response.end(request.method === "HEAD" ? undefined : body);
   }
 
   // Everything below is asked for by the app, so that even refusals are JSON.

@@ -1,5 +1,4 @@
-import { availableParallelism, loadavg } from "node:os";
-import type { Browser } from "playwright-core";
+import type { Browser, CDPSession } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startBerth, type Berth } from "../support/berth.ts";
 import {
@@ -11,12 +10,17 @@ import {
   openFile,
   screenText,
   seen,
+  treeItem,
   typeInTerminal,
 } from "../support/browser.ts";
 
 const FIRST_EDITOR_MS = 1000;
-// How many jobs share each core: on a busy machine everything takes that many times longer.
-const slowdown = () => Math.max(1, loadavg()[0]! / availableParallelism());
+// Of these milliseconds the page's own work takes less than half, however busy the machine is.
+const FIRST_EDITOR_CPU_MS = 500;
+// The machine is not ours alone. The best visit is the one least disturbed, so the limit itself needs no allowance: there are
+// some visits in any case, and more only while none has kept it.
+const VISITS = { least: 5, most: 25 };
+const ANSWER_MS = 2000;
 
 describe.skipIf(noChromium)("how the workspace bears load (needs Chromium)", () => {
   let berth: Berth;
@@ -33,19 +37,24 @@ describe.skipIf(noChromium)("how the workspace bears load (needs Chromium)", () 
   test("the first editor is visible within a second of opening the link", async () => {
     await using desk = await openDesk(berth, browser, { files: { "README.md": "# Hello\n" } });
     await seen(editor(desk.page));
-    // The best of some visits by new browsers: what the machine does besides is not ours.
-    const tookMs: number[] = [];
-    for (let visit = 0; visit < 5; visit++) {
+    const visits: { tookMs: number; cpuMs: number }[] = [];
+    const best = (of: "tookMs" | "cpuMs") => Math.min(...visits.map((visit) => visit[of]));
+    while (visits.length < VISITS.least || (visits.length < VISITS.most && best("tookMs") >= FIRST_EDITOR_MS)) {
       const link = await desk.link();
+      // A browser that has never been here.
       const page = await (await browser.newContext()).newPage();
+      const cpuMs = await cpuClock(await page.context().newCDPSession(page));
       const startedMs = performance.now();
       await page.goto(link, { waitUntil: "commit" });
       await editor(page).waitFor();
-      tookMs.push(performance.now() - startedMs);
+      visits.push({ tookMs: performance.now() - startedMs, cpuMs: await cpuMs() });
       await page.context().close();
     }
-    console.log(`first editor after ${tookMs.map(Math.round).join(", ")} ms`);
-    expect(Math.min(...tookMs)).toBeLessThan(FIRST_EDITOR_MS * slowdown());
+    console.log(
+      `first editor after ${visits.map(({ tookMs, cpuMs }) => `${Math.round(tookMs)} (${Math.round(cpuMs)})`).join(", ")} ms (CPU)`,
+    );
+    expect(best("tookMs")).toBeLessThan(FIRST_EDITOR_MS);
+    expect(best("cpuMs")).toBeLessThan(FIRST_EDITOR_CPU_MS);
   });
 
   test("a file of 5 MB opens, is edited and saved", async () => {
@@ -77,11 +86,17 @@ describe.skipIf(noChromium)("how the workspace bears load (needs Chromium)", () 
     const { page } = desk;
     await desk.exec("yes 0123456789012345678901234567890123456789 | head -c 100000000 > big.txt");
     await typeInTerminal(page, "cat big.txt; echo finished-$((1+1))\n");
-    // While the output runs the page still answers.
-    const startedMs = performance.now();
-    await page.getByRole("button", { name: "Search", exact: true }).click();
-    await seen(page.getByRole("textbox", { name: "Search in files" }));
-    expect(performance.now() - startedMs).toBeLessThan(2000 * slowdown());
+    // While the output runs the page still answers: half of the clicks at once, whatever else the machine does.
+    const answersMs: number[] = [];
+    for (const panel of ["Search", "Files", "Search", "Files", "Search"]) {
+      const startedMs = performance.now();
+      await page.getByRole("button", { name: panel, exact: true }).click();
+      await (panel === "Search" ? page.getByRole("textbox", { name: "Search in files" }) : treeItem(page, "big.txt")).waitFor();
+      answersMs.push(performance.now() - startedMs);
+    }
+    expect(await screenText(page)).not.toContain("finished-2");
+    console.log(`clicks during the output answered after ${answersMs.map(Math.round).join(", ")} ms`);
+    expect(answersMs.toSorted((a, b) => a - b)[2]).toBeLessThan(ANSWER_MS);
     await expect.poll(() => screenText(page), { timeout: 60_000 }).toContain("finished-2");
     // Everything resident, at the worst moment of its life, with the program's file that all daemons of the machine share.
     const status = await desk.exec("cat /proc/$(pgrep -f daemon.cjs | head -1)/status");
@@ -90,3 +105,12 @@ describe.skipIf(noChromium)("how the workspace bears load (needs Chromium)", () 
     expect(peakMb).toBeLessThan(60);
   }, 90_000);
 });
+
+// How much the page's main thread has worked, in time of its own: what it spent waiting for a core does not count.
+async function cpuClock(session: CDPSession): Promise<() => Promise<number>> {
+  await session.send("Performance.enable", { timeDomain: "threadTicks" });
+  return async () => {
+    const { metrics } = await session.send("Performance.getMetrics");
+    return 1000 * (metrics.find(({ name }) => name === "TaskDuration")?.value ?? Infinity);
+  };
+}

@@ -17,5 +17,8 @@ if (root)
     </StrictMode>,
   );
 
-// Nearly every visit needs the editor, so it is on its way while the page is still finding out how the session is.
-void import("./editor/text-editor.tsx");
+// Nearly every visit needs the editor, so it starts before there is a text for it. But the text is asked for first: it is on
+// its way while the browser is busy with the editor.
+void Promise.race([workspace.firstAsked, new Promise((resolve) => setTimeout(resolve, 100))]).then(
+  () => import("./editor/text-editor.tsx"),
+);

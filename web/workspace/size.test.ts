@@ -20,10 +20,12 @@ afterAll(async () => {
   await rm(outDir, { recursive: true, force: true });
 });
 
-// What index.html names is loaded before anything is shown; all else comes when it is needed.
+// What the page waits for before anything is shown. The files of a lazy part may be named too, so that they come early.
 async function initialFiles(): Promise<string[]> {
   const html = await readFile(join(outDir, "index.html"), "utf8");
-  return [...html.matchAll(/(?:src|href)="\/workspace\/(assets\/[^"]+\.(?:js|css))"/g)].map(([, path]) => path ?? "");
+  return [...html.matchAll(/<(?:script|link)[^>]*(?:src|href)="\/workspace\/(assets\/[^"]+\.(?:js|css))"/g)]
+    .filter(([tag]) => !tag.includes('data-part="lazy"'))
+    .map(([, path]) => path ?? "");
 }
 
 const gzippedBytes = async (path: string) => gzipSync(await readFile(join(outDir, path)), { level: 9 }).byteLength;
@@ -41,6 +43,12 @@ test("editor, terminal and Markdown are not in the shell", async () => {
     expect(all.some((name) => name.startsWith(part))).toBe(true);
     expect(initial.filter((name) => name.includes(part))).toEqual([]);
   }
+});
+
+test("the page names the editor's files, so that they are loaded beside the shell", async () => {
+  const html = await readFile(join(outDir, "index.html"), "utf8");
+  for (const part of ["text-editor", "code"])
+    expect(html).toMatch(new RegExp(`<link rel="modulepreload"[^>]*data-part="lazy"[^>]*/assets/${part}-`));
 });
 
 test("the page has no script of its own, so that a strict policy can forbid them", async () => {

@@ -13,6 +13,7 @@ import { createNotices } from "./parts/notices.ts";
 import { openFirst } from "./shell/open-first.ts";
 import { createPalette } from "./palette/palette.ts";
 import { createPorts } from "./ports/ports.ts";
+import { sessionInPage } from "./session/in-page.ts";
 import { createSessionStore } from "./session/session.ts";
 import { createLayout } from "./shell/layout.ts";
 import { createPreferences } from "./shell/preferences.ts";
@@ -29,6 +30,8 @@ export function createWorkspace(sandboxId: string) {
   const preferences = createPreferences();
   const layout = createLayout(sandboxId);
   const session = createSessionStore();
+  const inPage = sessionInPage();
+  if (inPage) session.heard(inPage);
   const files = createFiles(api);
   const documents = createDocuments({ api, notices, drafts: openDrafts(sandboxId), autosave: () => preferences.store.getState().autosave });
   const terminals = createTerminals({ api, layout, notices });
@@ -38,7 +41,7 @@ export function createWorkspace(sandboxId: string) {
   const cursor = createCursor();
 
   // What is seen first is asked for at once, before it is known how the session is; the rest follows.
-  void openFirst({ files, layout, documents });
+  const firstAsked = openFirst({ files, layout, documents });
 
   let greeted = false;
   const events = connectSocket({
@@ -113,5 +116,7 @@ export function createWorkspace(sandboxId: string) {
     palette,
     cursor,
     lines,
+    // Resolves when the text that is seen first has been asked for.
+    firstAsked,
   };
 }
