@@ -1,5 +1,7 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type {
   V1ConfigMap,
@@ -163,6 +165,37 @@ test("the compose file's settings are settings, and its paths are there", () => 
   expect(existsSync(join(root, build.dockerfile))).toBe(true);
 });
 
+// Without the plugin the same words print Docker's own version.
+test.skipIf(!says("docker compose version", "Compose"))(
+  "Docker Compose reads the file, and asks for what must be filled in (needs docker compose)",
+  () => {
+    const config = (env: Record<string, string>) =>
+      spawnSync("docker", ["compose", "-f", join(root, "deploy/docker-compose.yml"), "config", "--quiet"], {
+        env: { ...process.env, BERTH_API_KEY: "", BERTH_BASE_URL: "", ...env },
+        encoding: "utf8",
+      });
+    expect(config({ BERTH_MASTER_KEY: "ab".repeat(32), POSTGRES_PASSWORD: "x" })).toMatchObject({ status: 0, stderr: "" });
+    expect(config({ BERTH_MASTER_KEY: "ab".repeat(32), POSTGRES_PASSWORD: "" }).stderr).toContain("POSTGRES_PASSWORD is missing a value");
+  },
+);
+
+test.skipIf(!says("systemd-analyze --version", "systemd"))("systemd finds no fault with the unit (needs systemd-analyze)", async () => {
+  const scratch = await mkdtemp(join(tmpdir(), "berth-unit-"));
+  const unit = join(scratch, "berth.service");
+  // The checkout is here instead.
+  await writeFile(unit, readFileSync(join(root, "deploy/berth.service"), "utf8").replaceAll("/opt/berth-server", root));
+  const { status, stderr } = spawnSync("systemd-analyze", ["verify", "--man=no", unit], { encoding: "utf8" });
+  await rm(scratch, { recursive: true });
+  expect([status, stderr]).toEqual([0, ""]);
+});
+
+test("the unit's settings are settings, and it names its driver", () => {
+  const unit = readFileSync(join(root, "deploy/berth.service"), "utf8");
+  const set = Object.fromEntries([...unit.matchAll(/^Environment=(\w+)=(.*)$/gm)].map(([, name, value]) => [name!, value!]));
+  expect(readConfig(set).config).toMatchObject({ driver: "oci", dataDir: "/var/lib/berth" });
+  expect(readConfig(set).warnings).toEqual([]);
+});
+
 test("what the Dockerfiles copy is there", () => {
   for (const file of ["deploy/Dockerfile", "deploy/Dockerfile.sandbox"]) {
     const sources = readFileSync(join(root, file), "utf8")
@@ -172,3 +205,8 @@ test("what the Dockerfiles copy is there", () => {
     expect(sources.filter((path) => !existsSync(join(root, path)))).toEqual([]);
   }
 });
+
+function says(command: string, word: string): boolean {
+  const [file = "", ...args] = command.split(" ");
+  return spawnSync(file, args, { encoding: "utf8" }).stdout?.includes(word) ?? false;
+}

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync, rmdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "@berth/contract";
@@ -106,10 +106,10 @@ function removed(path: string): boolean {
   for (const name of foldersIn(path)) removed(join(path, name));
   try {
     rmdirSync(path);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "ENOENT";
+  } catch {
+    // Asked of the file system and not of the error: a read-only one, as containers have, refuses before it looks.
   }
+  return !existsSync(path);
 }
 
 function foldersIn(path: string): string[] {
