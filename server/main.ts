@@ -17,7 +17,7 @@ import { createApp } from "./http/app.ts";
 import { presentedKey } from "./http/authentication.ts";
 import { createAuthenticator } from "./keys/authenticate.ts";
 import { checkMasterKey } from "./keys/check-master-key.ts";
-import { getPartner } from "./keys/partners.ts";
+import { readPartner } from "./keys/partners.ts";
 import { seedDemo } from "./keys/seed.ts";
 import { createLinks } from "./link.ts";
 import type { Log } from "./log.ts";
@@ -27,7 +27,7 @@ import { createModelRelay } from "./model/model-relay.ts";
 import { createSecrets } from "./secrets.ts";
 import { createHeart } from "./sessions/heart.ts";
 import { openStore } from "./store/open.ts";
-import { findSessionBySandbox } from "./store/sessions.ts";
+import { readSandboxToken } from "./store/sessions.ts";
 import { loadTemplates } from "./templates.ts";
 
 export interface Server {
@@ -60,7 +60,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
   const driver = opening.use(await openDriver(config, log, { templates, secrets }));
   const home = { driver: driver.name, host: driver.traits.hostBound ? host.name : null };
   const tokenOf = async (sandboxId: SandboxId): Promise<string> => {
-    const row = await findSessionBySandbox(store.db, sandboxId);
+    const row = await readSandboxToken(store, sandboxId);
     if (!row?.token) throw new AppError("sandbox_unreachable");
     if (row.driver !== home.driver || row.host !== home.host) throw new AppError("session_elsewhere");
     return secrets.open(row.token, sandboxId);
@@ -102,7 +102,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
   const tickets = createTickets({ secrets, baseUrl, ttlMs: config.launchTtlMs, clock });
   const gateway = createGateway({
     sessions,
-    findPartner: (id) => getPartner(store.db, id),
+    findPartner: (id) => readPartner(store, id),
     authenticate: async (request) => {
       const key = presentedKey(request.rawHeaders);
       return key === null ? null : ((await keys.authenticate(key))?.partner ?? null);

@@ -2,6 +2,8 @@ import { AppError } from "@berth/contract";
 import type { Selectable, Updateable } from "kysely";
 import type { Clock } from "../clock.ts";
 import { isDuplicate } from "../store/errors.ts";
+import type { Store } from "../store/open.ts";
+import { prepareFirst } from "../store/prepared.ts";
 import type { Db, PartnersTable } from "../store/schema.ts";
 
 // A company whose backend calls the API.
@@ -39,7 +41,17 @@ export async function createPartner(db: Db, clock: Clock, id: string, changes: P
 }
 
 export async function getPartner(db: Db, id: string): Promise<Partner> {
-  const row = await db.selectFrom("partners").selectAll().where("id", "=", id).executeTakeFirst();
+  return found(id, await db.selectFrom("partners").selectAll().where("id", "=", id).executeTakeFirst());
+}
+
+// The same for who asks with every request.
+export async function readPartner(store: Store, id: string): Promise<Partner> {
+  return found(id, await firstPartner(store, id));
+}
+
+const firstPartner = prepareFirst<Selectable<PartnersTable>>((db) => db.selectFrom("partners").selectAll().where("id", "=", "").compile());
+
+function found(id: string, row: Selectable<PartnersTable> | undefined): Partner {
   if (!row) throw new AppError("not_found", { message: `There is no partner ${id}` });
   return fromRow(row);
 }

@@ -7,8 +7,8 @@ import type { Store } from "../store/open.ts";
 import { listSessions } from "../store/session-list.ts";
 import {
   findSession,
-  findSessionBySandbox,
   readSession,
+  readSessionBySandbox,
   updateSession,
   type Home,
   type SeenRow,
@@ -135,7 +135,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
       return { sessions: rows.map(seen), next };
     },
     async bySandbox(sandboxId) {
-      const row = isSandboxId(sandboxId) ? await findSessionBySandbox(store.db, sandboxId) : undefined;
+      const row = isSandboxId(sandboxId) ? await readSessionBySandbox(store, sandboxId) : undefined;
       return row ? viewOf(row) : null;
     },
     onChange: changes.listen,

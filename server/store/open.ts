@@ -1,8 +1,9 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { Kysely, PostgresDialect, SqliteDialect, sql, type CompiledQuery } from "kysely";
+import { Kysely, PostgresDialect, sql, type CompiledQuery } from "kysely";
 import type { Log } from "../log.ts";
 import { migrate, schemaVersion } from "./migrate.ts";
 import { MIGRATIONS } from "./migrations/index.ts";
+import { sqliteDialect } from "./sqlite-dialect.ts";
 import { openSqlite } from "./sqlite.ts";
 import type { Db, Tables } from "./schema.ts";
 
@@ -29,7 +30,7 @@ export interface StoreOptions {
   url?: string | null;
   file: string;
   log: Log;
-  // SQLite: how long a statement waits for another process's write.
+  // SQLite: how long a statement waits for another process's write. Nothing else waits with it.
   lockTimeoutMs?: number;
   // Bring the schema up to date (the default). Only looking, as `berth doctor` does, leaves it as it is.
   migrate?: boolean;
@@ -90,6 +91,6 @@ async function postgres(url: string, options: { log: Log; patient?: boolean }) {
 }
 
 async function sqlite({ file, lockTimeoutMs = 5000 }: StoreOptions) {
-  const { database, foreignChanges, read } = await openSqlite(file, lockTimeoutMs);
-  return { dialect: new SqliteDialect({ database }), foreignChanges, read };
+  const { database, foreignChanges, read } = await openSqlite(file);
+  return { dialect: sqliteDialect(database, lockTimeoutMs), foreignChanges, read };
 }

@@ -1,7 +1,8 @@
-import { sql, type CompiledQuery, type Insertable, type Selectable, type Updateable } from "kysely";
+import { sql, type Insertable, type Selectable, type Updateable } from "kysely";
 import type { SandboxId, SessionId } from "@berth/contract";
 import type { SessionState } from "../sessions/states.ts";
-import type { Engine, Store } from "./open.ts";
+import type { Engine } from "./open.ts";
+import { prepareFirst } from "./prepared.ts";
 import type { Db, SessionsTable } from "./schema.ts";
 
 export type SessionRow = Selectable<SessionsTable>;
@@ -45,13 +46,17 @@ export const SEEN = [
 ] as const satisfies (keyof SessionRow)[];
 export type SeenRow = Pick<SessionRow, (typeof SEEN)[number]>;
 
-// For who only wants to look, which is what partners do most of the time: just these columns, by a query that is put
-// together once and not for each call.
-export function readSession(store: Store, id: string): Promise<SeenRow | undefined> {
-  const query = (reading[store.engine] ??= store.db.selectFrom("sessions").select(SEEN).where("id", "=", "ses_").compile());
-  return store.first({ ...query, parameters: [id] });
-}
-const reading: Partial<Record<Engine, CompiledQuery<SeenRow>>> = {};
+// For who only wants to look, which is what partners do most of the time: just these columns.
+export const readSession = prepareFirst<SeenRow>((db) => db.selectFrom("sessions").select(SEEN).where("id", "=", "ses_").compile());
+
+export const readSessionBySandbox = prepareFirst<SeenRow>((db) =>
+  db.selectFrom("sessions").select(SEEN).where("sandbox_id", "=", "sbx_").compile(),
+);
+
+// What it takes to speak to a sandbox's daemon: its token, sealed, and where it lives.
+export const readSandboxToken = prepareFirst<Pick<SessionRow, "token" | "driver" | "host">>((db) =>
+  db.selectFrom("sessions").select(["token", "driver", "host"]).where("sandbox_id", "=", "sbx_").compile(),
+);
 
 export async function findSessionBySandbox(db: Db, sandboxId: string): Promise<SessionRow | undefined> {
   return db

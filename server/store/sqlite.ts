@@ -6,6 +6,11 @@ import type { SqliteDatabase, SqliteStatement } from "kysely";
 import { sqliteFailure } from "./errors.ts";
 
 const CACHED_STATEMENTS = 500;
+// How long SQLite itself waits for a lock, and our thread with it; most are gone sooner. For longer ones see
+// sqlite-dialect.ts.
+const LOCK_MS = 20;
+// Who only reads meets a lock when the database is being recovered, and then for a moment.
+const READER_LOCK_MS = 200;
 
 export interface Sqlite {
   // node:sqlite in the shape that Kysely's dialect expects.
@@ -16,8 +21,8 @@ export interface Sqlite {
   read: (text: string, values: readonly unknown[]) => unknown;
 }
 
-export async function openSqlite(file: string, lockTimeoutMs: number): Promise<Sqlite> {
-  const database = await open(file, lockTimeoutMs);
+export async function openSqlite(file: string): Promise<Sqlite> {
+  const database = await open(file);
   const statements = new Map<string, SqliteStatement>();
 
   // Compiling a statement, and even counting its columns, costs more than running it, and the same few hundred come again
@@ -32,7 +37,7 @@ export async function openSqlite(file: string, lockTimeoutMs: number): Promise<S
   }
 
   const dataVersion = database.prepare("PRAGMA data_version");
-  const reader = createReader(file, lockTimeoutMs);
+  const reader = createReader(file);
   const close = () => {
     reader.close();
     database.close();
@@ -41,13 +46,13 @@ export async function openSqlite(file: string, lockTimeoutMs: number): Promise<S
 }
 
 // Opened with the first question: there may be no tables before the migrations have run.
-function createReader(file: string, timeout: number): { read: Sqlite["read"]; close(): void } {
+function createReader(file: string): { read: Sqlite["read"]; close(): void } {
   let database: DatabaseSync | undefined;
   const statements = new Map<string, StatementSync>();
   return {
     read: (text, values) =>
       guard(() => {
-        database ??= new DatabaseSync(file, { readOnly: true, timeout });
+        database ??= new DatabaseSync(file, { readOnly: true, timeout: READER_LOCK_MS });
         let statement = statements.get(text);
         if (!statement) statements.set(text, (statement = database.prepare(text)));
         return statement.get(...(values as SQLInputValue[]));
@@ -68,11 +73,11 @@ function compile(database: DatabaseSync, text: string): SqliteStatement {
   };
 }
 
-async function open(file: string, lockTimeoutMs: number): Promise<DatabaseSync> {
+async function open(file: string): Promise<DatabaseSync> {
   const database = guard(() => {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     const isNew = !existsSync(file);
-    const opened = new DatabaseSync(file, { timeout: lockTimeoutMs, enableForeignKeyConstraints: true });
+    const opened = new DatabaseSync(file, { timeout: LOCK_MS, enableForeignKeyConstraints: true });
     if (isNew) chmodSync(file, 0o600);
     return opened;
   });

@@ -50,6 +50,32 @@ onBothEngines("the store", (databases) => {
     expect([await pragma("journal_mode"), await pragma("synchronous"), await pragma("foreign_keys")]).toEqual(["wal", 2, 1]);
     expect(statSync(database.file).mode & 0o777).toBe(0o600);
   });
+
+  test("while another process has SQLite locked a statement waits and all else goes on: even the lock can be let go of here", async () => {
+    if (databases.postgres) return;
+    const database = await databases.create();
+    await using store = await database.open();
+    const unlock = lockSqlite(database.file);
+    const waiting = [insertPartner(store, "acme"), store.transaction((tx) => insertPartner({ db: tx }, "second"))];
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await unlock();
+    await Promise.all(waiting);
+    const rows = await store.db.selectFrom("partners").select("id").orderBy("id").execute();
+    expect(rows.map((row) => row.id)).toEqual(["acme", "second"]);
+  });
+
+  test("a lock that lasts fails everybody who waits at once, not one after the other", async () => {
+    if (databases.postgres) return;
+    const database = await databases.create();
+    await using store = await database.open({ lockTimeoutMs: 1000 });
+    const unlock = lockSqlite(database.file);
+    const startMs = performance.now();
+    const failures = await Promise.all(Array.from({ length: 20 }, (_, index) => failureOf(() => insertPartner(store, `p${index}`))));
+    expect(performance.now() - startMs).toBeLessThan(10_000);
+    expect(failures.every((failure) => isAppError(failure, "store_unavailable"))).toBe(true);
+    await unlock();
+    await insertPartner(store, "acme");
+  });
 });
 
 test("a database that cannot be opened says so with our error", async () => {
