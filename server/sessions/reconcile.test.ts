@@ -75,13 +75,15 @@ test("a half-made create is undone: no row, no sandbox", async () => {
   expect(await heart.driver.list(AbortSignal.timeout(5000))).toEqual([]);
 });
 
-test("a sandbox that no row owns is destroyed", async () => {
-  heart = await openTestHeart();
+test("a sandbox that no row owns is destroyed, and its way out is closed", async () => {
+  const closed: string[] = [];
+  heart = await openTestHeart({ egress: { open: async () => {}, close: async (sandboxId) => void closed.push(sandboxId) } });
   const id = newId("sbx", Date.now());
   await heart.driver.create({ id, template: heart.deps.templates.get("default")!, tokenHash: "0".repeat(64) }, AbortSignal.timeout(10_000));
   expect(await heart.reconcile.compare()).toEqual([{ sandboxId: id, sessionId: null, kind: "orphan" }]);
   expect((await heart.reconcile.run()).orphans).toBe(1);
   expect(await heart.driver.inspect(id, AbortSignal.timeout(5000))).toBe("absent");
+  expect(closed).toEqual([id]);
 });
 
 test("a running session whose sandbox has died is paused, says why, and resumes over its files", async () => {

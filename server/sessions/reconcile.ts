@@ -1,4 +1,4 @@
-import { isAppError } from "@berth/contract";
+import { isAppError, type SandboxId } from "@berth/contract";
 import type { Clock } from "../clock.ts";
 import type { Driver, SandboxSummary } from "../drivers/driver.ts";
 import type { Log } from "../log.ts";
@@ -18,7 +18,7 @@ import { fewAtATime } from "./few-at-a-time.ts";
 import { STEPS, isStep, type Step } from "./states.ts";
 import type { Steps } from "./steps.ts";
 import { eventData } from "./view.ts";
-import type { Work } from "./works.ts";
+import type { EgressDoors, Work } from "./works.ts";
 
 // Brings store and engine together again after somebody died: finishes the steps that nobody works on, destroys
 // sandboxes that no row owns, and tells the truth about rows whose sandbox is not what they say. Runs at start and then
@@ -46,6 +46,7 @@ export interface Difference {
 export interface ReconcileDeps {
   store: Store;
   driver: Driver;
+  egress: Pick<EgressDoors, "close">;
   steps: Steps;
   works: Record<Step, Work>;
   home: Home;
@@ -62,7 +63,7 @@ const DESTROY_TIMEOUT_MS = 30_000;
 const WAKE_TIMEOUT_MS = 30_000;
 
 export function createReconcile(deps: ReconcileDeps): Reconcile {
-  const { store, driver, steps, works, home, owner, clock, log, changes, onFound } = deps;
+  const { store, driver, egress, steps, works, home, owner, clock, log, changes, onFound } = deps;
 
   async function run(options = { predecessors: false }): Promise<Findings> {
     const stepsDone = await finishSteps(options.predecessors);
@@ -96,8 +97,7 @@ export function createReconcile(deps: ReconcileDeps): Reconcile {
   async function mend(difference: Difference): Promise<void> {
     onFound(difference.kind);
     log.warn("reconcile.difference", difference);
-    if (difference.kind === "orphan")
-      return driver.destroy(difference.sandboxId as SandboxSummary["id"], AbortSignal.timeout(DESTROY_TIMEOUT_MS));
+    if (difference.kind === "orphan") return destroyOrphan(difference.sandboxId as SandboxId);
     const row = await findSessionBySandbox(store.db, difference.sandboxId);
     if (!row || row.lease_until !== null) return;
     // Looked at twice: the list may be older than the row.
@@ -108,6 +108,12 @@ export function createReconcile(deps: ReconcileDeps): Reconcile {
     if (difference.kind === "stopped") return void (await updateSession(store.db, row, { hibernated: 1 }));
     if (difference.kind === "awake") return redo(row, "hibernating");
     return works.resuming.act(row, AbortSignal.timeout(WAKE_TIMEOUT_MS));
+  }
+
+  // With the way out that it may still have here: its row was there when that was opened.
+  async function destroyOrphan(sandboxId: SandboxId): Promise<void> {
+    await driver.destroy(sandboxId, AbortSignal.timeout(DESTROY_TIMEOUT_MS));
+    await egress.close(sandboxId);
   }
 
   async function redo(row: SessionRow, step: "discarding" | "hibernating"): Promise<void> {
