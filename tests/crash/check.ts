@@ -8,7 +8,8 @@ import { silentLog } from "../../server/log.ts";
 import type { SessionState } from "../../server/sessions/states.ts";
 import { openStore, type Store } from "../../server/store/open.ts";
 import type { Berth } from "../support/berth.ts";
-import type { Entry } from "./ledger.ts";
+import type { KeyRing } from "./key-ring.ts";
+import type { Entry, Ledger } from "./ledger.ts";
 import { findStrayUserIds, findTraces } from "./traces.ts";
 
 export interface Verdict {
@@ -20,7 +21,7 @@ export interface Verdict {
 const SETTLE_TIMEOUT_MS = 30_000;
 
 // Every promise of docs/reliability.md, checked against a server that has just come back.
-export async function judge(berth: Berth, entries: Entry[]): Promise<Verdict> {
+export async function judge(berth: Berth, ledger: Ledger, keys: KeyRing): Promise<Verdict> {
   const { config } = readConfig(berth.env);
   await using store = await openStore({ file: join(berth.dataDir, "berth.db"), url: config.databaseUrl, log: silentLog, migrate: false });
   await using driver = await openDriver(config, silentLog);
@@ -33,8 +34,9 @@ export async function judge(berth: Berth, entries: Entry[]): Promise<Verdict> {
   }
   const violations = left;
   const settledMs = elapsedMs();
+  const entries = ledger.entries();
   for (const entry of entries) violations.push(...(await checkSession(berth, entry)));
-  violations.push(...(await checkEvents(store, entries)));
+  violations.push(...(await checkEvents(store, entries)), ...(await ledger.retry(berth.api)), ...(await keys.check(berth)));
   return { violations, settledMs };
 }
 

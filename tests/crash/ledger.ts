@@ -1,5 +1,5 @@
-import { randomBytes } from "node:crypto";
-import type { SessionStatus } from "@berth/contract";
+import { randomBytes, randomUUID } from "node:crypto";
+import type { Session, SessionList, SessionStatus } from "@berth/contract";
 import type { Api } from "../support/api.ts";
 
 // What the partner was told: the truth that a crash must not change. A call that got no answer may have happened or not,
@@ -7,6 +7,8 @@ import type { Api } from "../support/api.ts";
 export interface Ledger {
   // One random call; throws when the server is gone.
   act(api: Api): Promise<void>;
+  // Sends every create that got no answer once more, as a partner would, and tells where that made two sessions of one.
+  retry(api: Api): Promise<string[]>;
   entries(): Entry[];
 }
 
@@ -33,8 +35,36 @@ export function createLedger(random: () => number): Ledger {
   const pick = <T>(items: T[]): T | undefined => items[Math.floor(random() * items.length)];
   const live = (status: SessionStatus) => entries.filter((entry) => !entry.busy && entry.allowed.size === 1 && entry.allowed.has(status));
 
+  const unanswered = new Set<string>();
+  // Whoever asks twice under one name gets one session.
+  const send = (api: Api, name: string) =>
+    api.call("POST", "/api/b2b/sessions", { externalUserId: name, autoStartAgent: false }, { "idempotency-key": name });
+
   async function create(api: Api): Promise<void> {
-    const session = await api.create({ autoStartAgent: false });
+    const name = randomUUID();
+    unanswered.add(name);
+    const answer = await send(api, name);
+    if (answer.status !== 201) throw new Error(`create answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+    unanswered.delete(name);
+    enter(answer.body);
+  }
+
+  async function retry(api: Api): Promise<string[]> {
+    const faults: string[] = [];
+    for (const name of unanswered) {
+      const answer = await send(api, name);
+      // The claim of the dead server still counts for a moment: another time.
+      if (answer.status === 409) continue;
+      unanswered.delete(name);
+      const { data } = (await api.call("GET", `/api/b2b/sessions?externalUserId=${name}`)).body as SessionList;
+      if (answer.status !== 201 || data.length !== 1)
+        faults.push(`the retried create ${name} answered ${answer.status}, and there are ${data.length} sessions of it`);
+      else enter(answer.body);
+    }
+    return faults;
+  }
+
+  function enter(session: Session): void {
     entries.push({
       sessionId: session.sessionId,
       sandboxId: session.sandboxId,
@@ -71,6 +101,7 @@ export function createLedger(random: () => number): Ledger {
   }
 
   return {
+    retry,
     entries: () => entries,
     async act(api) {
       const dice = random();

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { prepareBerth, type Berth } from "../support/berth.ts";
 import { judge, type Verdict } from "./check.ts";
+import { createKeyRing, type KeyRing } from "./key-ring.ts";
 import { createLedger, type Ledger } from "./ledger.ts";
 
 export interface Round extends Verdict {
@@ -50,12 +51,13 @@ export async function* crash(options: {
   // At once, so that every round has sessions that fall asleep.
   await using berth = await prepareBerth({ BERTH_HIBERNATE_AFTER: "0s", BERTH_POOL_SIZE: "1", BERTH_LOG_LEVEL: "warn", ...options.env });
   const ledger = createLedger(random);
+  const keys = createKeyRing();
   for (let round = 0; round < options.rounds; round++) {
     const point = options.points[round];
     const killedAt = point ?? `${Math.floor(random() * 1500)} ms`;
-    await (point ? dieAt(berth, ledger, point) : dieSoon(berth, ledger, parseInt(killedAt, 10)));
+    await (point ? dieAt(berth, ledger, point) : dieSoon(berth, ledger, keys, parseInt(killedAt, 10)));
     const recoveryMs = await berth.start();
-    yield { killedAt, recoveryMs, ...(await judge(berth, ledger.entries())) };
+    yield { killedAt, recoveryMs, ...(await judge(berth, ledger, keys)) };
     await berth.stop();
   }
 }
@@ -74,16 +76,17 @@ async function dieAt(berth: Berth, ledger: Ledger, point: string): Promise<void>
   }
 }
 
-async function dieSoon(berth: Berth, ledger: Ledger, afterMs: number): Promise<void> {
+async function dieSoon(berth: Berth, ledger: Ledger, keys: KeyRing, afterMs: number): Promise<void> {
   await berth.start();
   let dead = false;
   const workers = Array.from({ length: 3 }, async () => {
     while (!dead) await ledger.act(berth.api).catch(ignoreWhen(() => dead));
   });
+  const turned = keys.turn(berth);
   await delay(afterMs);
   dead = true;
   await berth.kill();
-  await Promise.all(workers);
+  await Promise.all([...workers, turned]);
 }
 
 // A connection that breaks is what the suite is about; anything that a living server answers wrongly is not.
