@@ -1,13 +1,11 @@
 import type { CoreV1Event, V1Pod } from "@kubernetes/client-node";
-import { AppError, isAppError } from "@berth/contract";
+import { isAppError } from "@berth/contract";
 import type { Cluster } from "./cluster.ts";
 import { eventsPath } from "./names.ts";
 import type { Workload } from "./workload.ts";
-import type { Workloads } from "./workloads.ts";
 
 export interface ListenDeps {
   cluster: Cluster;
-  workloads: Workloads;
   namespace: string;
 }
 
@@ -17,7 +15,7 @@ const LISTEN_AFTER_MS = 1_500;
 // Why the controller makes no pod: a full quota, an admission that refuses it. The returned function is asked again and again
 // while a pod is waited for, and says null when there is nothing to hear. A Sandbox's controller complains in a condition, at
 // the generation that we asked for; a StatefulSet's has no condition for it and complains in events only.
-export function listenToController({ cluster, workloads, namespace }: ListenDeps, name: string, signal: AbortSignal) {
+export function listenToController({ cluster, namespace }: ListenDeps, signal: AbortSignal) {
   const beganMs = performance.now();
   let before: Map<string | undefined, number> | undefined;
 
@@ -39,9 +37,7 @@ export function listenToController({ cluster, workloads, namespace }: ListenDeps
     }
   }
 
-  return async (pod: V1Pod | null): Promise<string | null> => {
-    const workload = await workloads.read(name, signal);
-    if (!workload) throw new AppError("sandbox_failed", { cause: new Error(`${name} was deleted`) });
+  return async (workload: Workload, pod: V1Pod | null): Promise<string | null> => {
     if (workload.kind !== "StatefulSet") return complaintOf(workload);
     return pod || performance.now() - beganMs < LISTEN_AFTER_MS ? null : await newComplaint(workload.metadata?.uid ?? "");
   };

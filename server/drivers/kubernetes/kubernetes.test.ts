@@ -1,4 +1,4 @@
-import { claimsLeft, driverOptions, openDouble, warmPoolOf } from "../../../tests/support/kubernetes/driver.ts";
+import { driverOptions, openDouble, uncollected, warmPoolOf } from "../../../tests/support/kubernetes/driver.ts";
 import { openRealCluster, realCluster } from "../../../tests/support/kubernetes/real.ts";
 import { driverSuite } from "../driver.suite.ts";
 import { createKubernetesDriver } from "./kubernetes.ts";
@@ -14,7 +14,7 @@ for (const [name, cluster, options] of [
     return {
       driver: await open(options),
       reopen: () => open(options),
-      leftovers: async (id) => claimsLeft(double, id),
+      leftovers: (id) => uncollected(double, id),
       dispose: async () => double[Symbol.asyncDispose](),
     };
   });

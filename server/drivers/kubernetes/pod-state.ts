@@ -1,4 +1,4 @@
-import type { V1Pod } from "@kubernetes/client-node";
+import type { KubernetesObject, V1Pod } from "@kubernetes/client-node";
 
 // What a pod says about the sandbox in it.
 
@@ -8,6 +8,9 @@ export function runOf(pod: V1Pod): string {
 }
 
 export const isLeaving = (pod: V1Pod) => pod.metadata?.deletionTimestamp !== undefined;
+
+export const isOwnedBy = (pod: KubernetesObject, owner: KubernetesObject) =>
+  pod.metadata?.ownerReferences?.some(({ uid }) => uid === owner.metadata?.uid) === true;
 
 // When a node stops answering, the control plane takes Ready away from its pods but leaves what the node last said about
 // the containers.

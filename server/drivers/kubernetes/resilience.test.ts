@@ -103,6 +103,20 @@ describe.each(kinds)("$workload", ({ crds }) => {
     await expect.poll(() => claimsLeft(double, spec.id)).toEqual([]);
   });
 
+  test("a create that follows an aborted one takes a pod of its own", async () => {
+    const { double, driver } = await start({ crds });
+    const spec = newSpec();
+    const kind = crds ? "sandboxes" : "statefulsets";
+    const aborted = new AbortController();
+    // As soon as the object is there, before its controller has heard of it.
+    using _ = double.objects.onChange((change) => change.kind === kind && change.type === "ADDED" && aborted.abort());
+    await expect(driver.create(spec, aborted.signal)).rejects.toThrow();
+    await driver.create(spec, patience());
+    const owner = double.objects.get(kind, nameOf(spec.id))!.metadata.uid;
+    expect(double.objects.get("pods", podName(crds, spec))!.metadata.ownerReferences).toMatchObject([{ uid: owner }]);
+    expect(await exec(driver, spec.id, "echo well")).toBe("well\n");
+  });
+
   test("a template that changed while the sandbox slept counts at the next resume", async () => {
     const { double, driver } = await start({ crds });
     const spec = newSpec();

@@ -5,7 +5,7 @@ import type { Cluster } from "./cluster.ts";
 import { listenToController } from "./complaints.ts";
 import { dialAddress } from "./dial-pod.ts";
 import { podsPath } from "./names.ts";
-import { isAlive, isLeaving, isOnLostNode, troubleOf, type Trouble } from "./pod-state.ts";
+import { isAlive, isLeaving, isOnLostNode, isOwnedBy, troubleOf, type Trouble } from "./pod-state.ts";
 import { GRACE_SECONDS } from "./pod.ts";
 import type { Pods } from "./pods.ts";
 import type { Workloads } from "./workloads.ts";
@@ -30,13 +30,17 @@ const ERROR_PATIENCE_MS = 5_000;
 export async function awaitUp(deps: WaitDeps, name: string, signal: AbortSignal): Promise<V1Pod> {
   let trouble: Trouble | null = null;
   let erringSinceMs: number | null = null;
-  const complaint = listenToController(deps, name, signal);
+  const complaint = listenToController(deps, signal);
   try {
     for (;;) {
-      const pod = await deps.pods.read(await deps.workloads.podOf(name, signal), signal);
+      const workload = await deps.workloads.read(name, signal);
+      if (!workload) throw new AppError("sandbox_failed", { cause: new Error(`${name} was deleted`) });
+      const found = await deps.pods.read(await deps.workloads.podOf(name, signal), signal);
+      // What a workload of the same name has left behind is for the cluster to collect.
+      const pod = found && isOwnedBy(found, workload) ? found : null;
       trouble = pod && !isLeaving(pod) ? troubleOf(pod) : null;
       if (trouble?.kind === "failed") throw failure(trouble);
-      const error = await complaint(pod);
+      const error = await complaint(workload, pod);
       erringSinceMs = error === null ? null : (erringSinceMs ?? performance.now());
       if (error !== null && performance.now() - erringSinceMs! >= ERROR_PATIENCE_MS) throw failure({ kind: "failed", reason: error });
       const lookAgainMs = performance.now() + LOOK_MS;

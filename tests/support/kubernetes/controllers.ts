@@ -1,4 +1,5 @@
 import type { V1Container, V1PodSpec } from "@kubernetes/client-node";
+import { isOwnedBy } from "../../../server/drivers/kubernetes/pod-state.ts";
 import type { ApiObject, Objects } from "./objects.ts";
 import { reconcileWarmPools } from "./warm-pools.ts";
 
@@ -14,14 +15,16 @@ export interface ControllerOptions {
   refusePod: (pod: V1PodSpec) => string | null;
   // Runs the controllers again after a while.
   retry: (afterMs: number) => void;
+  // Deleted workloads that the controllers have not heard of yet: they make a pod for them, which is then collected.
+  unheard: { sandboxes: ApiObject[]; statefulsets: ApiObject[] };
 }
 
 export function reconcile(options: ControllerOptions): void {
-  const { objects } = options;
-  reconcileWarmPools(objects);
-  for (const sandbox of objects.list("sandboxes")) reconcileSandbox(options, sandbox);
-  for (const set of objects.list("statefulsets")) reconcileStatefulSet(options, set);
+  const { objects, unheard } = options;
   collectGarbage(options);
+  reconcileWarmPools(objects);
+  for (const sandbox of [...unheard.sandboxes, ...objects.list("sandboxes")]) reconcileSandbox(options, sandbox);
+  for (const set of [...unheard.statefulsets, ...objects.list("statefulsets")]) reconcileStatefulSet(options, set);
 }
 
 function reconcileSandbox(options: ControllerOptions, sandbox: ApiObject): void {
@@ -29,6 +32,7 @@ function reconcileSandbox(options: ControllerOptions, sandbox: ApiObject): void 
   const { operatingMode, shutdownTime, podTemplate, volumeClaimTemplates } = sandbox.spec as unknown as SandboxFields;
   const name = sandbox.metadata.name!;
   const pod = objects.get("pods", name);
+  if (pod && !isOwnedBy(pod, sandbox)) return;
   const ready = (status: "True" | "False", reason: string, message = "") =>
     objects.setStatus("sandboxes", name, {
       conditions: [{ type: "Ready", status, reason, message, observedGeneration: sandbox.metadata.generation }],
@@ -77,6 +81,7 @@ function reconcileStatefulSet(options: ControllerOptions, set: ApiObject): void 
   const name = set.metadata.name!;
   const podName = `${name}-0`;
   const pod = objects.get("pods", podName);
+  if (pod && !isOwnedBy(pod, set)) return;
   const phase = (pod?.status as PodStatus | undefined)?.phase;
   // A failed pod is replaced; one that hangs on a lost node is not, as there must never be two.
   if (pod && (replicas === 0 || phase === "Failed" || phase === "Succeeded")) return deletePod(podName);

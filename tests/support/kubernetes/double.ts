@@ -94,6 +94,7 @@ export async function startKubernetesDouble(options: DoubleOptions): Promise<Kub
   const failures: number[] = [];
   let skewMs = 0;
   let scheduled = false;
+  let unheard: Record<string, ApiObject[]> = {};
 
   // Controllers act a moment after the change, never within the call that made it.
   const stir = () => {
@@ -101,7 +102,10 @@ export async function startKubernetesDouble(options: DoubleOptions): Promise<Kub
     scheduled = true;
     setTimeout(() => {
       scheduled = false;
+      const { sandboxes = [], statefulsets = [] } = unheard;
+      unheard = {};
       reconcile({
+        unheard: { sandboxes, statefulsets },
         objects,
         deletePod: (name) => kubelet.deletePod(name),
         now: () => Date.now() + skewMs,
@@ -183,7 +187,10 @@ export async function startKubernetesDouble(options: DoubleOptions): Promise<Kub
     if (resource === "pods") kubelet.deletePod(name!, body["gracePeriodSeconds"] as number | undefined);
     else if (resource === "persistentvolumeclaims")
       objects.merge(resource, name!, { metadata: { deletionTimestamp: new Date().toISOString() } });
-    else objects.remove(resource, name!);
+    else {
+      (unheard[resource] ??= []).push(found);
+      objects.remove(resource, name!);
+    }
     send(response, 200, { status: "Success" });
   }
 

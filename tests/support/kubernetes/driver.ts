@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { SandboxId } from "@berth/contract";
 import { daemonRuntime } from "../runtime.ts";
 import { startKubernetesDouble, type DoubleOptions, type KubernetesDouble } from "./double.ts";
@@ -26,6 +27,13 @@ export const driverOptions = ({ kubeconfig }: Pick<KubernetesDouble, "kubeconfig
   clock: systemClock,
   log: silentLog,
 });
+
+// What is left once the cluster has collected what it collects by itself.
+export async function uncollected(double: KubernetesDouble, id: SandboxId): Promise<string[]> {
+  const endMs = performance.now() + 5_000;
+  while (claimsLeft(double, id).length > 0 && performance.now() < endMs) await sleep(10);
+  return claimsLeft(double, id);
+}
 
 export function claimsLeft({ objects }: KubernetesDouble, id: SandboxId): string[] {
   return ["sandboxclaims", "sandboxes", "statefulsets", "pods", "persistentvolumeclaims"].flatMap((kind) =>

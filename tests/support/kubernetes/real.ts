@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { KubernetesObject } from "@kubernetes/client-node";
 import { connectCluster } from "../../../server/drivers/kubernetes/connect.ts";
 import { claimsPath, idOf, LABEL, podsPath } from "../../../server/drivers/kubernetes/names.ts";
@@ -13,7 +14,8 @@ export const realCluster = {
 };
 
 export interface RealCluster extends AsyncDisposable {
-  // What the cluster holds of a sandbox. A claim that was deleted goes when its last pod has; nobody can keep it.
+  // What the cluster keeps of a sandbox. It collects in its own time: a controller that has not heard of a deletion makes a
+  // pod for what is gone, and a claim that was deleted goes when its last pod has.
   leftovers(sandboxId: string): Promise<string[]>;
   // Ends the sandbox's pod, as anybody beside the server could.
   killPod(sandboxId: string): Promise<void>;
@@ -31,8 +33,12 @@ export async function openRealCluster(): Promise<RealCluster> {
   return {
     async leftovers(sandboxId) {
       const paths = [sandboxKind.path(namespace), statefulSetKind.path(namespace), podsPath(namespace), claimsPath(namespace)];
-      const found = await Promise.all(paths.map(async (path) => (await named(path, sandboxId)).map((object) => pathOf(path, object))));
-      return found.flat();
+      const endMs = performance.now() + COLLECTED_IN_MS;
+      for (;;) {
+        const found = await Promise.all(paths.map(async (path) => (await named(path, sandboxId)).map((object) => pathOf(path, object))));
+        if (found.flat().length === 0 || performance.now() > endMs) return found.flat();
+        await sleep(200);
+      }
     },
     async killPod(sandboxId) {
       for (const pod of await named(podsPath(namespace), sandboxId))
@@ -42,4 +48,5 @@ export async function openRealCluster(): Promise<RealCluster> {
   };
 }
 
+const COLLECTED_IN_MS = 15_000;
 const patience = () => AbortSignal.timeout(30_000);
