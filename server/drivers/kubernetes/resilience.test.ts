@@ -110,7 +110,7 @@ describe.each(kinds)("$workload", ({ crds }) => {
     const aborted = new AbortController();
     // As soon as the object is there, before its controller has heard of it.
     using _ = double.objects.onChange((change) => change.kind === kind && change.type === "ADDED" && aborted.abort());
-    await expect(driver.create(spec, aborted.signal)).rejects.toThrow();
+    await expect(driver.create(spec, aborted.signal)).rejects.toThrow(/abort/i);
     await driver.create(spec, patience());
     const owner = double.objects.get(kind, nameOf(spec.id))!.metadata.uid;
     expect(double.objects.get("pods", podName(crds, spec))!.metadata.ownerReferences).toMatchObject([{ uid: owner }]);
