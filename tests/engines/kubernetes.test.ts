@@ -1,33 +1,39 @@
+import type { SandboxId } from "@berth/contract";
+import { nameOf } from "../../server/drivers/kubernetes/names.ts";
+import { sandboxOf } from "../../server/drivers/kubernetes/pods.ts";
 import { freePort } from "../../server/host.ts";
 import { startKubernetesDouble } from "../support/kubernetes/double.ts";
+import { claimsLeft } from "../support/kubernetes/driver.ts";
 import { openRealCluster, realCluster } from "../support/kubernetes/real.ts";
 import { daemonRuntime } from "../support/runtime.ts";
 import { engineJourneys } from "./journeys.ts";
 
-for (const [workload, crds] of [
-  ["Sandbox", true],
-  ["StatefulSet", false],
+for (const [workload, cluster, env] of [
+  ["Sandbox", { crds: true }, {}],
+  ["StatefulSet", { crds: false }, {}],
+  ["SandboxWarmPool", { crds: true, warmPools: { ready: 1 } }, { BERTH_KUBERNETES_WARM_POOLS: "default=ready", BERTH_POOL_SIZE: "0" }],
 ] as const)
   engineJourneys(
     `kubernetes (${workload}, on the double)`,
     async () => {
-      const double = await startKubernetesDouble({ runtimeDir: await daemonRuntime(), crds });
+      const double = await startKubernetesDouble({ runtimeDir: await daemonRuntime(), ...cluster });
       const egress = `127.0.0.1:${await freePort("127.0.0.1")}`;
-      const podOf = (id: string) => `${id.replace("_", "-")}${crds ? "" : "-0"}`;
+      const podOf = (id: SandboxId) => double.objects.list("pods").find((pod) => sandboxOf(pod) === nameOf(id))!.metadata.name!;
       return {
-        env: { BERTH_DRIVER: "kubernetes", BERTH_KUBECONFIG: double.kubeconfig, BERTH_EGRESS_LISTEN: egress, BERTH_EGRESS_ADDRESS: egress },
-        leftovers: async (id) =>
-          ["sandboxes", "statefulsets", "pods"].flatMap((kind) =>
-            double.objects
-              .list(kind)
-              .flatMap(({ metadata }) => (metadata.name?.includes(id.replace("_", "-")) ? [`${kind} ${metadata.name}`] : [])),
-          ),
-        crash: async (id) => void process.kill(double.kubelet.pidOf(podOf(id))!, "SIGKILL"),
+        env: {
+          BERTH_DRIVER: "kubernetes",
+          BERTH_KUBECONFIG: double.kubeconfig,
+          BERTH_EGRESS_LISTEN: egress,
+          BERTH_EGRESS_ADDRESS: egress,
+          ...env,
+        },
+        leftovers: async (id) => claimsLeft(double, id as SandboxId),
+        crash: async (id) => void process.kill(double.kubelet.pidOf(podOf(id as SandboxId))!, "SIGKILL"),
         dispose: async () => double[Symbol.asyncDispose](),
       };
     },
     // What the browser sees does not depend on the kind of workload.
-    { freezes: false, inBrowser: crds },
+    { freezes: false, inBrowser: workload === "Sandbox" },
   );
 
 engineJourneys(

@@ -120,7 +120,8 @@ export function watchPods({ cluster, namespace, installation, log }: PodsOptions
 }
 
 // Whose pod it is.
-export const sandboxOf = ({ metadata }: V1Pod) => metadata?.labels?.[LABEL.sandbox] ?? metadata?.annotations?.[ANNOTATION.sandbox] ?? "";
+export const sandboxOf = ({ metadata }: Pick<V1Pod, "metadata">) =>
+  metadata?.labels?.[LABEL.sandbox] ?? metadata?.annotations?.[ANNOTATION.sandbox] ?? "";
 
 export function newestFirst(pods: V1Pod[]): V1Pod[] {
   const bornAt = (pod: V1Pod) => new Date(pod.metadata?.creationTimestamp ?? 0).getTime();
