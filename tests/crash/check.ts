@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { SessionStatus } from "@berth/contract";
-import { readConfig } from "../../server/config.ts";
+import { readConfig, type Config } from "../../server/config.ts";
 import type { Driver } from "../../server/drivers/driver.ts";
 import { openDriver } from "../../server/drivers/index.ts";
 import { silentLog } from "../../server/log.ts";
@@ -27,10 +27,10 @@ export async function judge(berth: Berth, ledger: Ledger, keys: KeyRing): Promis
   await using driver = await openDriver(config, silentLog);
   const readyMs = performance.now();
   const elapsedMs = () => performance.now() - readyMs;
-  let left = await checkLeftovers(store, driver, berth.dataDir);
+  let left = await checkLeftovers(store, driver, config);
   while (left.length > 0 && elapsedMs() < SETTLE_TIMEOUT_MS) {
     await delay(50);
-    left = await checkLeftovers(store, driver, berth.dataDir);
+    left = await checkLeftovers(store, driver, config);
   }
   const violations = left;
   const settledMs = elapsedMs();
@@ -84,15 +84,17 @@ async function checkEvents(store: Store, entries: Entry[]): Promise<string[]> {
 // Steps that somebody waits for. Warming and hibernating go on all the time.
 const MUST_END = new Set<SessionState>(["creating", "discarding", "pausing", "resuming", "destroying"]);
 
-// Sandboxes without an owner, and anything of theirs that the machine still has.
-async function checkLeftovers(store: Store, driver: Driver, dataDir: string): Promise<string[]> {
+// Sandboxes without an owner, anything of theirs that the machine still has, and a pool beyond its bound.
+async function checkLeftovers(store: Store, driver: Driver, { dataDir, poolSize }: Config): Promise<string[]> {
   const rows = await store.db.selectFrom("sessions").select(["sandbox_id", "state"]).execute();
   const owned = new Set<string>(rows.filter((row) => row.state !== "destroyed").map((row) => row.sandbox_id));
   const listed = (await driver.list(AbortSignal.timeout(20_000))).map(({ id }) => id as string);
   const orphans = listed.filter((id) => !owned.has(id)).map((id) => `the sandbox ${id} has no owner`);
   const stuck = rows.filter((row) => MUST_END.has(row.state)).map((row) => `${row.sandbox_id} is stuck in ${row.state}`);
+  const blanks = rows.filter((row) => row.state === "warming" || row.state === "warm").length;
+  const pool = blanks > poolSize ? [`the pool has ${blanks} sandboxes and may have ${poolSize}`] : [];
   const traces = findTraces(dataDir)
     .filter(({ id }) => !owned.has(id))
     .map(({ id, what }) => `${what} is of ${id}, which has no owner`);
-  return [...orphans, ...stuck, ...traces, ...findStrayUserIds(dataDir)];
+  return [...orphans, ...stuck, ...pool, ...traces, ...findStrayUserIds(dataDir)];
 }
