@@ -23,7 +23,7 @@ const nothingIsDue = new Proxy({} as Steps, { get: () => () => Promise.reject(ne
 const schedule = createSchedule({
   store,
   steps: nothingIsDue,
-  capacity: createCapacity(home, { maxSandboxes: Infinity, reserveBytes: 0 }),
+  capacity: createCapacity(home, store.engine, { maxSandboxes: Infinity, reserveBytes: 0 }),
   home,
   clock: systemClock,
   log: silentLog,

@@ -2,12 +2,17 @@ import { readFileSync } from "node:fs";
 import { freemem } from "node:os";
 import { AppError } from "@berth/contract";
 import type { Db } from "../store/schema.ts";
-import { countSandboxes, type Home } from "../store/sessions.ts";
+import type { Engine } from "../store/open.ts";
+import { countSandboxes, lockHome, type Home } from "../store/sessions.ts";
 
 // Whether there is room for one more sandbox that holds memory. Over it, a create is refused before anything is made.
 export interface Capacity {
   // Throws `capacity_reached`. In the transaction that inserts the row, so that two at once cannot both be the last.
   admit(tx: Db): Promise<void>;
+  // The same for a session that was hibernated. Blanks of the pool do not count: they give way to it.
+  readmit(tx: Db): Promise<void>;
+  // How many sandboxes there are beyond the bound.
+  excess(db: Db): Promise<number>;
   // True when memory is so short that paused sandboxes should give theirs back at once.
   pressed(): boolean;
 }
@@ -21,12 +26,20 @@ export interface CapacityOptions {
 
 const RETRY_AFTER_SECONDS = 10;
 
-export function createCapacity(home: Home, { maxSandboxes, reserveBytes, availableBytes = readAvailable }: CapacityOptions): Capacity {
+export function createCapacity(home: Home, engine: Engine, options: CapacityOptions): Capacity {
+  const { maxSandboxes, reserveBytes, availableBytes = readAvailable } = options;
+
+  async function check(tx: Db, count: (tx: Db) => Promise<number>): Promise<void> {
+    if (home.host !== null && availableBytes() < reserveBytes) throw full("The machine is short of memory");
+    if (maxSandboxes === Infinity) return;
+    if (engine === "postgres") await lockHome(tx, home);
+    if ((await count(tx)) >= maxSandboxes) throw full(`All ${maxSandboxes} places for sandboxes are taken`);
+  }
+
   return {
-    async admit(tx) {
-      if (home.host !== null && availableBytes() < reserveBytes) throw full("The machine is short of memory");
-      if ((await countSandboxes(tx, home)) >= maxSandboxes) throw full(`All ${maxSandboxes} places for sandboxes are taken`);
-    },
+    admit: (tx) => check(tx, (inside) => countSandboxes(inside, home)),
+    readmit: (tx) => check(tx, (inside) => countSandboxes(inside, home, { blanks: false })),
+    excess: async (db) => (maxSandboxes === Infinity ? 0 : Math.max(0, (await countSandboxes(db, home)) - maxSandboxes)),
     pressed: () => home.host !== null && availableBytes() < 2 * reserveBytes,
   };
 }

@@ -33,13 +33,13 @@ export interface SessionsDeps {
   clock: Clock;
   log: Log;
   changes: Changes;
-  // Called when a create took a sandbox out of the pool.
+  // Called when the pool is to be looked at: a create took a sandbox out of it, or a resume may need the place of one.
   onClaimed(): void;
 }
 
 // The partner's calls: each reads the row, asks the table what this trigger means in this state, and begins the step.
 export function createSessions(deps: SessionsDeps): Sessions {
-  const { store, steps, templates, home, clock, changes } = deps;
+  const { store, steps, templates, capacity, home, clock, changes } = deps;
 
   const create: Sessions["create"] = async (partner, request, options = {}) => {
     const template = templates.get(request.template);
@@ -83,8 +83,12 @@ export function createSessions(deps: SessionsDeps): Sessions {
         );
       if ("already" in verdict) return seen(row);
       requireHere(row);
-      const begun = "wait" in verdict ? await afterStep(row) : await steps.begin(row, verdict.begin, note);
+      // Only who was hibernated takes up a place anew.
+      const returns = "begin" in verdict && verdict.begin === "resuming" && row.hibernated === 1;
+      const begun =
+        "wait" in verdict ? await afterStep(row) : await steps.begin(row, verdict.begin, note, returns ? capacity.readmit : undefined);
       if (!begun) continue;
+      if (returns) deps.onClaimed();
       if (begun.state === "destroying") await steps.interrupt(begun.id);
       return seen((await steps.perform(begun, also(options)))!);
     }

@@ -41,7 +41,7 @@ export function createHeart(deps: HeartDeps): Heart {
   const owner = randomBytes(8).toString("hex");
   const changes = createChanges();
   const works = createWorks(deps);
-  const capacity = createCapacity(home, deps.capacity);
+  const capacity = createCapacity(home, store.engine, deps.capacity);
   const steps = createSteps({ store, works, owner, stepTimeoutMs, clock, log, onChange: changes.tell });
   const pool = createPool({ ...deps, steps, capacity, home, size: poolSize });
   const sessions = createSessions({ ...deps, steps, capacity, home, changes, onClaimed: pool.fillInALull });

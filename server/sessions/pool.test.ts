@@ -64,3 +64,31 @@ test("a changed template empties the pool of the old kind and fills it with the 
     .toEqual([false]);
   await successor[Symbol.asyncDispose]();
 });
+
+test("a hibernated session that comes back takes a place of the pool's, and none of another session's", async () => {
+  heart = await openTestHeart({ poolSize: 1, capacity: { maxSandboxes: 2, reserveBytes: 0 } });
+  await heart.begin();
+  await filled(1);
+  const become = (states: string[]) => expect.poll(statesOf, { timeout: 10_000 }).toEqual(states);
+  const create = () => heart!.sessions.create(heart!.acme, aRequest());
+  const resume = (id: string) => heart!.sessions.resume("acme", id, { autoStartAgent: false });
+  const sleep = async (id: string) => {
+    await heart!.sessions.pause("acme", id);
+    await heart!.clock.advance(11 * MINUTE);
+  };
+
+  const first = await create();
+  await become(["running", "warm"]);
+  await sleep(first.id);
+  const second = await create();
+  await become(["paused", "running", "warm"]);
+  await resume(first.id);
+  await become(["running", "running"]);
+
+  await sleep(second.id);
+  await become(["paused", "running", "warm"]);
+  await create();
+  await become(["paused", "running", "running"]);
+  await expect(resume(second.id)).rejects.toMatchObject({ code: "capacity_reached", retryAfterSeconds: 10 });
+  expect((await heart.sessions.get("acme", second.id)).status).toBe("paused");
+});

@@ -67,7 +67,7 @@ export function createPool(deps: PoolDeps): Pool {
       const kinds = [...templates.values()].map((template) => ({ template, templateHash: templateHash(template) }));
       const fits = (row: SessionRow) =>
         kinds.some((kind) => kind.template.name === row.template && kind.templateHash === row.template_hash);
-      for (const row of surplus(waiting, fits)) await discard(row);
+      for (const row of surplus(waiting, fits, await capacity.excess(store.db))) await discard(row);
       for (const kind of kinds) {
         const have = waiting.filter((row) => row.template === kind.template.name && row.template_hash === kind.templateHash).length;
         for (let missing = size - have; missing > 0 && !closed; missing--) if (!(await warm(kind))) return;
@@ -75,14 +75,17 @@ export function createPool(deps: PoolDeps): Pool {
     } while (again && !closed);
   }
 
-  // What is in the pool under an older recipe, or beyond the bound after the size was lowered.
-  function surplus(waiting: SessionRow[], fits: (row: SessionRow) => boolean): SessionRow[] {
+  // What is in the pool under an older recipe, beyond the bound after the size was lowered, or in the place of a session.
+  function surplus(waiting: SessionRow[], fits: (row: SessionRow) => boolean, excess: number): SessionRow[] {
     const seen = new Map<string, number>();
+    let spare = excess;
     return waiting.filter((row) => {
       if (row.state !== "warm") return false;
-      const count = (seen.get(row.template) ?? 0) + 1;
+      const count = (seen.get(row.template) ?? 0) + (fits(row) ? 1 : 0);
       seen.set(row.template, count);
-      return !fits(row) || count > size;
+      const goes = !fits(row) || count > size || spare > 0;
+      if (goes) spare--;
+      return goes;
     });
   }
 

@@ -68,7 +68,7 @@ test("whoever wants timed-out sessions gone gets that", async () => {
   expect(await heart.sessions.get("acme", session.id)).toMatchObject({ status: "destroyed", stopReason: "timeout" });
 });
 
-test("short of memory, paused sandboxes give theirs back at once and creates are refused", async () => {
+test("short of memory, paused sandboxes give theirs back at once, and creates and their resumes are refused", async () => {
   let available = 8e9;
   heart = await openTestHeart({ capacity: { maxSandboxes: 10, reserveBytes: 1e9, availableBytes: () => available } });
   await heart.begin();
@@ -81,10 +81,9 @@ test("short of memory, paused sandboxes give theirs back at once and creates are
   expect(await condition(session.sandboxId)).toBe("stopped");
   await expect(heart.sessions.create(heart.acme, aRequest())).rejects.toMatchObject({ code: "capacity_reached", retryAfterSeconds: 10 });
   expect(await heart.store.db.selectFrom("sessions").select("id").execute()).toHaveLength(1);
-});
-
-test("the bound on live sandboxes holds when creates race", async () => {
-  heart = await openTestHeart({ capacity: { maxSandboxes: 2, reserveBytes: 0 } });
-  const calls = await Promise.allSettled(Array.from({ length: 5 }, () => heart!.sessions.create(heart!.acme, aRequest())));
-  expect(calls.filter((call) => call.status === "fulfilled")).toHaveLength(2);
+  const resume = () => heart!.sessions.resume("acme", session.id, { autoStartAgent: false });
+  await expect(resume()).rejects.toMatchObject({ code: "capacity_reached" });
+  expect((await heart.sessions.get("acme", session.id)).status).toBe("paused");
+  available = 8e9;
+  expect((await resume()).status).toBe("running");
 });

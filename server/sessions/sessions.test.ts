@@ -89,6 +89,14 @@ onBothEngines("sessions", (databases) => {
     expect(codes.filter((code) => code === "session_quota")).toHaveLength(3);
   });
 
+  test("the bound on live sandboxes holds when creates race", async () => {
+    const capacity = { maxSandboxes: 2, reserveBytes: 0 };
+    await using small = await openTestHeart({ databaseUrl: (await databases.create()).url, capacity });
+    const calls = await Promise.all(Array.from({ length: 8 }, () => codeOf(small.sessions.create(small.acme, aRequest()))));
+    expect(calls.filter((code) => code === "ok")).toHaveLength(2);
+    expect(calls.filter((code) => code === "capacity_reached")).toHaveLength(6);
+  });
+
   test("a destroyed session keeps neither its environment nor its token", async () => {
     const session = await create({ envVars: { SECRET: "s3cret" } });
     const before = await findSession(heart.store.db, session.id);

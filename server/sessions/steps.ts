@@ -15,8 +15,8 @@ import type { Work } from "./works.ts";
 // event. In between the engine works, for as long as the lease at most. Whoever was overtaken meanwhile changes nothing.
 export interface Steps {
   lease(): Lease;
-  // null: the row is not as `seen` any more.
-  begin(seen: SessionRow, step: Step, changes?: Updateable<SessionsTable>): Promise<SessionRow | null>;
+  // null: the row is not as `seen` any more. `admit` is asked in the same transaction; when it throws, nothing has begun.
+  begin(seen: SessionRow, step: Step, changes?: Updateable<SessionsTable>, admit?: (tx: Db) => Promise<void>): Promise<SessionRow | null>;
   takeOver(seen: SessionRow): Promise<SessionRow | null>;
   // Does the work of the step that `row` is in and leaves it. Resolves to the row as it is then (null: discarded).
   perform(row: SessionRow, inTransaction?: InTransaction): Promise<SessionRow | null>;
@@ -44,15 +44,20 @@ export function createSteps({ store, works, owner, stepTimeoutMs, clock, log, on
   const underWay = new Map<string, { stop: AbortController; settled: Promise<unknown> }>();
   const lease = (): Lease => ({ owner, untilMs: clock.now() + stepTimeoutMs + LEASE_MARGIN_MS });
 
-  async function begin(seen: SessionRow, step: Step, changes: Updateable<SessionsTable> = {}): Promise<SessionRow | null> {
+  const begin: Steps["begin"] = async (seen, step, changes = {}, admit) => {
     const from: readonly string[] = STEPS[step].from;
     if (!from.includes(seen.state)) throw new Error(`No way from ${seen.state} to ${step}`);
-    const { untilMs } = lease();
-    const row = await moveSession(store.db, seen, step, { ...changes, lease_owner: owner, lease_until: untilMs, updated_at: clock.now() });
+    const entered = { ...changes, lease_owner: owner, lease_until: lease().untilMs, updated_at: clock.now() };
+    const row = admit
+      ? await store.transaction(async (tx) => {
+          await admit(tx);
+          return moveSession(tx, seen, step, entered);
+        })
+      : await moveSession(store.db, seen, step, entered);
     if (row) onChange(row);
     failpoint(`${step}.begun`);
     return row ?? null;
-  }
+  };
 
   async function takeOver(seen: SessionRow): Promise<SessionRow | null> {
     return (await takeOverStep(store.db, seen, lease(), clock.now())) ?? null;

@@ -160,13 +160,14 @@ export async function updateSession(db: Db, seen: SessionRow, changes: Changes):
 }
 
 // Sandboxes of this home that hold memory: all that run or may be frozen.
-export async function countSandboxes(db: Db, home: Home): Promise<number> {
+export async function countSandboxes(db: Db, home: Home, { blanks = true } = {}): Promise<number> {
+  const holding = blanks ? HOLDING : HOLDING.filter((state) => state !== "warming" && state !== "warm");
   const row = await db
     .selectFrom("sessions")
     .select(({ fn }) => fn.countAll().as("count"))
     .where("driver", "=", home.driver)
     .where("host", home.host === null ? "is" : "=", home.host)
-    .where((w) => w.or([w("state", "in", HOLDING), w.and([w("state", "=", "paused"), w("hibernated", "=", 0)])]))
+    .where((w) => w.or([w("state", "in", holding), w.and([w("state", "=", "paused"), w("hibernated", "=", 0)])]))
     .executeTakeFirstOrThrow();
   return Number(row.count);
 }
@@ -196,6 +197,12 @@ export async function countLive(db: Db, partnerId: string, externalUserId?: stri
     .where("state", "in", LIVE);
   if (externalUserId !== undefined) query = query.where("external_user_id", "=", externalUserId);
   return Number((await query.executeTakeFirstOrThrow()).count);
+}
+
+// PostgreSQL lets two transactions count at once. This makes all that count the sandboxes of one home wait for each other,
+// until the transaction ends.
+export async function lockHome(db: Db, { driver, host }: Home): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtext(${`berth sandboxes ${driver} ${host ?? ""}`}))`.execute(db);
 }
 
 // PostgreSQL lets two transactions count at once; holding the partner's row makes the second one wait for the first.
