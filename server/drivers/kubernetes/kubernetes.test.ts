@@ -20,17 +20,25 @@ for (const [name, cluster, options] of [
   });
 
 // The same on a real cluster.
-driverSuite(
-  "kubernetes (a real cluster)",
-  async () => {
-    const options = { ...driverOptions(realCluster), image: realCluster.image };
-    const cluster = await openRealCluster();
-    return {
-      driver: await createKubernetesDriver(options),
-      reopen: () => createKubernetesDriver(options),
-      leftovers: (id) => cluster.leftovers(id),
-      dispose: async () => cluster[Symbol.asyncDispose](),
-    };
-  },
-  { skipReason: realCluster.skipReason },
-);
+for (const [name, overrides, skipReason] of [
+  ["kubernetes (a real cluster)", {}, realCluster.skipReason],
+  [
+    "kubernetes (a real cluster, SandboxWarmPool)",
+    warmPoolOf(realCluster.warmPool),
+    realCluster.skipReason ?? (realCluster.warmPool === "" ? "BERTH_TEST_WARM_POOL names no pool" : undefined),
+  ],
+] as const)
+  driverSuite(
+    name,
+    async () => {
+      const options = { ...driverOptions(realCluster), image: realCluster.image, ...overrides };
+      const cluster = await openRealCluster();
+      return {
+        driver: await createKubernetesDriver(options),
+        reopen: () => createKubernetesDriver(options),
+        leftovers: (id) => cluster.leftovers(id),
+        dispose: async () => cluster[Symbol.asyncDispose](),
+      };
+    },
+    { skipReason },
+  );

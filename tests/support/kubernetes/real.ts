@@ -1,15 +1,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { KubernetesObject } from "@kubernetes/client-node";
 import { connectCluster } from "../../../server/drivers/kubernetes/connect.ts";
-import { claimsPath, idOf, LABEL, podsPath } from "../../../server/drivers/kubernetes/names.ts";
+import { claimsPath, EXTENSIONS, idOf, podsPath } from "../../../server/drivers/kubernetes/names.ts";
+import { sandboxOf } from "../../../server/drivers/kubernetes/pods.ts";
 import { sandboxKind, statefulSetKind } from "../../../server/drivers/kubernetes/workload.ts";
 
 // A real cluster, named by BERTH_TEST_KUBECONFIG; its current namespace is the tests'. This machine must reach its pods, and
-// where pods reach this machine is BERTH_TEST_POD_HOST (for their way out).
+// where pods reach this machine is BERTH_TEST_POD_HOST (for their way out). BERTH_TEST_WARM_POOL names a SandboxWarmPool in that
+// namespace, whose SandboxTemplate the tests write.
 export const realCluster = {
   kubeconfig: process.env["BERTH_TEST_KUBECONFIG"] ?? "",
   image: process.env["BERTH_TEST_SANDBOX_IMAGE"] ?? "berth-sandbox:latest",
   hostForPods: process.env["BERTH_TEST_POD_HOST"] ?? "127.0.0.1",
+  warmPool: process.env["BERTH_TEST_WARM_POOL"] ?? "",
   skipReason: process.env["BERTH_TEST_KUBECONFIG"] === undefined ? "BERTH_TEST_KUBECONFIG names no cluster" : undefined,
 };
 
@@ -24,15 +27,16 @@ export interface RealCluster extends AsyncDisposable {
 export async function openRealCluster(): Promise<RealCluster> {
   const { cluster, namespace } = await connectCluster({ kubeconfig: realCluster.kubeconfig, namespace: null });
   const named = async (path: string, sandboxId: string) => {
-    if (path.startsWith("/apis/agents") && !(await cluster.get(path, patience()))) return [];
-    const { items } = await cluster.list<KubernetesObject>(path, { labelSelector: LABEL.sandbox }, patience());
-    return items.filter(({ metadata }) => idOf(metadata?.labels?.[LABEL.sandbox]) === sandboxId && !metadata?.deletionTimestamp);
+    if (/^\/apis\/.*agents/.test(path) && !(await cluster.get(path, patience()))) return [];
+    const { items } = await cluster.list<KubernetesObject>(path, {}, patience());
+    return items.filter((object) => idOf(sandboxOf(object)) === sandboxId && !object.metadata?.deletionTimestamp);
   };
   const pathOf = (path: string, { metadata }: KubernetesObject) => `${path}/${metadata?.name}`;
 
   return {
     async leftovers(sandboxId) {
-      const paths = [sandboxKind.path(namespace), statefulSetKind.path(namespace), podsPath(namespace), claimsPath(namespace)];
+      const claims = `${EXTENSIONS}/namespaces/${namespace}/sandboxclaims`;
+      const paths = [claims, sandboxKind.path(namespace), statefulSetKind.path(namespace), podsPath(namespace), claimsPath(namespace)];
       const endMs = performance.now() + COLLECTED_IN_MS;
       for (;;) {
         const found = await Promise.all(paths.map(async (path) => (await named(path, sandboxId)).map((object) => pathOf(path, object))));
