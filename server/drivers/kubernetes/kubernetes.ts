@@ -70,9 +70,7 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
   // Brings the sandbox up from whatever is there. True when its processes are new ones.
   async function bringUp(spec: SandboxSpec, signal: AbortSignal): Promise<boolean> {
     const name = nameOf(spec.id);
-    const settings = await currentSettings();
-    await warmPools?.publish(settings);
-    const wanted = kind.describe(spec, name, installation, settings, shutdownAt());
+    const wanted = kind.describe(spec, name, installation, await currentSettings(), shutdownAt());
     const made = await make(spec, name, wanted, signal);
     if (!made && (await goesOn(name, wanted, signal))) return false;
     if (!made) await workloads.change(name, kind.run(wanted, shutdownAt()), signal);
@@ -87,12 +85,16 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
     // One out of a pool has another name, so that a creation alone would not meet it.
     if (claims && (await workloads.read(name, signal))) return false;
     const pool = warmPools?.of(template);
-    if (pool === undefined || !claims) {
+    if (warmPools === undefined || pool === undefined || !claims) {
       // Without the caller's signal: a request that the API server still works on cannot be taken back by a deletion.
       const made = await cluster.create(kind.path(namespace), wanted, AbortSignal.timeout(CREATE_MS));
       signal.throwIfAborted();
       return made !== null;
     }
+    // What waits may be outdated without it, which is no reason to refuse the session.
+    await warmPools
+      .publish(await currentSettings())
+      .catch((error: unknown) => log.warn("kubernetes.template_not_written", { pool, error: String(error) }));
     const object = await claims.take(name, pool, signal);
     if (!(await workloads.name(name, object, kind.take(wanted), signal)))
       throw new AppError("sandbox_failed", { cause: new Error(`${object} is gone`) });

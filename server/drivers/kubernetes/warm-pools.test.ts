@@ -10,6 +10,7 @@ import type { KubernetesOptions } from "./kubernetes.ts";
 import { nameOf } from "./names.ts";
 
 // What is particular about sandboxes out of the cluster's own pools; that they keep a driver's promises is kubernetes.test.ts.
+const SOON = { timeout: 10_000 };
 const patience = (ms = 30_000) => AbortSignal.timeout(ms);
 const newSpec = (): SandboxSpec => ({
   id: newId("sbx", Date.now()),
@@ -32,7 +33,7 @@ async function start(cluster: Partial<DoubleOptions> = {}, overrides: Partial<Ku
 }
 
 const poolIsReady = ({ objects }: KubernetesDouble) =>
-  expect.poll(() => objects.get("sandboxwarmpools", "ready")?.status?.["readyReplicas"], { timeout: 10_000 }).toBe(1);
+  expect.poll(() => objects.get("sandboxwarmpools", "ready")?.status?.["readyReplicas"], SOON).toBe(1);
 const sandboxOf = ({ objects }: KubernetesDouble, { id }: SandboxSpec) =>
   objects.list("sandboxes", `berth.dev/sandbox=${nameOf(id)}`).map(({ metadata }) => metadata.name!);
 
@@ -122,7 +123,7 @@ test("a claim that a server left half made is listed, and can be finished or des
     const labels = { "berth.dev/installation": "suite", "berth.dev/sandbox": name };
     const spec = { warmPoolRef: { name: "ready" }, additionalPodMetadata: { annotations: { "berth.dev/sandbox": name } } };
     double.objects.create("sandboxclaims", { metadata: { name, labels }, spec });
-    await expect.poll(() => double.objects.get("sandboxclaims", name)?.status?.["sandbox"]).toBeDefined();
+    await expect.poll(() => double.objects.get("sandboxclaims", name)?.status?.["sandbox"], SOON).toBeDefined();
   }
   const listed = await driver.list(patience());
   expect(listed.map(({ condition }) => condition)).toEqual(["stopped", "stopped"]);
@@ -138,7 +139,7 @@ test("a Sandbox that somebody deleted takes its files with it, and the claim's n
   const spec = newSpec();
   await driver.create(spec, patience());
   double.objects.remove("sandboxes", sandboxOf(double, spec)[0]!);
-  await expect.poll(() => driver.inspect(spec.id, patience())).toBe("absent");
+  await expect.poll(() => driver.inspect(spec.id, patience()), SOON).toBe("absent");
   await expect(driver.resume(spec, patience())).rejects.toMatchObject({ code: "sandbox_failed" });
   await driver.destroy(spec.id, patience());
   expect(claimsLeft(double, spec.id)).toEqual([]);
@@ -163,9 +164,20 @@ test("losing a node: the claimed sandbox is stopped, and a resume places it else
   await driver.create(spec, patience());
   await exec(driver, spec.id, "echo kept > note");
   double.kubelet.loseNode("node-a");
-  await expect.poll(() => driver.inspect(spec.id, patience())).toBe("stopped");
+  await expect.poll(() => driver.inspect(spec.id, patience()), SOON).toBe("stopped");
   expect(await driver.resume(spec, patience())).toEqual({ restarted: true });
   expect(await exec(driver, spec.id, "cat note")).toBe("kept\n");
+});
+
+test("a server with newer settings writes the template anew, and what waited is replaced", async () => {
+  const { double, openDriver } = await start({}, { egress: "127.0.0.1:3129" });
+  await poolIsReady(double);
+  const egressOf = (kind: string) => double.objects.list(kind).map((object) => /127\.0\.0\.1:\d+/.exec(JSON.stringify(object.spec))?.[0]);
+  expect(egressOf("sandboxes")).toEqual(["127.0.0.1:3129"]);
+  const newer = await openDriver({ egress: "127.0.0.1:4129" });
+  expect(egressOf("sandboxtemplates")).toEqual(["127.0.0.1:4129"]);
+  await expect.poll(() => egressOf("sandboxes"), SOON).toEqual(["127.0.0.1:4129"]);
+  await newer.create(newSpec(), patience());
 });
 
 test("a pool or a template that is not there is named", async () => {
