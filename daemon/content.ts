@@ -5,8 +5,9 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { basename, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { WrittenFile } from "@berth/contract/daemon.ts";
-import { attachment, requiredPath, TEMPORARY_PREFIX } from "./files.ts";
+import { attachment, requiredPath } from "./files.ts";
 import { errorCode, Fault, type Route, sendJson } from "./http.ts";
+import { TEMPORARY_PREFIX } from "./walk.ts";
 import { syncFolder, type Workspace } from "./workspace.ts";
 
 // The bytes of files, streamed both ways: nothing here holds a whole file.

@@ -3,10 +3,8 @@ import { lstat, mkdir, opendir, rename, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { FileEntry, FolderListing } from "@berth/contract/daemon.ts";
 import { badRequest, errorCode, Fault, readJson, type Route, sendJson } from "./http.ts";
+import { TEMPORARY_PREFIX } from "./walk.ts";
 import { parsePath, syncFolder, type Workspace } from "./workspace.ts";
-
-// Files that are being written (content.ts), beside the file that they become: never listed, never told of as changes.
-export const TEMPORARY_PREFIX = ".berth-write-";
 
 const MAX_ENTRIES = 10_000;
 const AT_ONCE = 64;

@@ -5,6 +5,7 @@ import type { Change } from "@berth/contract/agent.ts";
 import type { Environment } from "./environment.ts";
 import { childProcess } from "./frugal.ts";
 import { Fault } from "./http.ts";
+import { TEMPORARY_PREFIX } from "./walk.ts";
 
 // Git, as far as the changes of a session need it. The repository is the workspace itself, or those right below it.
 export interface Git {
@@ -42,7 +43,7 @@ export function createGit(root: string, environment: Environment): Git {
       const [status, lines, untracked] = await Promise.all([
         run(repository, ["diff", "--name-status", "--no-renames", "-z", base]),
         run(repository, ["diff", "--numstat", "--no-renames", "-z", base]),
-        run(repository, ["ls-files", "--others", "--exclude-standard", "-z"]),
+        run(repository, ["ls-files", "--others", "--exclude-standard", `--exclude=${TEMPORARY_PREFIX}*`, "-z"]),
       ]);
       const counts = parseCounts(lines);
       const tracked = pairs(status).map(([letter, path]): Change => ({ path, kind: kindOf(letter), ...counts.get(path) }));

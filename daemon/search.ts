@@ -9,6 +9,7 @@ import { parseLimit } from "./find.ts";
 import { childProcess } from "./frugal.ts";
 import { badRequest, type Route } from "./http.ts";
 import { linesOf } from "./lines.ts";
+import { TEMPORARY_PREFIX } from "./walk.ts";
 import type { Workspace } from "./workspace.ts";
 
 export interface SearchRequest {
@@ -96,6 +97,7 @@ function ripgrepArguments({ query, regex, caseSensitive, word, include, exclude 
     "--glob=!.git",
     ...include.map((glob) => `--glob=${glob}`),
     ...exclude.map((glob) => `--glob=!${glob}`),
+    `--glob=!${TEMPORARY_PREFIX}*`,
     `--regexp=${query}`,
     "./",
   ];

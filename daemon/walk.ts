@@ -4,6 +4,9 @@ import { join } from "node:path";
 // Folders that machines fill: left out of search and quick open.
 export const MACHINE_FOLDERS = new Set(["node_modules", ".git", ".hg", ".svn", ".venv", "__pycache__", ".cache"]);
 
+// Files that are being written (content.ts), beside the file that they become: never listed, never told of as changes.
+export const TEMPORARY_PREFIX = ".berth-write-";
+
 export interface WalkedFile {
   // Relative to the folder that the walk began in.
   path: string;
@@ -20,6 +23,7 @@ export async function* walkFiles(folder: string, skip: ReadonlySet<string>, sign
     const folders: string[] = [];
     for (const entry of entries) {
       const child = path === "" ? entry.name : `${path}/${entry.name}`;
+      if (entry.name.startsWith(TEMPORARY_PREFIX)) continue;
       if (entry.isFile()) yield { path: child, at: join(folder, child) };
       else if (entry.isDirectory() && !skip.has(entry.name)) folders.push(child);
     }

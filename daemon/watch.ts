@@ -2,7 +2,7 @@ import { type FSWatcher, watch } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { SandboxEvent } from "@berth/contract/daemon.ts";
-import { TEMPORARY_PREFIX } from "./files.ts";
+import { TEMPORARY_PREFIX } from "./walk.ts";
 
 export type FilesEvent = Extract<SandboxEvent, { type: "files" }>;
 
