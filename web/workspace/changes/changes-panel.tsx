@@ -75,8 +75,8 @@ function ChangeRow({ change }: { change: Change }) {
         <span className={`change-kind ${kind}`} aria-label={kind}>
           {kind[0]?.toUpperCase()}
         </span>
-        <span className="truncate">{nameOf(path)}</span>
-        <span className="muted truncate">{parentOf(path)}</span>
+        <span className="name truncate">{nameOf(path)}</span>
+        <span className="folder muted truncate">{parentOf(path)}</span>
       </button>
       {linesAdded !== undefined && <span className="mono good">+{linesAdded}</span>}
       {linesDeleted !== undefined && <span className="mono bad">−{linesDeleted}</span>}

@@ -3,6 +3,7 @@ import { useWorkspace, useWorkspaceState } from "../context.ts";
 import type { Tab } from "../shell/layout.ts";
 import { PreviewView } from "../ports/preview-view.tsx";
 import { FileView } from "./file-view.tsx";
+import { PathBar } from "./path-bar.tsx";
 import { TabBar } from "./tab-bar.tsx";
 import { Welcome } from "./welcome.tsx";
 
@@ -23,6 +24,7 @@ export function EditorArea() {
   return (
     <main className="editor-area">
       {tabs.length > 0 && <TabBar tabs={tabs} activeTab={activeTab} />}
+      {active?.kind === "file" && active.path.includes("/") && <PathBar path={active.path} />}
       <div className="tab-content" {...(active ? { role: "tabpanel", id: "tab-content", "aria-label": labelOf(active) } : {})}>
         <Suspense fallback={<div className="loading-center" aria-busy="true" />}>
           {active ? <TabView tab={active} /> : <Welcome />}

@@ -1,30 +1,27 @@
 import { Eye, GitCompare, Globe, X } from "lucide-react";
-import { useEffect, useRef, type KeyboardEvent, type MouseEvent } from "react";
+import type { KeyboardEvent, MouseEvent } from "react";
 import { useWorkspace, useWorkspaceState } from "../context.ts";
 import { FileIcon } from "../files/file-icon.tsx";
 import { IconButton } from "../parts/icon-button.tsx";
 import { nameOf, parentOf } from "../parts/paths.ts";
+import { useTabStrip } from "../parts/use-tab-strip.ts";
 import { closeTab, isMarkdown, openPreviewOfActive } from "../shell/actions.ts";
 import type { Tab } from "../shell/layout.ts";
 
 export function TabBar({ tabs, activeTab }: { tabs: Tab[]; activeTab: string | null }) {
   const workspace = useWorkspace();
-  const list = useRef<HTMLDivElement>(null);
+  const strip = useTabStrip(activeTab);
   const active = tabs.find(({ id }) => id === activeTab);
-
-  useEffect(() => {
-    list.current?.querySelector('[data-active="true"]')?.scrollIntoView({ block: "nearest", inline: "nearest" });
-  }, [activeTab]);
 
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
     workspace.layout.stepTab(event.key === "ArrowRight" ? 1 : -1);
-    requestAnimationFrame(() => list.current?.querySelector<HTMLElement>('[role="tab"][aria-selected="true"]')?.focus());
+    requestAnimationFrame(() => strip.ref.current?.querySelector<HTMLElement>('[role="tab"][aria-selected="true"]')?.focus());
   };
 
   return (
     <div className="tabs">
-      <div ref={list} className="tab-list" role="tablist" aria-label="Open files" tabIndex={-1} onKeyDown={onKeyDown}>
+      <div {...strip} className="tab-list" role="tablist" aria-label="Open files" tabIndex={-1} onKeyDown={onKeyDown}>
         {tabs.map((tab) => (
           <TabButton key={tab.id} tab={tab} active={tab.id === activeTab} twin={hasTwin(tab, tabs)} />
         ))}

@@ -31,7 +31,7 @@ export function TreeRow({ item, active, onContextMenu }: TreeRowProps) {
       onFocus={() => !item.isFocused() && item.setFocused()}
       title={path}
     >
-      {folder ? <ChevronRight size={14} className="chevron" /> : <span style={{ width: 14 }} />}
+      {folder ? <ChevronRight size={14} className="chevron" /> : <span className="no-chevron" />}
       {folder ? <FolderIcon open={open} /> : <FileIcon path={path} />}
       <span className="truncate">{item.getItemName()}</span>
       {unsaved && <span className="mark" title="Unsaved" />}

@@ -75,7 +75,7 @@ const fileChoice = (path: string, run: () => void): PaletteChoice => ({
   content: (
     <>
       <FileIcon path={path} />
-      <span>{nameOf(path)}</span>
+      <span className="name truncate">{nameOf(path)}</span>
       <span className="where truncate">{parentOf(path)}</span>
     </>
   ),

@@ -69,8 +69,8 @@ function FileResult({ file }: { file: FileMatches }) {
       <button type="button" className="result-file" aria-expanded={open} onClick={() => setOpen(!open)}>
         <ChevronDown size={14} style={{ transform: open ? "none" : "rotate(-90deg)" }} />
         <FileIcon path={file.path} />
-        <span>{nameOf(file.path)}</span>
-        <span className="muted truncate">{parentOf(file.path)}</span>
+        <span className="name truncate">{nameOf(file.path)}</span>
+        <span className="folder muted truncate">{parentOf(file.path)}</span>
         <span className="count">{file.matches.length}</span>
       </button>
       {open && file.matches.map((match) => <Line key={`${match.line}:${match.column}`} path={file.path} match={match} />)}

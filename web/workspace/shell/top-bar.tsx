@@ -8,7 +8,7 @@ import { TimeLeft } from "../session/time-left.tsx";
 import type { Theme } from "./preferences.ts";
 
 export function TopBar() {
-  const { palette, layout } = useWorkspace();
+  const { palette, layout, terminals } = useWorkspace();
   const partner = useWorkspaceState("session", (state) => state.session?.partnerName ?? "Workspace");
   const { sideOpen, terminalsOpen, agentOpen } = useWorkspaceState("layout", (state) => state);
   return (
@@ -31,7 +31,7 @@ export function TopBar() {
         <IconButton label="Side panel" aria-pressed={sideOpen} onClick={() => layout.toggle("sideOpen")}>
           <PanelLeft size={16} />
         </IconButton>
-        <IconButton label="Terminals" aria-pressed={terminalsOpen} onClick={() => layout.toggle("terminalsOpen")}>
+        <IconButton label="Terminals" aria-pressed={terminalsOpen} onClick={terminals.toggle}>
           <PanelBottom size={16} />
         </IconButton>
         <IconButton label="Agent" aria-pressed={agentOpen} onClick={() => layout.toggle("agentOpen")}>

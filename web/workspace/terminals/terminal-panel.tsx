@@ -4,6 +4,7 @@ import type { Terminal } from "@berth/contract/daemon.ts";
 import { useWorkspace, useWorkspaceState } from "../context.ts";
 import { afterFirstText } from "../editor/first-text.ts";
 import { IconButton } from "../parts/icon-button.tsx";
+import { useTabStrip } from "../parts/use-tab-strip.ts";
 import { TerminalTab } from "./terminal-tab.tsx";
 
 // The terminal is as heavy as the editor and is waited for less: it comes second.
@@ -17,11 +18,12 @@ export function TerminalPanel() {
   const list = useWorkspaceState("terminals", (state) => state.list);
   const groups = useWorkspaceState("layout", (state) => state.terminalGroups);
   const active = useWorkspaceState("layout", (state) => state.activeTerminal);
+  const strip = useTabStrip(active);
   const known = new Map(list?.map((terminal) => [terminal.id, terminal]) ?? []);
   return (
     <section className="terminal-panel" aria-label="Terminals">
       <div className="terminal-tabs">
-        <div className="tab-list" role="tablist" aria-label="Terminals">
+        <div {...strip} className="tab-list" role="tablist" aria-label="Terminals">
           {groups.map((group) => (
             <TerminalTab key={group[0]} terminals={group.flatMap((id) => known.get(id) ?? [])} active={group.includes(active ?? "")} />
           ))}

@@ -65,6 +65,11 @@ export function createTerminals({ api, layout, notices }: { api: Api; layout: La
     focused: () => store.setState({ focus: null }),
     // As create, but without taking the keyboard away from where it is.
     begin: () => open(),
+    // Whoever opens the panel wants to type, so that an empty one gets a terminal.
+    toggle() {
+      layout.toggle("terminalsOpen");
+      if (layout.store.getState().terminalsOpen && store.getState().list?.length === 0) void create();
+    },
     split: () => create(layout.store.getState().activeTerminal ?? undefined),
     async close(id: string) {
       const list = store.getState().list ?? [];

@@ -1,0 +1,13 @@
+import { useEffect, useRef, type WheelEvent } from "react";
+
+// A row of tabs that may be wider than its place: the active one is brought into sight, and the wheel moves the row.
+export function useTabStrip(active: string | null) {
+  const ref = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    ref.current?.querySelector('[data-active="true"]')?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [active]);
+  const onWheel = ({ deltaX, deltaY }: WheelEvent) => {
+    if (deltaX === 0) ref.current?.scrollBy({ left: deltaY });
+  };
+  return { ref, onWheel };
+}
