@@ -1,25 +1,13 @@
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { seriousFaults } from "../support/axe.ts";
-import { startBerth, type Berth } from "../support/berth.ts";
-import { editor, eventually, launchChromium, noChromium, openDesk, openFile, screenText, seen, treeItem } from "../support/browser.ts";
+import { editor, eventually, openFile, screenText, seen, treeItem } from "../support/browser.ts";
+import { inBrowser } from "../support/stage.ts";
 
 const files = { "README.md": "# Read me\n\nSome text.\n", "src/main.ts": "export const answer = 42;\n" };
 
-describe.skipIf(noChromium)("the workspace can be reached by everybody (needs Chromium)", () => {
-  let berth: Berth;
-  let browser: Browser;
-
-  beforeAll(async () => {
-    [berth, browser] = await Promise.all([startBerth(), launchChromium()]);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await berth?.[Symbol.asyncDispose]();
-  });
-
+inBrowser("the workspace can be reached by everybody", (stage) => {
   test.each(["light", "dark"] as const)("axe finds no serious fault in its panels, %s", async (colorScheme) => {
-    await using desk = await openDesk(berth, browser, { files, context: { colorScheme } });
+    await using desk = await stage.openDesk({ files, context: { colorScheme } });
     const { page } = desk;
     await seen(editor(page));
     await eventually(() => screenText(page)).toContain("$");
@@ -35,7 +23,7 @@ describe.skipIf(noChromium)("the workspace can be reached by everybody (needs Ch
   });
 
   test("axe finds no serious fault in dialogs, menus and the paused page", async () => {
-    await using desk = await openDesk(berth, browser, { files });
+    await using desk = await stage.openDesk({ files });
     const { page } = desk;
     await seen(editor(page));
     await page.keyboard.press("F1");
@@ -48,14 +36,14 @@ describe.skipIf(noChromium)("the workspace can be reached by everybody (needs Ch
     await seen(page.getByRole("textbox", { name: "Name" }));
     found.question = await seriousFaults(page);
     await page.keyboard.press("Escape");
-    await berth.api.call("POST", `/api/b2b/sessions/${desk.session.sessionId}/pause`);
+    await stage.berth.api.call("POST", `/api/b2b/sessions/${desk.session.sessionId}/pause`);
     await seen(page.getByRole("heading", { name: "This session is paused" }));
     found.paused = await seriousFaults(page);
     expect(found).toEqual({ palette: [], menu: [], question: [], paused: [] });
   });
 
   test("a file is found, opened, edited and saved with the keyboard alone", async () => {
-    await using desk = await openDesk(berth, browser, { files });
+    await using desk = await stage.openDesk({ files });
     const { page } = desk;
     await seen(editor(page));
     await page.keyboard.press("Control+P");
@@ -71,7 +59,7 @@ describe.skipIf(noChromium)("the workspace can be reached by everybody (needs Ch
   });
 
   test("the tree is walked with the arrow keys", async () => {
-    await using desk = await openDesk(berth, browser, { files });
+    await using desk = await stage.openDesk({ files });
     const { page } = desk;
     await treeItem(page, "src").focus();
     await page.keyboard.press("ArrowRight");
@@ -82,7 +70,7 @@ describe.skipIf(noChromium)("the workspace can be reached by everybody (needs Ch
   });
 
   test("everything works at the width of a telephone", async () => {
-    await using desk = await openDesk(berth, browser, { files, context: { viewport: { width: 390, height: 780 } } });
+    await using desk = await stage.openDesk({ files, context: { viewport: { width: 390, height: 780 } } });
     const { page } = desk;
     await page.getByRole("button", { name: "Side panel" }).click();
     await openFile(page, "README.md");

@@ -1,8 +1,8 @@
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { Page } from "playwright-core";
+import { beforeEach, expect, test } from "vitest";
 import { seriousFaults } from "../support/axe.ts";
-import { startBerth, type Berth } from "../support/berth.ts";
-import { editor, eventually, gone, launchChromium, noChromium, openDesk, openFile, seen, treeItem } from "../support/browser.ts";
+import { editor, eventually, gone, openFile, seen, treeItem } from "../support/browser.ts";
+import { inBrowser } from "../support/stage.ts";
 import { startModelServer, type ModelServer } from "../support/model-server.ts";
 
 const panel = (page: Page) => page.getByRole("region", { name: "Agent" });
@@ -19,140 +19,137 @@ async function say(page: Page, text: string): Promise<void> {
   await panel(page).getByRole("button", { name: "Send" }).click();
 }
 
-describe.skipIf(noChromium)("the coding agent in the workspace (needs Chromium)", () => {
-  let berth: Berth;
-  let browser: Browser;
-  let model: ModelServer;
+let model: ModelServer;
 
-  beforeAll(async () => {
-    model = await startModelServer();
-    const settings = {
-      BERTH_MODEL_PROVIDER: "openai",
-      BERTH_MODEL_BASE_URL: `${model.url}/v1`,
-      BERTH_MODEL_API_KEY: "sk-of-the-operator",
-      BERTH_MODEL_NAME: "scripted",
-    };
-    [berth, browser] = await Promise.all([startBerth(settings), launchChromium()]);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await berth?.[Symbol.asyncDispose]();
-    await model?.[Symbol.asyncDispose]();
-  });
-  beforeEach(() => void (model.script = []));
+async function scriptedModel(props: AsyncDisposableStack): Promise<Record<string, string>> {
+  model = props.use(await startModelServer());
+  return {
+    BERTH_MODEL_PROVIDER: "openai",
+    BERTH_MODEL_BASE_URL: `${model.url}/v1`,
+    BERTH_MODEL_API_KEY: "sk-of-the-operator",
+    BERTH_MODEL_NAME: "scripted",
+  };
+}
 
-  test("a prompt leads to a tool card with a diff, a file, and an answer in Markdown", async () => {
-    await using desk = await openDesk(berth, browser, { files: { "a.ts": "export const answer = 41;\n" } });
-    const { page } = desk;
-    await openFile(page, "a.ts");
-    await openAgent(page);
-    model.script = [
-      { tool: "edit", input: { path: "/workspace/a.ts", before: "41", after: "42" } },
-      { tool: "write", input: { path: "/workspace/b.ts", content: "export const made = true;\n" } },
-      { say: "The answer is **forty-two** now." },
-    ];
-    await say(page, "Correct the answer");
-    await seen(log(page).getByText("Correct the answer"));
-    await seen(log(page).getByText("+ export const answer = 42;"));
-    await seen(log(page).locator("strong", { hasText: "forty-two" }));
-    await eventually(() => desk.read("a.ts")).toBe("export const answer = 42;\n");
-    // Editor and tree follow what the agent writes.
-    await eventually(() => editor(page).innerText()).toContain("answer = 42");
-    await treeItem(page, "b.ts").waitFor();
-    expect(await seriousFaults(page)).toEqual([]);
-    // The path in the card leads into the editor.
-    await log(page).getByRole("button", { name: "b.ts", exact: true }).click();
-    await seen(page.getByLabel("Text of b.ts"));
-  });
+inBrowser(
+  "the coding agent in the workspace",
+  (stage) => {
+    beforeEach(() => void (model.script = []));
 
-  test("a turn can be stopped in the middle, and the conversation goes on", async () => {
-    await using desk = await openDesk(berth, browser);
-    const { page } = desk;
-    await openAgent(page);
-    model.script = [{ sayAndHang: "This will take very long" }, { say: "Here again." }];
-    await say(page, "Begin");
-    await seen(log(page).getByText("This will take very long"));
-    await panel(page).getByRole("button", { name: "Stop" }).click();
-    await seen(panel(page).getByRole("button", { name: "Send" }));
-    await say(page, "Go on");
-    await seen(log(page).getByText("Here again."));
-  });
-
-  test("what the agent asks for waits for the person's answer", async () => {
-    await using desk = await openDesk(berth, browser);
-    const { page } = desk;
-    await openAgent(page);
-    await say(page, "Hello");
-    await seen(log(page).getByText("Done."));
-    await panel(page).getByRole("combobox", { name: "How the agent works" }).selectOption("approve");
-    model.script = [{ tool: "write", input: { path: "/workspace/asked.txt", content: "allowed\n" } }, { say: "Written." }];
-    await say(page, "Write it");
-    const request = page.getByRole("group", { name: /Permission/ });
-    await seen(request);
-    expect(await desk.read("asked.txt")).toBeNull();
-    await request.getByRole("button", { name: "Allow once" }).click();
-    await seen(log(page).getByText("Written."));
-    expect(await desk.read("asked.txt")).toBe("allowed\n");
-    await seen(request.getByText("Answered:"));
-  });
-
-  test("the conversation is there after a reload, a dead agent, a pause and a resume", async () => {
-    await using desk = await openDesk(berth, browser);
-    const { page, session } = desk;
-    await openAgent(page);
-    model.script = [{ say: "The word is heliotrope." }];
-    await say(page, "Remember a word");
-    await seen(log(page).getByText("The word is heliotrope."));
-
-    await page.reload();
-    await seen(log(page).getByText("The word is heliotrope."));
-
-    await desk.exec("pkill -9 goose");
-    model.script = [{ say: "Back after a crash." }];
-    await seen(panel(page).getByRole("button", { name: "Send" }));
-    await eventually(async () => (await berth.api.call("GET", `/sandboxes/${session.sandboxId}/agent`)).body).toMatchObject({
-      status: "ready",
+    test("a prompt leads to a tool card with a diff, a file, and an answer in Markdown", async () => {
+      await using desk = await stage.openDesk({ files: { "a.ts": "export const answer = 41;\n" } });
+      const { page } = desk;
+      await openFile(page, "a.ts");
+      await openAgent(page);
+      model.script = [
+        { tool: "edit", input: { path: "/workspace/a.ts", before: "41", after: "42" } },
+        { tool: "write", input: { path: "/workspace/b.ts", content: "export const made = true;\n" } },
+        { say: "The answer is **forty-two** now." },
+      ];
+      await say(page, "Correct the answer");
+      await seen(log(page).getByText("Correct the answer"));
+      await seen(log(page).getByText("+ export const answer = 42;"));
+      await seen(log(page).locator("strong", { hasText: "forty-two" }));
+      await eventually(() => desk.read("a.ts")).toBe("export const answer = 42;\n");
+      // Editor and tree follow what the agent writes.
+      await eventually(() => editor(page).innerText()).toContain("answer = 42");
+      await treeItem(page, "b.ts").waitFor();
+      expect(await seriousFaults(page)).toEqual([]);
+      // The path in the card leads into the editor.
+      await log(page).getByRole("button", { name: "b.ts", exact: true }).click();
+      await seen(page.getByLabel("Text of b.ts"));
     });
-    await say(page, "Are you there?");
-    await seen(log(page).getByText("Back after a crash."));
 
-    await berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/pause`);
-    await seen(page.getByRole("heading", { name: "This session is paused" }));
-    await berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/resume`);
-    await gone(page.getByRole("heading", { name: "This session is paused" }));
-    await seen(log(page).getByText("The word is heliotrope."));
-    model.script = [{ say: "Back after a pause." }];
-    await say(page, "And now?");
-    await seen(log(page).getByText("Back after a pause."));
-  }, 60_000);
+    test("a turn can be stopped in the middle, and the conversation goes on", async () => {
+      await using desk = await stage.openDesk();
+      const { page } = desk;
+      await openAgent(page);
+      model.script = [{ sayAndHang: "This will take very long" }, { say: "Here again." }];
+      await say(page, "Begin");
+      await seen(log(page).getByText("This will take very long"));
+      await panel(page).getByRole("button", { name: "Stop" }).click();
+      await seen(panel(page).getByRole("button", { name: "Send" }));
+      await say(page, "Go on");
+      await seen(log(page).getByText("Here again."));
+    });
 
-  test("several conversations stand side by side and can be deleted", async () => {
-    await using desk = await openDesk(berth, browser);
-    const { page } = desk;
-    await openAgent(page);
-    model.script = [{ say: "First answer." }, { say: "Second answer." }];
-    await say(page, "First question");
-    await seen(log(page).getByText("First answer."));
-    await panel(page).getByRole("button", { name: "New conversation" }).click();
-    await say(page, "Second question");
-    await seen(log(page).getByText("Second answer."));
-    await gone(log(page).getByText("First answer."));
-    await panel(page).getByRole("button", { name: "Delete this conversation" }).click();
-    await page.getByRole("button", { name: "Delete", exact: true }).click();
-    await gone(log(page).getByText("Second answer."));
-  });
+    test("what the agent asks for waits for the person's answer", async () => {
+      await using desk = await stage.openDesk();
+      const { page } = desk;
+      await openAgent(page);
+      await say(page, "Hello");
+      await seen(log(page).getByText("Done."));
+      await panel(page).getByRole("combobox", { name: "How the agent works" }).selectOption("approve");
+      model.script = [{ tool: "write", input: { path: "/workspace/asked.txt", content: "allowed\n" } }, { say: "Written." }];
+      await say(page, "Write it");
+      const request = page.getByRole("group", { name: /Permission/ });
+      await seen(request);
+      expect(await desk.read("asked.txt")).toBeNull();
+      await request.getByRole("button", { name: "Allow once" }).click();
+      await seen(log(page).getByText("Written."));
+      expect(await desk.read("asked.txt")).toBe("allowed\n");
+      await seen(request.getByText("Answered:"));
+    });
 
-  test("an error of the model is told in plain words and the session is unharmed", async () => {
-    await using desk = await openDesk(berth, browser);
-    const { page } = desk;
-    await openAgent(page);
-    model.script = Array.from({ length: 8 }, () => ({ status: 400, error: "the model has had enough" }));
-    await say(page, "Hello");
-    await seen(
-      log(page)
-        .getByText(/the model has had enough/)
-        .first(),
-    );
-    expect(await desk.exec("echo fine")).toBe("fine\n");
-  });
-});
+    test("the conversation is there after a reload, a dead agent, a pause and a resume", async () => {
+      await using desk = await stage.openDesk();
+      const { page, session } = desk;
+      await openAgent(page);
+      model.script = [{ say: "The word is heliotrope." }];
+      await say(page, "Remember a word");
+      await seen(log(page).getByText("The word is heliotrope."));
+
+      await page.reload();
+      await seen(log(page).getByText("The word is heliotrope."));
+
+      await desk.exec("pkill -9 goose");
+      model.script = [{ say: "Back after a crash." }];
+      await seen(panel(page).getByRole("button", { name: "Send" }));
+      await eventually(async () => (await stage.berth.api.call("GET", `/sandboxes/${session.sandboxId}/agent`)).body).toMatchObject({
+        status: "ready",
+      });
+      await say(page, "Are you there?");
+      await seen(log(page).getByText("Back after a crash."));
+
+      await stage.berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/pause`);
+      await seen(page.getByRole("heading", { name: "This session is paused" }));
+      await stage.berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/resume`);
+      await gone(page.getByRole("heading", { name: "This session is paused" }));
+      await seen(log(page).getByText("The word is heliotrope."));
+      model.script = [{ say: "Back after a pause." }];
+      await say(page, "And now?");
+      await seen(log(page).getByText("Back after a pause."));
+    }, 60_000);
+
+    test("several conversations stand side by side and can be deleted", async () => {
+      await using desk = await stage.openDesk();
+      const { page } = desk;
+      await openAgent(page);
+      model.script = [{ say: "First answer." }, { say: "Second answer." }];
+      await say(page, "First question");
+      await seen(log(page).getByText("First answer."));
+      await panel(page).getByRole("button", { name: "New conversation" }).click();
+      await say(page, "Second question");
+      await seen(log(page).getByText("Second answer."));
+      await gone(log(page).getByText("First answer."));
+      await panel(page).getByRole("button", { name: "Delete this conversation" }).click();
+      await page.getByRole("button", { name: "Delete", exact: true }).click();
+      await gone(log(page).getByText("Second answer."));
+    });
+
+    test("an error of the model is told in plain words and the session is unharmed", async () => {
+      await using desk = await stage.openDesk();
+      const { page } = desk;
+      await openAgent(page);
+      model.script = Array.from({ length: 8 }, () => ({ status: 400, error: "the model has had enough" }));
+      await say(page, "Hello");
+      await seen(
+        log(page)
+          .getByText(/the model has had enough/)
+          .first(),
+      );
+      expect(await desk.exec("echo fine")).toBe("fine\n");
+    });
+  },
+  { settings: scriptedModel },
+);

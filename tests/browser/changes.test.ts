@@ -1,23 +1,11 @@
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { seriousFaults } from "../support/axe.ts";
-import { startBerth, type Berth } from "../support/berth.ts";
-import { eventually, gone, launchChromium, noChromium, openDesk, seen } from "../support/browser.ts";
+import { eventually, gone, seen } from "../support/browser.ts";
+import { inBrowser } from "../support/stage.ts";
 
-describe.skipIf(noChromium)("the changes view (needs Chromium)", () => {
-  let berth: Berth;
-  let browser: Browser;
-
-  beforeAll(async () => {
-    [berth, browser] = await Promise.all([startBerth(), launchChromium()]);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await berth?.[Symbol.asyncDispose]();
-  });
-
+inBrowser("the changes view", (stage) => {
   test("what differs from git's HEAD is listed, compared and reverted", async () => {
-    await using desk = await openDesk(berth, browser, { files: { "a.txt": "one\ntwo\n", "b.txt": "b\n" } });
+    await using desk = await stage.openDesk({ files: { "a.txt": "one\ntwo\n", "b.txt": "b\n" } });
     const { page } = desk;
     await desk.exec("git init -q && git add . && git -c user.name=t -c user.email=t@localhost commit -qm first");
     await page.getByRole("button", { name: "Changes", exact: true }).click();
@@ -43,7 +31,7 @@ describe.skipIf(noChromium)("the changes view (needs Chromium)", () => {
   });
 
   test("without git it is what differs from the session's start", async () => {
-    await using desk = await openDesk(berth, browser);
+    await using desk = await stage.openDesk();
     const { page } = desk;
     await page.getByRole("button", { name: "Changes", exact: true }).click();
     await seen(page.getByText("Nothing has changed since"));

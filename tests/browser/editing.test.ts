@@ -1,19 +1,6 @@
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startBerth, type Berth } from "../support/berth.ts";
-import {
-  editor,
-  eventually,
-  gone,
-  launchChromium,
-  noChromium,
-  openDesk,
-  openFile,
-  seen,
-  tab,
-  treeItem,
-  typeAtStart,
-} from "../support/browser.ts";
+import { expect, test } from "vitest";
+import { editor, eventually, gone, openFile, seen, tab, treeItem, typeAtStart } from "../support/browser.ts";
+import { inBrowser } from "../support/stage.ts";
 
 // Runs in the page.
 const countDrafts = `new Promise((resolve) => {
@@ -24,20 +11,9 @@ const countDrafts = `new Promise((resolve) => {
   };
 })`;
 
-describe.skipIf(noChromium)("editing in the workspace (needs Chromium)", () => {
-  let berth: Berth;
-  let browser: Browser;
-
-  beforeAll(async () => {
-    [berth, browser] = await Promise.all([startBerth(), launchChromium()]);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await berth?.[Symbol.asyncDispose]();
-  });
-
+inBrowser("editing in the workspace", (stage) => {
   test("a file that is created, edited and saved is there for a command", async () => {
-    await using desk = await openDesk(berth, browser);
+    await using desk = await stage.openDesk();
     const { page } = desk;
     await page.getByRole("button", { name: "New file" }).first().click();
     await page.getByRole("textbox", { name: "Name" }).fill("notes/today.txt");
@@ -48,7 +24,7 @@ describe.skipIf(noChromium)("editing in the workspace (needs Chromium)", () => {
   });
 
   test("autosave writes what was typed, and a text that is not saved yet carries a mark", async () => {
-    await using desk = await openDesk(berth, browser, { files: { "a.txt": "one\n" } });
+    await using desk = await stage.openDesk({ files: { "a.txt": "one\n" } });
     const { page } = desk;
     await openFile(page, "a.txt");
     await editor(page).click();
@@ -60,14 +36,14 @@ describe.skipIf(noChromium)("editing in the workspace (needs Chromium)", () => {
   });
 
   test("the editor follows a file that changes on disk while its text is clean", async () => {
-    await using desk = await openDesk(berth, browser, { files: { "a.txt": "before\n" } });
+    await using desk = await stage.openDesk({ files: { "a.txt": "before\n" } });
     await openFile(desk.page, "a.txt");
     await desk.exec("echo after > a.txt");
     await eventually(() => editor(desk.page).innerText()).toContain("after");
   });
 
   test("an edited text is not replaced: the person compares and decides", async () => {
-    await using desk = await openDesk(berth, browser, { files: { "a.txt": "base\n" } });
+    await using desk = await stage.openDesk({ files: { "a.txt": "base\n" } });
     const { page } = desk;
     await page.getByRole("button", { name: "Autosave: on" }).click();
     await openFile(page, "a.txt");
@@ -82,7 +58,7 @@ describe.skipIf(noChromium)("editing in the workspace (needs Chromium)", () => {
   });
 
   test("taking theirs shows the text on disk", async () => {
-    await using desk = await openDesk(berth, browser, { files: { "a.txt": "base\n" } });
+    await using desk = await stage.openDesk({ files: { "a.txt": "base\n" } });
     const { page } = desk;
     await page.getByRole("button", { name: "Autosave: on" }).click();
     await openFile(page, "a.txt");
@@ -94,7 +70,7 @@ describe.skipIf(noChromium)("editing in the workspace (needs Chromium)", () => {
   });
 
   test("a file deleted on disk stays open and can be written again", async () => {
-    await using desk = await openDesk(berth, browser, { files: { "a.txt": "precious\n" } });
+    await using desk = await stage.openDesk({ files: { "a.txt": "precious\n" } });
     const { page } = desk;
     await openFile(page, "a.txt");
     await desk.exec("rm a.txt");
@@ -104,7 +80,7 @@ describe.skipIf(noChromium)("editing in the workspace (needs Chromium)", () => {
   });
 
   test("text that was not saved is there again after a reload", async () => {
-    await using desk = await openDesk(berth, browser, { files: { "a.txt": "base\n" } });
+    await using desk = await stage.openDesk({ files: { "a.txt": "base\n" } });
     const { page } = desk;
     await page.getByRole("button", { name: "Autosave: on" }).click();
     await openFile(page, "a.txt");
@@ -117,7 +93,7 @@ describe.skipIf(noChromium)("editing in the workspace (needs Chromium)", () => {
   });
 
   test("files are renamed, moved by dragging and deleted in the tree", async () => {
-    await using desk = await openDesk(berth, browser, { files: { "a.txt": "a\n", "folder/b.txt": "b\n" } });
+    await using desk = await stage.openDesk({ files: { "a.txt": "a\n", "folder/b.txt": "b\n" } });
     const { page } = desk;
     await treeItem(page, "a.txt").click({ button: "right" });
     await page.getByRole("menuitem", { name: "Rename" }).click();
@@ -135,7 +111,7 @@ describe.skipIf(noChromium)("editing in the workspace (needs Chromium)", () => {
 
   test("line ends and a byte order mark survive an edit", async () => {
     const original = "\uFEFFone\r\ntwo\r\n";
-    await using desk = await openDesk(berth, browser, { files: { "dos.txt": original } });
+    await using desk = await stage.openDesk({ files: { "dos.txt": original } });
     const { page } = desk;
     await openFile(page, "dos.txt");
     await editor(page).click();
@@ -146,7 +122,7 @@ describe.skipIf(noChromium)("editing in the workspace (needs Chromium)", () => {
   });
 
   test("two people see each other's changes", async () => {
-    await using desk = await openDesk(berth, browser, { files: { "shared.txt": "start\n" } });
+    await using desk = await stage.openDesk({ files: { "shared.txt": "start\n" } });
     const other = await desk.another();
     await openFile(desk.page, "shared.txt");
     await openFile(other, "shared.txt");

@@ -6,54 +6,47 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { freePort } from "../../server/host.ts";
 import { prepareBerth, type Berth } from "../support/berth.ts";
 import { eventually, launchChromium, noChromium } from "../support/browser.ts";
+import { inBrowser } from "../support/stage.ts";
 import { noOpenssl, openTlsFront, type TlsFront } from "../support/tls.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-describe.skipIf(noChromium)("the example partner app (needs Chromium)", () => {
-  let berth: Berth;
-  let browser: Browser;
+inBrowser("the example partner app", (stage) => {
   let app: PartnerApp;
 
   beforeAll(async () => {
-    [berth, browser] = await Promise.all([prepareBerth(), launchChromium()]);
-    await berth.start();
-    app = await startPartnerApp(berth);
+    app = await startPartnerApp(stage.berth);
   });
-  afterAll(async () => {
-    await browser?.close();
-    await app?.stop();
-    await berth?.[Symbol.asyncDispose]();
-  });
+  afterAll(() => app?.stop());
 
   test("may not show the workspace before its origin is entered", async () => {
-    const page = await openPage(browser, app.url);
+    const page = await openPage(stage.browser, app.url);
     await eventually(() => childOf(page)?.url()).toMatch(/^chrome-error:/);
   });
 
   test("shows the workspace in its page, on another origin, and again after a reload", async () => {
-    await allowOrigin(berth, app.url);
-    const page = await openPage(browser, app.url);
+    await allowOrigin(stage.berth, app.url);
+    const page = await openPage(stage.browser, app.url);
     // It counts within seconds.
     const framed = () => page.reload().then(() => childOf(page)?.url());
     await eventually(framed).toMatch(/\/workspace\/sbx_\w+\/$/);
     const first = childOf(page)!.url();
-    expect(await greetingThroughFrame(page, berth)).toBe("hello from the frame");
+    expect(await greetingThroughFrame(page, stage.berth)).toBe("hello from the frame");
     await page.reload();
     await eventually(() => childOf(page)?.url()).toBe(first);
     expect(await statusInFrame(page)).toBe(200);
   });
 
   test("brings a paused session back, and makes a new one for a destroyed one", async () => {
-    const page = await openPage(browser, app.url);
+    const page = await openPage(stage.browser, app.url);
     await eventually(() => childOf(page)?.url()).toMatch(/\/workspace\/sbx_\w+\/$/);
     const before = childOf(page)!.url();
     const { sessionId } = await sessionInFrame(page);
-    await berth.api.call("POST", `/api/b2b/sessions/${sessionId}/pause`);
+    await stage.berth.api.call("POST", `/api/b2b/sessions/${sessionId}/pause`);
     await page.reload();
     await eventually(async () => (await sessionInFrame(page)).status).toBe("running");
     expect(childOf(page)!.url()).toBe(before);
-    await berth.api.call("DELETE", `/api/b2b/sessions/${sessionId}`);
+    await stage.berth.api.call("DELETE", `/api/b2b/sessions/${sessionId}`);
     await page.reload();
     await eventually(() => childOf(page)?.url()).toMatch(/\/workspace\/sbx_\w+\/$/);
     expect(childOf(page)!.url()).not.toBe(before);

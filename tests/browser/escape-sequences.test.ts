@@ -1,29 +1,17 @@
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startBerth, type Berth } from "../support/berth.ts";
-import { eventually, launchChromium, noChromium, openDesk, screenText, typeInTerminal } from "../support/browser.ts";
+import { expect, test } from "vitest";
+import { eventually, screenText, typeInTerminal } from "../support/browser.ts";
+import { inBrowser } from "../support/stage.ts";
 
 // What a program prints is untrusted: escape sequences may colour the screen and no more.
-describe.skipIf(noChromium)("escape sequences in a terminal (needs Chromium)", () => {
-  let berth: Berth;
-  let browser: Browser;
-
-  beforeAll(async () => {
-    [berth, browser] = await Promise.all([startBerth(), launchChromium()]);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await berth?.[Symbol.asyncDispose]();
-  });
-
+inBrowser("escape sequences in a terminal", (stage) => {
   test("cannot make the terminal type the title or the clipboard back into the shell", async () => {
-    await using desk = await openDesk(berth, browser);
+    await using desk = await stage.openDesk();
     await typeInTerminal(desk.page, String.raw`printf '\e]2;evil\a\e[21t\e]52;c;?\a'; read -t 1 -n 99 typed; echo "typed=[$typed]"` + "\n");
     await eventually(() => screenText(desk.page)).toContain("typed=[]");
   });
 
   test("cannot rename the page, write the clipboard or run script through a link", async () => {
-    await using desk = await openDesk(berth, browser);
+    await using desk = await stage.openDesk();
     const { page } = desk;
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"], { origin: new URL(page.url()).origin });
     await page.evaluate("navigator.clipboard.writeText('mine')");

@@ -1,54 +1,34 @@
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startBerth, type Berth } from "../support/berth.ts";
-import {
-  editor,
-  eventually,
-  gone,
-  launchChromium,
-  noChromium,
-  openDesk,
-  openFile,
-  screenText,
-  seen,
-  typeAtStart,
-  typeInTerminal,
-} from "../support/browser.ts";
+import { expect, test } from "vitest";
+import { editor, eventually, gone, openFile, screenText, seen, typeAtStart, typeInTerminal } from "../support/browser.ts";
+import { inBrowser } from "../support/stage.ts";
 
-describe.skipIf(noChromium)("a workspace whose session gave its memory back while it was paused (needs Chromium)", () => {
-  let berth: Berth;
-  let browser: Browser;
+inBrowser(
+  "a workspace whose session gave its memory back while it was paused",
+  (stage) => {
+    test("files, unsaved text and the terminal's scrollback are there again, and one can go on", async () => {
+      await using desk = await stage.openDesk({ files: { "a.txt": "base\n" } });
+      const { page, session } = desk;
+      await page.getByRole("button", { name: "Autosave: on" }).click();
+      await openFile(page, "a.txt");
+      await typeAtStart(page, "unsaved ");
+      await typeInTerminal(page, "echo before-the-sleep\n");
+      await eventually(() => screenText(page)).toContain("before-the-sleep");
 
-  beforeAll(async () => {
-    [berth, browser] = await Promise.all([startBerth({ BERTH_HIBERNATE_AFTER: "0" }), launchChromium()]);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await berth?.[Symbol.asyncDispose]();
-  });
+      await stage.berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/pause`);
+      await seen(page.getByRole("heading", { name: "This session is paused" }));
+      await stage.berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/resume`);
+      await gone(page.getByRole("heading", { name: "This session is paused" }));
 
-  test("files, unsaved text and the terminal's scrollback are there again, and one can go on", async () => {
-    await using desk = await openDesk(berth, browser, { files: { "a.txt": "base\n" } });
-    const { page, session } = desk;
-    await page.getByRole("button", { name: "Autosave: on" }).click();
-    await openFile(page, "a.txt");
-    await typeAtStart(page, "unsaved ");
-    await typeInTerminal(page, "echo before-the-sleep\n");
-    await eventually(() => screenText(page)).toContain("before-the-sleep");
-
-    await berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/pause`);
-    await seen(page.getByRole("heading", { name: "This session is paused" }));
-    await berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/resume`);
-    await gone(page.getByRole("heading", { name: "This session is paused" }));
-
-    expect(await editor(page).innerText()).toContain("unsaved base");
-    await page.keyboard.press("Control+S");
-    await eventually(() => desk.read("a.txt")).toBe("unsaved base\n");
-    await eventually(() => screenText(page)).toContain("before-the-sleep");
-    await page.getByRole("button", { name: "New terminal" }).click();
-    await eventually(() => page.evaluate<boolean>("document.activeElement.closest('.terminal-view') !== null")).toBe(true);
-    await eventually(() => page.locator(".terminal-view:visible .xterm-rows").innerText()).toContain("$");
-    await page.keyboard.type("echo after-$((40+2))\n");
-    await eventually(() => page.locator(".terminal-view:visible .xterm-rows").innerText()).toContain("after-42");
-  });
-});
+      expect(await editor(page).innerText()).toContain("unsaved base");
+      await page.keyboard.press("Control+S");
+      await eventually(() => desk.read("a.txt")).toBe("unsaved base\n");
+      await eventually(() => screenText(page)).toContain("before-the-sleep");
+      await page.getByRole("button", { name: "New terminal" }).click();
+      await eventually(() => page.evaluate<boolean>("document.activeElement.closest('.terminal-view') !== null")).toBe(true);
+      await eventually(() => page.locator(".terminal-view:visible .xterm-rows").innerText()).toContain("$");
+      await page.keyboard.type("echo after-$((40+2))\n");
+      await eventually(() => page.locator(".terminal-view:visible .xterm-rows").innerText()).toContain("after-42");
+    });
+  },
+  { settings: async () => ({ BERTH_HIBERNATE_AFTER: "0" }) },
+);

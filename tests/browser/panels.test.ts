@@ -1,22 +1,10 @@
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startBerth, type Berth } from "../support/berth.ts";
-import { editor, eventually, launchChromium, noChromium, openDesk, seen, treeItem, typeInTerminal } from "../support/browser.ts";
+import { expect, test } from "vitest";
+import { editor, eventually, seen, treeItem, typeInTerminal } from "../support/browser.ts";
+import { inBrowser } from "../support/stage.ts";
 
-describe.skipIf(noChromium)("search, ports and files of the workspace (needs Chromium)", () => {
-  let berth: Berth;
-  let browser: Browser;
-
-  beforeAll(async () => {
-    [berth, browser] = await Promise.all([startBerth(), launchChromium()]);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await berth?.[Symbol.asyncDispose]();
-  });
-
+inBrowser("search, ports and files of the workspace", (stage) => {
   test("a search leads to the line", async () => {
-    await using desk = await openDesk(berth, browser, { files: { "src/a.ts": "one\ntwo\nneedle here\n", "b.txt": "hay\n" } });
+    await using desk = await stage.openDesk({ files: { "src/a.ts": "one\ntwo\nneedle here\n", "b.txt": "hay\n" } });
     const { page } = desk;
     await seen(treeItem(page, "b.txt"));
     await page.keyboard.press("Control+Shift+F");
@@ -29,7 +17,7 @@ describe.skipIf(noChromium)("search, ports and files of the workspace (needs Chr
 
   test("a program that listens appears, and opens beside the code on an origin of its own", async () => {
     const server = `require("node:http").createServer((q, r) => r.end("<h1>hello from " + q.url + "</h1>")).listen(4321);`;
-    await using desk = await openDesk(berth, browser, { files: { "server.cjs": server } });
+    await using desk = await stage.openDesk({ files: { "server.cjs": server } });
     const { page } = desk;
     await typeInTerminal(page, "node server.cjs || /opt/berth/bin/node server.cjs\n");
     await page.getByRole("button", { name: "Port 4321" }).click();
@@ -49,7 +37,7 @@ describe.skipIf(noChromium)("search, ports and files of the workspace (needs Chr
   });
 
   test("files dropped on the tree are uploaded, folders with what is in them", async () => {
-    await using desk = await openDesk(berth, browser, { files: { "folder/a.txt": "a\n" } });
+    await using desk = await stage.openDesk({ files: { "folder/a.txt": "a\n" } });
     const { page } = desk;
     await seen(treeItem(page, "folder"));
     const data = await page.evaluateHandle(`(() => {
@@ -62,7 +50,7 @@ describe.skipIf(noChromium)("search, ports and files of the workspace (needs Chr
   });
 
   test("the folder can be downloaded as a zip", async () => {
-    await using desk = await openDesk(berth, browser, { files: { "folder/a.txt": "a\n" } });
+    await using desk = await stage.openDesk({ files: { "folder/a.txt": "a\n" } });
     const { page } = desk;
     await treeItem(page, "folder").click({ button: "right" });
     const downloading = page.waitForEvent("download");
@@ -72,7 +60,7 @@ describe.skipIf(noChromium)("search, ports and files of the workspace (needs Chr
 
   test("a picture is shown", async () => {
     const dot = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "base64");
-    await using desk = await openDesk(berth, browser, { files: { "dot.png": dot } });
+    await using desk = await stage.openDesk({ files: { "dot.png": dot } });
     await treeItem(desk.page, "dot.png").click();
     await eventually(() =>
       desk.page.getByRole("img", { name: "dot.png" }).evaluate((image) => Number(Reflect.get(image, "naturalWidth"))),
@@ -80,7 +68,7 @@ describe.skipIf(noChromium)("search, ports and files of the workspace (needs Chr
   });
 
   test("the README is open on a first visit, and its preview is a click away", async () => {
-    await using desk = await openDesk(berth, browser, {
+    await using desk = await stage.openDesk({
       files: { "README.md": "# Welcome\n\n<script>alert(1)</script><img src=x onerror=alert(1)>text\n" },
     });
     const { page } = desk;
@@ -88,5 +76,17 @@ describe.skipIf(noChromium)("search, ports and files of the workspace (needs Chr
     await page.getByRole("button", { name: "Open preview" }).click();
     await seen(page.getByRole("heading", { name: "Welcome" }));
     expect(await page.locator(".prose script, .prose img").count()).toBe(0);
+  });
+
+  test("the path above a text leads to its folder in the tree", async () => {
+    await using desk = await stage.openDesk({ files: { "src/deep/a.ts": "export {};\n", "b.txt": "b\n" } });
+    const { page } = desk;
+    await seen(treeItem(page, "b.txt"));
+    await page.keyboard.press("Control+P");
+    await page.getByRole("combobox").fill("a.ts");
+    await page.getByRole("option", { name: "a.ts" }).click();
+    await page.getByRole("button", { name: "Side panel" }).click();
+    await page.getByRole("navigation", { name: "Path of the file" }).getByRole("button", { name: "deep" }).click();
+    await seen(treeItem(page, "a.ts"));
   });
 });

@@ -1,18 +1,7 @@
-import type { Browser, CDPSession } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startBerth, type Berth } from "../support/berth.ts";
-import {
-  editor,
-  eventually,
-  launchChromium,
-  noChromium,
-  openDesk,
-  openFile,
-  screenText,
-  seen,
-  treeItem,
-  typeInTerminal,
-} from "../support/browser.ts";
+import type { CDPSession } from "playwright-core";
+import { expect, test } from "vitest";
+import { editor, eventually, openFile, screenText, seen, treeItem, typeInTerminal } from "../support/browser.ts";
+import { inBrowser } from "../support/stage.ts";
 
 const FIRST_EDITOR_MS = 1000;
 // Of these milliseconds the page's own work takes less than half, however busy the machine is.
@@ -22,27 +11,16 @@ const FIRST_EDITOR_CPU_MS = 500;
 const VISITS = { least: 5, most: 25 };
 const ANSWER_MS = 2000;
 
-describe.skipIf(noChromium)("how the workspace bears load (needs Chromium)", () => {
-  let berth: Berth;
-  let browser: Browser;
-
-  beforeAll(async () => {
-    [berth, browser] = await Promise.all([startBerth(), launchChromium()]);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await berth?.[Symbol.asyncDispose]();
-  });
-
+inBrowser("how the workspace bears load", (stage) => {
   test("the first editor is visible within a second of opening the link", async () => {
-    await using desk = await openDesk(berth, browser, { files: { "README.md": "# Hello\n" } });
+    await using desk = await stage.openDesk({ files: { "README.md": "# Hello\n" } });
     await seen(editor(desk.page));
     const visits: { tookMs: number; cpuMs: number }[] = [];
     const best = (of: "tookMs" | "cpuMs") => Math.min(...visits.map((visit) => visit[of]));
     while (visits.length < VISITS.least || (visits.length < VISITS.most && best("tookMs") >= FIRST_EDITOR_MS)) {
       const link = await desk.link();
       // A browser that has never been here.
-      const page = await (await browser.newContext()).newPage();
+      const page = await (await stage.browser.newContext()).newPage();
       const cpuMs = await cpuClock(await page.context().newCDPSession(page));
       const startedMs = performance.now();
       await page.goto(link, { waitUntil: "commit" });
@@ -60,7 +38,7 @@ describe.skipIf(noChromium)("how the workspace bears load (needs Chromium)", () 
   test("a file of 5 MB opens, is edited and saved", async () => {
     const line = "the quick brown fox jumps over the lazy dog, again and again\n";
     const text = line.repeat(Math.ceil((5 * 1024 * 1024) / line.length));
-    await using desk = await openDesk(berth, browser, { files: { "big.txt": text } });
+    await using desk = await stage.openDesk({ files: { "big.txt": text } });
     const { page } = desk;
     await openFile(page, "big.txt");
     await editor(page).click();
@@ -72,7 +50,7 @@ describe.skipIf(noChromium)("how the workspace bears load (needs Chromium)", () 
 
   test("what is not text, or too large, is offered for download", async () => {
     const files = { "binary.bin": Uint8Array.of(0, 1, 2, 255), "huge.log": new Uint8Array(21 * 1024 * 1024).fill(65) };
-    await using desk = await openDesk(berth, browser, { files });
+    await using desk = await stage.openDesk({ files });
     const { page } = desk;
     await page.getByRole("treeitem", { name: "binary.bin" }).click();
     await seen(page.getByText("It is not a text file"));
@@ -82,7 +60,7 @@ describe.skipIf(noChromium)("how the workspace bears load (needs Chromium)", () 
   });
 
   test("100 MB of output neither freeze the page nor make the daemon grow", async () => {
-    await using desk = await openDesk(berth, browser, { files: { "README.md": "# Hello\n" } });
+    await using desk = await stage.openDesk({ files: { "README.md": "# Hello\n" } });
     const { page } = desk;
     await desk.exec("yes 0123456789012345678901234567890123456789 | head -c 100000000 > big.txt");
     await typeInTerminal(page, "cat big.txt; echo finished-$((1+1))\n");

@@ -1,21 +1,19 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Page } from "playwright-core";
+import { beforeAll, expect, test } from "vitest";
 import type { Session } from "@berth/contract";
 import type { PreviewLink } from "@berth/contract/workspace.ts";
-import { startBerth, type Berth } from "../support/berth.ts";
-import { eventually, launchChromium, noChromium } from "../support/browser.ts";
+import { eventually } from "../support/browser.ts";
+import { inBrowser } from "../support/stage.ts";
 
-describe.skipIf(noChromium)("a dev server in the sandbox, previewed (needs Chromium)", () => {
-  let berth: Berth;
-  let browser: Browser;
+inBrowser("a dev server in the sandbox, previewed", (stage) => {
   let session: Session;
   let workspace: Page;
 
   beforeAll(async () => {
-    [berth, browser] = await Promise.all([startBerth(), launchChromium()]);
+    const { berth, browser } = stage;
     session = await berth.api.create();
     await berth.api.writeFile(session.sandboxId, "vite.tar", packed("vite"));
     await berth.api.writeFile(session.sandboxId, "index.html", '<h1 id="greeting"></h1><script type="module" src="/main.js"></script>');
@@ -25,10 +23,6 @@ describe.skipIf(noChromium)("a dev server in the sandbox, previewed (needs Chrom
     const { body } = await berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/launch-url`);
     workspace = await (await browser.newContext()).newPage();
     await workspace.goto((body as { url: string }).url);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await berth?.[Symbol.asyncDispose]();
   });
 
   // As the workspace's ports panel does.
@@ -42,14 +36,14 @@ describe.skipIf(noChromium)("a dev server in the sandbox, previewed (needs Chrom
     const page = await workspace.context().newPage();
     const answer = await page.goto((await linkTo(5173)).url);
     expect([answer!.status(), await page.locator("h1").textContent()]).toEqual([502, "Nothing listens on this port yet"]);
-    await berth.api.exec(session.sandboxId, `(${VITE} >vite.log 2>&1 &)`);
+    await stage.berth.api.exec(session.sandboxId, `(${VITE} >vite.log 2>&1 &)`);
     await eventually(() =>
       page
         .locator("#greeting")
         .textContent({ timeout: 1000 })
         .catch(() => ""),
     ).toBe("first");
-    expect(new URL(page.url()).host).toBe(`5173-${session.sandboxId.replace("_", "-")}.${new URL(berth.url).host}`);
+    expect(new URL(page.url()).host).toBe(`5173-${session.sandboxId.replace("_", "-")}.${new URL(stage.berth.url).host}`);
   });
 
   test("follows a change of a module without reloading the page", async () => {
@@ -59,7 +53,7 @@ describe.skipIf(noChromium)("a dev server in the sandbox, previewed (needs Chrom
     // The module's connection to the dev server must be up before the file changes.
     await eventually(() => page.evaluate("window.connected")).toBe(true);
     await page.evaluate("window.stayed = true");
-    await berth.api.writeFile(session.sandboxId, "greeting.js", 'export const greeting = "second";');
+    await stage.berth.api.writeFile(session.sandboxId, "greeting.js", 'export const greeting = "second";');
     await eventually(() => page.locator("#greeting").textContent()).toBe("second");
     expect(await page.evaluate("window.stayed")).toBe(true);
   });
@@ -73,13 +67,13 @@ describe.skipIf(noChromium)("a dev server in the sandbox, previewed (needs Chrom
     await eventually(() => frame.locator("#greeting").textContent()).toBe("second");
     const inside = workspace.frames().find((candidate) => candidate.url().includes("5173-"))!;
     expect(await inside.evaluate(`(() => { try { return parent.document.title } catch { return "kept out" } })()`)).toBe("kept out");
-    const stolen = `fetch(${JSON.stringify(`${berth.url}/workspace/${session.sandboxId}/session`)}, { credentials: "include" })`;
+    const stolen = `fetch(${JSON.stringify(`${stage.berth.url}/workspace/${session.sandboxId}/session`)}, { credentials: "include" })`;
     expect(await inside.evaluate(`${stolen}.then((answer) => answer.status, () => "kept out")`)).toBe("kept out");
     expect(await inside.evaluate("document.cookie")).toBe("");
   });
 
   test("is closed to a browser without the workspace, and to one with a link that it was not given", async () => {
-    const page = await (await browser.newContext()).newPage();
+    const page = await (await stage.browser.newContext()).newPage();
     const { url } = await linkTo(5173);
     expect((await page.goto(new URL("/", url).href))!.status()).toBe(401);
     expect((await page.goto(url.replace("sig=", "sig=A")))!.status()).toBe(401);

@@ -1,40 +1,16 @@
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startBerth, type Berth } from "../support/berth.ts";
-import {
-  editor,
-  eventually,
-  launchChromium,
-  noChromium,
-  openDesk,
-  openFile,
-  screenText,
-  seen,
-  tab,
-  treeItem,
-  typeInTerminal,
-} from "../support/browser.ts";
+import { expect, test } from "vitest";
+import { editor, eventually, openFile, screenText, seen, tab, treeItem, typeInTerminal } from "../support/browser.ts";
+import { inBrowser } from "../support/stage.ts";
 
-describe.skipIf(noChromium)("terminals in the workspace (needs Chromium)", () => {
-  let berth: Berth;
-  let browser: Browser;
-
-  beforeAll(async () => {
-    [berth, browser] = await Promise.all([startBerth(), launchChromium()]);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await berth?.[Symbol.asyncDispose]();
-  });
-
+inBrowser("terminals in the workspace", (stage) => {
   test("a command runs and its output is seen", async () => {
-    await using desk = await openDesk(berth, browser);
+    await using desk = await stage.openDesk();
     await typeInTerminal(desk.page, "echo sum-$((20+22))\n");
     await eventually(() => screenText(desk.page)).toContain("sum-42");
   });
 
   test("a file changed in the terminal is followed by the editor and the tree", async () => {
-    await using desk = await openDesk(berth, browser, { files: { "a.txt": "before\n" } });
+    await using desk = await stage.openDesk({ files: { "a.txt": "before\n" } });
     const { page } = desk;
     await openFile(page, "a.txt");
     await typeInTerminal(page, "echo changed-in-terminal > a.txt; touch new.txt\n");
@@ -43,7 +19,7 @@ describe.skipIf(noChromium)("terminals in the workspace (needs Chromium)", () =>
   });
 
   test("after a reload tabs and terminal are as they were", async () => {
-    await using desk = await openDesk(berth, browser, { files: { "a.txt": "a\n", "b.txt": "b\n" } });
+    await using desk = await stage.openDesk({ files: { "a.txt": "a\n", "b.txt": "b\n" } });
     const { page } = desk;
     await openFile(page, "a.txt");
     await openFile(page, "b.txt");
@@ -58,7 +34,7 @@ describe.skipIf(noChromium)("terminals in the workspace (needs Chromium)", () =>
   });
 
   test("terminals are opened, split, renamed and closed", async () => {
-    await using desk = await openDesk(berth, browser);
+    await using desk = await stage.openDesk();
     const { page } = desk;
     const tabs = page.getByRole("tablist", { name: "Terminals" }).getByRole("tab");
     await eventually(() => tabs.count()).toBe(1);
@@ -75,17 +51,38 @@ describe.skipIf(noChromium)("terminals in the workspace (needs Chromium)", () =>
   });
 
   test("a program that ends leaves its exit status", async () => {
-    await using desk = await openDesk(berth, browser);
+    await using desk = await stage.openDesk();
     await typeInTerminal(desk.page, "exit 7\n");
     await seen(desk.page.getByText("The program ended (exit 7)."));
   });
 
   test("two people share a terminal", async () => {
-    await using desk = await openDesk(berth, browser);
+    await using desk = await stage.openDesk();
     await typeInTerminal(desk.page, "echo from-the-first\n");
     const other = await desk.another();
     await eventually(() => screenText(other)).toContain("from-the-first");
     await typeInTerminal(other, "echo from-the-second\n");
     await eventually(() => screenText(desk.page)).toContain("from-the-second");
+  });
+
+  test("the tab of the terminal in use is in sight, and an opened panel is never empty", async () => {
+    await using desk = await stage.openDesk({ context: { viewport: { width: 800, height: 600 } } });
+    const { page } = desk;
+    const terminals = page.getByRole("tablist", { name: "Terminals" });
+    for (let count = 1; count <= 5; count++) {
+      await eventually(() => terminals.getByRole("tab").count()).toBe(count);
+      if (count < 5) await page.getByRole("button", { name: "New terminal" }).click();
+    }
+    const right = async (what: typeof terminals) => ((box) => box!.x + box!.width)(await what.boundingBox());
+    await eventually(async () => (await right(terminals)) >= (await right(terminals.getByRole("tab", { name: "Terminal 5" })))).toBe(true);
+
+    for (let count = 4; count >= 0; count--) {
+      await terminals.getByRole("tab").last().press("Delete");
+      await eventually(() => terminals.getByRole("tab").count()).toBe(count);
+    }
+    await page.getByRole("button", { name: "Hide terminals" }).click();
+    await page.getByRole("button", { name: "Terminals", exact: true }).click();
+    await typeInTerminal(page, "echo here-$((1+1))\n");
+    await eventually(() => screenText(page)).toContain("here-2");
   });
 });
