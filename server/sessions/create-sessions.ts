@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { AppError, isSandboxId, isSessionId } from "@berth/contract";
 import type { Clock } from "../clock.ts";
+import { failpoint } from "../failpoints.ts";
 import type { Log } from "../log.ts";
 import type { Secrets } from "../secrets.ts";
 import type { Store } from "../store/open.ts";
@@ -47,6 +48,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
     const kind = { template, templateHash: templateHash(template) };
     const finish = async (row: SessionRow) => seen((await steps.perform(row, also(options)))!);
     const row = await reserve({ ...deps, lease: steps.lease }, kind, partner, request, true);
+    failpoint("creating.begun");
     const isFromPool = row.generation > 1;
     if (!isFromPool) return finish(row);
     deps.onClaimed();

@@ -11,15 +11,19 @@ export interface Round extends Verdict {
   recoveryMs: number;
 }
 
-// Every step boundary, by the names that stand in server/sessions (`failpoint("…")`).
+// Every step boundary, by the names that stand in server/sessions (`failpoint("…")`). What undoes a create runs only after a
+// first crash, so its successor is killed too.
 export const FAIL_POINTS = [
   "warming.begun",
   "make.created",
   "warming.acted",
   "warming.left",
+  "creating.begun",
   "creating.acted",
   "create.told",
   "creating.left",
+  "make.created, then discarding.begun",
+  "make.created, then discarding.acted",
   "pausing.begun",
   "pause.frozen",
   "pausing.acted",
@@ -55,11 +59,15 @@ export async function* crash(options: {
   for (let round = 0; round < options.rounds; round++) {
     const point = options.points[round];
     const killedAt = point ?? `${Math.floor(random() * 1500)} ms`;
-    await (point ? dieAt(berth, ledger, point) : dieSoon(berth, ledger, keys, parseInt(killedAt, 10)));
+    await (point ? dieInTurn(berth, ledger, point.split(", then ")) : dieSoon(berth, ledger, keys, parseInt(killedAt, 10)));
     const recoveryMs = await berth.start();
     yield { killedAt, recoveryMs, ...(await judge(berth, ledger, keys)) };
     await berth.stop();
   }
+}
+
+async function dieInTurn(berth: Berth, ledger: Ledger, points: string[]): Promise<void> {
+  for (const point of points) await dieAt(berth, ledger, point);
 }
 
 // Works until the server meets the fail point and is gone.
