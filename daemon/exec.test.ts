@@ -1,4 +1,5 @@
-import { existsSync } from "node:fs";
+import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ExecEvent } from "@berth/contract/daemon.ts";
@@ -76,11 +77,19 @@ describe("exec", () => {
   });
 
   test("waits for a slow reader instead of keeping the output", async () => {
-    const response = await daemon.open("/exec?format=text", { method: "POST", body: { command: "head -c 50000000 /dev/zero" } });
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    let size = 0;
+    const command = "echo $$; exec head -c 50000000 /dev/zero";
+    const response = await daemon.open("/exec?format=text", { method: "POST", body: { command } });
+    const [first] = (await once(response, "data")) as [Buffer];
+    response.pause();
+    const pid = first.toString("latin1").split("\n")[0] ?? "";
+    // How much the command has got rid of: at first more and more, then no more.
+    const written = () => Number(/^wchar: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, "utf8"))?.[1]);
+    let before = -1;
+    await expect.poll(() => before === (before = written()), { interval: 100, timeout: 10_000 }).toBe(true);
+    expect(written()).toBeLessThan(40_000_000);
+    let size = first.length;
     for await (const chunk of response as AsyncIterable<Buffer>) size += chunk.length;
-    expect(size).toBe(50_000_000);
+    expect(size).toBe(50_000_000 + pid.length + 1);
   });
 
   test.each([

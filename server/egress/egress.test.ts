@@ -170,6 +170,15 @@ describe("egress", () => {
     expect(log).toMatchObject([{ host: "127.0.0.1", reason: "this sandbox has no way out" }]);
   });
 
+  test("refusals are counted all, and logged up to a bound", async () => {
+    await open({ policy: "none" });
+    for (let i = 0; i < 70; i++) await get("http://example.com/");
+    expect(egress.counters.refused).toBe(70);
+    // 30 a minute, and a minute may end meanwhile.
+    expect(log.length).toBeGreaterThanOrEqual(30);
+    expect(log.length).toBeLessThanOrEqual(60);
+  });
+
   test("policy hosts admits names, wildcards and ports, and nothing that only looks like them", async () => {
     const resolve = async () => ["127.0.0.1"];
     await open({ policy: "hosts", hosts: ["example.com", "*.example.org", `port.example:${webPort}`] }, { resolve, allow: ["127.0.0.1"] });
