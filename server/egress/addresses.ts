@@ -9,8 +9,12 @@ export function isPublicAddress(text: string): boolean {
   const address = plain(text);
   if (address.range() !== "unicast") return false;
   if (address.kind() === "ipv6" && !address.match(GLOBAL_UNICAST)) return false;
-  return !isOwnAddress(address.toNormalizedString());
+  const normalized = address.toNormalizedString();
+  return normalized !== AZURE_HOST && !isOwnAddress(normalized);
 }
+
+// A public address that on every machine of Azure means the host below it, with what that keeps for the machine.
+const AZURE_HOST = "168.63.129.16";
 
 // Of IPv6 only 2000::/3 is handed out. Local NAT64 prefixes, IPv4-compatible addresses and site-local ones lie outside.
 const GLOBAL_UNICAST = ipaddr.parseCIDR("2000::/3");
