@@ -1,38 +1,36 @@
-import type { CDPSession } from "playwright-core";
 import { expect, test } from "vitest";
 import { editor, eventually, openFile, screenText, seen, treeItem, typeInTerminal } from "../support/browser.ts";
+import { watchMainThread } from "../support/main-thread.ts";
 import { inBrowser } from "../support/stage.ts";
 
 const FIRST_EDITOR_MS = 1000;
 // Of these milliseconds the page's own work takes less than half, however busy the machine is.
 const FIRST_EDITOR_CPU_MS = 500;
-// The machine is not ours alone. The best visit is the one least disturbed, so the limit itself needs no allowance: there are
-// some visits in any case, and more only while none has kept it.
-const VISITS = { least: 5, most: 25 };
+// The machine is not ours alone: of some visits the best counts, the one least disturbed, and what the page's main thread
+// waited while another program had its core is not the page's. On a quiet machine that is nothing.
+const VISITS = 5;
 const ANSWER_MS = 2000;
 
 inBrowser("how the workspace bears load", (stage) => {
   test("the first editor is visible within a second of opening the link", async () => {
     await using desk = await stage.openDesk({ files: { "README.md": "# Hello\n" } });
     await seen(editor(desk.page));
-    const visits: { tookMs: number; cpuMs: number }[] = [];
-    const best = (of: "tookMs" | "cpuMs") => Math.min(...visits.map((visit) => visit[of]));
-    while (visits.length < VISITS.least || (visits.length < VISITS.most && best("tookMs") >= FIRST_EDITOR_MS)) {
+    const visits: { tookMs: number; waitedMs: number; cpuMs: number }[] = [];
+    for (let visit = 0; visit < VISITS; visit++) {
       const link = await desk.link();
       // A browser that has never been here.
       const page = await (await stage.browser.newContext()).newPage();
-      const cpuMs = await cpuClock(await page.context().newCDPSession(page));
+      const work = await watchMainThread(page);
       const startedMs = performance.now();
       await page.goto(link, { waitUntil: "commit" });
       await editor(page).waitFor();
-      visits.push({ tookMs: performance.now() - startedMs, cpuMs: await cpuMs() });
+      visits.push({ tookMs: performance.now() - startedMs, ...(await work()) });
       await page.context().close();
     }
-    console.log(
-      `first editor after ${visits.map(({ tookMs, cpuMs }) => `${Math.round(tookMs)} (${Math.round(cpuMs)})`).join(", ")} ms (CPU)`,
-    );
-    expect(best("tookMs")).toBeLessThan(FIRST_EDITOR_MS);
-    expect(best("cpuMs")).toBeLessThan(FIRST_EDITOR_CPU_MS);
+    const told = visits.map((visit) => `${Math.round(visit.tookMs)} (${Math.round(visit.waitedMs)}, ${Math.round(visit.cpuMs)})`);
+    console.log(`first editor after ${told.join(", ")} ms (of which waiting for a core, and working)`);
+    expect(Math.min(...visits.map(({ tookMs, waitedMs }) => tookMs - waitedMs))).toBeLessThan(FIRST_EDITOR_MS);
+    expect(Math.min(...visits.map(({ cpuMs }) => cpuMs))).toBeLessThan(FIRST_EDITOR_CPU_MS);
   });
 
   test("a file of 5 MB opens, is edited and saved", async () => {
@@ -83,12 +81,3 @@ inBrowser("how the workspace bears load", (stage) => {
     expect(peakMb).toBeLessThan(60);
   }, 90_000);
 });
-
-// How much the page's main thread has worked, in time of its own: what it spent waiting for a core does not count.
-async function cpuClock(session: CDPSession): Promise<() => Promise<number>> {
-  await session.send("Performance.enable", { timeDomain: "threadTicks" });
-  return async () => {
-    const { metrics } = await session.send("Performance.getMetrics");
-    return 1000 * (metrics.find(({ name }) => name === "TaskDuration")?.value ?? Infinity);
-  };
-}
