@@ -21,7 +21,9 @@ run(join(root, "node_modules/.bin/node"), ["scripts/build.ts"]);
 // The Docker tests want it minutes from now, so it is made behind our back, and gently.
 function beginDebianRoot() {
   if (process.platform !== "linux" || process.getuid() !== 0 || !onPath("mmdebstrap")) return;
-  spawn("nice", [process.execPath, join(root, "scripts/debian-root.mjs")], { detached: true, stdio: "ignore" }).unref();
+  spawn("nice", [process.execPath, join(root, "scripts/debian-root.mjs")], { detached: true, stdio: "ignore" })
+    .on("error", () => {})
+    .unref();
 }
 
 function installDependencies() {
