@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { afterEach, expect, test } from "vitest";
 import { createApi } from "../support/api.ts";
 import { prepareBerth, startBerth } from "../support/berth.ts";
+import { startPostgres } from "../support/postgres.ts";
 
 const root = join(import.meta.dirname, "../..");
 const run = promisify(execFile);
@@ -18,13 +19,13 @@ afterEach(async () => {
 });
 
 // The commands of docs/backup.md, with this test's places for the ones that it names.
-function commands(places: { data: string; backup: string }): { backUp: string; restore: string } {
+function commands(places: { data: string; backups: string }): Record<"backUp" | "restore" | "backUpAll" | "restoreDatabase", string> {
   const page = readFileSync(join(root, "docs/backup.md"), "utf8");
   const blocks = [...page.matchAll(/```sh\n([^`]*)```/g)].map((match) => match[1]!);
-  const [backUp = "", restore = ""] = blocks.map((block) =>
-    block.replaceAll("/var/lib/berth", places.data).replaceAll("/backups/berth.tar", places.backup),
+  const [backUp = "", restore = "", backUpAll = "", restoreDatabase = ""] = blocks.map((block) =>
+    block.replaceAll("/var/lib/berth", places.data).replaceAll("/backups", places.backups),
   );
-  return { backUp, restore };
+  return { backUp, restore, backUpAll, restoreDatabase };
 }
 
 test("back up, lose the machine, restore: every session is there, and its files", { timeout: 120_000 }, async () => {
@@ -43,14 +44,14 @@ test("back up, lose the machine, restore: every session is there, and its files"
   const running = await lost.api.create({ externalUserId: "bob" });
   await lost.api.exec(running.sandboxId, "echo in-the-middle > note; sync");
 
-  await run("sh", ["-ec", commands({ data: lost.dataDir, backup }).backUp], { cwd: root });
+  await run("sh", ["-ec", commands({ data: lost.dataDir, backups: folder }).backUp], { cwd: root });
   expect((await stat(backup)).mode & 0o777).toBe(0o600);
   // Made after the backup: the restored database has never heard of it.
   const late = await lost.api.create({ externalUserId: "eve" });
   await lost[Symbol.asyncDispose]();
 
   const found = stack.use(await prepareBerth({ BERTH_LOG_LEVEL: "warn" }));
-  await run("sh", ["-ec", commands({ data: found.dataDir, backup }).restore], { cwd: root });
+  await run("sh", ["-ec", commands({ data: found.dataDir, backups: folder }).restore], { cwd: root });
   await found.start();
   // The partner's key of before opens the restored service.
   const api = createApi(found.url, lost.key);
@@ -67,3 +68,39 @@ test("back up, lose the machine, restore: every session is there, and its files"
   );
   expect((await api.exec(running.sandboxId, "cat note")).stdout).toBe("in-the-middle\n");
 });
+
+// The tests' own PostgreSQL has no pg_dump, and another version's would not do.
+const programs = globSync("/usr/lib/postgresql/*/bin").findLast((path) => existsSync(join(path, "pg_dump")));
+
+test.skipIf(programs === undefined)(
+  "the same with PostgreSQL, whose database is lost too (needs Debian's postgresql)",
+  { timeout: 120_000 },
+  async () => {
+    const folder = await mkdtemp(join(tmpdir(), "berth-backup-"));
+    stack.defer(() => rm(folder, { recursive: true, force: true }));
+    const postgres = stack.use(await startPostgres({ programs: programs! }));
+    const settings = { BERTH_LOG_LEVEL: "warn", BERTH_HIBERNATE_AFTER: "0", BERTH_MASTER_KEY: "ab".repeat(32) };
+    const sh = (command: string, url: string) => {
+      const env = { PATH: `${programs}:${process.env["PATH"]}`, BERTH_DATABASE_URL: url };
+      return run("sh", ["-ec", command], { cwd: root, env });
+    };
+
+    const url = await postgres.createDatabase();
+    const lost = stack.use(await startBerth({ ...settings, BERTH_DATABASE_URL: url }));
+    const session = await lost.api.create({ envVars: { SECRET: "sealed" } });
+    await lost.api.exec(session.sandboxId, "echo kept > note");
+    expect((await lost.api.call("POST", `/api/b2b/sessions/${session.sessionId}/pause`)).status).toBe(200);
+    await sh(commands({ data: lost.dataDir, backups: folder }).backUpAll, url);
+    await lost[Symbol.asyncDispose]();
+
+    const empty = await postgres.createDatabase();
+    const found = stack.use(await prepareBerth({ ...settings, BERTH_DATABASE_URL: empty }));
+    const again = commands({ data: found.dataDir, backups: folder });
+    await sh(again.restore, empty);
+    await sh(again.restoreDatabase, empty);
+    await found.start();
+    const api = createApi(found.url, lost.key);
+    expect((await api.call("POST", `/api/b2b/sessions/${session.sessionId}/resume`, { autoStartAgent: false })).status).toBe(200);
+    expect((await api.exec(session.sandboxId, "cat note; echo $SECRET")).stdout).toBe("kept\nsealed\n");
+  },
+);

@@ -22,10 +22,11 @@ export interface TestPostgres extends AsyncDisposable {
 const NOBODY = 65_534;
 const credentials = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : undefined;
 
-export async function startPostgres(): Promise<TestPostgres> {
+// `programs` is the folder of another version than the one that the tests bring with them.
+export async function startPostgres({ programs }: { programs?: string } = {}): Promise<TestPostgres> {
   const folder = await mkdtemp(join(tmpdir(), "berth-postgres-"));
   if (credentials) await chown(folder, credentials.uid, credentials.gid);
-  const bin = await findBinaries(folder);
+  const bin = programs ? { initdb: join(programs, "initdb"), postgres: join(programs, "postgres") } : await findBinaries(folder);
   const data = join(folder, "data");
   const options = { ...credentials, cwd: folder };
   await promisify(execFile)(
