@@ -1,3 +1,7 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { editor, eventually, seen, treeItem, typeInTerminal } from "../support/browser.ts";
 import { inBrowser } from "../support/stage.ts";
@@ -36,17 +40,26 @@ inBrowser("search, ports and files of the workspace", (stage) => {
     expect(new Set(origins).size).toBe(2);
   });
 
-  test("files dropped on the tree are uploaded, folders with what is in them", async () => {
-    await using desk = await stage.openDesk({ files: { "folder/a.txt": "a\n" } });
+  test("files and folders dropped on the tree are uploaded; what is there is replaced only when the person says so", async () => {
+    await using desk = await stage.openDesk({ files: { "folder/a.txt": "theirs\n" } });
     const { page } = desk;
+    const outside = await mkdtemp(join(tmpdir(), "berth-drop-"));
+    await mkdir(join(outside, "folder/deep"), { recursive: true });
+    for (const path of ["one.txt", "folder/a.txt", "folder/deep/b.txt"]) await writeFile(join(outside, path), "mine\n");
     await seen(treeItem(page, "folder"));
-    const data = await page.evaluateHandle(`(() => {
-      const data = new DataTransfer();
-      data.items.add(new File(["dropped"], "dropped.txt"));
-      return data;
-    })()`);
-    await page.locator(".panel-body").dispatchEvent("drop", { dataTransfer: data });
-    await eventually(() => desk.read("dropped.txt")).toBe("dropped");
+
+    // The folder in the workspace was never opened, so that the page does not know what is in it.
+    await dropFiles(page, [join(outside, "one.txt"), join(outside, "folder")]);
+    await seen(page.getByRole("heading", { name: "Replace existing files?" }));
+    await seen(page.getByText("folder/a.txt", { exact: true }));
+    expect([await desk.read("one.txt"), await desk.read("folder/deep/b.txt"), await desk.read("folder/a.txt")]).toEqual([
+      "mine\n",
+      "mine\n",
+      "theirs\n",
+    ]);
+    await page.getByRole("button", { name: "Replace" }).click();
+    await eventually(() => desk.read("folder/a.txt")).toBe("mine\n");
+    await rm(outside, { recursive: true });
   });
 
   test("the folder can be downloaded as a zip", async () => {
@@ -90,3 +103,12 @@ inBrowser("search, ports and files of the workspace", (stage) => {
     await seen(treeItem(page, "a.ts"));
   });
 });
+
+// As the desktop does it: real files, and folders with what is in them.
+async function dropFiles(page: Page, files: string[]): Promise<void> {
+  const box = (await page.locator(".panel-body").boundingBox())!;
+  const session = await page.context().newCDPSession(page);
+  const data = { items: [], files, dragOperationsMask: 1 };
+  for (const type of ["dragEnter", "dragOver", "drop"] as const)
+    await session.send("Input.dispatchDragEvent", { type, x: box.x + box.width / 2, y: box.y + box.height - 20, data });
+}

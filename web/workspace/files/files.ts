@@ -1,6 +1,6 @@
 import { createStore } from "zustand/vanilla";
 import type { FileEntry } from "@berth/contract/daemon.ts";
-import type { Api } from "../connection/api.ts";
+import { ApiError, type Api } from "../connection/api.ts";
 import { isWithin, joinPath, parentOf } from "../parts/paths.ts";
 
 export interface FilesState {
@@ -90,17 +90,29 @@ export function createFiles(api: Api) {
       forget(path);
       await load(parentOf(path));
     },
-    async upload(folder: string, files: { path: string; file: File }[], onProgress: (done: number) => void) {
-      let done = 0;
-      for (const { path, file } of files) {
-        await api.writeFile(joinPath(folder, path), file);
-        onProgress(++done);
+    // Gives back what was left alone because a file of that name is there.
+    async upload(folder: string, files: Upload[], { replace }: { replace: boolean }): Promise<Upload[]> {
+      const left: Upload[] = [];
+      for (const upload of files) {
+        const written = api.writeFile(joinPath(folder, upload.path), upload.file, replace ? undefined : null);
+        await written.catch((error: unknown) => {
+          if (replace || !isTaken(error)) throw error;
+          left.push(upload);
+        });
       }
       await load(folder);
+      return left;
     },
   };
 }
 
+// A file under a name, with folders, below the one that it was dropped on.
+export interface Upload {
+  path: string;
+  file: File;
+}
+
+const isTaken = (error: unknown) => error instanceof ApiError && error.status === 412;
 const isGone = (error: unknown) => error instanceof Error && "status" in error && error.status === 404;
 
 function without<T>(record: Record<string, T>, key: string): Record<string, T> {

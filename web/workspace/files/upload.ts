@@ -1,5 +1,6 @@
 import type { Workspace } from "../workspace.ts";
 import { joinPath } from "../parts/paths.ts";
+import type { Upload } from "./files.ts";
 
 export const isFileDrag = (data: DataTransfer): boolean => data.types.includes("Files");
 
@@ -8,18 +9,28 @@ export async function uploadDropped(workspace: Workspace, data: DataTransfer, fo
   const { notices, files, dialogs } = workspace;
   // The list is empty as soon as the event is over, so entries are taken before anything is awaited.
   const items = [...data.items].map((item) => ({ entry: item.webkitGetAsEntry(), file: item.getAsFile() }));
-  const found = (
-    await Promise.all(items.map(async ({ entry, file }) => (entry ? filesIn(entry, "") : file ? [{ path: file.name, file }] : [])))
-  ).flat();
-  if (found.length === 0) return;
-  await files.load(folder);
-  const there = found.filter(({ path }) => files.entry(joinPath(folder, path)) !== undefined);
-  if (there.length > 0 && !(await dialogs.confirm("Replace existing files?", there.map(({ path }) => path).join(", "), "Replace"))) return;
-  const uploaded = await notices.attempt("Could not upload", () => files.upload(folder, found, () => {}));
-  if (uploaded) notices.info(found.length === 1 ? `Uploaded ${found[0]?.path}` : `Uploaded ${found.length} files`);
+  await notices.attempt("Could not upload", async () => {
+    const found = (
+      await Promise.all(items.map(async ({ entry, file }) => (entry ? filesIn(entry, "") : file ? [{ path: file.name, file }] : [])))
+    ).flat();
+    const there = await files.upload(folder, found, { replace: false });
+    const replacing = there.length > 0 && (await dialogs.confirm("Replace existing files?", namesOf(there), "Replace"));
+    if (replacing) await files.upload(folder, there, { replace: true });
+    const count = found.length - (replacing ? 0 : there.length);
+    if (count > 0)
+      notices.info(found.length === 1 ? `Uploaded ${found[0]?.path}` : count === 1 ? "Uploaded 1 file" : `Uploaded ${count} files`);
+  });
 }
 
-async function filesIn(entry: FileSystemEntry, folder: string): Promise<{ path: string; file: File }[]> {
+const MOST_NAMES = 10;
+
+const namesOf = (uploads: Upload[]): string =>
+  uploads
+    .slice(0, MOST_NAMES)
+    .map(({ path }) => path)
+    .join(", ") + (uploads.length > MOST_NAMES ? ` and ${uploads.length - MOST_NAMES} more` : "");
+
+async function filesIn(entry: FileSystemEntry, folder: string): Promise<Upload[]> {
   const path = joinPath(folder, entry.name);
   if (isFile(entry)) return [{ path, file: await new Promise<File>((resolve, reject) => entry.file(resolve, reject)) }];
   const children = await readAll((entry as FileSystemDirectoryEntry).createReader());
