@@ -10,7 +10,7 @@ import type { Cluster } from "./cluster.ts";
 import { connectCluster, type ConnectOptions } from "./connect.ts";
 import { dialPod } from "./dial-pod.ts";
 import { openEgressAddress } from "./egress-address.ts";
-import { ANNOTATION, claimsPath, EXTENSIONS, idOf, LABEL, nameOf, podsPath } from "./names.ts";
+import { ANNOTATION, volumeClaimsPath, EXTENSIONS, idOf, LABEL, nameOf, podsPath } from "./names.ts";
 import { isAlive, runOf } from "./pod-state.ts";
 import type { PodSettings } from "./pod.ts";
 import { newestFirst, sandboxOf, watchPods } from "./pods.ts";
@@ -172,7 +172,7 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
     await workloads.remove(name, object, signal);
     await awaitGone(upDeps, name, kind.podName(object), signal);
     // The cluster collects the volume with its owner; where it is too old for that, nobody would.
-    await cluster.remove(claimsPath(namespace, kind.claimName(object)), {}, signal);
+    await cluster.remove(volumeClaimsPath(namespace, kind.volumeClaimName(object)), {}, signal);
   }
 
   return {

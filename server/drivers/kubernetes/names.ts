@@ -25,14 +25,16 @@ export function idOf(name: string | undefined): SandboxId | null {
   return isSandboxId(id) ? id : null;
 }
 
-export const labelsOf = (installation: string, name: string) => ({
+// What all of ours have in common, also those that wait in a warm pool.
+export const commonLabels = (installation: string) => ({
   "app.kubernetes.io/name": "berth-sandbox",
   "app.kubernetes.io/managed-by": "berth",
   [LABEL.installation]: installation,
-  [LABEL.sandbox]: name,
 });
 
+export const labelsOf = (installation: string, name: string) => ({ ...commonLabels(installation), [LABEL.sandbox]: name });
+
 export const podsPath = (namespace: string, name?: string) => `/api/v1/namespaces/${namespace}/pods${name ? `/${name}` : ""}`;
-export const claimsPath = (namespace: string, name?: string) =>
+export const volumeClaimsPath = (namespace: string, name?: string) =>
   `/api/v1/namespaces/${namespace}/persistentvolumeclaims${name ? `/${name}` : ""}`;
 export const eventsPath = (namespace: string) => `/api/v1/namespaces/${namespace}/events`;

@@ -108,7 +108,7 @@ function describeContainer(spec: PodFor, { image, egress }: PodSettings): V1Cont
   };
 }
 
-export function describeClaim({ template }: { template: Template }, { storageClass }: PodSettings): V1PersistentVolumeClaimSpec {
+export function describeVolumeClaim({ template }: { template: Template }, { storageClass }: PodSettings): V1PersistentVolumeClaimSpec {
   return {
     accessModes: ["ReadWriteOnce"],
     resources: { requests: { storage: `${template.diskMb}Mi` } },

@@ -2,8 +2,8 @@ import type { KubernetesObject } from "@kubernetes/client-node";
 import type { Template } from "@berth/contract";
 import { createAdoption, type Adoption } from "./adoption.ts";
 import type { Cluster } from "./cluster.ts";
-import { EXTENSIONS, LABEL, VOLUME } from "./names.ts";
-import { describeClaim, describePod, type PodSettings } from "./pod.ts";
+import { commonLabels, EXTENSIONS, VOLUME } from "./names.ts";
+import { describeVolumeClaim, describePod, type PodSettings } from "./pod.ts";
 
 // SandboxWarmPools that somebody has made in the cluster, each for one of our templates. How many sandboxes such a pool
 // holds is its owner's business; what they are is ours, so the SandboxTemplate that the pool names is written by us.
@@ -67,11 +67,7 @@ export function createWarmPools({ pools, templates, seeds, cluster, namespace, i
 }
 
 export function describeTemplate(name: string, template: Template, settings: PodSettings, adoptKey: string, installation: string) {
-  const labels = {
-    "app.kubernetes.io/name": "berth-sandbox",
-    "app.kubernetes.io/managed-by": "berth",
-    [LABEL.installation]: installation,
-  };
+  const labels = commonLabels(installation);
   return {
     apiVersion: "extensions.agents.x-k8s.io/v1beta1",
     kind: "SandboxTemplate",
@@ -79,7 +75,7 @@ export function describeTemplate(name: string, template: Template, settings: Pod
     spec: {
       service: false,
       podTemplate: { metadata: { labels }, spec: describePod({ template, adoptKey }, settings, "Never") },
-      volumeClaimTemplates: [{ metadata: { name: VOLUME, labels }, spec: describeClaim({ template }, settings) }],
+      volumeClaimTemplates: [{ metadata: { name: VOLUME, labels }, spec: describeVolumeClaim({ template }, settings) }],
       // The controller's own policy would open the way to the whole Internet beside ours: policies only ever add.
       networkPolicyManagement: "Unmanaged",
     },

@@ -1,7 +1,7 @@
 import type { KubernetesObject, V1Condition, V1PodSpec } from "@kubernetes/client-node";
 import type { SandboxSpec } from "../driver.ts";
 import { ANNOTATION, LABEL, labelsOf, VOLUME } from "./names.ts";
-import { describeClaim, describePod, fingerprint, type PodSettings } from "./pod.ts";
+import { describeVolumeClaim, describePod, fingerprint, type PodSettings } from "./pod.ts";
 
 // The object that keeps a sandbox's pod and its volume. There are two kinds: a `Sandbox` where the agent-sandbox resources
 // are installed, else a StatefulSet of no or one replica. What differs between them is in this table of functions.
@@ -19,7 +19,7 @@ export interface WorkloadKind {
   extend(shutdownAt: Date): object | null;
   shutdownAt(workload: Workload): Date | null;
   podName(name: string): string;
-  claimName(name: string): string;
+  volumeClaimName(name: string): string;
 }
 
 export interface Workload extends KubernetesObject {
@@ -66,7 +66,7 @@ export const sandboxKind: WorkloadKind = {
   extend: (shutdownAt) => ({ spec: { shutdownTime: shutdownAt.toISOString() } }),
   shutdownAt: ({ spec }) => (typeof spec["shutdownTime"] === "string" ? new Date(spec["shutdownTime"]) : null),
   podName: (name) => name,
-  claimName: (name) => `${VOLUME}-${name}`,
+  volumeClaimName: (name) => `${VOLUME}-${name}`,
 };
 
 export const statefulSetKind: WorkloadKind = {
@@ -97,7 +97,7 @@ export const statefulSetKind: WorkloadKind = {
   extend: () => null,
   shutdownAt: () => null,
   podName: (name) => `${name}-0`,
-  claimName: (name) => `${VOLUME}-${name}-0`,
+  volumeClaimName: (name) => `${VOLUME}-${name}-0`,
 };
 
 const podOf = (podTemplate: unknown) => (podTemplate as { spec: V1PodSpec }).spec;
@@ -109,5 +109,5 @@ const metadata = (name: string, installation: string, pod: V1PodSpec) => ({
 });
 
 const claims = (spec: SandboxSpec, name: string, installation: string, settings: PodSettings) => [
-  { metadata: { name: VOLUME, labels: labelsOf(installation, name) }, spec: describeClaim(spec, settings) },
+  { metadata: { name: VOLUME, labels: labelsOf(installation, name) }, spec: describeVolumeClaim(spec, settings) },
 ];

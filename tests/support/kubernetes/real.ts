@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { KubernetesObject } from "@kubernetes/client-node";
 import { connectCluster } from "../../../server/drivers/kubernetes/connect.ts";
-import { claimsPath, EXTENSIONS, idOf, podsPath } from "../../../server/drivers/kubernetes/names.ts";
+import { volumeClaimsPath, EXTENSIONS, idOf, podsPath } from "../../../server/drivers/kubernetes/names.ts";
 import { sandboxOf } from "../../../server/drivers/kubernetes/pods.ts";
 import { sandboxKind, statefulSetKind } from "../../../server/drivers/kubernetes/workload.ts";
 
@@ -36,7 +36,13 @@ export async function openRealCluster(): Promise<RealCluster> {
   return {
     async leftovers(sandboxId) {
       const claims = `${EXTENSIONS}/namespaces/${namespace}/sandboxclaims`;
-      const paths = [claims, sandboxKind.path(namespace), statefulSetKind.path(namespace), podsPath(namespace), claimsPath(namespace)];
+      const paths = [
+        claims,
+        sandboxKind.path(namespace),
+        statefulSetKind.path(namespace),
+        podsPath(namespace),
+        volumeClaimsPath(namespace),
+      ];
       const endMs = performance.now() + COLLECTED_IN_MS;
       for (;;) {
         const found = await Promise.all(paths.map(async (path) => (await named(path, sandboxId)).map((object) => pathOf(path, object))));
