@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { type BigIntStats, constants } from "node:fs";
-import { type FileHandle, lstat, open, rename, rm, stat } from "node:fs/promises";
+import { access, type FileHandle, lstat, open, rename, rm, stat } from "node:fs/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { basename, join } from "node:path";
 import { pipeline } from "node:stream/promises";
@@ -101,6 +101,8 @@ async function writeContent(workspace: Workspace, path: string, request: Incomin
   await using parent = await workspace.pinParent(await throughLink(workspace, path), { makeFolders: true });
   const before = await statExisting(parent.at);
   checkConditions(request, before);
+  // Replacing asks for no permission of the file's own, but whoever made it read-only meant it.
+  if (before) await access(parent.at, constants.W_OK);
 
   const temporary = join(parent.folder, TEMPORARY_PREFIX + randomBytes(8).toString("hex"));
   const file = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o666);

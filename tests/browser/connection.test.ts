@@ -76,6 +76,13 @@ inBrowser(
       await openFile(page, "a.txt");
     });
 
+    test("a session whose time is nearly up says so in time", async () => {
+      await using desk = await stage.openDesk({ create: { timeoutMs: 60_000 } });
+      const { page } = desk;
+      await eventually(() => page.getByRole("timer").textContent()).toMatch(/^\d+ s left$/);
+      await seen(page.getByText("This session will be paused in a few minutes"));
+    });
+
     test("a destroyed session says farewell", async () => {
       await using desk = await stage.openDesk({ files: { "a.txt": "base\n" } });
       await openFile(desk.page, "a.txt");

@@ -79,6 +79,24 @@ inBrowser("editing in the workspace", (stage) => {
     await eventually(() => desk.read("a.txt")).toBe("precious\n");
   });
 
+  test("a read-only file is not replaced, and a file whose place a folder took is marked as gone", async () => {
+    await using desk = await stage.openDesk({ files: { "kept.txt": "kept\n", "becomes-folder.txt": "text\n" } });
+    const { page } = desk;
+    await desk.exec("chmod 444 kept.txt");
+    await openFile(page, "kept.txt");
+    await typeAtStart(page, "mine ");
+    await page.keyboard.press("Control+S");
+    await seen(page.getByText("Could not save kept.txt: The permissions do not allow it"));
+    expect(await desk.read("kept.txt")).toBe("kept\n");
+    await desk.exec("chmod 644 kept.txt");
+    await page.keyboard.press("Control+S");
+    await eventually(() => desk.read("kept.txt")).toBe("mine kept\n");
+
+    await openFile(page, "becomes-folder.txt");
+    await desk.exec("rm becomes-folder.txt && mkdir becomes-folder.txt");
+    await seen(page.locator(".tab.gone").getByText("becomes-folder.txt"));
+  });
+
   test("text that was not saved is there again after a reload", async () => {
     await using desk = await stage.openDesk({ files: { "a.txt": "base\n" } });
     const { page } = desk;

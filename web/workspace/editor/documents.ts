@@ -207,4 +207,6 @@ export function createDocuments({ api, drafts, notices, autosave, autosaveAfterM
   };
 }
 
-const isGone = (error: unknown): boolean => error instanceof ApiError && error.status === 404;
+// A folder or something else may have taken the file's place.
+const isGone = (error: unknown): boolean =>
+  error instanceof ApiError && (error.status === 404 || error.code === "is_folder" || error.code === "not_a_file");
