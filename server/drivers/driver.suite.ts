@@ -19,13 +19,16 @@ export interface SuiteDriver {
 export interface SuiteOptions {
   // Why this driver cannot be tried on this machine.
   skipReason?: string | undefined;
+  // For engines that take their time.
+  testTimeoutMs?: number;
 }
 
 const TOKEN = "a token of the suite";
 
 // What driver.ts promises, as tests. Every driver runs them against the real engine and the real daemon.
-export function driverSuite(name: string, makeDriver: () => Promise<SuiteDriver>, { skipReason }: SuiteOptions = {}): void {
-  describe.skipIf(skipReason !== undefined)(`${name} driver${skipReason === undefined ? "" : `, skipped: ${skipReason}`}`, () => {
+export function driverSuite(name: string, makeDriver: () => Promise<SuiteDriver>, { skipReason, testTimeoutMs }: SuiteOptions = {}): void {
+  const options = testTimeoutMs === undefined ? {} : { timeout: testTimeoutMs };
+  describe.skipIf(skipReason !== undefined)(`${name} driver${skipReason === undefined ? "" : `, skipped: ${skipReason}`}`, options, () => {
     let suite: SuiteDriver;
     let driver: Driver;
     const made = new Set<SandboxId>();

@@ -6,24 +6,48 @@ import { createApi } from "../support/api.ts";
 import { prepareBerth, type Berth } from "../support/berth.ts";
 import { eventually, launchChromium, noChromium, openDesk, screenText, typeInTerminal } from "../support/browser.ts";
 import { layCable, type Cable } from "../support/cable.ts";
-import { startKubernetesDouble, type KubernetesDouble } from "../support/kubernetes/double.ts";
+import { startKubernetesDouble } from "../support/kubernetes/double.ts";
+import type { Kubelet } from "../support/kubernetes/kubelet.ts";
+import { realCluster } from "../support/kubernetes/real.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { daemonRuntime } from "../support/runtime.ts";
 
+interface TestedCluster extends AsyncDisposable {
+  env: Record<string, string>;
+  // Where pods reach this machine.
+  hostForPods: string;
+  // Only where a node can be lost without harm to others.
+  kubelet?: Kubelet;
+}
+
+const onTheDouble = async (): Promise<TestedCluster> => {
+  const double = await startKubernetesDouble({ runtimeDir: await daemonRuntime() });
+  return { ...double, env: { BERTH_KUBECONFIG: double.kubeconfig }, hostForPods: "127.0.0.1" };
+};
+const onARealOne = async (): Promise<TestedCluster> => ({
+  env: { BERTH_KUBECONFIG: realCluster.kubeconfig, BERTH_SANDBOX_IMAGE: realCluster.image },
+  hostForPods: realCluster.hostForPods,
+  [Symbol.asyncDispose]: async () => {},
+});
+
 // Three servers behind one address, as a Service in a cluster puts them there: any of them serves any session.
-describe("three replicas on kubernetes (on the double)", () => {
-  let double: KubernetesDouble;
+describe.each([
+  { name: "on the double", prepare: onTheDouble, skipReason: undefined },
+  { name: "on a real cluster", prepare: onARealOne, skipReason: realCluster.skipReason },
+])("three replicas on kubernetes ($name)", ({ prepare, skipReason }) => {
+  if (skipReason !== undefined) return void test.skip(skipReason);
+  let cluster: TestedCluster;
   let postgres: Awaited<ReturnType<typeof startPostgres>>;
   let servers: Berth[] = [];
   let address: Cable;
   let inFront = 0;
 
   beforeAll(async () => {
-    [double, postgres] = await Promise.all([daemonRuntime().then((runtimeDir) => startKubernetesDouble({ runtimeDir })), startPostgres()]);
+    [cluster, postgres] = await Promise.all([prepare(), startPostgres()]);
     address = await layCable(() => Number(new URL(servers[inFront]!.url).port));
     const shared = {
       BERTH_DRIVER: "kubernetes",
-      BERTH_KUBECONFIG: double.kubeconfig,
+      ...cluster.env,
       BERTH_DATABASE_URL: await postgres.createDatabase(),
       BERTH_MASTER_KEY: randomBytes(32).toString("hex"),
       BERTH_API_KEY: `berth_${randomBytes(32).toString("hex")}`,
@@ -31,7 +55,8 @@ describe("three replicas on kubernetes (on the double)", () => {
       BERTH_LOG_LEVEL: "warn",
     };
     for (let i = 0; i < 3; i++) {
-      const egress = `127.0.0.1:${await freePort("127.0.0.1")}`;
+      const port = await freePort(cluster.hostForPods);
+      const egress = `${cluster.hostForPods}:${port}`;
       servers.push(await prepareBerth({ ...shared, BERTH_EGRESS_LISTEN: egress, BERTH_EGRESS_ADDRESS: egress }));
     }
     await Promise.all(servers.map((server) => server.start()));
@@ -41,7 +66,7 @@ describe("three replicas on kubernetes (on the double)", () => {
     for (const server of servers) await server[Symbol.asyncDispose]();
     servers = [];
     await postgres?.[Symbol.asyncDispose]();
-    await double?.[Symbol.asyncDispose]();
+    await cluster?.[Symbol.asyncDispose]();
   }, 60_000);
 
   const apis = () => servers.map((server) => createApi(server.url, servers[0]!.env["BERTH_API_KEY"]!));
@@ -59,18 +84,20 @@ describe("three replicas on kubernetes (on the double)", () => {
     expect((await three.call("GET", path)).body).toMatchObject({ status: "destroyed" });
   });
 
-  test("losing a node pauses its sessions with their files, and a resume places them elsewhere", { timeout: 90_000 }, async () => {
+  test("losing a node pauses its sessions with their files, and a resume places them elsewhere", { timeout: 90_000 }, async (context) => {
+    const { kubelet } = cluster;
+    if (!kubelet) return context.skip("a real node is not ours to lose");
     const [one, two] = apis() as [ReturnType<typeof createApi>, ReturnType<typeof createApi>];
     const session = await one.create();
     const path = `/api/b2b/sessions/${session.sessionId}`;
     await one.exec(session.sandboxId, "echo kept > note");
-    const node = double.kubelet.nodeOf(session.sandboxId.replace("_", "-"))!;
-    double.kubelet.loseNode(node);
+    const node = kubelet.nodeOf(session.sandboxId.replace("_", "-"))!;
+    kubelet.loseNode(node);
     await expect
       .poll(async () => (await two.call("GET", path)).body, { timeout: 30_000, interval: 200 })
       .toMatchObject({ status: "paused" });
     expect((await two.call("POST", `${path}/resume`, { autoStartAgent: false })).status).toBe(200);
-    expect(double.kubelet.nodeOf(session.sandboxId.replace("_", "-"))).not.toBe(node);
+    expect(kubelet.nodeOf(session.sandboxId.replace("_", "-"))).not.toBe(node);
     expect((await one.exec(session.sandboxId, "cat note")).stdout).toBe("kept\n");
     await one.call("DELETE", path);
   });

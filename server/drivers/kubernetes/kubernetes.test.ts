@@ -40,5 +40,5 @@ for (const [name, overrides, skipReason] of [
         dispose: async () => cluster[Symbol.asyncDispose](),
       };
     },
-    { skipReason },
+    { skipReason, testTimeoutMs: 120_000 },
   );
