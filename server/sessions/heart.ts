@@ -76,8 +76,9 @@ export function createHeart(deps: HeartDeps): Heart {
         clock.every(TICK_MS, quietly("schedule", schedule.tick)),
         clock.every(
           RECONCILE_MS,
-          quietly("reconcile", () => reconcile.run()),
+          quietly("reconcile", () => reconcile.finishSteps()),
         ),
+        clock.every(RECONCILE_MS, quietly("reconcile", reconcile.mendDifferences)),
         clock.every(RECONCILE_MS, quietly("pool", pool.fill)),
       );
     },

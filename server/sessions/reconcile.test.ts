@@ -9,6 +9,7 @@ let heart: Awaited<ReturnType<typeof openTestHeart>> | undefined;
 let release = () => {};
 afterEach(async () => {
   release();
+  release = () => {};
   await heart?.[Symbol.asyncDispose]();
   heart = undefined;
 });
@@ -23,7 +24,13 @@ function hanging(method: "create" | "pause" | "resume" | "destroy" | "hibernate"
       [method]: (...args: never[]) => {
         if (!armed) return (driver[method] as (...args: never[]) => Promise<unknown>)(...args);
         armed = false;
-        return new Promise((_, reject) => (release = () => reject(new Error("the test is over"))));
+        const { promise, reject } = Promise.withResolvers<never>();
+        const others = release;
+        release = () => {
+          others();
+          reject(new Error("the test is over"));
+        };
+        return promise;
       },
     }),
   };
@@ -84,6 +91,23 @@ test("a sandbox that no row owns is destroyed, and its way out is closed", async
   expect((await heart.reconcile.run()).orphans).toBe(1);
   expect(await heart.driver.inspect(id, AbortSignal.timeout(5000))).toBe("absent");
   expect(closed).toEqual([id]);
+});
+
+test("a step that hangs keeps no orphan alive", async () => {
+  const session = await stuckIn("resuming");
+  const id = newId("sbx", Date.now());
+  await heart!.driver.create(
+    { id, template: heart!.deps.templates.get("default")!, tokenHash: "0".repeat(64) },
+    AbortSignal.timeout(10_000),
+  );
+  const hang = hanging("resume");
+  hang.arm();
+  const successor = heart!.another({ driver: hang.wrap(heart!.driver), stepTimeoutMs: 60_000 });
+  const run = successor.reconcile.run({ predecessors: true });
+  await expect.poll(() => heart!.driver.inspect(id, AbortSignal.timeout(5000)), { timeout: 10_000 }).toBe("absent");
+  expect((await findSession(heart!.store.db, session.id))!.state).toBe("resuming");
+  release();
+  expect((await run).orphans).toBe(1);
 });
 
 test("a running session whose sandbox has died is paused, says why, and resumes over its files", async () => {

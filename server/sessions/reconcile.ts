@@ -24,8 +24,13 @@ import type { EgressDoors, Work } from "./works.ts";
 // sandboxes that no row owns, and tells the truth about rows whose sandbox is not what they say. Runs at start and then
 // all the time; with nothing wrong it costs two queries and one list.
 export interface Reconcile {
-  // `predecessors`: also take over the unexpired leases of other processes of this home (they are known to be dead).
+  // Both of the following. `predecessors`: also take over the unexpired leases of other processes of this home (they are
+  // known to be dead).
   run(options?: { predecessors: boolean }): Promise<Findings>;
+  // How many steps there were that nobody worked on.
+  finishSteps(predecessors?: boolean): Promise<number>;
+  // What differed. Beside the steps, not behind them: one that hangs must not keep orphans alive.
+  mendDifferences(): Promise<Difference[]>;
   // What `run` would do, without doing it.
   compare(): Promise<Difference[]>;
 }
@@ -66,15 +71,11 @@ export function createReconcile(deps: ReconcileDeps): Reconcile {
   const { store, driver, egress, steps, works, home, owner, clock, log, changes, onFound } = deps;
 
   async function run(options = { predecessors: false }): Promise<Findings> {
-    const stepsDone = await finishSteps(options.predecessors);
-    const found = await compare(deps);
-    await fewAtATime(found, (difference) =>
-      mend(difference).catch((error: unknown) => log.error("reconcile.failed", { ...difference, error: String(error) })),
-    );
+    const [stepsDone, found] = await Promise.all([finishSteps(options.predecessors), mendDifferences()]);
     return { steps: stepsDone, orphans: found.filter(({ kind }) => kind === "orphan").length, differences: found.length };
   }
 
-  async function finishSteps(predecessors: boolean): Promise<number> {
+  async function finishSteps(predecessors = false): Promise<number> {
     const abandoned = await abandonedSteps(store.db, home, clock.now(), predecessors ? owner : undefined);
     await fewAtATime(abandoned, async (row) => {
       onFound(`step_${row.state}`);
@@ -84,6 +85,14 @@ export function createReconcile(deps: ReconcileDeps): Reconcile {
       );
     });
     return abandoned.length;
+  }
+
+  async function mendDifferences(): Promise<Difference[]> {
+    const found = await compare(deps);
+    await fewAtATime(found, (difference) =>
+      mend(difference).catch((error: unknown) => log.error("reconcile.failed", { ...difference, error: String(error) })),
+    );
+    return found;
   }
 
   // A create that nobody waits for any more is undone; every other step is done again to its end.
@@ -145,7 +154,7 @@ export function createReconcile(deps: ReconcileDeps): Reconcile {
     if (paused) changes.tell(paused);
   }
 
-  return { run, compare: () => compare(deps) };
+  return { run, finishSteps, mendDifferences, compare: () => compare(deps) };
 }
 
 // How the engine's list and the store's rows differ, without doing anything about it.
