@@ -7,7 +7,7 @@ import { FAIL_POINTS, crash } from "./rounds.ts";
 // The short form: a few fail points and a few random moments. `npm run test:crash -- --rounds 200` is the long one.
 const SHORT = ["make.created", "creating.acted", "pause.frozen", "hibernate.stopped", "resume.woken", "remove.destroyed"];
 
-test("killed at step boundaries and at random moments, the server loses nothing and leaves nothing", { timeout: 180_000 }, async () => {
+test("killed at step boundaries and at random moments, the server loses nothing and leaves nothing", { timeout: 300_000 }, async () => {
   const found: string[] = [];
   for await (const round of crash({ rounds: SHORT.length + 4, seed: 7, points: SHORT }))
     found.push(...round.violations.map((violation) => `killed at ${round.killedAt}: ${violation}`));
