@@ -158,11 +158,25 @@ describe("a WebSocket of the workspace", () => {
     const [echo, binary] = (await once(socket, "message")) as [Buffer, boolean];
     expect([echo.equals(big), binary, socket.protocol]).toEqual([true, true, "one"]);
     expect(urls).toEqual(["/terminals/t1?offset=5"]);
-    const startedMs = performance.now();
     socket.close(4000, "bye");
     expect((await once(socket, "close"))[0]).toBe(4000);
-    expect(performance.now() - startedMs).toBeLessThan(400);
     await expect.poll(() => gateway.registry.metrics()).toContain('berth_gateway_open{kind="sockets"} 0');
+  });
+
+  it("ends with the daemon's goodbye, without the grace for a daemon that says none", async () => {
+    await using gateway = await openGateway();
+    await serveSockets(gateway, () => {});
+    const tookMs: number[] = [];
+    // The best of some: a busy machine makes any of them slow.
+    for (let visit = 0; visit < 5; visit++) {
+      const socket = await connectTo(gateway);
+      await once(socket, "open");
+      const startedMs = performance.now();
+      socket.close(4000, "bye");
+      await once(socket, "close");
+      tookMs.push(performance.now() - startedMs);
+    }
+    expect(Math.min(...tookMs)).toBeLessThan(400);
   });
 
   it("is told goodbye when the session is paused, destroyed or no longer the user's", async () => {

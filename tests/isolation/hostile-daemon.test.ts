@@ -30,7 +30,7 @@ describe.skipIf(skipReason !== undefined)(`a hostile daemon${skipReason === unde
     });
     await new Promise<void>((resolve) => trap.listen(trapPath, resolve));
     island = await openIsland();
-    links = createLinks({ driver: island.driver, tokenOf: () => "x", headersTimeoutMs: 700, dialTimeoutMs: 700 });
+    links = createLinks({ driver: island.driver, tokenOf: () => "x", headersTimeoutMs: 700, dialTimeoutMs: 5_000 });
   });
   beforeEach(async () => {
     sandbox = await island.make();
@@ -65,7 +65,7 @@ while True:
       `cat > /tmp/evil.py <<'EOF'\n${program}\nEOF\nsetsid python3 /tmp/evil.py > /dev/null 2>&1 & while ! [ -e /run/berth/old ]; do sleep 0.01; done; sleep 0.1`,
     );
     island.links.forget(sandbox.id);
-    const { status, body } = await get({ path: "/ping" });
+    const { status, body } = await get({ path: "/ping", headersTimeoutMs: 20_000 });
     body.resume();
     expect(status).toBe(418);
   }
@@ -81,7 +81,7 @@ while True:
     await sandbox.sh(`mv /run/berth/daemon.sock /run/berth/old; ${replace()}`);
     const startMs = performance.now();
     await expect(island.driver.dial(sandbox.id, AbortSignal.timeout(5_000))).rejects.toMatchObject({ code: "sandbox_unreachable" });
-    expect(performance.now() - startMs).toBeLessThan(1_000);
+    expect(performance.now() - startMs).toBeLessThan(4_000);
     expect(trapped).toBe(0);
   });
 

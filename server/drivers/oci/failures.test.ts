@@ -14,6 +14,13 @@ const skipReason = probe.usable ? undefined : probe.reason;
 
 // Runtimes and daemons that do not do what they should. Whatever happens, the error says which kind it was and nothing of
 // the sandbox is left.
+interface Attempt {
+  // Scripts that take the place of the real ones.
+  runtime?: string;
+  daemon?: string;
+  startTimeoutMs?: number;
+}
+
 describe.skipIf(skipReason !== undefined)(
   `a sandbox that cannot be started${skipReason === undefined ? "" : `, skipped: ${skipReason}`}`,
   () => {
@@ -24,7 +31,7 @@ describe.skipIf(skipReason !== undefined)(
     });
     afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-    async function tryToCreate({ runtime, daemon = "exit 0" }: { runtime?: string; daemon?: string }) {
+    async function tryToCreate({ runtime, daemon = "exit 0", startTimeoutMs = 15_000 }: Attempt) {
       if (!probe.usable) throw new Error(probe.reason);
       const dataDir = join(folder, "data");
       const command = runtime === undefined ? probe.runtime : join(folder, "runtime");
@@ -36,7 +43,7 @@ describe.skipIf(skipReason !== undefined)(
         log: silentLog,
         runtime: command,
         boundDisks: probe.boundDisks,
-        startTimeoutMs: 400,
+        startTimeoutMs,
       });
       const id = newId("sbx", Date.now());
       const spec = { id, template: { ...DEFAULT_TEMPLATE, diskMb: 64 }, tokenHash: "0".repeat(64) };
@@ -46,7 +53,10 @@ describe.skipIf(skipReason !== undefined)(
     const gone = { leftovers: [], condition: "absent" };
 
     test("a runtime that hangs is a timeout", async () => {
-      expect(await tryToCreate({ runtime: "exec sleep 100" })).toMatchObject({ ...gone, error: { code: "sandbox_timeout" } });
+      expect(await tryToCreate({ runtime: "exec sleep 100", startTimeoutMs: 400 })).toMatchObject({
+        ...gone,
+        error: { code: "sandbox_timeout" },
+      });
     });
 
     test("a runtime that fails is a failure, and its words are the cause", async () => {
@@ -64,7 +74,10 @@ describe.skipIf(skipReason !== undefined)(
     });
 
     test("a daemon that never listens is a timeout", async () => {
-      expect(await tryToCreate({ daemon: "sleep 100" })).toMatchObject({ ...gone, error: { code: "sandbox_timeout" } });
+      expect(await tryToCreate({ daemon: "sleep 100", startTimeoutMs: 400 })).toMatchObject({
+        ...gone,
+        error: { code: "sandbox_timeout" },
+      });
     });
   },
 );
