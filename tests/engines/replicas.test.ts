@@ -31,98 +31,103 @@ const onARealOne = async (): Promise<TestedCluster> => ({
 });
 
 // Three servers behind one address, as a Service in a cluster puts them there: any of them serves any session.
-describe.each([
-  { name: "on the double", prepare: onTheDouble, skipReason: undefined },
-  { name: "on a real cluster", prepare: onARealOne, skipReason: realCluster.skipReason },
-])("three replicas on kubernetes ($name)", ({ prepare, skipReason }) => {
-  if (skipReason !== undefined) return void test.skip(skipReason);
-  let cluster: TestedCluster;
-  let postgres: Awaited<ReturnType<typeof startPostgres>>;
-  let servers: Berth[] = [];
-  let address: Cable;
-  let inFront = 0;
+replicas("on the double", onTheDouble, undefined);
+replicas(`on a real cluster${because(realCluster.skipReason)}`, onARealOne, realCluster.skipReason);
 
-  beforeAll(async () => {
-    [cluster, postgres] = await Promise.all([prepare(), startPostgres()]);
-    address = await layCable(() => Number(new URL(servers[inFront]!.url).port));
-    const shared = {
-      BERTH_DRIVER: "kubernetes",
-      ...cluster.env,
-      BERTH_DATABASE_URL: await postgres.createDatabase(),
-      BERTH_MASTER_KEY: randomBytes(32).toString("hex"),
-      BERTH_API_KEY: `berth_${randomBytes(32).toString("hex")}`,
-      BERTH_BASE_URL: `http://localhost:${address.port}`,
-      BERTH_LOG_LEVEL: "warn",
-    };
-    for (let i = 0; i < 3; i++) {
-      const port = await freePort(cluster.hostForPods);
-      const egress = `${cluster.hostForPods}:${port}`;
-      servers.push(await prepareBerth({ ...shared, BERTH_EGRESS_LISTEN: egress, BERTH_EGRESS_ADDRESS: egress }));
-    }
-    await Promise.all(servers.map((server) => server.start()));
-  }, 120_000);
-  afterAll(async () => {
-    await address?.[Symbol.asyncDispose]();
-    for (const server of servers) await server[Symbol.asyncDispose]();
-    servers = [];
-    await postgres?.[Symbol.asyncDispose]();
-    await cluster?.[Symbol.asyncDispose]();
-  }, 60_000);
+function because(skipReason: string | undefined): string {
+  return skipReason === undefined ? "" : `, skipped: ${skipReason}`;
+}
 
-  const apis = () => servers.map((server) => createApi(server.url, servers[0]!.env["BERTH_API_KEY"]!));
+function replicas(name: string, prepare: () => Promise<TestedCluster>, skipReason: string | undefined): void {
+  describe.skipIf(skipReason !== undefined)(`three replicas on kubernetes (${name})`, () => {
+    let cluster: TestedCluster;
+    let postgres: Awaited<ReturnType<typeof startPostgres>>;
+    let servers: Berth[] = [];
+    let address: Cable;
+    let inFront = 0;
 
-  test("what one server began, the others go on with", { timeout: 60_000 }, async () => {
-    const [one, two, three] = apis() as [ReturnType<typeof createApi>, ReturnType<typeof createApi>, ReturnType<typeof createApi>];
-    const session = await one.create();
-    const path = `/api/b2b/sessions/${session.sessionId}`;
-    await two.exec(session.sandboxId, "echo kept > note");
-    expect((await three.call("POST", `${path}/pause`)).status).toBe(200);
-    expect((await one.call("POST", `${path}/pause`)).status).toBe(409);
-    expect((await two.call("POST", `${path}/resume`, { autoStartAgent: false })).status).toBe(200);
-    for (const api of [one, two, three]) expect((await api.exec(session.sandboxId, "cat note")).stdout).toBe("kept\n");
-    expect((await one.call("DELETE", path)).status).toBe(200);
-    expect((await three.call("GET", path)).body).toMatchObject({ status: "destroyed" });
-  });
-
-  test("losing a node pauses its sessions with their files, and a resume places them elsewhere", { timeout: 90_000 }, async (context) => {
-    const { kubelet } = cluster;
-    if (!kubelet) return context.skip("a real node is not ours to lose");
-    const [one, two] = apis() as [ReturnType<typeof createApi>, ReturnType<typeof createApi>];
-    const session = await one.create();
-    const path = `/api/b2b/sessions/${session.sessionId}`;
-    await one.exec(session.sandboxId, "echo kept > note");
-    const node = kubelet.nodeOf(session.sandboxId.replace("_", "-"))!;
-    kubelet.loseNode(node);
-    await expect
-      .poll(async () => (await two.call("GET", path)).body, { timeout: 30_000, interval: 200 })
-      .toMatchObject({ status: "paused" });
-    expect((await two.call("POST", `${path}/resume`, { autoStartAgent: false })).status).toBe(200);
-    expect(kubelet.nodeOf(session.sandboxId.replace("_", "-"))).not.toBe(node);
-    expect((await one.exec(session.sandboxId, "cat note")).stdout).toBe("kept\n");
-    await one.call("DELETE", path);
-  });
-
-  describe.skipIf(noChromium)("in the browser (needs Chromium)", () => {
-    let browser: Browser;
     beforeAll(async () => {
-      browser = await launchChromium();
-    });
-    afterAll(() => browser?.close());
+      [cluster, postgres] = await Promise.all([prepare(), startPostgres()]);
+      address = await layCable(() => Number(new URL(servers[inFront]!.url).port));
+      const shared = {
+        BERTH_DRIVER: "kubernetes",
+        ...cluster.env,
+        BERTH_DATABASE_URL: await postgres.createDatabase(),
+        BERTH_MASTER_KEY: randomBytes(32).toString("hex"),
+        BERTH_API_KEY: `berth_${randomBytes(32).toString("hex")}`,
+        BERTH_BASE_URL: `http://localhost:${address.port}`,
+        BERTH_LOG_LEVEL: "warn",
+      };
+      for (let i = 0; i < 3; i++) {
+        const port = await freePort(cluster.hostForPods);
+        const egress = `${cluster.hostForPods}:${port}`;
+        servers.push(await prepareBerth({ ...shared, BERTH_EGRESS_LISTEN: egress, BERTH_EGRESS_ADDRESS: egress }));
+      }
+      await Promise.all(servers.map((server) => server.start()));
+    }, 120_000);
+    afterAll(async () => {
+      await address?.[Symbol.asyncDispose]();
+      for (const server of servers) await server[Symbol.asyncDispose]();
+      servers = [];
+      await postgres?.[Symbol.asyncDispose]();
+      await cluster?.[Symbol.asyncDispose]();
+    }, 60_000);
 
-    test("a terminal goes on at another replica when its own is killed, with nothing lost", { timeout: 90_000 }, async () => {
-      const front = { ...servers[1]!, api: apis()[1]! };
-      inFront = 0;
-      await using desk = await openDesk(front, browser);
-      await typeInTerminal(desk.page, "export KEPT=yes; (for i in $(seq 60); do echo line-$i; sleep 0.1; done)\n");
-      await eventually(() => screenText(desk.page)).toContain("line-5");
-      await servers[0]!.kill();
-      inFront = 1;
-      await eventually(() => screenText(desk.page)).toContain("line-60");
-      const lines = (await screenText(desk.page)).match(/^line-\d+$/gm) ?? [];
-      expect(lines).toEqual(lines.map((_, i) => `line-${60 - lines.length + 1 + i}`));
-      await typeInTerminal(desk.page, "echo still-$KEPT\n");
-      await eventually(() => screenText(desk.page)).toContain("still-yes");
-      await servers[0]!.start();
+    const apis = () => servers.map((server) => createApi(server.url, servers[0]!.env["BERTH_API_KEY"]!));
+
+    test("what one server began, the others go on with", { timeout: 60_000 }, async () => {
+      const [one, two, three] = apis() as [ReturnType<typeof createApi>, ReturnType<typeof createApi>, ReturnType<typeof createApi>];
+      const session = await one.create();
+      const path = `/api/b2b/sessions/${session.sessionId}`;
+      await two.exec(session.sandboxId, "echo kept > note");
+      expect((await three.call("POST", `${path}/pause`)).status).toBe(200);
+      expect((await one.call("POST", `${path}/pause`)).status).toBe(409);
+      expect((await two.call("POST", `${path}/resume`, { autoStartAgent: false })).status).toBe(200);
+      for (const api of [one, two, three]) expect((await api.exec(session.sandboxId, "cat note")).stdout).toBe("kept\n");
+      expect((await one.call("DELETE", path)).status).toBe(200);
+      expect((await three.call("GET", path)).body).toMatchObject({ status: "destroyed" });
+    });
+
+    test("losing a node pauses its sessions with their files, and a resume places them elsewhere", { timeout: 90_000 }, async (context) => {
+      const { kubelet } = cluster;
+      if (!kubelet) return context.skip("a real node is not ours to lose");
+      const [one, two] = apis() as [ReturnType<typeof createApi>, ReturnType<typeof createApi>];
+      const session = await one.create();
+      const path = `/api/b2b/sessions/${session.sessionId}`;
+      await one.exec(session.sandboxId, "echo kept > note");
+      const node = kubelet.nodeOf(session.sandboxId.replace("_", "-"))!;
+      kubelet.loseNode(node);
+      await expect
+        .poll(async () => (await two.call("GET", path)).body, { timeout: 30_000, interval: 200 })
+        .toMatchObject({ status: "paused" });
+      expect((await two.call("POST", `${path}/resume`, { autoStartAgent: false })).status).toBe(200);
+      expect(kubelet.nodeOf(session.sandboxId.replace("_", "-"))).not.toBe(node);
+      expect((await one.exec(session.sandboxId, "cat note")).stdout).toBe("kept\n");
+      await one.call("DELETE", path);
+    });
+
+    describe.skipIf(noChromium)("in the browser (needs Chromium)", () => {
+      let browser: Browser;
+      beforeAll(async () => {
+        browser = await launchChromium();
+      });
+      afterAll(() => browser?.close());
+
+      test("a terminal goes on at another replica when its own is killed, with nothing lost", { timeout: 90_000 }, async () => {
+        const front = { ...servers[1]!, api: apis()[1]! };
+        inFront = 0;
+        await using desk = await openDesk(front, browser);
+        await typeInTerminal(desk.page, "export KEPT=yes; (for i in $(seq 60); do echo line-$i; sleep 0.1; done)\n");
+        await eventually(() => screenText(desk.page)).toContain("line-5");
+        await servers[0]!.kill();
+        inFront = 1;
+        await eventually(() => screenText(desk.page)).toContain("line-60");
+        const lines = (await screenText(desk.page)).match(/^line-\d+$/gm) ?? [];
+        expect(lines).toEqual(lines.map((_, i) => `line-${60 - lines.length + 1 + i}`));
+        await typeInTerminal(desk.page, "echo still-$KEPT\n");
+        await eventually(() => screenText(desk.page)).toContain("still-yes");
+        await servers[0]!.start();
+      });
     });
   });
-});
+}
