@@ -22,7 +22,7 @@ export type PodFor = { template: Template } & ({ tokenHash: string } | { adoptKe
 
 // How long a lost node keeps its pods before others may take over.
 const LOST_NODE_SECONDS = 30;
-export const GRACE_SECONDS = 5;
+const GRACE_SECONDS = 5;
 
 export function describePod(spec: PodFor, settings: PodSettings, restartPolicy: "Never" | "Always"): V1PodSpec {
   const { template } = spec;

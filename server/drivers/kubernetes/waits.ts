@@ -6,7 +6,6 @@ import { listenToController } from "./complaints.ts";
 import { dialAddress } from "./dial-pod.ts";
 import { podsPath } from "./names.ts";
 import { isAlive, isLeaving, isOnLostNode, isOwnedBy, troubleOf, type Trouble } from "./pod-state.ts";
-import { GRACE_SECONDS } from "./pod.ts";
 import type { Pods } from "./pods.ts";
 import type { Workloads } from "./workloads.ts";
 
@@ -69,9 +68,12 @@ export async function awaitGone(deps: WaitDeps, name: string, podName: string, s
 
 // Its node does not answer any more, so nobody will report its end. The volume is safe: it is attached elsewhere only
 // once the storage allows it.
-function isStuck(pod: V1Pod, stuckMs: number): boolean {
-  const since = pod.metadata?.deletionTimestamp;
-  return since !== undefined && Date.now() - new Date(since).getTime() > (isOnLostNode(pod) ? 0 : GRACE_SECONDS * 1000) + stuckMs;
+function isStuck({ metadata, ...pod }: V1Pod, stuckMs: number): boolean {
+  if (metadata?.deletionTimestamp === undefined) return false;
+  // The API says when the pod is to be gone. A lost node's is not waited for that long.
+  const graceMs = (metadata.deletionGracePeriodSeconds ?? 0) * 1000;
+  const sinceMs = new Date(metadata.deletionTimestamp).getTime() - (isOnLostNode(pod) ? graceMs : 0);
+  return Date.now() - sinceMs > stuckMs;
 }
 
 function failure({ kind, reason }: Trouble): AppError {

@@ -207,6 +207,7 @@ export async function startKubernetesDouble(options: DoubleOptions): Promise<Kub
     const pass = ({ kind, type, object }: { kind: string; type: string; object: ApiObject }) =>
       kind === resource && matches(object, selector) && tell(type, object);
     missed.forEach(pass);
+    tell("BOOKMARK", { ...KINDS[resource], metadata: { resourceVersion: String(objects.version) } });
     const subscription = objects.onChange(pass);
     watches.add(response);
     response.once("close", () => {

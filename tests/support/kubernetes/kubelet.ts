@@ -44,6 +44,9 @@ interface Run {
   leaving: boolean;
 }
 
+// Volumes are put away in the meantime.
+const GONE_AFTER_MS = 20;
+
 export function createKubelet(options: KubeletOptions): Kubelet {
   const { objects, runtimeDir, folder, missingImage, readyDelayMs, evictAfterMs } = options;
   const nodes = new Set(options.nodes);
@@ -144,19 +147,19 @@ export function createKubelet(options: KubeletOptions): Kubelet {
   }
 
   async function onExit(uid: string, run: Run, spec: V1PodSpec): Promise<void> {
-    const { exitCode } = run.child!;
     killAll(run);
     if (run.leaving || !nodes.has(run.node)) return;
     if (spec.restartPolicy === "Always") {
       run.restarts++;
       return start(uid, run);
     }
-    report(uid, {
-      phase: exitCode === 0 ? "Succeeded" : "Failed",
-      containerStatuses: [
-        { name: "sandbox", ready: false, restartCount: run.restarts, state: { terminated: { exitCode: exitCode ?? 137 } } },
-      ],
-    });
+    reportEnd(uid, run);
+  }
+
+  function reportEnd(uid: string, { child, restarts, ip }: Run): void {
+    const exitCode = child?.exitCode ?? 137;
+    const containerStatuses = [{ name: "sandbox", ready: false, restartCount: restarts, state: { terminated: { exitCode } } }];
+    report(uid, { phase: exitCode === 0 ? "Succeeded" : "Failed", podIP: ip, containerStatuses });
   }
 
   function deletePod(name: string, graceSeconds = 5): void {
@@ -169,7 +172,9 @@ export function createKubelet(options: KubeletOptions): Kubelet {
       return objects.remove("pods", name);
     }
     if (pod.metadata.deletionTimestamp) return;
-    objects.merge("pods", name, { metadata: { deletionTimestamp: new Date().toISOString() } });
+    // When it is to be gone, not when that was asked for.
+    const deletionTimestamp = new Date(Date.now() + graceSeconds * 1000).toISOString();
+    objects.merge("pods", name, { metadata: { deletionTimestamp, deletionGracePeriodSeconds: graceSeconds } });
     if (nodes.has(run.node)) background(leave(uid, run, graceSeconds));
   }
 
@@ -184,6 +189,9 @@ export function createKubelet(options: KubeletOptions): Kubelet {
       clearTimeout(timer);
     }
     killAll(run);
+    // It ends before it goes: whoever looks in between sees a pod with an address and nobody there.
+    reportEnd(uid, run);
+    await sleep(GONE_AFTER_MS);
     const pod = podOf(uid);
     if (pod) objects.remove("pods", pod.metadata.name!);
   }
