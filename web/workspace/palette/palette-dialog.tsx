@@ -15,7 +15,9 @@ function Opened({ mode, commands }: { mode: PaletteMode; commands: Command[] }) 
   const dialog = useRef<HTMLDialogElement>(null);
   const [text, setText] = useState(mode === "commands" ? ">" : "");
   const [selected, setSelected] = useState(0);
-  const { choices, note } = useChoices(text, commands);
+  // Who types quickly presses Enter before the answer has come. It takes then what stands there for what was typed.
+  const [entered, setEntered] = useState(false);
+  const { choices, note, current: upToDate } = useChoices(text, commands);
   const current = choices[Math.min(selected, choices.length - 1)];
 
   useEffect(() => dialog.current?.showModal(), []);
@@ -28,9 +30,12 @@ function Opened({ mode, commands }: { mode: PaletteMode; commands: Command[] }) 
     palette.close();
     choice.run();
   };
+  useEffect(() => {
+    if (entered && upToDate) choose(current);
+  });
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 }[event.key];
-    if (event.key === "Enter") choose(current);
+    if (event.key === "Enter") setEntered(true);
     else if (step !== undefined) setSelected((at) => Math.max(0, Math.min(choices.length - 1, at + step)));
     else return;
     event.preventDefault();
@@ -58,6 +63,7 @@ function Opened({ mode, commands }: { mode: PaletteMode; commands: Command[] }) 
         onChange={(event) => {
           setText(event.target.value);
           setSelected(0);
+          setEntered(false);
         }}
       />
       {note && <div className="note">{note}</div>}

@@ -13,14 +13,21 @@ export interface PaletteChoice {
   run: () => void;
 }
 
-export function useChoices(text: string, commands: Command[]): { choices: PaletteChoice[]; note: string | null } {
+export interface Choices {
+  choices: PaletteChoice[];
+  note: string | null;
+  // These are for the text as it is now, not for what stood there a moment ago.
+  current: boolean;
+}
+
+export function useChoices(text: string, commands: Command[]): Choices {
   const asCommands = text.startsWith(">");
   const files = useFoundFiles(asCommands ? null : text.trim());
   if (asCommands) return commandChoices(text.slice(1), commands);
   return files;
 }
 
-function commandChoices(query: string, commands: Command[]): { choices: PaletteChoice[]; note: string | null } {
+function commandChoices(query: string, commands: Command[]): Choices {
   const named = commands.filter(({ title }) => title !== "");
   const choices = fuzzyFilter(named, query, ({ title }) => title).map(({ id, title, keys, run }) => ({
     id,
@@ -32,11 +39,11 @@ function commandChoices(query: string, commands: Command[]): { choices: PaletteC
       </>
     ),
   }));
-  return { choices, note: choices.length === 0 ? "No command is called that" : null };
+  return { choices, note: choices.length === 0 ? "No command is called that" : null, current: true };
 }
 
 // Asks the daemon, which knows all files. Before anything is typed, the open tabs are offered.
-function useFoundFiles(query: string | null): { choices: PaletteChoice[]; note: string | null } {
+function useFoundFiles(query: string | null): Choices {
   const workspace = useWorkspace();
   const [found, setFound] = useState<{ query: string; paths: string[] } | null>(null);
   const [failed, setFailed] = useState(false);
@@ -62,10 +69,11 @@ function useFoundFiles(query: string | null): { choices: PaletteChoice[]; note: 
 
   const open = workspace.layout.store.getState().tabs.flatMap((tab) => (tab.kind === "file" ? [tab.path] : []));
   const paths = query === "" ? [...new Set([...open, ...(found?.paths ?? [])])] : (found?.paths ?? []);
-  const none = found?.query === query && paths.length === 0;
+  const answered = found?.query === query;
   return {
     choices: query === null ? [] : paths.slice(0, 50).map((path) => fileChoice(path, () => openFile(workspace, path))),
-    note: failed ? "The files cannot be searched at the moment" : none ? "No file is called that" : null,
+    note: failed ? "The files cannot be searched at the moment" : answered && paths.length === 0 ? "No file is called that" : null,
+    current: answered || query === "",
   };
 }
 
