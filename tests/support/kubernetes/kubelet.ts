@@ -60,6 +60,8 @@ export function createKubelet(options: KubeletOptions): Kubelet {
   }
 
   function sync(): void {
+    // Controllers may be about to act when the double is taken down.
+    if (ended.signal.aborted) return;
     for (const pod of objects.list("pods")) {
       const uid = pod.metadata.uid!;
       if (runs.has(uid) || pod.metadata.deletionTimestamp) continue;
