@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { eventually, gone, openFile, screenText, seen, typeAtStart, typeInTerminal } from "../support/browser.ts";
+import { editor, eventually, gone, openFile, screenText, seen, terminal, typeAtStart, typeInTerminal } from "../support/browser.ts";
 import { layCable, type Cable } from "../support/cable.ts";
 import { inBrowser, type Stage } from "../support/stage.ts";
 
@@ -43,12 +43,26 @@ inBrowser(
       await using desk = await stage.openDesk({ files: { "a.txt": "base\n" } });
       const { page } = desk;
       await openFile(page, "a.txt");
+      await seen(terminal(page));
       await stage.berth.kill();
       await seen(page.getByText("Reconnecting…"));
       await stage.berth.start();
       await gone(page.getByText("Reconnecting…"));
       await typeAtStart(page, "after ");
       await eventually(() => desk.read("a.txt")).toBe("after base\n");
+    });
+
+    test("parts of the page that could not be loaded come when the server answers again", async () => {
+      await using desk = await stage.openDesk({ files: { "README.md": "# Hello\n" }, closed: true });
+      const { page } = desk;
+      const cut = /assets\/(text-editor|terminal-view)-/;
+      await page.route(cut, (route) => route.abort());
+      const missed = Promise.all(["text-editor", "terminal-view"].map((part) => page.waitForRequest((sent) => sent.url().includes(part))));
+      await page.goto(await desk.link());
+      await missed;
+      await page.unroute(cut);
+      await seen(editor(page));
+      await seen(terminal(page));
     });
 
     test("a paused session says so and goes on by itself when it is resumed", async () => {

@@ -1,6 +1,7 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { WorkspaceContext } from "./context.ts";
+import { loadPart } from "./parts/load-part.ts";
 import { App } from "./shell/app.tsx";
 import "./styles/index.css";
 import { createWorkspace } from "./workspace.ts";
@@ -19,6 +20,6 @@ if (root)
 
 // Nearly every visit needs the editor, so it starts before there is a text for it. But the text is asked for first: it is on
 // its way while the browser is busy with the editor.
-void Promise.race([workspace.firstAsked, new Promise((resolve) => setTimeout(resolve, 100))]).then(
-  () => import("./editor/text-editor.tsx"),
+void Promise.race([workspace.firstAsked, new Promise((resolve) => setTimeout(resolve, 100))]).then(() =>
+  loadPart(() => import("./editor/text-editor.tsx")),
 );

@@ -1,5 +1,6 @@
 import { lazy, Suspense, useEffect } from "react";
 import { useWorkspace, useWorkspaceState } from "../context.ts";
+import { loadPart } from "../parts/load-part.ts";
 import type { Tab } from "../shell/layout.ts";
 import { PreviewView } from "../ports/preview-view.tsx";
 import { FileView } from "./file-view.tsx";
@@ -7,8 +8,8 @@ import { PathBar } from "./path-bar.tsx";
 import { TabBar } from "./tab-bar.tsx";
 import { Welcome } from "./welcome.tsx";
 
-const DiffView = lazy(() => import("./diff-view.tsx"));
-const MarkdownView = lazy(() => import("./markdown-view.tsx"));
+const DiffView = lazy(() => loadPart(() => import("./diff-view.tsx")));
+const MarkdownView = lazy(() => loadPart(() => import("./markdown-view.tsx")));
 
 export function EditorArea() {
   const { documents } = useWorkspace();

@@ -1,6 +1,7 @@
 import { Download, FileQuestion, FileX } from "lucide-react";
 import { useEffect, useState } from "react";
 import { useWorkspace, useWorkspaceState } from "../context.ts";
+import { loadPart } from "../parts/load-part.ts";
 import { formatBytes, nameOf } from "../parts/paths.ts";
 import { closeTab } from "../shell/actions.ts";
 import { ConflictBar } from "./conflict-bar.tsx";
@@ -33,7 +34,7 @@ function Text({ path }: { path: string }) {
   const [Editor, setEditor] = useState(() => loadedEditor);
   useEffect(() => {
     if (Editor) return;
-    void import("./text-editor.tsx").then((loaded) => {
+    void loadPart(() => import("./text-editor.tsx")).then((loaded) => {
       loadedEditor = loaded.default;
       setEditor(() => loaded.default);
     });

@@ -1,5 +1,6 @@
 import { lazy, Suspense, useEffect, useMemo } from "react";
 import { useWorkspace, useWorkspaceState } from "../context.ts";
+import { loadPart } from "../parts/load-part.ts";
 import { NoticeList } from "../parts/notice-list.tsx";
 import { nameOf } from "../parts/paths.ts";
 import { QuestionDialog } from "../parts/question.tsx";
@@ -16,7 +17,7 @@ import { Split } from "./split.tsx";
 import { StatusBar } from "./status-bar.tsx";
 import { TopBar } from "./top-bar.tsx";
 
-const AgentPanel = lazy(() => import("../agent/agent-panel.tsx"));
+const AgentPanel = lazy(() => loadPart(() => import("../agent/agent-panel.tsx")));
 
 export function Workbench() {
   const workspace = useWorkspace();

@@ -4,13 +4,14 @@ import type { Terminal } from "@berth/contract/daemon.ts";
 import { useWorkspace, useWorkspaceState } from "../context.ts";
 import { afterFirstText } from "../editor/first-text.ts";
 import { IconButton } from "../parts/icon-button.tsx";
+import { loadPart } from "../parts/load-part.ts";
 import { useTabStrip } from "../parts/use-tab-strip.ts";
 import { TerminalTab } from "./terminal-tab.tsx";
 
 // The terminal is as heavy as the editor and is waited for less: it comes second.
 const TerminalView = lazy(async () => {
   await afterFirstText();
-  return import("./terminal-view.tsx");
+  return loadPart(() => import("./terminal-view.tsx"));
 });
 
 export function TerminalPanel() {
