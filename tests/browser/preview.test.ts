@@ -48,10 +48,11 @@ inBrowser("a dev server in the sandbox, previewed", (stage) => {
 
   test("follows a change of a module without reloading the page", async () => {
     const page = await workspace.context().newPage();
+    // The page's connection to the dev server must be up before the file changes.
+    const connected = page.waitForEvent("websocket").then((socket) => socket.waitForEvent("framereceived"));
     await page.goto((await linkTo(5173)).url);
     await eventually(() => page.locator("#greeting").textContent()).toBe("first");
-    // The module's connection to the dev server must be up before the file changes.
-    await eventually(() => page.evaluate("window.connected")).toBe(true);
+    await connected;
     await page.evaluate("window.stayed = true");
     await stage.berth.api.writeFile(session.sandboxId, "greeting.js", 'export const greeting = "second";');
     await eventually(() => page.locator("#greeting").textContent()).toBe("second");
@@ -85,7 +86,6 @@ const MAIN = `
 import { greeting } from "./greeting.js";
 document.querySelector("#greeting").textContent = greeting;
 import.meta.hot.accept("./greeting.js", (next) => (document.querySelector("#greeting").textContent = next.greeting));
-import.meta.hot.on("vite:ws:connect", () => (window.connected = true));
 `;
 
 const VITE = "/opt/berth/bin/node node_modules/vite/bin/vite.js --port 5173 --strictPort";

@@ -19,7 +19,8 @@ export function Explorer() {
 
   const onDrop = (event: DragEvent) => {
     setDropping(false);
-    if (!isFileDrag(event.dataTransfer)) return;
+    // What falls on the tree has been taken by the tree.
+    if (event.defaultPrevented || !isFileDrag(event.dataTransfer)) return;
     event.preventDefault();
     void uploadDropped(workspace, event.dataTransfer, "");
   };
