@@ -8,7 +8,8 @@ const ALONE = ["tests/browser/performance.test.ts", "tests/isolation/resources.t
 export default defineConfig({
   test: {
     pool: "forks",
-    maxWorkers: 2,
+    // One more than there are cores on a small machine: much of the time is waiting for a browser or an engine.
+    maxWorkers: 3,
     testTimeout: 30_000,
     hookTimeout: 60_000,
     setupFiles: ["tests/support/leaks.ts"],
