@@ -1,5 +1,6 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, isSandboxId, type SandboxId } from "@berth/contract";
 import { DAEMON_SOCKET } from "@berth/contract/daemon.ts";
 import type { Log } from "../../log.ts";
@@ -30,6 +31,10 @@ export interface DockerOptions {
 
 // For what must be taken back after the caller has given up.
 const UNDO_MS = 30_000;
+// The Engine hears of every pause a second time, from containerd. When that is late, it calls a container that goes on
+// again paused for a moment.
+const ECHO_MS = 5_000;
+const ECHO_POLL_MS = 50;
 
 // Containers of a Docker Engine. A container holds no data of its own: workspace, home and control folder are below
 // {dataDir}/sandboxes/{id}, so one that is gone or outdated is made anew over the same files.
@@ -38,6 +43,7 @@ export function createDockerDriver(options: DockerOptions): Driver {
   const engine = createEngine(socketPath);
   const containers = createContainers({ engine, installation, log });
   const inTurn = createKeyedLock();
+  const thawedAt = new Map<SandboxId, number>();
   // A server that is not root can give its folders to nobody else.
   const uid = process.getuid?.() || 1000;
   const places = createPlaces({ dataDir, uid, bounded: boundDisks });
@@ -50,7 +56,10 @@ export function createDockerDriver(options: DockerOptions): Driver {
     const { id } = spec;
     const status = await containers.status(id, signal);
     const isUp = status === "running" || status === "paused";
-    if (status === "paused") await containers.act(id, "unpause", signal);
+    if (status === "paused") {
+      await containers.act(id, "unpause", signal);
+      thawedAt.set(id, performance.now());
+    }
     if (!isUp) await startAnew(spec, signal);
     await awaitDaemon(
       { dial: (bounded) => dial(id, bounded), alive: () => containers.isUp(id, signal), timeoutMs: startTimeoutMs, pollMs: 10 },
@@ -75,11 +84,14 @@ export function createDockerDriver(options: DockerOptions): Driver {
     await containers.remove(id, signal);
     await containers.removeVolumes(id, signal);
     await places.remove(id);
+    thawedAt.delete(id);
   }
+
+  const mayEcho = (id: SandboxId) => performance.now() - (thawedAt.get(id) ?? -Infinity) < ECHO_MS;
 
   async function conditionOf(id: SandboxId, status: ContainerStatus | undefined): Promise<SandboxCondition> {
     if (status === "running") return "running";
-    if (status === "paused") return "frozen";
+    if (status === "paused") return mayEcho(id) ? "running" : "frozen";
     return (await places.has(id)) ? "stopped" : "absent";
   }
   const inspect = async (id: SandboxId, signal: AbortSignal) => conditionOf(id, await containers.status(id, signal));
@@ -104,9 +116,13 @@ export function createDockerDriver(options: DockerOptions): Driver {
 
     pause: (id, signal) =>
       step(id, signal, async () => {
-        // Refused when it is frozen already, or has stopped by itself: then there is no processor to take away.
-        if ((await containers.act(id, "pause", signal)) || (await inspect(id, signal)) !== "running") return;
-        throw new AppError("sandbox_failed", { cause: new Error("docker: the container cannot be paused") });
+        while (!(await containers.act(id, "pause", signal))) {
+          // Frozen already, or stopped by itself: then there is no processor to take away.
+          if ((await inspect(id, signal)) !== "running") return;
+          if (!mayEcho(id)) throw new AppError("sandbox_failed", { cause: new Error("docker: the container cannot be paused") });
+          await sleep(ECHO_POLL_MS, undefined, { signal });
+        }
+        thawedAt.delete(id);
       }),
 
     hibernate: (id, signal) =>
