@@ -58,7 +58,16 @@ test("a revoked key stops working on every server within five seconds", async ()
     Promise.all(servers.map(async (server) => (await createApi(server.url, key).call("GET", "/api/b2b/sessions/x")).status));
   expect(await statuses()).toEqual([404, 404, 404]);
   await revokeKey(store.db, systemClock, id);
-  await expect.poll(statuses, { timeout: 5500, interval: 100 }).toEqual([401, 401, 401]);
+  const revokedMs = performance.now();
+  // What counts is when a request was sent: on a busy machine its answer may come late.
+  let lastAcceptedMs = 0;
+  for (let answers: number[] = []; !answers.length || answers.includes(404); await delay(100)) {
+    const sentMs = performance.now() - revokedMs;
+    answers = await statuses();
+    if (answers.includes(404)) lastAcceptedMs = sentMs;
+    else expect(answers).toEqual([401, 401, 401]);
+  }
+  expect(lastAcceptedMs).toBeLessThan(5000);
 });
 
 test(
