@@ -1,13 +1,9 @@
 import { expect, test } from "vitest";
 import { editor, eventually, openFile, screenText, seen, treeItem, typeInTerminal } from "../support/browser.ts";
-import { watchMainThread } from "../support/main-thread.ts";
+import { untilQuiet } from "../support/quiet.ts";
 import { inBrowser } from "../support/stage.ts";
 
 const FIRST_EDITOR_MS = 1000;
-// The page's own work until then, measured at 250 to 400 ms: neighbours cannot make it wait, but empty its caches.
-const FIRST_EDITOR_CPU_MS = 700;
-// The machine is not ours alone: of some visits the best counts, the one least disturbed, and what the page's main thread
-// waited while another program had its core is not the page's. On a quiet machine that is nothing.
 const VISITS = 5;
 const ANSWER_MS = 2000;
 
@@ -15,22 +11,21 @@ inBrowser("how the workspace bears load", (stage) => {
   test("the first editor is visible within a second of opening the link", async () => {
     await using desk = await stage.openDesk({ files: { "README.md": "# Hello\n" } });
     await seen(editor(desk.page));
-    const visits: { tookMs: number; waitedMs: number; cpuMs: number }[] = [];
-    for (let visit = 0; visit < VISITS; visit++) {
+    const visitsMs: number[] = [];
+    let quiet = true;
+    while (visitsMs.length < VISITS) {
       const link = await desk.link();
-      // A browser that has never been here.
+      // A browser that has never been here, with an empty page.
       const page = await (await stage.browser.newContext()).newPage();
-      const work = await watchMainThread(page);
+      quiet = (await untilQuiet()) && quiet;
       const startedMs = performance.now();
       await page.goto(link, { waitUntil: "commit" });
       await editor(page).waitFor();
-      visits.push({ tookMs: performance.now() - startedMs, ...(await work()) });
+      visitsMs.push(performance.now() - startedMs);
       await page.context().close();
     }
-    const told = visits.map((visit) => `${Math.round(visit.tookMs)} (${Math.round(visit.waitedMs)}, ${Math.round(visit.cpuMs)})`);
-    console.log(`first editor after ${told.join(", ")} ms (of which waiting for a core, and working)`);
-    expect(Math.min(...visits.map(({ tookMs, waitedMs }) => tookMs - waitedMs))).toBeLessThan(FIRST_EDITOR_MS);
-    expect(Math.min(...visits.map(({ cpuMs }) => cpuMs))).toBeLessThan(FIRST_EDITOR_CPU_MS);
+    console.log(`first editor after ${visitsMs.map(Math.round).join(", ")} ms${quiet ? "" : " on a machine busy with other things"}`);
+    expect(median(visitsMs)).toBeLessThan(FIRST_EDITOR_MS);
   });
 
   test("a file of 5 MB opens, is edited and saved", async () => {
@@ -72,7 +67,7 @@ inBrowser("how the workspace bears load", (stage) => {
     }
     expect(await screenText(page)).not.toContain("finished-2");
     console.log(`clicks during the output answered after ${answersMs.map(Math.round).join(", ")} ms`);
-    expect(answersMs.toSorted((a, b) => a - b)[2]).toBeLessThan(ANSWER_MS);
+    expect(median(answersMs)).toBeLessThan(ANSWER_MS);
     await expect.poll(() => screenText(page), { timeout: 60_000 }).toContain("finished-2");
     // Everything resident, at the worst moment of its life, with the program's file that all daemons of the machine share.
     const status = await desk.exec("cat /proc/$(pgrep -f daemon.cjs | head -1)/status");
@@ -81,3 +76,5 @@ inBrowser("how the workspace bears load", (stage) => {
     expect(peakMb).toBeLessThan(60);
   }, 90_000);
 });
+
+const median = (times: number[]) => times.toSorted((a, b) => a - b)[times.length >> 1];
