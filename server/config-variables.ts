@@ -178,7 +178,7 @@ export const VARIABLES = {
     kind: wholeNumber(1, 1_000_000),
     default: null,
     defaultHelp: "no limit",
-    help: "Sandboxes that may be alive at once on this server; a create beyond it is 503, and so is the resume of a hibernated session.",
+    help: "Sandboxes that may be alive at once on this server; a create beyond it is 503, and so is the resume of a hibernated session. Warm sandboxes give way to either.",
   }),
   apiKey: variable<string | null>({
     name: "BERTH_API_KEY",

@@ -7,10 +7,11 @@ import { countSandboxes, lockHome, type Home } from "../store/sessions.ts";
 
 // Whether there is room for one more sandbox that holds memory. Over it, a create is refused before anything is made.
 export interface Capacity {
-  // Throws `capacity_reached`. In the transaction that inserts the row, so that two at once cannot both be the last.
+  // For a session, new or hibernated: blanks of the pool do not count, they give way to it. Throws `capacity_reached`. In the
+  // transaction that writes the row, so that two at once cannot both be the last.
   admit(tx: Db): Promise<void>;
-  // The same for a session that was hibernated. Blanks of the pool do not count: they give way to it.
-  readmit(tx: Db): Promise<void>;
+  // For a blank of the pool, which takes only what is free.
+  admitBlank(tx: Db): Promise<void>;
   // How many sandboxes there are beyond the bound.
   excess(db: Db): Promise<number>;
   // True when memory is so short that paused sandboxes should give theirs back at once.
@@ -37,8 +38,8 @@ export function createCapacity(home: Home, engine: Engine, options: CapacityOpti
   }
 
   return {
-    admit: (tx) => check(tx, (inside) => countSandboxes(inside, home)),
-    readmit: (tx) => check(tx, (inside) => countSandboxes(inside, home, { blanks: false })),
+    admit: (tx) => check(tx, (inside) => countSandboxes(inside, home, { blanks: false })),
+    admitBlank: (tx) => check(tx, (inside) => countSandboxes(inside, home)),
     excess: async (db) => (maxSandboxes === Infinity ? 0 : Math.max(0, (await countSandboxes(db, home)) - maxSandboxes)),
     pressed: () => home.host !== null && availableBytes() < 2 * reserveBytes,
   };

@@ -34,7 +34,8 @@ export interface SessionsDeps {
   clock: Clock;
   log: Log;
   changes: Changes;
-  // Called when the pool is to be looked at: a create took a sandbox out of it, or a resume may need the place of one.
+  // Called when the pool is to be looked at: a create took a sandbox out of it, or a create or resume may need the place of
+  // one.
   onClaimed(): void;
 }
 
@@ -49,9 +50,9 @@ export function createSessions(deps: SessionsDeps): Sessions {
     const finish = async (row: SessionRow) => seen((await steps.perform(row, also(options)))!);
     const row = await reserve({ ...deps, lease: steps.lease }, kind, partner, request, true);
     failpoint("creating.begun");
+    deps.onClaimed();
     const isFromPool = row.generation > 1;
     if (!isFromPool) return finish(row);
-    deps.onClaimed();
     try {
       return await finish(row);
     } catch (error) {
@@ -88,7 +89,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
       // Only who was hibernated takes up a place anew.
       const returns = "begin" in verdict && verdict.begin === "resuming" && row.hibernated === 1;
       const begun =
-        "wait" in verdict ? await afterStep(row) : await steps.begin(row, verdict.begin, note, returns ? capacity.readmit : undefined);
+        "wait" in verdict ? await afterStep(row) : await steps.begin(row, verdict.begin, note, returns ? capacity.admit : undefined);
       if (!begun) continue;
       if (returns) deps.onClaimed();
       if (begun.state === "destroying") await steps.interrupt(begun.id);

@@ -2,6 +2,7 @@ import { afterEach, expect, test } from "vitest";
 import type { Template } from "@berth/contract";
 import { MINUTE } from "../clock.ts";
 import type { Driver } from "../drivers/driver.ts";
+import { loadTemplates } from "../templates.ts";
 import { aRequest, openTestHeart } from "./testing.ts";
 
 let heart: Awaited<ReturnType<typeof openTestHeart>> | undefined;
@@ -63,6 +64,23 @@ test("a changed template empties the pool of the old kind and fills it with the 
     .poll(async () => (await heart!.driver.list(AbortSignal.timeout(5000))).map(({ id }) => id === old!.id), { timeout: 10_000 })
     .toEqual([false]);
   await successor[Symbol.asyncDispose]();
+});
+
+test("a create takes the place of another template's blank, and is refused only by sessions", async () => {
+  const ordinary = loadTemplates(undefined).get("default")!;
+  heart = await openTestHeart({
+    poolSize: 1,
+    templates: new Map(["default", "other"].map((name) => [name, { ...ordinary, name }])),
+    capacity: { maxSandboxes: 2, reserveBytes: 0 },
+  });
+  await heart.begin();
+  await filled(2);
+  const create = () => heart!.sessions.create(heart!.acme, aRequest());
+  await create();
+  await create();
+  await expect.poll(statesOf, { timeout: 10_000 }).toEqual(["running", "running"]);
+  expect(await heart.driver.list(AbortSignal.timeout(5000))).toHaveLength(2);
+  await expect(create()).rejects.toMatchObject({ code: "capacity_reached" });
 });
 
 test("a hibernated session that comes back takes a place of the pool's, and none of another session's", async () => {

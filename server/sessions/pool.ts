@@ -1,3 +1,4 @@
+import { isAppError } from "@berth/contract";
 import type { Clock } from "../clock.ts";
 import { failpoint } from "../failpoints.ts";
 import type { Log } from "../log.ts";
@@ -98,14 +99,14 @@ export function createPool(deps: PoolDeps): Pool {
   async function warm(kind: Kind): Promise<boolean> {
     try {
       const row = await store.transaction(async (tx) => {
-        await capacity.admit(tx);
+        await capacity.admitBlank(tx);
         return insertSession(tx, blankRow({ ...deps, lease: steps.lease }, kind, "warming"));
       });
       failpoint("warming.begun");
       await steps.perform(row);
       return true;
     } catch (error) {
-      log.warn("pool.fill_failed", { template: kind.template.name, error: String(error) });
+      if (!isAppError(error, "capacity_reached")) log.warn("pool.fill_failed", { template: kind.template.name, error: String(error) });
       return false;
     }
   }

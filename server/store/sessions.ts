@@ -159,15 +159,15 @@ export async function updateSession(db: Db, seen: SessionRow, changes: Changes):
     .executeTakeFirst();
 }
 
-// Sandboxes of this home that hold memory: all that run or may be frozen.
+// Sandboxes of this home that hold memory: all that run or may be frozen. Blanks are the pool's, which no partner has.
 export async function countSandboxes(db: Db, home: Home, { blanks = true } = {}): Promise<number> {
-  const holding = blanks ? HOLDING : HOLDING.filter((state) => state !== "warming" && state !== "warm");
   const row = await db
     .selectFrom("sessions")
     .select(({ fn }) => fn.countAll().as("count"))
     .where("driver", "=", home.driver)
     .where("host", home.host === null ? "is" : "=", home.host)
-    .where((w) => w.or([w("state", "in", holding), w.and([w("state", "=", "paused"), w("hibernated", "=", 0)])]))
+    .where((w) => w.or([w("state", "in", HOLDING), w.and([w("state", "=", "paused"), w("hibernated", "=", 0)])]))
+    .$if(!blanks, (rows) => rows.where("partner_id", "is not", null))
     .executeTakeFirstOrThrow();
   return Number(row.count);
 }
