@@ -4,10 +4,12 @@ import { afterAll, expect, vi } from "vitest";
 // Every test file fails if it leaves a child process or a listening socket behind.
 const childrenBefore = new Set(children());
 const serversBefore = servers();
+// What was told to end may take this long on a busy machine.
+const LEAVE_MS = 20_000;
 
 afterAll(async () => {
-  await vi.waitFor(() => expect(leftProcesses(), "processes left running").toEqual([]), { timeout: 5000 });
-  await vi.waitFor(() => expect(servers(), "listening sockets left open").toBeLessThanOrEqual(serversBefore), { timeout: 5000 });
+  await vi.waitFor(() => expect(leftProcesses(), "processes left running").toEqual([]), { timeout: LEAVE_MS });
+  await vi.waitFor(() => expect(servers(), "listening sockets left open").toBeLessThanOrEqual(serversBefore), { timeout: LEAVE_MS });
 });
 
 const leftProcesses = () => children().filter((child) => !childrenBefore.has(child));
