@@ -10,8 +10,11 @@ export default defineConfig({
     pool: "forks",
     // One more than there are cores on a small machine: much of the time is waiting for a browser or an engine.
     maxWorkers: 3,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // Far more than anything takes on a quiet machine: on a shared one everything may stand still for seconds, and what
+    // works costs nothing of it. No test proves by these that something is quick.
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 20_000 } },
     // On a machine that others use too, one test in a thousand may come to its limit. Whoever needed the second try is named
     // in the last lines, and is a fault to be mended.
     retry: process.env.CI ? 1 : 0,
@@ -23,11 +26,11 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: "journeys", include: ["tests/**/*.test.ts"], exclude: ALONE, testTimeout: 60_000, sequence: { groupOrder: 1 } },
+        test: { name: "journeys", include: ["tests/**/*.test.ts"], exclude: ALONE, testTimeout: 120_000, sequence: { groupOrder: 1 } },
       },
       {
         extends: true,
-        test: { name: "alone", include: ALONE, fileParallelism: false, testTimeout: 60_000, sequence: { groupOrder: 2 } },
+        test: { name: "alone", include: ALONE, fileParallelism: false, testTimeout: 120_000, sequence: { groupOrder: 2 } },
       },
     ],
   },
