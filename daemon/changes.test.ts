@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Changes } from "@berth/contract/agent.ts";
 import { startTestDaemon, type TestDaemon } from "./testing.ts";
 
 let daemon: TestDaemon;
@@ -9,7 +10,7 @@ beforeEach(async () => void (daemon = await startTestDaemon()));
 afterEach(() => daemon[Symbol.asyncDispose]());
 
 const at = (...parts: string[]) => join(daemon.workspace, ...parts);
-const changes = async () => (await daemon.fetch("/changes")).json;
+const changes = async () => (await daemon.fetch<Changes>("/changes")).json;
 const original = async (path: string) => await daemon.fetch(`/changes/original?path=${encodeURIComponent(path)}`);
 const revert = async (path: string) => (await daemon.fetch("/changes/revert", { method: "POST", body: { path } })).status;
 const begin = () => daemon.fetch("/internal/start", { method: "POST", body: { env: {}, agent: null, autoStartAgent: false } });

@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { ListeningPort, SandboxEvent } from "@berth/contract/daemon.ts";
+import type { ListeningPort, SandboxEvent, Terminal } from "@berth/contract/daemon.ts";
 import { WebSocketServer } from "ws";
 import { startTestDaemon, type TestDaemon } from "./testing.ts";
 
@@ -20,7 +20,7 @@ async function listen() {
   const paths = () => events.flatMap((event) => (event.type === "files" ? event.changes.map(({ path, kind }) => `${kind} ${path}`) : []));
   return {
     events,
-    sees: async (change: string) => await expect.poll(paths, { timeout: 5000 }).toContain(change),
+    sees: async (change: string) => await expect.poll(paths).toContain(change),
     paths,
     async [Symbol.asyncDispose]() {
       socket.close();
@@ -41,7 +41,7 @@ describe("events", () => {
     mkdirSync(at("old"), { recursive: true });
     writeFileSync(at("old/file"), "1");
     await using listener = await listen();
-    await expect.poll(() => (writeFileSync(at("old/file"), "2"), listener.paths()), { timeout: 5000 }).toContain("changed old/file");
+    await expect.poll(() => (writeFileSync(at("old/file"), "2"), listener.paths())).toContain("changed old/file");
     mkdirSync(at("new/deep/er"), { recursive: true });
     writeFileSync(at("new/deep/er/first"), "x");
     await listener.sees("changed new/deep/er/first");
@@ -74,7 +74,7 @@ describe("events", () => {
   test("say `overflow` when more changes than can be named", async () => {
     await using listener = await listen();
     await daemon.fetch("/exec", { method: "POST", body: { command: "seq 20000 | sed s/^/many-/ | xargs touch" } });
-    await expect.poll(() => listener.events.some((event) => event.type === "files" && event.overflow), { timeout: 5000 }).toBe(true);
+    await expect.poll(() => listener.events.some((event) => event.type === "files" && event.overflow)).toBe(true);
   });
 
   test("tell of terminals and of ports as they open and close", async () => {
@@ -84,11 +84,11 @@ describe("events", () => {
     const line = (await running.iterator({ destroyOnReturn: false }).next()).value.toString();
     const port = Number(JSON.parse(line.split("\n")[0]).data);
     const portsSeen = () => listener.events.findLast((event) => event.type === "ports")?.ports ?? [];
-    await expect.poll(portsSeen, { timeout: 5000 }).toContainEqual({ port, program: expect.any(String) });
+    await expect.poll(portsSeen).toContainEqual({ port, program: expect.any(String) });
     running.destroy();
-    await expect.poll(() => portsSeen().some((open: ListeningPort) => open.port === port), { timeout: 5000 }).toBe(false);
+    await expect.poll(() => portsSeen().some((open: ListeningPort) => open.port === port)).toBe(false);
 
-    const { id } = (await daemon.fetch("/terminals", { method: "POST", body: { command: ["/bin/true"] } })).json;
+    const { id } = (await daemon.fetch<Terminal>("/terminals", { method: "POST", body: { command: ["/bin/true"] } })).json;
     const exits = () =>
       listener.events
         .flatMap((event) => (event.type === "terminals" ? event.terminals : []))

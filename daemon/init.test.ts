@@ -16,10 +16,9 @@ describe.skipIf(!possible)("the first process of a sandbox", () => {
     expect((await exec("tr '\\0' ' ' < /proc/1/cmdline")).trim()).toContain("init.sh");
     // Each inner shell ends at once and leaves its child without a parent.
     await exec("for i in $(seq 1000); do (sh -c 'true' &) ; done");
-    await expect
-      .poll(async () => Number(await exec("grep -l '^State:.Z' /proc/[0-9]*/status 2>/dev/null | wc -l")), { timeout: 10_000 })
-      .toBe(0);
-    expect(Number(await exec("ls -d /proc/[0-9]* | wc -l"))).toBeLessThan(12);
+    // Those that have not ended yet are no zombies, so both are waited for.
+    await expect.poll(async () => Number(await exec("ls -d /proc/[0-9]* | wc -l"))).toBeLessThan(12);
+    await expect.poll(async () => Number(await exec("grep -l '^State:.Z' /proc/[0-9]*/status 2>/dev/null | wc -l"))).toBe(0);
     // unshare waits for its child and heeds no other signal.
     await daemon.stop("SIGKILL");
   });
@@ -27,7 +26,7 @@ describe.skipIf(!possible)("the first process of a sandbox", () => {
   test("passes SIGTERM on and ends at once", async () => {
     await using daemon = await startTestDaemon({}, [...ownProcessSpace, "/bin/sh", "{runtime}/init.sh"]);
     const began = Date.now();
-    await daemon.fetch("/exec", { method: "POST", body: { command: "kill -TERM 1; sleep 5" } }).catch(() => {});
-    expect(Date.now() - began).toBeLessThan(2000);
+    await daemon.fetch("/exec", { method: "POST", body: { command: "kill -TERM 1; sleep 50" } }).catch(() => {});
+    expect(Date.now() - began).toBeLessThan(20_000);
   });
 });

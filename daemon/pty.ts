@@ -92,13 +92,16 @@ export function openPty({ command, cwd, cols, rows, env, output, exited }: PtyOp
   function linger(): void {
     stream.resume();
     const latestMs = Date.now() + MAX_LINGER_MS;
-    const timer = setInterval(() => {
+    lastReadMs = Date.now();
+    const check = () => {
       const now = Date.now();
       if (!closed && now - lastReadMs <= LINGER_MS && now < latestMs) return;
       clearInterval(timer);
       input.close();
       stream.destroy();
-    }, LINGER_MS / 2);
+    };
+    // On a busy machine the time may be over before anything was read: what is waiting is read before `check` runs.
+    const timer = setInterval(() => setImmediate(check), LINGER_MS / 2);
   }
 
   return {

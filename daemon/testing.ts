@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { globSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { globSync, mkdtempSync, rmSync, statSync, watch } from "node:fs";
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { TOKEN_HEADER } from "@berth/contract/daemon.ts";
+import type { Conversation, ConversationItem } from "@berth/contract/agent.ts";
+import { type FileEntry, type ListeningPort, type Terminal, TOKEN_HEADER } from "@berth/contract/daemon.ts";
 import { WebSocket } from "ws";
 import { buildDaemon } from "./build.ts";
 
@@ -15,7 +16,7 @@ export interface TestDaemon extends AsyncDisposable {
   readonly home: string;
   readonly socketPath: string;
   readonly pid: number;
-  fetch(path: string, options?: FetchOptions): Promise<Reply>;
+  fetch<Json = Answered>(path: string, options?: FetchOptions): Promise<Reply<Json>>;
   // The response as it starts, for streams.
   open(path: string, options?: FetchOptions): Promise<IncomingMessage>;
   connect(path: string): WebSocket;
@@ -32,14 +33,28 @@ export interface FetchOptions {
   token?: string | null;
 }
 
-export interface Reply {
+export interface Reply<Json> {
   status: number;
   headers: IncomingMessage["headers"];
   trailers: IncomingMessage["trailers"];
   bytes: Buffer;
   text: string;
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into it freely
-  json: any;
+  json: Json;
+}
+
+// What an answer may have of the fields that tests look into. Who knows better says so.
+export interface Answered {
+  error: string;
+  code: string;
+  path: string;
+  size: number;
+  etag: string;
+  entries: FileEntry[];
+  paths: string[];
+  ports: ListeningPort[];
+  terminals: Terminal[];
+  conversations: Conversation[];
+  items: ConversationItem[];
 }
 
 const TOKEN = "test-token";
@@ -57,6 +72,9 @@ export async function startTestDaemon(
 
   async function launch(): Promise<ChildProcess> {
     const [file = "", ...args] = command.map((word) => word.replace("{runtime}", RUNTIME));
+    const listening = Promise.withResolvers<void>();
+    // Once it listens, the daemon opens its socket to everybody: that is the last change in the folder.
+    const watcher = watch(folder, () => void answers().then((yes) => yes && listening.resolve()));
     const started = spawn(file, args, {
       env: {
         PATH: process.env.PATH,
@@ -70,10 +88,8 @@ export async function startTestDaemon(
       },
       stdio: ["ignore", "inherit", "inherit"],
     });
-    while (!(await answers())) {
-      if (started.exitCode !== null || started.signalCode !== null) throw new Error("The daemon ended at its start");
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
+    started.once("exit", () => listening.reject(new Error("The daemon ended at its start")));
+    await listening.promise.finally(() => watcher.close());
     return started;
   }
 
@@ -110,7 +126,7 @@ export async function startTestDaemon(
       return child.pid ?? 0;
     },
     open,
-    async fetch(path, options) {
+    async fetch<Json = Answered>(path: string, options?: FetchOptions) {
       const response = await open(path, options);
       const chunks: Buffer[] = [];
       for await (const chunk of response as AsyncIterable<Buffer>) chunks.push(chunk);
@@ -122,7 +138,7 @@ export async function startTestDaemon(
         trailers: response.trailers,
         bytes,
         text,
-        json: parseLoosely(text),
+        json: parseLoosely(text) as Json,
       };
     },
     connect: (path) => new WebSocket(`ws+unix:${socketPath}:${path}`, { headers: { [TOKEN_HEADER]: TOKEN }, perMessageDeflate: false }),

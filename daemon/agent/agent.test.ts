@@ -7,7 +7,7 @@ import { startTestDaemon, type TestDaemon } from "../testing.ts";
 import { agentBecomes, agentState, openPanel, tellToStart } from "./testing.ts";
 
 let daemon: TestDaemon;
-beforeEach(async () => void (daemon = await startTestDaemon({ BERTH_AGENT_TIMEOUT_MS: "1500" })));
+beforeEach(async () => void (daemon = await startTestDaemon({ BERTH_AGENT_TIMEOUT_MS: "4000" })));
 afterEach(() => daemon[Symbol.asyncDispose]());
 
 const agentOf = (...command: string[]): NonNullable<StartRequest["agent"]> => ({
@@ -46,7 +46,7 @@ describe("the agent", () => {
   test("has failed when it never answers, and its program is gone", async () => {
     await tellToStart(daemon, { agent: agentOf("/bin/sh", "-c", "echo $$ > pid; sleep 600") });
     await agentBecomes(daemon, "failed");
-    expect((await agentState(daemon)).message).toContain("did not answer within 2 seconds");
+    expect((await agentState(daemon)).message).toContain("did not answer within 4 seconds");
     const pid = readFileSync(join(daemon.workspace, "pid"), "utf8").trim();
     await expect.poll(() => existsSync(`/proc/${pid}`)).toBe(false);
   });
@@ -54,7 +54,7 @@ describe("the agent", () => {
   test("has failed after some tries when it ends at once, with its last words", async () => {
     await tellToStart(daemon, { agent: agentOf("/bin/sh", "-c", "echo again >> tries; echo 'no licence' >&2; exit 3") });
     const panel = await openPanel(daemon);
-    await expect.poll(() => readFileSync(join(daemon.workspace, "tries"), "utf8"), { timeout: 10_000 }).toBe("again\nagain\nagain\n");
+    await expect.poll(() => readFileSync(join(daemon.workspace, "tries"), "utf8")).toMatch(/^(again\n){3}/);
     panel.send({ type: "prompt", requestId: "1", text: "hello?" });
     const notice = await panel.sees("notice");
     expect(notice.text).toContain("no licence");

@@ -10,11 +10,11 @@ export async function tellToStart(daemon: TestDaemon, request: Partial<StartRequ
 }
 
 export async function agentState(daemon: TestDaemon): Promise<AgentState> {
-  return (await daemon.fetch("/agent")).json;
+  return (await daemon.fetch<AgentState>("/agent")).json;
 }
 
 export async function agentBecomes(daemon: TestDaemon, status: AgentState["status"]): Promise<void> {
-  await expect.poll(async () => (await agentState(daemon)).status, { timeout: 15_000 }).toBe(status);
+  await expect.poll(async () => (await agentState(daemon)).status).toBe(status);
 }
 
 // A browser's end of the stream: what it would show.
@@ -53,12 +53,12 @@ export async function openPanel(daemon: TestDaemon, conversationId?: string): Pr
     async sees(kind, test = () => true) {
       type Wanted = Extract<ConversationItem, { kind: typeof kind }>;
       const find = () => [...items.values()].findLast((item): item is Wanted => item.kind === kind && test(item as Wanted));
-      await expect.poll(find, { timeout: 15_000 }).toBeDefined();
+      await expect.poll(find).toBeDefined();
       return find()!;
     },
     async turnEnds() {
       const turns = () => messages.filter((message) => message.type === "turn");
-      await expect.poll(() => turns().length, { timeout: 15_000 }).toBeGreaterThan(turnsSeen);
+      await expect.poll(() => turns().length).toBeGreaterThan(turnsSeen);
       return turns()[turnsSeen++]!;
     },
     async close() {
