@@ -1,10 +1,13 @@
-import { defineConfig } from "vitest/config";
+import { configDefaults, defineConfig } from "vitest/config";
+import { reportSkips } from "./tests/support/skips.ts";
 
 // Journeys that measure time, take the machine's memory or kill servers: one at a time, so that they mean something.
 const ALONE = ["tests/browser/performance.test.ts", "tests/isolation/resources.test.ts", "tests/faults/*.test.ts", "tests/crash/*.test.ts"];
+// They need an image whose Debian root takes its time: it is made while the groups before them run.
+const DOCKER = ["server/drivers/docker/docker.test.ts", "server/drivers/docker/resilience.test.ts", "tests/engines/docker.test.ts"];
 
-// Three groups, one after the other: what sits beside the code, journeys over real processes, sandboxes and a browser,
-// and those that must be alone.
+// Four groups, one after the other: what sits beside the code, journeys over real processes, sandboxes and a browser,
+// those on Docker, and those that must be alone.
 export default defineConfig({
   test: {
     pool: "forks",
@@ -19,18 +22,39 @@ export default defineConfig({
     // in the last lines, and is a fault to be mended.
     retry: process.env.CI ? 1 : 0,
     setupFiles: ["tests/support/leaks.ts"],
+    reporters: ["default", reportSkips()],
     projects: [
       {
         extends: true,
-        test: { name: "unit", include: ["{contract,client,daemon,server,cli,web,scripts}/**/*.test.{ts,tsx}"] },
+        test: {
+          name: "unit",
+          include: ["{contract,client,daemon,server,cli,web,scripts}/**/*.test.{ts,tsx}"],
+          exclude: [...configDefaults.exclude, ...DOCKER],
+        },
       },
       {
         extends: true,
-        test: { name: "journeys", include: ["tests/**/*.test.ts"], exclude: ALONE, testTimeout: 120_000, sequence: { groupOrder: 1 } },
+        test: {
+          name: "journeys",
+          include: ["tests/**/*.test.ts"],
+          exclude: [...ALONE, ...DOCKER],
+          testTimeout: 120_000,
+          sequence: { groupOrder: 1 },
+        },
       },
       {
         extends: true,
-        test: { name: "alone", include: ALONE, fileParallelism: false, testTimeout: 120_000, sequence: { groupOrder: 2 } },
+        test: {
+          name: "docker",
+          include: DOCKER,
+          globalSetup: ["tests/support/debian-root.ts"],
+          testTimeout: 120_000,
+          sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        extends: true,
+        test: { name: "alone", include: ALONE, fileParallelism: false, testTimeout: 120_000, sequence: { groupOrder: 3 } },
       },
     ],
   },

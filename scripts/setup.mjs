@@ -1,6 +1,6 @@
 // Brings a fresh clone to the point where the service runs (`serve`) or the tests do (`test`). Runs on any Node from 20
 // on, because the pinned one comes with the dependencies. Each step is skipped when its result is already there.
-import { spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -15,16 +15,7 @@ const testTools = { ...serveTools, chromium: "chromium", dockerd: "docker.io", m
 
 installDependencies();
 installSystemPackages(mode === "test" ? testTools : serveTools);
-if (mode === "test") beginDebianRoot();
 run(join(root, "node_modules/.bin/node"), ["scripts/build.ts"]);
-
-// The Docker tests want it minutes from now, so it is made behind our back, and gently.
-function beginDebianRoot() {
-  if (process.platform !== "linux" || process.getuid() !== 0 || !onPath("mmdebstrap")) return;
-  spawn("nice", [process.execPath, join(root, "scripts/debian-root.mjs")], { detached: true, stdio: "ignore" })
-    .on("error", () => {})
-    .unref();
-}
 
 function installDependencies() {
   const stamp = join(root, "node_modules/.berth-lock");

@@ -1,15 +1,10 @@
-import { debianRootMissing } from "../support/debian-root.ts";
 import { dockerMissing, startDockerEngine } from "../support/docker.ts";
 import { engineJourneys } from "./journeys.ts";
 
-// Set-up began to make it some minutes ago.
-const DEBIAN_WITHIN_MS = 45_000;
-const withoutDebian = debianRootMissing();
-
 engineJourneys(
-  `docker${withoutDebian === undefined ? "" : ` (on this machine's programs: ${withoutDebian})`}`,
+  "docker",
   async () => {
-    const engine = await startDockerEngine({ debianWithinMs: DEBIAN_WITHIN_MS });
+    const engine = await startDockerEngine();
     return {
       env: { BERTH_DRIVER: "docker", BERTH_DOCKER_SOCKET: engine.socketPath, BERTH_SANDBOX_IMAGE: engine.image },
       leftovers: (id) => engine.named(id),
@@ -17,5 +12,5 @@ engineJourneys(
       dispose: async () => engine[Symbol.asyncDispose](),
     };
   },
-  { freezes: true, skipReason: dockerMissing() },
+  { freezes: true, skipReason: await dockerMissing() },
 );

@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createEngine } from "../../server/drivers/docker/engine.ts";
-import { debianRootMissing } from "./debian-root.ts";
-import { importDebian, importPrograms, onPath } from "./docker-image.ts";
+import { imageMissing, importImage } from "./docker-image.ts";
+import { onPath } from "./on-path.ts";
 
 // A Docker Engine of our own: own socket, own data, no network and no touch of the machine's firewall.
 export interface TestEngine extends AsyncDisposable {
@@ -22,17 +22,16 @@ export interface TestEngine extends AsyncDisposable {
   named(part: string): Promise<string[]>;
 }
 
-// Why there can be no Engine here; undefined when there can.
-export function dockerMissing(): string | undefined {
+// Why there can be no Engine with an image here; undefined when there can. May take as long as it takes to make the image's
+// root, so files ask at their top, where no time limit runs.
+export async function dockerMissing(): Promise<string | undefined> {
   if (process.platform !== "linux") return "the Docker tests start their own dockerd, which needs Linux";
   if (process.getuid?.() !== 0) return "the Docker tests start their own dockerd, which needs root";
   if (!onPath("dockerd")) return "dockerd is not installed (apt-get install docker.io)";
-  return undefined;
+  return await imageMissing();
 }
 
-// Of what the sandboxes' image is made: of a Debian root where there is one, for which a test may wait so long, else (and
-// with 0, where the image does not matter) of this machine's own programs, in half a second.
-export async function startDockerEngine({ debianWithinMs }: { debianWithinMs: number }): Promise<TestEngine> {
+export async function startDockerEngine(): Promise<TestEngine> {
   const folder = await mkdtemp(join(tmpdir(), "berth-dockerd-"));
   const socketPath = join(folder, "docker.sock");
   let daemon: ChildProcess | undefined;
@@ -77,11 +76,7 @@ export async function startDockerEngine({ debianWithinMs }: { debianWithinMs: nu
   await start();
   const engine = createEngine(socketPath);
   const image = "berth-test:1";
-  if (debianWithinMs === 0 || !(await importDebian(engine, image, debianWithinMs))) {
-    if (debianWithinMs > 0)
-      console.warn(`The image is made of this machine's programs: ${debianRootMissing() ?? "the Debian root is not ready yet"}.`);
-    await importPrograms(engine, folder, image);
-  }
+  await importImage(engine, image);
   return {
     socketPath,
     image,

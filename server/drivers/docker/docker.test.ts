@@ -2,21 +2,16 @@ import { existsSync, readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { debianRootMissing } from "../../../tests/support/debian-root.ts";
 import { dockerMissing, startDockerEngine } from "../../../tests/support/docker.ts";
 import { daemonRuntime } from "../../../tests/support/runtime.ts";
 import { silentLog } from "../../log.ts";
 import { driverSuite } from "../driver.suite.ts";
 import { createDockerDriver } from "./docker.ts";
 
-// At the very first run of all it is still being made: the suite does not hold up the others for it, the journeys do.
-const DEBIAN_WITHIN_MS = 10_000;
-const withoutDebian = debianRootMissing();
-
 driverSuite(
-  `docker${withoutDebian === undefined ? "" : ` (on this machine's programs: ${withoutDebian})`}`,
+  "docker",
   async () => {
-    const engine = await startDockerEngine({ debianWithinMs: DEBIAN_WITHIN_MS });
+    const engine = await startDockerEngine();
     const dataDir = await mkdtemp(join(tmpdir(), "berth-docker-"));
     const runtimeDir = await daemonRuntime();
     const open = () =>
@@ -45,5 +40,5 @@ driverSuite(
       },
     };
   },
-  { skipReason: dockerMissing() },
+  { skipReason: await dockerMissing() },
 );

@@ -1,0 +1,32 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { probeDocker } from "./probe.ts";
+
+test("an engine that maps users is not taken", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "berth-docker-"));
+  const answers: Record<string, object> = {
+    version: { Version: "28.0", ApiVersion: "1.48" },
+    info: { SecurityOptions: ["name=seccomp,profile=builtin", "name=userns"] },
+  };
+  const server = createServer((request, response) => {
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify(answers[request.url?.split("/").at(-1) ?? ""] ?? {}));
+  });
+  await new Promise<void>((resolve) => server.listen(join(folder, "docker.sock"), resolve));
+  expect(await probeDocker(join(folder, "docker.sock"), "x")).toMatchObject({
+    usable: false,
+    reason: expect.stringContaining("userns-remap") as string,
+  });
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+  await rm(folder, { recursive: true });
+});
+
+test("without an engine the probe is one sentence", async () => {
+  expect((await probeDocker("/nowhere/docker.sock", "x")).reason).toBe(
+    "No Docker Engine answers at /nowhere/docker.sock; start one, or name its socket in BERTH_DOCKER_SOCKET.",
+  );
+});
