@@ -8,6 +8,8 @@ import { reconcileWarmPools } from "./warm-pools.ts";
 // Kubernetes 1.36 with agent-sandbox 0.5.6.
 export interface ControllerOptions {
   objects: Objects;
+  // Whether the garbage collector gets round to its work.
+  collects: boolean;
   // Makes a pod leave: the kubelet ends its processes first.
   deletePod: (name: string) => void;
   now: () => number;
@@ -20,8 +22,8 @@ export interface ControllerOptions {
 }
 
 export function reconcile(options: ControllerOptions): void {
-  const { objects, unheard } = options;
-  collectGarbage(options);
+  const { objects, unheard, collects } = options;
+  if (collects) collectGarbage(options);
   reconcileWarmPools(objects);
   for (const sandbox of [...unheard.sandboxes, ...objects.list("sandboxes")]) reconcileSandbox(options, sandbox);
   for (const set of [...unheard.statefulsets, ...objects.list("statefulsets")]) reconcileStatefulSet(options, set);

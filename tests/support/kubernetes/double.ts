@@ -25,6 +25,8 @@ export interface KubernetesDouble extends AsyncDisposable {
   forbid(verb: string, resource: string): void;
   // Every call so far, as `METHOD resource`.
   calls: string[];
+  // The garbage collector has much else to do until this is disposed of.
+  holdGarbage(): Disposable;
   // Runs controllers as if this much time had passed.
   advance(ms: number): void;
 }
@@ -94,6 +96,7 @@ export async function startKubernetesDouble(options: DoubleOptions): Promise<Kub
   const failures: number[] = [];
   let skewMs = 0;
   let scheduled = false;
+  let collects = true;
   let unheard: Record<string, ApiObject[]> = {};
 
   // Controllers act a moment after the change, never within the call that made it.
@@ -107,6 +110,7 @@ export async function startKubernetesDouble(options: DoubleOptions): Promise<Kub
       reconcile({
         unheard: { sandboxes, statefulsets },
         objects,
+        collects,
         deletePod: (name) => kubelet.deletePod(name),
         now: () => Date.now() + skewMs,
         refusePod: (pod) => restricted(pod) ?? options.refusePod?.() ?? null,
@@ -241,6 +245,15 @@ export async function startKubernetesDouble(options: DoubleOptions): Promise<Kub
     comeBack: () => listen(port),
     failNext: (count, status) => void failures.push(...Array<number>(count).fill(status)),
     forbid: (verb, resource) => void forbidden.add(`${verb} ${resource}`),
+    holdGarbage() {
+      collects = false;
+      return {
+        [Symbol.dispose]() {
+          collects = true;
+          stir();
+        },
+      };
+    },
     advance(ms) {
       skewMs += ms;
       stir();
