@@ -159,19 +159,34 @@ describe("while the first request is still at work", () => {
 });
 
 it("a connection that is cut at any moment makes no second session when the request is sent again", async () => {
-  const delays: number[] = [];
+  const cuts: string[] = [];
   await using plain = await startTestApp();
-  const sessions = slowed(plain.sessions, () => new Promise((resolve) => setTimeout(resolve, Math.random() * 4)));
+  let reach = (_moment: Moment) => {};
+  const sessions: Sessions = {
+    ...plain.sessions,
+    async create(...args) {
+      reach("entered");
+      await turns(Math.random() * 20);
+      const made = await plain.sessions.create(...args);
+      reach("made");
+      await turns(Math.random() * 20);
+      return made;
+    },
+  };
   await using flaky = await startTestApp({ store: plain.store, sessions, authenticate: () => acme });
   for (let i = 0; i < 60; i++) {
+    const moment = MOMENTS[i % MOMENTS.length]!;
+    const reached = new Promise<void>((resolve) => (reach = (met) => met === moment && resolve()));
     const body = JSON.stringify({ externalUserId: `user-${i}` });
     const bytes = `POST /api/b2b/sessions HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${plain.key}\r\nIdempotency-Key: cut-${i}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
     const socket = connect(flaky.port, "127.0.0.1");
     socket.on("error", () => {});
-    socket.write(bytes);
-    const delay = Math.random() * 6;
-    delays.push(delay);
-    await new Promise((resolve) => setTimeout(resolve, delay));
+    socket.once("data", () => reach("answered"));
+    socket.write(bytes, () => reach("sent"));
+    const later = Math.floor(Math.random() * 30);
+    cuts.push(`${later} turns after it was ${moment}`);
+    await reached;
+    await turns(later);
     socket.destroy();
     let status = 0;
     while (status !== 201) {
@@ -180,8 +195,16 @@ it("a connection that is cut at any moment makes no second session when the requ
       expect([201, 409]).toContain(status);
     }
   }
-  expect(await count(plain), `cut after ${delays.join(", ")} ms`).toBe(60);
+  expect(await count(plain), `cut ${cuts.join(", ")}`).toBe(60);
 });
+
+const MOMENTS = ["sent", "entered", "made", "answered"] as const;
+type Moment = (typeof MOMENTS)[number];
+
+// Of the event loop, which is how time passes for a server that is not kept waiting.
+async function turns(count: number): Promise<void> {
+  for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve));
+}
 
 const acme = { keyId: "key_1", partner: { id: "acme", maxSessions: null, maxSessionsPerUser: null, ratePerMinute: null } };
 

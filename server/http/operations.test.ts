@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import { Writable } from "node:stream";
 import { text } from "node:stream/consumers";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createLog } from "../log.ts";
 import { createMemorySessions } from "./testing/memory-sessions.ts";
 import { startTestApp } from "./testing/test-app.ts";
@@ -76,7 +76,8 @@ describe("shutting down", () => {
     const answer = app.call("POST", "/api/b2b/sessions", { body: { externalUserId: "u" } });
     await entered.promise;
     const closed = app[Symbol.asyncDispose]();
-    await vi.waitFor(() => expect(fetch(app.base)).rejects.toMatchObject({ cause: { code: "ECONNREFUSED" } }));
+    const refusal = async () => (await fetch(app.base).catch((error: Error) => error.cause)) as { code?: string };
+    await expect.poll(refusal).toMatchObject({ code: "ECONNREFUSED" });
     gate.resolve();
     expect((await answer).status).toBe(201);
     await closed;

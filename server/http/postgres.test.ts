@@ -47,7 +47,10 @@ it("the shared rate limit, idempotency and the audit log work there too", async 
   const again = await app.call("POST", "/api/b2b/sessions", { key, body: { externalUserId: "u" }, headers: { "idempotency-key": "k" } });
   expect([first.status, again.text]).toEqual([201, first.text]);
   expect(again.headers.get("ratelimit")).toMatch(/^"default";r=9\d;t=\d+$/);
-  const calls = await Promise.all(Array.from({ length: 130 }, () => app.call("GET", "/api/b2b/webhooks", { key })));
-  expect(calls.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(115);
+  const startedMs = performance.now();
+  const calls = await Promise.all(Array.from({ length: 200 }, () => app.call("GET", "/api/b2b/webhooks", { key })));
+  const seconds = (performance.now() - startedMs) / 1000;
+  // A hundred a minute, and what comes back meanwhile.
+  expect(calls.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(115 + Math.ceil((seconds * 100) / 60));
   expect(calls.some(({ status }) => status === 429)).toBe(true);
 });

@@ -56,10 +56,18 @@ onBothEngines("the store", (databases) => {
     const database = await databases.create();
     await using store = await database.open();
     const unlock = lockSqlite(database.file);
-    const waiting = [insertPartner(store, "acme"), store.transaction((tx) => insertPartner({ db: tx }, "second"))];
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    let written = 0;
+    const write = [insertPartner(store, "acme"), store.transaction((tx) => insertPartner({ db: tx }, "second"))];
+    const waiting = Promise.all(write.map((one) => one.then(() => written++)));
+    // Whoever reads meanwhile is answered, turn by turn of the event loop.
+    const anyPartner = store.db.selectFrom("partners").select("id").compile();
+    for (let turn = 0; turn < 50; turn++) {
+      expect(await store.first(anyPartner)).toBeUndefined();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(written).toBe(0);
     await unlock();
-    await Promise.all(waiting);
+    await waiting;
     const rows = await store.db.selectFrom("partners").select("id").orderBy("id").execute();
     expect(rows.map((row) => row.id)).toEqual(["acme", "second"]);
   });
