@@ -254,7 +254,8 @@ async function serveUntilStarted(cwd: string, env: Record<string, string>): Prom
     stdout += String(chunk);
     if (stdout.includes("is running at")) child.kill("SIGTERM");
   });
-  const [code] = (await once(child, "exit")) as [number | null];
+  // Not `exit`, which may come before the last words.
+  const [code] = (await once(child, "close")) as [number | null];
   return { code, stdout };
 }
 

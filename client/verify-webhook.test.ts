@@ -47,7 +47,7 @@ test("anything changed, old, missing or of another version is refused", async ()
     [body, { ...headers, "webhook-id": undefined }],
     [body, sign(body, { secret: OTHER })],
     [body, sign(body, { at: new Date(Date.now() - 301_000) })],
-    [body, sign(body, { at: new Date(Date.now() + 302_000) })],
+    [body, sign(body, { at: new Date(Date.now() + 330_000) })],
   ];
   for (const [text, given] of refused) await expect(verifyWebhook(text, given, SECRET)).rejects.toThrow(WebhookVerificationError);
 });

@@ -116,7 +116,8 @@ describe("a link", () => {
     });
     const answer = await links.request(sandbox, { method: "GET", path: "/files/content?path=big" });
     await once(answer.body, "readable");
-    await new Promise((done) => setTimeout(done, 100));
+    let before = -1;
+    await expect.poll(() => before === (before = sent), { interval: 100 }).toBe(true);
     expect(sent).toBeLessThan(4_000_000);
     answer.body.destroy();
   });

@@ -228,17 +228,17 @@ describe("egress", () => {
 
   test("a sandbox that floods its socket is shut out for a second, and is served again", async () => {
     await open(PUBLIC, { maxPerSecond: 20 });
-    const sockets = Array.from({ length: 60 }, () => connect(socketPath()).on("error", () => {}));
+    const sockets = Array.from({ length: 200 }, () => connect(socketPath()).on("error", () => {}));
     await expect.poll(() => statSync(socketPath(), { throwIfNoEntry: false })).toBeUndefined();
     for (const socket of sockets) socket.destroy();
-    await expect.poll(() => get(`http://127.0.0.1:${webPort}/`).catch(() => undefined), { timeout: 3_000 }).toMatchObject({ status: 200 });
+    await expect.poll(() => get(`http://127.0.0.1:${webPort}/`).catch(() => undefined)).toMatchObject({ status: 200 });
   });
 
   test("headers that do not come are not waited for", async () => {
     await open(PUBLIC, { headersTimeoutMs: 200 });
     const slow = connect(socketPath());
     slow.write("GET http://a/ HTTP/1.1\r\nX: ");
-    await expect.poll(() => slow.closed || slow.readableEnded || slow.destroyed, { timeout: 5_000 }).toBe(true);
+    await expect.poll(() => slow.closed || slow.readableEnded || slow.destroyed).toBe(true);
   });
 
   test("all sandboxes together hold a bounded number of connections to the outside", async () => {
@@ -250,7 +250,7 @@ describe("egress", () => {
   });
 
   test("names that never answer hold up nobody else", async () => {
-    await open(PUBLIC, { resolve: () => new Promise(() => {}), dialTimeoutMs: 300 });
+    await open(PUBLIC, { resolve: () => new Promise(() => {}), dialTimeoutMs: 3000 });
     const stuck = Array.from({ length: 50 }, (_, index) => statusOfTunnel(`slow${index}.example:443`));
     expect(await get(`http://127.0.0.1:${webPort}/`)).toMatchObject({ status: 200 });
     expect(new Set(await Promise.all(stuck))).toEqual(new Set([403]));

@@ -81,7 +81,8 @@ export async function openGateway(options: { https?: boolean; appFolder?: string
       },
     },
     tokenOf: () => "daemon-token",
-    headersTimeoutMs: options.headersTimeoutMs ?? 2_000,
+    // Only a test about silence is impatient.
+    headersTimeoutMs: options.headersTimeoutMs ?? 20_000,
   });
   const tickets = createTickets({ secrets, baseUrl: origin, ttlMs: 300_000, clock });
   const gateway = createGateway({

@@ -298,14 +298,11 @@ describe("a WebSocket of the workspace", () => {
     await once(socket, "open");
     socket.pause();
     await expect
-      .poll(
-        async () => {
-          const before = sent;
-          await new Promise((done) => setTimeout(done, 200));
-          return sent - before;
-        },
-        { timeout: 10_000 },
-      )
+      .poll(async () => {
+        const before = sent;
+        await new Promise((done) => setTimeout(done, 200));
+        return sent - before;
+      })
       .toBe(0);
     expect(sent).toBeLessThan(32_000_000);
     socket.terminate();

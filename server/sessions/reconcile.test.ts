@@ -79,17 +79,17 @@ test("a half-made create is undone: no row, no sandbox", async () => {
   await expect.poll(async () => (await heart!.store.db.selectFrom("sessions").select("state").execute()).length).toBe(1);
   await heart.another().reconcile.run({ predecessors: true });
   expect(await heart.store.db.selectFrom("sessions").selectAll().execute()).toEqual([]);
-  expect(await heart.driver.list(AbortSignal.timeout(5000))).toEqual([]);
+  expect(await heart.driver.list(AbortSignal.timeout(30_000))).toEqual([]);
 });
 
 test("a sandbox that no row owns is destroyed, and its way out is closed", async () => {
   const closed: string[] = [];
   heart = await openTestHeart({ egress: { open: async () => {}, close: async (sandboxId) => void closed.push(sandboxId) } });
   const id = newId("sbx", Date.now());
-  await heart.driver.create({ id, template: heart.deps.templates.get("default")!, tokenHash: "0".repeat(64) }, AbortSignal.timeout(10_000));
+  await heart.driver.create({ id, template: heart.deps.templates.get("default")!, tokenHash: "0".repeat(64) }, AbortSignal.timeout(30_000));
   expect(await heart.reconcile.compare()).toEqual([{ sandboxId: id, sessionId: null, kind: "orphan" }]);
   expect((await heart.reconcile.run()).orphans).toBe(1);
-  expect(await heart.driver.inspect(id, AbortSignal.timeout(5000))).toBe("absent");
+  expect(await heart.driver.inspect(id, AbortSignal.timeout(30_000))).toBe("absent");
   expect(closed).toEqual([id]);
 });
 
@@ -98,13 +98,13 @@ test("a step that hangs keeps no orphan alive", async () => {
   const id = newId("sbx", Date.now());
   await heart!.driver.create(
     { id, template: heart!.deps.templates.get("default")!, tokenHash: "0".repeat(64) },
-    AbortSignal.timeout(10_000),
+    AbortSignal.timeout(30_000),
   );
   const hang = hanging("resume");
   hang.arm();
   const successor = heart!.another({ driver: hang.wrap(heart!.driver), stepTimeoutMs: 60_000 });
   const run = successor.reconcile.run({ predecessors: true });
-  await expect.poll(() => heart!.driver.inspect(id, AbortSignal.timeout(5000)), { timeout: 10_000 }).toBe("absent");
+  await expect.poll(() => heart!.driver.inspect(id, AbortSignal.timeout(30_000))).toBe("absent");
   expect((await findSession(heart!.store.db, session.id))!.state).toBe("resuming");
   release();
   expect((await run).orphans).toBe(1);
@@ -116,7 +116,7 @@ test("a running session whose sandbox has died is paused, says why, and resumes 
   await heart.links
     .request(session.sandboxId, { method: "PUT", path: "/files/content?path=kept.txt", body: "kept" })
     .then((answer) => answer.body.resume());
-  await heart.driver.hibernate(session.sandboxId, AbortSignal.timeout(10_000));
+  await heart.driver.hibernate(session.sandboxId, AbortSignal.timeout(30_000));
   await heart.reconcile.run();
   expect(await heart.sessions.get("acme", session.id)).toMatchObject({ status: "paused", stopReason: "sandbox_lost" });
   const types = (await eventsAfter(heart.store.db, "acme", 0, 100)).map((event) => event.type);
@@ -135,12 +135,13 @@ test("a failed resume leaves the session paused and deletes nothing", async () =
   await heart.sessions.pause("acme", session.id);
   await expect(heart.sessions.resume("acme", session.id, { autoStartAgent: false })).rejects.toMatchObject({ code: "sandbox_failed" });
   expect((await heart.sessions.get("acme", session.id)).status).toBe("paused");
-  expect(await heart.driver.inspect(session.sandboxId, AbortSignal.timeout(5000))).toBe("frozen");
+  expect(await heart.driver.inspect(session.sandboxId, AbortSignal.timeout(30_000))).toBe("frozen");
 });
 
 test("an engine that hangs gives 504, and a failed create leaves nothing behind", async () => {
   heart = await openTestHeart({
-    stepTimeoutMs: 150,
+    // Enough for what undoes the create, on a busy machine too.
+    stepTimeoutMs: 1500,
     wrapDriver: (driver) => ({
       ...driver,
       create: (_spec, signal) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error))),

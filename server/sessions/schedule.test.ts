@@ -9,7 +9,7 @@ afterEach(async () => {
   heart = undefined;
 });
 
-const condition = (id: `sbx_${string}`) => heart!.driver.inspect(id, AbortSignal.timeout(5000));
+const condition = (id: `sbx_${string}`) => heart!.driver.inspect(id, AbortSignal.timeout(30_000));
 
 test("a session is warned, paused at its timeout, hibernated, destroyed and forgotten as time goes by", async () => {
   heart = await openTestHeart();

@@ -13,7 +13,7 @@ onBothEngines("sessions", (databases) => {
   afterAll(() => heart?.[Symbol.asyncDispose]());
 
   const create = (changes = {}) => heart.sessions.create(heart.acme, aRequest(changes));
-  const condition = (session: { sandboxId: `sbx_${string}` }) => heart.driver.inspect(session.sandboxId, AbortSignal.timeout(5000));
+  const condition = (session: { sandboxId: `sbx_${string}` }) => heart.driver.inspect(session.sandboxId, AbortSignal.timeout(30_000));
   const codeOf = async (call: Promise<unknown>): Promise<ErrorCode | "ok"> =>
     call.then(
       () => "ok" as const,

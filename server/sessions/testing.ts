@@ -64,7 +64,7 @@ export async function openTestHeart(
     async [Symbol.asyncDispose]() {
       await heart[Symbol.asyncDispose]();
       await links[Symbol.asyncDispose]();
-      for (const { id } of await processes.list(AbortSignal.timeout(10_000))) await processes.destroy(id, AbortSignal.timeout(10_000));
+      for (const { id } of await processes.list(AbortSignal.timeout(60_000))) await processes.destroy(id, AbortSignal.timeout(60_000));
       await processes[Symbol.asyncDispose]();
       await store[Symbol.asyncDispose]();
       await rm(dataDir, { recursive: true, force: true });

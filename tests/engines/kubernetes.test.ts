@@ -3,7 +3,7 @@ import { nameOf } from "../../server/drivers/kubernetes/names.ts";
 import { sandboxOf } from "../../server/drivers/kubernetes/pods.ts";
 import { freePort } from "../../server/host.ts";
 import { startKubernetesDouble } from "../support/kubernetes/double.ts";
-import { claimsLeft } from "../support/kubernetes/driver.ts";
+import { uncollected } from "../support/kubernetes/driver.ts";
 import { openRealCluster, realCluster } from "../support/kubernetes/real.ts";
 import { daemonRuntime } from "../support/runtime.ts";
 import { engineJourneys } from "./journeys.ts";
@@ -27,7 +27,7 @@ for (const [workload, cluster, env] of [
           BERTH_EGRESS_ADDRESS: egress,
           ...env,
         },
-        leftovers: async (id) => claimsLeft(double, id as SandboxId),
+        leftovers: (id) => uncollected(double, id as SandboxId),
         crash: async (id) => void process.kill(double.kubelet.pidOf(podOf(id as SandboxId))!, "SIGKILL"),
         dispose: async () => double[Symbol.asyncDispose](),
       };

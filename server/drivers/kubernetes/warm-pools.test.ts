@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { newId } from "@berth/contract";
 import { afterEach, expect, test } from "vitest";
 import type { DoubleOptions, KubernetesDouble } from "../../../tests/support/kubernetes/double.ts";
-import { claimsLeft, openDouble, warmPoolOf } from "../../../tests/support/kubernetes/driver.ts";
+import { openDouble, uncollected, warmPoolOf } from "../../../tests/support/kubernetes/driver.ts";
 import { DEFAULT_TEMPLATE } from "../../templates.ts";
 import type { SandboxSpec } from "../driver.ts";
 import { exec } from "../driver.suite.ts";
@@ -10,7 +10,6 @@ import type { KubernetesOptions } from "./kubernetes.ts";
 import { nameOf } from "./names.ts";
 
 // What is particular about sandboxes out of the cluster's own pools; that they keep a driver's promises is kubernetes.test.ts.
-const SOON = { timeout: 10_000 };
 const patience = (ms = 30_000) => AbortSignal.timeout(ms);
 const newSpec = (): SandboxSpec => ({
   id: newId("sbx", Date.now()),
@@ -33,7 +32,7 @@ async function start(cluster: Partial<DoubleOptions> = {}, overrides: Partial<Ku
 }
 
 const poolIsReady = ({ objects }: KubernetesDouble) =>
-  expect.poll(() => objects.get("sandboxwarmpools", "ready")?.status?.["readyReplicas"], SOON).toBe(1);
+  expect.poll(() => objects.get("sandboxwarmpools", "ready")?.status?.["readyReplicas"]).toBe(1);
 const sandboxOf = ({ objects }: KubernetesDouble, { id }: SandboxSpec) =>
   objects.list("sandboxes", `berth.dev/sandbox=${nameOf(id)}`).map(({ metadata }) => metadata.name!);
 
@@ -45,8 +44,8 @@ test("a session gets the pod that waited, and the pool makes another", async () 
   await driver.create(spec, patience());
   expect(await exec(driver, spec.id, "echo well")).toBe("well\n");
   expect(sandboxOf(double, spec)).toEqual([waiting!.metadata.name]);
+  await expect.poll(() => double.objects.list("pods")).toHaveLength(2);
   await poolIsReady(double);
-  expect(double.objects.list("pods")).toHaveLength(2);
 });
 
 test("nothing secret stands in the pool's template, and its pods are open to no other network policy", async () => {
@@ -87,7 +86,7 @@ test("an empty pool is no failure: a new sandbox is started", async () => {
   expect(sandboxOf(double, spec)).toEqual([nameOf(spec.id)]);
   expect(await exec(driver, spec.id, "echo well")).toBe("well\n");
   await driver.destroy(spec.id, patience());
-  expect(claimsLeft(double, spec.id)).toEqual([]);
+  expect(await uncollected(double, spec.id)).toEqual([]);
 });
 
 test("pods that waited while the master key was rotated are taken with the older one", async () => {
@@ -112,7 +111,7 @@ test("pods that know only another key are refused, and the claim is given back",
   const other = await openDriver({ warmPools: { ...warmPoolOf("ready").warmPools!, seeds: [Buffer.alloc(32, 8)] } });
   const spec = newSpec();
   await expect(other.create(spec, patience())).rejects.toMatchObject({ code: "sandbox_failed" });
-  expect(claimsLeft(double, spec.id)).toEqual([]);
+  expect(await uncollected(double, spec.id)).toEqual([]);
 });
 
 test("a claim that a server left half made is listed, and can be finished or destroyed", async () => {
@@ -123,14 +122,14 @@ test("a claim that a server left half made is listed, and can be finished or des
     const labels = { "berth.dev/installation": "suite", "berth.dev/sandbox": name };
     const spec = { warmPoolRef: { name: "ready" }, additionalPodMetadata: { annotations: { "berth.dev/sandbox": name } } };
     double.objects.create("sandboxclaims", { metadata: { name, labels }, spec });
-    await expect.poll(() => double.objects.get("sandboxclaims", name)?.status?.["sandbox"], SOON).toBeDefined();
+    await expect.poll(() => double.objects.get("sandboxclaims", name)?.status?.["sandbox"]).toBeDefined();
   }
   const listed = await driver.list(patience());
   expect(listed.map(({ condition }) => condition)).toEqual(["stopped", "stopped"]);
   await driver.create(one, patience());
   expect(await exec(driver, one.id, "echo well")).toBe("well\n");
   await driver.destroy(two.id, patience());
-  expect(claimsLeft(double, two.id)).toEqual([]);
+  expect(await uncollected(double, two.id)).toEqual([]);
   expect(await driver.list(patience())).toEqual([{ id: one.id, condition: "running" }]);
 });
 
@@ -139,10 +138,10 @@ test("a Sandbox that somebody deleted takes its files with it, and the claim's n
   const spec = newSpec();
   await driver.create(spec, patience());
   double.objects.remove("sandboxes", sandboxOf(double, spec)[0]!);
-  await expect.poll(() => driver.inspect(spec.id, patience()), SOON).toBe("absent");
+  await expect.poll(() => driver.inspect(spec.id, patience())).toBe("absent");
   await expect(driver.resume(spec, patience())).rejects.toMatchObject({ code: "sandbox_failed" });
   await driver.destroy(spec.id, patience());
-  expect(claimsLeft(double, spec.id)).toEqual([]);
+  expect(await uncollected(double, spec.id)).toEqual([]);
 });
 
 test("sessions out of a pool go on when the setting is taken away", async () => {
@@ -155,7 +154,7 @@ test("sessions out of a pool go on when the setting is taken away", async () => 
   await plain.resume(spec, patience());
   expect(await exec(plain, spec.id, "echo well")).toBe("well\n");
   await plain.destroy(spec.id, patience());
-  expect(claimsLeft(double, spec.id)).toEqual([]);
+  expect(await uncollected(double, spec.id)).toEqual([]);
 });
 
 test("losing a node: the claimed sandbox is stopped, and a resume places it elsewhere", async () => {
@@ -164,7 +163,7 @@ test("losing a node: the claimed sandbox is stopped, and a resume places it else
   await driver.create(spec, patience());
   await exec(driver, spec.id, "echo kept > note");
   double.kubelet.loseNode("node-a");
-  await expect.poll(() => driver.inspect(spec.id, patience()), SOON).toBe("stopped");
+  await expect.poll(() => driver.inspect(spec.id, patience())).toBe("stopped");
   expect(await driver.resume(spec, patience())).toEqual({ restarted: true });
   expect(await exec(driver, spec.id, "cat note")).toBe("kept\n");
 });
@@ -176,7 +175,7 @@ test("a server with newer settings writes the template anew, and what waited is 
   expect(egressOf("sandboxes")).toEqual(["127.0.0.1:3129"]);
   const newer = await openDriver({ egress: "127.0.0.1:4129" });
   expect(egressOf("sandboxtemplates")).toEqual(["127.0.0.1:4129"]);
-  await expect.poll(() => egressOf("sandboxes"), SOON).toEqual(["127.0.0.1:4129"]);
+  await expect.poll(() => egressOf("sandboxes")).toEqual(["127.0.0.1:4129"]);
   await newer.create(newSpec(), patience());
 });
 

@@ -17,7 +17,7 @@ for (const [name, mount] of Object.entries(mounts)) {
   describe.skipIf(missing)(`control groups, ${name}${missing ? ", skipped: not mounted here, or not root" : ""}`, () => {
     const prefix = `berth-test-${process.pid}`;
     const cgroups = openCgroups(prefix, readCgroupLayout([mount]));
-    const signal = () => AbortSignal.timeout(10_000);
+    const signal = () => AbortSignal.timeout(30_000);
 
     async function makeGroup(id: string): Promise<ChildProcess> {
       const folder = join(mount.path, cgroups.pathOf(id));

@@ -47,8 +47,8 @@ describe.skipIf(skipReason !== undefined)(
       });
       const id = newId("sbx", Date.now());
       const spec = { id, template: { ...DEFAULT_TEMPLATE, diskMb: 64 }, tokenHash: "0".repeat(64) };
-      const error: unknown = await driver.create(spec, AbortSignal.timeout(20_000)).catch((reason: unknown) => reason);
-      return { error, leftovers: findLeftovers(dataDir, id), condition: await driver.inspect(id, AbortSignal.timeout(1_000)) };
+      const error: unknown = await driver.create(spec, AbortSignal.timeout(40_000)).catch((reason: unknown) => reason);
+      return { error, leftovers: findLeftovers(dataDir, id), condition: await driver.inspect(id, AbortSignal.timeout(20_000)) };
     }
     const gone = { leftovers: [], condition: "absent" };
 

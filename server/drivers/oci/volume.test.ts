@@ -13,7 +13,7 @@ const skipReason = probe.usable && probe.boundDisks ? undefined : probe.reason;
 describe.skipIf(skipReason !== undefined)(`volumes${skipReason === undefined ? "" : `, skipped: ${skipReason}`}`, () => {
   const volumes = createVolumes(true);
   let folder: string;
-  const open = () => volumes.open(folder, { diskMb: 64, owner: 12_345, signal: AbortSignal.timeout(10_000) });
+  const open = () => volumes.open(folder, { diskMb: 64, owner: 12_345, signal: AbortSignal.timeout(30_000) });
   const attached = () =>
     readdirSync("/sys/block")
       .map((name) => `/sys/block/${name}/loop/backing_file`)
@@ -63,7 +63,7 @@ describe.skipIf(skipReason !== undefined)(`volumes${skipReason === undefined ? "
     expect(attached()).toEqual([]);
     await open();
     expect(readFileSync(join(workspace, "note"), "utf8")).toBe("whole");
-  }, 30_000);
+  });
 
   test("the probe leaves nothing", async () => {
     const scratch = join(folder, "scratch");

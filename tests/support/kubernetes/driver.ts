@@ -30,7 +30,7 @@ export const driverOptions = ({ kubeconfig }: Pick<KubernetesDouble, "kubeconfig
 
 // What is left once the cluster has collected what it collects by itself.
 export async function uncollected(double: KubernetesDouble, id: SandboxId): Promise<string[]> {
-  const endMs = performance.now() + 5_000;
+  const endMs = performance.now() + 20_000;
   while (claimsLeft(double, id).length > 0 && performance.now() < endMs) await sleep(10);
   return claimsLeft(double, id);
 }
