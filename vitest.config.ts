@@ -17,7 +17,7 @@ export default defineConfig({
     // works costs nothing of it. No test proves by these that something is quick.
     testTimeout: 60_000,
     hookTimeout: 120_000,
-    expect: { poll: { timeout: 20_000 } },
+    expect: { poll: { timeout: 30_000 } },
     // On a machine that others use too, one test in a thousand may come to its limit. Whoever needed the second try is named
     // in the last lines, and is a fault to be mended.
     retry: process.env.CI ? 1 : 0,

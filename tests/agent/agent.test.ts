@@ -40,7 +40,7 @@ describe.skipIf(!existsSync(GOOSE))("the coding agent of a session", () => {
     (await berth.api.call(method, `/sandboxes/${session.sandboxId}${path}`, body)).body as unknown;
   const state = async (session: Session) => (await sandbox(session, "GET", "/agent")) as AgentState;
   const becomes = async (session: Session, status: AgentState["status"]) =>
-    await expect.poll(async () => (await state(session)).status, { timeout: 20_000 }).toBe(status);
+    await expect.poll(async () => (await state(session)).status).toBe(status);
   const exec = async (session: Session, command: string) => (await berth.api.exec(session.sandboxId, command)).stdout;
   const runs = async (session: Session) => (await exec(session, "cat /proc/[0-9]*/comm")).split("\n").includes("goose");
   const session = (action: string, { sessionId }: Session, body?: object) =>
@@ -155,7 +155,7 @@ describe.skipIf(!existsSync(GOOSE))("the coding agent of a session", () => {
     model.script = [{ say: "Before the pause, after it", until: resumed }];
     const before = await openPanel(created);
     before.send({ type: "prompt", requestId: "1", text: "Talk" });
-    await expect.poll(() => wordsOf(before.messages), { timeout: 15_000 }).toBe("Before the pause, after ");
+    await expect.poll(() => wordsOf(before.messages)).toBe("Before the pause, after ");
     expect((await session("pause", created)).status).toBe(200);
     expect((await session("resume", created)).status).toBe(200);
     goOn();
@@ -167,7 +167,7 @@ describe.skipIf(!existsSync(GOOSE))("the coding agent of a session", () => {
       after.send({ type: "open", conversationId });
       return after.messages.findLast((message) => message.type === "opened")?.items.map((item) => ("text" in item ? item.text : item.kind));
     };
-    await expect.poll(saw, { timeout: 15_000 }).toEqual(["Talk", "Before the pause, after it"]);
+    await expect.poll(saw).toEqual(["Talk", "Before the pause, after it"]);
     after.socket.terminate();
     await destroy(created);
   });
@@ -183,7 +183,7 @@ describe.skipIf(!existsSync(GOOSE))("the coding agent of a session", () => {
     const before = await processes();
 
     await sleepy.api.call("POST", `/api/b2b/sessions/${created.sessionId}/pause`);
-    await expect.poll(() => isHibernated(sleepy, created), { timeout: 15_000 }).toBe(true);
+    await expect.poll(() => isHibernated(sleepy, created)).toBe(true);
     expect((await sleepy.api.call("POST", `/api/b2b/sessions/${created.sessionId}/resume`)).status).toBe(200);
     expect(await processes()).not.toBe(before);
     const conversationId = first.type === "conversation" ? first.conversation.id : "";
@@ -252,7 +252,7 @@ describe.skipIf(!existsSync(GOOSE))("the coding agent of a session", () => {
     // Keys that a partner passes still work for those who prefer it.
     const own = await bare.api.create({ envVars: { GOOSE_PROVIDER: "openai", GOOSE_MODEL: "m", OPENAI_API_KEY: "sk-mine" } });
     await expect
-      .poll(async () => (await bare.api.call("GET", `/sandboxes/${own.sandboxId}/agent`)).body as AgentState, { timeout: 20_000 })
+      .poll(async () => (await bare.api.call("GET", `/sandboxes/${own.sandboxId}/agent`)).body as AgentState)
       .toMatchObject({ status: "ready" });
   });
 });

@@ -119,7 +119,7 @@ inBrowser(
       model.script = [{ say: "Back after a pause." }];
       await say(page, "And now?");
       await seen(log(page).getByText("Back after a pause."));
-    }, 60_000);
+    });
 
     test("several conversations stand side by side and can be deleted", async () => {
       await using desk = await stage.openDesk();

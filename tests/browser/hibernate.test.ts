@@ -19,7 +19,7 @@ inBrowser(
       await stage.berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/resume`);
       await gone(page.getByRole("heading", { name: "This session is paused" }));
 
-      expect(await editor(page).innerText()).toContain("unsaved base");
+      await eventually(() => editor(page).innerText()).toContain("unsaved base");
       await page.keyboard.press("Control+S");
       await eventually(() => desk.read("a.txt")).toBe("unsaved base\n");
       await eventually(() => screenText(page)).toContain("before-the-sleep");

@@ -27,7 +27,7 @@ inBrowser("terminals in the workspace", (stage) => {
     await eventually(() => screenText(page)).toContain("remember-yes");
     await page.reload();
     await seen(tab(page, "a.txt"));
-    expect(await tab(page, "b.txt").getAttribute("aria-selected")).toBe("true");
+    await eventually(() => tab(page, "b.txt").getAttribute("aria-selected")).toBe("true");
     await eventually(() => screenText(page)).toContain("remember-yes");
     await typeInTerminal(page, "echo still-$KEPT\n");
     await eventually(() => screenText(page)).toContain("still-yes");

@@ -29,6 +29,6 @@ test("the agent works in the sandbox and its answer comes back", async () => {
     await expect(session.agent.ask("And this?", { conversationId: answer.conversationId })).rejects.toThrow(SessionConflictError);
     break;
   }
-  await expect.poll(() => session.agent.ask("Still there?").then(({ text }) => text, String), { timeout: 20_000 }).toBe("Done.");
+  await expect.poll(() => session.agent.ask("Still there?").then(({ text }) => text, String)).toBe("Done.");
   await session.destroy();
 }, 180_000);

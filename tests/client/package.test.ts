@@ -23,7 +23,7 @@ beforeAll(() => {
   mkdirSync(installed, { recursive: true });
   execFileSync("tar", ["xzf", join(project, filename), "--strip-components=1", "-C", installed]);
   writeFileSync(join(project, "package.json"), JSON.stringify({ type: "module" }));
-}, 120_000);
+});
 
 afterAll(() => rmSync(project, { recursive: true, force: true }));
 
@@ -36,7 +36,7 @@ describe("the installed package drives the service", () => {
       join(project, "use.js"),
       `${USE}\nconsole.log(JSON.stringify(await use(${JSON.stringify(server.url)}, ${JSON.stringify(server.key)})));`,
     );
-  }, 120_000);
+  });
   afterAll(() => server[Symbol.asyncDispose]());
 
   // The machine's own Node is older than ours on many machines. Deno and Bun are tried where they are installed.
@@ -125,7 +125,7 @@ test("every recipe of the README compiles against the package", async () => {
     (error: { stdout: string }) => error.stdout,
   );
   expect(complaints).toBe("");
-}, 60_000);
+});
 
 // A recipe shows what matters; here is what it takes for granted.
 function standAlone(recipe: string): string {

@@ -64,18 +64,18 @@ function replicas(name: string, prepare: () => Promise<TestedCluster>, skipReaso
         servers.push(await prepareBerth({ ...shared, BERTH_EGRESS_LISTEN: egress, BERTH_EGRESS_ADDRESS: egress }));
       }
       await Promise.all(servers.map((server) => server.start()));
-    }, 120_000);
+    });
     afterAll(async () => {
       await address?.[Symbol.asyncDispose]();
       for (const server of servers) await server[Symbol.asyncDispose]();
       servers = [];
       await postgres?.[Symbol.asyncDispose]();
       await cluster?.[Symbol.asyncDispose]();
-    }, 60_000);
+    });
 
     const apis = () => servers.map((server) => createApi(server.url, servers[0]!.env["BERTH_API_KEY"]!));
 
-    test("what one server began, the others go on with", { timeout: 60_000 }, async () => {
+    test("what one server began, the others go on with", async () => {
       const [one, two, three] = apis() as [ReturnType<typeof createApi>, ReturnType<typeof createApi>, ReturnType<typeof createApi>];
       const session = await one.create();
       const path = `/api/b2b/sessions/${session.sessionId}`;
@@ -88,7 +88,7 @@ function replicas(name: string, prepare: () => Promise<TestedCluster>, skipReaso
       expect((await three.call("GET", path)).body).toMatchObject({ status: "destroyed" });
     });
 
-    test("losing a node pauses its sessions with their files, and a resume places them elsewhere", { timeout: 90_000 }, async (context) => {
+    test("losing a node pauses its sessions with their files, and a resume places them elsewhere", async (context) => {
       const { kubelet } = cluster;
       if (!kubelet) return context.skip("a real node is not ours to lose");
       const [one, two] = apis() as [ReturnType<typeof createApi>, ReturnType<typeof createApi>];
@@ -113,7 +113,7 @@ function replicas(name: string, prepare: () => Promise<TestedCluster>, skipReaso
       });
       afterAll(() => browser?.close());
 
-      test("a terminal goes on at another replica when its own is killed, with nothing lost", { timeout: 90_000 }, async () => {
+      test("a terminal goes on at another replica when its own is killed, with nothing lost", async () => {
         const front = { ...servers[1]!, api: apis()[1]! };
         inFront = 0;
         await using desk = await openDesk(front, browser);

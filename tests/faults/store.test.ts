@@ -14,13 +14,13 @@ beforeAll(async () => {
     BERTH_DRIVER: "process",
     BERTH_LOG_LEVEL: "error",
   });
-}, 120_000);
+});
 afterAll(async () => {
   await berth?.[Symbol.asyncDispose]();
   await postgres?.[Symbol.asyncDispose]();
-}, 60_000);
+});
 
-test("while the database is gone every call says so in JSON, and afterwards all goes on", { timeout: 60_000 }, async () => {
+test("while the database is gone every call says so in JSON, and afterwards all goes on", async () => {
   const session = await berth.api.create();
   await postgres.stop();
 
@@ -39,9 +39,9 @@ test("while the database is gone every call says so in JSON, and afterwards all 
   expect((await berth.api.call("GET", "/healthz")).status).toBe(200);
 
   await postgres.start();
-  await expect.poll(async () => (await berth.api.call("GET", "/readyz")).status, { timeout: 20_000 }).toBe(200);
+  await expect.poll(async () => (await berth.api.call("GET", "/readyz")).status).toBe(200);
   await expect
-    .poll(async () => (await berth.api.call("GET", `/api/b2b/sessions/${session.sessionId}`)).body, { timeout: 10_000 })
+    .poll(async () => (await berth.api.call("GET", `/api/b2b/sessions/${session.sessionId}`)).body)
     .toMatchObject({ status: "running" });
   expect(await berth.api.exec(session.sandboxId, "echo still here")).toMatchObject({ stdout: "still here\n", code: 0 });
   await berth.api.create();

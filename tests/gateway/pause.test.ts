@@ -30,14 +30,15 @@ describe("requests to a sandbox that is paused and resumed under them", () => {
     const hammers = [hammer(), hammer(), hammer()];
     for (let round = 0; round < 10; round++) {
       expect((await change(session, "pause")).status).toBe(200);
+      expect((await berth.api.call("GET", `/sandboxes/${session.sandboxId}/files`)).status).toBe(409);
       expect((await change(session, "resume")).status).toBe(200);
     }
     until.abort();
     await Promise.all(hammers);
     expect([...seen.keys()].filter((status) => ![200, 409, 502].includes(status))).toEqual([]);
     expect(seen.get(200)).toBeGreaterThan(0);
-    expect(seen.get(409)).toBeGreaterThan(0);
-    expect(slowestMs).toBeLessThan(5000);
+    // One that is held waits for its timeout, which is twice as long.
+    expect(slowestMs).toBeLessThan(15_000);
   });
 
   test("a long answer ends with the pause, and is seen to be cut", async () => {
@@ -69,9 +70,10 @@ describe("requests to a sandbox that is paused and resumed under them", () => {
     await change(session, "resume");
     const after = new WebSocket(url, { headers });
     await once(after, "open");
-    const echoed = new Promise<string>((done) => after.on("message", (data: Buffer, binary) => binary && done(data.toString())));
+    let echoed = "";
+    after.on("message", (data: Buffer, binary) => binary && (echoed += data.toString()));
     after.send(Buffer.from("still here\n"));
-    expect(await echoed).toContain("still here");
+    await expect.poll(() => echoed).toContain("still here");
     after.terminate();
   });
 });

@@ -92,7 +92,7 @@ EOF`);
     const answer = await open("/files/archive?path=tree");
     const chunks: Buffer[] = [];
     for await (const chunk of answer as AsyncIterable<Buffer>) chunks.push(chunk);
-    expect(performance.now() - startMs).toBeLessThan(30_000);
+    expect(performance.now() - startMs).toBeLessThan(60_000);
 
     const packed = Buffer.concat(chunks);
     expect(packed.length).toBeLessThan(4 * MiB);
@@ -123,7 +123,7 @@ EOF`);
     // All that the daemon, the server and the sockets between them hold.
     expect(seen[0]).toBeLessThan(24 * MiB);
     answer.destroy();
-    await expect.poll(() => positions("noise/a.bin"), { timeout: 10_000 }).toEqual([]);
+    await expect.poll(() => positions("noise/a.bin")).toEqual([]);
   });
 
   test.each([
@@ -133,9 +133,9 @@ EOF`);
     await run(`mkdir -p ${file.split("/")[0]} && truncate -s ${size} ${file}`);
     const answer = await open(path);
     answer.resume();
-    await expect.poll(async () => (await positions(file)).length, { timeout: 10_000 }).toBeGreaterThan(0);
+    await expect.poll(async () => (await positions(file)).length).toBeGreaterThan(0);
     answer.destroy();
-    await expect.poll(() => positions(file), { timeout: 10_000 }).toEqual([]);
+    await expect.poll(() => positions(file)).toEqual([]);
     expect((await run("echo well")).stdout).toBe("well\n");
   });
 });

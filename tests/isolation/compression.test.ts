@@ -95,7 +95,7 @@ describe.skipIf(skipReason !== undefined)(`compressed bodies${skipReason === und
     const created = await berth.api.call("POST", "/api/b2b/webhooks", { url: `${receiver}/hook` });
     expect(created.status).toBe(201);
     await berth.api.create({ autoStartAgent: false });
-    await expect.poll(() => cut, { timeout: 10_000 }).toBeGreaterThan(0);
+    await expect.poll(() => cut).toBeGreaterThan(0);
     await expectNoHarm();
   });
 
@@ -135,9 +135,7 @@ setsid python3 evil.py > /dev/null 2>&1 & while ! [ -S /run/berth/daemon.sock ] 
     const busy = Array.from({ length: 4 }, () =>
       ask("POST", `/sandboxes/${session.sandboxId}/exec`, { "content-type": "application/json" }, command).catch(() => null),
     );
-    await expect
-      .poll(async () => (await ask("GET", `/sandboxes/${session.sandboxId}/files`))[1].length, { timeout: 20_000 })
-      .toBe(bomb.length);
+    await expect.poll(async () => (await ask("GET", `/sandboxes/${session.sandboxId}/files`))[1].length).toBe(bomb.length);
     const [answer] = await ask("GET", `/sandboxes/${session.sandboxId}/files`);
     expect(answer.headers["content-encoding"]).toBeUndefined();
     const path = `/api/b2b/sessions/${session.sessionId}`;

@@ -43,7 +43,7 @@ describe.skipIf(skipReason !== undefined)(`the network of a sandbox${skipReason 
   });
 
   const curl = (sandbox: Sandbox, ...urls: string[]) =>
-    sandbox.sh(urls.map((url) => `curl -sS -m 4 -o /dev/null -w '%{http_code} %{http_connect}\\n' '${url}' 2>&1 | tail -1`).join("; "));
+    sandbox.sh(urls.map((url) => `curl -sS -m 20 -o /dev/null -w '%{http_code} %{http_connect}\\n' '${url}' 2>&1 | tail -1`).join("; "));
   const hostAddresses = () =>
     Object.values(networkInterfaces())
       .flatMap((entries) => entries ?? [])
@@ -76,7 +76,7 @@ print(sorted(os.listdir("/run")), os.listdir("/run/berth"), os.listdir("/run/ber
   });
 
   test("the proxy leads to what the operator allows", async () => {
-    expect((await attacker.sh(`curl -s -m 5 --noproxy '' http://127.0.0.1:${portOf(allowed)}/`)).output).toBe("allowed");
+    expect((await attacker.sh(`curl -s -m 20 --noproxy '' http://127.0.0.1:${portOf(allowed)}/`)).output).toBe("allowed");
   });
 
   test("the proxy does not lead back to the host, in whatever form its address is written", async () => {
@@ -109,7 +109,7 @@ print(sorted(os.listdir("/run")), os.listdir("/run/berth"), os.listdir("/run/ber
   });
 
   test("a redirect to the host is not followed behind the proxy's back", async () => {
-    const { output } = await attacker.sh(`curl -s -m 5 -L --noproxy '' http://127.0.0.1:${portOf(allowed)}/redirect`);
+    const { output } = await attacker.sh(`curl -s -m 20 -L --noproxy '' http://127.0.0.1:${portOf(allowed)}/redirect`);
     expect(output).toContain("berth: ");
     expect(visits).toEqual([]);
   });
@@ -160,7 +160,7 @@ for _ in range(600):
     except OSError: break
 print("done")`);
     expect(output).toBe("done\n");
-    expect((await closed.sh("curl -s -m 5 http://example.com/")).output).toBe("berth: this sandbox has no way out\n");
+    expect((await closed.sh("curl -s -m 20 http://example.com/")).output).toBe("berth: this sandbox has no way out\n");
   });
 });
 

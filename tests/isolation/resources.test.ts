@@ -17,15 +17,15 @@ describe.skipIf(skipReason !== undefined)(`what a sandbox can use up${skipReason
   afterAll(() => island?.[Symbol.asyncDispose]());
 
   const destroy = (sandbox: Sandbox) => island.driver.destroy(sandbox.id, AbortSignal.timeout(30_000));
-  const isWell = async (sandbox: Sandbox) => (await sandbox.sh("echo well", { timeoutMs: 10_000 })).output === "well\n";
+  const isWell = async (sandbox: Sandbox) => (await sandbox.sh("echo well")).output === "well\n";
 
   test("a fork bomb ends at the limit of processes", async () => {
     const bomber = await island.make({ pids: 128 });
     await bomber.sh("(bomb() { bomb | bomb & }; bomb) > /dev/null 2>&1 & sleep 1", { timeoutMs: 5_000 }).catch(() => undefined);
-    expect((await island.driver.stats(bomber.id, AbortSignal.timeout(5_000))).pids).toBeLessThanOrEqual(128);
+    expect((await island.driver.stats(bomber.id, AbortSignal.timeout(30_000))).pids).toBeLessThanOrEqual(128);
     expect(await isWell(neighbour)).toBe(true);
     await destroy(bomber);
-    expect(await island.driver.inspect(bomber.id, AbortSignal.timeout(5_000))).toBe("absent");
+    expect(await island.driver.inspect(bomber.id, AbortSignal.timeout(30_000))).toBe("absent");
   });
 
   test("a memory hog is killed; the sandbox and its neighbour live on", async () => {
@@ -96,14 +96,14 @@ print(made)`);
     const digger = await island.make();
     await digger.python("import os\nfor _ in range(3000):\n    os.mkdir('d' * 100)\n    os.chdir('d' * 100)");
     await destroy(digger);
-    expect(await island.driver.inspect(digger.id, AbortSignal.timeout(5_000))).toBe("absent");
+    expect(await island.driver.inspect(digger.id, AbortSignal.timeout(30_000))).toBe("absent");
   });
 
   test("the processor is shared by quota", async () => {
     const burner = await island.make({ cpus: 0.2 });
-    const used = async () => (await island.driver.stats(burner.id, AbortSignal.timeout(5_000))).cpuMs ?? 0;
+    const used = async () => (await island.driver.stats(burner.id, AbortSignal.timeout(30_000))).cpuMs ?? 0;
     await burner.sh("for i in 1 2 3 4; do (while :; do :; done) > /dev/null 2>&1 & done");
-    const [beforeMs, startMs] = [await used(), performance.now()];
+    const [startMs, beforeMs] = [performance.now(), await used()];
     await neighbour.sh("sleep 1");
     const share = ((await used()) - beforeMs) / (performance.now() - startMs);
     expect(share).toBeLessThan(0.4);
@@ -124,14 +124,14 @@ print(len(held))`);
 
   test("orphans are collected when they end", async () => {
     await neighbour.sh("for i in $(seq 50); do (sleep 0.05 &) ; done");
-    await expect.poll(async () => (await neighbour.sh("ps -eo stat= | grep -c Z")).output, { timeout: 5_000 }).toBe("0\n");
+    await expect.poll(async () => (await neighbour.sh("ps -eo stat= | grep -c Z")).output).toBe("0\n");
   });
 
   test("a frozen sandbox uses no processor", async () => {
     const burner = await island.make();
     await burner.sh("(while :; do :; done) > /dev/null 2>&1 &");
-    await island.driver.pause(burner.id, AbortSignal.timeout(5_000));
-    const used = async () => (await island.driver.stats(burner.id, AbortSignal.timeout(5_000))).cpuMs;
+    await island.driver.pause(burner.id, AbortSignal.timeout(30_000));
+    const used = async () => (await island.driver.stats(burner.id, AbortSignal.timeout(30_000))).cpuMs;
     const before = await used();
     await neighbour.sh("sleep 0.3");
     expect(await used()).toBe(before);

@@ -54,7 +54,7 @@ export async function openIsland({ allow = [] }: { allow?: string[] } = {}): Pro
   const dataDir = mkdtempSync(join(tmpdir(), "berth-isolation-"));
   const { runtime, boundDisks } = probe;
   const driver = createOciDriver({ dataDir, runtimeDir: await daemonRuntime(), log: silentLog, runtime, boundDisks });
-  const egress = createEgress({ dataDir, log: silentLog, allow, dialTimeoutMs: 1_000 });
+  const egress = createEgress({ dataDir, log: silentLog, allow, dialTimeoutMs: 5_000 });
   const tokenOf = (id: SandboxId) => `token of ${id}`;
   const links = createLinks({ driver, tokenOf });
   const made = new Set<SandboxId>();
@@ -85,8 +85,8 @@ export async function openIsland({ allow = [] }: { allow?: string[] } = {}): Pro
       return {
         id,
         spec,
-        sh: (command, { timeoutMs = 20_000 } = {}) => exec(id, command, "", timeoutMs),
-        python: (program, { timeoutMs = 20_000 } = {}) => exec(id, ["python3", "-"], program, timeoutMs),
+        sh: (command, { timeoutMs = 50_000 } = {}) => exec(id, command, "", timeoutMs),
+        python: (program, { timeoutMs = 50_000 } = {}) => exec(id, ["python3", "-"], program, timeoutMs),
       };
     },
     async [Symbol.asyncDispose]() {

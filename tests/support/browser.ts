@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { chromium, type Browser, type BrowserContextOptions, type Locator, type Page } from "playwright-core";
-import { expect, vi } from "vitest";
+import { expect } from "vitest";
 import type { Session } from "@berth/contract";
 import type { Berth } from "./berth.ts";
 
@@ -8,9 +8,6 @@ import type { Berth } from "./berth.ts";
 const candidates = [process.env.CHROMIUM ?? "", "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 export const chromiumPath = candidates.find((path) => path !== "" && existsSync(path));
 export const noChromium = chromiumPath === undefined;
-
-// A journey through browser, server and sandbox takes seconds on a quiet machine, and more on a busy one.
-if (process.env.VITEST) vi.setConfig({ testTimeout: 90_000 });
 
 export function launchChromium(extra: string[] = []): Promise<Browser> {
   // As root Chromium refuses its own sandbox, and a container's /dev/shm is too small for it.
@@ -52,7 +49,7 @@ export async function openDesk(
     const opened = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...context });
     const page = await opened.newPage();
     page.on("pageerror", (error) => faults.push(error.stack ?? error.message));
-    page.setDefaultTimeout(10_000);
+    page.setDefaultTimeout(30_000);
     return page;
   }
   const link = async () => {
@@ -103,7 +100,7 @@ export async function typeAtStart(page: Page, text: string): Promise<void> {
 
 // What a person would wait for. Two cores are shared by browser, server and sandbox, so it may take a while.
 export function eventually<T>(look: () => T) {
-  return expect.poll(look, { timeout: 15_000, interval: 50 });
+  return expect.poll(look, { timeout: 30_000, interval: 50 });
 }
 
 export const seen = (what: Locator) => eventually(() => what.isVisible()).toBe(true);
