@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { test } from "vitest";
 import { editor, eventually, gone, openFile, screenText, seen, typeAtStart, typeInTerminal } from "../support/browser.ts";
 import { inBrowser } from "../support/stage.ts";
 

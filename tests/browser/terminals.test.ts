@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { test } from "vitest";
 import { editor, eventually, openFile, screenText, seen, tab, treeItem, typeInTerminal } from "../support/browser.ts";
 import { inBrowser } from "../support/stage.ts";
 
