@@ -46,6 +46,7 @@ engineJourneys(
         BERTH_DRIVER: "kubernetes",
         BERTH_KUBECONFIG: realCluster.kubeconfig,
         BERTH_SANDBOX_IMAGE: realCluster.image,
+        BERTH_INSTALLATION: realCluster.newInstallation(),
         BERTH_EGRESS_LISTEN: `0.0.0.0:${port}`,
         BERTH_EGRESS_ADDRESS: `${realCluster.hostForPods}:${port}`,
       },

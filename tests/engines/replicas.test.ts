@@ -25,7 +25,11 @@ const onTheDouble = async (): Promise<TestedCluster> => {
   return { ...double, env: { BERTH_KUBECONFIG: double.kubeconfig }, hostForPods: "127.0.0.1" };
 };
 const onARealOne = async (): Promise<TestedCluster> => ({
-  env: { BERTH_KUBECONFIG: realCluster.kubeconfig, BERTH_SANDBOX_IMAGE: realCluster.image },
+  env: {
+    BERTH_KUBECONFIG: realCluster.kubeconfig,
+    BERTH_SANDBOX_IMAGE: realCluster.image,
+    BERTH_INSTALLATION: realCluster.newInstallation(),
+  },
   hostForPods: realCluster.hostForPods,
   [Symbol.asyncDispose]: async () => {},
 });

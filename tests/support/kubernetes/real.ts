@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { KubernetesObject } from "@kubernetes/client-node";
 import { connectCluster } from "../../../server/drivers/kubernetes/connect.ts";
@@ -7,11 +8,15 @@ import { sandboxKind, statefulSetKind } from "../../../server/drivers/kubernetes
 
 // A real cluster, named by BERTH_TEST_KUBECONFIG; its current namespace is the tests'. This machine must reach its pods, and
 // where pods reach this machine is BERTH_TEST_POD_HOST (for their way out). BERTH_TEST_WARM_POOL names a SandboxWarmPool in that
-// namespace, whose SandboxTemplate the tests write.
+// namespace, whose SandboxTemplate the tests write. With an account that has the Role of deploy/kubernetes and no more, what the
+// driver does is seen to need no more; the tests' own look at volume claims does, with BERTH_TEST_ADMIN_KUBECONFIG.
 export const realCluster = {
   kubeconfig: process.env["BERTH_TEST_KUBECONFIG"] ?? "",
+  adminKubeconfig: process.env["BERTH_TEST_ADMIN_KUBECONFIG"] ?? process.env["BERTH_TEST_KUBECONFIG"] ?? "",
   image: process.env["BERTH_TEST_SANDBOX_IMAGE"] ?? "berth-sandbox:latest",
   hostForPods: process.env["BERTH_TEST_POD_HOST"] ?? "127.0.0.1",
+  // Files that run at once must not take each other's sandboxes for orphans.
+  newInstallation: () => `test-${randomBytes(4).toString("hex")}`,
   warmPool: process.env["BERTH_TEST_WARM_POOL"] ?? "",
   skipReason: process.env["BERTH_TEST_KUBECONFIG"] === undefined ? "BERTH_TEST_KUBECONFIG names no cluster" : undefined,
 };
@@ -25,7 +30,7 @@ export interface RealCluster extends AsyncDisposable {
 }
 
 export async function openRealCluster(): Promise<RealCluster> {
-  const { cluster, namespace } = await connectCluster({ kubeconfig: realCluster.kubeconfig, namespace: null });
+  const { cluster, namespace } = await connectCluster({ kubeconfig: realCluster.adminKubeconfig, namespace: null });
   const named = async (path: string, sandboxId: string) => {
     if (/^\/apis\/.*agents/.test(path) && !(await cluster.get(path, patience()))) return [];
     const { items } = await cluster.list<KubernetesObject>(path, {}, patience());
