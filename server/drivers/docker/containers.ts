@@ -19,7 +19,7 @@ export interface Containers {
   stop(id: SandboxId, signal: AbortSignal): Promise<void>;
   // False when the Engine refuses because of the container's state, or because there is none.
   act(id: SandboxId, action: "pause" | "unpause", signal: AbortSignal): Promise<boolean>;
-  // Runs, as far as the Engine knows. When it has ended, its last words go to the log.
+  // Runs or is paused, as far as the Engine knows. When it has ended, its last words go to the log.
   isUp(id: SandboxId, signal: AbortSignal): Promise<boolean>;
   remove(id: SandboxId, signal: AbortSignal): Promise<void>;
   removeVolumes(id: SandboxId, signal: AbortSignal): Promise<void>;
@@ -92,13 +92,15 @@ export function createContainers({ engine, installation, log }: { engine: Engine
     },
 
     async act(id, action, signal) {
-      const { status } = await engine.call({ method: "POST", path: pathOf(id, `/${action}`), accept: [404, 409], signal });
+      const { status, body } = await engine.call({ method: "POST", path: pathOf(id, `/${action}`), accept: [404, 409, 500], signal });
+      // The one state that the Engine takes for a fault of its own.
+      if (status === 500 && !/is not paused/.test(messageOf(body))) throw failure(action, body);
       return status < 400;
     },
 
     async isUp(id, signal) {
       const found = await inspect(id, signal);
-      if (found?.State.Status === "running") return true;
+      if (found?.State.Status === "running" || found?.State.Status === "paused") return true;
       log.warn("docker.sandbox_ended", {
         sandboxId: id,
         status: found?.State.Status,

@@ -1,6 +1,5 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, isSandboxId, type SandboxId } from "@berth/contract";
 import { DAEMON_SOCKET } from "@berth/contract/daemon.ts";
 import type { Log } from "../../log.ts";
@@ -12,6 +11,7 @@ import { createKeyedLock } from "../keyed-lock.ts";
 import { describeContainer, LABEL } from "./container.ts";
 import { createContainers, type ContainerStatus } from "./containers.ts";
 import { createEngine } from "./engine.ts";
+import { createFreezer } from "./freezer.ts";
 import { createPlaces } from "./places.ts";
 
 export interface DockerOptions {
@@ -27,23 +27,21 @@ export interface DockerOptions {
   boundDisks: boolean;
   log: Log;
   startTimeoutMs?: number;
+  // How late the Engine may still hear of a pause (see freezer.ts); far longer than was ever seen.
+  echoMs?: number;
 }
 
 // For what must be taken back after the caller has given up.
 const UNDO_MS = 30_000;
-// The Engine hears of every pause a second time, from containerd. When that is late, it calls a container that goes on
-// again paused for a moment.
-const ECHO_MS = 5_000;
-const ECHO_POLL_MS = 50;
 
 // Containers of a Docker Engine. A container holds no data of its own: workspace, home and control folder are below
 // {dataDir}/sandboxes/{id}, so one that is gone or outdated is made anew over the same files.
 export function createDockerDriver(options: DockerOptions): Driver {
-  const { socketPath, dataDir, installation, image, runtimeDir, boundDisks, log, startTimeoutMs = 60_000 } = options;
+  const { socketPath, dataDir, installation, image, runtimeDir, boundDisks, log, startTimeoutMs = 60_000, echoMs = 5_000 } = options;
   const engine = createEngine(socketPath);
   const containers = createContainers({ engine, installation, log });
+  const freezer = createFreezer(containers, echoMs);
   const inTurn = createKeyedLock();
-  const thawedAt = new Map<SandboxId, number>();
   // A server that is not root can give its folders to nobody else.
   const uid = process.getuid?.() || 1000;
   const places = createPlaces({ dataDir, uid, bounded: boundDisks });
@@ -56,11 +54,8 @@ export function createDockerDriver(options: DockerOptions): Driver {
     const { id } = spec;
     const status = await containers.status(id, signal);
     const isUp = status === "running" || status === "paused";
-    if (status === "paused") {
-      await containers.act(id, "unpause", signal);
-      thawedAt.set(id, performance.now());
-    }
-    if (!isUp) await startAnew(spec, signal);
+    if (isUp) await freezer.set(id, false, signal);
+    else await startAnew(spec, signal);
     await awaitDaemon(
       { dial: (bounded) => dial(id, bounded), alive: () => containers.isUp(id, signal), timeoutMs: startTimeoutMs, pollMs: 10 },
       signal,
@@ -77,21 +72,21 @@ export function createDockerDriver(options: DockerOptions): Driver {
     const label = await containers.label(id, LABEL.spec, signal);
     if (label !== undefined && label !== config.Labels[LABEL.spec]) await containers.remove(id, signal);
     await containers.make(id, config, signal);
+    freezer.forget(id);
     await containers.start(id, signal);
   }
 
   async function remove(id: SandboxId, signal: AbortSignal): Promise<void> {
     await containers.remove(id, signal);
+    freezer.forget(id);
     await containers.removeVolumes(id, signal);
     await places.remove(id);
-    thawedAt.delete(id);
   }
 
-  const mayEcho = (id: SandboxId) => performance.now() - (thawedAt.get(id) ?? -Infinity) < ECHO_MS;
-
-  async function conditionOf(id: SandboxId, status: ContainerStatus | undefined): Promise<SandboxCondition> {
+  async function conditionOf(id: SandboxId, said: ContainerStatus | undefined): Promise<SandboxCondition> {
+    const status = freezer.believe(id, said);
     if (status === "running") return "running";
-    if (status === "paused") return mayEcho(id) ? "running" : "frozen";
+    if (status === "paused") return "frozen";
     return (await places.has(id)) ? "stopped" : "absent";
   }
   const inspect = async (id: SandboxId, signal: AbortSignal) => conditionOf(id, await containers.status(id, signal));
@@ -114,21 +109,12 @@ export function createDockerDriver(options: DockerOptions): Driver {
         }
       }),
 
-    pause: (id, signal) =>
-      step(id, signal, async () => {
-        while (!(await containers.act(id, "pause", signal))) {
-          // Frozen already, or stopped by itself: then there is no processor to take away.
-          if ((await inspect(id, signal)) !== "running") return;
-          if (!mayEcho(id)) throw new AppError("sandbox_failed", { cause: new Error("docker: the container cannot be paused") });
-          await sleep(ECHO_POLL_MS, undefined, { signal });
-        }
-        thawedAt.delete(id);
-      }),
+    pause: (id, signal) => step(id, signal, () => freezer.set(id, true, signal)),
 
     hibernate: (id, signal) =>
       step(id, signal, async () => {
         // A frozen daemon cannot hear that it is to stop.
-        if ((await containers.status(id, signal)) === "paused") await containers.act(id, "unpause", signal);
+        await freezer.set(id, false, signal);
         await containers.stop(id, signal);
         await places.close(id);
       }),

@@ -3,7 +3,7 @@ import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { newId } from "@berth/contract";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { dockerMissing, startDockerEngine, type TestEngine } from "../../../tests/support/docker.ts";
 import { daemonRuntime } from "../../../tests/support/runtime.ts";
 import { silentLog } from "../../log.ts";
@@ -11,11 +11,13 @@ import { DEFAULT_TEMPLATE } from "../../templates.ts";
 import type { Driver, SandboxSpec } from "../driver.ts";
 import { exec } from "../driver.suite.ts";
 import { containerName } from "./container.ts";
-import { createDockerDriver } from "./docker.ts";
+import { createDockerDriver, type DockerOptions } from "./docker.ts";
 import { probeDocker } from "./probe.ts";
 
 const skipReason = await dockerMissing();
 interface Inspected {
+  Id: string;
+  State: { Status: string };
   Config: { Env: string[]; Labels: Record<string, string> };
   HostConfig: { Memory: number };
 }
@@ -24,13 +26,14 @@ const patience = (ms = 60_000) => AbortSignal.timeout(ms);
 describe.skipIf(skipReason !== undefined)(`docker${skipReason === undefined ? "" : `, skipped: ${skipReason}`}`, () => {
   let engine: TestEngine;
   let dataDir: string;
+  let options: DockerOptions;
   let driver: Driver;
   let made: SandboxSpec[] = [];
 
   beforeAll(async () => {
     engine = await startDockerEngine();
     dataDir = await mkdtemp(join(tmpdir(), "berth-docker-"));
-    driver = createDockerDriver({
+    options = {
       socketPath: engine.socketPath,
       image: engine.image,
       dataDir,
@@ -38,7 +41,8 @@ describe.skipIf(skipReason !== undefined)(`docker${skipReason === undefined ? ""
       installation: "resilience",
       boundDisks: true,
       log: silentLog,
-    });
+    };
+    driver = createDockerDriver(options);
   });
   afterEach(async () => {
     for (const { id } of made) await driver.destroy(id, patience());
@@ -132,6 +136,65 @@ describe.skipIf(skipReason !== undefined)(`docker${skipReason === undefined ? ""
     const names = ["BERTH_TOKEN_HASH", "BERTH_SOCKET", "BERTH_WORKSPACE", "BERTH_HOME", "BERTH_EGRESS", "HOME", "LANG", "PATH"];
     expect(new Set(Config.Env.map((line) => line.split("=")[0]))).toEqual(new Set(names));
     expect(Config.Labels).toMatchObject({ "dev.berth.installation": "resilience", "dev.berth.sandbox": spec.id });
+  });
+
+  describe("a late echo", () => {
+    let patient: Driver;
+    let spec: SandboxSpec;
+    beforeEach(async () => {
+      // The time in which an echo may come must not run out while this machine stands still.
+      patient = createDockerDriver({ ...options, echoMs: 10 * 60_000 });
+      spec = newSpec();
+      await patient.create(spec, patience());
+    });
+    afterEach(() => patient[Symbol.asyncDispose]());
+    const echo = async (change: "paused" | "resumed") => engine.echo((await inspect(spec)).Id, change);
+    const believed = async () => [await patient.inspect(spec.id, patience()), (await patient.list(patience()))[0]?.condition];
+    // The Engine is wrong now.
+    const mislead = async (change: "paused" | "resumed", status: string) => {
+      await echo(change);
+      await expect.poll(async () => (await inspect(spec)).State.Status).toBe(status);
+    };
+
+    test("of a pause is not taken for one", async () => {
+      await patient.pause(spec.id, patience());
+      await patient.resume(spec, patience());
+      await mislead("paused", "paused");
+      expect(await believed()).toEqual(["running", "running"]);
+      expect(await patient.resume(spec, patience())).toEqual({ restarted: false });
+      expect(await exec(patient, spec.id, "echo well")).toBe("well\n");
+      // Refused while the Engine believes it, done when it knows better.
+      const pausing = patient.pause(spec.id, patience());
+      await echo("resumed");
+      await pausing;
+      expect((await inspect(spec)).State.Status).toBe("paused");
+      expect(await believed()).toEqual(["frozen", "frozen"]);
+    });
+
+    test("of a resume is not taken for one", async () => {
+      await patient.pause(spec.id, patience());
+      await mislead("resumed", "running");
+      expect(await believed()).toEqual(["frozen", "frozen"]);
+      await patient.pause(spec.id, patience());
+      const resuming = patient.resume(spec, patience());
+      await echo("paused");
+      expect(await resuming).toEqual({ restarted: false });
+      expect(await exec(patient, spec.id, "echo well")).toBe("well\n");
+    });
+
+    test("of a resume keeps a frozen sandbox neither from being stopped nor from being destroyed", async () => {
+      await patient.pause(spec.id, patience());
+      await mislead("resumed", "running");
+      const hibernating = patient.hibernate(spec.id, patience());
+      await echo("paused");
+      await hibernating;
+      expect(await believed()).toEqual(["stopped", "stopped"]);
+      await patient.resume(spec, patience());
+      await patient.pause(spec.id, patience());
+      await mislead("resumed", "running");
+      await patient.destroy(spec.id, patience());
+      expect(await patient.inspect(spec.id, patience())).toBe("absent");
+    });
   });
 
   test("a container that somebody removed is made anew over the same files", async () => {
