@@ -1,6 +1,7 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { readCgroupLayout, type CgroupMount } from "./cgroup-layouts.ts";
@@ -62,6 +63,22 @@ for (const [name, mount] of Object.entries(mounts)) {
     });
   });
 }
+
+const noMounts = process.platform !== "linux" || process.getuid?.() !== 0;
+test.skipIf(noMounts)("what cannot be there, because the hierarchy is read-only, is removed without complaint (needs root)", async () => {
+  const path = mkdtempSync(join(tmpdir(), "berth-cgroup-"));
+  // As in a container. Such a file system refuses a removal before it looks whether there is anything to remove.
+  execFileSync("mount", ["-t", "tmpfs", "-o", "ro", "berth-test", path]);
+  try {
+    expect(() => rmdirSync(join(path, "none"))).toThrow("EROFS");
+    const cgroups = openCgroups("berth-test", readCgroupLayout([{ path, version: 2, controllers: [] }]));
+    await cgroups.kill("none");
+    await cgroups.remove("none");
+  } finally {
+    execFileSync("umount", [path]);
+    rmdirSync(path);
+  }
+});
 
 function findVersion2(): string {
   const line = existsSync("/proc/self/mountinfo")
