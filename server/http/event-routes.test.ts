@@ -62,7 +62,7 @@ describe("events", () => {
     await using other = await startTestApp();
     const revoked = await openStream(other);
     await revokeKey(other.store.db, systemClock, other.keyId);
-    // Keys are known from memory for five seconds.
+    // Keys are known from memory for some seconds.
     expect(await revoked.end()).toBe("retry: 2000\n\n");
     const closing = await startTestApp();
     const open = await openStream(closing);

@@ -19,6 +19,7 @@ export interface Verdict {
 }
 
 const SETTLE_TIMEOUT_MS = 30_000;
+const FILLED_MS = 1000;
 
 // Every promise of docs/reliability.md, checked against a server that has just come back.
 export async function judge(berth: Berth, ledger: Ledger, keys: KeyRing): Promise<Verdict> {
@@ -37,6 +38,7 @@ export async function judge(berth: Berth, ledger: Ledger, keys: KeyRing): Promis
   const entries = ledger.entries();
   for (const entry of entries) violations.push(...(await checkSession(berth, entry)));
   violations.push(...(await checkEvents(store, entries)), ...(await ledger.retry(berth.api)), ...(await keys.check(berth)));
+  violations.push(...(await checkPool(store, config, elapsedMs)));
   return { violations, settledMs };
 }
 
@@ -84,17 +86,29 @@ async function checkEvents(store: Store, entries: Entry[]): Promise<string[]> {
 // Steps that somebody waits for. Warming and hibernating go on all the time.
 const MUST_END = new Set<SessionState>(["creating", "discarding", "pausing", "resuming", "destroying"]);
 
-// Sandboxes without an owner, anything of theirs that the machine still has, and a pool beyond its bound.
-async function checkLeftovers(store: Store, driver: Driver, { dataDir, poolSize }: Config): Promise<string[]> {
+// A server fills its pool a moment after it is ready, and throws out at the next filling what is too much. So it is watched
+// until then, and whatever is too much at any time counts.
+async function checkPool(store: Store, { poolSize }: Config, elapsedMs: () => number): Promise<string[]> {
+  let most = 0;
+  let busy = true;
+  while ((busy || elapsedMs() < FILLED_MS) && elapsedMs() < SETTLE_TIMEOUT_MS) {
+    const blanks = await store.db.selectFrom("sessions").select("state").where("state", "in", ["warming", "warm"]).execute();
+    most = Math.max(most, blanks.length);
+    busy = blanks.some(({ state }) => state === "warming");
+    await delay(50);
+  }
+  return most > poolSize ? [`the pool had ${most} sandboxes and may have ${poolSize}`] : [];
+}
+
+// Sandboxes without an owner, and anything of theirs that the machine still has.
+async function checkLeftovers(store: Store, driver: Driver, { dataDir }: Config): Promise<string[]> {
   const rows = await store.db.selectFrom("sessions").select(["sandbox_id", "state"]).execute();
   const owned = new Set<string>(rows.filter((row) => row.state !== "destroyed").map((row) => row.sandbox_id));
   const listed = (await driver.list(AbortSignal.timeout(20_000))).map(({ id }) => id as string);
   const orphans = listed.filter((id) => !owned.has(id)).map((id) => `the sandbox ${id} has no owner`);
   const stuck = rows.filter((row) => MUST_END.has(row.state)).map((row) => `${row.sandbox_id} is stuck in ${row.state}`);
-  const blanks = rows.filter((row) => row.state === "warming" || row.state === "warm").length;
-  const pool = blanks > poolSize ? [`the pool has ${blanks} sandboxes and may have ${poolSize}`] : [];
   const traces = findTraces(dataDir)
     .filter(({ id }) => !owned.has(id))
     .map(({ id, what }) => `${what} is of ${id}, which has no owner`);
-  return [...orphans, ...stuck, ...pool, ...traces, ...findStrayUserIds(dataDir)];
+  return [...orphans, ...stuck, ...traces, ...findStrayUserIds(dataDir)];
 }

@@ -1,0 +1,73 @@
+import { join } from "node:path";
+import type { SandboxId } from "@berth/contract";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { silentLog } from "../../server/log.ts";
+import { openStore, type Store } from "../../server/store/open.ts";
+import type { Api } from "../support/api.ts";
+import { startBerth, type Berth } from "../support/berth.ts";
+import { judge } from "./check.ts";
+import { createKeyRing } from "./key-ring.ts";
+import { createLedger } from "./ledger.ts";
+
+// A check that cannot fail proves nothing: the state is made bad behind the server's back, and each of them must say so.
+let berth: Berth;
+let store: Store;
+beforeAll(async () => {
+  berth = await startBerth({ BERTH_DRIVER: "process", BERTH_LOG_LEVEL: "error" });
+  store = await openStore({ file: join(berth.dataDir, "berth.db"), log: silentLog, migrate: false });
+});
+afterAll(async () => {
+  await store?.[Symbol.asyncDispose]();
+  await berth?.[Symbol.asyncDispose]();
+});
+
+// Always creates.
+const firstChoice = () => 0;
+
+// As when the server dies after its work and before its answer.
+const losingAnswers = (api: Api): Api => ({
+  ...api,
+  async call(...args) {
+    await api.call(...args);
+    throw new TypeError("fetch failed");
+  },
+});
+
+test("a key that is lost, and a revoked one that works again, are seen", async () => {
+  const ring = createKeyRing();
+  for (let turn = 0; turn < 4; turn++) await ring.turn(berth);
+  expect(await ring.check(berth)).toEqual([]);
+  const [newest] = await store.db.selectFrom("keys").select("id").orderBy("created_at", "desc").orderBy("id", "desc").limit(1).execute();
+  await store.db.deleteFrom("keys").where("id", "=", newest!.id).execute();
+  const revoked = await store.db
+    .updateTable("keys")
+    .set({ revoked_at: null })
+    .where("revoked_at", "is not", null)
+    .returning("id")
+    .execute();
+  expect(await ring.check(berth)).toEqual([`the key ${newest!.id} is lost`, `the key ${revoked[0]!.id} works again`]);
+});
+
+test("a retry that makes a second session is seen", async () => {
+  const ledger = createLedger(firstChoice);
+  const api = losingAnswers(berth.api);
+  await expect(ledger.act(api)).rejects.toThrow("fetch failed");
+  expect(await ledger.retry(berth.api)).toEqual([]);
+  expect(ledger.entries()).toHaveLength(1);
+
+  await expect(ledger.act(api)).rejects.toThrow("fetch failed");
+  await store.db.deleteFrom("idempotency").execute();
+  expect(await ledger.retry(berth.api)).toEqual([expect.stringMatching(/answered 201, and there are 2 sessions of it$/)]);
+});
+
+test("a pool beyond its bound is seen", async () => {
+  const [ledger, keys] = [createLedger(firstChoice), createKeyRing()];
+  expect((await judge(berth, ledger, keys)).violations).toEqual([]);
+  const { sandboxId } = await berth.api.create({ autoStartAgent: false });
+  await store.db
+    .updateTable("sessions")
+    .set({ state: "warm" })
+    .where("sandbox_id", "=", sandboxId as SandboxId)
+    .execute();
+  expect((await judge(berth, ledger, keys)).violations).toEqual(["the pool had 1 sandboxes and may have 0"]);
+});
