@@ -115,6 +115,20 @@ test("the server's pod is admitted by its own namespace, too", () => {
     });
 });
 
+test("no Service of the namespace writes into the server's settings", () => {
+  expect(find<V1Deployment>("Deployment").spec!.template.spec!.enableServiceLinks).toBe(false);
+  // What a Service called `berth` adds otherwise; it is a reason for no start, once config.env does not say better.
+  expect(() => readConfig({ BERTH_PORT: "tcp://10.96.206.78:80" })).toThrow(ConfigError);
+});
+
+test("a pod that ends goes on answering until balancers have heard of it, and has time for what is under way", () => {
+  const { terminationGracePeriodSeconds, containers } = find<V1Deployment>("Deployment").spec!.template.spec!;
+  const [program, seconds] = containers[0]!.lifecycle!.preStop!.exec!.command!;
+  expect(program).toBe("sleep");
+  expect(Number(seconds)).toBeGreaterThanOrEqual(5);
+  expect(terminationGracePeriodSeconds).toBeGreaterThan(Number(seconds) + 45);
+});
+
 test("ports and names agree between server, services, policies and ingress", () => {
   const env = envOf("config.env");
   const container = find<V1Deployment>("Deployment").spec!.template.spec!.containers[0]!;
