@@ -4,9 +4,9 @@ import { createTestClock, MINUTE, SECOND } from "../../clock.ts";
 import { silentLog } from "../../log.ts";
 import { openEgressAddress } from "./egress-address.ts";
 
-async function open(egress: string | null = "berth-egress.berth.svc:3129") {
+async function open(egress: string | null = "berth-egress.berth.svc:3129", first: string | Error = "10.0.0.1") {
   const clock = createTestClock(0);
-  const answers: (string | Error)[] = ["10.0.0.1"];
+  const answers: (string | Error)[] = [first];
   let asked = 0;
   const resolve = (async () => {
     asked++;
@@ -36,6 +36,12 @@ test("the last known address stays while names cannot be resolved", async () => 
   become("fd00::7");
   await clock.advance(MINUTE);
   expect(await address.current()).toBe("[fd00::7]:3129");
+});
+
+test("a name that nobody knows is named", async () => {
+  await expect(open("berth-egress.berth.svc:3129", new Error("getaddrinfo EAI_AGAIN"))).rejects.toThrow(
+    "the way out of sandboxes, berth-egress.berth.svc, has no address: getaddrinfo EAI_AGAIN",
+  );
 });
 
 test("no address is no way out, and what is no address is refused", async () => {

@@ -19,7 +19,9 @@ export async function openEgressAddress(
   if (egress === null) return { current: async () => null };
   const [, host, port] = /^\[?(.*?)\]?:(\d+)$/.exec(egress) ?? [];
   if (host === undefined || port === undefined) throw new Error(`the egress address "${egress}" is not host:port`);
-  let known = await ask();
+  let known = await ask().catch((cause: Error) => {
+    throw new Error(`the way out of sandboxes, ${host}, has no address: ${cause.message}`, { cause });
+  });
   let askedMs = clock.now();
 
   async function ask(): Promise<string> {
