@@ -69,6 +69,8 @@ declare module "fastify" {
   }
   interface FastifyContextConfig {
     public?: true;
+    // Asked every other second by whoever watches the server.
+    probe?: true;
   }
 }
 

@@ -4,7 +4,7 @@ import type { Store } from "../store/open.ts";
 
 // /healthz: the process is alive. /readyz: it can do its work, so send it some.
 export function addHealth(app: FastifyInstance, deps: { store: Store; isDraining: () => boolean }): void {
-  const config = { public: true } as const;
+  const config = { public: true, probe: true } as const;
   app.get("/healthz", { config }, (_request, reply) => reply.header("cache-control", "no-store").send({ status: "ok" }));
 
   app.get("/readyz", { config }, async (_request, reply) => {

@@ -35,14 +35,21 @@ describe("for the operator", () => {
       body: { externalUserId: "user", envVars: { TOKEN: "ENVSECRET" } },
       headers: { cookie: "c=COOKIESECRET" },
     });
+    await app.call("GET", "/healthz", { key: null });
+    await app.call("GET", "/readyz", { key: null });
     await app.call("GET", "/api/b2b/sessions/IDSECRET");
-    const [first, second] = lines
+    app.app.drain();
+    await app.call("GET", "/readyz", { key: null });
+    await app.call("GET", "/nowhere", { key: null });
+    const [first, second, ...others] = lines
       .trim()
       .split("\n")
       .map((line) => JSON.parse(line) as Record<string, unknown>);
     expect(first).toMatchObject({ msg: "http.request", method: "POST", route: "/api/b2b/sessions", status: 201, partner: "acme" });
     expect(first!.requestId).toBe(created.headers.get("x-request-id"));
     expect(second).toMatchObject({ method: "GET", route: "/api/b2b/sessions/:id", status: 404 });
+    // A probe is told of only when it has found something.
+    expect(others.filter(({ msg }) => msg === "http.request")).toMatchObject([{ route: "/readyz", status: 503 }, { status: 404 }]);
     expect(lines).not.toMatch(/SECRET|berth_/);
   });
 
