@@ -80,6 +80,20 @@ inBrowser(
       await eventually(() => screenText(page)).toContain("go-42");
     });
 
+    test("a terminal that a pause prevented is there after the resume", async () => {
+      await using desk = await stage.openDesk({ closed: true });
+      const { page, session } = desk;
+      const refused = page.waitForResponse((response) => response.request().method() === "POST" && response.status() === 409);
+      const answer = { status: 409, json: { error: "Session is paused" } };
+      await page.route("**/api/terminals", (route) => route.fulfill(answer), { times: 1 });
+      await page.goto(await desk.link());
+      await refused;
+      await stage.berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/pause`);
+      await stage.berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/resume`);
+      await typeInTerminal(page, "echo go-$((40+2))\n");
+      await eventually(() => screenText(page)).toContain("go-42");
+    });
+
     test("a workspace opened while its session is paused comes alive when it is resumed", async () => {
       await using desk = await stage.openDesk({ files: { "a.txt": "base\n" }, closed: true });
       const { page, session } = desk;

@@ -44,6 +44,7 @@ export function createWorkspace(sandboxId: string) {
   const firstAsked = openFirst({ files, layout, documents });
 
   let greeted = false;
+  let hadTerminal = Promise.resolve(false);
   const events = connectSocket({
     url: () => api.socketUrl("events"),
     onText: (text) => hear(JSON.parse(text) as SandboxEvent),
@@ -55,8 +56,9 @@ export function createWorkspace(sandboxId: string) {
       const before = session.store.getState();
       session.heard(heard);
       if (heard.status !== "running") return;
-      if (before.phase !== "running") lines.prod();
-      else if (before.streamLost) lines.renew();
+      if (before.phase === "running" && before.streamLost) lines.renew();
+      // Also when it seems to have been running all the time: a short pause may have closed lines and not been told.
+      lines.prod();
     },
     onDown: () => session.lost("streamLost", true),
     onSignedOut: () => session.ended("signedOut"),
@@ -91,9 +93,10 @@ export function createWorkspace(sandboxId: string) {
     if (greeted) void resync();
     // What was asked for while the session was still paused was refused then.
     else void openFirst({ files, layout, documents });
-    // A first look at an empty workspace already has a terminal to type into.
-    if (!greeted && event.terminals.length === 0 && layout.store.getState().terminalsOpen) void terminals.begin();
     greeted = true;
+    // A first look at an empty workspace already has a terminal to type into; if a pause came between, the second one has.
+    const isWanted = event.terminals.length === 0 && layout.store.getState().terminalsOpen;
+    hadTerminal = hadTerminal.then(async (had) => had || !isWanted || (await terminals.begin()) !== null);
   }
 
   async function resync(): Promise<void> {

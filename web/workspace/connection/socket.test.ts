@@ -50,6 +50,20 @@ test("waits to be prodded after a close code that says the session is paused", a
   await second;
 });
 
+test("is not turned away for good by a refusal that was under way when it was prodded", async () => {
+  const downs: unknown[] = [];
+  const first = nextConnection();
+  using socket = connect({ onDown: (down) => downs.push(down) });
+  const early = await first;
+  socket.prod();
+  early.close(CLOSE.sessionPaused);
+  const second = await nextConnection();
+  expect(downs).toEqual([{ code: CLOSE.sessionPaused, retrying: true }]);
+  second.close(CLOSE.sessionPaused);
+  await expect.poll(() => downs.length).toBe(2);
+  expect(downs[1]).toEqual({ code: CLOSE.sessionPaused, retrying: false });
+});
+
 test("says whether something was sent, so that nothing typed is thought sent while the line is down", async () => {
   const opened = Promise.withResolvers<void>();
   const connection = nextConnection();

@@ -16,7 +16,8 @@ export interface SocketOptions {
 export interface ReconnectingSocket extends Disposable {
   // False when the socket is not open: the caller keeps what it wanted to say.
   send: (data: string | Uint8Array) => boolean;
-  // Tries at once instead of waiting: the network came back, or the session was resumed.
+  // Tries at once instead of waiting: the network came back, or the session was resumed. An attempt under way that is refused
+  // all the same may have been too early, so it is not the last one.
   prod: () => void;
   // Begins anew even when the socket seems open: a line that slept, or changed networks, can be dead without a word.
   renew: () => void;
@@ -31,6 +32,7 @@ export function connectSocket(options: SocketOptions): ReconnectingSocket {
   let socket: WebSocket | null = null;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let disposed = false;
+  let prodded = false;
 
   connect();
   return {
@@ -40,8 +42,10 @@ export function connectSocket(options: SocketOptions): ReconnectingSocket {
       return true;
     },
     prod() {
-      if (socket !== null || disposed) return;
+      if (disposed) return;
       backoff.reset();
+      prodded = true;
+      if (socket !== null) return;
       clearTimeout(timer);
       connect();
     },
@@ -67,6 +71,7 @@ export function connectSocket(options: SocketOptions): ReconnectingSocket {
   function connect(): void {
     const current = new WebSocket(options.url());
     socket = current;
+    prodded = false;
     current.binaryType = "arraybuffer";
     // A connection attempt into a dead network can hang for minutes before the browser gives up.
     const opening = setTimeout(() => current.close(), options.openTimeoutMs ?? 10_000);
@@ -85,7 +90,7 @@ export function connectSocket(options: SocketOptions): ReconnectingSocket {
       clearTimeout(opening);
       if (disposed || socket !== current) return;
       socket = null;
-      const retrying = !final.has(code);
+      const retrying = prodded || !final.has(code);
       if (retrying) timer = setTimeout(connect, backoff.nextMs());
       options.onDown?.({ code, retrying });
     });
