@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { request } from "node:http";
 import { text } from "node:stream/consumers";
-import { newId, type SandboxId } from "@berth/contract";
+import { newId, type SandboxId, type Template } from "@berth/contract";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { DEFAULT_TEMPLATE } from "../templates.ts";
 import type { Driver, SandboxSpec } from "./driver.ts";
@@ -21,12 +21,18 @@ export interface SuiteOptions {
   skipReason?: string | undefined;
   // For engines that take their time.
   testTimeoutMs?: number;
+  // How the sandboxes differ from the default ones.
+  template?: Partial<Template>;
 }
 
 const TOKEN = "a token of the suite";
 
 // What driver.ts promises, as tests. Every driver runs them against the real engine and the real daemon.
-export function driverSuite(name: string, makeDriver: () => Promise<SuiteDriver>, { skipReason, testTimeoutMs }: SuiteOptions = {}): void {
+export function driverSuite(
+  name: string,
+  makeDriver: () => Promise<SuiteDriver>,
+  { skipReason, testTimeoutMs, template = {} }: SuiteOptions = {},
+): void {
   const options = testTimeoutMs === undefined ? {} : { timeout: testTimeoutMs };
   describe.skipIf(skipReason !== undefined)(`${name} driver${skipReason === undefined ? "" : `, skipped: ${skipReason}`}`, options, () => {
     let suite: SuiteDriver;
@@ -49,7 +55,8 @@ export function driverSuite(name: string, makeDriver: () => Promise<SuiteDriver>
     const newSpec = (): SandboxSpec => {
       const id = newId("sbx", Date.now());
       made.add(id);
-      return { id, template: { ...DEFAULT_TEMPLATE, diskMb: 256 }, tokenHash: createHash("sha256").update(TOKEN).digest("hex") };
+      const tokenHash = createHash("sha256").update(TOKEN).digest("hex");
+      return { id, template: { ...DEFAULT_TEMPLATE, diskMb: 256, ...template }, tokenHash };
     };
     const created = async () => {
       const spec = newSpec();

@@ -1,6 +1,6 @@
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -34,13 +34,23 @@ export async function dockerMissing(): Promise<string | undefined> {
   return await imageMissing();
 }
 
+// gVisor as one more runtime of the Engine: BERTH_TEST_DOCKER_RUNTIME is the path of a `runsc`.
+export const gvisor = {
+  runtime: "runsc",
+  skipReason: process.env["BERTH_TEST_DOCKER_RUNTIME"] === undefined ? "BERTH_TEST_DOCKER_RUNTIME names no runsc" : undefined,
+};
+
 export async function startDockerEngine(): Promise<TestEngine> {
   const folder = await mkdtemp(join(tmpdir(), "berth-dockerd-"));
+  const configFile = join(folder, "daemon.json");
+  await writeFile(configFile, JSON.stringify(describeConfig()));
   const socketPath = join(folder, "docker.sock");
   let daemon: ChildProcess | undefined;
 
   async function start(): Promise<void> {
     const places = [
+      "--config-file",
+      configFile,
       "--data-root",
       join(folder, "data"),
       "--exec-root",
@@ -107,6 +117,12 @@ export async function startDockerEngine(): Promise<TestEngine> {
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+// As docs/deploy.md tells operators to write it.
+function describeConfig(): object {
+  const path = process.env["BERTH_TEST_DOCKER_RUNTIME"];
+  return path === undefined ? {} : { runtimes: { [gvisor.runtime]: { path, runtimeArgs: ["--host-uds=all", "--network=none"] } } };
 }
 
 // An event of containerd's, in Protocol Buffers: its type, and in it the container. No field is as long as 128 bytes.

@@ -2,43 +2,47 @@ import { existsSync, readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { dockerMissing, startDockerEngine } from "../../../tests/support/docker.ts";
+import { dockerMissing, gvisor, startDockerEngine } from "../../../tests/support/docker.ts";
 import { daemonRuntime } from "../../../tests/support/runtime.ts";
 import { silentLog } from "../../log.ts";
-import { driverSuite } from "../driver.suite.ts";
+import { driverSuite, type SuiteDriver } from "../driver.suite.ts";
 import { createDockerDriver } from "./docker.ts";
 
-driverSuite(
-  "docker",
-  async () => {
-    const engine = await startDockerEngine();
-    const dataDir = await mkdtemp(join(tmpdir(), "berth-docker-"));
-    const runtimeDir = await daemonRuntime();
-    const open = () =>
-      createDockerDriver({
-        socketPath: engine.socketPath,
-        image: engine.image,
-        dataDir,
-        runtimeDir,
-        installation: "suite",
-        boundDisks: true,
-        log: silentLog,
-      });
-    return {
-      driver: open(),
-      reopen: async () => open(),
-      leftovers: async (id) => [
-        ...(await engine.named(id)),
-        ...readFileSync("/proc/self/mountinfo", "utf8")
-          .split("\n")
-          .filter((line) => line.includes(id)),
-        ...["sandboxes", "egress"].map((name) => join(dataDir, name, id)).filter((path) => existsSync(path)),
-      ],
-      async dispose() {
-        await engine[Symbol.asyncDispose]();
-        await rm(dataDir, { recursive: true, force: true });
-      },
-    };
-  },
-  { skipReason: await dockerMissing() },
-);
+const skipReason = await dockerMissing();
+
+driverSuite("docker", openSuite, { skipReason });
+driverSuite("docker on gVisor", openSuite, {
+  skipReason: skipReason ?? gvisor.skipReason,
+  template: { runtime: gvisor.runtime },
+});
+
+async function openSuite(): Promise<SuiteDriver> {
+  const engine = await startDockerEngine();
+  const dataDir = await mkdtemp(join(tmpdir(), "berth-docker-"));
+  const runtimeDir = await daemonRuntime();
+  const open = () =>
+    createDockerDriver({
+      socketPath: engine.socketPath,
+      image: engine.image,
+      dataDir,
+      runtimeDir,
+      installation: "suite",
+      boundDisks: true,
+      log: silentLog,
+    });
+  return {
+    driver: open(),
+    reopen: async () => open(),
+    leftovers: async (id) => [
+      ...(await engine.named(id)),
+      ...readFileSync("/proc/self/mountinfo", "utf8")
+        .split("\n")
+        .filter((line) => line.includes(id)),
+      ...["sandboxes", "egress"].map((name) => join(dataDir, name, id)).filter((path) => existsSync(path)),
+    ],
+    async dispose() {
+      await engine[Symbol.asyncDispose]();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}

@@ -77,6 +77,9 @@ export function createDockerDriver(options: DockerOptions): Driver {
   }
 
   async function remove(id: SandboxId, signal: AbortSignal): Promise<void> {
+    // On gVisor what is frozen does not hear that it is killed, and the Engine would wait ten seconds for it. Whether this
+    // succeeds is for the removal to show.
+    if ((await containers.status(id, signal)) === "paused") await containers.act(id, "unpause", signal).catch(() => {});
     await containers.remove(id, signal);
     freezer.forget(id);
     await containers.removeVolumes(id, signal);
