@@ -1,7 +1,7 @@
 import { newId } from "@berth/contract";
 import { expect, test } from "vitest";
 import { DEFAULT_TEMPLATE } from "../../templates.ts";
-import { describeContainer, LABEL, type ContainerSettings } from "./container.ts";
+import { coverVolumes, describeContainer, LABEL, type ContainerSettings } from "./container.ts";
 
 const spec = { id: newId("sbx", 1), template: DEFAULT_TEMPLATE, tokenHash: "ab".repeat(32) };
 const settings: ContainerSettings = {
@@ -34,8 +34,7 @@ test("every wall is there", () => {
 });
 
 test("only the four folders of the sandbox are mounted, and only its own are writable", () => {
-  const { Mounts } = (describeContainer(spec, settings) as unknown as { HostConfig: { Mounts: { Target: string; ReadOnly?: boolean }[] } })
-    .HostConfig;
+  const { Mounts } = describeContainer(spec, settings).HostConfig as { Mounts: { Target: string; ReadOnly?: boolean }[] };
   expect(Object.fromEntries(Mounts.map(({ Target, ReadOnly = false }) => [Target, ReadOnly]))).toEqual({
     "/workspace": false,
     "/home/user": false,
@@ -47,6 +46,12 @@ test("only the four folders of the sandbox are mounted, and only its own are wri
 
 test("an image that has the daemon needs no mount of it", () => {
   expect(JSON.stringify(describeContainer(spec, { ...settings, runtimeDir: null }))).not.toContain('"Target":"/opt/berth"');
+});
+
+test("a volume that an image declares is covered, except where the sandbox's own folders are", () => {
+  const { Mounts } = coverVolumes(describeContainer(spec, settings), ["/data/", "/workspace/", "/tmp"], 8).HostConfig;
+  expect(Mounts).toHaveLength(describeContainer(spec, settings).HostConfig.Mounts.length + 1);
+  expect(Mounts.at(-1)).toEqual({ Type: "tmpfs", Target: "/data", TmpfsOptions: { SizeBytes: 8 * 1024 * 1024, Mode: 0o1777 } });
 });
 
 test("the fingerprint changes with whatever makes another container", () => {

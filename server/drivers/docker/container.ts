@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { posix } from "node:path";
 import type { SandboxId } from "@berth/contract";
 import type { SandboxSpec } from "../driver.ts";
 
@@ -38,6 +39,7 @@ export const imageOf = (spec: SandboxSpec, settings: Pick<ContainerSettings, "im
 export interface ContainerConfig {
   Image: string;
   Labels: Record<string, string>;
+  HostConfig: { Mounts: { Target: string }[]; Tmpfs: Record<string, string>; [key: string]: unknown };
   [key: string]: unknown;
 }
 
@@ -89,6 +91,18 @@ export function describeContainer(spec: SandboxSpec, settings: ContainerSettings
     },
   };
   return { ...config, Labels: { ...labels, [LABEL.spec]: fingerprint(config) } };
+}
+
+// What the image declares as volumes the Engine would make writable, without a bound and under names that nobody knows: each
+// becomes a bounded place in memory instead, like /tmp.
+export function coverVolumes(config: ContainerConfig, declared: readonly string[], tmpMb: number): ContainerConfig {
+  const { Mounts, Tmpfs } = config.HostConfig;
+  const taken = new Set([...Mounts.map(({ Target }) => Target), ...Object.keys(Tmpfs)]);
+  const covers = declared
+    .map((path) => posix.resolve("/", path))
+    .filter((path) => !taken.has(path))
+    .map((Target) => ({ Type: "tmpfs", Target, TmpfsOptions: { SizeBytes: tmpMb * 1024 * 1024, Mode: 0o1777 } }));
+  return { ...config, HostConfig: { ...config.HostConfig, Mounts: [...Mounts, ...covers] } };
 }
 
 function environment({ tokenHash }: SandboxSpec): string[] {

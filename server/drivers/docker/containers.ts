@@ -13,7 +13,9 @@ export interface Containers {
   status(id: SandboxId, signal: AbortSignal): Promise<ContainerStatus | undefined>;
   label(id: SandboxId, label: string, signal: AbortSignal): Promise<string | undefined>;
   list(signal: AbortSignal): Promise<Map<string, ContainerStatus>>;
-  // Content when there is a container of this name; fetches the image when the Engine does not have it.
+  // The folders that the image declares as volumes; fetches the image when the Engine does not have it.
+  declaredVolumes(image: string, signal: AbortSignal): Promise<string[]>;
+  // Content when there is a container of this name.
   make(id: SandboxId, config: ContainerConfig, signal: AbortSignal): Promise<void>;
   start(id: SandboxId, signal: AbortSignal): Promise<void>;
   stop(id: SandboxId, signal: AbortSignal): Promise<void>;
@@ -67,16 +69,28 @@ export function createContainers({ engine, installation, log }: { engine: Engine
       );
     },
 
+    async declaredVolumes(image, signal) {
+      const look = () => engine.call({ method: "GET", path: `/images/${image}/json`, accept: [404], signal });
+      let { status, body } = await look();
+      if (status === 404) {
+        await pull(image, signal);
+        ({ status, body } = await look());
+      }
+      if (status === 404) throw failure("image", body);
+      return Object.keys((body as { Config?: { Volumes?: object | null } }).Config?.Volumes ?? {});
+    },
+
     async make(id, config, signal) {
       // Without the signal, here and in `start`: the Engine would go on with what we no longer wait for, and whoever cleans
       // up after the abort would find nothing yet.
-      const make = () =>
-        engine.call({ method: "POST", path: "/containers/create", query: { name: containerName(id) }, body: config, accept: [404, 409] });
-      let { status, body } = await make();
-      if (status === 404) {
-        await pull(config.Image, signal);
-        ({ status, body } = await make());
-      }
+      const query = { name: containerName(id) };
+      const { status, body } = await engine.call({
+        method: "POST",
+        path: "/containers/create",
+        query,
+        body: config,
+        accept: [404, 409],
+      });
       signal.throwIfAborted();
       if (status === 404) throw failure("create", body);
     },
@@ -111,8 +125,10 @@ export function createContainers({ engine, installation, log }: { engine: Engine
     },
 
     async remove(id, signal) {
+      // `v`: with the volumes that the Engine made of itself. Those of the sandbox have a name, and stay.
+      const query = { force: "1", v: "1" };
       for (;;) {
-        const { status } = await engine.call({ method: "DELETE", path: pathOf(id), query: { force: "1" }, accept: [404, 409], signal });
+        const { status } = await engine.call({ method: "DELETE", path: pathOf(id), query, accept: [404, 409], signal });
         if (status !== 409) return;
         // Another removal is under way: this ends with it.
         await engine.call({ method: "POST", path: pathOf(id, "/wait"), query: { condition: "removed" }, accept: [404], signal });

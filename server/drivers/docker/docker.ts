@@ -8,7 +8,7 @@ import type { Driver, SandboxCondition, SandboxSpec, SandboxSummary } from "../d
 import { speaking } from "../failure.ts";
 import { awaitDaemon } from "../health.ts";
 import { createKeyedLock } from "../keyed-lock.ts";
-import { describeContainer, LABEL } from "./container.ts";
+import { coverVolumes, describeContainer, LABEL } from "./container.ts";
 import { createContainers, type ContainerStatus } from "./containers.ts";
 import { createEngine } from "./engine.ts";
 import { createFreezer } from "./freezer.ts";
@@ -70,8 +70,11 @@ export function createDockerDriver(options: DockerOptions): Driver {
     // The socket of an earlier run would take connections that nobody answers.
     await rm(join(places.of(id).control, DAEMON_SOCKET), { recursive: true, force: true });
     const label = await containers.label(id, LABEL.spec, signal);
-    if (label !== undefined && label !== config.Labels[LABEL.spec]) await containers.remove(id, signal);
-    await containers.make(id, config, signal);
+    if (label !== config.Labels[LABEL.spec]) {
+      if (label !== undefined) await containers.remove(id, signal);
+      const declared = await containers.declaredVolumes(config.Image, signal);
+      await containers.make(id, coverVolumes(config, declared, spec.template.tmpMb), signal);
+    }
     freezer.forget(id);
     await containers.start(id, signal);
   }

@@ -235,6 +235,26 @@ describe.skipIf(skipReason !== undefined)(`docker${skipReason === undefined ? ""
     await engine.call("DELETE", "/containers/stranger?force=1");
   });
 
+  test("volumes that an image declares are bounded, and nothing of them is left", async () => {
+    const image = "berth-volumes:1";
+    await engine.call("POST", "/containers/create?name=base", { Image: engine.image, Cmd: ["true"] });
+    await engine.call(
+      "POST",
+      `/commit?container=base&repo=berth-volumes&tag=1&changes=${encodeURIComponent("VOLUME /data /tmp /workspace")}`,
+      {},
+    );
+    await engine.call("DELETE", "/containers/base");
+    const spec = newSpec({ image, tmpMb: 16 });
+    await driver.create(spec, patience());
+    for (const path of ["/data/fill", "/tmp/fill"]) {
+      await exec(driver, spec.id, `head -c 32M /dev/zero > ${path} || true`);
+      expect(Number(await exec(driver, spec.id, `stat -c %s ${path}`))).toBe(16 * 1024 * 1024);
+    }
+    await driver.destroy(spec.id, patience());
+    expect(await engine.named("")).toEqual([]);
+    await engine.call("DELETE", `/images/${image}`);
+  });
+
   test("an image that cannot be had and a runtime that is not there fail the create and leave nothing", async () => {
     for (const template of [{ image: "127.0.0.1:9/nothing:1" }, { runtime: "runsc-not-here" }]) {
       const spec = newSpec(template);
