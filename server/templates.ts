@@ -53,9 +53,10 @@ export function loadTemplates(path: string | undefined): Templates {
   return templates;
 }
 
-// Tells whether a sandbox was made from the template as it is now: the pool throws away those that were not.
-export function templateHash(template: Template): string {
-  return createHash("sha256").update(canonical(template)).digest("hex").slice(0, 16);
+// Tells whether a sandbox was made from the template, and by the driver's recipe, as they are now: the pool throws away those
+// that were not.
+export function templateHash(template: Template, recipe = ""): string {
+  return createHash("sha256").update(canonical(template)).update(recipe).digest("hex").slice(0, 16);
 }
 
 const NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;

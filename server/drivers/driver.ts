@@ -42,6 +42,9 @@ export interface DriverTraits {
   freezes: boolean;
   // Code in the sandbox cannot reach the host.
   isolates: boolean;
+  // What sandboxes are made of that no template says, such as the image of templates that name none. Blank ones that were
+  // made of something else are thrown away.
+  recipe?: string;
 }
 
 export interface SandboxSpec {

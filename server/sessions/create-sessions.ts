@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { AppError, isSandboxId, isSessionId } from "@berth/contract";
 import type { Clock } from "../clock.ts";
+import type { Driver } from "../drivers/driver.ts";
 import { failpoint } from "../failpoints.ts";
 import type { Log } from "../log.ts";
 import type { Secrets } from "../secrets.ts";
@@ -27,6 +28,7 @@ import { WARNING_MS } from "./works.ts";
 export interface SessionsDeps {
   store: Store;
   steps: Steps;
+  driver: Pick<Driver, "traits">;
   templates: Templates;
   capacity: Capacity;
   home: Home;
@@ -41,12 +43,12 @@ export interface SessionsDeps {
 
 // The partner's calls: each reads the row, asks the table what this trigger means in this state, and begins the step.
 export function createSessions(deps: SessionsDeps): Sessions {
-  const { store, steps, templates, capacity, home, clock, changes } = deps;
+  const { store, steps, driver, templates, capacity, home, clock, changes } = deps;
 
   const create: Sessions["create"] = async (partner, request, options = {}) => {
     const template = templates.get(request.template);
     if (!template) throw new AppError("validation_failed", { details: [{ field: "template", message: "Unknown template" }] });
-    const kind = { template, templateHash: templateHash(template) };
+    const kind = { template, templateHash: templateHash(template, driver.traits.recipe) };
     const finish = async (row: SessionRow) => seen((await steps.perform(row, also(options)))!);
     const row = await reserve({ ...deps, lease: steps.lease }, kind, partner, request, true);
     failpoint("creating.begun");

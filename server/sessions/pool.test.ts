@@ -64,6 +64,18 @@ test("a changed template empties the pool of the old kind and fills it with the 
   await successor[Symbol.asyncDispose]();
 });
 
+test("so does another image of the driver's", async () => {
+  heart = await openTestHeart({ poolSize: 1 });
+  await heart.begin();
+  await filled(1);
+  const [old] = await heart.driver.list(AbortSignal.timeout(30_000));
+  const driver = { ...heart.driver, traits: { ...heart.driver.traits, recipe: "berth-sandbox:0.2.0" } };
+  const successor = heart.another({ driver });
+  await successor.begin();
+  await expect.poll(async () => (await heart!.driver.list(AbortSignal.timeout(30_000))).map(({ id }) => id === old!.id)).toEqual([false]);
+  await successor[Symbol.asyncDispose]();
+});
+
 test("a create takes the place of another template's blank, and is refused only by sessions", async () => {
   const ordinary = loadTemplates(undefined).get("default")!;
   heart = await openTestHeart({

@@ -1,5 +1,6 @@
 import { isAppError } from "@berth/contract";
 import type { Clock } from "../clock.ts";
+import type { Driver } from "../drivers/driver.ts";
 import { failpoint } from "../failpoints.ts";
 import type { Log } from "../log.ts";
 import type { Secrets } from "../secrets.ts";
@@ -25,6 +26,7 @@ const PATIENCE_MS = 1000;
 export interface PoolDeps {
   store: Store;
   steps: Steps;
+  driver: Pick<Driver, "traits">;
   templates: Templates;
   capacity: Capacity;
   home: Home;
@@ -35,7 +37,7 @@ export interface PoolDeps {
 }
 
 export function createPool(deps: PoolDeps): Pool {
-  const { store, steps, templates, capacity, home, log, size } = deps;
+  const { store, steps, driver, templates, capacity, home, log, size } = deps;
   let filling: Promise<void> | undefined;
   let again = false;
   let closed = false;
@@ -65,7 +67,7 @@ export function createPool(deps: PoolDeps): Pool {
     do {
       again = false;
       const waiting = await sessionsInState(store.db, home, ["warming", "warm"]);
-      const kinds = [...templates.values()].map((template) => ({ template, templateHash: templateHash(template) }));
+      const kinds = [...templates.values()].map((template) => ({ template, templateHash: templateHash(template, driver.traits.recipe) }));
       const fits = (row: SessionRow) =>
         kinds.some((kind) => kind.template.name === row.template && kind.templateHash === row.template_hash);
       for (const row of surplus(waiting, fits, await capacity.excess(store.db))) await discard(row);

@@ -101,7 +101,7 @@ export function createDockerDriver(options: DockerOptions): Driver {
 
   return {
     name: "docker",
-    traits: { hostBound: true, freezes: true, isolates: true },
+    traits: { hostBound: true, freezes: true, isolates: true, recipe: image },
 
     create: (spec, signal) =>
       step(spec.id, signal, async () => {

@@ -177,7 +177,7 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
 
   return {
     name: "kubernetes",
-    traits: { hostBound: false, freezes: false, isolates: true },
+    traits: { hostBound: false, freezes: false, isolates: true, recipe: JSON.stringify([image, storageClass, userNamespace]) },
 
     create: (spec, signal) =>
       step(spec.id, signal, async () => {
