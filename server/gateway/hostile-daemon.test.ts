@@ -1,4 +1,4 @@
-import type { Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
@@ -80,6 +80,26 @@ describe("a hostile daemon", () => {
     await using gateway = await openGateway({ headersTimeoutMs: 400 });
     await gateway.serveRaw((socket) => socket.once("data", () => misbehave(socket)));
     expect(await ask(gateway)).toMatchObject({ status: 502, headers: { "x-error-code": "sandbox_unreachable" } });
+  });
+
+  // As a disk that is full answers an upload; the caller's next request comes over the same connection.
+  it("cannot hold up the next request by answering before it has read the last one", async () => {
+    await using gateway = await openGateway();
+    await gateway.serveDaemon((request, response) => {
+      if (request.method === "PUT") response.writeHead(507, { "content-length": 0 }).end();
+      else response.end("next");
+    });
+    const caller = connect(gateway.port, "127.0.0.1");
+    let seen = "";
+    caller.on("data", (part: Buffer) => (seen += part.toString()));
+    const path = `/sandboxes/${gateway.sandboxId}/files/content`;
+    const bytes = 8 * 1024 * 1024;
+    caller.write(`PUT ${path} HTTP/1.1\r\nhost: x\r\nx-api-key: good\r\ncontent-length: ${bytes}\r\n\r\n`);
+    caller.write(Buffer.alloc(bytes));
+    caller.write(`GET ${path} HTTP/1.1\r\nhost: x\r\nx-api-key: good\r\nconnection: close\r\n\r\n`);
+    await once(caller, "close", { signal: AbortSignal.timeout(10_000) });
+    expect(seen.match(/^HTTP\/1\.1 \d+/gm)).toEqual(["HTTP/1.1 507", "HTTP/1.1 200"]);
+    expect(seen).toContain("next");
   });
 
   it("cannot pass a part for the whole", async () => {

@@ -44,7 +44,19 @@ export async function relay(links: Pick<Links, "request">, passage: Passage): Pr
     if (error !== CALLER_LEFT && !gone.signal.aborted) throw error;
   } finally {
     response.off("close", leave);
+    forgetRest(request);
   }
+}
+
+const REST_MS = 10_000;
+
+// What a daemon did not want of a body (its disk is full, say) is read and forgotten for a while: the caller's next request
+// stands behind it on the same connection, and Node takes care only of bodies that nobody has begun to read.
+function forgetRest(request: IncomingMessage): void {
+  if (request.complete || request.destroyed) return;
+  request.unpipe().resume();
+  const timer = setTimeout(() => request.destroy(), REST_MS).unref();
+  for (const event of ["end", "close"]) request.once(event, () => clearTimeout(timer));
 }
 
 const CALLER_LEFT = new Error("the caller has left");
