@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { join } from "node:path";
 import type { Browser, Frame, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { freePort } from "../../server/host.ts";
 import { prepareBerth, type Berth } from "../support/berth.ts";
 import { eventually, launchChromium, noChromium } from "../support/browser.ts";
+import { freePort } from "../support/port.ts";
 import { inBrowser } from "../support/stage.ts";
 import { noOpenssl, openTlsFront, type TlsFront } from "../support/tls.ts";
 
@@ -129,7 +129,7 @@ interface PartnerApp {
 }
 
 async function startPartnerApp(berth: Berth): Promise<PartnerApp> {
-  const port = await freePort("127.0.0.1");
+  const port = await freePort();
   const env = {
     PATH: process.env.PATH ?? "",
     PORT: String(port),

@@ -1,10 +1,10 @@
 import type { SandboxId } from "@berth/contract";
 import { nameOf } from "../../server/drivers/kubernetes/names.ts";
 import { sandboxOf } from "../../server/drivers/kubernetes/pods.ts";
-import { freePort } from "../../server/host.ts";
 import { startKubernetesDouble } from "../support/kubernetes/double.ts";
 import { uncollected } from "../support/kubernetes/driver.ts";
 import { openRealCluster, realCluster } from "../support/kubernetes/real.ts";
+import { freePort } from "../support/port.ts";
 import { daemonRuntime } from "../support/runtime.ts";
 import { engineJourneys } from "./journeys.ts";
 
@@ -17,7 +17,7 @@ for (const [workload, cluster, env] of [
     `kubernetes (${workload}, on the double)`,
     async () => {
       const double = await startKubernetesDouble({ runtimeDir: await daemonRuntime(), ...cluster });
-      const egress = `127.0.0.1:${await freePort("127.0.0.1")}`;
+      const egress = `127.0.0.1:${await freePort()}`;
       const podOf = (id: SandboxId) => double.objects.list("pods").find((pod) => sandboxOf(pod) === nameOf(id))!.metadata.name!;
       return {
         env: {
@@ -40,7 +40,7 @@ engineJourneys(
   "kubernetes (a real cluster)",
   async () => {
     const cluster = await openRealCluster();
-    const port = await freePort("127.0.0.1");
+    const port = await freePort();
     return {
       env: {
         BERTH_DRIVER: "kubernetes",

@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { freePort } from "../../server/host.ts";
 import { createApi } from "../support/api.ts";
 import { prepareBerth, type Berth } from "../support/berth.ts";
 import { eventually, launchChromium, noChromium, openDesk, screenText, typeInTerminal } from "../support/browser.ts";
@@ -9,6 +8,7 @@ import { layCable, type Cable } from "../support/cable.ts";
 import { startKubernetesDouble } from "../support/kubernetes/double.ts";
 import type { Kubelet } from "../support/kubernetes/kubelet.ts";
 import { realCluster } from "../support/kubernetes/real.ts";
+import { freePort } from "../support/port.ts";
 import { startPostgres } from "../support/postgres.ts";
 import { daemonRuntime } from "../support/runtime.ts";
 

@@ -5,10 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { readConfig } from "../../server/config.ts";
-import { freePort } from "../../server/host.ts";
 import { openDriver } from "../../server/drivers/index.ts";
 import { silentLog } from "../../server/log.ts";
 import { createApi, type Api } from "./api.ts";
+import { freePort } from "./port.ts";
 
 // The real server as a process of its own, on a data folder and a port of its own. It may be killed and started again;
 // disposing destroys every sandbox it made and removes the folder.
@@ -50,7 +50,7 @@ export interface BerthOptions {
 export async function prepareBerth(env: Record<string, string> = {}, { maxFiles }: BerthOptions = {}): Promise<Berth> {
   const dataDir = env.BERTH_DATA_DIR ?? (await mkdtemp(join(tmpdir(), "berth-test-")));
   await mkdir(dataDir, { recursive: true });
-  const port = await freePort("127.0.0.1");
+  const port = await freePort();
   const url = `http://localhost:${port}`;
   const key = `berth_${randomBytes(32).toString("hex")}`;
   const settings = {

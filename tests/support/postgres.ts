@@ -2,12 +2,12 @@ import { execFile, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { chown, cp, mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { arch, platform, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { Client } from "pg";
+import { freePort } from "./port.ts";
 
 // A real PostgreSQL of its own, on a free port of the loopback, gone when disposed.
 export interface TestPostgres extends AsyncDisposable {
@@ -102,13 +102,4 @@ async function findBinaries(folder: string): Promise<Binaries> {
   const copy = join(folder, "postgres");
   await cp(dirname(dirname(shipped.postgres)), copy, { recursive: true, verbatimSymlinks: true });
   return { initdb: join(copy, "bin/initdb"), postgres: join(copy, "bin/postgres") };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, "close");
-  return port;
 }
