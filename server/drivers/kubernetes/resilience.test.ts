@@ -65,7 +65,7 @@ describe.each(kinds)("$workload", ({ crds }) => {
 
     // Whoever looks at the new pod suspends it.
     const look = async () => [await driver.inspect(spec.id, patience()), double.objects.list("pods").length];
-    await expect.poll(look, { timeout: 5000 }).toEqual(["stopped", 0]);
+    await expect.poll(look).toEqual(["stopped", 0]);
     expect(await driver.resume(spec, patience())).toEqual({ restarted: true });
     expect(await exec(driver, spec.id, "cat note")).toBe("kept\n");
   });
@@ -188,10 +188,10 @@ test("a busy API server is asked again", async () => {
 });
 
 test("the daemon is asked more often than the readiness probe", async () => {
-  const { driver } = await start({ readyDelayMs: 10_000 });
+  const { driver } = await start({ readyDelayMs: 30_000 });
   const began = performance.now();
   await driver.create(newSpec(), patience());
-  expect(performance.now() - began).toBeLessThan(5_000);
+  expect(performance.now() - began).toBeLessThan(20_000);
 });
 
 test("a sandbox that no server looks after is shut down with its files kept, and one that is looked after is not", async () => {

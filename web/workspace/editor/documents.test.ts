@@ -1,4 +1,4 @@
-import { beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { ApiError } from "../connection/api.ts";
 import { createDocuments } from "./documents.ts";
 import type { Draft, Drafts } from "./drafts.ts";
@@ -84,9 +84,9 @@ test("a change on disk that comes while saving is not missed", async () => {
   const saving = documents.save("a.txt");
   await saving;
   disk.put("a.txt", "theirs, right after");
-  await vi.waitFor(() => expect(state()).toMatchObject({ saving: false }));
+  await expect.poll(state).toMatchObject({ saving: false });
   documents.changed(["a.txt"]);
-  await vi.waitFor(() => expect(documents.textOf("a.txt")).toBe("theirs, right after"));
+  await expect.poll(() => documents.textOf("a.txt")).toBe("theirs, right after");
 });
 
 test("a save that meets somebody else's change asks instead of overwriting", async () => {
@@ -104,11 +104,11 @@ test("what could not be saved while cut off is saved when the line is back", asy
   const { documents, type, state } = await openDocument({ autosave: true });
   disk.reachable = false;
   type("typed while away");
-  await vi.waitFor(() => expect(state()?.failure).not.toBeNull());
+  await expect.poll(() => state()?.failure).not.toBeNull();
   expect(shelf.kept.get("a.txt")).toMatchObject({ text: "typed while away" });
   disk.reachable = true;
   await documents.resync();
-  await vi.waitFor(() => expect(disk.text("a.txt")).toBe("typed while away"));
+  await expect.poll(() => disk.text("a.txt")).toBe("typed while away");
   expect(shelf.kept.size).toBe(0);
 });
 
