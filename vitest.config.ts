@@ -2,7 +2,12 @@ import { configDefaults, defineConfig } from "vitest/config";
 import { reportSkips } from "./tests/support/skips.ts";
 
 // Journeys that measure time, take the machine's memory or kill servers: one at a time, so that they mean something.
-const ALONE = ["tests/browser/performance.test.ts", "tests/isolation/resources.test.ts", "tests/faults/*.test.ts", "tests/crash/*.test.ts"];
+const ALONE = [
+  "tests/browser/performance.test.ts",
+  "tests/isolation/resources.test.ts",
+  "tests/faults/*.test.ts",
+  "tests/crash/crash.test.ts",
+];
 // They need an image whose Debian root takes its time: it is made while the groups before them run.
 const DOCKER = ["server/drivers/docker/docker.test.ts", "server/drivers/docker/resilience.test.ts", "tests/engines/docker.test.ts"];
 
