@@ -23,9 +23,6 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 30_000 } },
-    // On a machine that others use too, one test in a thousand may come to its limit. Whoever needed the second try is named
-    // in the last lines, and is a fault to be mended.
-    retry: process.env.CI ? 1 : 0,
     setupFiles: ["tests/support/leaks.ts"],
     reporters: ["default", reportSkips()],
     projects: [
