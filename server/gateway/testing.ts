@@ -1,6 +1,12 @@
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer as createHttpServer, request as httpRequest, type IncomingHttpHeaders, type RequestListener } from "node:http";
+import {
+  createServer as createHttpServer,
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type RequestListener,
+} from "node:http";
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -204,5 +210,24 @@ function sampleSession(nowMs: number): SessionView {
     stopReason: null,
     createdAt: nowMs,
     updatedAt: nowMs,
+  };
+}
+
+// The session's stream, as a page reads it: each part, and `end`.
+export async function openStream(gateway: TestGateway, cookie: string): Promise<{ next(): Promise<string> }> {
+  const asked = httpRequest({
+    port: gateway.port,
+    host: "127.0.0.1",
+    path: `/workspace/${gateway.sandboxId}/session/stream`,
+    headers: { cookie },
+  });
+  asked.end();
+  const [answer] = (await once(asked, "response")) as [IncomingMessage];
+  const parts = answer.setEncoding("utf8")[Symbol.asyncIterator]() as AsyncIterator<string>;
+  return {
+    async next() {
+      const part = await parts.next();
+      return part.done ? "end" : part.value.trim();
+    },
   };
 }
