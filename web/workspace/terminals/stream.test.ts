@@ -88,7 +88,8 @@ test("typing keeps its order while the terminal is being attached", async () => 
   stream.input("e");
   const { socket, messages } = await first;
   // The line is open on this side before the daemon has said that it is attached.
-  await new Promise((resolve) => setTimeout(resolve, 20));
+  socket.ping();
+  await once(socket, "pong");
   stream.input("c");
   attach(socket, 0, true);
   await expect.poll(() => messages.map(String).join("")).toBe("ec");
