@@ -102,7 +102,10 @@ inBrowser(
       await page.reload();
       await seen(log(page).getByText("The word is heliotrope."));
 
+      const died = await desk.exec("pgrep goose");
       await desk.exec("pkill -9 goose");
+      // Another one is there only once its end was noticed.
+      await eventually(() => desk.exec("pgrep goose || echo none")).not.toMatch(new RegExp(`none|${died.trim()}`));
       model.script = [{ say: "Back after a crash." }];
       await seen(panel(page).getByRole("button", { name: "Send" }));
       await eventually(async () => (await stage.berth.api.call("GET", `/sandboxes/${session.sandboxId}/agent`)).body).toMatchObject({
