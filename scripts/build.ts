@@ -1,25 +1,47 @@
-// Builds the two parts that are not run as written: the daemon's bundle and the browser app. A part is built only when
+// Builds the two parts that do not run as written: the daemon's bundle and the browser app. A part is built only when
 // its sources have changed since the last time.
 import { createHash } from "node:crypto";
 import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { runStep, runSteps, StepError } from "./step.mjs";
 
 const root = join(import.meta.dirname, "..");
 
-await buildPart("daemon", async () => (await import("../daemon/build.ts")).buildDaemon());
-if (existsSync(join(root, "web/vite.config.ts"))) await buildPart("web", buildWeb);
+await runSteps(async () => {
+  await buildPart("daemon", async () => (await import("../daemon/build.ts")).buildDaemon());
+  await buildPart("web", buildWeb);
+});
 
 async function buildPart(folder: string, build: () => Promise<void>): Promise<void> {
   const stamp = join(root, folder, "dist/.sources");
   const wanted = fingerprint([`${folder}/**/*`, "contract/*.ts", "package-lock.json"]);
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
-  process.stderr.write(`berth: building ${folder}\n`);
-  await build();
+  await runStep(`building ${folder}/`, async () => {
+    try {
+      await build();
+    } catch (error) {
+      throw new StepError(explain(folder, error), { cause: error });
+    }
+  });
   writeFileSync(stamp, wanted);
 }
 
+// A build tool without its native part fails in many words. The usual cause is a node_modules folder from another machine.
+function explain(folder: string, error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  const isMissing = /cannot find (native binding|module|package)|could not be found|is not installed|wrong ELF class|invalid ELF/i.test(
+    message,
+  );
+  const advice = isMissing
+    ? `A package for ${process.platform}-${process.arch} is missing: delete node_modules and try again.`
+    : "Fix the source and try again.";
+  return `building ${folder}/ failed: ${message.trim().split("\n")[0]} ${advice}`;
+}
+
 function fingerprint(patterns: string[]): string {
-  const hash = createHash("sha256");
+  // The daemon's folder holds binaries of installed packages, and the tests install more of them.
+  const installed = join(root, "node_modules/.berth-installed");
+  const hash = createHash("sha256").update(existsSync(installed) ? readFileSync(installed) : process.arch);
   const files = globSync(patterns, {
     cwd: root,
     withFileTypes: true,
@@ -34,5 +56,5 @@ function fingerprint(patterns: string[]): string {
 
 async function buildWeb(): Promise<void> {
   const { build } = await import("vite");
-  await build({ root: join(root, "web"), logLevel: "warn" });
+  await build({ root: join(root, "web"), logLevel: "error" });
 }

@@ -1,58 +1,62 @@
 // Brings a fresh clone to the point where the service runs (`serve`) or the tests do (`test`). Runs on any Node from 20
-// on, because the pinned one comes with the dependencies. Each step is skipped when its result is already there.
-import { spawnSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+// on, because the pinned one comes with the dependencies. A step whose result is already there is skipped silently.
+import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { spawnSync } from "node:child_process";
+import { installDependencies } from "./install.mjs";
+import { runQuietly, runStep, runSteps, seconds } from "./step.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const mode = process.argv[2] === "test" ? "test" : "serve";
+const scope = process.argv[2] === "test" ? "test" : "serve";
 
 // command -> Debian package
-const serveTools = { runc: "runc", rg: "ripgrep", git: "git" };
-const testTools = { ...serveTools, chromium: "chromium", dockerd: "docker.io", mmdebstrap: "mmdebstrap" };
+const SERVE_TOOLS = { runc: "runc", rg: "ripgrep", git: "git" };
+const TEST_TOOLS = {
+  ...SERVE_TOOLS,
+  chromium: "chromium",
+  dockerd: "docker.io",
+  mmdebstrap: "mmdebstrap",
+  openssl: "openssl",
+  python3: "python3",
+};
+// With less than this nothing was installed or built, and there is nothing to report.
+const WORTH_REPORTING_MS = 2_000;
 
-installDependencies();
-installSystemPackages(mode === "test" ? testTools : serveTools);
-run(join(root, "node_modules/.bin/node"), ["scripts/build.ts"]);
+await runSteps(async () => {
+  await installDependencies(scope);
+  await installSystemPackages(scope === "test" ? TEST_TOOLS : SERVE_TOOLS);
+  build();
+  const tookMs = performance.now();
+  if (tookMs > WORTH_REPORTING_MS) console.error(`berth: set up in ${seconds(tookMs)}`);
+});
 
-function installDependencies() {
-  const stamp = join(root, "node_modules/.berth-lock");
-  const wanted = createHash("sha256")
-    .update(readFileSync(join(root, "package-lock.json")))
-    .digest("hex");
-  if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
-  console.error("berth: installing dependencies");
-  // Not `npm ci`: it refuses when a registry lacks the binaries of some other platform, which nobody here needs.
-  run("npm", ["install", "--no-audit", "--no-fund", "--loglevel=error"]);
-  writeFileSync(stamp, wanted);
-}
-
-function installSystemPackages(tools) {
+async function installSystemPackages(tools) {
   if (process.platform !== "linux") return;
-  const missing = Object.keys(tools).filter((command) => !onPath(command));
+  const missing = Object.keys(tools).filter((command) => !isOnPath(command));
   if (missing.length === 0) return;
-  const packages = missing.map((command) => tools[command]);
-  if (process.getuid() !== 0 || !onPath("apt-get")) {
-    console.error(`berth: not installed here: ${packages.join(", ")} (apt-get install ${packages.join(" ")}); going on with what can run`);
+  const names = missing.map((command) => tools[command]).join(" ");
+  if (process.getuid() !== 0 || !isOnPath("apt-get")) {
+    console.error(`berth: not installed here: ${names}. Going on without; root can add them with \`apt-get install ${names}\`.`);
     return;
   }
-  console.error(`berth: installing ${packages.join(", ")}`);
-  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-  const apt = (...args) => spawnSync("apt-get", args, { stdio: ["ignore", "ignore", "inherit"], env }).status === 0;
-  if (!apt("update", "-qq") || !apt("install", "-y", "-qq", "--no-install-recommends", ...packages))
-    console.error(`berth: apt-get could not install ${packages.join(", ")}; going on with what can run`);
+  await runStep(`installing ${names} with apt-get`, () => {
+    const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+    const apt = (...args) => runQuietly("apt-get", args, { env });
+    apt("update", "-qq");
+    // One by one, so that a package which this Debian lacks does not cost the others.
+    for (const name of names.split(" ")) apt("install", "-y", "-qq", "--no-install-recommends", name);
+  });
+  const still = missing.filter((command) => !isOnPath(command)).map((command) => tools[command]);
+  if (still.length > 0) console.error(`berth: apt-get could not install ${still.join(" ")}. Going on without.`);
 }
 
-function onPath(command) {
+function isOnPath(command) {
   return (process.env.PATH ?? "").split(delimiter).some((folder) => existsSync(join(folder, command)));
 }
 
-function run(command, args) {
-  const { status, error } = spawnSync(command, args, { cwd: root, stdio: ["ignore", 2, "inherit"] });
-  if (error || status !== 0) {
-    console.error(`berth: \`${command} ${args.join(" ")}\` failed${error ? `: ${error.message}` : ""}`);
-    process.exit(status ?? 1);
-  }
+// In a process of its own, because it needs the pinned Node.
+function build() {
+  const { status } = spawnSync(join(root, "node_modules/.bin/node"), ["scripts/build.ts"], { cwd: root, stdio: ["ignore", 2, 2] });
+  if (status !== 0) process.exit(status ?? 1);
 }
