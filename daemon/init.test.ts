@@ -1,12 +1,11 @@
-import { spawnSync } from "node:child_process";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { describeWith, machine } from "../tests/support/machine.ts";
 import { startTestDaemon } from "./testing.ts";
 
 const ownProcessSpace = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"];
-const possible = spawnSync(ownProcessSpace[0] ?? "", [...ownProcessSpace.slice(1), "true"]).status === 0;
 
 // As process 1 of a sandbox. Needs the right to make a process space of its own (root).
-describe.skipIf(!possible)("the first process of a sandbox", () => {
+describeWith(machine.ownPidNamespace(), "the first process of a sandbox", () => {
   test.each([
     ["init.sh", ["/bin/sh", "{runtime}/init.sh"]],
     ["the daemon itself, which hands over to init.sh", ["{runtime}/bin/node", "{runtime}/daemon.cjs"]],

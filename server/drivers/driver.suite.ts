@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { request } from "node:http";
 import { text } from "node:stream/consumers";
 import { newId, type SandboxId, type Template } from "@berth/contract";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { describeWith, type Missing } from "../../tests/support/machine.ts";
 import { DEFAULT_TEMPLATE } from "../templates.ts";
 import type { Driver, SandboxSpec } from "./driver.ts";
 
@@ -18,7 +19,7 @@ export interface SuiteDriver {
 
 export interface SuiteOptions {
   // Why this driver cannot be tried on this machine.
-  skipReason?: string | undefined;
+  missing?: Missing;
   // For engines that take their time.
   testTimeoutMs?: number;
   // How the sandboxes differ from the default ones.
@@ -31,10 +32,10 @@ const TOKEN = "a token of the suite";
 export function driverSuite(
   name: string,
   makeDriver: () => Promise<SuiteDriver>,
-  { skipReason, testTimeoutMs, template = {} }: SuiteOptions = {},
+  { missing, testTimeoutMs, template = {} }: SuiteOptions = {},
 ): void {
   const options = testTimeoutMs === undefined ? {} : { timeout: testTimeoutMs };
-  describe.skipIf(skipReason !== undefined)(`${name} driver${skipReason === undefined ? "" : `, skipped: ${skipReason}`}`, options, () => {
+  describeWith(missing, `${name} driver`, options, () => {
     let suite: SuiteDriver;
     let driver: Driver;
     const made = new Set<SandboxId>();

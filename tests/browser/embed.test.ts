@@ -2,12 +2,13 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import type { Browser, Frame, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { prepareBerth, type Berth } from "../support/berth.ts";
-import { eventually, launchChromium, noChromium } from "../support/browser.ts";
+import { eventually, launchChromium } from "../support/browser.ts";
+import { describeWith, machine } from "../support/machine.ts";
 import { freePort } from "../support/port.ts";
 import { inBrowser } from "../support/stage.ts";
-import { noOpenssl, openTlsFront, type TlsFront } from "../support/tls.ts";
+import { openTlsFront, type TlsFront } from "../support/tls.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -53,7 +54,7 @@ inBrowser("the example partner app", (stage) => {
   });
 });
 
-describe.skipIf(noChromium || noOpenssl)("the example partner app on https and another site (needs Chromium and openssl)", () => {
+describeWith([machine.chromium, machine.command("openssl")], "the example partner app on https and another site", () => {
   let berth: Berth;
   let browser: Browser;
   let app: PartnerApp;

@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { createContext, runInContext } from "node:vm";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { machine, testWith } from "../support/machine.ts";
 import { buildClient } from "../../client/build.ts";
 import { startBerth, type Berth } from "../support/berth.ts";
 import { daemonRuntime } from "../support/runtime.ts";
@@ -47,8 +48,7 @@ describe("the installed package drives the service", () => {
     ["Bun", "bun", ["use.js"]],
   ];
   for (const [name, command, args] of runtimes) {
-    const isHere = existsSync(command) || (process.env.PATH ?? "").split(":").some((folder) => existsSync(join(folder, command)));
-    test.skipIf(!isHere)(`on ${name}${isHere ? "" : ", which is not installed here"}`, async () => {
+    testWith(existsSync(command) ? undefined : machine.command(command), `on ${name}`, async () => {
       const { stdout } = await run(command, args, { cwd: project });
       expect(JSON.parse(stdout)).toEqual(USED);
     });

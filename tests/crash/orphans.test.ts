@@ -1,6 +1,7 @@
 import { readlinkSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { describeWith } from "../support/machine.ts";
 import { readConfig } from "../../server/config.ts";
 import { probeOci } from "../../server/drivers/oci/probe.ts";
 import { startBerth } from "../support/berth.ts";
@@ -8,9 +9,8 @@ import { measureOrphans } from "./orphans.ts";
 import { findStrayUserIds, findTraces } from "./traces.ts";
 
 const probe = await probeOci(readConfig(process.env).config.ociRuntime);
-const skipReason = probe.usable ? undefined : probe.reason;
 
-describe.skipIf(skipReason !== undefined)(`orphans${skipReason === undefined ? "" : `, skipped: ${skipReason}`}`, () => {
+describeWith(probe.usable ? undefined : probe.reason, "orphans", () => {
   test("a sandbox that nobody owns is destroyed within 30 s, while the server runs and when it starts", { timeout: 180_000 }, async () => {
     const times = await measureOrphans();
     console.log("from orphan to destroyed:", times);

@@ -1,10 +1,11 @@
 import { execFile } from "node:child_process";
-import { existsSync, globSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, expect, test } from "vitest";
+import { installed, machine, testWith } from "../support/machine.ts";
 import { createApi } from "../support/api.ts";
 import { prepareBerth, startBerth } from "../support/berth.ts";
 import { startPostgres } from "../support/postgres.ts";
@@ -70,9 +71,9 @@ test("back up, lose the machine, restore: every session is there, and its files"
 });
 
 // The tests' own PostgreSQL has no pg_dump, and another version's would not do.
-const programs = globSync("/usr/lib/postgresql/*/bin").findLast((path) => existsSync(join(path, "pg_dump")));
+const programs = installed.postgresPrograms;
 
-test.skipIf(programs === undefined)("the same with PostgreSQL, whose database is lost too (needs Debian's postgresql)", async () => {
+testWith(machine.postgresPrograms, "the same with PostgreSQL, whose database is lost too", async () => {
   const folder = await mkdtemp(join(tmpdir(), "berth-backup-"));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   const postgres = stack.use(await startPostgres({ programs: programs! }));

@@ -12,5 +12,5 @@ engineJourneys(
       dispose: async () => engine[Symbol.asyncDispose](),
     };
   },
-  { freezes: true, skipReason: await dockerMissing() },
+  { freezes: true, missing: await dockerMissing() },
 );

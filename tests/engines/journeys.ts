@@ -1,9 +1,10 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { startBerth, type Berth } from "../support/berth.ts";
-import { editor, eventually, launchChromium, noChromium, openDesk, openFile, screenText, typeInTerminal } from "../support/browser.ts";
+import { editor, eventually, launchChromium, openDesk, openFile, screenText, typeInTerminal } from "../support/browser.ts";
+import { describeWith, machine, type Missing } from "../support/machine.ts";
 
 export interface TestedEngine {
   env: Record<string, string>;
@@ -16,7 +17,7 @@ export interface TestedEngine {
 
 export interface JourneyOptions {
   freezes: boolean;
-  skipReason?: string | undefined;
+  missing?: Missing;
   inBrowser?: boolean;
 }
 
@@ -25,9 +26,9 @@ export interface JourneyOptions {
 export function engineJourneys(
   name: string,
   prepare: () => Promise<TestedEngine>,
-  { freezes, skipReason, inBrowser = true }: JourneyOptions,
+  { freezes, missing, inBrowser = true }: JourneyOptions,
 ): void {
-  describe.skipIf(skipReason !== undefined)(`${name}${skipReason === undefined ? "" : `, skipped: ${skipReason}`}`, () => {
+  describeWith(missing, name, () => {
     let engine: TestedEngine;
     let berth: Berth;
     let world: Server;
@@ -119,7 +120,7 @@ export function engineJourneys(
     });
 
     if (!inBrowser) return;
-    describe.skipIf(noChromium)("in the browser (needs Chromium)", () => {
+    describeWith(machine.chromium, "in the browser", () => {
       let browser: Browser;
       beforeAll(async () => {
         browser = await launchChromium();

@@ -7,6 +7,7 @@ import { openRealCluster, realCluster } from "../support/kubernetes/real.ts";
 import { freePort } from "../support/port.ts";
 import { daemonRuntime } from "../support/runtime.ts";
 import { engineJourneys } from "./journeys.ts";
+import { machine } from "../support/machine.ts";
 
 for (const [workload, cluster, env] of [
   ["Sandbox", { crds: true }, {}],
@@ -55,5 +56,5 @@ engineJourneys(
       dispose: async () => cluster[Symbol.asyncDispose](),
     };
   },
-  { freezes: false, skipReason: realCluster.skipReason },
+  { freezes: false, missing: machine.realCluster },
 );

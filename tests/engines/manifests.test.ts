@@ -15,6 +15,7 @@ import type {
 } from "@kubernetes/client-node";
 import { newId } from "@berth/contract";
 import { expect, test } from "vitest";
+import { machine, testWith } from "../support/machine.ts";
 import { parse, parseAllDocuments } from "yaml";
 import { VARIABLES } from "../../server/config-variables.ts";
 import { ConfigError, readConfig } from "../../server/config.ts";
@@ -65,29 +66,26 @@ test("so is what the driver makes", () => {
   expect(faultsOf(statefulSetKind.describe(spec, "sbx-1", "berth", settings, new Date()))).toEqual([]);
 });
 
-test.skipIf(!existsSync("/usr/bin/kubectl") && !process.env["PATH"]?.split(":").some((path) => existsSync(join(path, "kubectl"))))(
-  "kubectl renders the same objects (needs kubectl)",
-  () => {
-    const rendered = parseAllDocuments(execFileSync("kubectl", ["kustomize", folder], { encoding: "utf8" })).map(
-      (document) => document.toJS() as Manifest,
+testWith(machine.command("kubectl", "kubernetes-client"), "kubectl renders the same objects", () => {
+  const rendered = parseAllDocuments(execFileSync("kubectl", ["kustomize", folder], { encoding: "utf8" })).map(
+    (document) => document.toJS() as Manifest,
+  );
+  expect(rendered.flatMap(faultsOf)).toEqual([]);
+  const names = (list: Manifest[]) =>
+    new Set(
+      list
+        .filter(({ kind }) => !["ConfigMap", "Secret"].includes(kind))
+        .map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ""} ${metadata.name}`),
     );
-    expect(rendered.flatMap(faultsOf)).toEqual([]);
-    const names = (list: Manifest[]) =>
-      new Set(
-        list
-          .filter(({ kind }) => !["ConfigMap", "Secret"].includes(kind))
-          .map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ""} ${metadata.name}`),
-      );
-    expect(names(rendered)).toEqual(names(manifests));
-    const secret = rendered.find(({ kind }) => kind === "Secret") as V1Secret & Manifest;
-    const config = rendered.find(({ kind }) => kind === "ConfigMap") as V1ConfigMap & Manifest;
-    const deployment = rendered.find(({ kind }) => kind === "Deployment") as V1Deployment & Manifest;
-    expect(deployment.spec?.template.spec?.containers[0]?.envFrom).toEqual([
-      { configMapRef: { name: config.metadata.name } },
-      { secretRef: { name: secret.metadata.name } },
-    ]);
-  },
-);
+  expect(names(rendered)).toEqual(names(manifests));
+  const secret = rendered.find(({ kind }) => kind === "Secret") as V1Secret & Manifest;
+  const config = rendered.find(({ kind }) => kind === "ConfigMap") as V1ConfigMap & Manifest;
+  const deployment = rendered.find(({ kind }) => kind === "Deployment") as V1Deployment & Manifest;
+  expect(deployment.spec?.template.spec?.containers[0]?.envFrom).toEqual([
+    { configMapRef: { name: config.metadata.name } },
+    { secretRef: { name: secret.metadata.name } },
+  ]);
+});
 
 test("its settings are settings, and the server starts with them once the placeholders are filled in", () => {
   const env = { ...envOf("config.env"), ...envOf("secret.env") };
@@ -179,21 +177,17 @@ test("the compose file's settings are settings, and its paths are there", () => 
   expect(existsSync(join(root, build.dockerfile))).toBe(true);
 });
 
-// Without the plugin the same words print Docker's own version.
-test.skipIf(!says("docker compose version", "Compose"))(
-  "Docker Compose reads the file, and asks for what must be filled in (needs docker compose)",
-  () => {
-    const config = (env: Record<string, string>) =>
-      spawnSync("docker", ["compose", "-f", join(root, "deploy/docker-compose.yml"), "config", "--quiet"], {
-        env: { ...process.env, BERTH_API_KEY: "", BERTH_BASE_URL: "", ...env },
-        encoding: "utf8",
-      });
-    expect(config({ BERTH_MASTER_KEY: "ab".repeat(32), POSTGRES_PASSWORD: "x" })).toMatchObject({ status: 0, stderr: "" });
-    expect(config({ BERTH_MASTER_KEY: "ab".repeat(32), POSTGRES_PASSWORD: "" }).stderr).toContain("POSTGRES_PASSWORD is missing a value");
-  },
-);
+testWith(machine.composePlugin(), "Docker Compose reads the file, and asks for what must be filled in", () => {
+  const config = (env: Record<string, string>) =>
+    spawnSync("docker", ["compose", "-f", join(root, "deploy/docker-compose.yml"), "config", "--quiet"], {
+      env: { ...process.env, BERTH_API_KEY: "", BERTH_BASE_URL: "", ...env },
+      encoding: "utf8",
+    });
+  expect(config({ BERTH_MASTER_KEY: "ab".repeat(32), POSTGRES_PASSWORD: "x" })).toMatchObject({ status: 0, stderr: "" });
+  expect(config({ BERTH_MASTER_KEY: "ab".repeat(32), POSTGRES_PASSWORD: "" }).stderr).toContain("POSTGRES_PASSWORD is missing a value");
+});
 
-test.skipIf(!says("systemd-analyze --version", "systemd"))("systemd finds no fault with the unit (needs systemd-analyze)", async () => {
+testWith(machine.command("systemd-analyze", "systemd"), "systemd finds no fault with the unit", async () => {
   const scratch = await mkdtemp(join(tmpdir(), "berth-unit-"));
   const unit = join(scratch, "berth.service");
   // The checkout is here instead.
@@ -219,8 +213,3 @@ test("what the Dockerfiles copy is there", () => {
     expect(sources.filter((path) => !existsSync(join(root, path)))).toEqual([]);
   }
 });
-
-function says(command: string, word: string): boolean {
-  const [file = "", ...args] = command.split(" ");
-  return spawnSync(file, args, { encoding: "utf8" }).stdout?.includes(word) ?? false;
-}

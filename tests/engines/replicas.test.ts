@@ -1,9 +1,10 @@
 import { randomBytes } from "node:crypto";
 import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { createApi } from "../support/api.ts";
 import { prepareBerth, type Berth } from "../support/berth.ts";
-import { eventually, launchChromium, noChromium, openDesk, screenText, typeInTerminal } from "../support/browser.ts";
+import { eventually, launchChromium, openDesk, screenText, typeInTerminal } from "../support/browser.ts";
+import { describeWith, machine, type Missing } from "../support/machine.ts";
 import { layCable, type Cable } from "../support/cable.ts";
 import { startKubernetesDouble } from "../support/kubernetes/double.ts";
 import type { Kubelet } from "../support/kubernetes/kubelet.ts";
@@ -36,14 +37,10 @@ const onARealOne = async (): Promise<TestedCluster> => ({
 
 // Three servers behind one address, as a Service in a cluster puts them there: any of them serves any session.
 replicas("on the double", onTheDouble, undefined);
-replicas(`on a real cluster${because(realCluster.skipReason)}`, onARealOne, realCluster.skipReason);
+replicas("on a real cluster", onARealOne, machine.realCluster);
 
-function because(skipReason: string | undefined): string {
-  return skipReason === undefined ? "" : `, skipped: ${skipReason}`;
-}
-
-function replicas(name: string, prepare: () => Promise<TestedCluster>, skipReason: string | undefined): void {
-  describe.skipIf(skipReason !== undefined)(`three replicas on kubernetes (${name})`, () => {
+function replicas(name: string, prepare: () => Promise<TestedCluster>, missing: Missing): void {
+  describeWith(missing, `three replicas on kubernetes (${name})`, () => {
     let cluster: TestedCluster;
     let postgres: Awaited<ReturnType<typeof startPostgres>>;
     let servers: Berth[] = [];
@@ -110,7 +107,7 @@ function replicas(name: string, prepare: () => Promise<TestedCluster>, skipReaso
       await one.call("DELETE", path);
     });
 
-    describe.skipIf(noChromium)("in the browser (needs Chromium)", () => {
+    describeWith(machine.chromium, "in the browser", () => {
       let browser: Browser;
       beforeAll(async () => {
         browser = await launchChromium();

@@ -1,18 +1,13 @@
-import { existsSync } from "node:fs";
 import { chromium, type Browser, type BrowserContextOptions, type Locator, type Page } from "playwright-core";
 import { expect } from "vitest";
 import type { Session } from "@berth/contract";
 import type { Berth } from "./berth.ts";
-
-// The browser of these tests: the one that the system has. Without it they are skipped.
-const candidates = [process.env.CHROMIUM ?? "", "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
-export const chromiumPath = candidates.find((path) => path !== "" && existsSync(path));
-export const noChromium = chromiumPath === undefined;
+import { installed } from "./machine.ts";
 
 export function launchChromium(extra: string[] = []): Promise<Browser> {
   // As root Chromium refuses its own sandbox, and a container's /dev/shm is too small for it.
   const args = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", ...extra];
-  return chromium.launch({ args, ...(chromiumPath === undefined ? {} : { executablePath: chromiumPath }) });
+  return chromium.launch({ args, ...(installed.chromium !== undefined && { executablePath: installed.chromium }) });
 }
 
 // A person at their workspace: a session with files, opened through its launch URL.

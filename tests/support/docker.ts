@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createEngine } from "../../server/drivers/docker/engine.ts";
 import { imageMissing, importImage } from "./docker-image.ts";
+import { machine, type Missing } from "./machine.ts";
 import { onPath } from "./on-path.ts";
 
 // A Docker Engine of our own: own socket, own data, no network and no touch of the machine's firewall.
@@ -27,17 +28,13 @@ export interface TestEngine extends AsyncDisposable {
 
 // Why there can be no Engine with an image here; undefined when there can. May take as long as it takes to make the image's
 // root, so files ask at their top, where no time limit runs.
-export async function dockerMissing(): Promise<string | undefined> {
-  if (process.platform !== "linux") return "the Docker tests start their own dockerd, which needs Linux";
-  if (process.getuid?.() !== 0) return "the Docker tests start their own dockerd, which needs root";
-  if (!onPath("dockerd")) return "dockerd is not installed (apt-get install docker.io)";
-  return await imageMissing();
+export async function dockerMissing(): Promise<Missing> {
+  return machine.root ?? machine.command("dockerd", "docker.io") ?? (await imageMissing());
 }
 
 // gVisor as one more runtime of the Engine: BERTH_TEST_DOCKER_RUNTIME is the path of a `runsc`.
 export const gvisor = {
   runtime: "runsc",
-  skipReason: process.env["BERTH_TEST_DOCKER_RUNTIME"] === undefined ? "BERTH_TEST_DOCKER_RUNTIME names no runsc" : undefined,
 };
 
 export async function startDockerEngine(): Promise<TestEngine> {

@@ -1,7 +1,8 @@
 import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe } from "vitest";
+import { afterAll, beforeAll } from "vitest";
 import { startBerth, type Berth } from "./berth.ts";
-import { launchChromium, noChromium, openDesk, type Desk, type DeskOptions } from "./browser.ts";
+import { launchChromium, openDesk, type Desk, type DeskOptions } from "./browser.ts";
+import { describeWith, machine } from "./machine.ts";
 
 // A server and a browser, for all tests of one suite.
 export interface Stage {
@@ -17,7 +18,7 @@ export interface StageOptions {
 
 // A suite of journeys through the real server and the system's browser; skipped where there is none.
 export function inBrowser(name: string, tests: (stage: Stage) => void, { settings }: StageOptions = {}): void {
-  describe.skipIf(noChromium)(`${name} (needs Chromium)`, () => {
+  describeWith(machine.chromium, name, () => {
     const all = new AsyncDisposableStack();
     let berth: Berth;
     let browser: Browser;

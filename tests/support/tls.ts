@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { connect, type AddressInfo, type Socket } from "node:net";
@@ -11,8 +11,6 @@ import { createServer } from "node:tls";
 export interface TlsFront extends AsyncDisposable {
   port: number;
 }
-
-export const noOpenssl = spawnSync("openssl", ["version"]).status !== 0;
 
 export async function openTlsFront(targetPort: () => number): Promise<TlsFront> {
   const sockets = new Set<Socket>();

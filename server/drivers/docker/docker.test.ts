@@ -7,12 +7,13 @@ import { daemonRuntime } from "../../../tests/support/runtime.ts";
 import { silentLog } from "../../log.ts";
 import { driverSuite, type SuiteDriver } from "../driver.suite.ts";
 import { createDockerDriver } from "./docker.ts";
+import { machine } from "../../../tests/support/machine.ts";
 
-const skipReason = await dockerMissing();
+const missing = await dockerMissing();
 
-driverSuite("docker", openSuite, { skipReason });
+driverSuite("docker", openSuite, { missing });
 driverSuite("docker on gVisor", openSuite, {
-  skipReason: skipReason ?? gvisor.skipReason,
+  missing: missing ?? machine.dockerRuntime,
   template: { runtime: gvisor.runtime },
 });
 

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { newId } from "@berth/contract";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { describeWith } from "../../../tests/support/machine.ts";
 import { dockerMissing, startDockerEngine, type TestEngine } from "../../../tests/support/docker.ts";
 import { daemonRuntime } from "../../../tests/support/runtime.ts";
 import { silentLog } from "../../log.ts";
@@ -14,7 +15,7 @@ import { containerName } from "./container.ts";
 import { createDockerDriver, type DockerOptions } from "./docker.ts";
 import { probeDocker } from "./probe.ts";
 
-const skipReason = await dockerMissing();
+const missing = await dockerMissing();
 interface Inspected {
   Id: string;
   State: { Status: string };
@@ -23,7 +24,7 @@ interface Inspected {
 }
 const patience = (ms = 60_000) => AbortSignal.timeout(ms);
 
-describe.skipIf(skipReason !== undefined)(`docker${skipReason === undefined ? "" : `, skipped: ${skipReason}`}`, () => {
+describeWith(missing, "docker", () => {
   let engine: TestEngine;
   let dataDir: string;
   let options: DockerOptions;

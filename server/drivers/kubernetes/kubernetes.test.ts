@@ -2,6 +2,7 @@ import { driverOptions, openDouble, uncollected, warmPoolOf } from "../../../tes
 import { openRealCluster, realCluster } from "../../../tests/support/kubernetes/real.ts";
 import { driverSuite } from "../driver.suite.ts";
 import { createKubernetesDriver } from "./kubernetes.ts";
+import { machine } from "../../../tests/support/machine.ts";
 
 // Every promise of a driver, on both kinds of workload, and with sandboxes out of one of the cluster's own pools.
 for (const [name, cluster, options] of [
@@ -20,13 +21,9 @@ for (const [name, cluster, options] of [
   });
 
 // The same on a real cluster.
-for (const [name, overrides, skipReason] of [
-  ["kubernetes (a real cluster)", {}, realCluster.skipReason],
-  [
-    "kubernetes (a real cluster, SandboxWarmPool)",
-    warmPoolOf(realCluster.warmPool),
-    realCluster.skipReason ?? (realCluster.warmPool === "" ? "BERTH_TEST_WARM_POOL names no pool" : undefined),
-  ],
+for (const [name, overrides, missing] of [
+  ["kubernetes (a real cluster)", {}, machine.realCluster],
+  ["kubernetes (a real cluster, SandboxWarmPool)", warmPoolOf(realCluster.warmPool), machine.realCluster ?? machine.warmPool],
 ] as const)
   driverSuite(
     name,
@@ -40,5 +37,5 @@ for (const [name, overrides, skipReason] of [
         dispose: async () => cluster[Symbol.asyncDispose](),
       };
     },
-    { skipReason, testTimeoutMs: 120_000 },
+    { missing, testTimeoutMs: 120_000 },
   );

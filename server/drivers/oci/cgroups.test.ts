@@ -3,7 +3,8 @@ import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { describeWith, machine, testWith } from "../../../tests/support/machine.ts";
 import { readCgroupLayout, type CgroupMount } from "./cgroup-layouts.ts";
 import { openCgroups } from "./cgroups.ts";
 
@@ -14,8 +15,7 @@ const mounts: Record<string, CgroupMount> = {
 };
 
 for (const [name, mount] of Object.entries(mounts)) {
-  const missing = process.getuid?.() !== 0 || !existsSync(join(mount.path, "cgroup.procs"));
-  describe.skipIf(missing)(`control groups, ${name}${missing ? ", skipped: not mounted here, or not root" : ""}`, () => {
+  describeWith([machine.root, machine.cgroup(mount.path)], `control groups, ${name}`, () => {
     const prefix = `berth-test-${process.pid}`;
     const cgroups = openCgroups(prefix, readCgroupLayout([mount]));
     const signal = () => AbortSignal.timeout(30_000);
@@ -64,8 +64,7 @@ for (const [name, mount] of Object.entries(mounts)) {
   });
 }
 
-const noMounts = process.platform !== "linux" || process.getuid?.() !== 0;
-test.skipIf(noMounts)("what cannot be there, because the hierarchy is read-only, is removed without complaint (needs root)", async () => {
+testWith(machine.root, "what cannot be there, because the hierarchy is read-only, is removed without complaint", async () => {
   const path = mkdtempSync(join(tmpdir(), "berth-cgroup-"));
   // As in a container. Such a file system refuses a removal before it looks whether there is anything to remove.
   execFileSync("mount", ["-t", "tmpfs", "-o", "ro", "berth-test", path]);

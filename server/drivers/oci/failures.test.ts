@@ -2,7 +2,8 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { newId } from "@berth/contract";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { describeWith } from "../../../tests/support/machine.ts";
 import { silentLog } from "../../log.ts";
 import { DEFAULT_TEMPLATE } from "../../templates.ts";
 import { findLeftovers } from "./leftovers.ts";
@@ -10,7 +11,7 @@ import { createOciDriver } from "./oci.ts";
 import { probeOci } from "./probe.ts";
 
 const probe = await probeOci();
-const skipReason = probe.usable ? undefined : probe.reason;
+const missing = probe.usable ? undefined : probe.reason;
 
 // Runtimes and daemons that do not do what they should. Whatever happens, the error says which kind it was and nothing of
 // the sandbox is left.
@@ -21,63 +22,60 @@ interface Attempt {
   startTimeoutMs?: number;
 }
 
-describe.skipIf(skipReason !== undefined)(
-  `a sandbox that cannot be started${skipReason === undefined ? "" : `, skipped: ${skipReason}`}`,
-  () => {
-    let folder: string;
-    beforeEach(() => {
-      folder = mkdtempSync(join(tmpdir(), "berth-failures-"));
-      chmodSync(folder, 0o755);
-    });
-    afterEach(() => rmSync(folder, { recursive: true, force: true }));
+describeWith(missing, "a sandbox that cannot be started", () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "berth-failures-"));
+    chmodSync(folder, 0o755);
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-    async function tryToCreate({ runtime, daemon = "exit 0", startTimeoutMs = 15_000 }: Attempt) {
-      if (!probe.usable) throw new Error(probe.reason);
-      const dataDir = join(folder, "data");
-      const command = runtime === undefined ? probe.runtime : join(folder, "runtime");
-      if (runtime !== undefined) writeFileSync(command, `#!/bin/sh\n${runtime}\n`, { mode: 0o755 });
-      writeFileSync(join(folder, "init.sh"), daemon);
-      const driver = createOciDriver({
-        dataDir,
-        runtimeDir: folder,
-        log: silentLog,
-        runtime: command,
-        boundDisks: probe.boundDisks,
-        startTimeoutMs,
-      });
-      const id = newId("sbx", Date.now());
-      const spec = { id, template: { ...DEFAULT_TEMPLATE, diskMb: 64 }, tokenHash: "0".repeat(64) };
-      const error: unknown = await driver.create(spec, AbortSignal.timeout(40_000)).catch((reason: unknown) => reason);
-      return { error, leftovers: findLeftovers(dataDir, id), condition: await driver.inspect(id, AbortSignal.timeout(20_000)) };
-    }
-    const gone = { leftovers: [], condition: "absent" };
-
-    test("a runtime that hangs is a timeout", async () => {
-      expect(await tryToCreate({ runtime: "exec sleep 100", startTimeoutMs: 400 })).toMatchObject({
-        ...gone,
-        error: { code: "sandbox_timeout" },
-      });
+  async function tryToCreate({ runtime, daemon = "exit 0", startTimeoutMs = 15_000 }: Attempt) {
+    if (!probe.usable) throw new Error(probe.reason);
+    const dataDir = join(folder, "data");
+    const command = runtime === undefined ? probe.runtime : join(folder, "runtime");
+    if (runtime !== undefined) writeFileSync(command, `#!/bin/sh\n${runtime}\n`, { mode: 0o755 });
+    writeFileSync(join(folder, "init.sh"), daemon);
+    const driver = createOciDriver({
+      dataDir,
+      runtimeDir: folder,
+      log: silentLog,
+      runtime: command,
+      boundDisks: probe.boundDisks,
+      startTimeoutMs,
     });
+    const id = newId("sbx", Date.now());
+    const spec = { id, template: { ...DEFAULT_TEMPLATE, diskMb: 64 }, tokenHash: "0".repeat(64) };
+    const error: unknown = await driver.create(spec, AbortSignal.timeout(40_000)).catch((reason: unknown) => reason);
+    return { error, leftovers: findLeftovers(dataDir, id), condition: await driver.inspect(id, AbortSignal.timeout(20_000)) };
+  }
+  const gone = { leftovers: [], condition: "absent" };
 
-    test("a runtime that fails is a failure, and its words are the cause", async () => {
-      const outcome = await tryToCreate({ runtime: `printf '{"level":"error","msg":"no such luck"}' > "$4"; exit 1` });
-      expect(outcome).toMatchObject({ ...gone, error: { code: "sandbox_failed" } });
-      expect(String((outcome.error as Error).cause)).toContain("no such luck");
+  test("a runtime that hangs is a timeout", async () => {
+    expect(await tryToCreate({ runtime: "exec sleep 100", startTimeoutMs: 400 })).toMatchObject({
+      ...gone,
+      error: { code: "sandbox_timeout" },
     });
+  });
 
-    test("a runtime that does nothing is a failure", async () => {
-      expect(await tryToCreate({ runtime: "#" })).toMatchObject({ ...gone, error: { code: "sandbox_failed" } });
-    });
+  test("a runtime that fails is a failure, and its words are the cause", async () => {
+    const outcome = await tryToCreate({ runtime: `printf '{"level":"error","msg":"no such luck"}' > "$4"; exit 1` });
+    expect(outcome).toMatchObject({ ...gone, error: { code: "sandbox_failed" } });
+    expect(String((outcome.error as Error).cause)).toContain("no such luck");
+  });
 
-    test("a daemon that ends at once is a failure", async () => {
-      expect(await tryToCreate({ daemon: "exit 3" })).toMatchObject({ ...gone, error: { code: "sandbox_failed" } });
-    });
+  test("a runtime that does nothing is a failure", async () => {
+    expect(await tryToCreate({ runtime: "#" })).toMatchObject({ ...gone, error: { code: "sandbox_failed" } });
+  });
 
-    test("a daemon that never listens is a timeout", async () => {
-      expect(await tryToCreate({ daemon: "sleep 100", startTimeoutMs: 400 })).toMatchObject({
-        ...gone,
-        error: { code: "sandbox_timeout" },
-      });
+  test("a daemon that ends at once is a failure", async () => {
+    expect(await tryToCreate({ daemon: "exit 3" })).toMatchObject({ ...gone, error: { code: "sandbox_failed" } });
+  });
+
+  test("a daemon that never listens is a timeout", async () => {
+    expect(await tryToCreate({ daemon: "sleep 100", startTimeoutMs: 400 })).toMatchObject({
+      ...gone,
+      error: { code: "sandbox_timeout" },
     });
-  },
-);
+  });
+});

@@ -13,18 +13,18 @@ const probe = await probeOci();
 const refusal = (found: OciProbe) => (found.usable && found.boundDisks ? undefined : found.reason);
 
 // In a folder whose name and place make its mounts hard to recognize.
-driverSuite("oci", () => openSuite(probe, "berth oci\\", { boundDisks: true, throughLink: true }), { skipReason: refusal(probe) });
+driverSuite("oci", () => openSuite(probe, "berth oci\\", { boundDisks: true, throughLink: true }), { missing: refusal(probe) });
 
 // As where loop devices are missing.
 driverSuite("oci, disks unbounded", () => openSuite(probe, "berth-oci-", { boundDisks: false, throughLink: false }), {
-  skipReason: probe.usable ? undefined : probe.reason,
+  missing: probe.usable ? undefined : probe.reason,
 });
 
 // The runtimes that `auto` did not take, where they are installed.
 for (const name of RUNTIME_NAMES.filter((one) => !(probe.usable && basename(probe.runtime) === one))) {
   const found = await probeOci(name);
   driverSuite(`oci on ${name}`, () => openSuite(found, `berth-${name}-`, { boundDisks: true, throughLink: true }), {
-    skipReason: refusal(found),
+    missing: refusal(found),
   });
 }
 

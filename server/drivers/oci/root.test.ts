@@ -1,10 +1,11 @@
 import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { describeWith, machine } from "../../../tests/support/machine.ts";
 import { prepareHostRoot, prepareTemplateRoot } from "./root.ts";
 
-describe.skipIf(process.platform !== "linux")("roots of sandboxes (Linux only)", () => {
+describeWith(machine.linux, "roots of sandboxes", () => {
   let folder: string;
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), "berth-roots-"));

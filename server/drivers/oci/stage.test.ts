@@ -1,14 +1,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { describeWith, machine } from "../../../tests/support/machine.ts";
 import { run } from "../run.ts";
 import { readMountPoints } from "./mounts.ts";
 import { onStage, STAGE, stagedAt } from "./stage.ts";
 
-const skipReason = process.platform === "linux" && process.getuid?.() === 0 ? undefined : "mounts need Linux and root";
-
-describe.skipIf(skipReason !== undefined)(`the stage${skipReason === undefined ? "" : `, skipped: ${skipReason}`}`, () => {
+describeWith(machine.root, "the stage", () => {
   let folders: { first: string; second: string };
   beforeAll(() => {
     const make = (name: string) => {

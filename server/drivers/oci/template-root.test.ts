@@ -4,7 +4,8 @@ import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { newId } from "@berth/contract";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { describeWith } from "../../../tests/support/machine.ts";
 import { daemonRuntime } from "../../../tests/support/runtime.ts";
 import { silentLog } from "../../log.ts";
 import { DEFAULT_TEMPLATE } from "../../templates.ts";
@@ -13,60 +14,56 @@ import { createOciDriver } from "./oci.ts";
 import { probeOci } from "./probe.ts";
 
 const probe = await probeOci();
-const skipReason = probe.usable ? undefined : probe.reason;
+const missing = probe.usable ? undefined : probe.reason;
 
-describe.skipIf(skipReason !== undefined)(
-  `a template with a root of its own${skipReason === undefined ? "" : `, skipped: ${skipReason}`}`,
-  () => {
-    let root: string;
-    let dataDir: string;
-    const token = "a token";
-    const tokenHash = createHash("sha256").update(token).digest("hex");
-    const signal = () => AbortSignal.timeout(30_000);
+describeWith(missing, "a template with a root of its own", () => {
+  let root: string;
+  let dataDir: string;
+  const token = "a token";
+  const tokenHash = createHash("sha256").update(token).digest("hex");
+  const signal = () => AbortSignal.timeout(30_000);
 
-    beforeAll(async () => {
-      dataDir = mkdtempSync(join(tmpdir(), "berth-root-data-"));
-      root = mkdtempSync(join(tmpdir(), "berth-root-"));
-      chmodSync(root, 0o755);
-      await fillRoot(root);
+  beforeAll(async () => {
+    dataDir = mkdtempSync(join(tmpdir(), "berth-root-data-"));
+    root = mkdtempSync(join(tmpdir(), "berth-root-"));
+    chmodSync(root, 0o755);
+    await fillRoot(root);
+  });
+  afterAll(() => {
+    for (const folder of [root, dataDir]) rmSync(folder, { recursive: true, force: true });
+  });
+
+  const open = async () => {
+    if (!probe.usable) throw new Error(probe.reason);
+    return createOciDriver({
+      dataDir,
+      runtimeDir: await daemonRuntime(),
+      log: silentLog,
+      runtime: probe.runtime,
+      boundDisks: probe.boundDisks,
     });
-    afterAll(() => {
-      for (const folder of [root, dataDir]) rmSync(folder, { recursive: true, force: true });
-    });
+  };
 
-    const open = async () => {
-      if (!probe.usable) throw new Error(probe.reason);
-      return createOciDriver({
-        dataDir,
-        runtimeDir: await daemonRuntime(),
-        log: silentLog,
-        runtime: probe.runtime,
-        boundDisks: probe.boundDisks,
-      });
-    };
+  test("sandboxes see that root and nothing of the host's", async () => {
+    const driver = await open();
+    const id = newId("sbx", Date.now());
+    try {
+      await driver.create({ id, tokenHash, template: { ...DEFAULT_TEMPLATE, root, diskMb: 64 } }, signal());
+      const command = "cat /etc/mark; cat /usr/bin/env 2>/dev/null; (echo x > /etc/mark) 2>/dev/null || echo kept; echo y > file; cat file";
+      expect(await exec(driver, id, command, token)).toBe("its own root\nkept\ny\n");
+    } finally {
+      await driver.destroy(id, signal());
+    }
+  });
 
-    test("sandboxes see that root and nothing of the host's", async () => {
-      const driver = await open();
-      const id = newId("sbx", Date.now());
-      try {
-        await driver.create({ id, tokenHash, template: { ...DEFAULT_TEMPLATE, root, diskMb: 64 } }, signal());
-        const command =
-          "cat /etc/mark; cat /usr/bin/env 2>/dev/null; (echo x > /etc/mark) 2>/dev/null || echo kept; echo y > file; cat file";
-        expect(await exec(driver, id, command, token)).toBe("its own root\nkept\ny\n");
-      } finally {
-        await driver.destroy(id, signal());
-      }
-    });
-
-    test("a root that is not there fails the create with nothing left", async () => {
-      const driver = await open();
-      const id = newId("sbx", Date.now());
-      const template = { ...DEFAULT_TEMPLATE, root: join(root, "missing/deeper"), diskMb: 64 };
-      await expect(driver.create({ id, tokenHash, template }, signal())).rejects.toMatchObject({ code: "sandbox_failed" });
-      expect(await driver.inspect(id, signal())).toBe("absent");
-    });
-  },
-);
+  test("a root that is not there fails the create with nothing left", async () => {
+    const driver = await open();
+    const id = newId("sbx", Date.now());
+    const template = { ...DEFAULT_TEMPLATE, root: join(root, "missing/deeper"), diskMb: 64 };
+    await expect(driver.create({ id, tokenHash, template }, signal())).rejects.toMatchObject({ code: "sandbox_failed" });
+    expect(await driver.inspect(id, signal())).toBe("absent");
+  });
+});
 
 // The least that a sandbox needs: a shell, `cat`, and the libraries of those and of Node.
 async function fillRoot(root: string): Promise<void> {

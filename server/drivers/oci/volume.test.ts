@@ -3,14 +3,15 @@ import { once } from "node:events";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { describeWith } from "../../../tests/support/machine.ts";
 import { probeOci } from "./probe.ts";
 import { createVolumes, probeVolumes } from "./volume.ts";
 
 const probe = await probeOci();
-const skipReason = probe.usable && probe.boundDisks ? undefined : probe.reason;
+const missing = probe.usable && probe.boundDisks ? undefined : probe.reason;
 
-describe.skipIf(skipReason !== undefined)(`volumes${skipReason === undefined ? "" : `, skipped: ${skipReason}`}`, () => {
+describeWith(missing, "volumes", () => {
   const volumes = createVolumes(true);
   let folder: string;
   const open = () => volumes.open(folder, { diskMb: 64, owner: 12_345, signal: AbortSignal.timeout(30_000) });

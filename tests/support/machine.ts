@@ -1,0 +1,64 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, globSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, test, type TestFunction, type TestOptions } from "vitest";
+import { readConfig } from "../../server/config.ts";
+import { probeOci } from "../../server/drivers/oci/probe.ts";
+import { onPath } from "./on-path.ts";
+
+// The one guard for what a machine can do. A test that needs more than Node names its needs here, and is skipped with
+// the reason where one is missing: `describeWith(machine.chromium, "…", () => {})`.
+
+// A need of a test: why this machine does not meet it, or undefined when it does.
+export type Missing = string | undefined;
+
+const isLinux = process.platform === "linux";
+const chromiumPath = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) => existsSync(path));
+const postgresPrograms = globSync("/usr/lib/postgresql/*/bin").findLast((path) => existsSync(join(path, "pg_dump")));
+
+export const machine = {
+  linux: unless(isLinux, "needs Linux"),
+  root: unless(isLinux && process.getuid?.() === 0, "needs Linux and root"),
+  chromium: unless(process.env.CHROMIUM ?? chromiumPath, "needs Chromium (apt-get install chromium)"),
+  postgresPrograms: unless(postgresPrograms, "needs pg_dump and its server (apt-get install postgresql)"),
+  // Docker without the plugin answers with its own version.
+  composePlugin: () => unless(answers("docker compose version", "Compose"), "needs docker compose"),
+  ownPidNamespace: () =>
+    unless(spawnSync("unshare", ["--pid", "--fork", "true"]).status === 0, "needs the right to unshare a PID namespace"),
+  realCluster: unless(process.env["BERTH_TEST_KUBECONFIG"], "BERTH_TEST_KUBECONFIG names no cluster"),
+  warmPool: unless(process.env["BERTH_TEST_WARM_POOL"], "BERTH_TEST_WARM_POOL names no SandboxWarmPool"),
+  dockerRuntime: unless(process.env["BERTH_TEST_DOCKER_RUNTIME"], "BERTH_TEST_DOCKER_RUNTIME names no runsc"),
+  command: (name: string, debianPackage = name) => unless(onPath(name), `needs ${name} (apt-get install ${debianPackage})`),
+  cgroup: (path: string) => unless(existsSync(join(path, "cgroup.procs")), `no control groups are mounted at ${dirname(path)}`),
+  // Sandboxes by runc, or by the runtime that BERTH_OCI_RUNTIME names.
+  async oci(): Promise<Missing> {
+    const probe = await probeOci(readConfig(process.env).config.ociRuntime);
+    return probe.usable ? undefined : probe.reason;
+  },
+};
+
+export const installed = { chromium: process.env.CHROMIUM ?? chromiumPath, postgresPrograms };
+
+export function describeWith(needs: Missing | Missing[], name: string, ...[first, second]: [() => void] | [TestOptions, () => void]): void {
+  const reason = firstReason(needs);
+  const [options, tests] = second ? [first as TestOptions, second] : [{}, first as () => void];
+  describe.skipIf(reason !== undefined)(`${label(name, reason)}`, options, tests);
+}
+
+export function testWith(needs: Missing | Missing[], name: string, run: TestFunction): void {
+  const reason = firstReason(needs);
+  test.skipIf(reason !== undefined)(`${label(name, reason)}`, run);
+}
+
+const firstReason = (needs: Missing | Missing[]): Missing => [needs].flat().find((need) => need !== undefined);
+
+const label = (name: string, reason: Missing) => (reason === undefined ? name : `${name} [skipped: ${reason}]`);
+
+function unless(isThere: unknown, reason: string): Missing {
+  return isThere ? undefined : reason;
+}
+
+function answers(command: string, word: string): boolean {
+  const [program = "", ...args] = command.split(" ");
+  return spawnSync(program, args, { encoding: "utf8" }).stdout?.includes(word) ?? false;
+}
