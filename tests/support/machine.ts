@@ -42,6 +42,7 @@ export const installed = { chromium: process.env.CHROMIUM ?? chromiumPath, postg
 export function describeWith(needs: Missing | Missing[], name: string, ...[first, second]: [() => void] | [TestOptions, () => void]): void {
   const reason = firstReason(needs);
   const [options, tests] = second ? [first as TestOptions, second] : [{}, first as () => void];
+  // oxlint-disable-next-line vitest/valid-describe-callback -- the rule does not know that options may come first
   describe.skipIf(reason !== undefined)(`${label(name, reason)}`, options, tests);
 }
 
