@@ -5,6 +5,7 @@ import { reportSkips } from "./tests/support/skips.ts";
 const ALONE = [
   "tests/browser/performance.test.ts",
   "tests/isolation/resources.test.ts",
+  "tests/isolation/fairness/*.test.ts",
   "tests/faults/*.test.ts",
   "tests/crash/crash.test.ts",
 ];

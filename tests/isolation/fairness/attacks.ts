@@ -1,0 +1,135 @@
+import { once } from "node:events";
+import { WebSocket } from "ws";
+import type { Terminal } from "@berth/contract/daemon.ts";
+import type { Installation } from "./installation.ts";
+
+// One way to be a bad neighbour. It runs from `start` until the signal, and what it meets on the way (refusals, closed
+// sockets) is its own problem.
+export interface Attack {
+  name: string;
+  start(installation: Installation, signal: AbortSignal): Promise<void>;
+}
+
+// What the sandbox's own user can do. Each is a program that never ends by itself.
+const PROGRAMS: Record<string, (installation: Installation) => string> = {
+  "egress flood": ({ upstreamUrl }) => `for i in $(seq 24); do (while :; do curl -s -o /dev/null ${upstreamUrl}; done) & done; wait`,
+  "egress connections": ({ upstreamUrl }) => {
+    const { host } = new URL(upstreamUrl);
+    return python(`
+import socket, time
+while True:
+    held = []
+    for _ in range(500):
+        try:
+            s = socket.create_connection(("127.0.0.1", 3128), 2); s.send(b"CONNECT ${host} HTTP/1.1\\r\\n\\r\\n"); held.append(s)
+        except OSError: pass
+    time.sleep(1)`);
+  },
+  "model flood": () =>
+    `head -c 3000000 /dev/zero | tr '\\0' a | sed 's/.*/{"model":"scripted","messages":[{"role":"user","content":"&"}]}/' > /tmp/body
+     for i in $(seq 16); do (while :; do curl -s -o /dev/null -H "authorization: Bearer $OPENAI_API_KEY" -H 'content-type: application/json' --data-binary @/tmp/body "$OPENAI_BASE_URL/chat/completions"; done) & done; wait`,
+  "file watches": () => `mkdir -p watched; while :; do for i in $(seq 2000); do echo $i > watched/$i; done; rm -f watched/*; done`,
+  "disk and files": () =>
+    `while :; do head -c 20G /dev/zero > big; mkdir -p many; seq 200000 | (cd many && xargs touch) ; rm -rf big many; done 2> /dev/null`,
+  processor: () => `for i in $(seq 8); do (while :; do :; done) & done; wait`,
+  memory: () => `while :; do python3 -c 'held = [bytearray(16 << 20) for _ in range(1000)]'; done > /dev/null 2>&1`,
+  processes: () => `bomb() { bomb | bomb & }; while :; do bomb; sleep 0.2; done > /dev/null 2>&1`,
+};
+
+export const ATTACKS: Attack[] = [
+  ...Object.entries(PROGRAMS).map(([name, program]) => ({
+    name,
+    start: async (installation: Installation, signal: AbortSignal) => exec(installation, program(installation), signal),
+  })),
+  { name: "endless exec output", start: (installation, signal) => repeat(4, () => exec(installation, "yes", signal)) },
+  { name: "terminal output", start: (installation, signal) => repeat(4, () => floodTerminal(installation, signal)) },
+  { name: "WebSocket frames", start: (installation, signal) => floodFrames(installation, signal) },
+  { name: "500 connections", start: (installation, signal) => holdConnections(installation, signal) },
+  { name: "webhooks that hang", start: (installation, signal) => floodWebhooks(installation, signal) },
+  { name: "huge lists", start: (installation, signal) => readLists(installation, signal) },
+];
+
+const python = (program: string) => `python3 -c '${program}'`;
+
+const repeat = async (times: number, work: () => Promise<void>) => void (await Promise.all(Array.from({ length: times }, work)));
+
+// Reads the output as fast as it comes, as a partner's backend would.
+async function exec({ berth, hostile }: Installation, command: string, signal: AbortSignal): Promise<void> {
+  const headers = { authorization: `Bearer ${hostile.key}`, "content-type": "application/json" };
+  const url = `${berth.url}/sandboxes/${hostile.session.sandboxId}/exec?format=text`;
+  while (!signal.aborted) {
+    await ignoreErrors(async () => {
+      const answer = await fetch(url, { method: "POST", headers, body: JSON.stringify({ command }), signal });
+      for await (const _ of answer.body ?? []);
+    });
+  }
+}
+
+async function openTerminal({ hostile, berth }: Installation, command: string[]): Promise<WebSocket> {
+  const base = `/sandboxes/${hostile.session.sandboxId}/terminals`;
+  const { body } = await hostile.api.call("POST", base, { cols: 200, rows: 50, command });
+  const url = `${berth.url.replace("http", "ws")}${base}/${(body as Terminal).id}`;
+  const socket = new WebSocket(url, { headers: { authorization: `Bearer ${hostile.key}` } });
+  socket.on("error", () => undefined);
+  await once(socket, "open");
+  return socket;
+}
+
+async function floodTerminal(installation: Installation, signal: AbortSignal): Promise<void> {
+  await ignoreErrors(async () => {
+    const socket = await openTerminal(installation, ["yes"]);
+    let seen = 0;
+    socket.on("message", (data: Buffer, isBinary) => {
+      if (!isBinary) return;
+      seen += data.length;
+      socket.send(JSON.stringify({ type: "drawn", offset: seen }));
+    });
+    await once(signal, "abort");
+    socket.terminate();
+  });
+}
+
+// Some 10,000 frames a second, in bursts, because a timer is no finer.
+async function floodFrames(installation: Installation, signal: AbortSignal): Promise<void> {
+  await ignoreErrors(async () => {
+    const socket = await openTerminal(installation, ["cat"]);
+    const timer = setInterval(() => {
+      if (socket.readyState === socket.OPEN && socket.bufferedAmount < 1 << 20) for (let i = 0; i < 100; i++) socket.send(Buffer.from("x"));
+    }, 10);
+    await once(signal, "abort");
+    clearInterval(timer);
+    socket.terminate();
+  });
+}
+
+async function holdConnections({ berth, hostile }: Installation, signal: AbortSignal): Promise<void> {
+  const headers = { authorization: `Bearer ${hostile.key}` };
+  const url = `${berth.url.replace("http", "ws")}/sandboxes/${hostile.session.sandboxId}/events`;
+  const sockets = Array.from({ length: 500 }, () => new WebSocket(url, { headers }).on("error", () => undefined));
+  if (!signal.aborted) await once(signal, "abort");
+  for (const socket of sockets) socket.terminate();
+}
+
+async function floodWebhooks({ hostile, silentUrl }: Installation, signal: AbortSignal): Promise<void> {
+  const ids: string[] = [];
+  for (let i = 0; i < 8; i++) {
+    const { body } = await hostile.api.call("POST", "/api/b2b/webhooks", { url: `${silentUrl}/${i}`, events: ["session.created"] });
+    ids.push((body as { id: string }).id);
+  }
+  while (!signal.aborted) await Promise.all(ids.map((id) => ignoreErrors(() => hostile.api.call("POST", `/api/b2b/webhooks/${id}/test`))));
+  for (const id of ids) await hostile.api.call("DELETE", `/api/b2b/webhooks/${id}`);
+}
+
+async function readLists({ hostile }: Installation, signal: AbortSignal): Promise<void> {
+  const metadata = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`key-${i}`, "x".repeat(512)]));
+  const made = await Promise.all(
+    Array.from({ length: 4 }, (_, i) => hostile.api.create({ externalUserId: `${i}`, metadata, autoStartAgent: false })),
+  );
+  const read = () => ignoreErrors(() => hostile.api.call("GET", "/api/b2b/sessions?limit=100&expand=details"));
+  while (!signal.aborted) await Promise.all(Array.from({ length: 16 }, read));
+  for (const { sessionId } of made) await hostile.api.call("DELETE", `/api/b2b/sessions/${sessionId}`);
+}
+
+async function ignoreErrors(work: () => Promise<unknown>): Promise<void> {
+  await work().catch(() => new Promise((resolve) => setTimeout(resolve, 20)));
+}

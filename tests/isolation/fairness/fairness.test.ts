@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { describeWith, machine } from "../../support/machine.ts";
+import { ATTACKS } from "./attacks.ts";
+import { openInstallation, type Installation } from "./installation.ts";
+import { measure } from "./measure.ts";
+import { ACTIONS, openVictim, type Victim } from "./victim.ts";
+
+// The short form of `npm run fairness`: several attacks at once, and only what does not depend on how busy this machine
+// is. Nothing is refused, nothing is lost, the server lives on and stays within its memory.
+const ROUNDS = 2;
+const MAX_SERVER_MB = 700;
+const AT_ONCE = [
+  ["egress flood", "egress connections", "model flood"],
+  ["file watches", "disk and files", "processor", "memory", "processes"],
+  ["endless exec output", "terminal output", "WebSocket frames", "500 connections"],
+  ["webhooks that hang", "huge lists"],
+];
+
+describeWith([await machine.oci(), machine.command("python3"), machine.command("curl")], "a hostile tenant", () => {
+  let installation: Installation;
+  let victim: Victim;
+
+  beforeAll(async () => {
+    installation = await openInstallation();
+    victim = await openVictim(installation);
+  });
+  afterAll(async () => {
+    await victim?.[Symbol.asyncDispose]();
+    await installation?.[Symbol.asyncDispose]();
+  });
+
+  test("every attack is tried here", () => {
+    expect(AT_ONCE.flat().toSorted()).toEqual(ATTACKS.map(({ name }) => name).toSorted());
+  });
+
+  test.each(AT_ONCE.map((names) => [names.join(", "), names] as const))("costs its neighbour nothing but time: %s", async (name, names) => {
+    const attacks = ATTACKS.filter((attack) => names.includes(attack.name));
+    const attack = {
+      name,
+      start: async (...args: Parameters<(typeof attacks)[number]["start"]>) =>
+        void (await Promise.all(attacks.map((one) => one.start(...args)))),
+    };
+    const round = await measure(installation, victim, attack, ROUNDS);
+    expect(round.refused).toEqual([]);
+    for (const action of ACTIONS) expect(round.times[action]).toHaveLength(ROUNDS);
+    expect(round.serverMemoryMb).toBeLessThan(MAX_SERVER_MB);
+  });
+
+  test("the hostile tenant can be removed", async () => {
+    const { api, session } = installation.hostile;
+    expect((await api.call("DELETE", `/api/b2b/sessions/${session.sessionId}`)).status).toBe(200);
+  });
+});

@@ -1,0 +1,40 @@
+// `npm run fairness [-- --rounds N] [-- --only NAME]`: what a victim notices of each attack, as a table. The times are
+// those of this machine; the ratios to its quiet times are what counts.
+import { parseArgs } from "node:util";
+import { ATTACKS } from "./attacks.ts";
+import { openInstallation } from "./installation.ts";
+import { measure, percentile, type Round } from "./measure.ts";
+import { ACTIONS, openVictim } from "./victim.ts";
+
+const { values } = parseArgs({ options: { rounds: { type: "string", default: "40" }, only: { type: "string" } } });
+const rounds = Number(values.rounds);
+
+await using installation = await openInstallation();
+// Sandboxes outlive the server, so an interrupted run must remove them too.
+for (const signal of ["SIGINT", "SIGTERM"])
+  process.once(signal, async () => {
+    await installation[Symbol.asyncDispose]();
+    process.exit(130);
+  });
+await using victim = await openVictim(installation);
+await measure(installation, victim, null, 5);
+const quiet = await measure(installation, victim, null, rounds);
+console.log(
+  `| attack | ${ACTIONS.map((action) => `${action} p50 / p99 ms`).join(" | ")} | worst p99, × quiet | refused | longest stall ms | server MB |`,
+);
+console.log(`|---|${"---|".repeat(ACTIONS.length + 4)}`);
+print(quiet);
+for (const attack of ATTACKS.filter(({ name }) => values.only === undefined || name === values.only))
+  print(await measure(installation, victim, attack, rounds));
+
+function print(round: Round): void {
+  const cells = ACTIONS.map((action) => `${ms(percentile(round.times[action], 0.5))} / ${ms(percentile(round.times[action], 0.99))}`);
+  const ratios = ACTIONS.map((action) => percentile(round.times[action], 0.99) / percentile(quiet.times[action], 0.99));
+  const rest = [Math.max(...ratios).toFixed(1), round.refused.length, round.longestStallMs.toFixed(0), round.serverMemoryMb.toFixed(0)];
+  console.log(`| ${round.attack} | ${[...cells, ...rest].join(" | ")} |`);
+  for (const sentence of new Set(round.refused)) console.error(`  ${sentence}`);
+}
+
+function ms(value: number): string {
+  return value.toFixed(value < 10 ? 1 : 0);
+}
