@@ -11,11 +11,7 @@ const rounds = Number(values.rounds);
 
 await using installation = await openInstallation();
 // Sandboxes outlive the server, so an interrupted run must remove them too.
-for (const signal of ["SIGINT", "SIGTERM"])
-  process.once(signal, async () => {
-    await installation[Symbol.asyncDispose]();
-    process.exit(130);
-  });
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => void removeAll());
 await using victim = await openVictim(installation);
 await measure(installation, victim, null, 5);
 const quiet = await measure(installation, victim, null, rounds);
@@ -26,6 +22,11 @@ console.log(`|---|${"---|".repeat(ACTIONS.length + 4)}`);
 print(quiet);
 for (const attack of ATTACKS.filter(({ name }) => values.only === undefined || name === values.only))
   print(await measure(installation, victim, attack, rounds));
+
+async function removeAll(): Promise<void> {
+  await installation[Symbol.asyncDispose]();
+  process.exit(130);
+}
 
 function print(round: Round): void {
   const cells = ACTIONS.map((action) => `${ms(percentile(round.times[action], 0.5))} / ${ms(percentile(round.times[action], 0.99))}`);
