@@ -10,6 +10,7 @@ import type { Finding } from "./commands/doctor.ts";
 const MEANINGS: Record<Difference["kind"], string> = {
   orphan: "belongs to no session",
   lost: "should run and has stopped",
+  returned: "was counted as lost and runs again",
   stopped: "should be frozen and has stopped",
   awake: "should be paused and runs",
   frozen: "should run and is frozen",

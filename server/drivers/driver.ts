@@ -55,7 +55,9 @@ export interface SandboxSpec {
 }
 
 // running: the daemon should answer. frozen: paused with memory. stopped: files only. absent: nothing at all.
-export type SandboxCondition = "running" | "frozen" | "stopped" | "absent";
+// unreachable: it ran when its machine was last heard of, and may go on when the machine comes back. The engine decides
+// soon: it becomes `running` or `stopped`.
+export type SandboxCondition = "running" | "unreachable" | "frozen" | "stopped" | "absent";
 
 export interface SandboxSummary {
   id: SandboxId;

@@ -44,8 +44,9 @@ export interface Findings {
 export interface Difference {
   sandboxId: string;
   sessionId: string | null;
-  // What is wrong, as a stable word: orphan, lost, stopped, awake, frozen.
-  kind: "orphan" | "lost" | "stopped" | "awake" | "frozen";
+  // What is wrong, as a stable word. `returned`: the session was paused because its sandbox counted as lost, and the sandbox
+  // runs after all.
+  kind: "orphan" | "lost" | "returned" | "stopped" | "awake" | "frozen";
 }
 
 export interface ReconcileDeps {
@@ -116,6 +117,8 @@ export function createReconcile(deps: ReconcileDeps): Reconcile {
     if (difference.kind === "lost") return admitLoss(row);
     if (difference.kind === "stopped") return void (await updateSession(store.db, row, { hibernated: 1 }));
     if (difference.kind === "awake") return redo(row, "hibernating");
+    // A resume like any other, so that whoever was told of the loss hears of the return. It finds the processes as they were.
+    if (difference.kind === "returned") return redo(row, "resuming");
     return works.resuming.act(row, AbortSignal.timeout(WAKE_TIMEOUT_MS));
   }
 
@@ -125,7 +128,7 @@ export function createReconcile(deps: ReconcileDeps): Reconcile {
     await egress.close(sandboxId);
   }
 
-  async function redo(row: SessionRow, step: "discarding" | "hibernating"): Promise<void> {
+  async function redo(row: SessionRow, step: "discarding" | "hibernating" | "resuming"): Promise<void> {
     const begun = await steps.begin(row, step);
     if (!begun) return;
     await steps.perform(begun).catch((error: unknown) => {
@@ -184,11 +187,14 @@ function judge(row: SessionRow, condition: SandboxSummary["condition"]): Differe
   const holdsNothing = condition === "absent" || condition === "stopped";
   switch (row.state) {
     case "warm":
+      // One that cannot be reached is of no use to the next create.
+      if (holdsNothing || condition === "unreachable") return difference("lost");
+      return condition === "frozen" ? difference("frozen") : null;
     case "running":
       if (holdsNothing) return difference("lost");
       return condition === "frozen" ? difference("frozen") : null;
     case "paused":
-      if (condition === "running") return difference("awake");
+      if (condition === "running") return difference(row.stop_reason === "sandbox_lost" ? "returned" : "awake");
       return holdsNothing && row.hibernated === 0 ? difference("stopped") : null;
     default:
       return null;

@@ -2,7 +2,7 @@ import { connect, type Socket } from "node:net";
 import type { V1Pod } from "@kubernetes/client-node";
 import { AppError } from "@berth/contract";
 import { DAEMON_PORT } from "./names.ts";
-import { isAlive } from "./pod-state.ts";
+import { mayAnswer } from "./pod-state.ts";
 import type { Pods } from "./pods.ts";
 import type { Workloads } from "./workloads.ts";
 
@@ -14,14 +14,14 @@ export interface DialDeps {
 // A connection to the daemon in the sandbox's pod. The known pods may be behind the truth, so a pod that is not known, or
 // does not answer, is looked up once more at the API server: after a node was lost the sandbox has another address.
 export async function dialPod({ pods, workloads }: DialDeps, name: string, signal: AbortSignal): Promise<Socket> {
-  const known = pods.of(name).find(isAlive);
+  const known = pods.of(name).find(mayAnswer);
   try {
     if (known) return await dialAddress(known, signal);
   } catch (error) {
     if (signal.aborted) throw error;
   }
   const fresh = await pods.read(await workloads.podOf(name, signal), signal);
-  if (!fresh || !isAlive(fresh) || fresh.status?.podIP === known?.status?.podIP) throw new AppError("sandbox_unreachable");
+  if (!fresh || !mayAnswer(fresh) || fresh.status?.podIP === known?.status?.podIP) throw new AppError("sandbox_unreachable");
   return await dialAddress(fresh, signal);
 }
 

@@ -11,7 +11,7 @@ import { connectCluster, type ConnectOptions } from "./connect.ts";
 import { dialPod } from "./dial-pod.ts";
 import { openEgressAddress } from "./egress-address.ts";
 import { ANNOTATION, volumeClaimsPath, EXTENSIONS, idOf, LABEL, nameOf, podsPath } from "./names.ts";
-import { isAlive, runOf } from "./pod-state.ts";
+import { isAlive, mayReturn, runOf } from "./pod-state.ts";
 import type { PodSettings } from "./pod.ts";
 import { newestFirst, sandboxOf, watchPods } from "./pods.ts";
 import { isAllowed } from "./rights.ts";
@@ -131,9 +131,12 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
   // processes, and nobody has told its daemon the environment: the sandbox counts as stopped, and is.
   function judge(workload: Workload | null, pod: V1Pod | null): SandboxCondition | "replaced" {
     if (!workload || workload.metadata?.deletionTimestamp) return "absent";
-    if (kind.isSuspended(workload) || !pod || !isAlive(pod)) return "stopped";
+    if (kind.isSuspended(workload) || !pod) return "stopped";
+    const alive = isAlive(pod);
+    if (!alive && !mayReturn(pod, clock.now())) return "stopped";
     const run = workload.metadata?.annotations?.[ANNOTATION.run];
-    return run === undefined || run === runOf(pod) ? "running" : "replaced";
+    if (run !== undefined && run !== runOf(pod)) return "replaced";
+    return alive ? "running" : "unreachable";
   }
 
   function conditionOf(workload: Workload | null, pod: V1Pod | null): SandboxCondition {

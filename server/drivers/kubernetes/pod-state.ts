@@ -18,7 +18,30 @@ export function isOnLostNode(pod: V1Pod): boolean {
   return conditionOf(pod, "Ready") === "False" && conditionOf(pod, "ContainersReady") === "True";
 }
 
-export const isAlive = (pod: V1Pod) => pod.status?.phase === "Running" && !isLeaving(pod) && !isOnLostNode(pod);
+const isStarted = (pod: V1Pod) => pod.status?.phase === "Running" && !isLeaving(pod);
+
+export const isAlive = (pod: V1Pod) => isStarted(pod) && !isOnLostNode(pod);
+
+// The eviction may come later than the toleration's end: the control plane works in its own time, and clocks differ.
+const EVICTION_MARGIN_MS = 15_000;
+
+// The node is lost, but the control plane has not given the pod up yet. A node that comes back before the eviction goes on
+// with the pod's processes, so nothing is lost until then. Without an eviction (the controllers are away, too) the end of
+// the toleration decides.
+export function mayReturn(pod: V1Pod, nowMs: number): boolean {
+  if (!isStarted(pod) || !isOnLostNode(pod)) return false;
+  const lostAt = pod.status?.conditions?.find(({ type }) => type === "Ready")?.lastTransitionTime;
+  return nowMs < new Date(lostAt ?? 0).getTime() + toleratedMs(pod) + EVICTION_MARGIN_MS;
+}
+
+// A pod without this toleration is evicted at once; one that has it without an end stays until somebody deletes it.
+function toleratedMs({ spec }: V1Pod): number {
+  const toleration = spec?.tolerations?.find(({ key }) => key === "node.kubernetes.io/unreachable");
+  return toleration ? (toleration.tolerationSeconds ?? Infinity) * 1000 : 0;
+}
+
+// Worth a try: a daemon may answer although its node does not, when only the kubelet or the API server is away.
+export const mayAnswer = isStarted;
 
 export type Trouble = { kind: "failed" | "no_room"; reason: string };
 

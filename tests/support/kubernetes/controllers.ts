@@ -168,7 +168,7 @@ export const referenceTo = (owner: ApiObject) => ({
 export interface PodStatus {
   phase: string;
   podIP?: string;
-  conditions?: { type: string; status: string; reason?: string; message?: string }[];
+  conditions?: { type: string; status: string; reason?: string; message?: string; lastTransitionTime?: string }[];
   containerStatuses?: { name: string; ready: boolean; restartCount: number; state?: object }[];
 }
 

@@ -26,7 +26,8 @@ export interface DoubleOptions {
   warmPools?: Record<string, number>;
   nodes?: string[];
   readyDelayMs?: number;
-  evictAfterMs?: number;
+  // How long after its node went silent a pod is taken away; null: the control plane does not get round to it.
+  evictAfterMs?: number | null;
   storageClasses?: string[];
   // Admission beyond Pod Security `restricted`, such as a quota.
   refusePod?: () => string | null;

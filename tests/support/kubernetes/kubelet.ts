@@ -17,6 +17,10 @@ export interface Kubelet extends AsyncDisposable {
   deletePod(name: string, graceSeconds?: number): void;
   // The node stops answering: its processes are gone, and the API still shows what it said last.
   loseNode(node: string): void;
+  // The same, but its processes live on: it is cut off, or only its kubelet has stopped.
+  silenceNode(node: string): void;
+  // A silenced node answers again: it reports its pods, and ends those that were deleted meanwhile.
+  returnNode(node: string): void;
   nodeOf(pod: string): string | undefined;
   pidOf(pod: string): number | undefined;
 }
@@ -31,8 +35,8 @@ export interface KubeletOptions {
   missingImage: string;
   // How much later than its daemon a pod becomes Ready.
   readyDelayMs: () => number;
-  // Until the control plane takes the pods of a lost node away.
-  evictAfterMs: number;
+  // Until the control plane takes the pods of a silent node away; null: it does not get round to it.
+  evictAfterMs: number | null;
 }
 
 interface Run {
@@ -42,6 +46,8 @@ interface Run {
   folder?: string;
   restarts: number;
   leaving: boolean;
+  // What the node last said about it.
+  reported?: PodStatus;
 }
 
 // Volumes are put away in the meantime.
@@ -52,6 +58,7 @@ export function createKubelet(options: KubeletOptions): Kubelet {
   const nodes = new Set(options.nodes);
   const runs = new Map<string, Run>();
   const ended = new AbortController();
+  const silences = new Map<string, AbortController>();
   const works = new Set<Promise<void>>();
 
   function background(work: Promise<void>): void {
@@ -86,6 +93,12 @@ export function createKubelet(options: KubeletOptions): Kubelet {
     if (pod) objects.setStatus("pods", pod.metadata.name!, { ...status });
   }
 
+  // What the node itself says. While it is silent nobody hears it.
+  function reportFrom(uid: string, run: Run, status: PodStatus): void {
+    run.reported = status;
+    if (nodes.has(run.node)) report(uid, status);
+  }
+
   async function start(uid: string, run: Run): Promise<void> {
     const pod = podOf(uid);
     if (!pod || run.leaving) return;
@@ -94,7 +107,7 @@ export function createKubelet(options: KubeletOptions): Kubelet {
     const scheduled = { type: "PodScheduled", status: "True" };
     if (container.image === missingImage) {
       const waiting = { waiting: { reason: "ImagePullBackOff", message: `Back-off pulling image "${missingImage}"` } };
-      return report(uid, {
+      return reportFrom(uid, run, {
         phase: "Pending",
         conditions: [scheduled],
         containerStatuses: [{ name: "sandbox", ready: false, restartCount: 0, state: waiting }],
@@ -117,16 +130,16 @@ export function createKubelet(options: KubeletOptions): Kubelet {
       podIP: run.ip,
       conditions: [
         scheduled,
-        { type: "ContainersReady", status: ready ? "True" : "False" },
-        { type: "Ready", status: ready ? "True" : "False" },
+        { type: "ContainersReady", status: ready ? "True" : "False", lastTransitionTime: new Date().toISOString() },
+        { type: "Ready", status: ready ? "True" : "False", lastTransitionTime: new Date().toISOString() },
       ],
       containerStatuses: [{ name: "sandbox", ready, restartCount: run.restarts, state: { running: {} } }],
     });
-    report(uid, status(false));
+    reportFrom(uid, run, status(false));
     const port = Number(env["BERTH_LISTEN"].split(":").at(-1));
     while (!run.leaving && child.exitCode === null && !(await accepts(run.ip, port))) await sleep(50, undefined, { signal: ended.signal });
     await sleep(readyDelayMs(), undefined, { signal: ended.signal });
-    if (child.exitCode === null && child.signalCode === null && !run.leaving && nodes.has(run.node)) report(uid, status(true));
+    if (child.exitCode === null && child.signalCode === null && !run.leaving) reportFrom(uid, run, status(true));
   }
 
   async function prepareVolumes(spec: V1PodSpec, uid: string): Promise<Record<string, string>> {
@@ -150,7 +163,7 @@ export function createKubelet(options: KubeletOptions): Kubelet {
 
   async function onExit(uid: string, run: Run, spec: V1PodSpec): Promise<void> {
     killAll(run);
-    if (run.leaving || !nodes.has(run.node)) return;
+    if (run.leaving) return;
     if (spec.restartPolicy === "Always") {
       run.restarts++;
       return start(uid, run);
@@ -158,10 +171,11 @@ export function createKubelet(options: KubeletOptions): Kubelet {
     reportEnd(uid, run);
   }
 
-  function reportEnd(uid: string, { child, restarts, ip }: Run): void {
+  function reportEnd(uid: string, run: Run): void {
+    const { child, restarts, ip } = run;
     const exitCode = child?.exitCode ?? 137;
     const containerStatuses = [{ name: "sandbox", ready: false, restartCount: restarts, state: { terminated: { exitCode } } }];
-    report(uid, { phase: exitCode === 0 ? "Succeeded" : "Failed", podIP: ip, containerStatuses });
+    reportFrom(uid, run, { phase: exitCode === 0 ? "Succeeded" : "Failed", podIP: ip, containerStatuses });
   }
 
   function deletePod(name: string, graceSeconds = 5): void {
@@ -198,18 +212,39 @@ export function createKubelet(options: KubeletOptions): Kubelet {
     if (pod) objects.remove("pods", pod.metadata.name!);
   }
 
-  function loseNode(node: string): void {
+  function silenceNode(node: string): void {
     nodes.delete(node);
+    const returned = new AbortController();
+    silences.set(node, returned);
+    for (const [uid, run] of runs) {
+      const pod = podOf(uid);
+      if (run.node !== node || !pod) continue;
+      const status = structuredClone(pod.status) as unknown as PodStatus;
+      for (const condition of status.conditions ?? [])
+        if (condition.type === "Ready") Object.assign(condition, { status: "False", lastTransitionTime: new Date().toISOString() });
+      report(uid, status);
+      if (evictAfterMs === null) continue;
+      const signal = AbortSignal.any([ended.signal, returned.signal]);
+      background(sleep(evictAfterMs, undefined, { signal }).then(() => deletePod(pod.metadata.name!)));
+    }
+  }
+
+  function returnNode(node: string): void {
+    silences.get(node)?.abort();
+    silences.delete(node);
+    nodes.add(node);
     for (const [uid, run] of runs) {
       if (run.node !== node) continue;
-      endRun(run);
       const pod = podOf(uid);
-      if (!pod) continue;
-      const status = structuredClone(pod.status) as unknown as PodStatus;
-      for (const condition of status.conditions ?? []) if (condition.type === "Ready") condition.status = "False";
-      report(uid, status);
-      background(sleep(evictAfterMs, undefined, { signal: ended.signal }).then(() => deletePod(pod.metadata.name!)));
+      if (!pod) endRun(run);
+      else if (pod.metadata.deletionTimestamp) background(leave(uid, run, pod.metadata.deletionGracePeriodSeconds ?? 0));
+      else if (run.reported) report(uid, run.reported);
     }
+  }
+
+  function loseNode(node: string): void {
+    silenceNode(node);
+    for (const run of runs.values()) if (run.node === node) endRun(run);
   }
 
   function endRun(run: Run): void {
@@ -221,6 +256,8 @@ export function createKubelet(options: KubeletOptions): Kubelet {
     sync,
     deletePod,
     loseNode,
+    silenceNode,
+    returnNode,
     nodeOf: (pod) => runs.get(objects.get("pods", pod)?.metadata.uid ?? "")?.node,
     pidOf: (pod) => runs.get(objects.get("pods", pod)?.metadata.uid ?? "")?.child?.pid,
     async [Symbol.asyncDispose]() {
