@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { ERRORS } from "./errors.ts";
+import { AppError, ERRORS, type ErrorCode } from "./errors.ts";
 
 it("every error has its sentence in docs/errors.md, with the same status, and no other is there", () => {
   const page = readFileSync(new URL("../docs/errors.md", import.meta.url), "utf8");
@@ -11,4 +11,11 @@ it("every error has its sentence in docs/errors.md, with the same status, and no
   const expected = Object.fromEntries(Object.entries(ERRORS).map(([code, { status, retryable }]) => [code, { status, retryable }]));
   expect(described).toEqual(expected);
   expect(rows.every(([, , , , sentence]) => /^[A-Z].*\.$/.test(sentence!))).toBe(true);
+});
+
+it("every 503 and 504 says when to try again", () => {
+  const codes = (Object.keys(ERRORS) as ErrorCode[]).filter((code) => [503, 504].includes(ERRORS[code].status));
+  expect(codes).toContain("sandbox_timeout");
+  expect(codes.filter((code) => !(new AppError(code).retryAfterSeconds! > 0))).toEqual([]);
+  expect(new AppError("capacity_reached", { retryAfterSeconds: 3 }).retryAfterSeconds).toBe(3);
 });

@@ -1,5 +1,6 @@
 // Every error a caller can meet, in one table. `message` is the sentence a partner reads; details of a particular case
 // go into `AppError.message`. A new error is one line here and one sentence in docs/errors.md; a test asks for both.
+// `retryAfterSeconds` is what `Retry-After` says unless the case knows better.
 export const ERRORS = {
   validation_failed: { status: 400, retryable: false, message: "Validation failed" },
   bad_request: { status: 400, retryable: false, message: "The request is not valid HTTP" },
@@ -32,11 +33,18 @@ export const ERRORS = {
   internal: { status: 500, retryable: true, message: "Something went wrong on our side" },
   sandbox_failed: { status: 500, retryable: true, message: "The sandbox could not be started" },
   sandbox_unreachable: { status: 502, retryable: true, message: "The sandbox does not answer" },
-  capacity_reached: { status: 503, retryable: true, message: "No room for another sandbox at the moment" },
-  store_unavailable: { status: 503, retryable: true, message: "The database does not answer" },
-  unavailable: { status: 503, retryable: true, message: "The service is shutting down" },
-  sandbox_timeout: { status: 504, retryable: true, message: "The sandbox engine did not answer in time" },
-} as const satisfies Record<string, { status: number; retryable: boolean; message: string }>;
+  capacity_reached: { status: 503, retryable: true, message: "No room for another sandbox at the moment", retryAfterSeconds: 10 },
+  store_unavailable: { status: 503, retryable: true, message: "The database does not answer", retryAfterSeconds: 2 },
+  unavailable: { status: 503, retryable: true, message: "The service is shutting down", retryAfterSeconds: 1 },
+  sandbox_timeout: { status: 504, retryable: true, message: "The sandbox engine did not answer in time", retryAfterSeconds: 5 },
+} as const satisfies Record<string, ErrorRule>;
+
+interface ErrorRule {
+  status: number;
+  retryable: boolean;
+  message: string;
+  retryAfterSeconds?: number;
+}
 
 export type ErrorCode = keyof typeof ERRORS;
 
@@ -60,12 +68,14 @@ export class AppError extends Error {
   readonly retryAfterSeconds?: number;
 
   constructor(code: ErrorCode, options: AppErrorOptions = {}) {
-    super(options.message ?? ERRORS[code].message, options.cause === undefined ? undefined : { cause: options.cause });
+    const rule: ErrorRule = ERRORS[code];
+    super(options.message ?? rule.message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "AppError";
     this.code = code;
-    this.status = ERRORS[code].status;
+    this.status = rule.status;
     if (options.details) this.details = options.details;
-    if (options.retryAfterSeconds !== undefined) this.retryAfterSeconds = options.retryAfterSeconds;
+    const retryAfterSeconds = options.retryAfterSeconds ?? rule.retryAfterSeconds;
+    if (retryAfterSeconds !== undefined) this.retryAfterSeconds = retryAfterSeconds;
   }
 }
 

@@ -173,7 +173,8 @@ function describeErrors(route: Route, convert: (schema: TSchema) => Json, shared
 function describeError(status: number, codes: ErrorCode[], convert: (schema: TSchema) => Json): Response {
   const headers: Json = { "X-Request-Id": header("RequestId"), "X-Error-Code": header("ErrorCode") };
   if (status === 401) headers["WWW-Authenticate"] = header("WwwAuthenticate");
-  if (codes.some((code) => ERRORS[code].retryable) && status < 500) headers["Retry-After"] = header("RetryAfter");
+  if (codes.some((code) => ERRORS[code].retryable) && (status < 500 || status === 503 || status === 504))
+    headers["Retry-After"] = header("RetryAfter");
   const examples = Object.fromEntries(codes.map((code) => [code, { value: errorExample(code) }]));
   const description = codes.map((code) => `${ERRORS[code].message}.`).join(" ");
   return { description, headers, content: { "application/json": { schema: convert(ErrorBody), examples } } };

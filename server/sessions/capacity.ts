@@ -25,8 +25,6 @@ export interface CapacityOptions {
   availableBytes?: () => number;
 }
 
-const RETRY_AFTER_SECONDS = 10;
-
 export function createCapacity(home: Home, engine: Engine, options: CapacityOptions): Capacity {
   const { maxSandboxes, reserveBytes, availableBytes = readAvailable } = options;
 
@@ -45,7 +43,7 @@ export function createCapacity(home: Home, engine: Engine, options: CapacityOpti
   };
 }
 
-const full = (message: string) => new AppError("capacity_reached", { message, retryAfterSeconds: RETRY_AFTER_SECONDS });
+const full = (message: string) => new AppError("capacity_reached", { message });
 
 // Linux knows better than "free": what could be had without swapping.
 function readAvailable(): number {
