@@ -35,6 +35,12 @@ export const ERRORS = {
   sandbox_unreachable: { status: 502, retryable: true, message: "The sandbox does not answer" },
   capacity_reached: { status: 503, retryable: true, message: "No room for another sandbox at the moment", retryAfterSeconds: 10 },
   store_unavailable: { status: 503, retryable: true, message: "The database does not answer", retryAfterSeconds: 2 },
+  engine_unavailable: {
+    status: 503,
+    retryable: true,
+    message: "The sandbox engine refuses requests at the moment",
+    retryAfterSeconds: 5,
+  },
   unavailable: { status: 503, retryable: true, message: "The service is shutting down", retryAfterSeconds: 1 },
   sandbox_timeout: { status: 504, retryable: true, message: "The sandbox engine did not answer in time", retryAfterSeconds: 5 },
 } as const satisfies Record<string, ErrorRule>;

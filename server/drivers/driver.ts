@@ -4,8 +4,8 @@ import type { SandboxId, Template } from "@berth/contract";
 // One way of making sandboxes. The id is ours and is chosen before the call, so every method may be repeated: a second
 // `create` finds the sandbox of the first, a second `destroy` finds nothing and is content. Every method honours its
 // signal: it stops soon after the abort and leaves nothing that a repeated call or `destroy` cannot finish.
-// Errors are AppErrors: `sandbox_failed`, `sandbox_timeout` (the engine did not answer), `capacity_reached` (the engine
-// has no room), `sandbox_unreachable` (dial).
+// Errors are AppErrors: `sandbox_failed`, `sandbox_timeout` (the engine did not answer), `engine_unavailable` (it denies our
+// requests), `capacity_reached` (it has no room), `sandbox_unreachable` (dial).
 export interface Driver extends AsyncDisposable {
   readonly name: DriverName;
   readonly traits: DriverTraits;

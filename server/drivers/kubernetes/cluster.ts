@@ -11,6 +11,8 @@ export interface Cluster extends AsyncDisposable {
   get<T>(path: string, signal: AbortSignal, query?: Query): Promise<T | null>;
   // Every page.
   list<T>(path: string, query: Query, signal: AbortSignal): Promise<ObjectList<T>>;
+  // For what the driver can do without: null when our account may not look.
+  listIfAllowed<T>(path: string, query: Query, signal: AbortSignal): Promise<T[] | null>;
   // null when an object of that name exists already.
   create<T>(path: string, object: T, signal: AbortSignal): Promise<T | null>;
   // A JSON merge patch. null when there is no such object.
@@ -62,7 +64,8 @@ export function createCluster(kubeConfig: KubeConfig): Cluster {
     });
   }
 
-  // A busy or restarting API server is asked again for a while; all our calls may be repeated.
+  // A busy or restarting API server is asked again for a while; all our calls may be repeated. One that starts denies what
+  // it will allow a few seconds later, because it has not read the roles yet.
   async function call<T>(request: Request): Promise<Answer<T>> {
     for (let tries = 1; ; tries++) {
       let answer: Answer<T> | undefined;
@@ -70,12 +73,12 @@ export function createCluster(kubeConfig: KubeConfig): Cluster {
       try {
         const response = await send(request);
         answer = { status: response.statusCode, body: (await response.body.json().catch(() => ({}))) as T };
-        if (answer.status < 429) return answer;
+        if (answer.status < 429 && (request.optional || !isDenied(answer))) return answer;
       } catch (error) {
         request.signal.throwIfAborted();
         failure = error;
       }
-      if (tries === TRIES) throw new AppError("sandbox_timeout", { cause: failure ?? refusal(request, answer!) });
+      if (tries === TRIES) throw answer && isDenied(answer) ? refusal(request, answer) : unanswered(failure ?? refusal(request, answer!));
       await sleep(100 * 2 ** tries, undefined, { signal: request.signal });
     }
   }
@@ -88,6 +91,21 @@ export function createCluster(kubeConfig: KubeConfig): Cluster {
     throw refusal(request, answer);
   }
 
+  async function listPages<T>(request: Request): Promise<ObjectList<T> | null> {
+    const items: T[] = [];
+    for (let more = ""; ;) {
+      const query = { ...request.query, limit: PAGE, ...(more ? { continue: more } : {}) };
+      const page = await ask<ObjectList<T> & { metadata: { continue?: string } }>(
+        { ...request, query },
+        request.optional ? 403 : undefined,
+      );
+      if (!page) return null;
+      items.push(...page.items);
+      more = page.metadata.continue ?? "";
+      if (!more) return { items, metadata: page.metadata };
+    }
+  }
+
   return {
     get: (path, signal, query) => ask({ method: "GET", path, signal, ...(query ? { query } : {}) }, 404),
     create: (path, object, signal) => ask({ method: "POST", path, body: object, signal }, 409),
@@ -96,20 +114,9 @@ export function createCluster(kubeConfig: KubeConfig): Cluster {
       await ask({ method: "DELETE", path, body: options, signal }, 404);
     },
 
-    async list<T>(path: string, query: Query, signal: AbortSignal) {
-      const items: T[] = [];
-      for (let more = ""; ;) {
-        const page = await ask<ObjectList<T> & { metadata: { continue?: string } }>({
-          method: "GET",
-          path,
-          query: { ...query, limit: PAGE, ...(more ? { continue: more } : {}) },
-          signal,
-        });
-        items.push(...page!.items);
-        more = page!.metadata.continue ?? "";
-        if (!more) return { items, metadata: page!.metadata };
-      }
-    },
+    list: async <T>(path: string, query: Query, signal: AbortSignal) => (await listPages<T>({ method: "GET", path, query, signal }))!,
+    listIfAllowed: async <T>(path: string, query: Query, signal: AbortSignal) =>
+      (await listPages<T>({ method: "GET", path, query, signal, optional: true }))?.items ?? null,
 
     async *watch<T>(path: string, query: Query, signal: AbortSignal) {
       const request: Request = {
@@ -144,6 +151,8 @@ interface Request {
   body?: unknown;
   contentType?: string;
   silenceMs?: number;
+  // The caller is prepared for being denied it.
+  optional?: boolean;
   signal: AbortSignal;
 }
 
@@ -179,13 +188,19 @@ async function createDispatcher(kubeConfig: KubeConfig): Promise<Dispatcher> {
     : new Agent({ connect: { ...tls, timeout: 5_000 }, connections: 64 });
 }
 
-function refusal({ method, path }: Request, { status, body }: Answer<unknown>): AppError {
-  const said = (body as V1Status).message ?? "";
-  const full = status === 403 && /exceeded quota/.test(said);
-  return new AppError(full ? "capacity_reached" : "sandbox_failed", {
-    cause: new Error(`kubernetes: ${method} ${path}: ${status} ${said}`),
-  });
+// The account may not do this. A 403 of an admission (a policy, a quota) says other words, and is about the object.
+function isDenied({ status, body }: Answer<unknown>): boolean {
+  return status === 401 || (status === 403 && /User "[^"]*" cannot /.test((body as V1Status).message ?? ""));
 }
+
+function refusal({ method, path }: Request, answer: Answer<unknown>): AppError {
+  const said = (answer.body as V1Status).message ?? "";
+  const full = answer.status === 403 && /exceeded quota/.test(said);
+  const code = isDenied(answer) ? "engine_unavailable" : full ? "capacity_reached" : "sandbox_failed";
+  return new AppError(code, { cause: new Error(`kubernetes: ${method} ${path}: ${answer.status} ${said}`) });
+}
+
+const unanswered = (cause: unknown) => new AppError("sandbox_timeout", { cause });
 
 const MAX_LINE = 4 * 1024 * 1024;
 

@@ -114,13 +114,8 @@ async function lookAtPools(
 
 // Storage classes belong to the cluster, not to the namespace: an account that may not look at them is believed.
 async function missingStorage(cluster: Cluster, wanted: string | null, signal: AbortSignal): Promise<string[]> {
-  let classes: V1StorageClass[];
-  try {
-    classes = (await cluster.list<V1StorageClass>("/apis/storage.k8s.io/v1/storageclasses", {}, signal)).items;
-  } catch (error) {
-    if (isAppError(error, "sandbox_failed")) return [];
-    throw error;
-  }
+  const classes = await cluster.listIfAllowed<V1StorageClass>("/apis/storage.k8s.io/v1/storageclasses", {}, signal);
+  if (classes === null) return [];
   const names = classes.map(({ metadata }) => metadata?.name);
   if (wanted !== null)
     return names.includes(wanted) ? [] : [`there is no storage class ${wanted} (there are: ${names.join(", ") || "none"})`];

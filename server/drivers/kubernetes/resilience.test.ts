@@ -136,6 +136,19 @@ describe.each(kinds)("$workload", ({ crds }) => {
     expect(JSON.stringify(double.objects.get("pods", podName(crds, spec))?.spec)).toContain('"memory":"333Mi"');
   });
 
+  test("an API server that has not read its roles yet is asked again, and is not the sandbox's failure when it goes on", async () => {
+    const { double, driver } = await start({ crds });
+    const spec = newSpec();
+    double.failNext(2, 403);
+    await driver.create(spec, patience());
+    double.failNext(1000, 403);
+    const refused = { code: "engine_unavailable", status: 503, retryAfterSeconds: 5 };
+    await expect(driver.create(newSpec(), patience())).rejects.toMatchObject(refused);
+    await expect(driver.pause(spec.id, patience())).rejects.toMatchObject(refused);
+    double.failNext(0, 200);
+    expect(await driver.inspect(spec.id, patience())).toBe("running");
+  });
+
   test("three servers share one sandbox", async () => {
     const { openDriver } = await start({ crds });
     const [one, two, three] = (await Promise.all([openDriver(), openDriver(), openDriver()])) as [Driver, Driver, Driver];
@@ -185,6 +198,13 @@ test("a busy API server is asked again", async () => {
   await driver.create(spec, patience());
   double.failNext(2, 503);
   expect(await driver.inspect(spec.id, patience())).toBe("running");
+});
+
+test("an admission that refuses the workload is the sandbox's failure at once", async () => {
+  const { double, driver } = await start();
+  double.refuse("create", "sandboxes", 'admission webhook "policy.example" denied the request: no');
+  await expect(driver.create(newSpec(), patience())).rejects.toMatchObject({ code: "sandbox_failed" });
+  expect(double.calls.filter((call) => call === "POST sandboxes")).toHaveLength(1);
 });
 
 test("the daemon is asked more often than the readiness probe", async () => {

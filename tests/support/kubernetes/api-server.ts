@@ -13,10 +13,12 @@ export interface ApiServer extends AsyncDisposable {
   // Closes the door on everybody, until `comeBack`.
   goAway(): Promise<void>;
   comeBack(): Promise<void>;
-  // The next `count` calls are answered with this status.
+  // The next `count` calls are answered with this status. 403 is what a server says that has not read its roles yet.
   failNext(count: number, status: number): void;
   // `create pods`: the server's account may not do this.
   forbid(verb: string, resource: string): void;
+  // The same refused by an admission, in its words.
+  refuse(verb: string, resource: string, message: string): void;
 }
 
 export interface ApiServerOptions {
@@ -45,6 +47,7 @@ export async function startApiServer({ objects, kubelet, crds, extensions, remov
   const sockets = new Set<Socket>();
   const watches = new Set<ServerResponse>();
   const forbidden = new Set<string>();
+  const refused = new Map<string, string>();
   const calls: string[] = [];
   const failures: number[] = [];
 
@@ -74,6 +77,8 @@ export async function startApiServer({ objects, kubelet, crds, extensions, remov
     calls.push(`${request.method} ${target?.resource ?? url.pathname}`);
     if (request.headers.authorization !== "Bearer double") return send(response, 401, { message: "Unauthorized" });
     const failure = failures.shift();
+    if (failure === 403)
+      return send(response, 403, { message: 'this is forbidden: User "double" cannot do it: RBAC: role "berth" not found' });
     if (failure) return send(response, failure, { message: "told to fail" });
     if (url.pathname === "/version") return send(response, 200, { gitVersion: "v1.36.0-double" });
     if (url.pathname === "/apis/extensions.agents.x-k8s.io/v1beta1")
@@ -89,6 +94,8 @@ export async function startApiServer({ objects, kubelet, crds, extensions, remov
     const verb = verbOf(request.method!, target.name, url);
     if (forbidden.has(`${verb} ${target.resource}`))
       return send(response, 403, { message: `${target.resource} is forbidden: User "double" cannot ${verb}` });
+    const refusal = refused.get(`${verb} ${target.resource}`);
+    if (refusal !== undefined) return send(response, 403, { message: refusal });
     if (verb === "watch") return watch(response, target.resource, url);
     act(response, verb, target, url, body);
   }
@@ -166,8 +173,9 @@ export async function startApiServer({ objects, kubelet, crds, extensions, remov
     dropWatches: () => watches.forEach((response) => response.destroy()),
     goAway,
     comeBack: () => listen(port),
-    failNext: (count, status) => void failures.push(...Array<number>(count).fill(status)),
+    failNext: (count, status) => void failures.splice(0, failures.length, ...Array<number>(count).fill(status)),
     forbid: (verb, resource) => void forbidden.add(`${verb} ${resource}`),
+    refuse: (verb, resource, message) => void refused.set(`${verb} ${resource}`, message),
     [Symbol.asyncDispose]: goAway,
   };
 }

@@ -1,0 +1,13 @@
+import type { CoreV1Event } from "@kubernetes/client-node";
+import type { Cluster } from "./cluster.ts";
+import { eventsPath } from "./names.ts";
+
+export interface EventDeps {
+  cluster: Cluster;
+  namespace: string;
+}
+
+// What the cluster's controllers have said about one object. An account that may not look at events sees none.
+export async function eventsOf({ cluster, namespace }: EventDeps, uid: string, signal: AbortSignal): Promise<CoreV1Event[]> {
+  return (await cluster.listIfAllowed<CoreV1Event>(eventsPath(namespace), { fieldSelector: `involvedObject.uid=${uid}` }, signal)) ?? [];
+}
