@@ -140,6 +140,12 @@ export const VARIABLES = {
     defaultHelp: "none",
     help: "Templates whose sandboxes are taken out of agent-sandbox's own pools, each as template=SandboxWarmPool.",
   }),
+  kubernetesScheduleWaitMs: variable({
+    name: "BERTH_KUBERNETES_SCHEDULE_WAIT",
+    kind: duration(0, 10 * MINUTE),
+    default: 10 * SECOND,
+    help: "How long a pod may wait for a node before a create or resume is answered with 503; longer when an autoscaler is adding a node.",
+  }),
   egressListen: variable<string | null>({
     name: "BERTH_EGRESS_LISTEN",
     kind: matching(/^.+:\d{1,5}$/, "host:port"),

@@ -29,6 +29,7 @@ export interface DriverConfig {
   kubernetesPullSecrets: readonly string[];
   kubernetesUserNamespaces: boolean;
   kubernetesWarmPools: readonly string[];
+  kubernetesScheduleWaitMs: number;
   egressAddress: string | null;
 }
 
@@ -98,6 +99,7 @@ const DRIVERS: Record<DriverName, DriverEntry> = {
         userNamespace: config.kubernetesUserNamespaces,
         imagePullSecrets: [...config.kubernetesPullSecrets],
         storageClass: config.kubernetesStorageClass,
+        scheduleWaitMs: config.kubernetesScheduleWaitMs,
         warmPools:
           making && config.kubernetesWarmPools.length > 0
             ? {

@@ -29,6 +29,8 @@ export interface KubernetesOptions extends ConnectOptions, Omit<PodSettings, "eg
   deadManMs?: number;
   // How long beyond its grace period a pod may be on its way out before it counts as hanging on a lost node.
   stuckMs?: number;
+  // How long the scheduler may look for a node before the cluster counts as full.
+  scheduleWaitMs?: number;
   // Sandboxes of these templates are taken out of the cluster's own pools.
   warmPools?: WarmPoolsSettings | undefined;
   clock: Clock;
@@ -40,7 +42,7 @@ const UNDO_MS = 30_000;
 const CREATE_MS = 30_000;
 
 export async function createKubernetesDriver(options: KubernetesOptions): Promise<Driver> {
-  const { installation, clock, log, deadManMs = 60 * MINUTE, stuckMs = 10_000 } = options;
+  const { installation, clock, log, deadManMs = 60 * MINUTE, stuckMs = 10_000, scheduleWaitMs = 10_000 } = options;
   const { cluster, namespace } = await connectCluster(options);
   const kind = await chooseKind(cluster);
   const egress = await openEgressAddress(options.egress, { clock, log });
@@ -65,7 +67,7 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
   log.info("kubernetes.connected", { namespace, workload: kind === sandboxKind ? "Sandbox" : "StatefulSet" });
 
   const shutdownAt = () => new Date(clock.now() + deadManMs);
-  const upDeps = { cluster, pods, workloads, namespace, stuckMs };
+  const upDeps = { cluster, pods, workloads, namespace, stuckMs, scheduleWaitMs };
 
   // Brings the sandbox up from whatever is there. True when its processes are new ones.
   async function bringUp(spec: SandboxSpec, signal: AbortSignal): Promise<boolean> {

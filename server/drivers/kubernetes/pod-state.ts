@@ -67,4 +67,12 @@ export function troubleOf(pod: V1Pod): Trouble | null {
   return null;
 }
 
+// The scheduler has found no node for the pod. A pod that waits for its volume, or is held back on purpose, is not meant.
+export function isUnschedulable({ status }: V1Pod): boolean {
+  const scheduled = status?.conditions?.find(({ type }) => type === "PodScheduled");
+  return scheduled?.status === "False" && scheduled.reason === "Unschedulable" && !AWAITS_VOLUME.test(scheduled.message ?? "");
+}
+
+const AWAITS_VOLUME = /unbound immediate PersistentVolumeClaims|persistentvolumeclaim "[^"]*" (not found|is being deleted)/i;
+
 const conditionOf = (pod: V1Pod, type: string) => pod.status?.conditions?.find((condition) => condition.type === type)?.status;

@@ -96,6 +96,32 @@ describe.each(kinds)("$workload", ({ crds }) => {
     await expect.poll(() => claimsLeft(double, spec.id)).toEqual([]);
   });
 
+  test("a cluster whose scheduler finds no node is full, long before the caller gives up", async () => {
+    const { double, driver } = await start({ crds, nodes: [] }, { scheduleWaitMs: 200 });
+    const spec = newSpec();
+    const signal = patience();
+    await expect(driver.create(spec, signal)).rejects.toMatchObject({ code: "capacity_reached", retryAfterSeconds: 10 });
+    expect(signal.aborted).toBe(false);
+    await expect.poll(() => claimsLeft(double, spec.id)).toEqual([]);
+  });
+
+  test("a pod for which an autoscaler adds a node is waited for", async () => {
+    const { double, driver } = await start({ crds, nodes: [] }, { scheduleWaitMs: 1_500 });
+    const spec = newSpec();
+    const waiting = driver.create(spec, patience());
+    await expect.poll(() => double.objects.get("pods", podName(crds, spec))).toBeDefined();
+    const { name, uid } = double.objects.get("pods", podName(crds, spec))!.metadata;
+    const event = { metadata: { name: `${name}.scale-up` }, reason: "TriggeredScaleUp", involvedObject: { name, uid } };
+    double.objects.create("events", event);
+    // The driver has asked, and waits on.
+    const asked = () => double.calls.filter((call) => call === "GET events").length;
+    const before = asked();
+    await expect.poll(asked).toBeGreaterThan(before + 1);
+    double.kubelet.addNode("node-new");
+    await waiting;
+    expect(await exec(driver, spec.id, "echo well")).toBe("well\n");
+  });
+
   test("a full quota is told as such", async () => {
     const { double, driver } = await start({ crds, refusePod: () => "pods is forbidden: exceeded quota: sandboxes" });
     const spec = newSpec();

@@ -7,6 +7,7 @@ import { dialAddress } from "./dial-pod.ts";
 import { podsPath } from "./names.ts";
 import { isAlive, isLeaving, isOnLostNode, isOwnedBy, troubleOf, type Trouble } from "./pod-state.ts";
 import type { Pods } from "./pods.ts";
+import { watchForRoom } from "./room.ts";
 import type { Workloads } from "./workloads.ts";
 
 export interface WaitDeps {
@@ -15,6 +16,7 @@ export interface WaitDeps {
   workloads: Workloads;
   namespace: string;
   stuckMs: number;
+  scheduleWaitMs: number;
 }
 
 // The readiness probe has a step of one second; the daemon is asked much more often than that.
@@ -30,6 +32,7 @@ export async function awaitUp(deps: WaitDeps, name: string, signal: AbortSignal)
   let trouble: Trouble | null = null;
   let erringSinceMs: number | null = null;
   const complaint = listenToController(deps, signal);
+  const hasNoRoom = watchForRoom(deps, signal);
   try {
     for (;;) {
       const workload = await deps.workloads.read(name, signal);
@@ -38,7 +41,7 @@ export async function awaitUp(deps: WaitDeps, name: string, signal: AbortSignal)
       // What a workload of the same name has left behind is for the cluster to collect.
       const pod = found && isOwnedBy(found, workload) ? found : null;
       trouble = pod && !isLeaving(pod) ? troubleOf(pod) : null;
-      if (trouble?.kind === "failed") throw failure(trouble);
+      if (trouble?.kind === "failed" || (trouble && (await hasNoRoom(pod)))) throw failure(trouble);
       const error = await complaint(workload, pod);
       erringSinceMs = error === null ? null : (erringSinceMs ?? performance.now());
       if (error !== null && performance.now() - erringSinceMs! >= ERROR_PATIENCE_MS) throw failure({ kind: "failed", reason: error });

@@ -21,6 +21,8 @@ export interface Kubelet extends AsyncDisposable {
   silenceNode(node: string): void;
   // A silenced node answers again: it reports its pods, and ends those that were deleted meanwhile.
   returnNode(node: string): void;
+  // One more node, as an autoscaler makes them.
+  addNode(node: string): void;
   nodeOf(pod: string): string | undefined;
   pidOf(pod: string): number | undefined;
 }
@@ -212,6 +214,11 @@ export function createKubelet(options: KubeletOptions): Kubelet {
     if (pod) objects.remove("pods", pod.metadata.name!);
   }
 
+  function addNode(node: string): void {
+    nodes.add(node);
+    sync();
+  }
+
   function silenceNode(node: string): void {
     nodes.delete(node);
     const returned = new AbortController();
@@ -258,6 +265,7 @@ export function createKubelet(options: KubeletOptions): Kubelet {
     loseNode,
     silenceNode,
     returnNode,
+    addNode,
     nodeOf: (pod) => runs.get(objects.get("pods", pod)?.metadata.uid ?? "")?.node,
     pidOf: (pod) => runs.get(objects.get("pods", pod)?.metadata.uid ?? "")?.child?.pid,
     async [Symbol.asyncDispose]() {
