@@ -1,10 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { AppError, isSandboxId, isSessionId } from "@berth/contract";
+import { AppError, isAppError, isSandboxId, isSessionId } from "@berth/contract";
 import type { Clock } from "../clock.ts";
 import type { Driver } from "../drivers/driver.ts";
-import { failpoint } from "../failpoints.ts";
-import type { Log } from "../log.ts";
-import type { Secrets } from "../secrets.ts";
 import type { Store } from "../store/open.ts";
 import { listSessions } from "../store/session-list.ts";
 import {
@@ -18,7 +15,8 @@ import {
 } from "../store/sessions.ts";
 import { templateHash, type Templates } from "../templates.ts";
 import type { Capacity } from "./capacity.ts";
-import { reserve } from "./reserve.ts";
+import type { Placement } from "./placement.ts";
+import type { Pool } from "./pool.ts";
 import type { ChangeOptions, Sessions, SessionView } from "./sessions.ts";
 import { VERDICTS, type Trigger } from "./states.ts";
 import type { InTransaction, Steps } from "./steps.ts";
@@ -32,36 +30,21 @@ export interface SessionsDeps {
   templates: Templates;
   capacity: Capacity;
   home: Home;
-  secrets: Secrets;
   clock: Clock;
-  log: Log;
   changes: Changes;
-  // Called when the pool is to be looked at: a create took a sandbox out of it, or a create or resume may need the place of
-  // one.
-  onClaimed(): void;
+  placement: Placement;
+  pool: Pick<Pool, "giveWay" | "fillInALull">;
 }
 
 // The partner's calls: each reads the row, asks the table what this trigger means in this state, and begins the step.
 export function createSessions(deps: SessionsDeps): Sessions {
-  const { store, steps, driver, templates, capacity, home, clock, changes } = deps;
+  const { store, steps, driver, templates, capacity, home, clock, changes, placement, pool } = deps;
 
   const create: Sessions["create"] = async (partner, request, options = {}) => {
     const template = templates.get(request.template);
     if (!template) throw new AppError("validation_failed", { details: [{ field: "template", message: "Unknown template" }] });
     const kind = { template, templateHash: templateHash(template, driver.traits.recipe) };
-    const finish = async (row: SessionRow) => seen((await steps.perform(row, also(options)))!);
-    const row = await reserve({ ...deps, lease: steps.lease }, kind, partner, request, true);
-    failpoint("creating.begun");
-    deps.onClaimed();
-    const isFromPool = row.generation > 1;
-    if (!isFromPool) return finish(row);
-    try {
-      return await finish(row);
-    } catch (error) {
-      // A warm sandbox may have died unnoticed. The partner should not see that: once more, with a new one.
-      deps.log.warn("pool.dead_sandbox", { sandboxId: row.sandbox_id, error: String(error) });
-      return finish(await reserve({ ...deps, lease: steps.lease }, kind, partner, request, false));
-    }
+    return seen(await placement.place({ kind, partner, request }, also(options)));
   };
 
   async function find(partnerId: string, id: string): Promise<SessionRow> {
@@ -93,9 +76,13 @@ export function createSessions(deps: SessionsDeps): Sessions {
       const begun =
         "wait" in verdict ? await afterStep(row) : await steps.begin(row, verdict.begin, note, returns ? capacity.admit : undefined);
       if (!begun) continue;
-      if (returns) deps.onClaimed();
+      if (returns) pool.fillInALull();
       if (begun.state === "destroying") await steps.interrupt(begun.id);
-      return seen((await steps.perform(begun, also(options)))!);
+      try {
+        return seen((await steps.perform(begun, also(options)))!);
+      } catch (error) {
+        if (!returns || !isAppError(error, "capacity_reached") || !(await pool.giveWay())) throw error;
+      }
     }
   }
 
@@ -148,7 +135,10 @@ export function createSessions(deps: SessionsDeps): Sessions {
       return row ? viewOf(row) : null;
     },
     onChange: changes.listen,
-    [Symbol.asyncDispose]: () => steps.idle(),
+    async [Symbol.asyncDispose]() {
+      await placement[Symbol.asyncDispose]();
+      await steps.idle();
+    },
   };
 }
 

@@ -4,6 +4,7 @@ import type { Store } from "../store/open.ts";
 import { sessionsInState, type Home } from "../store/sessions.ts";
 import { createCapacity, type CapacityOptions } from "./capacity.ts";
 import { createChanges, createSessions } from "./create-sessions.ts";
+import { createPlacement } from "./placement.ts";
 import { createPool } from "./pool.ts";
 import { createReconcile, type Reconcile } from "./reconcile.ts";
 import { createSchedule, type ScheduleDeps } from "./schedule.ts";
@@ -44,7 +45,8 @@ export function createHeart(deps: HeartDeps): Heart {
   const capacity = createCapacity(home, store.engine, deps.capacity);
   const steps = createSteps({ store, works, owner, stepTimeoutMs, clock, log, onChange: changes.tell });
   const pool = createPool({ ...deps, steps, capacity, home, size: poolSize });
-  const sessions = createSessions({ ...deps, steps, capacity, home, changes, onClaimed: pool.fillInALull });
+  const placement = createPlacement({ ...deps, steps, capacity, home, pool });
+  const sessions = createSessions({ ...deps, steps, capacity, home, changes, placement, pool });
   const reconcile = createReconcile({ ...deps, steps, works, home, owner, changes, onFound });
   const schedule = createSchedule({ ...deps, steps, capacity, home, changes });
   const ticking: AsyncDisposable[] = [];
@@ -85,7 +87,7 @@ export function createHeart(deps: HeartDeps): Heart {
     async [Symbol.asyncDispose]() {
       for (const timer of ticking) await timer[Symbol.asyncDispose]();
       await pool[Symbol.asyncDispose]();
-      await steps.idle();
+      await sessions[Symbol.asyncDispose]();
     },
   };
 }

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "vitest";
-import type { Template } from "@berth/contract";
+import { AppError, type Template } from "@berth/contract";
 import { MINUTE } from "../clock.ts";
 import type { Driver } from "../drivers/driver.ts";
 import { loadTemplates } from "../templates.ts";
@@ -119,4 +119,141 @@ test("a hibernated session that comes back takes a place of the pool's, and none
   await become(["paused", "running", "running"]);
   await expect(resume(second.id)).rejects.toMatchObject({ code: "capacity_reached", retryAfterSeconds: 10 });
   expect((await heart.sessions.get("acme", second.id)).status).toBe("paused");
+});
+
+// An engine with room for so many sandboxes. One that is stopped takes none.
+function withRoomFor(room: number) {
+  const calls: string[] = [];
+  const wrap = (driver: Driver): Driver => {
+    const enter = async <Result>(id: string, act: () => Promise<Result>): Promise<Result> => {
+      calls.push(id);
+      const others = (await driver.list(AbortSignal.timeout(30_000))).filter(
+        (sandbox) => sandbox.id !== id && sandbox.condition !== "stopped",
+      );
+      if (others.length >= room) throw new AppError("capacity_reached");
+      return act();
+    };
+    return {
+      ...driver,
+      create: (spec, signal) => enter(spec.id, () => driver.create(spec, signal)),
+      resume: (spec, signal) => enter(spec.id, () => driver.resume(spec, signal)),
+    };
+  };
+  return { wrap, calls };
+}
+
+// `other` is first, so that its blank is the first to be made.
+const twoTemplates = () => {
+  const ordinary = loadTemplates(undefined).get("default")!;
+  return new Map(["other", "default"].map((name) => [name, { ...ordinary, name }]));
+};
+const templatesOf = async (state: "warm" | "running") =>
+  (await heart!.store.db.selectFrom("sessions").select("template").where("state", "=", state).execute()).map((row) => row.template);
+
+test("a create that waits for the engine takes a warm sandbox that becomes free meanwhile", async () => {
+  const waiting = Promise.withResolvers<string>();
+  let first = true;
+  heart = await openTestHeart({
+    poolSize: 1,
+    wrapDriver: (driver): Driver => ({
+      ...driver,
+      create(spec, signal) {
+        if (!first) return driver.create(spec, signal);
+        first = false;
+        waiting.resolve(spec.id);
+        return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
+      },
+    }),
+  });
+  const creating = heart.sessions.create(heart.acme, aRequest({ envVars: { A: "1" }, metadata: { plan: "pro" } }));
+  const abandoned = await waiting.promise;
+  await heart.begin();
+  const session = await creating;
+  expect(session).toMatchObject({ status: "running", externalUserId: "user-1", metadata: { plan: "pro" } });
+  expect(session.sandboxId).not.toBe(abandoned);
+  // Nothing is left of the sandbox that was waited for, and the pool fills up again.
+  await expect.poll(statesOf).toEqual(["running", "warm"]);
+  expect((await heart.driver.list(AbortSignal.timeout(30_000))).map(({ id }) => id)).not.toContain(abandoned);
+});
+
+test("a create that changes over to a warm sandbox counts once against a quota", async () => {
+  const waiting = Promise.withResolvers<void>();
+  let first = true;
+  heart = await openTestHeart({
+    poolSize: 1,
+    wrapDriver: (driver): Driver => ({
+      ...driver,
+      create(spec, signal) {
+        if (!first) return driver.create(spec, signal);
+        first = false;
+        waiting.resolve();
+        return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
+      },
+    }),
+  });
+  const creating = heart.sessions.create({ id: "acme", maxSessions: 1, maxSessionsPerUser: 1 }, aRequest());
+  await waiting.promise;
+  await heart.begin();
+  expect((await creating).status).toBe("running");
+});
+
+test("a create that finds the engine full gets the place of another template's blank", async () => {
+  heart = await openTestHeart({ poolSize: 1, templates: twoTemplates(), wrapDriver: withRoomFor(1).wrap });
+  await heart.begin();
+  await filled(1);
+  expect(await templatesOf("warm")).toEqual(["other"]);
+  expect((await heart.sessions.create(heart.acme, aRequest())).status).toBe("running");
+  await expect.poll(statesOf).toEqual(["running"]);
+  await expect(heart.sessions.create(heart.acme, aRequest())).rejects.toMatchObject({ code: "capacity_reached", retryAfterSeconds: 10 });
+});
+
+test("a blank that is still being made gives way, too", async () => {
+  const ordinary = withRoomFor(1);
+  const making = Promise.withResolvers<void>();
+  heart = await openTestHeart({
+    poolSize: 1,
+    templates: twoTemplates(),
+    // The blank holds its place and never gets ready.
+    wrapDriver: (driver) => {
+      const bounded = ordinary.wrap(driver);
+      return {
+        ...bounded,
+        async create(spec, signal) {
+          await bounded.create(spec, signal);
+          if (spec.template.name !== "other") return;
+          making.resolve();
+          await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
+        },
+      };
+    },
+  });
+  await heart.begin();
+  await making.promise;
+  expect((await heart.sessions.create(heart.acme, aRequest())).status).toBe("running");
+  await expect.poll(statesOf).toEqual(["running"]);
+});
+
+test("a hibernated session that comes back to a full engine gets the place of a blank", async () => {
+  heart = await openTestHeart({ poolSize: 1, templates: twoTemplates(), wrapDriver: withRoomFor(1).wrap });
+  const session = await heart.sessions.create(heart.acme, aRequest());
+  await heart.begin();
+  await heart.sessions.pause("acme", session.id);
+  await heart.clock.advance(11 * MINUTE);
+  await expect.poll(() => templatesOf("warm")).toEqual(["other"]);
+  expect((await heart.sessions.resume("acme", session.id, { autoStartAgent: false })).status).toBe("running");
+  await expect.poll(statesOf).toEqual(["running"]);
+});
+
+test("a pool that finds the engine full does not ask again at every look", async () => {
+  const { wrap, calls } = withRoomFor(1);
+  heart = await openTestHeart({ poolSize: 1, wrapDriver: wrap });
+  await heart.begin();
+  await filled(1);
+  await heart.sessions.create(heart.acme, aRequest());
+  // The pool has tried to fill up, and failed.
+  await expect.poll(async () => [calls.length, (await statesOf()).join()]).toEqual([2, "running"]);
+  await heart.clock.advance(20_000);
+  expect(calls).toHaveLength(2);
+  await heart.clock.advance(MINUTE);
+  expect(calls.length).toBeGreaterThan(2);
 });

@@ -1,5 +1,5 @@
 import { isAppError } from "@berth/contract";
-import type { Clock } from "../clock.ts";
+import { SECOND, type Clock } from "../clock.ts";
 import type { Driver } from "../drivers/driver.ts";
 import { failpoint } from "../failpoints.ts";
 import type { Log } from "../log.ts";
@@ -18,10 +18,15 @@ export interface Pool extends AsyncDisposable {
   fill(): Promise<void>;
   // The same once there is a lull: making sandboxes would slow down the very creates that empty the pool.
   fillInALull(): void;
+  // For a create (of this kind) or a resume that has found no room. True when it should try again: a blank of its kind is
+  // there to be claimed, or about to be, or one of another kind has been thrown out. The pool makes no new ones for a while.
+  giveWay(kind?: Kind): Promise<boolean>;
 }
 
 const LULL_MS = 150;
 const PATIENCE_MS = 1000;
+// How long the pool makes no blanks after there was no room for a caller, or for a blank.
+const HOLD_OFF_MS = 30 * SECOND;
 
 export interface PoolDeps {
   store: Store;
@@ -37,12 +42,13 @@ export interface PoolDeps {
 }
 
 export function createPool(deps: PoolDeps): Pool {
-  const { store, steps, driver, templates, capacity, home, log, size } = deps;
+  const { store, steps, driver, templates, capacity, home, clock, log, size } = deps;
   let filling: Promise<void> | undefined;
   let again = false;
   let closed = false;
   let lull: NodeJS.Timeout | undefined;
   let waitingSince = 0;
+  let heldOffUntilMs = 0;
 
   function fillInALull(): void {
     if (lull === undefined) waitingSince = performance.now();
@@ -68,11 +74,10 @@ export function createPool(deps: PoolDeps): Pool {
       again = false;
       const waiting = await sessionsInState(store.db, home, ["warming", "warm"]);
       const kinds = [...templates.values()].map((template) => ({ template, templateHash: templateHash(template, driver.traits.recipe) }));
-      const fits = (row: SessionRow) =>
-        kinds.some((kind) => kind.template.name === row.template && kind.templateHash === row.template_hash);
+      const fits = (row: SessionRow) => kinds.some((kind) => isOfKind(row, kind));
       for (const row of surplus(waiting, fits, await capacity.excess(store.db))) await discard(row);
       for (const kind of kinds) {
-        const have = waiting.filter((row) => row.template === kind.template.name && row.template_hash === kind.templateHash).length;
+        const have = waiting.filter((row) => isOfKind(row, kind)).length;
         for (let missing = size - have; missing > 0 && !closed; missing--) if (!(await warm(kind))) return;
       }
     } while (again && !closed);
@@ -92,20 +97,37 @@ export function createPool(deps: PoolDeps): Pool {
     });
   }
 
-  async function discard(row: SessionRow): Promise<void> {
+  // True when its place is free.
+  async function discard(row: SessionRow): Promise<boolean> {
     const begun = await steps.begin(row, "discarding");
-    if (begun) await steps.perform(begun).catch(() => {});
+    if (!begun) return false;
+    // One that is being made here stops; another server finds that it was overtaken.
+    await steps.interrupt(row.id);
+    return await steps.perform(begun).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  async function giveWay(kind?: Kind): Promise<boolean> {
+    heldOffUntilMs = clock.now() + HOLD_OFF_MS;
+    const blanks = await sessionsInState(store.db, home, ["warm", "warming"]);
+    if (kind && blanks.some((row) => isOfKind(row, kind))) return true;
+    // Those that have a place for certain go first.
+    for (const row of blanks.toSorted((a, b) => a.state.localeCompare(b.state))) if (await discard(row)) return true;
+    return false;
   }
 
   // False when it makes no sense to go on now.
   async function warm(kind: Kind): Promise<boolean> {
+    if (clock.now() < heldOffUntilMs) return false;
     try {
       const row = await store.transaction(async (tx) => {
         await capacity.admitBlank(tx);
         return insertSession(tx, blankRow({ ...deps, lease: steps.lease }, kind, "warming"));
       });
       failpoint("warming.begun");
-      await steps.perform(row);
+      await perform(row);
       return true;
     } catch (error) {
       if (!isAppError(error, "capacity_reached")) log.warn("pool.fill_failed", { template: kind.template.name, error: String(error) });
@@ -113,9 +135,19 @@ export function createPool(deps: PoolDeps): Pool {
     }
   }
 
+  async function perform(row: SessionRow): Promise<void> {
+    try {
+      await steps.perform(row);
+    } catch (error) {
+      if (isAppError(error, "capacity_reached")) heldOffUntilMs = clock.now() + HOLD_OFF_MS;
+      throw error;
+    }
+  }
+
   return {
     fill,
     fillInALull,
+    giveWay,
     async [Symbol.asyncDispose]() {
       closed = true;
       clearTimeout(lull);
@@ -123,3 +155,6 @@ export function createPool(deps: PoolDeps): Pool {
     },
   };
 }
+
+const isOfKind = (row: SessionRow, { template, templateHash }: Kind) =>
+  row.template === template.name && row.template_hash === templateHash;

@@ -1,4 +1,4 @@
-import { AppError, newId, type Template } from "@berth/contract";
+import { AppError, isAppError, newId, type Template } from "@berth/contract";
 import type { Clock } from "../clock.ts";
 import { newToken, type Secrets } from "../secrets.ts";
 import type { Store } from "../store/open.ts";
@@ -6,8 +6,10 @@ import type { Db } from "../store/schema.ts";
 import {
   claimWarm,
   countLive,
+  hasWarm,
   insertSession,
   lockPartner,
+  moveSession,
   type Home,
   type Lease,
   type NewSessionRow,
@@ -31,46 +33,86 @@ export interface Kind {
   templateHash: string;
 }
 
-// The row of a session to come, under a lease: a warm sandbox of the pool if there is one, else a new row without a
-// sandbox yet. Quotas are counted in the same transaction.
-export async function reserve(
-  deps: ReserveDeps,
-  kind: Kind,
-  partner: PartnerLimits,
-  request: CreateRequest,
-  warm: boolean,
-): Promise<SessionRow> {
-  const { store, home, secrets, clock } = deps;
+// What a create asks for.
+export interface Wanted {
+  kind: Kind;
+  partner: PartnerLimits;
+  request: CreateRequest;
+}
+
+// The row of a session to come, under a lease: a warm sandbox of the pool if there is one and `fromPool` allows it, else a
+// new row without a sandbox yet. Quotas are counted in the same transaction.
+export async function reserve(deps: ReserveDeps, wanted: Wanted, { fromPool }: { fromPool: boolean }): Promise<SessionRow> {
+  const { store, capacity } = deps;
   return store.transaction(async (tx) => {
-    await checkQuota(tx, store, partner, request.externalUserId);
-    const blank = blankRow(deps, kind, "creating");
-    const { owner, untilMs } = deps.lease();
-    const owned = {
-      id: blank.id,
-      partner_id: partner.id,
-      external_user_id: request.externalUserId,
-      metadata: JSON.stringify(request.metadata),
-      auto_start_agent: request.autoStartAgent ? 1 : 0,
-      timeout_ms: request.timeoutMs,
-      lease_owner: owner,
-      lease_until: untilMs,
-      created_at: blank.created_at,
-      updated_at: clock.now(),
-    };
-    const sealFor = (sandboxId: string) =>
-      Object.keys(request.envVars).length === 0 ? null : secrets.seal(JSON.stringify(request.envVars), sandboxId);
-    const claimed = warm
-      ? await claimWarm(tx, store.engine, { template: kind.template.name, templateHash: kind.templateHash, home }, owned)
-      : undefined;
-    if (!claimed) {
-      await deps.capacity.admit(tx);
-      return insertSession(tx, { ...blank, ...owned, env: sealFor(blank.sandbox_id) });
-    }
-    // Sealed values belong to one sandbox, and which one it is we know only now.
-    const env = sealFor(claimed.sandbox_id);
-    if (env !== null) await tx.updateTable("sessions").set({ env }).where("id", "=", claimed.id).execute();
-    return { ...claimed, env };
+    await checkQuota(tx, store, wanted.partner, wanted.request.externalUserId);
+    const claimed = fromPool ? await claim(deps, tx, wanted) : undefined;
+    if (claimed) return claimed;
+    await capacity.admit(tx);
+    const blank = blankRow(deps, wanted.kind, "creating");
+    return insertSession(tx, { ...blank, ...ownedColumns(deps, wanted), env: sealEnv(deps, wanted, blank.sandbox_id) });
   });
+}
+
+export interface Exchange {
+  claimed: SessionRow;
+  // The row that was given up. It is nobody's session any more, and under a lease to be discarded.
+  left: SessionRow;
+}
+
+// Gives up the row of a create that still waits for its sandbox, and claims a warm one in its place: both or neither. null when
+// there is none, or when the row has changed.
+export async function exchange(deps: ReserveDeps, wanted: Wanted, row: SessionRow): Promise<Exchange | null> {
+  const { store, clock } = deps;
+  // Most looks find nothing, and need no transaction for that.
+  if (!(await hasWarm(store.db, poolOf(deps, wanted.kind)))) return null;
+  const { owner, untilMs } = deps.lease();
+  const unowned = { partner_id: null, external_user_id: null, env: null };
+  try {
+    return await store.transaction(async (tx) => {
+      const leased = { lease_owner: owner, lease_until: untilMs, updated_at: clock.now() };
+      const left = await moveSession(tx, row, "discarding", { ...unowned, ...leased });
+      const claimed = left && (await claim(deps, tx, wanted));
+      // Undoes the transaction.
+      if (!claimed) throw new AppError("session_busy");
+      return { claimed, left };
+    });
+  } catch (error) {
+    if (isAppError(error, "session_busy")) return null;
+    throw error;
+  }
+}
+
+async function claim(deps: ReserveDeps, tx: Db, wanted: Wanted): Promise<SessionRow | undefined> {
+  const claimed = await claimWarm(tx, deps.store.engine, poolOf(deps, wanted.kind), ownedColumns(deps, wanted));
+  if (!claimed) return undefined;
+  // Sealed values belong to one sandbox, and which one it is we know only now.
+  const env = sealEnv(deps, wanted, claimed.sandbox_id);
+  if (env !== null) await tx.updateTable("sessions").set({ env }).where("id", "=", claimed.id).execute();
+  return { ...claimed, env };
+}
+
+const poolOf = ({ home }: ReserveDeps, { template, templateHash }: Kind) => ({ template: template.name, templateHash, home });
+
+function ownedColumns({ clock, lease }: ReserveDeps, { partner, request }: Wanted) {
+  const nowMs = clock.now();
+  const { owner, untilMs } = lease();
+  return {
+    id: newId("ses", nowMs),
+    partner_id: partner.id,
+    external_user_id: request.externalUserId,
+    metadata: JSON.stringify(request.metadata),
+    auto_start_agent: request.autoStartAgent ? 1 : 0,
+    timeout_ms: request.timeoutMs,
+    lease_owner: owner,
+    lease_until: untilMs,
+    created_at: nowMs,
+    updated_at: nowMs,
+  };
+}
+
+function sealEnv({ secrets }: ReserveDeps, { request }: Wanted, sandboxId: string): string | null {
+  return Object.keys(request.envVars).length === 0 ? null : secrets.seal(JSON.stringify(request.envVars), sandboxId);
 }
 
 // A row that nobody owns yet: what the pool fills, and what a create fills in.

@@ -97,6 +97,29 @@ onBothEngines("sessions", (databases) => {
     expect(calls.filter((code) => code === "capacity_reached")).toHaveLength(6);
   });
 
+  test("creates that wait for the engine change over to one warm sandbox each", async () => {
+    let held = 2;
+    await using slow = await openTestHeart({
+      databaseUrl: (await databases.create()).url,
+      poolSize: 2,
+      wrapDriver: (driver) => ({
+        ...driver,
+        create(spec, signal) {
+          if (held === 0) return driver.create(spec, signal);
+          held--;
+          return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
+        },
+      }),
+    });
+    const calls = [slow.sessions.create(slow.acme, aRequest()), slow.sessions.create(slow.acme, aRequest())];
+    await expect.poll(() => held).toBe(0);
+    await slow.begin();
+    const sessions = await Promise.all(calls);
+    expect(new Set(sessions.map(({ sandboxId }) => sandboxId)).size).toBe(2);
+    const states = async () => (await slow.store.db.selectFrom("sessions").select("state").execute()).map(({ state }) => state).sort();
+    await expect.poll(states).toEqual(["running", "running", "warm", "warm"]);
+  });
+
   test("a destroyed session keeps neither its environment nor its token", async () => {
     const session = await create({ envVars: { SECRET: "s3cret" } });
     const before = await findSession(heart.store.db, session.id);

@@ -66,22 +66,16 @@ export async function findSessionBySandbox(db: Db, sandboxId: string): Promise<S
     .executeTakeFirst();
 }
 
+// The blank sandboxes of one kind.
+export interface PoolKey {
+  template: string;
+  templateHash: string;
+  home: Home;
+}
+
 // Takes one warm sandbox out of the pool in one UPDATE. undefined when there is none.
-export async function claimWarm(
-  db: Db,
-  engine: Engine,
-  pool: { template: string; templateHash: string; home: Home },
-  changes: Changes,
-): Promise<SessionRow | undefined> {
-  let one = db
-    .selectFrom("sessions")
-    .select("id")
-    .where("state", "=", "warm")
-    .where("template", "=", pool.template)
-    .where("template_hash", "=", pool.templateHash)
-    .where("driver", "=", pool.home.driver)
-    .where("host", pool.home.host === null ? "is" : "=", pool.home.host)
-    .limit(1);
+export async function claimWarm(db: Db, engine: Engine, pool: PoolKey, changes: Changes): Promise<SessionRow | undefined> {
+  let one = warmOf(db, pool);
   // Two claims at once take two different rows.
   if (engine === "postgres") one = one.forUpdate().skipLocked();
   return db
@@ -91,6 +85,22 @@ export async function claimWarm(
     .where("state", "=", "warm")
     .returningAll()
     .executeTakeFirst();
+}
+
+export async function hasWarm(db: Db, pool: PoolKey): Promise<boolean> {
+  return (await warmOf(db, pool).executeTakeFirst()) !== undefined;
+}
+
+function warmOf(db: Db, { template, templateHash, home }: PoolKey) {
+  return db
+    .selectFrom("sessions")
+    .select("id")
+    .where("state", "=", "warm")
+    .where("template", "=", template)
+    .where("template_hash", "=", templateHash)
+    .where("driver", "=", home.driver)
+    .where("host", home.host === null ? "is" : "=", home.host)
+    .limit(1);
 }
 
 // The driver and, for host-bound ones, the machine whose sandboxes a server acts on.

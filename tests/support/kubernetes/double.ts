@@ -25,6 +25,7 @@ export interface DoubleOptions {
   // agent-sandbox's pools: name -> how many sandboxes it keeps ready. Without it the extensions are not installed.
   warmPools?: Record<string, number>;
   nodes?: string[];
+  podsPerNode?: number;
   readyDelayMs?: number;
   // How long after its node went silent a pod is taken away; null: the control plane does not get round to it.
   evictAfterMs?: number | null;
@@ -40,6 +41,7 @@ export async function startKubernetesDouble(options: DoubleOptions): Promise<Kub
     runtimeDir,
     crds = true,
     nodes = ["node-a", "node-b"],
+    podsPerNode = Infinity,
     readyDelayMs = 0,
     evictAfterMs = 200,
     storageClasses = ["standard"],
@@ -51,6 +53,7 @@ export async function startKubernetesDouble(options: DoubleOptions): Promise<Kub
     runtimeDir,
     folder: join(folder, "volumes"),
     nodes,
+    podsPerNode,
     missingImage: MISSING_IMAGE,
     readyDelayMs: () => readyDelayMs,
     evictAfterMs,

@@ -1,13 +1,11 @@
 import { spawn, type ChildProcess } from "node:child_process";
-import { randomInt } from "node:crypto";
-import { mkdir, rm } from "node:fs/promises";
-import { connect } from "node:net";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { familyOf } from "../../../server/drivers/process/process-table.ts";
 import type { V1PodSpec } from "@kubernetes/client-node";
 import type { PodStatus } from "./controllers.ts";
-import type { Objects } from "./objects.ts";
+import type { ApiObject, Objects } from "./objects.ts";
+import { accepts, killAll, nextAddress, prepareVolumes } from "./pod-process.ts";
 
 // Scheduler, kubelet and container runtime in one: a pod is a real process of this machine that listens on a loopback
 // address of its own, and a volume is a folder.
@@ -21,6 +19,8 @@ export interface Kubelet extends AsyncDisposable {
   silenceNode(node: string): void;
   // A silenced node answers again: it reports its pods, and ends those that were deleted meanwhile.
   returnNode(node: string): void;
+  // The scheduler has other work until this is disposed of. Then it takes the newest pod first: it promises no order.
+  holdScheduling(): Disposable;
   // One more node, as an autoscaler makes them.
   addNode(node: string): void;
   nodeOf(pod: string): string | undefined;
@@ -33,6 +33,7 @@ export interface KubeletOptions {
   runtimeDir: string;
   folder: string;
   nodes: string[];
+  podsPerNode: number;
   // An image that no registry has.
   missingImage: string;
   // How much later than its daemon a pod becomes Ready.
@@ -56,7 +57,9 @@ interface Run {
 const GONE_AFTER_MS = 20;
 
 export function createKubelet(options: KubeletOptions): Kubelet {
-  const { objects, runtimeDir, folder, missingImage, readyDelayMs, evictAfterMs } = options;
+  const { objects, runtimeDir, folder, missingImage, readyDelayMs, evictAfterMs, podsPerNode } = options;
+  let schedulerIsBusy = false;
+  let newestFirst = false;
   const nodes = new Set(options.nodes);
   const runs = new Map<string, Run>();
   const ended = new AbortController();
@@ -71,21 +74,27 @@ export function createKubelet(options: KubeletOptions): Kubelet {
   function sync(): void {
     // Controllers may be about to act when the double is taken down.
     if (ended.signal.aborted) return;
-    for (const pod of objects.list("pods")) {
+    for (const pod of newestFirst ? unscheduled().reverse() : unscheduled()) {
       const uid = pod.metadata.uid!;
-      if (runs.has(uid) || pod.metadata.deletionTimestamp) continue;
-      const node = [...nodes].find((candidate) => !candidate.startsWith("full"));
+      const node = [...nodes].find(hasRoom);
       if (!node) {
-        report(uid, {
-          phase: "Pending",
-          conditions: [{ type: "PodScheduled", status: "False", reason: "Unschedulable", message: "0/0 nodes are available" }],
-        });
+        const message = `0/${nodes.size} nodes are available: ${nodes.size} Too many pods.`;
+        report(uid, { phase: "Pending", conditions: [{ type: "PodScheduled", status: "False", reason: "Unschedulable", message }] });
         continue;
       }
       const run: Run = { node, ip: nextAddress(), restarts: 0, leaving: false };
       runs.set(uid, run);
       background(start(uid, run));
     }
+  }
+
+  function unscheduled(): ApiObject[] {
+    if (schedulerIsBusy) return [];
+    return objects.list("pods").filter(({ metadata }) => !runs.has(metadata.uid!) && !metadata.deletionTimestamp);
+  }
+
+  function hasRoom(node: string): boolean {
+    return objects.list("pods").filter(({ metadata }) => runs.get(metadata.uid!)?.node === node).length < podsPerNode;
   }
 
   const podOf = (uid: string) => objects.list("pods").find((pod) => pod.metadata.uid === uid);
@@ -115,7 +124,7 @@ export function createKubelet(options: KubeletOptions): Kubelet {
         containerStatuses: [{ name: "sandbox", ready: false, restartCount: 0, state: waiting }],
       });
     }
-    const env = await prepareVolumes(spec, uid);
+    const env = await prepareVolumes(spec, uid, folder);
     env["BERTH_LISTEN"] = env["BERTH_LISTEN"]!.replace("0.0.0.0", run.ip);
     if (run.leaving || ended.signal.aborted) return;
     const child = spawn(join(runtimeDir, "bin/node"), [join(runtimeDir, "daemon.cjs")], {
@@ -142,25 +151,6 @@ export function createKubelet(options: KubeletOptions): Kubelet {
     while (!run.leaving && child.exitCode === null && !(await accepts(run.ip, port))) await sleep(50, undefined, { signal: ended.signal });
     await sleep(readyDelayMs(), undefined, { signal: ended.signal });
     if (child.exitCode === null && child.signalCode === null && !run.leaving) reportFrom(uid, run, status(true));
-  }
-
-  async function prepareVolumes(spec: V1PodSpec, uid: string): Promise<Record<string, string>> {
-    const container = spec.containers[0]!;
-    const env = Object.fromEntries(
-      (container.env ?? []).map(({ name, value = "", valueFrom }) => [
-        name,
-        valueFrom?.fieldRef?.fieldPath === "metadata.uid" ? uid : value,
-      ]),
-    );
-    for (const { name, mountPath, subPath = "" } of container.volumeMounts ?? []) {
-      const claim = spec.volumes?.find((volume) => volume.name === name)?.persistentVolumeClaim?.claimName;
-      if (!claim) continue;
-      const real = join(folder, claim, subPath);
-      await mkdir(real, { recursive: true });
-      for (const key of Object.keys(env)) if (env[key] === mountPath) env[key] = real;
-    }
-    env["PATH"] = process.env["PATH"] ?? "";
-    return env;
   }
 
   async function onExit(uid: string, run: Run, spec: V1PodSpec): Promise<void> {
@@ -214,6 +204,17 @@ export function createKubelet(options: KubeletOptions): Kubelet {
     if (pod) objects.remove("pods", pod.metadata.name!);
   }
 
+  function holdScheduling(): Disposable {
+    schedulerIsBusy = true;
+    return {
+      [Symbol.dispose]() {
+        schedulerIsBusy = false;
+        newestFirst = true;
+        sync();
+      },
+    };
+  }
+
   function addNode(node: string): void {
     nodes.add(node);
     sync();
@@ -265,6 +266,7 @@ export function createKubelet(options: KubeletOptions): Kubelet {
     loseNode,
     silenceNode,
     returnNode,
+    holdScheduling,
     addNode,
     nodeOf: (pod) => runs.get(objects.get("pods", pod)?.metadata.uid ?? "")?.node,
     pidOf: (pod) => runs.get(objects.get("pods", pod)?.metadata.uid ?? "")?.child?.pid,
@@ -279,30 +281,4 @@ export function createKubelet(options: KubeletOptions): Kubelet {
       await rm(folder, { recursive: true, force: true });
     },
   };
-}
-
-// Of four million, so that doubles in other processes hardly ever choose the same.
-const nextAddress = () => `127.${randomInt(64, 128)}.${randomInt(256)}.${randomInt(1, 255)}`;
-
-// What the daemon started dies with its container.
-function killAll({ child, folder }: Run): void {
-  if (child?.pid === undefined) return;
-  for (const { pid } of familyOf(child.pid, folder === undefined ? [] : [folder])) {
-    try {
-      process.kill(pid, "SIGKILL");
-    } catch {
-      // Gone already.
-    }
-  }
-}
-
-function accepts(host: string, port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect({ host, port });
-    const settle = (answer: boolean) => {
-      socket.destroy();
-      resolve(answer);
-    };
-    socket.once("connect", () => settle(true)).once("error", () => settle(false));
-  });
 }

@@ -1,0 +1,44 @@
+import { isAppError } from "@berth/contract";
+import { afterEach, describe, expect, test } from "vitest";
+import { aRequest, openTestHeart } from "../../server/sessions/testing.ts";
+import { openDouble } from "../support/kubernetes/driver.ts";
+
+// A cluster with room for five pods, a pool of two and eight creates: store, driver and daemons are real, the cluster is the
+// double.
+let stack = new AsyncDisposableStack();
+afterEach(async () => {
+  await stack.disposeAsync();
+  stack = new AsyncDisposableStack();
+});
+
+describe.each([
+  { workload: "Sandbox", crds: true },
+  { workload: "StatefulSet", crds: false },
+])("$workload", ({ crds }) => {
+  test("every place goes to a caller, none to the pool, and the others are refused", async () => {
+    const { double, open } = await openDouble({ crds, nodes: ["node-a"], podsPerNode: 5 });
+    stack.use(double);
+    const driver = stack.use(await open({ scheduleWaitMs: 3_000 }));
+    const heart = stack.use(await openTestHeart({ wrapDriver: () => driver, host: null, poolSize: 2 }));
+    const statesOf = async () => (await heart.store.db.selectFrom("sessions").select("state").execute()).map(({ state }) => state).sort();
+    await heart.begin();
+    await expect.poll(statesOf).toEqual(["warm", "warm"]);
+
+    // The scheduler gets to the pods when the pool's next blank is there, too, and takes that one first.
+    const scheduling = double.kubelet.holdScheduling();
+    const calls = Array.from({ length: 8 }, (_, i) => heart.sessions.create(heart.acme, aRequest({ externalUserId: `user-${i}` })));
+    const outcomesOf = calls.map((call) =>
+      call.then(
+        ({ status }) => status,
+        (error: unknown) => (isAppError(error) ? error.code : String(error)),
+      ),
+    );
+    await expect.poll(() => double.objects.list("pods").length).toBe(9);
+    scheduling[Symbol.dispose]();
+    const outcomes = await Promise.all(outcomesOf);
+    expect(outcomes.filter((outcome) => outcome === "running")).toHaveLength(5);
+    expect(outcomes.filter((outcome) => outcome === "capacity_reached")).toHaveLength(3);
+    await expect.poll(statesOf).toEqual(Array.from({ length: 5 }, () => "running"));
+    await expect.poll(() => double.objects.list("pods").length).toBe(5);
+  });
+});

@@ -1,0 +1,52 @@
+import type { ChildProcess } from "node:child_process";
+import { randomInt } from "node:crypto";
+import { mkdir } from "node:fs/promises";
+import { connect } from "node:net";
+import { join } from "node:path";
+import type { V1PodSpec } from "@kubernetes/client-node";
+import { familyOf } from "../../../server/drivers/process/process-table.ts";
+
+// What a pod of the double is on this machine: a process with an address of its own, and folders.
+
+// Of four million, so that doubles in other processes hardly ever choose the same.
+export const nextAddress = () => `127.${randomInt(64, 128)}.${randomInt(256)}.${randomInt(1, 255)}`;
+
+// What the daemon started dies with its container.
+export function killAll({ child, folder }: { child?: ChildProcess; folder?: string }): void {
+  if (child?.pid === undefined) return;
+  for (const { pid } of familyOf(child.pid, folder === undefined ? [] : [folder])) {
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch {
+      // Gone already.
+    }
+  }
+}
+
+export function accepts(host: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port });
+    const settle = (answer: boolean) => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.once("connect", () => settle(true)).once("error", () => settle(false));
+  });
+}
+
+// The environment of the pod's process: its volumes are folders below `folder`.
+export async function prepareVolumes(spec: V1PodSpec, uid: string, folder: string): Promise<Record<string, string>> {
+  const container = spec.containers[0]!;
+  const env = Object.fromEntries(
+    (container.env ?? []).map(({ name, value = "", valueFrom }) => [name, valueFrom?.fieldRef?.fieldPath === "metadata.uid" ? uid : value]),
+  );
+  for (const { name, mountPath, subPath = "" } of container.volumeMounts ?? []) {
+    const claim = spec.volumes?.find((volume) => volume.name === name)?.persistentVolumeClaim?.claimName;
+    if (!claim) continue;
+    const real = join(folder, claim, subPath);
+    await mkdir(real, { recursive: true });
+    for (const key of Object.keys(env)) if (env[key] === mountPath) env[key] = real;
+  }
+  env["PATH"] = process.env["PATH"] ?? "";
+  return env;
+}
