@@ -69,7 +69,7 @@ async function startMessage(config: Config, { url, driver, demo }: Server): Prom
 const line = (name: string, value: string) => `  ${style.dim(name.padEnd(11))}${value}`;
 
 // A key that the operator has set is not repeated into whatever keeps the output.
-const firstSession = (config: Config, url: string, demo: { key: string; file: string }) => [
+export const firstSession = (config: Pick<Config, "apiKey">, url: string, demo: { key: string; file: string }) => [
   config.apiKey
     ? "  Your first session, with the key that you have set:"
     : `  Your first session (the key is shown once and kept in ${demo.file}):`,

@@ -47,12 +47,15 @@ test("a server without its Docker Engine says so in one sentence", async () => {
 });
 
 test("the doctor names what a cluster lacks", async () => {
-  const double = stack.use(await startKubernetesDouble({ runtimeDir: "", crds: false, storageClasses: [] }));
+  const double = stack.use(
+    await startKubernetesDouble({ runtimeDir: "", crds: false, storageClasses: [], withoutEphemeralStorage: ["node-a", "node-b"] }),
+  );
   double.forbid("create", "statefulsets");
   const { code, output } = await berth("doctor", { BERTH_DRIVER: "kubernetes", BERTH_KUBECONFIG: double.kubeconfig });
   expect(code).toBe(1);
   expect(output).toContain("the server may not create statefulsets in sandboxes (see deploy/kubernetes/role.yaml)");
   expect(output).toContain("it has no default storage class; name one in BERTH_KUBERNETES_STORAGE_CLASS");
+  expect(output).toContain("none of its nodes offers ephemeral-storage");
 });
 
 test("the doctor tells whether agent-sandbox is installed", async () => {

@@ -17,6 +17,7 @@ import { newId } from "@berth/contract";
 import { expect, test } from "vitest";
 import { machine, testWith } from "../support/machine.ts";
 import { parse, parseAllDocuments } from "yaml";
+import { firstSession } from "../../cli/commands/serve.ts";
 import { VARIABLES } from "../../server/config-variables.ts";
 import { ConfigError, readConfig } from "../../server/config.ts";
 import { DAEMON_PORT } from "../../server/drivers/kubernetes/names.ts";
@@ -125,6 +126,17 @@ test("a pod that ends goes on answering until balancers have heard of it, and ha
   expect(program).toBe("sleep");
   expect(Number(seconds)).toBeGreaterThanOrEqual(5);
   expect(terminationGracePeriodSeconds).toBeGreaterThan(Number(seconds) + 45);
+});
+
+test("the way to the demo key in docs/deploy.md asks every replica, for the line that one of them prints", () => {
+  const docs = readFileSync(join(root, "docs/deploy.md"), "utf8");
+  const recipe = /^kubectl -n (\S+) logs -l (\S+)=(\S+) --tail=-1 \| grep '(.+?)'/m.exec(docs);
+  const [, namespace, label = "", value, pattern = ""] = recipe ?? [];
+  const deployment = find<V1Deployment>("Deployment");
+  expect(namespace).toBe(deployment.metadata.namespace);
+  expect(deployment.spec?.template.metadata?.labels?.[label]).toBe(value);
+  const printed = firstSession({ apiKey: null }, "https://berth.example.com", { key: `berth_${"ab".repeat(32)}`, file: "demo-api-key" });
+  expect(printed.filter((line) => new RegExp(pattern).test(line))).toEqual([expect.stringContaining(`berth_${"ab".repeat(32)}`)]);
 });
 
 test("ports and names agree between server, services, policies and ingress", () => {

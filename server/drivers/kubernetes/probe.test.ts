@@ -65,6 +65,22 @@ test("what a warm pool needs is named: the extensions, the rights, the pool itse
   expect((await look({ warmPools: { ready: 0 } }, keepsOld)).reason).toMatch(/its updateStrategy is not Recreate/);
 });
 
+test("nodes without ephemeral-storage are named: sandboxes never fit on them", async () => {
+  const all = await probe({ withoutEphemeralStorage: ["node-a", "node-b"] });
+  expect(all.usable).toBe(false);
+  expect(all.reason).toMatch(/none of its nodes offers ephemeral-storage, which every sandbox asks for \(see docs\/deploy\.md\)/);
+  await double?.[Symbol.asyncDispose]();
+  const one = await probe({ withoutEphemeralStorage: ["node-b"] });
+  expect(one.usable).toBe(true);
+  expect(one.reason).toMatch(/no sandbox fits on node-b, which offers no ephemeral-storage/);
+});
+
+test("an account that may not look at nodes is told that they are not known", async () => {
+  const { usable, reason } = await probe({ withoutEphemeralStorage: ["node-a", "node-b"] }, (cluster) => cluster.forbid("list", "nodes"));
+  expect(usable).toBe(true);
+  expect(reason).toMatch(/whether its nodes offer ephemeral-storage is not known, because the account may not list nodes/);
+});
+
 test("an account that may not look at storage classes is believed", async () => {
   expect(await probe({ storageClasses: [] }, (cluster) => cluster.forbid("list", "storageclasses"))).toMatchObject({ usable: true });
 });

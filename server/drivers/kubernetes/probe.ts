@@ -1,5 +1,5 @@
 import { isAppError } from "@berth/contract";
-import type { V1StorageClass } from "@kubernetes/client-node";
+import type { V1Node, V1StorageClass } from "@kubernetes/client-node";
 import type { DriverProbe } from "../driver.ts";
 import type { Cluster } from "./cluster.ts";
 import { connectCluster, type Connection, type ConnectOptions } from "./connect.ts";
@@ -31,21 +31,28 @@ export async function probeKubernetes(options: ProbeOptions): Promise<DriverProb
     const signal = AbortSignal.timeout(8_000);
     const version = await cluster.get<{ gitVersion: string }>("/version", signal);
     const crds = (await cluster.get("/apis/agents.x-k8s.io/v1beta1", signal)) !== null;
+    const nodes = await lookAtNodes(cluster, signal);
     const pools = await lookAtPools(cluster, namespace, crds, options.warmPools ?? [], signal);
     const missing = [
       ...(await missingRights(cluster, namespace, [...(crds ? FOR_SANDBOXES : FOR_STATEFUL_SETS), ...ALWAYS], signal)),
       ...pools.missing,
       ...(await missingStorage(cluster, options.storageClass, signal)),
+      ...nodes.missing,
     ];
     if (missing.length > 0) return say(false, `The cluster at ${server} answers, but ${missing.join("; ")}.`);
     const workload = crds ? "agent-sandbox is installed" : "agent-sandbox is not installed, so sandboxes are StatefulSets";
     return say(
       true,
-      `Kubernetes ${version?.gitVersion ?? ""} at ${server}, namespace ${namespace}; ${[workload, ...pools.notes].join("; ")}.`,
+      `Kubernetes ${version?.gitVersion ?? ""} at ${server}, namespace ${namespace}; ${[workload, ...pools.notes, ...nodes.notes].join("; ")}.`,
     );
   } catch (error) {
     return say(false, `No cluster answers at ${server} (${messageOf(error)}).`);
   }
+}
+
+interface Findings {
+  missing: string[];
+  notes: string[];
 }
 
 interface Need {
@@ -90,7 +97,7 @@ async function lookAtPools(
   crds: boolean,
   names: readonly string[],
   signal: AbortSignal,
-): Promise<{ missing: string[]; notes: string[] }> {
+): Promise<Findings> {
   if (names.length === 0) return { missing: [], notes: [] };
   if (!crds || !(await cluster.get(EXTENSIONS, signal)))
     return {
@@ -110,6 +117,21 @@ async function lookAtPools(
         : `the SandboxWarmPool ${name} hands out outdated sandboxes after an upgrade, as its updateStrategy is not Recreate`,
     ),
   };
+}
+
+// A sandbox has a limit on what it writes to its node's own disk, and so asks for ephemeral-storage. A kubelet that does not
+// measure it (`localStorageCapacityIsolation: false`) offers none, and the scheduler never finds room there.
+async function lookAtNodes(cluster: Cluster, signal: AbortSignal): Promise<Findings> {
+  const nodes = await cluster.listIfAllowed<V1Node>("/api/v1/nodes", {}, signal);
+  if (nodes === null)
+    return { missing: [], notes: ["whether its nodes offer ephemeral-storage is not known, because the account may not list nodes"] };
+  const open = nodes.filter(({ spec }) => !spec?.unschedulable && !spec?.taints?.some(({ effect }) => effect.startsWith("No")));
+  const without = open.filter(({ status }) => !Number.parseInt(status?.allocatable?.["ephemeral-storage"] ?? "0", 10));
+  if (without.length === 0) return { missing: [], notes: [] };
+  if (without.length === open.length)
+    return { missing: ["none of its nodes offers ephemeral-storage, which every sandbox asks for (see docs/deploy.md)"], notes: [] };
+  const names = without.map(({ metadata }) => metadata?.name).join(", ");
+  return { missing: [], notes: [`no sandbox fits on ${names}, which offers no ephemeral-storage (see docs/deploy.md)`] };
 }
 
 // Storage classes belong to the cluster, not to the namespace: an account that may not look at them is believed.

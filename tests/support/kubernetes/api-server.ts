@@ -32,6 +32,7 @@ export interface ApiServerOptions {
 }
 
 export const KINDS: Record<string, { kind: string; apiVersion: string }> = {
+  nodes: { kind: "Node", apiVersion: "v1" },
   pods: { kind: "Pod", apiVersion: "v1" },
   events: { kind: "Event", apiVersion: "v1" },
   persistentvolumeclaims: { kind: "PersistentVolumeClaim", apiVersion: "v1" },

@@ -26,6 +26,8 @@ export interface DoubleOptions {
   warmPools?: Record<string, number>;
   nodes?: string[];
   podsPerNode?: number;
+  // Nodes that offer no ephemeral-storage, as with the kubelet's `localStorageCapacityIsolation: false`.
+  withoutEphemeralStorage?: string[];
   readyDelayMs?: number;
   // How long after its node went silent a pod is taken away; null: the control plane does not get round to it.
   evictAfterMs?: number | null;
@@ -58,6 +60,10 @@ export async function startKubernetesDouble(options: DoubleOptions): Promise<Kub
     readyDelayMs: () => readyDelayMs,
     evictAfterMs,
   });
+  for (const name of nodes) {
+    const storage = options.withoutEphemeralStorage?.includes(name) ? {} : { "ephemeral-storage": "51474912866" };
+    objects.create("nodes", { metadata: { name }, status: { allocatable: { cpu: "2", memory: "8028256Ki", pods: "110", ...storage } } });
+  }
   for (const name of storageClasses)
     objects.create("storageclasses", { metadata: { name, annotations: { "storageclass.kubernetes.io/is-default-class": "true" } } });
 
