@@ -1,5 +1,6 @@
 // Installs exactly what package-lock.json names. `node scripts/install.mjs serve` installs what the service needs;
-// `test` adds the tools of the tests. `--ignore-scripts` is for images. The lockfile never changes.
+// `test` adds the tools of the tests; `run` is what a built server needs on a Node of its own, as in its image.
+// `--ignore-scripts` is for images. The lockfile never changes.
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,9 +10,12 @@ import { runQuietly, runStep, runSteps, StepError } from "./step.mjs";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const lockfile = join(root, "package-lock.json");
 const stamp = join(root, "node_modules/.berth-installed");
-const SERVING = ["contract", "client", "daemon", "server", "cli", "web"];
+const RUNNING = ["contract", "client", "server", "cli"];
+const SERVING = [...RUNNING, "daemon", "web"];
+const only = (workspaces) => ["--omit=dev", ...workspaces.map((workspace) => `--workspace=${workspace}`)];
 const SCOPES = {
-  serve: ["--omit=dev", "--include-workspace-root", ...SERVING.map((workspace) => `--workspace=${workspace}`)],
+  run: ["--omit=optional", ...only(RUNNING)],
+  serve: ["--include-workspace-root", ...only(SERVING)],
   test: [],
 };
 
