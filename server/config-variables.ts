@@ -140,6 +140,13 @@ export const VARIABLES = {
     defaultHelp: "none",
     help: "Templates whose sandboxes are taken out of agent-sandbox's own pools, each as template=SandboxWarmPool.",
   }),
+  kubernetesNodeSelector: variable<readonly string[]>({
+    name: "BERTH_KUBERNETES_NODE_SELECTOR",
+    kind: list(matching(/^[\w./-]+=[\w.-]*$/, "label=value")),
+    default: [],
+    defaultHelp: "any node",
+    help: "Labels of the nodes that sandboxes run on, each as label=value, such as kubernetes.io/arch=arm64.",
+  }),
   kubernetesScheduleWaitMs: variable({
     name: "BERTH_KUBERNETES_SCHEDULE_WAIT",
     kind: duration(0, 10 * MINUTE),

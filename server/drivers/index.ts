@@ -30,6 +30,7 @@ export interface DriverConfig {
   kubernetesUserNamespaces: boolean;
   kubernetesWarmPools: readonly string[];
   kubernetesScheduleWaitMs: number;
+  kubernetesNodeSelector: readonly string[];
   egressAddress: string | null;
 }
 
@@ -100,6 +101,7 @@ const DRIVERS: Record<DriverName, DriverEntry> = {
         imagePullSecrets: [...config.kubernetesPullSecrets],
         storageClass: config.kubernetesStorageClass,
         scheduleWaitMs: config.kubernetesScheduleWaitMs,
+        nodeSelector: Object.fromEntries(config.kubernetesNodeSelector.map((pair) => pair.split("=") as [string, string])),
         warmPools:
           making && config.kubernetesWarmPools.length > 0
             ? {

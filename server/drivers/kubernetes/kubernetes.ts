@@ -49,12 +49,13 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
   const claims = (await mayHaveClaims(cluster, namespace, kind)) ? createClaims({ cluster, namespace, installation }) : null;
   const workloads = createWorkloads({ cluster, namespace, installation, kind, claims });
   const warmPools = options.warmPools && createWarmPools({ ...options.warmPools, cluster, namespace, installation });
-  const { image, userNamespace, imagePullSecrets, storageClass } = options;
+  const { image, userNamespace, imagePullSecrets, storageClass, nodeSelector } = options;
   const currentSettings = async (): Promise<PodSettings> => ({
     image,
     userNamespace,
     imagePullSecrets,
     storageClass,
+    nodeSelector,
     egress: await egress.current(),
   });
   await warmPools?.publish(await currentSettings());
@@ -182,7 +183,12 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
 
   return {
     name: "kubernetes",
-    traits: { hostBound: false, freezes: false, isolates: true, recipe: JSON.stringify([image, storageClass, userNamespace]) },
+    traits: {
+      hostBound: false,
+      freezes: false,
+      isolates: true,
+      recipe: JSON.stringify([image, storageClass, userNamespace, nodeSelector]),
+    },
 
     create: (spec, signal) =>
       step(spec.id, signal, async () => {

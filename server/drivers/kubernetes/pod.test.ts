@@ -1,6 +1,7 @@
 import { newId } from "@berth/contract";
 import { expect, test } from "vitest";
 import { restricted } from "../../../tests/support/kubernetes/controllers.ts";
+import { readConfig } from "../../config.ts";
 import { DEFAULT_TEMPLATE } from "../../templates.ts";
 import { describePod, type PodSettings } from "./pod.ts";
 import { sandboxKind, statefulSetKind } from "./workload.ts";
@@ -12,6 +13,7 @@ const settings: PodSettings = {
   userNamespace: false,
   imagePullSecrets: [],
   storageClass: null,
+  nodeSelector: {},
 };
 
 test("the pod is what a restricted namespace admits, and less", () => {
@@ -41,6 +43,15 @@ test("runtime class, user namespace and pull secrets are there when asked for", 
   const pod = describePod({ ...spec, template }, { ...settings, userNamespace: true, imagePullSecrets: ["pull"] }, "Never");
   expect(pod).toMatchObject({ runtimeClassName: "gvisor", hostUsers: false, imagePullSecrets: [{ name: "pull" }] });
   expect(pod.containers[0]?.image).toBe("registry.example/tools:2");
+});
+
+test("sandboxes run on any node, or on those with the labels that are asked for", () => {
+  expect(describePod(spec, settings, "Never")).not.toHaveProperty("nodeSelector");
+  const nodeSelector = { "kubernetes.io/arch": "arm64", pool: "sandboxes" };
+  expect(describePod(spec, { ...settings, nodeSelector }, "Never").nodeSelector).toEqual(nodeSelector);
+  const { config } = readConfig({ BERTH_KUBERNETES_NODE_SELECTOR: "kubernetes.io/arch=arm64,pool=sandboxes" });
+  expect(config.kubernetesNodeSelector).toEqual(["kubernetes.io/arch=arm64", "pool=sandboxes"]);
+  expect(() => readConfig({ BERTH_KUBERNETES_NODE_SELECTOR: "arm64" })).toThrow(/label=value/);
 });
 
 test.each([sandboxKind, statefulSetKind])("a suspended workload is known as one, and its claim by its name", (kind) => {

@@ -14,6 +14,8 @@ export interface PodSettings {
   userNamespace: boolean;
   imagePullSecrets: string[];
   storageClass: string | null;
+  // Labels of the nodes that sandboxes may run on.
+  nodeSelector: Record<string, string>;
 }
 
 // Whom the daemon lets in: who has the token with this hash or, in a pod that waits in a warm pool for its session, whoever
@@ -54,6 +56,7 @@ export function describePod(spec: PodFor, settings: PodSettings, restartPolicy: 
     // In memory, because a folder on the node's disk that grows past its limit costs the whole pod.
     volumes: [{ name: "tmp", emptyDir: { medium: "Memory", sizeLimit: `${template.tmpMb}Mi` } }],
     ...(settings.userNamespace ? { hostUsers: false } : {}),
+    ...(Object.keys(settings.nodeSelector).length > 0 ? { nodeSelector: settings.nodeSelector } : {}),
     ...(template.runtime ? { runtimeClassName: template.runtime } : {}),
     ...(settings.imagePullSecrets.length > 0 ? { imagePullSecrets: settings.imagePullSecrets.map((name) => ({ name })) } : {}),
   };

@@ -24,6 +24,7 @@ export const driverOptions = ({ kubeconfig }: Pick<KubernetesDouble, "kubeconfig
   userNamespace: false,
   imagePullSecrets: [],
   storageClass: null,
+  nodeSelector: {},
   clock: systemClock,
   log: silentLog,
 });
