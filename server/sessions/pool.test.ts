@@ -2,7 +2,9 @@ import { afterEach, expect, test } from "vitest";
 import { AppError, type Template } from "@berth/contract";
 import { MINUTE } from "../clock.ts";
 import type { Driver } from "../drivers/driver.ts";
-import { loadTemplates } from "../templates.ts";
+import { loadTemplates, templateHash } from "../templates.ts";
+import { createCapacity } from "./capacity.ts";
+import { exchange, reserve } from "./reserve.ts";
 import { aRequest, openTestHeart } from "./testing.ts";
 
 let heart: Awaited<ReturnType<typeof openTestHeart>> | undefined;
@@ -195,6 +197,25 @@ test("a create that changes over to a warm sandbox counts once against a quota",
   await waiting.promise;
   await heart.begin();
   expect((await creating).status).toBe("running");
+});
+
+test("a server that dies right after such a change leaves nothing behind", async () => {
+  heart = await openTestHeart({ poolSize: 1 });
+  await heart.begin();
+  await filled(1);
+  const template = heart.deps.templates.get("default")!;
+  const home = { driver: heart.driver.name, host: "test" };
+  const lease = () => ({ owner: "a dead server", untilMs: heart!.clock.now() + MINUTE });
+  const deps = { ...heart.deps, home, lease, capacity: createCapacity(home, "sqlite", { maxSandboxes: 100, reserveBytes: 0 }) };
+  const kind = { template, templateHash: templateHash(template, heart.driver.traits.recipe) };
+  const wanted = { kind, partner: heart.acme, request: aRequest() };
+  const row = await reserve(deps, wanted, { fromPool: false });
+  expect(await exchange(deps, wanted, row)).toMatchObject({ claimed: { state: "creating" }, left: { id: row.id, state: "discarding" } });
+  // There is no second one, and a row that has changed is not exchanged again.
+  expect(await exchange(deps, wanted, row)).toBeNull();
+  await heart.another({ poolSize: 0 }).reconcile.run({ predecessors: true });
+  expect(await statesOf()).toEqual([]);
+  expect(await heart.driver.list(AbortSignal.timeout(30_000))).toEqual([]);
 });
 
 test("a create that finds the engine full gets the place of another template's blank", async () => {
