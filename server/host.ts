@@ -1,8 +1,9 @@
-import { createHash, randomBytes } from "node:crypto";
-import { mkdir, readFile, realpath } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
+import { mkdir, readFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { lockDataFolder } from "./data-folder-lock.ts";
 import { writePrivateFile } from "./private-file.ts";
 
 // The data folder belongs to one server at a time. Its name goes with the folder: sandboxes that were made here are
@@ -13,27 +14,11 @@ export interface Host extends AsyncDisposable {
 
 export async function claimHost(dataDir: string): Promise<Host> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
-  const release = await lock(await realpath(dataDir));
-  return { name: await nameOf(dataDir), [Symbol.asyncDispose]: release };
-}
-
-// An abstract socket: the kernel frees it however the process dies, so there is no stale lock to clear away.
-async function lock(folder: string): Promise<() => Promise<void>> {
-  if (process.platform !== "linux") return async () => {};
-  const server = createServer((socket) => socket.destroy());
-  const name = `\0berth-${createHash("sha256").update(folder).digest("hex").slice(0, 32)}`;
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", (error: NodeJS.ErrnoException) => {
-      reject(
-        error.code === "EADDRINUSE"
-          ? new Error(`Another server uses the data folder ${folder}; stop it, or set BERTH_DATA_DIR to another folder.`)
-          : error,
-      );
-    });
-    server.listen({ path: name, exclusive: true }, resolve);
-  });
-  server.unref();
-  return () => new Promise((resolve) => server.close(() => resolve()));
+  await using claimed = new AsyncDisposableStack();
+  claimed.use(await lockDataFolder(dataDir));
+  const name = await nameOf(dataDir);
+  const kept = claimed.move();
+  return { name, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
 export const hostNameFile = (dataDir: string) => join(dataDir, "host-name");
