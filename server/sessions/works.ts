@@ -95,6 +95,15 @@ export function createWorks({ driver, links, egress, templates, modelEnv, secret
     if (restarted || !driver.traits.freezes) await links.start(row.sandbox_id, startRequest(row), signal);
   }
 
+  // False when no daemon of before is there to be told anything, also because the template is not configured any more.
+  async function thaw(row: SessionRow, signal: AbortSignal): Promise<boolean> {
+    try {
+      return !(await driver.resume(specOf(row), signal)).restarted;
+    } catch {
+      return false;
+    }
+  }
+
   const runs = (row: SessionRow): Updateable<SessionsTable> => ({
     expires_at: clock.now() + row.timeout_ms,
     warned: row.timeout_ms > WARNING_MS ? 0 : 1,
@@ -140,11 +149,7 @@ export function createWorks({ driver, links, egress, templates, modelEnv, secret
     hibernating: {
       // The daemon gets a moment to put scrollback and conversations on disk; one that is too sick for that is stopped anyway.
       async act(row, signal) {
-        const awake = await driver.resume(specOf(row), signal).then(
-          ({ restarted }) => !restarted,
-          () => false,
-        );
-        if (awake) await tellToStop(row, signal);
+        if (await thaw(row, signal)) await tellToStop(row, signal);
         links.forget(row.sandbox_id);
         failpoint("hibernate.told");
         await driver.hibernate(row.sandbox_id, signal);
