@@ -7,6 +7,7 @@ const ALONE = [
   "tests/isolation/resources.test.ts",
   "tests/isolation/fairness/*.test.ts",
   "tests/faults/*.test.ts",
+  "tests/operator/down.test.ts",
   "tests/crash/crash.test.ts",
 ];
 // They need an image whose Debian root takes its time: it is made while the groups before them run.

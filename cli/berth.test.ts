@@ -24,7 +24,8 @@ describe("berth", () => {
     const { berth } = installation();
     const { code, stderr } = await berth();
     expect(code).toBe(2);
-    for (const name of ["serve", "partner", "key", "session", "template", "audit", "doctor", "Examples:"]) expect(stderr).toContain(name);
+    for (const name of ["serve", "partner", "key", "session", "template", "audit", "doctor", "down", "Examples:"])
+      expect(stderr).toContain(name);
   });
 
   test("tells wrong usage (2) from failure (1), in one sentence without a stack", async () => {
@@ -199,6 +200,7 @@ describe("serve", () => {
     expect(first.stdout).toMatch(/curl -X POST http:\/\/localhost:1\/api\/b2b\/sessions/);
     expect(first.stdout).toMatch(/Authorization: Bearer berth_[0-9a-f]{64}"/);
     expect(first.stdout).toContain("Nothing is isolated");
+    expect(first.stdout).toMatch(/to stop +Ctrl-C ends the server, and sandboxes run on; npx berth down ends them too/);
     expect(first.code).toBe(0);
     const second = await serveUntilStarted(dataDir, settings);
     expect(second.stdout).toContain("is running at");

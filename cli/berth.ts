@@ -13,6 +13,7 @@ const COMMANDS: Record<string, { about: string; load: () => Promise<{ command: C
   template: { about: "recipes for sandboxes", load: () => import("./commands/template.ts") },
   reseal: { about: "encrypt what is stored with the first master key", load: () => import("./commands/reseal.ts") },
   audit: { about: "who did what, newest first", load: () => import("./commands/audit.ts") },
+  down: { about: "end every sandbox of this installation; files stay unless --delete", load: () => import("./commands/down.ts") },
   doctor: { about: "look at this machine and the installation, change nothing", load: () => import("./commands/doctor.ts") },
 };
 
@@ -23,6 +24,7 @@ Examples:
   berth key rotate key_01k9…                       a new key; the old one works for another day
   berth session list --partner acme                what is alive
   berth doctor                                     what works here and what does not
+  berth down                                       end every sandbox; \`--delete\` removes the files too
 
 Settings are environment variables (BERTH_PORT, BERTH_DATA_DIR, …): see the README. All commands but \`serve\` take --json.
 `;

@@ -56,6 +56,7 @@ async function startMessage(config: Config, { url, driver, demo }: Server): Prom
     line("sandboxes", `${driver.name}${probe ? style.dim(` · ${probe.reason}`) : ""}`),
     line("store", config.databaseUrl ? "PostgreSQL" : `SQLite in ${config.dataDir}`),
     line("docs", `${url}/docs`),
+    line("to stop", `Ctrl-C ends the server, and sandboxes run on; ${style.bold("npx berth down")} ends them too`),
     ...(driver.traits.isolates
       ? []
       : ["", `  ${style.yellow("Nothing is isolated:")} sandboxes are plain processes of this user. For trying out only.`]),

@@ -1,10 +1,14 @@
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startBerth, type Berth } from "../support/berth.ts";
 import { editor, eventually, launchChromium, openDesk, openFile, screenText, typeInTerminal } from "../support/browser.ts";
+import { runCli } from "../support/cli.ts";
 import { describeWith, machine, type Missing } from "../support/machine.ts";
+import { freePort } from "../support/port.ts";
 
 export interface TestedEngine {
   env: Record<string, string>;
@@ -117,6 +121,42 @@ export function engineJourneys(
       expect((await berth.api.exec(session.sandboxId, "cat note")).stdout).toBe("kept\n");
       await berth.api.call("DELETE", `/api/b2b/sessions/${session.sessionId}`);
       expect(await engine.leftovers(session.sandboxId)).toEqual([]);
+    });
+
+    test("berth down ends every sandbox and keeps the files; with --delete it leaves nothing", async () => {
+      const egress = engine.env["BERTH_EGRESS_LISTEN"]?.split(":")[0];
+      const door = egress === undefined ? undefined : `${engine.env["BERTH_EGRESS_ADDRESS"]!.split(":")[0]}:${await freePort(egress)}`;
+      await using own = await startBerth({
+        BERTH_LOG_LEVEL: "warn",
+        BERTH_POOL_SIZE: "1",
+        ...engine.env,
+        // Sandboxes of the server above are another installation's, and a warm pool belongs to one.
+        BERTH_KUBERNETES_WARM_POOLS: "",
+        BERTH_INSTALLATION: `down-${randomBytes(4).toString("hex")}`,
+        ...(door === undefined ? {} : { BERTH_EGRESS_LISTEN: door, BERTH_EGRESS_ADDRESS: door }),
+      });
+      const neighbour = await berth.api.create();
+      const running = await own.api.create();
+      await own.api.exec(running.sandboxId, "echo kept > note");
+      const paused = await own.api.create();
+      expect((await own.api.call("POST", `/api/b2b/sessions/${paused.sessionId}/pause`)).status).toBe(200);
+      await own.kill();
+
+      const kept = await runCli(own, "down", "--yes", "--json");
+      expect(kept).toMatchObject({ code: 0, stderr: "" });
+      expect(JSON.parse(kept.stdout)).toMatchObject({ ended: { orphans: 0, failures: [] }, files: null });
+      await own.start();
+      expect((await own.api.call("GET", `/api/b2b/sessions/${running.sessionId}`)).body).toMatchObject({ status: "paused" });
+      expect((await own.api.call("POST", `/api/b2b/sessions/${running.sessionId}/resume`, { autoStartAgent: false })).status).toBe(200);
+      expect((await own.api.exec(running.sandboxId, "cat note")).stdout).toBe("kept\n");
+
+      const deleted = await runCli(own, "down", "--yes", "--json", "--delete");
+      expect(deleted).toMatchObject({ code: 0, stderr: "" });
+      expect(JSON.parse(deleted.stdout)).toMatchObject({ server: expect.any(Number), ended: { destroyed: 2, failures: [] } });
+      for (const { sandboxId } of [running, paused]) expect(await engine.leftovers(sandboxId)).toEqual([]);
+      expect(existsSync(own.dataDir)).toBe(false);
+      expect((await berth.api.exec(neighbour.sandboxId, "echo untouched")).stdout).toBe("untouched\n");
+      await berth.api.call("DELETE", `/api/b2b/sessions/${neighbour.sessionId}`);
     });
 
     if (!inBrowser) return;

@@ -1,0 +1,78 @@
+import { mkdirSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { createInterface } from "node:readline/promises";
+import { Command } from "commander";
+import { readConfig, type Config } from "@berth/server/config.ts";
+import { lockDataFolder, otherServersRun } from "@berth/server/data-folder-lock.ts";
+import { removeSharedFiles } from "@berth/server/drivers/oci/shared-files.ts";
+import { deleteDataFolder, hasInstallation, type DeletedFolder } from "../down/data-folder.ts";
+import { endInstallation } from "../down/end.ts";
+import { openInstallation } from "../down/installation.ts";
+import { describePlan, describeReport, isIdle, type Report } from "../down/report.ts";
+import { findServer, stopServer } from "../down/running-server.ts";
+import { show } from "../output.ts";
+
+interface Options {
+  json?: boolean;
+  yes?: boolean;
+  delete?: boolean;
+}
+
+export const command = build();
+
+function build(): Command {
+  const down = new Command()
+    .option("--delete", "also delete all files: those of sessions, the database and the keys")
+    .option("--yes", "do not ask")
+    .option("--json", "print JSON");
+  return down.action((options: Options) => endEverything(options, down));
+}
+
+async function endEverything(options: Options, down: Command): Promise<void> {
+  const { config } = readConfig();
+  const { dataDir } = config;
+  const report: Report = {
+    dataDir,
+    server: null,
+    drivers: [],
+    ended: { paused: 0, destroyed: 0, discarded: 0, orphans: 0, failures: [] },
+    hibernated: 0,
+    files: null,
+  };
+  const finish = () => show(options, report, () => describeReport(report, config));
+  // With PostgreSQL and Kubernetes nothing has to be in the folder.
+  if (!hasInstallation(dataDir) && !config.databaseUrl) return finish();
+
+  await using stack = new AsyncDisposableStack();
+  // For drivers and lock; only a server makes one to stay.
+  if (mkdirSync(dataDir, { recursive: true, mode: 0o700 }) !== undefined) stack.defer(() => rm(dataDir, { recursive: true, force: true }));
+  const server = await findServer(dataDir);
+  const installation = stack.use(await openInstallation(config, { tolerant: options.delete ?? false }));
+  report.drivers = installation.engines.map(({ driver }) => driver.name);
+  report.hibernated = installation.engines.reduce((sum, { counts }) => sum + counts.hibernated, 0);
+
+  const idle = server === null && isIdle(installation) && !options.delete;
+  if (!idle && !options.yes) await ask(describePlan({ config, server, installation, deleting: options.delete ?? false }), down);
+  if (server !== null) await stopServer(server);
+  report.server = server;
+  stack.use(await lockDataFolder(dataDir));
+
+  report.ended = await endInstallation(config, installation, options.delete ? "destroyed" : "paused");
+  if (options.delete && report.ended.failures.length === 0) report.files = await deleteFiles(config, report.drivers);
+  finish();
+  if (report.ended.failures.length > 0)
+    throw new Error("Some sandboxes could not be ended: see above. Run it again, or look with: berth doctor");
+}
+
+async function deleteFiles({ dataDir }: Config, drivers: string[]): Promise<DeletedFolder> {
+  if (drivers.includes("oci") && !(await otherServersRun(dataDir))) removeSharedFiles();
+  return await deleteDataFolder(dataDir);
+}
+
+// On stderr: stdout is for the report.
+async function ask(plan: string, down: Command): Promise<void> {
+  if (!process.stdin.isTTY) down.error("error: There is no terminal to ask at; say --yes.", { exitCode: 2 });
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  const answer = await lines.question(`${plan}\nGo on? [y/N] `).finally(() => lines.close());
+  if (!/^y(es)?$/i.test(answer.trim())) throw new Error("Nothing was changed.");
+}

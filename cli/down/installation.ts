@@ -1,0 +1,115 @@
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { SandboxId } from "@berth/contract";
+import type { Config } from "@berth/server/config.ts";
+import type { Driver } from "@berth/server/drivers/driver.ts";
+import { openDriver, probeDrivers } from "@berth/server/drivers/index.ts";
+import { hostNameFile } from "@berth/server/host.ts";
+import { silentLog } from "@berth/server/log.ts";
+import { schemaVersion } from "@berth/server/store/migrate.ts";
+import { openStore, type Store } from "@berth/server/store/open.ts";
+import { sessionsInState, type Home } from "@berth/server/store/sessions.ts";
+import { SESSION_STATES } from "@berth/server/sessions/states.ts";
+import { STORE_FILE } from "./data-folder.ts";
+
+// The sandboxes of this installation, by driver: what is there, and what becomes of it.
+export interface Installation extends AsyncDisposable {
+  // null when there is none, or when it cannot be read and is to be deleted anyway.
+  store: Store | null;
+  engines: Engine[];
+}
+
+export interface Engine {
+  driver: Driver;
+  home: Home;
+  counts: Counts;
+}
+
+export interface Counts {
+  running: number;
+  // Paused with their memory.
+  frozen: number;
+  // Paused with their files alone.
+  hibernated: number;
+  // Of the pool, or being made for a session that was never acknowledged.
+  blank: number;
+  // On the engine, but unknown to the store.
+  unknown: number;
+}
+
+const LIST_TIMEOUT_MS = 30_000;
+
+// Looks and changes nothing. `tolerant`: a store that cannot be read counts as none.
+export async function openInstallation(config: Config, { tolerant }: { tolerant: boolean }): Promise<Installation> {
+  await using opening = new AsyncDisposableStack();
+  const store = await findStore(config).catch((error: unknown) => {
+    if (tolerant && !config.databaseUrl) return null;
+    throw error;
+  });
+  if (store) opening.use(store);
+  const host = (await readFile(hostNameFile(config.dataDir), "utf8").catch(() => "")).trim();
+  const engines: Engine[] = [];
+  for (const name of await driversOf(config, store, host)) {
+    // The server's address does not matter to the end of its sandboxes.
+    const driver = opening.use(await openDriver({ ...config, driver: name, allowUnisolated: true }, silentLog));
+    const home = { driver: driver.name, host: driver.traits.hostBound ? host : null };
+    engines.push({ driver, home, counts: await count(store, driver, home) });
+  }
+  const opened = opening.move();
+  return { store, engines, [Symbol.asyncDispose]: () => opened.disposeAsync() };
+}
+
+// Only a server makes one.
+async function findStore(config: Config): Promise<Store | null> {
+  const file = join(config.dataDir, STORE_FILE);
+  if (!config.databaseUrl && !existsSync(file)) return null;
+  const store = await openStore({ url: config.databaseUrl, file, log: silentLog, migrate: false });
+  if ((await schemaVersion(store)) > 0) return store;
+  await store[Symbol.asyncDispose]();
+  return null;
+}
+
+// The one that is configured, and those that sessions were made with under earlier settings.
+async function driversOf(config: Config, store: Store | null, host: string): Promise<string[]> {
+  const configured = config.driver === "auto" ? await firstUsable(config) : config.driver;
+  const rows = await store?.db
+    .selectFrom("sessions")
+    .select("driver")
+    .distinct()
+    .where("state", "!=", "destroyed")
+    .where((row) => row.or([row("host", "is", null), row("host", "=", host)]))
+    .execute();
+  const made = (rows ?? []).map(({ driver }) => driver);
+  return [...new Set([...(configured === undefined ? [] : [configured]), ...made])];
+}
+
+const firstUsable = async (config: Config): Promise<string | undefined> =>
+  (await probeDrivers({ ...config, allowUnisolated: true })).find(({ usable }) => usable)?.driver;
+
+async function count(store: Store | null, driver: Driver, home: Home): Promise<Counts> {
+  const counts: Counts = { running: 0, frozen: 0, hibernated: 0, blank: 0, unknown: 0 };
+  const living = SESSION_STATES.filter((state) => state !== "destroyed");
+  const rows = store ? await sessionsInState(store.db, home, living) : [];
+  for (const row of rows) {
+    if (row.partner_id === null || row.state === "creating" || row.state === "discarding") counts.blank++;
+    else if (row.paused_at === null) counts.running++;
+    else if (row.state === "paused" && row.hibernated === 1) counts.hibernated++;
+    else counts.frozen++;
+  }
+  const known = new Set(rows.map((row) => row.sandbox_id));
+  const strangers = (await driver.list(AbortSignal.timeout(LIST_TIMEOUT_MS))).filter(({ id }) => !known.has(id));
+  for (const { id, condition } of strangers) {
+    if (await belongsElsewhere(store, id)) continue;
+    // Without a store, one that has stopped may be anybody's files.
+    if (!store && condition === "stopped") counts.hibernated++;
+    else counts.unknown++;
+  }
+  return counts;
+}
+
+// A session of another driver whose files lie in the same folder.
+async function belongsElsewhere(store: Store | null, id: SandboxId): Promise<boolean> {
+  const row = await store?.db.selectFrom("sessions").select("state").where("sandbox_id", "=", id).executeTakeFirst();
+  return row !== undefined && row.state !== "destroyed";
+}

@@ -1,0 +1,18 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { removeSharedFiles } from "./shared-files.ts";
+
+test("what all installations share is removed with the last sandbox of the machine, and not before", () => {
+  const parent = mkdtempSync(join(tmpdir(), "berth-shared-"));
+  const folder = join(parent, "berth");
+  mkdirSync(join(folder, "roots/0123"), { recursive: true });
+  writeFileSync(join(folder, "probe.json"), "{}");
+  expect(removeSharedFiles(folder, () => ["of-another-installation"])).toBe(false);
+  expect(existsSync(join(folder, "roots/0123"))).toBe(true);
+  expect(removeSharedFiles(folder, () => [])).toBe(true);
+  expect(existsSync(folder)).toBe(false);
+  expect(removeSharedFiles(folder, () => ["of-another-installation"])).toBe(true);
+  rmSync(parent, { recursive: true });
+});
