@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { isLoopbackHost } from "./loopback.ts";
 import { VARIABLES, type Variable } from "./config-variables.ts";
 
 // The whole configuration, read once at start. Field names, values and defaults are in config-variables.ts.
@@ -98,11 +99,9 @@ function checkTogether(config: Config, faults: string[]): void {
     );
 }
 
-const LOOPBACK = ["127.0.0.1", "::1", "localhost"];
-
 function doubtsAbout(config: Config): string[] {
   const doubts: string[] = [];
-  if (!config.baseUrl && !LOOPBACK.includes(config.host))
+  if (!config.baseUrl && !isLoopbackHost(config.host))
     doubts.push(`BERTH_BASE_URL is not set, so links lead to ${baseUrlOf(config)}; set it to the address that partners and browsers use.`);
   if (config.baseUrl && config.previewDomain && isBelow(config.previewDomain, new URL(config.baseUrl).host))
     doubts.push(

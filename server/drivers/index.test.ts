@@ -30,6 +30,18 @@ test("every probe gives its reason in a sentence, in the order of auto", async (
   for (const { reason } of probes) expect(reason).toMatch(/^\S.*\.$/s);
 });
 
+test("auto never falls back to plain processes when the base URL is public", async () => {
+  // Nothing else can be used: the OCI runtime is one that is not installed, and no Engine listens there.
+  const nothing = { BERTH_OCI_RUNTIME: "runsc", BERTH_DOCKER_SOCKET: join(dataDir, "no-engine.sock") };
+  const local = await probeDrivers(configure(nothing));
+  const atHome = local.filter(({ usable }) => usable).map(({ driver }) => driver);
+  const behindProxy = await probeDrivers(configure({ ...nothing, BERTH_BASE_URL: "https://berth.example.com" }));
+  const usable = behindProxy.filter((probe) => probe.usable).map(({ driver }) => driver);
+  expect(atHome).toContain("process");
+  expect(usable).toEqual(atHome.filter((driver) => driver !== "process"));
+  expect(behindProxy.at(-1)!.reason).toMatch(/BERTH_BASE_URL is https:\/\/berth\.example\.com/);
+});
+
 test("plain processes are refused to the world, with the way to insist", async () => {
   const refused = openDriver(configure({ BERTH_DRIVER: "process", BERTH_HOST: "0.0.0.0" }), silentLog);
   await expect(refused).rejects.toThrow(/The driver process cannot be used: .*BERTH_ALLOW_UNISOLATED=1/);

@@ -11,8 +11,9 @@ export interface DriverConfig {
   // A driver's name, or `auto`.
   driver: string;
   dataDir: string;
-  // The address that the server listens on, and whether the operator has said that no isolation is fine there.
+  // Where the server listens and where it is reached, and whether the operator has said that no isolation is fine there.
   host: string;
+  baseUrl: string | null;
   allowUnisolated: boolean;
   // oci
   ociRuntime: "auto" | "runc" | "crun" | "runsc";

@@ -67,6 +67,8 @@ describeWith([machine.chromium, machine.command("openssl")], "the example partne
     berthFront = await openTlsFront(() => Number(new URL(berth.url).port));
     appFront = await openTlsFront(() => Number(new URL(app.url).port));
     berth = await prepareBerth({
+      // Where only plain processes can be made: nobody but this machine resolves the name.
+      BERTH_ALLOW_UNISOLATED: "1",
       BERTH_BASE_URL: `https://berth.example:${berthFront.port}`,
       BERTH_PREVIEW_DOMAIN: `preview.test:${berthFront.port}`,
     });

@@ -21,6 +21,7 @@ beforeAll(async () => {
     BERTH_MASTER_KEY: randomBytes(32).toString("hex"),
     BERTH_API_KEY: key,
     BERTH_DRIVER: "process",
+    BERTH_ALLOW_UNISOLATED: "1",
     BERTH_LOG_LEVEL: "error",
     BERTH_RATE_LIMIT: "600",
     BERTH_BASE_URL: "https://berth.example",

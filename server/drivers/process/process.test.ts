@@ -51,7 +51,12 @@ function exists(pid: number): boolean {
 }
 
 test("plain processes are refused to other machines unless the operator insists", () => {
-  expect(processRefusal({ host: "127.0.0.1", allowUnisolated: false })).toBeUndefined();
-  expect(processRefusal({ host: "0.0.0.0", allowUnisolated: true })).toBeUndefined();
-  expect(processRefusal({ host: "0.0.0.0", allowUnisolated: false })).toMatch(/BERTH_ALLOW_UNISOLATED=1/);
+  const local = { host: "127.0.0.1", baseUrl: null, allowUnisolated: false };
+  const behindProxy = { ...local, baseUrl: "https://berth.example.com" };
+  expect(processRefusal(local)).toBeUndefined();
+  expect(processRefusal({ ...local, baseUrl: "http://localhost:8080" })).toBeUndefined();
+  expect(processRefusal({ ...local, host: "0.0.0.0", allowUnisolated: true })).toBeUndefined();
+  expect(processRefusal({ ...local, host: "0.0.0.0" })).toMatch(/BERTH_HOST is 0\.0\.0\.0.*BERTH_ALLOW_UNISOLATED=1/);
+  expect(processRefusal(behindProxy)).toMatch(/BERTH_BASE_URL is https:\/\/berth\.example\.com.*BERTH_ALLOW_UNISOLATED=1/);
+  expect(processRefusal({ ...behindProxy, allowUnisolated: true })).toBeUndefined();
 });

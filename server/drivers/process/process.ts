@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, isSandboxId, type SandboxId } from "@berth/contract";
 import { DAEMON_SOCKET } from "@berth/contract/daemon.ts";
 import type { Log } from "../../log.ts";
+import { isLoopbackHost, isLoopbackUrl } from "../../loopback.ts";
 import { dialSocketFile } from "../dial.ts";
 import type { Driver, SandboxCondition, SandboxSpec } from "../driver.ts";
 import { speaking } from "../failure.ts";
@@ -25,10 +26,24 @@ export interface ProcessDriverOptions {
 
 const KILL_TIMEOUT_MS = 10_000;
 
-// Why the driver must not be used with these settings: whoever reaches the server runs commands as its user.
-export function processRefusal({ host, allowUnisolated }: { host: string; allowUnisolated: boolean }): string | undefined {
-  if (allowUnisolated || ["127.0.0.1", "::1", "localhost"].includes(host)) return undefined;
-  return `Plain processes isolate nothing, and BERTH_HOST is ${host}: listen on 127.0.0.1, or say BERTH_ALLOW_UNISOLATED=1.`;
+// Why the driver must not be used with these settings: everyone who reaches the server runs commands as its user. Behind a
+// proxy the server listens on loopback and serves the public all the same; its base URL says so.
+export function processRefusal({ host, baseUrl, allowUnisolated }: ProcessExposure): string | undefined {
+  if (allowUnisolated) return undefined;
+  const seen = !isLoopbackHost(host)
+    ? `BERTH_HOST is ${host}: listen on 127.0.0.1`
+    : baseUrl !== null && !isLoopbackUrl(baseUrl)
+      ? `BERTH_BASE_URL is ${baseUrl}, which others can reach: use a driver that isolates`
+      : undefined;
+  return seen && `Plain processes isolate nothing, and ${seen}, or say BERTH_ALLOW_UNISOLATED=1.`;
+}
+
+interface ProcessExposure {
+  // The address that the server listens on.
+  host: string;
+  // null: it is reached on localhost.
+  baseUrl: string | null;
+  allowUnisolated: boolean;
 }
 
 // Plain child processes of this machine: no isolation at all, for a laptop without a container runtime. A sandbox is a
