@@ -162,6 +162,27 @@ test("a session is listed, and shown with the tokens its agent has used", async 
   expect((await berth("session", "show", session.id)).stdout).toMatch(/^model tokens +1200 in, 34 out$/m);
 });
 
+test("what partners have stored never acts on the operator's terminal, as text or as JSON", async () => {
+  const { berth, json, dataDir } = installation();
+  await json("partner", "create", "acme", "--name", "Acme\u009b2J");
+  const hostile = "\u001b[2J\u009b2J\u202eada";
+  const store = await openStore({ file: join(dataDir, "berth.db"), log: silentLog });
+  const metadata = JSON.stringify({ note: hostile });
+  const session = await insertSession(store.db, sessionRow(Date.now(), { external_user_id: hostile, metadata, template: hostile }));
+  await store[Symbol.asyncDispose]();
+  for (const args of [
+    ["session", "list"],
+    ["session", "show", session.id],
+    ["partner", "list"],
+    ["session", "show", hostile],
+  ])
+    for (const options of [[], ["--json"]]) {
+      const { stdout, stderr } = await berth(...args, ...options);
+      expect(stdout + stderr).not.toMatch(/(?!\n)[\p{Cc}\u202e]/u);
+    }
+  expect(await json("session", "show", session.id)).toMatchObject({ externalUserId: hostile, metadata: { note: hostile } });
+});
+
 describe("doctor and templates", () => {
   test("doctor finds a fresh machine in order and changes nothing", async () => {
     const { json, dataDir } = installation({ BERTH_DRIVER: "process" });

@@ -1,12 +1,13 @@
 import { isAppError } from "@berth/contract";
 import { ConfigError } from "@berth/server/config.ts";
+import { escapeControls } from "./escape-controls.ts";
 import { style } from "./style.ts";
 
 // Says what went wrong in sentences, never as a stack; gives the exit code.
 export function reportFailure(error: unknown, asJson: boolean): number {
   const sentences = sentencesOf(error);
-  if (asJson) process.stderr.write(`${JSON.stringify({ error: sentences.join("\n") })}\n`);
-  else for (const sentence of sentences) process.stderr.write(`${style.red("berth:")} ${sentence}\n`);
+  if (asJson) process.stderr.write(`${escapeControls(JSON.stringify({ error: sentences.join("\n") }))}\n`);
+  else for (const sentence of sentences) process.stderr.write(`${style.red("berth:")} ${escapeControls(sentence)}\n`);
   return 1;
 }
 

@@ -1,9 +1,11 @@
 import { stripVTControlCharacters } from "node:util";
+import { escapeControls, escapeLaidOut } from "./escape-controls.ts";
 import { style } from "./style.ts";
 
-// What a command shows: JSON for programs, or text for people. Times are ISO 8601 in JSON and relative in text.
+// What a command shows: JSON for programs, or text for people. Times are ISO 8601 in JSON and relative in text. Either may
+// go to a terminal.
 export function show(options: { json?: boolean }, value: unknown, text: () => string): void {
-  process.stdout.write(options.json ? `${JSON.stringify(value, null, 2)}\n` : text());
+  process.stdout.write(escapeLaidOut(options.json ? `${JSON.stringify(value, null, 2)}\n` : text()));
 }
 
 export interface Column<Row> {
@@ -61,9 +63,9 @@ export function state(word: string): string {
   return (paints[word] ?? style.dim)(word);
 }
 
-// Text from partners may hold anything, also what would move the cursor of a terminal.
+// Text from partners on one line and of bounded length, not even in colour.
 export function clean(text: string, length = 40): string {
-  const plain = stripVTControlCharacters(text).replaceAll(/\p{Cc}/gu, "�");
+  const plain = escapeControls(text);
   return plain.length > length ? `${plain.slice(0, length - 1)}…` : plain;
 }
 

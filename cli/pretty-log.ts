@@ -1,6 +1,8 @@
+import { escapeControls } from "./escape-controls.ts";
 import { style } from "./style.ts";
 
 // Log lines for a person at a terminal; elsewhere they stay JSON. Gets what the logger writes, a JSON line each.
+// Values come from anywhere, so none of them reaches the terminal as more than text.
 export function prettyLog(output: { write(text: string): unknown }): { write(line: string): void } {
   return { write: (line) => void output.write(pretty(line)) };
 }
@@ -10,11 +12,12 @@ const LEVELS: Record<number, (text: string) => string> = { 20: style.dim, 30: st
 function pretty(line: string): string {
   try {
     const { level, time, msg, ...fields } = JSON.parse(line) as { level: number; time: string; msg: string; [field: string]: unknown };
-    const shown = Object.entries(fields).map(
-      ([name, value]) => `${style.dim(`${name}=`)}${typeof value === "string" ? value : JSON.stringify(value)}`,
-    );
-    return `${style.dim(time.slice(11, 19))} ${(LEVELS[level] ?? style.dim)(msg)} ${shown.join(" ")}\n`;
+    const shown = Object.entries(fields).map(([name, value]) => {
+      const text = typeof value === "string" ? value : JSON.stringify(value);
+      return `${style.dim(`${escapeControls(name)}=`)}${escapeControls(text)}`;
+    });
+    return `${style.dim(time.slice(11, 19))} ${(LEVELS[level] ?? style.dim)(escapeControls(msg))} ${shown.join(" ")}\n`;
   } catch {
-    return line;
+    return `${escapeControls(line.trimEnd())}\n`;
   }
 }
