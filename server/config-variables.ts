@@ -271,9 +271,9 @@ export const VARIABLES = {
     name: "BERTH_METRICS_TOKEN",
     kind: matching(/^\S{16,}$/, "at least 16 characters without spaces"),
     default: null,
-    defaultHelp: "loopback only",
+    defaultHelp: "only this machine, and nobody when the base URL is public",
     secret: true,
-    help: "Bearer token for /metrics from other machines.",
+    help: "Bearer token for /metrics.",
   }),
   logLevel: variable({
     name: "BERTH_LOG_LEVEL",

@@ -2,15 +2,19 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { createHash, timingSafeEqual } from "node:crypto";
 import { Histogram, type Registry } from "prom-client";
 import { AppError } from "@berth/contract";
+import { isLoopbackHost, isLoopbackUrl } from "../loopback.ts";
 
 export interface MetricsDeps {
   registry: Registry;
-  // Asked for as a bearer token. Without one only this machine may look.
+  // Asked for as a bearer token. Without one only this machine may look, and nobody where the base URL is public: there a
+  // proxy stands in front, and all its requests come from this machine.
   metricsToken: string | null;
+  baseUrl: string;
 }
 
 // /metrics for Prometheus, and how long requests take. Labels are route patterns, so their number is bounded.
-export function addMetrics(app: FastifyInstance, { registry, metricsToken }: MetricsDeps): void {
+export function addMetrics(app: FastifyInstance, { registry, metricsToken, baseUrl }: MetricsDeps): void {
+  const isPublic = !isLoopbackUrl(baseUrl);
   const duration = new Histogram({
     name: "berth_http_request_duration_seconds",
     help: "Time to answer a request",
@@ -25,7 +29,9 @@ export function addMetrics(app: FastifyInstance, { registry, metricsToken }: Met
   });
 
   app.get("/metrics", { config: { public: true } }, async (request, reply) => {
-    if (!mayLook(request, metricsToken)) throw new AppError(metricsToken === null ? "forbidden" : "unauthorized");
+    if (metricsToken === null && (isPublic || !isFromHere(request))) throw new AppError("forbidden", { message: NEEDS_TOKEN });
+    if (metricsToken !== null && !sameText(request.headers.authorization ?? "", `Bearer ${metricsToken}`))
+      throw new AppError("unauthorized");
     return reply
       .type(registry.contentType)
       .header("cache-control", "no-store")
@@ -33,12 +39,10 @@ export function addMetrics(app: FastifyInstance, { registry, metricsToken }: Met
   });
 }
 
-function mayLook(request: FastifyRequest, token: string | null): boolean {
-  if (token === null) return isLoopback(request) && request.headers["x-forwarded-for"] === undefined;
-  return sameText(request.headers.authorization ?? "", `Bearer ${token}`);
-}
+const NEEDS_TOKEN = "Metrics need a token here: set BERTH_METRICS_TOKEN and send it as a bearer token";
 
-const isLoopback = ({ ip }: FastifyRequest): boolean => ip === "::1" || ip.startsWith("127.") || ip.startsWith("::ffff:127.");
+const isFromHere = ({ ip, headers }: FastifyRequest): boolean =>
+  isLoopbackHost(ip.replace(/^::ffff:/, "")) && headers["x-forwarded-for"] === undefined;
 
 const sameText = (a: string, b: string): boolean => timingSafeEqual(digest(a), digest(b));
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest();

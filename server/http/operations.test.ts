@@ -56,12 +56,18 @@ describe("for the operator", () => {
   it("numbers are for this machine only, or for the bearer of the token", async () => {
     const token = "t".repeat(16);
     {
-      await using app = await startTestApp();
+      await using app = await startTestApp({ baseUrl: "http://localhost:8080" });
       await app.call("GET", "/healthz");
       expect((await app.call("GET", "/metrics", { key: null })).text).toMatch(
         /berth_http_request_duration_seconds_count\{method="GET",route="\/healthz",status="200"\} 1/,
       );
       expect((await app.call("GET", "/metrics", { key: null, headers: { "x-forwarded-for": "192.0.2.1" } })).status).toBe(403);
+    }
+    {
+      // A proxy need not say for whom it asks.
+      await using app = await startTestApp({ baseUrl: "https://berth.example" });
+      const refused = await app.call("GET", "/metrics", { key: null });
+      expect([refused.status, refused.text]).toEqual([403, expect.stringContaining("BERTH_METRICS_TOKEN")]);
     }
     await using app = await startTestApp({ metricsToken: token });
     expect((await app.call("GET", "/metrics", { key: null })).status).toBe(401);
