@@ -34,8 +34,21 @@ const HOP_BY_HOP = new Set([
   "transfer-encoding",
   "upgrade",
 ]);
-// Would count for more than the preview's own pages, or keep them out of the workspace's frame.
-const NOT_OUTWARD = new Set(["alt-svc", "nel", "report-to", "reporting-endpoints", "strict-transport-security", "x-frame-options"]);
+// Would count for more than the preview's own pages, or keep them out of the workspace's frame. The first group acts on
+// the whole site, where other previews are: it clears their cookies and caches, or binds sessions to a device. The second
+// sends the browser or its reports elsewhere, for longer than the preview lives.
+const NOT_OUTWARD = new Set([
+  "clear-site-data",
+  "secure-session-registration",
+  "sec-session-registration",
+  "strict-transport-security",
+  "public-key-pins",
+  "alt-svc",
+  "nel",
+  "report-to",
+  "reporting-endpoints",
+  "x-frame-options",
+]);
 const SENDABLE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 export function createPreviewHeaders({ cookies, links, sandboxId, port, ancestors }: PreviewHeadersOptions): PreviewHeaders {

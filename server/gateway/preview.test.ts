@@ -112,6 +112,11 @@ describe("a preview", () => {
       response.setHeader("strict-transport-security", "max-age=1; includeSubDomains");
       response.setHeader("x-frame-options", "DENY");
       response.setHeader("alt-svc", 'h2="evil.example:443"');
+      response.setHeader("clear-site-data", '"cookies", "storage"');
+      response.setHeader("nel", '{"report_to":"x","max_age":1,"include_subdomains":true}');
+      response.setHeader("report-to", '{"group":"x","max_age":1,"endpoints":[{"url":"https://evil.example"}]}');
+      response.setHeader("reporting-endpoints", 'x="https://evil.example"');
+      response.setHeader("secure-session-registration", '(ES256);path="/evil"');
       response.writeHead(302).end();
     });
     const { status, headers } = await askPreview(gateway, 5173, "/");
@@ -122,7 +127,17 @@ describe("a preview", () => {
     expect(headers["content-security-policy"]).toBe(
       `default-src 'self'; img-src *, frame-ancestors 'self' https://app.acme.example ${gateway.origin}`,
     );
-    for (const name of ["strict-transport-security", "x-frame-options", "alt-svc"]) expect(headers[name]).toBeUndefined();
+    for (const name of [
+      "strict-transport-security",
+      "x-frame-options",
+      "alt-svc",
+      "clear-site-data",
+      "nel",
+      "report-to",
+      "reporting-endpoints",
+      "secure-session-registration",
+    ])
+      expect([name, headers[name]]).toEqual([name, undefined]);
   });
 
   it("takes changes from pages of the same sandbox only", async () => {
