@@ -20,6 +20,7 @@ import {
   parkLanes,
   type DeliveryFilter,
   type DeliveryRow,
+  type ListedDelivery,
 } from "../store/webhook-lanes.ts";
 import { webhookContext } from "./lane.ts";
 import { isRefusedAddress } from "./send.ts";
@@ -35,7 +36,7 @@ export interface Endpoints {
   remove(partnerId: string, id: string, record: Record<void>): Promise<void>;
   rotate(partnerId: string, id: string, record: Record<NewSecret>): Promise<NewSecret>;
   test(partnerId: string, id: string, record: Record<DeliveryRow>): Promise<DeliveryRow>;
-  deliveries(partnerId: string, id: string, filter: DeliveryFilter): Promise<DeliveryRow[]>;
+  deliveries(partnerId: string, id: string, filter: DeliveryFilter): Promise<ListedDelivery[]>;
   redeliver(partnerId: string, id: string, deliveryId: string, record: Record<DeliveryRow>): Promise<DeliveryRow>;
 }
 

@@ -1,5 +1,5 @@
 import { SECOND } from "../clock.ts";
-import { eventsAfter, type StoredEvent } from "../store/events.ts";
+import { eventPage, type StoredEvent } from "../store/events.ts";
 import type { Store } from "../store/open.ts";
 
 // A partner's events as they happen, from one position on. Changes made by this server are seen at once, those of others
@@ -42,14 +42,14 @@ export function createFeed(store: Store, sessions: Announcer): Feed {
       let seq = afterSeq;
       let quietSince = Date.now();
       while (!signal.aborted) {
-        const events = await eventsAfter(store.db, partnerId, seq, BATCH);
+        const events = await eventPage(store.db, partnerId, seq, BATCH);
         const last = events.at(-1);
         if (last || Date.now() - quietSince >= EMPTY_MS) {
           quietSince = Date.now();
           yield events;
         }
         if (last) seq = last.seq;
-        if (events.length < BATCH) await nextLook(partnerId, signal);
+        else await nextLook(partnerId, signal);
       }
     },
     [Symbol.dispose]: () => listener[Symbol.dispose](),

@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { AppError, ID_BODY, type Event, type EventList, type FieldFault } from "@berth/contract";
 import type { Feed } from "../events/feed.ts";
-import { eventsAfter, lastEventSeq, seqOfEvent, type StoredEvent } from "../store/events.ts";
+import { eventPage, lastEventSeq, seqOfEvent, type StoredEvent } from "../store/events.ts";
 import type { Store } from "../store/open.ts";
 import { presentedKey, type Authenticate } from "./authentication.ts";
 import { parseLimit, single, type Query } from "./list-query.ts";
@@ -29,7 +29,7 @@ export function addEventRoutes(app: FastifyInstance, { store, feed, authenticate
     const partnerId = request.principal.partner.id;
     const { after, limit } = parse(request);
     if (!wantsStream(request)) {
-      const events = await eventsAfter(store.db, partnerId, after === undefined ? 0 : await seqOfEvent(store.db, partnerId, after), limit);
+      const events = await eventPage(store.db, partnerId, after === undefined ? 0 : await seqOfEvent(store.db, partnerId, after), limit);
       return { data: events.map(toEvent), nextCursor: events.at(-1)?.id ?? after ?? null } satisfies EventList;
     }
     const open = streams.get(partnerId) ?? new Set();

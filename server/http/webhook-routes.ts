@@ -16,7 +16,7 @@ import type { Clock } from "../clock.ts";
 import type { Endpoints, NewEndpoint, NewSecret, Record as Recorder } from "../events/endpoints.ts";
 import { appendAudit } from "../store/audit.ts";
 import type { EndpointRow } from "../store/webhook-endpoints.ts";
-import type { DeliveryFilter, DeliveryRow } from "../store/webhook-lanes.ts";
+import type { DeliveryFilter, DeliveryRow, ListedDelivery } from "../store/webhook-lanes.ts";
 import { auditEntry } from "./audit-entry.ts";
 import { jsonObject } from "./body.ts";
 import { bodyFault } from "./errors.ts";
@@ -125,7 +125,7 @@ const toWebhook = (row: EndpointRow): Webhook => ({
   createdAt: new Date(row.created_at).toISOString(),
 });
 
-const toDelivery = (row: DeliveryRow): Delivery => ({
+const toDelivery = (row: ListedDelivery): Delivery => ({
   id: row.id,
   eventId: row.event_id,
   type: row.type,
@@ -151,6 +151,6 @@ function parseFilter(query: Query): DeliveryFilter {
   return filter;
 }
 
-const encodeCursor = (row: DeliveryRow): string => Buffer.from(`${row.created_at}.${row.id}`).toString("base64url");
+const encodeCursor = (row: ListedDelivery): string => Buffer.from(`${row.created_at}.${row.id}`).toString("base64url");
 const partnerOf = (request: FastifyRequest): string => request.principal.partner.id;
 const idOf = (request: FastifyRequest): string => (request.params as { id: string }).id;

@@ -1,5 +1,7 @@
 import { newId, type EventType } from "@berth/contract";
-import type { Db } from "./schema.ts";
+import type { Selectable } from "kysely";
+import { batchSizes, PAGE_BYTES } from "./page-budget.ts";
+import type { Db, EventsTable } from "./schema.ts";
 
 // The outbox: every change of a session appends its event in the transaction that makes the change. Who reads on from
 // the last number it saw misses nothing and sees nothing twice.
@@ -37,8 +39,29 @@ export async function appendEvent(tx: Db, event: NewEvent): Promise<void> {
     .execute();
 }
 
+// What a partner gets at once. It may be fewer than `limit` while there are more: who asks goes on after the last one, until
+// there is none.
+export async function eventPage(db: Db, partnerId: string, afterSeq: number, limit: number): Promise<StoredEvent[]> {
+  const page: StoredEvent[] = [];
+  let bytes = 0;
+  for (const batch of batchSizes(limit)) {
+    const rows = await readEvents(db, partnerId, page.at(-1)?.seq ?? afterSeq, batch);
+    for (const row of rows) {
+      if (bytes >= PAGE_BYTES) return page;
+      bytes += Buffer.byteLength(row.data);
+      page.push(toEvent(row));
+    }
+    if (rows.length < batch) return page;
+  }
+  return page;
+}
+
 export async function eventsAfter(db: Db, partnerId: string, afterSeq: number, limit: number): Promise<StoredEvent[]> {
-  const rows = await db
+  return (await readEvents(db, partnerId, afterSeq, limit)).map(toEvent);
+}
+
+function readEvents(db: Db, partnerId: string, afterSeq: number, limit: number): Promise<EventRow[]> {
+  return db
     .selectFrom("events")
     .selectAll()
     .where("partner_id", "=", partnerId)
@@ -46,15 +69,18 @@ export async function eventsAfter(db: Db, partnerId: string, afterSeq: number, l
     .orderBy("seq")
     .limit(limit)
     .execute();
-  return rows.map((row) => ({
-    seq: row.seq,
-    id: row.id,
-    type: row.type,
-    sessionId: row.session_id,
-    at: row.at,
-    data: JSON.parse(row.data) as Record<string, unknown>,
-  }));
 }
+
+type EventRow = Selectable<EventsTable>;
+
+const toEvent = (row: EventRow): StoredEvent => ({
+  seq: row.seq,
+  id: row.id,
+  type: row.type,
+  sessionId: row.session_id,
+  at: row.at,
+  data: JSON.parse(row.data) as Record<string, unknown>,
+});
 
 // 0 when there is none.
 export async function lastEventSeq(db: Db, partnerId: string): Promise<number> {

@@ -8,7 +8,7 @@ import { systemClock } from "../clock.ts";
 import { createPartner } from "../keys/partners.ts";
 import { silentLog } from "../log.ts";
 import { SESSION_STATES, statusOf } from "../sessions/states.ts";
-import { appendEvent, eventsAfter, lastEventSeq } from "./events.ts";
+import { appendEvent, eventPage, eventsAfter, lastEventSeq } from "./events.ts";
 import { claimKey, releaseKey, releaseKeysOf, storeAnswer } from "./idempotency.ts";
 import { openStore, type Engine, type Store } from "./open.ts";
 import { reserveTokens } from "./rate-buckets.ts";
@@ -28,6 +28,11 @@ afterAll(async () => {
 });
 
 const nowMs = Date.UTC(2030, 0, 1);
+
+// As large as a session's metadata may be.
+const LARGE = JSON.stringify(
+  Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`key-${i}`, i === 0 ? "x".repeat(512) : "\u0001".repeat(512)])),
+);
 
 describe.each<Engine>(["sqlite", "postgres"])("on %s", (engine) => {
   let store: Store;
@@ -96,9 +101,52 @@ describe.each<Engine>(["sqlite", "postgres"])("on %s", (engine) => {
       expect([...first.rows, ...second.rows].map(({ id }) => id)).toEqual(wanted);
       expect(await listSessions(store.db, "globex", { limit: 10 })).toEqual({ rows: [], next: null });
     });
+
+    it("ends a page early when its sessions carry much, also when it only looks for a few of them", async () => {
+      const made: string[] = [];
+      for (let i = 0; i < 60; i++) made.unshift(await addSession(store, { created_at: nowMs + i, metadata: LARGE }));
+      for (const metadata of [undefined, { "key-0": "x".repeat(512) }]) {
+        const seen: string[] = [];
+        let pages = 0;
+        for (let after: ListQuery["after"] | null = undefined; after !== null; pages++) {
+          const { rows, next }: Awaited<ReturnType<typeof listSessions>> = await listSessions(store.db, "acme", {
+            limit: 100,
+            ...(metadata && { metadata }),
+            ...(after && { after }),
+          });
+          expect(rows.reduce((sum, row) => sum + row.metadata.length, 0)).toBeLessThan(1024 * 1024 + LARGE.length);
+          seen.push(...rows.map(({ id }) => id));
+          after = next;
+        }
+        expect(seen).toEqual(made);
+        expect(pages).toBeGreaterThan(1);
+      }
+      // Nothing matches, and yet not everything is looked at before there is an answer.
+      const none = await listSessions(store.db, "acme", { limit: 100, metadata: { absent: "x" } });
+      expect(none.rows).toEqual([]);
+      const lookedAt = made.indexOf(none.next?.id ?? "") + 1;
+      expect(lookedAt).toBeGreaterThan(0);
+      expect(lookedAt).toBeLessThan(made.length);
+    });
   });
 
   describe("events", () => {
+    it("a page of large ones ends early, and the next goes on", async () => {
+      const start = await lastEventSeq(store.db, "globex");
+      const event = { partnerId: "globex", sessionId: "ses_large", type: "session.paused" as const, at: nowMs };
+      for (let n = 0; n < 60; n++) await appendEvent(store.db, { ...event, data: { n, metadata: LARGE } });
+      const seen: unknown[] = [];
+      let pages = 0;
+      for (let seq: number | undefined = start; seq !== undefined; pages++) {
+        const page: Awaited<ReturnType<typeof eventPage>> = await eventPage(store.db, "globex", seq, 100);
+        expect(JSON.stringify(page).length).toBeLessThan(1.2 * (1024 * 1024 + 2 * LARGE.length));
+        seen.push(...page.map(({ data }) => data.n));
+        seq = page.at(-1)?.seq;
+      }
+      expect(seen).toEqual(Array.from({ length: 60 }, (_, n) => n));
+      expect(pages).toBeGreaterThan(2);
+    });
+
     it("a reader that goes on from the last it saw misses none of many writers'", async () => {
       const writers = Array.from({ length: 100 }, (_, n) => append(store, n));
       const seen: number[] = [];

@@ -1,5 +1,6 @@
 import type { SessionStatus } from "@berth/contract";
 import type { SessionState } from "../sessions/states.ts";
+import { batchSizes, PAGE_BYTES } from "./page-budget.ts";
 import type { Db } from "./schema.ts";
 import { SEEN, type SeenRow } from "./sessions.ts";
 
@@ -19,20 +20,27 @@ export interface ListResult {
   next: { createdAt: number; id: string } | null;
 }
 
-// Metadata has no index: a page looks at no more rows than this and may come back short, with a place to go on from.
+// Metadata has no index: a page looks at no more than this and may come back short, with a place to go on from.
 const MAX_LOOKED_AT = 2000;
+const MAX_LOOKED_AT_BYTES = 4 * PAGE_BYTES;
 
 export async function listSessions(db: Db, partnerId: string, query: ListQuery): Promise<ListResult> {
   const wanted = Object.entries(query.metadata ?? {});
-  const batch = wanted.length === 0 ? query.limit + 1 : 500;
   const rows: SeenRow[] = [];
+  const bytes = { inPage: 0, lookedAt: 0 };
   let after = query.after;
-  for (let lookedAt = 0; lookedAt < MAX_LOOKED_AT; lookedAt += batch) {
+  const isFull = () => rows.length === query.limit || bytes.inPage >= PAGE_BYTES || bytes.lookedAt >= MAX_LOOKED_AT_BYTES;
+  // One more than the page may have: whether it is there says whether there is a next page.
+  for (const batch of batchSizes(wanted.length === 0 ? query.limit + 1 : MAX_LOOKED_AT)) {
     const found = await readBatch(db, partnerId, query, after, batch);
     for (const row of found) {
-      if (rows.length === query.limit) return { rows, next: after ?? null };
+      if (isFull()) return { rows, next: after ?? null };
       after = { createdAt: row.created_at, id: row.id };
-      if (matches(row, wanted)) rows.push(row);
+      const size = Buffer.byteLength(row.metadata);
+      bytes.lookedAt += size;
+      if (!matches(row, wanted)) continue;
+      bytes.inPage += size;
+      rows.push(row);
     }
     if (found.length < batch) return { rows, next: null };
   }

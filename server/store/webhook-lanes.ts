@@ -120,11 +120,25 @@ export interface DeliveryFilter {
   after?: { createdAt: number; id: string };
 }
 
+// Without what is sent, which may be large.
+const LISTED = [
+  "id",
+  "event_id",
+  "type",
+  "state",
+  "attempts",
+  "last_status",
+  "last_error",
+  "created_at",
+  "finished_at",
+] as const satisfies (keyof DeliveryRow)[];
+export type ListedDelivery = Pick<DeliveryRow, (typeof LISTED)[number]>;
+
 // Newest first.
-export async function listDeliveries(db: Db, endpointId: string, { state, limit, after }: DeliveryFilter): Promise<DeliveryRow[]> {
+export async function listDeliveries(db: Db, endpointId: string, { state, limit, after }: DeliveryFilter): Promise<ListedDelivery[]> {
   let query = db
     .selectFrom("webhook_deliveries")
-    .selectAll()
+    .select(LISTED)
     .where("endpoint_id", "=", endpointId)
     .orderBy("created_at", "desc")
     .orderBy("id", "desc")
