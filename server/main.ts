@@ -148,7 +148,12 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
   await heart.begin();
   await app.listen({ host: config.host, port });
   const closing = opening.move();
-  return { url: baseUrl, driver, demo, close: () => closing.disposeAsync() };
+  const close = () => {
+    // At once, so that a balancer looks elsewhere while sockets are being closed.
+    app.drain();
+    return closing.disposeAsync();
+  };
+  return { url: baseUrl, driver, demo, close };
 }
 
 // Previews need names below a domain; on a laptop every browser resolves *.localhost by itself.

@@ -21,15 +21,19 @@ async function serve(): Promise<void> {
 
   // From now on: a signal during the start must not leave half a server behind.
   const signalled = untilSignal();
+  const { untilUncaughtError } = await import("@berth/server/uncaught-errors.ts");
+  const failed = untilUncaughtError(log);
   const { startServer } = await import("@berth/server/main.ts");
   const server = await startServer(config, { log });
   process.stdout.write(await startMessage(config, server));
   // Now rather than at the end, which may be a kill: the next start is faster by what was compiled in this one.
   flushCompileCache();
-  await signalled;
-  log.info("server.stopping");
+  const reason = await Promise.race([signalled.then(() => "signal" as const), failed.then(() => "failure" as const)]);
+  log.info("server.stopping", { reason });
   await server.close();
   log.info("server.stopped");
+  // Whatever is left of a failed server must not keep its process alive.
+  if (reason === "failure") process.exit(1);
 }
 
 // Resolves at the first signal. A second one ends the process at once; within a second it is taken for the same, because a

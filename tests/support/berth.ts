@@ -26,6 +26,8 @@ export interface Berth extends AsyncDisposable {
   stop(): Promise<number | null>;
   // Resolves when the process has ended by itself.
   died(): Promise<void>;
+  // The same, to its exit code; null when a signal ended it.
+  exitCode(): Promise<number | null>;
   // What the server has logged so far.
   output(): string;
 }
@@ -105,6 +107,7 @@ export async function prepareBerth(env: Record<string, string> = {}, { maxFiles 
     kill: async () => void (await end("SIGKILL")),
     stop: () => end("SIGTERM"),
     died: async () => void (await exited),
+    exitCode: () => exited,
     output: () => output,
     async [Symbol.asyncDispose]() {
       await end("SIGKILL");
