@@ -1,13 +1,14 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect } from "vitest";
+import { machine, testWith } from "../tests/support/machine.ts";
 import { findLockHolder, lockDataFolder, otherServersRun } from "./data-folder-lock.ts";
 
 const folders = ["one", "two"].map((name) => mkdtempSync(join(tmpdir(), `berth-lock-${name}-`))) as [string, string];
 afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true })));
 
-test.skipIf(process.platform !== "linux")("one process at a time has a data folder, and is found by its lock", async () => {
+testWith(machine.linux, "one process at a time has a data folder, and is found by its lock", async () => {
   const [folder, other] = folders;
   expect(await findLockHolder(folder)).toBeNull();
   {

@@ -4,20 +4,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { spawn as spawnOnTerminal } from "@lydell/node-pty";
-import { describe, expect, test } from "vitest";
-import { readConfig } from "../../server/config.ts";
+import { expect, test } from "vitest";
 import { findLockHolder } from "../../server/data-folder-lock.ts";
 import { readCgroupLayout } from "../../server/drivers/oci/cgroup-layouts.ts";
 import { groupPrefix, openCgroups } from "../../server/drivers/oci/cgroups.ts";
-import { probeOci } from "../../server/drivers/oci/probe.ts";
 import { startBerth, type Berth } from "../support/berth.ts";
 import { cliEnv, cliPath, runCli, type CliPlace } from "../support/cli.ts";
+import { describeWith, machine } from "../support/machine.ts";
 import { daemonRuntime } from "../support/runtime.ts";
 
-const probe = await probeOci(readConfig(process.env).config.ociRuntime);
-const skipReason = probe.usable ? undefined : probe.reason;
-
-describe.skipIf(skipReason !== undefined)(`berth down${skipReason === undefined ? "" : `, skipped: ${skipReason}`}`, () => {
+describeWith(await machine.oci(), "berth down", () => {
   test("--delete after kill -9 leaves no mount, loop device, control group, process or file of the installation", async () => {
     await daemonRuntime();
     await using berth = await startBerth({ BERTH_POOL_SIZE: "2", BERTH_HIBERNATE_AFTER: "0" });
