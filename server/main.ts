@@ -21,6 +21,8 @@ import { readPartner } from "./keys/partners.ts";
 import { seedDemo } from "./keys/seed.ts";
 import { createLinks } from "./link.ts";
 import type { Log } from "./log.ts";
+import { createLoopWatch } from "./loop-watch.ts";
+import { nameClockWork, runWork } from "./loop-work.ts";
 import { loadMasterKeys } from "./master-key.ts";
 import { measure } from "./measure.ts";
 import { createModelRelay } from "./model/model-relay.ts";
@@ -46,6 +48,7 @@ export interface ServerOptions {
 
 const STEP_TIMEOUT_MS = { local: 45 * SECOND, cluster: 120 * SECOND };
 const MEMORY_RESERVE_BYTES = 512 * 1024 * 1024;
+const LOOP_WORK = { model: { name: "model relay" }, webhooks: { name: "webhooks" } };
 
 // Builds the whole service and starts it. Whatever is opened goes on the stack, and the stack closes it in reverse.
 export async function startServer(config: Config, { log, clock = systemClock }: ServerOptions): Promise<Server> {
@@ -69,7 +72,14 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
 
   const model = createModelRelay({ config, templates, secrets, db: store.db, clock, log });
   const egress = opening.use(
-    await openEgress({ config, hostBound: driver.traits.hostBound, secrets, templates, log, onModel: model.handle }),
+    await openEgress({
+      config,
+      hostBound: driver.traits.hostBound,
+      secrets,
+      templates,
+      log,
+      onModel: (...asked) => runWork(LOOP_WORK.model, () => model.handle(...asked)),
+    }),
   );
   const registry = new Registry();
   const measures = measure(registry, store.db, egress);
@@ -118,9 +128,11 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
     appFolder: join(import.meta.dirname, "../web/dist"),
   });
   const allowPrivate = config.webhookAllowPrivate;
-  const webhooks = opening.use(createWebhooks({ store, secrets, clock, log, owner: randomUUID(), allowPrivate }));
-  const endpoints = createEndpoints({ store, secrets, clock, allowPrivate, onQueued: () => webhooks.wake() });
-  opening.use(sessions.onChange(() => webhooks.wake()));
+  const sendingClock = nameClockWork(clock, LOOP_WORK.webhooks);
+  const webhooks = opening.use(createWebhooks({ store, secrets, clock: sendingClock, log, owner: randomUUID(), allowPrivate }));
+  const wakeWebhooks = () => runWork(LOOP_WORK.webhooks, () => webhooks.wake());
+  const endpoints = createEndpoints({ store, secrets, clock, allowPrivate, onQueued: wakeWebhooks });
+  opening.use(sessions.onChange(wakeWebhooks));
   const feed = opening.use(createFeed(store, sessions));
   const app = opening.use(
     await createApp({
@@ -145,6 +157,8 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
   // Closed before the app, which waits for what is under way: sockets and event streams do not end by themselves.
   opening.use(gateway);
 
+  // From here on somebody may be waiting.
+  opening.use(createLoopWatch({ log, registry }));
   await heart.begin();
   await app.listen({ host: config.host, port });
   const closing = opening.move();

@@ -1,5 +1,7 @@
 import { spawn } from "node:child_process";
+import { basename } from "node:path";
 import { AppError } from "@berth/contract";
+import { runWork } from "../loop-work.ts";
 
 export interface RunOptions {
   signal?: AbortSignal;
@@ -25,13 +27,16 @@ export function run(command: string, args: readonly string[], options: RunOption
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
     const pipe = quiet ? "ignore" : "pipe";
-    const child = spawn(command, args, {
-      stdio: ["ignore", pipe, pipe],
-      env,
-      ...(signal && { signal }),
-      killSignal: "SIGKILL",
-      timeout: timeoutMs,
-    });
+    // Node waits until the new process has begun.
+    const child = runWork({ name: `spawn ${basename(command)}` }, () =>
+      spawn(command, args, {
+        stdio: ["ignore", pipe, pipe],
+        env,
+        ...(signal && { signal }),
+        killSignal: "SIGKILL",
+        timeout: timeoutMs,
+      }),
+    );
     const chunks: Buffer[] = [];
     let size = 0;
     const collect = (chunk: Buffer) => {

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { pipeline, type Duplex } from "node:stream";
 import type { EgressPolicy } from "@berth/contract";
+import { runWork } from "../loop-work.ts";
 import { dialTarget, type DialOptions, type Refusal } from "./dial.ts";
 import { answer, passOn, refusalText } from "./forward.ts";
 import { refuseTarget, type Target } from "./policy.ts";
@@ -19,6 +20,7 @@ export interface DoorOptions extends DialOptions {
   outside: { open: number; max: number };
 }
 
+const EGRESS = { name: "egress" };
 const MAX_HEADER_BYTES = 32 * 1024;
 const CHECKS_PER_TIMEOUT = 4;
 
@@ -81,8 +83,8 @@ export function createDoor(options: DoorOptions): Server {
     passOn(request, response, target, outer);
   }
 
-  server.on("connect", (request, inner, head) => void tunnel(request, inner, head));
-  server.on("request", (request, response) => void forward(request, response));
+  server.on("connect", (request, inner, head) => void runWork(EGRESS, () => tunnel(request, inner, head)));
+  server.on("request", (request, response) => void runWork(EGRESS, () => forward(request, response)));
   server.on("clientError", (_error, socket) => socket.destroy());
   return server;
 }

@@ -5,6 +5,7 @@ import { AppError, isAppError } from "@berth/contract";
 import { SECOND, type Clock } from "../clock.ts";
 import type { Links } from "../link.ts";
 import type { Log } from "../log.ts";
+import { markWork } from "../loop-work.ts";
 import type { Secrets } from "../secrets.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import { createAppFiles } from "./app-files.ts";
@@ -63,9 +64,9 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const preview = createPreview({ previews, cookies, standings, links, sockets, baseUrl });
 
   const areas = {
-    sandboxes: { name: "sandboxes", ...sandboxes },
-    workspace: { name: "workspace", ...workspace },
-    preview: { name: "preview", ...preview },
+    sandboxes: { name: "sandboxes", work: { name: "gateway sandboxes" }, ...sandboxes },
+    workspace: { name: "workspace", work: { name: "gateway workspace" }, ...workspace },
+    preview: { name: "preview", work: { name: "gateway preview" }, ...preview },
   };
   const areaOf = (request: IncomingMessage) => {
     if (previews.parseHost(request.headers.host)) return areas.preview;
@@ -85,6 +86,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
 
     request(request, response) {
       const area = areaOf(request);
+      if (area) markWork(area.work);
       const fail = (error: unknown) => {
         logFault(log, request, error);
         const page = area?.name !== "sandboxes" && wantsPage(request) ? pageFor(error) : null;
@@ -104,6 +106,8 @@ export function createGateway(deps: GatewayDeps): Gateway {
     },
 
     upgrade(request, socket, head) {
+      const area = areaOf(request);
+      if (area) markWork(area.work);
       const fail = (error: unknown) => {
         logFault(log, request, error);
         const { status, body, headers } = describeError(error);
@@ -111,7 +115,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
       };
       socket.on("error", () => socket.destroy());
       if (closed) fail(new AppError("unavailable"));
-      else areaOf(request)?.upgrade(request, socket, head).catch(fail);
+      else area?.upgrade(request, socket, head).catch(fail);
     },
 
     async [Symbol.asyncDispose]() {

@@ -5,6 +5,7 @@ import type { SandboxId } from "@berth/contract";
 import { CLOSE } from "@berth/contract/daemon.ts";
 import { SECOND, type Clock } from "../clock.ts";
 import type { Links, Refused } from "../link.ts";
+import { markWork } from "../loop-work.ts";
 import { closeFrame, createFrameWalker, pingFrame } from "./frames.ts";
 import type { Standing, Standings } from "./standing.ts";
 
@@ -39,6 +40,8 @@ export interface SocketRelayDeps {
   clock: Clock;
 }
 
+const TO_CALLER = { name: "gateway socket to caller" };
+const TO_DAEMON = { name: "gateway socket to daemon" };
 const PING_MS = 25 * SECOND;
 const CHECK_MS = 5 * SECOND;
 const SILENCE_MS = 3 * PING_MS;
@@ -127,6 +130,7 @@ function pass(caller: Duplex, callerHead: Buffer, daemon: Duplex, daemonHead: Bu
   let closed = false;
 
   const toCaller = (bytes: Buffer) => {
+    markWork(TO_CALLER);
     frames.walk(bytes);
     if (!caller.write(bytes)) daemon.pause();
   };
@@ -134,7 +138,10 @@ function pass(caller: Duplex, callerHead: Buffer, daemon: Duplex, daemonHead: Bu
   if (callerHead.length > 0) daemon.write(callerHead);
   daemon.on("data", toCaller);
   caller.on("drain", () => daemon.resume());
-  caller.on("data", () => (heardAt = clock.now()));
+  caller.on("data", () => {
+    markWork(TO_DAEMON);
+    heardAt = clock.now();
+  });
   caller.pipe(daemon);
   caller.on("error", () => caller.destroy());
   caller.once("close", () => daemon.destroy());

@@ -23,6 +23,7 @@ import { createMemoryBuckets } from "./memory-buckets.ts";
 import { addMetrics } from "./metrics.ts";
 import { nextRequestId } from "./request-id.ts";
 import { logRequests } from "./request-log.ts";
+import { markRoutes } from "./route-work.ts";
 import { addSessionRoutes } from "./session-routes.ts";
 import { createSharedBuckets } from "./shared-buckets.ts";
 import { addWebhookRoutes } from "./webhook-routes.ts";
@@ -93,6 +94,7 @@ export async function createApp(deps: AppDeps): Promise<App> {
 
   app.setErrorHandler((error, request, reply) => answerError(log, error, request, reply));
   const buckets = store.engine === "postgres" ? createSharedBuckets(store, clock, log) : createMemoryBuckets(clock);
+  markRoutes(app);
   admitRequests(app, { ...deps, buckets });
   readBodies(app);
   logRequests(app, log);

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { SECOND } from "../clock.ts";
+import { runWork } from "../loop-work.ts";
 import type { Store } from "../store/open.ts";
 import { sessionsInState, type Home } from "../store/sessions.ts";
 import { createCapacity, type CapacityOptions } from "./capacity.ts";
@@ -52,7 +53,7 @@ export function createHeart(deps: HeartDeps): Heart {
   const ticking: AsyncDisposable[] = [];
 
   const quietly = (name: string, work: () => Promise<unknown>) => () =>
-    work().then(
+    runWork({ name }, work).then(
       () => {},
       (error: unknown) => log.error(`${name}.failed`, { error: String(error) }),
     );

@@ -3,6 +3,7 @@ import { SECOND, type Clock } from "../clock.ts";
 import type { Driver } from "../drivers/driver.ts";
 import { failpoint } from "../failpoints.ts";
 import type { Log } from "../log.ts";
+import { runWork } from "../loop-work.ts";
 import type { Secrets } from "../secrets.ts";
 import type { Store } from "../store/open.ts";
 import { insertSession, sessionsInState, type Home, type SessionRow } from "../store/sessions.ts";
@@ -23,6 +24,7 @@ export interface Pool extends AsyncDisposable {
   giveWay(kind?: Kind): Promise<boolean>;
 }
 
+const FILLING = { name: "pool" };
 const LULL_MS = 150;
 const PATIENCE_MS = 1000;
 // How long the pool makes no blanks after there was no room for a caller, or for a blank.
@@ -65,7 +67,7 @@ export function createPool(deps: PoolDeps): Pool {
 
   function fill(): Promise<void> {
     if (filling) again = true;
-    filling ??= run().finally(() => (filling = undefined));
+    filling ??= runWork(FILLING, run).finally(() => (filling = undefined));
     return filling;
   }
 

@@ -3,6 +3,7 @@ import { Kysely, PostgresDialect, sql, type CompiledQuery } from "kysely";
 import type { Log } from "../log.ts";
 import { migrate, schemaVersion } from "./migrate.ts";
 import { MIGRATIONS } from "./migrations/index.ts";
+import { queryWorkPlugin } from "./query-work.ts";
 import { sqliteDialect } from "./sqlite-dialect.ts";
 import { openSqlite } from "./sqlite.ts";
 import type { Db, Tables } from "./schema.ts";
@@ -59,7 +60,7 @@ async function bringUpToDate(store: Store, options: StoreOptions): Promise<void>
 
 async function connect(options: StoreOptions & { patient?: boolean }): Promise<Store> {
   const { dialect, foreignChanges, read } = options.url ? await postgres(options.url, options) : await sqlite(options);
-  const db = new Kysely<Tables>({ dialect });
+  const db = new Kysely<Tables>({ dialect, plugins: [queryWorkPlugin] });
   const current = new AsyncLocalStorage<{ open: boolean }>();
   return {
     get db() {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type CompiledQuery, type DatabaseConnection, type Dialect, type Driver, SqliteDialect, type SqliteDatabase } from "kysely";
+import { resumeQueryWork } from "./query-work.ts";
 
 const RETRY_MS = 10;
 // Primary result codes: another process, or another connection of this one, has the lock.
@@ -14,12 +15,13 @@ export function sqliteDialect(database: SqliteDatabase, lockTimeoutMs: number): 
   let lockedSinceMs: number | undefined;
 
   // Only a statement that stands alone and the beginning of a transaction meet a lock: within one we have it.
-  async function patiently<T>({ sql }: CompiledQuery, execute: () => Promise<T>): Promise<T> {
+  async function patiently<T>(query: CompiledQuery, execute: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
+        resumeQueryWork(query);
         const result = await execute();
         // Reading needs no lock, so it does not tell that there is none.
-        if (!sql.startsWith("select")) lockedSinceMs = undefined;
+        if (!query.sql.startsWith("select")) lockedSinceMs = undefined;
         return result;
       } catch (error) {
         if (!isLocked(error)) throw error;
