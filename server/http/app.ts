@@ -89,7 +89,7 @@ export async function createApp(deps: AppDeps): Promise<App> {
       reply.header("x-request-id", request.id);
       void answerBadUrl(authenticate, request).then((error) => answerError(log, error, request, reply));
     },
-    serverFactory: (handler) => createListener(handler, deps.mount),
+    serverFactory: (handler) => createListener(handler, deps.mount, { log }),
   });
 
   app.setErrorHandler((error, request, reply) => answerError(log, error, request, reply));

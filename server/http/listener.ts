@@ -1,6 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { AppError } from "@berth/contract";
+import { createConnectionBoundary, type ConnectionBoundary } from "../connection-boundary.ts";
+import type { Log } from "../log.ts";
 import { errorBody } from "./errors.ts";
 import { nextRequestId } from "./request-id.ts";
 
@@ -15,8 +17,33 @@ export interface Mount {
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
-export function createListener(handler: Handler, mount: Mount | undefined, { bodyTimeoutMs = BODY_TIMEOUT_MS } = {}): Server {
+export interface ListenerOptions {
+  log: Log;
+  bodyTimeoutMs?: number;
+}
+
+export function createListener(
+  handler: Handler,
+  mount: Mount | undefined,
+  { log, bodyTimeoutMs = BODY_TIMEOUT_MS }: ListenerOptions,
+): Server {
+  const boundaries = new WeakMap<Duplex, ConnectionBoundary>();
+  // What a caller sends, or how it hangs up, can end its own connection and no other.
+  function boundaryOf(socket: Duplex): ConnectionBoundary {
+    const known = boundaries.get(socket);
+    if (known) return known;
+    const boundary = createConnectionBoundary({ log, connection: "http" });
+    boundary.cover(socket);
+    boundaries.set(socket, boundary);
+    return boundary;
+  }
+
   const dispatch: Handler = (request, response) => {
+    const boundary = boundaryOf(request.socket);
+    boundary.cover(request, response);
+    boundary.run(() => route(request, response));
+  };
+  const route: Handler = (request, response) => {
     if (request.headers.host === undefined && request.httpVersionMinor === 1) return refuse(response, new AppError("bad_request"));
     if (request.url?.startsWith("http")) request.url = originForm(request.url);
     if (!mount?.owns(request)) {
@@ -41,12 +68,13 @@ export function createListener(handler: Handler, mount: Mount | undefined, { bod
     },
     dispatch,
   );
-  if (mount) server.on("upgrade", (request, socket, head) => mount.upgrade(request, socket, head));
+  server.on("connection", boundaryOf);
+  if (mount) server.on("upgrade", (request, socket, head) => boundaryOf(socket).run(() => mount.upgrade(request, socket, head)));
   // An expectation that we do not know is ignored, as RFC 9110 allows.
   server.on("checkExpectation", dispatch);
-  server.on("connect", (_request, socket) => end(socket, new AppError("method_not_allowed")));
+  server.on("connect", (_request, socket) => boundaryOf(socket).run(() => end(socket, new AppError("method_not_allowed"))));
   server.on("clientError", (error: NodeJS.ErrnoException, socket) =>
-    end(socket, CLIENT_ERRORS[error.code ?? ""]?.() ?? new AppError("bad_request")),
+    boundaryOf(socket).run(() => end(socket, CLIENT_ERRORS[error.code ?? ""]?.() ?? new AppError("bad_request"))),
   );
   return server;
 }
