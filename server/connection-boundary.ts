@@ -37,9 +37,9 @@ export function createConnectionBoundary({ log, connection, fields = {} }: Conne
   function coverOne(stream: CoverableStream): void {
     if (open.has(stream)) return;
     open.add(stream);
-    stream.once("close", () => open.delete(stream));
     const emit = stream.emit.bind(stream);
     stream.emit = (event: string | symbol, ...values: unknown[]): boolean => {
+      if (event === "close") open.delete(stream);
       // The peer has hung up where no handler waits for it. This happens every day and is not worth a line in the log.
       if (event === "error" && stream.listenerCount("error") === 0) {
         stream.destroy();
@@ -65,6 +65,20 @@ export function createConnectionBoundary({ log, connection, fields = {} }: Conne
         fail(error);
       }
     },
+  };
+}
+
+// The boundary of each connection, by its socket: made when the socket is first seen, and found again for every later
+// request on it.
+export function createConnectionBoundaries(options: ConnectionBoundaryOptions): (socket: CoverableStream) => ConnectionBoundary {
+  const boundaries = new WeakMap<CoverableStream, ConnectionBoundary>();
+  return (socket) => {
+    const known = boundaries.get(socket);
+    if (known) return known;
+    const boundary = createConnectionBoundary(options);
+    boundary.cover(socket);
+    boundaries.set(socket, boundary);
+    return boundary;
   };
 }
 

@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { EgressPolicy, SandboxId } from "@berth/contract";
+import { createConnectionBoundaries } from "../connection-boundary.ts";
 import type { Log } from "../log.ts";
 import { parseAllowances } from "./allowances.ts";
 import { createDoor } from "./door.ts";
@@ -41,6 +42,7 @@ export function createDoorMaker(
     const logRefusal = createRefusalLog(log, sandboxId);
     return createDoor({
       policy,
+      boundaryOf: createConnectionBoundaries({ log, connection: "egress", fields: { sandboxId } }),
       allowances,
       resolve,
       timeoutMs: dialTimeoutMs,

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { pipeline, type Duplex } from "node:stream";
 import type { EgressPolicy } from "@berth/contract";
+import type { ConnectionBoundary, CoverableStream } from "../connection-boundary.ts";
 import { runWork } from "../loop-work.ts";
 import { dialTarget, type DialOptions, type Refusal } from "./dial.ts";
 import { answer, passOn, refusalText } from "./forward.ts";
@@ -9,6 +10,7 @@ import { parseAbsolute, parseAuthority } from "./target.ts";
 
 export interface DoorOptions extends DialOptions {
   policy: EgressPolicy;
+  boundaryOf: (socket: CoverableStream) => ConnectionBoundary;
   // Requests for the server itself (below /model/), where there is somebody to answer them.
   onModel?: ((request: IncomingMessage, response: ServerResponse) => void) | undefined;
   onAllowed: () => void;
@@ -26,7 +28,8 @@ const CHECKS_PER_TIMEOUT = 4;
 
 // One sandbox's proxy, not yet listening: CONNECT for everything encrypted, absolute-form requests for plain HTTP.
 export function createDoor(options: DoorOptions): Server {
-  const { policy, allowances, onModel, onAllowed, onRefused, idleTimeoutMs, headersTimeoutMs, maxConnections, outside } = options;
+  const { policy, boundaryOf, allowances, onModel, onAllowed, onRefused, idleTimeoutMs, headersTimeoutMs, maxConnections, outside } =
+    options;
   const server = createServer({
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: headersTimeoutMs,
@@ -37,7 +40,7 @@ export function createDoor(options: DoorOptions): Server {
   // Closes connections on which nothing moves, later than those to the outside, whose end can still be told.
   server.timeout = 2 * idleTimeoutMs;
 
-  async function reach(target: Target | undefined) {
+  async function reach(target: Target | undefined, boundary: ConnectionBoundary) {
     if (!target) return refuse(undefined, "a host and a port are needed");
     const reason = refuseTarget(policy, allowances, target);
     if (reason !== undefined) return refuse(target, reason);
@@ -49,6 +52,7 @@ export function createDoor(options: DoorOptions): Server {
       return outer.status === 403 ? refuse(target, outer.reason) : outer;
     }
     outer.once("close", () => outside.open--);
+    boundary.cover(outer);
     onAllowed();
     outer.setTimeout(idleTimeoutMs, () => outer.destroy());
     outer.on("error", () => outer.destroy());
@@ -60,9 +64,9 @@ export function createDoor(options: DoorOptions): Server {
     return { status: 403, reason };
   }
 
-  async function tunnel(request: IncomingMessage, inner: Duplex, head: Buffer): Promise<void> {
+  async function tunnel(request: IncomingMessage, inner: Duplex, head: Buffer, boundary: ConnectionBoundary): Promise<void> {
     inner.on("error", () => inner.destroy());
-    const outer = await reach(parseAuthority(request.url ?? ""));
+    const outer = await reach(parseAuthority(request.url ?? ""), boundary);
     if (isRefusal(outer)) return void inner.end(refusalText(outer));
     if (inner.destroyed) return void outer.destroy();
     inner.write("HTTP/1.1 200 Connection established\r\n\r\n");
@@ -72,19 +76,27 @@ export function createDoor(options: DoorOptions): Server {
     pipeline(outer, inner, (error) => void (error && outer.destroy()));
   }
 
-  async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function forward(request: IncomingMessage, response: ServerResponse, boundary: ConnectionBoundary): Promise<void> {
     const url = request.url ?? "/";
     if (onModel && url.startsWith("/model/")) return onModel(request, response);
     if (url.startsWith("/")) return answer(response, 404, "this is the way out of a sandbox, not a web server");
     const target = parseAbsolute(url);
-    const outer = await reach(target);
+    const outer = await reach(target, boundary);
     if (!target || isRefusal(outer)) return isRefusal(outer) ? answer(response, outer.status, outer.reason) : void outer.destroy();
     if (response.destroyed) return void outer.destroy();
-    passOn(request, response, target, outer);
+    passOn({ request, response, target, outer, boundary });
   }
 
-  server.on("connect", (request, inner, head) => void runWork(EGRESS, () => tunnel(request, inner, head)));
-  server.on("request", (request, response) => void runWork(EGRESS, () => forward(request, response)));
+  server.on("connection", boundaryOf);
+  server.on("connect", (request, inner, head) => {
+    const boundary = boundaryOf(inner);
+    boundary.run(() => runWork(EGRESS, () => tunnel(request, inner, head, boundary)));
+  });
+  server.on("request", (request, response) => {
+    const boundary = boundaryOf(request.socket);
+    boundary.cover(request, response);
+    boundary.run(() => runWork(EGRESS, () => forward(request, response, boundary)));
+  });
   server.on("clientError", (_error, socket) => socket.destroy());
   return server;
 }

@@ -1,11 +1,24 @@
 import { request as httpRequest, STATUS_CODES, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from "node:http";
 import { pipeline, type Duplex } from "node:stream";
+import type { ConnectionBoundary } from "../connection-boundary.ts";
 import type { Refusal } from "./dial.ts";
 import type { AbsoluteTarget } from "./target.ts";
 
-// Sends a plain request on over a connection that has been checked, and its answer back. Redirects are the caller's to
-// follow, through the same check.
-export function passOn(request: IncomingMessage, response: ServerResponse, target: AbsoluteTarget, outer: Duplex): void {
+export interface Passage {
+  request: IncomingMessage;
+  response: ServerResponse;
+  target: AbsoluteTarget;
+  // A connection to the target that has been checked.
+  outer: Duplex;
+  boundary: ConnectionBoundary;
+}
+
+// An honest server sends a few (100, 103); each one puts off the idle timeout.
+const MAX_INTERIM_ANSWERS = 16;
+
+// Sends a plain request on to the target, and its answer back. Redirects are the caller's to follow, through the same
+// check. An upstream is as little trusted as a sandbox: it may be one user's machine.
+export function passOn({ request, response, target, outer, boundary }: Passage): void {
   response.once("close", () => outer.destroy());
   const asked = httpRequest({
     createConnection: () => outer,
@@ -15,11 +28,21 @@ export function passOn(request: IncomingMessage, response: ServerResponse, targe
     headers: { ...endToEnd(request), host: target.authority, connection: "close" },
     setHost: false,
   });
+  boundary.cover(asked);
+  const fail = () => answer(response, 502, `${target.host} broke off`);
+  let interim = 0;
+  asked.on("information", () => void (++interim > MAX_INTERIM_ANSWERS && asked.destroy()));
   asked.once("response", (answered) => {
-    response.writeHead(answered.statusCode ?? 502, endToEnd(answered));
+    boundary.cover(answered);
+    const { statusCode = 0 } = answered;
+    // Node refuses to write some of the others, and none of them is the end of a request.
+    if (statusCode < 200 || statusCode > 599) return void asked.destroy();
+    response.writeHead(statusCode, endToEnd(answered));
     pipeline(answered, response, () => undefined);
   });
-  asked.once("error", () => answer(response, 502, `${target.host} broke off`));
+  asked.on("error", fail);
+  // A request that is destroyed without an error, such as one that is answered with an upgrade, says only this.
+  asked.once("close", () => void (response.headersSent || fail()));
   pipeline(request, asked, () => undefined);
 }
 

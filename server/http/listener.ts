@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { AppError } from "@berth/contract";
-import { createConnectionBoundary, type ConnectionBoundary } from "../connection-boundary.ts";
+import { createConnectionBoundaries } from "../connection-boundary.ts";
 import type { Log } from "../log.ts";
 import { errorBody } from "./errors.ts";
 import { nextRequestId } from "./request-id.ts";
@@ -27,16 +27,8 @@ export function createListener(
   mount: Mount | undefined,
   { log, bodyTimeoutMs = BODY_TIMEOUT_MS }: ListenerOptions,
 ): Server {
-  const boundaries = new WeakMap<Duplex, ConnectionBoundary>();
   // What a caller sends, or how it hangs up, can end its own connection and no other.
-  function boundaryOf(socket: Duplex): ConnectionBoundary {
-    const known = boundaries.get(socket);
-    if (known) return known;
-    const boundary = createConnectionBoundary({ log, connection: "http" });
-    boundary.cover(socket);
-    boundaries.set(socket, boundary);
-    return boundary;
-  }
+  const boundaryOf = createConnectionBoundaries({ log, connection: "http" });
 
   const dispatch: Handler = (request, response) => {
     const boundary = boundaryOf(request.socket);
