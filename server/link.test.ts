@@ -9,6 +9,7 @@ import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { AppError, type SandboxId } from "@berth/contract";
 import { createLinks, type Links } from "./link.ts";
+import { silentLog } from "./log.ts";
 
 const sandbox: SandboxId = "sbx_00000000000000000000000000";
 let folder: string;
@@ -16,11 +17,13 @@ let socketPath: string;
 let server: Server | HttpServer | undefined;
 let links: Links;
 const sockets = new Set<Socket>();
+const failures: string[] = [];
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "berth-link-"));
   socketPath = join(folder, "daemon.sock");
   links = openLinks();
+  failures.length = 0;
 });
 
 afterEach(async () => {
@@ -164,6 +167,36 @@ describe("a link", () => {
     expect(answer).toMatchObject({ refused: { status: 404, body: '{"error":"no such terminal"}' } });
   });
 
+  it.each(["000 x", "099 x", "200 OK", "304 Not Modified", "999 x"])(
+    "takes an upgrade answered with %s for a bad gateway",
+    async (status) => {
+      await serveRaw((socket) => socket.once("data", () => socket.end(`HTTP/1.1 ${status}\r\ncontent-length: 0\r\n\r\n`)));
+      expect(await links.upgrade(sandbox, { path: "/events", headers: {} })).toMatchObject({ refused: { status: 502 } });
+    },
+  );
+
+  it("ends only the connection whose bytes make a listener throw", async () => {
+    await serveHttp((_request, response) => void response.write("begun"));
+    server!.on("upgrade", (_request, socket: Socket) => {
+      sockets.add(socket);
+      socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nbytes");
+    });
+    const fault = () => {
+      throw new Error("a fault of ours");
+    };
+    const upgraded = await links.upgrade(sandbox, { path: "/events", headers: {} });
+    const answer = await links.request(sandbox, { method: "GET", path: "/exec", bodyTimeoutMs: 0 });
+    if (!("socket" in upgraded)) throw new Error("refused");
+    upgraded.socket.unshift(upgraded.head);
+    for (const stream of [upgraded.socket, answer.body]) {
+      const closed = new Promise((resolve) => stream.once("close", resolve));
+      stream.on("data", fault);
+      await closed;
+    }
+    expect(failures).toEqual(["connection.failed", "connection.failed"]);
+    expect((await links.request(sandbox, { method: "GET", path: "/health", bodyTimeoutMs: 0 })).status).toBe(200);
+  });
+
   it("lets a failing body's own error through", async () => {
     await serveHttp((request, response) => void request.resume().on("end", () => response.end()));
     const body = new Readable({ read() {} });
@@ -219,6 +252,7 @@ function openLinks({ tokenOf = () => "secret", headersTimeoutMs = 20_000 } = {})
       },
     },
     tokenOf,
+    log: { ...silentLog, error: (event) => void failures.push(event) },
     headersTimeoutMs,
   });
 }

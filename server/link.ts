@@ -4,7 +4,9 @@ import type { Duplex, Readable } from "node:stream";
 import { type buildConnector, Pool } from "undici";
 import { AppError, isAppError, type SandboxId } from "@berth/contract";
 import { TOKEN_HEADER, type StartRequest } from "@berth/contract/daemon.ts";
+import { createConnectionBoundaries, createConnectionBoundary } from "./connection-boundary.ts";
 import type { Driver } from "./drivers/driver.ts";
+import type { Log } from "./log.ts";
 
 // How the server talks to the daemons: HTTP over the driver's connections, with the sandbox's token. The peer may be
 // frozen, dead or hostile, so every wait has an end and every answer a bound. Failures are AppErrors
@@ -61,6 +63,7 @@ export interface Refused {
 export interface LinksOptions {
   driver: Pick<Driver, "dial">;
   tokenOf: (sandboxId: SandboxId) => string | Promise<string>;
+  log: Log;
   dialTimeoutMs?: number;
   headersTimeoutMs?: number;
 }
@@ -71,14 +74,20 @@ const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_SMALL_BODY_BYTES = 64 * 1024;
 const STOP_TIMEOUT_MS = 20_000;
 
-export function createLinks({ driver, tokenOf, dialTimeoutMs = 5_000, headersTimeoutMs = 30_000 }: LinksOptions): Links {
+export function createLinks({ driver, tokenOf, log, dialTimeoutMs = 5_000, headersTimeoutMs = 30_000 }: LinksOptions): Links {
   const lines = new Map<SandboxId, Line>();
+  const boundaryFor = (sandboxId: SandboxId) => ({ log, connection: "link", fields: { sandboxId } });
 
   function lineTo(sandboxId: SandboxId): Line {
     const known = lines.get(sandboxId);
     if (known) return known;
     const ended = new AbortController();
-    const dial = () => driver.dial(sandboxId, AbortSignal.any([ended.signal, AbortSignal.timeout(dialTimeoutMs)]));
+    const boundaryOf = createConnectionBoundaries(boundaryFor(sandboxId));
+    const dial = async () => {
+      const socket = await driver.dial(sandboxId, AbortSignal.any([ended.signal, AbortSignal.timeout(dialTimeoutMs)]));
+      boundaryOf(socket);
+      return socket;
+    };
     const line: Line = { ended, dial, inFlight: 0, sockets: 0, pool: openPool(dial, headersTimeoutMs), token: undefined };
     lines.set(sandboxId, line);
     line.pool.on("disconnect", () => dropIdle(sandboxId, line));
@@ -122,8 +131,7 @@ export function createLinks({ driver, tokenOf, dialTimeoutMs = 5_000, headersTim
           headersTimeout: asked.headersTimeoutMs ?? headersTimeoutMs,
           bodyTimeout: asked.bodyTimeoutMs ?? headersTimeoutMs,
         });
-        // Whoever reads it sees its failure; one that comes before must not end the server.
-        answer.body.on("error", () => {});
+        createConnectionBoundary(boundaryFor(sandboxId)).cover(answer.body);
         return { status: answer.statusCode, headers: answer.headers, body: answer.body, trailers: answer.trailers };
       } catch (error) {
         throw translate(error, asked.signal);
@@ -260,13 +268,18 @@ function switchProtocol(socket: Socket, path: string, headers: Record<string, st
   asked.on("upgrade", (answer, upgraded, head) => resolve({ socket: upgraded, head, headers: answer.headers }));
   asked.on("response", (answer: IncomingMessage) => {
     void readSmall(answer)
-      .then((body) => resolve({ refused: { status: answer.statusCode ?? 502, headers: answer.headers, body } }), reject)
+      .then((body) => resolve({ refused: { status: refusalStatus(answer), headers: answer.headers, body } }), reject)
       .finally(() => socket.destroy());
   });
   asked.on("error", reject);
   if (signal.aborted) abort();
   else asked.end();
   return promise.finally(() => signal.removeEventListener("abort", abort));
+}
+
+// Only what a refusal can be: the status is written to the caller as it is.
+function refusalStatus({ statusCode = 0 }: IncomingMessage): number {
+  return statusCode >= 400 && statusCode <= 599 ? statusCode : 502;
 }
 
 function closeWith(socket: Duplex, signal: AbortSignal): void {

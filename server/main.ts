@@ -68,7 +68,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
     if (row.driver !== home.driver || row.host !== home.host) throw new AppError("session_elsewhere");
     return secrets.open(row.token, sandboxId);
   };
-  const links = opening.use(createLinks({ driver, tokenOf }));
+  const links = opening.use(createLinks({ driver, tokenOf, log }));
 
   const model = createModelRelay({ config, templates, secrets, db: store.db, clock, log });
   const egress = opening.use(

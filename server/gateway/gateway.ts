@@ -30,8 +30,9 @@ import { createWorkspace } from "./workspace.ts";
 export interface Gateway extends AsyncDisposable {
   // Whether a request is the gateway's: asked for every request of the server.
   owns(request: IncomingMessage): boolean;
-  request(request: IncomingMessage, response: ServerResponse): void;
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  // A rejection is a fault of ours, and ends the connection.
+  request(request: IncomingMessage, response: ServerResponse): Promise<void>;
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>;
 }
 
 export interface GatewayDeps {
@@ -84,7 +85,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
   return {
     owns: (request) => areaOf(request) !== null,
 
-    request(request, response) {
+    async request(request, response) {
       const area = areaOf(request);
       if (area) markWork(area.work);
       const fail = (error: unknown) => {
@@ -102,10 +103,10 @@ export function createGateway(deps: GatewayDeps): Gateway {
       });
       logAnswer(log, area?.name, request, response);
       if (closed) fail(new AppError("unavailable"));
-      else area?.request(request, response).catch(fail);
+      else await area?.request(request, response).catch(fail);
     },
 
-    upgrade(request, socket, head) {
+    async upgrade(request, socket, head) {
       const area = areaOf(request);
       if (area) markWork(area.work);
       const fail = (error: unknown) => {
@@ -115,7 +116,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
       };
       socket.on("error", () => socket.destroy());
       if (closed) fail(new AppError("unavailable"));
-      else area?.upgrade(request, socket, head).catch(fail);
+      else await area?.upgrade(request, socket, head).catch(fail);
     },
 
     async [Symbol.asyncDispose]() {

@@ -60,6 +60,8 @@ describe("a hostile daemon", () => {
     "no HTTP at all": (socket) => socket.write("\x00\x01\x02 nothing\r\n\r\n"),
     "an end before the answer": (socket) => socket.end(),
     "a status that is none": (socket) => socket.write("HTTP/1.1 99999 Huge\r\n\r\n"),
+    "status 000": (socket) => socket.write("HTTP/1.1 000 x\r\ncontent-length: 0\r\n\r\n"),
+    "status 999": (socket) => socket.write("HTTP/1.1 999 x\r\ncontent-length: 0\r\n\r\n"),
     "two lengths": (socket) => socket.write("HTTP/1.1 200 OK\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\nhello"),
     "a length and chunks": (socket) =>
       socket.write("HTTP/1.1 200 OK\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"),

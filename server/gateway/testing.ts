@@ -87,6 +87,7 @@ export async function openGateway(options: { https?: boolean; appFolder?: string
       },
     },
     tokenOf: () => "daemon-token",
+    log: silentLog,
     // Only a test about silence is impatient.
     headersTimeoutMs: options.headersTimeoutMs ?? 20_000,
   });
@@ -111,10 +112,11 @@ export async function openGateway(options: { https?: boolean; appFolder?: string
     previewDomain: options.https ? "preview.example" : `localhost:${port}`,
     appFolder: options.appFolder ?? join(folder, "no-app"),
   });
-  server.on("request", (request, response) =>
-    gateway.owns(request) ? gateway.request(request, response) : response.writeHead(404).end("not the gateway's"),
-  );
-  server.on("upgrade", (request, socket, head) => gateway.upgrade(request, socket, head));
+  server.on("request", (request, response) => {
+    if (gateway.owns(request)) void gateway.request(request, response);
+    else response.writeHead(404).end("not the gateway's");
+  });
+  server.on("upgrade", (request, socket, head) => void gateway.upgrade(request, socket, head));
 
   async function listen(next: Server): Promise<Server> {
     if (daemon) await closeServer(daemon, daemonSockets);

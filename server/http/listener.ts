@@ -11,11 +11,11 @@ import { nextRequestId } from "./request-id.ts";
 // A part of the server that takes some requests as they are. `owns` is asked for every request, so it is cheap.
 export interface Mount {
   owns(request: IncomingMessage): boolean;
-  request(request: IncomingMessage, response: ServerResponse): void;
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  request(request: IncomingMessage, response: ServerResponse): void | Promise<void>;
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void | Promise<void>;
 }
 
-type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+type Handler = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
 
 export interface ListenerOptions {
   log: Log;
@@ -30,7 +30,7 @@ export function createListener(
   // What a caller sends, or how it hangs up, can end its own connection and no other.
   const boundaryOf = createConnectionBoundaries({ log, connection: "http" });
 
-  const dispatch: Handler = (request, response) => {
+  const dispatch = (request: IncomingMessage, response: ServerResponse): void => {
     const boundary = boundaryOf(request.socket);
     boundary.cover(request, response);
     boundary.run(() => route(request, response));
@@ -43,7 +43,7 @@ export function createListener(
       return handler(request, response);
     }
     response.setHeader("x-request-id", nextRequestId());
-    mount.request(request, response);
+    return mount.request(request, response);
   };
   const server = createServer(
     {

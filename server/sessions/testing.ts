@@ -31,7 +31,7 @@ export async function openTestHeart(
     if (!row) throw new Error(`no row for ${sandboxId}`);
     return secrets.open(row.token, row.sandbox_id);
   };
-  const links = createLinks({ driver, tokenOf });
+  const links = createLinks({ driver, tokenOf, log: silentLog });
   const deps: HeartDeps = {
     store,
     driver,

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { LinkRequest, Links } from "../../server/link.ts";
 import { createLinks } from "../../server/link.ts";
+import { silentLog } from "../../server/log.ts";
 import { openIsland, skipReason, type Island, type Sandbox } from "./sandboxes.ts";
 
 const MiB = 1024 * 1024;
@@ -30,7 +31,7 @@ describe.skipIf(skipReason !== undefined)(`a hostile daemon${skipReason === unde
     });
     await new Promise<void>((resolve) => trap.listen(trapPath, resolve));
     island = await openIsland();
-    links = createLinks({ driver: island.driver, tokenOf: () => "x", headersTimeoutMs: 700, dialTimeoutMs: 5_000 });
+    links = createLinks({ driver: island.driver, tokenOf: () => "x", log: silentLog, headersTimeoutMs: 700, dialTimeoutMs: 5_000 });
   });
   beforeEach(async () => {
     sandbox = await island.make();

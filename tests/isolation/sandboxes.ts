@@ -56,7 +56,7 @@ export async function openIsland({ allow = [] }: { allow?: string[] } = {}): Pro
   const driver = createOciDriver({ dataDir, runtimeDir: await daemonRuntime(), log: silentLog, runtime, boundDisks });
   const egress = createEgress({ dataDir, log: silentLog, allow, dialTimeoutMs: 5_000 });
   const tokenOf = (id: SandboxId) => `token of ${id}`;
-  const links = createLinks({ driver, tokenOf });
+  const links = createLinks({ driver, tokenOf, log: silentLog });
   const made = new Set<SandboxId>();
 
   async function exec(id: SandboxId, command: string | string[], stdin: string, timeoutMs: number): Promise<Outcome> {
