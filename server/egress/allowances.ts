@@ -2,21 +2,25 @@ import ipaddr from "ipaddr.js";
 import type { Target } from "./policy.ts";
 
 // The operator's exceptions (BERTH_EGRESS_ALLOW): a host name, an address or a network, with an optional port. They lift
-// the rule about private addresses, and open the port they name; they never widen a template's own policy.
+// the rule about private addresses, and open the port they name, both for their own addresses alone; they never widen a
+// template's own policy.
 export interface Allowances {
-  cover(target: Target, address: string): boolean;
-  openPort(target: Target): boolean;
+  // Whether this address may be reached although it is private.
+  covers(target: Target, address: string): boolean;
+  // Whether this address may be reached on a port that is closed to others: only an allowance that names the port does it.
+  opensPort(target: Target, address: string): boolean;
+  // Whether some address of this target could be. Its addresses are known only when its name has been resolved.
+  mayOpenPort(target: Target): boolean;
 }
 
 export function parseAllowances(entries: readonly string[]): Allowances {
   const parsed = entries.map(parseAllowance);
+  const includes = ({ host, network }: Allowance, target: Target, address: string) => host === target.host || contains(network, address);
   return {
-    cover: (target, address) =>
-      parsed.some(
-        ({ host, port, network }) => (port ?? target.port) === target.port && (host === target.host || contains(network, address)),
-      ),
-    // Whether the address lies in the network is seen later, when the name has been resolved.
-    openPort: (target) => parsed.some(({ host, port, network }) => port === target.port && (host === target.host || network !== undefined)),
+    covers: (target, address) => parsed.some((one) => (one.port ?? target.port) === target.port && includes(one, target, address)),
+    opensPort: (target, address) => parsed.some((one) => one.port === target.port && includes(one, target, address)),
+    mayOpenPort: (target) =>
+      parsed.some(({ host, port, network }) => port === target.port && (host === target.host || network !== undefined)),
   };
 }
 

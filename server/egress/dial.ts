@@ -1,9 +1,11 @@
 import { connect, isIP, type Socket } from "node:net";
+import type { EgressPolicy } from "@berth/contract";
 import type { Allowances } from "./allowances.ts";
 import { permittedAddresses, type Target } from "./policy.ts";
 import type { Resolve } from "./resolve.ts";
 
 export interface DialOptions {
+  policy: EgressPolicy;
   allowances: Allowances;
   resolve: Resolve;
   timeoutMs: number;
@@ -16,12 +18,11 @@ export interface Refusal {
 
 // A connection to the target, or the reason why there is none. A name is resolved once, its addresses are checked, and
 // exactly a checked address is dialled: a second answer of its name server changes nothing.
-export async function dialTarget(target: Target, { allowances, resolve, timeoutMs }: DialOptions): Promise<Socket | Refusal> {
+export async function dialTarget(target: Target, { policy, allowances, resolve, timeoutMs }: DialOptions): Promise<Socket | Refusal> {
   const endMs = performance.now() + timeoutMs;
   const found = isIP(target.host) ? [target.host] : await within(resolve(target.host), timeoutMs).catch((): string[] => []);
-  const permitted = permittedAddresses(allowances, target, found);
-  // One sentence for a name that is unknown and one that is private: what names exist inside is nobody's business.
-  if (permitted.length === 0) return { status: 403, reason: `${target.host} has no public address` };
+  const permitted = permittedAddresses(policy, allowances, target, found);
+  if (typeof permitted === "string") return { status: 403, reason: permitted };
   for (const address of permitted) {
     const socket = await connectTo(address, target.port, endMs - performance.now());
     if (socket) return socket;

@@ -1,6 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { pipeline, type Duplex } from "node:stream";
-import type { EgressPolicy } from "@berth/contract";
 import type { ConnectionBoundary, CoverableStream } from "../connection-boundary.ts";
 import { runWork } from "../loop-work.ts";
 import { dialTarget, type DialOptions, type Refusal } from "./dial.ts";
@@ -9,7 +8,6 @@ import { refuseTarget, type Target } from "./policy.ts";
 import { parseAbsolute, parseAuthority } from "./target.ts";
 
 export interface DoorOptions extends DialOptions {
-  policy: EgressPolicy;
   boundaryOf: (socket: CoverableStream) => ConnectionBoundary;
   // Requests for the server itself (below /model/), where there is somebody to answer them.
   onModel?: ((request: IncomingMessage, response: ServerResponse) => void) | undefined;

@@ -205,6 +205,20 @@ describe("egress", () => {
     expect(await get(`http://example.com:${webPort}/`)).toMatchObject({ status: 403 });
   });
 
+  test("a port that the operator opens is open for that allowance's addresses, and for no other", async () => {
+    const addresses: Record<string, string> = { "public.example": "8.8.8.8", "inside.example": "127.0.0.2", "web.example": "127.0.0.1" };
+    const resolve = async (host: string) => [addresses[host] ?? "127.0.0.3"];
+    // 127.0.0.2 may be reached, but on the ports that are open to everybody.
+    await open(PUBLIC, { resolve, allow: [`127.0.0.1:${webPort}`, "127.0.0.2", `named.example:${webPort}`], dialTimeoutMs: 1_000 });
+    const reasonFor = async (host: string) => (await get(`http://${host}:${webPort}/`)).body;
+    expect(await get(`http://127.0.0.1:${webPort}/`)).toMatchObject({ status: 200 });
+    expect(await get(`http://web.example:${webPort}/`)).toMatchObject({ status: 200 });
+    for (const host of ["8.8.8.8", "public.example", "inside.example", "127.0.0.2", "elsewhere.example"])
+      expect(await reasonFor(host)).toBe(`berth: port ${webPort} is closed\n`);
+    // By its name the operator has opened it: it is dialled, and nothing listens there.
+    expect(await get(`http://named.example:${webPort}/`)).toMatchObject({ status: 502 });
+  });
+
   test("requests for the model relay are handed over with the sandbox's name", async () => {
     await open({ policy: "none" }, { onModel: (asked, response, sandboxId) => void response.end(`${sandboxId} ${asked.url}`) });
     expect(await get("/model/v1/messages")).toMatchObject({ status: 200, body: `${id} /model/v1/messages` });
