@@ -12,7 +12,7 @@ export interface DialOptions {
 }
 
 export interface Refusal {
-  status: 403 | 502 | 503;
+  status: 403 | 404 | 502 | 503;
   reason: string;
 }
 

@@ -4,6 +4,7 @@ import { createConnectionBoundaries } from "../connection-boundary.ts";
 import type { Log } from "../log.ts";
 import { parseAllowances } from "./allowances.ts";
 import { createDoor } from "./door.ts";
+import { createFloodLimit, type FloodLimit } from "./flood-limit.ts";
 import type { Target } from "./policy.ts";
 import { createResolve, type Resolve } from "./resolve.ts";
 
@@ -25,6 +26,15 @@ export interface DoorMakerOptions {
   // Of one sandbox to its proxy, and of all sandboxes together to the outside: each takes an open file of the server.
   maxConnections?: number;
   maxOutside?: number;
+  // Connections and requests of one sandbox.
+  maxPerSecond?: number;
+}
+
+export interface SandboxDoor {
+  // Its proxy, not yet listening.
+  door: Server;
+  // For whoever lets connections in to it.
+  flood: FloodLimit;
 }
 
 const LOGGED_REFUSALS_A_MINUTE = 30;
@@ -33,15 +43,18 @@ const LOGGED_REFUSALS_A_MINUTE = 30;
 export function createDoorMaker(
   options: DoorMakerOptions,
   counters: EgressCounters,
-): (sandboxId: SandboxId, policy: EgressPolicy) => Server {
+): (sandboxId: SandboxId, policy: EgressPolicy) => SandboxDoor {
   const { allow = [], log, onModel, resolve = createResolve(allow) } = options;
   const { dialTimeoutMs = 10_000, idleTimeoutMs = 300_000, headersTimeoutMs = 15_000, maxConnections = 256, maxOutside = 4096 } = options;
+  const { maxPerSecond = 500 } = options;
   const allowances = parseAllowances(allow);
   const outside = { open: 0, max: maxOutside };
   return (sandboxId, policy) => {
     const logRefusal = createRefusalLog(log, sandboxId);
-    return createDoor({
+    const flood = createFloodLimit(maxPerSecond);
+    const door = createDoor({
       policy,
+      flood,
       boundaryOf: createConnectionBoundaries({ log, connection: "egress", fields: { sandboxId } }),
       allowances,
       resolve,
@@ -57,6 +70,7 @@ export function createDoorMaker(
         logRefusal(target, reason);
       },
     });
+    return { door, flood };
   };
 }
 

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { createServer, request, type Server } from "node:http";
 import { connect, createServer as createTcpServer, type AddressInfo, type Socket } from "node:net";
@@ -246,6 +247,59 @@ describe("egress", () => {
     await expect.poll(() => statSync(socketPath(), { throwIfNoEntry: false })).toBeUndefined();
     for (const socket of sockets) socket.destroy();
     await expect.poll(() => get(`http://127.0.0.1:${webPort}/`).catch(() => undefined)).toMatchObject({ status: 200 });
+  });
+
+  const pipelined = async (requests: string[]) => {
+    const socket = connect(socketPath()).on("error", () => {});
+    socket.write(requests.join(""));
+    let seen = "";
+    socket.on("data", (chunk) => (seen += chunk.toString()));
+    await once(socket, "close");
+    return seen.match(/^HTTP\/1\.1 \d+/gm)?.map((line) => Number(line.slice(9))) ?? [];
+  };
+  const askFor = (url: string, headers = "host: x\r\n") => `GET ${url} HTTP/1.1\r\n${headers}\r\n`;
+  const isAway = () => !statSync(socketPath(), { throwIfNoEntry: false });
+
+  // The last two Node would answer by itself.
+  test.each(["host: x\r\n", "host: x\r\nexpect: something\r\n", ""])(
+    "requests on one connection count like connections, whatever their headers (%j)",
+    async (headers) => {
+      await open(PUBLIC, { maxPerSecond: 20, onModel: (_request, response) => void response.end() });
+      const tunnelled = await tunnel(`127.0.0.1:${webPort}`);
+      const answers = await pipelined(Array.from({ length: 1000 }, () => askFor("/model/x", headers)));
+      expect(answers.length).toBeLessThanOrEqual(20);
+      await expect.poll(isAway).toBe(true);
+      // A tunnel is no part of the flood.
+      tunnelled.socket.end("GET /x HTTP/1.1\r\nHost: me\r\nConnection: close\r\n\r\n");
+      expect(await text(tunnelled.socket)).toContain("x-seen-host: me");
+      await expect.poll(() => get(`http://127.0.0.1:${webPort}/`).catch(() => undefined)).toMatchObject({ status: 200 });
+    },
+  );
+
+  test("a flood cuts the sandbox's other connections, where as much may wait to be read", async () => {
+    await open(PUBLIC, { maxPerSecond: 20, onModel: () => {} });
+    const other = connect(socketPath()).on("error", () => {});
+    other.write(askFor("/model/x"));
+    const closed = once(other, "close");
+    await pipelined(Array.from({ length: 100 }, () => askFor("/model/x")));
+    await closed;
+  });
+
+  test("a refusal is the last answer on its connection", async () => {
+    await open(PUBLIC);
+    let served = 0;
+    web.on("request", () => void served++);
+    const good = askFor(`http://127.0.0.1:${webPort}/`);
+    expect(await pipelined([good, askFor("http://8.8.8.8:25/"), good, good])).toEqual([200, 403]);
+    expect(await pipelined([askFor("/elsewhere"), good])).toEqual([404]);
+    expect(served).toBe(1);
+  });
+
+  // apt does it.
+  test("requests may be sent before the answers to those before them", async () => {
+    await open(PUBLIC);
+    const url = `http://127.0.0.1:${webPort}/`;
+    expect(await pipelined([askFor(url), askFor(url), askFor(url), askFor(url, "connection: close\r\n")])).toEqual([200, 200, 200, 200]);
   });
 
   test("headers that do not come are not waited for", async () => {

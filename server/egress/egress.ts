@@ -1,6 +1,6 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { SandboxId, Template } from "@berth/contract";
+import type { EgressPolicy, SandboxId, Template } from "@berth/contract";
 import { createDoorMaker, type DoorMakerOptions, type EgressCounters } from "./door-maker.ts";
 import { listenInFolder } from "./listen.ts";
 
@@ -17,13 +17,11 @@ export interface Egress extends AsyncDisposable {
 
 export interface EgressOptions extends DoorMakerOptions {
   dataDir: string;
-  // New connections of one sandbox.
-  maxPerSecond?: number;
 }
 
 export function createEgress(options: EgressOptions): Egress {
   const parent = join(options.dataDir, "egress");
-  const bounds = { maxConnections: options.maxConnections ?? 256, maxPerSecond: options.maxPerSecond ?? 500 };
+  const { maxConnections = 256 } = options;
   const counters: EgressCounters = { allowed: 0, refused: 0 };
   const makeDoor = createDoorMaker(options, counters);
   const doors = new Map<SandboxId, Promise<AsyncDisposable>>();
@@ -34,10 +32,15 @@ export function createEgress(options: EgressOptions): Egress {
     await door?.[Symbol.asyncDispose]();
   }
 
+  function openSocket(sandboxId: SandboxId, policy: EgressPolicy): Promise<AsyncDisposable> {
+    const { door, flood } = makeDoor(sandboxId, policy);
+    return listenInFolder(door, parent, sandboxId, { flood, maxConnections });
+  }
+
   return {
     counters,
     async open(sandboxId, { egress }) {
-      const opening = doors.get(sandboxId) ?? listenInFolder(makeDoor(sandboxId, egress), parent, sandboxId, bounds);
+      const opening = doors.get(sandboxId) ?? openSocket(sandboxId, egress);
       doors.set(sandboxId, opening);
       try {
         await opening;

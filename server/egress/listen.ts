@@ -4,23 +4,19 @@ import { chmod, mkdir, open, rm } from "node:fs/promises";
 import type { Server as HttpServer } from "node:http";
 import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
+import { REST_MS, type FloodLimit } from "./flood-limit.ts";
 
 export const SOCKET_NAME = "proxy.sock";
 
 export interface ListenOptions {
-  // More than this in a second, and nobody is let in for a second. Everything that a sandbox sends to the server comes this
-  // way, so this bounds how much of the server's one thread a sandbox can take.
-  maxPerSecond: number;
+  flood: FloodLimit;
   maxConnections: number;
 }
-
-const REST_MS = 1_000;
 
 // Lets connections to `{parent}/{name}/proxy.sock` in to a server, in place of one that a dead server left. Disposing it
 // cuts every connection, tunnels too, which the HTTP server itself has lost sight of.
 export async function listenInFolder(inner: HttpServer, parent: string, name: string, options: ListenOptions): Promise<AsyncDisposable> {
   const connections = new Set<Socket>();
-  let recent = 0;
   let front: Server | undefined;
   let resting: NodeJS.Timeout | undefined;
   let ended = false;
@@ -36,8 +32,7 @@ export async function listenInFolder(inner: HttpServer, parent: string, name: st
 
   function admit(socket: Socket): void {
     socket.on("error", () => socket.destroy());
-    if (++recent > options.maxPerSecond) rest();
-    if (connections.size >= options.maxConnections) return void socket.destroy();
+    if (!options.flood.take() || connections.size >= options.maxConnections) return void socket.destroy();
     connections.add(socket);
     socket.once("close", () => connections.delete(socket));
     inner.emit("connection", socket);
@@ -54,7 +49,6 @@ export async function listenInFolder(inner: HttpServer, parent: string, name: st
   }
 
   async function openFront(): Promise<void> {
-    recent = 0;
     await rm(path, { force: true });
     front = createServer({ allowHalfOpen: true }, admit);
     front.listen(address);
@@ -64,11 +58,10 @@ export async function listenInFolder(inner: HttpServer, parent: string, name: st
     if (ended) front.close();
   }
 
-  const counting = setInterval(() => (recent = 0), 1_000).unref();
+  options.flood.onExceeded(rest);
   try {
     await openFront();
   } catch (error) {
-    clearInterval(counting);
     await handle?.close();
     throw error;
   }
@@ -78,7 +71,6 @@ export async function listenInFolder(inner: HttpServer, parent: string, name: st
   return {
     async [Symbol.asyncDispose]() {
       ended = true;
-      clearInterval(counting);
       clearTimeout(resting);
       inner.close();
       if (front?.listening) {

@@ -1,9 +1,8 @@
 import { once } from "node:events";
-import type { Server as HttpServer } from "node:http";
 import { createServer, type Socket } from "node:net";
 import type { EgressPolicy, SandboxId } from "@berth/contract";
 import type { Templates } from "../templates.ts";
-import { createDoorMaker, type DoorMakerOptions, type EgressCounters } from "./door-maker.ts";
+import { createDoorMaker, type DoorMakerOptions, type EgressCounters, type SandboxDoor } from "./door-maker.ts";
 import type { Egress } from "./egress.ts";
 import type { PassHolder, Passes } from "./passes.ts";
 
@@ -28,11 +27,11 @@ export async function createNetworkEgress(options: NetworkEgressOptions): Promis
   const { listen, passes, templates } = options;
   const counters: EgressCounters = { allowed: 0, refused: 0 };
   const makeDoor = createDoorMaker(options, counters);
-  const doors = new Map<SandboxId, { door: HttpServer; sockets: Set<Socket> }>();
+  const doors = new Map<SandboxId, SandboxDoor & { sockets: Set<Socket> }>();
   const sockets = new Set<Socket>();
 
   function openDoor(sandboxId: SandboxId, policy: EgressPolicy) {
-    const entry = { door: makeDoor(sandboxId, policy), sockets: new Set<Socket>() };
+    const entry = { ...makeDoor(sandboxId, policy), sockets: new Set<Socket>() };
     // An HTTP server looks after its timeouts only once it listens, which this one never does itself.
     entry.door.emit("listening");
     doors.set(sandboxId, entry);
@@ -52,7 +51,7 @@ export async function createNetworkEgress(options: NetworkEgressOptions): Promis
       entry.door.close();
     });
     // A door that listens nowhere does not count its connections itself.
-    if (entry.sockets.size > (options.maxConnections ?? 256)) return void socket.destroy();
+    if (!entry.flood.take() || entry.sockets.size > (options.maxConnections ?? 256)) return void socket.destroy();
     entry.door.emit("connection", socket);
   }
 

@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import { createFloodLimit } from "./flood-limit.ts";
+
+test("a sandbox over its limit rests for a second, and those who are told hear of it once", () => {
+  let nowMs = 5_000;
+  let told = 0;
+  const limit = createFloodLimit(3, () => nowMs);
+  limit.onExceeded(() => void told++);
+  const take = (times: number) => Array.from({ length: times }, () => limit.take());
+  expect(take(5)).toEqual([true, true, true, false, false]);
+  nowMs += 999;
+  expect(take(1)).toEqual([false]);
+  expect(told).toBe(1);
+  nowMs += 1;
+  expect(take(4)).toEqual([true, true, true, false]);
+  expect(told).toBe(2);
+});
+
+test("what was counted is forgotten after a second", () => {
+  let nowMs = 0;
+  const limit = createFloodLimit(2, () => nowMs);
+  for (let second = 0; second < 5; second++, nowMs += 1_000) expect([limit.take(), limit.take()]).toEqual([true, true]);
+});
