@@ -17,46 +17,47 @@ export interface Refusal {
 }
 
 // A connection to the target, or the reason why there is none. A name is resolved once, its addresses are checked, and
-// exactly a checked address is dialled: a second answer of its name server changes nothing.
-export async function dialTarget(target: Target, { policy, allowances, resolve, timeoutMs }: DialOptions): Promise<Socket | Refusal> {
-  const endMs = performance.now() + timeoutMs;
-  const found = isIP(target.host) ? [target.host] : await within(resolve(target.host), timeoutMs).catch((): string[] => []);
+// exactly a checked address is dialled: a second answer of its name server changes nothing. When the caller is gone the
+// dialling ends at once.
+export async function dialTarget(
+  target: Target,
+  { policy, allowances, resolve, timeoutMs }: DialOptions,
+  gone: AbortSignal,
+): Promise<Socket | Refusal> {
+  const signal = AbortSignal.any([gone, AbortSignal.timeout(timeoutMs)]);
+  const found = isIP(target.host) ? [target.host] : await orAbort(resolve(target.host), signal).catch((): string[] => []);
   const permitted = permittedAddresses(policy, allowances, target, found);
   if (typeof permitted === "string") return { status: 403, reason: permitted };
   for (const address of permitted) {
-    const socket = await connectTo(address, target.port, endMs - performance.now());
+    const socket = await connectTo(address, target.port, signal);
     if (socket) return socket;
   }
   return { status: 502, reason: `${target.host}:${target.port} does not answer` };
 }
 
-function connectTo(host: string, port: number, timeoutMs: number): Promise<Socket | undefined> {
-  if (timeoutMs <= 0) return Promise.resolve(undefined);
+function connectTo(host: string, port: number, signal: AbortSignal): Promise<Socket | undefined> {
+  if (signal.aborted) return Promise.resolve(undefined);
   return new Promise((resolve) => {
-    const socket = connect({ host, port, noDelay: true, allowHalfOpen: true, timeout: timeoutMs });
+    const socket = connect({ host, port, noDelay: true, allowHalfOpen: true });
+    const settle = (outcome: Socket | undefined) => {
+      signal.removeEventListener("abort", fail);
+      socket.off("error", fail);
+      resolve(outcome);
+    };
     const fail = () => {
       socket.destroy();
-      resolve(undefined);
+      settle(undefined);
     };
-    socket.once("timeout", fail);
+    signal.addEventListener("abort", fail, { once: true });
     socket.once("error", fail);
-    socket.once("connect", () => {
-      socket.setTimeout(0);
-      socket.off("timeout", fail);
-      socket.off("error", fail);
-      resolve(socket);
-    });
+    socket.once("connect", () => settle(socket));
   });
 }
 
-async function within<Result>(work: Promise<Result>, timeoutMs: number): Promise<Result> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error("too late")), timeoutMs);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+function orAbort<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const stop = () => reject(signal.reason as Error);
+  if (signal.aborted) stop();
+  signal.addEventListener("abort", stop, { once: true });
+  return Promise.race([work, promise]).finally(() => signal.removeEventListener("abort", stop));
 }

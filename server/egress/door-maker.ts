@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { EgressPolicy, SandboxId } from "@berth/contract";
 import { createConnectionBoundaries } from "../connection-boundary.ts";
+import { createFairShare } from "../fair-share.ts";
 import type { Log } from "../log.ts";
 import { parseAllowances } from "./allowances.ts";
 import { createDoor } from "./door.ts";
@@ -26,8 +27,9 @@ export interface DoorMakerOptions {
   // Of one sandbox to its proxy, and of all sandboxes together to the outside: each takes an open file of the server.
   maxConnections?: number;
   maxOutside?: number;
-  // Connections and requests of one sandbox.
+  // Connections and requests of one sandbox, and for how long it is shut out after more than that.
   maxPerSecond?: number;
+  floodRestMs?: number;
 }
 
 export interface SandboxDoor {
@@ -46,12 +48,12 @@ export function createDoorMaker(
 ): (sandboxId: SandboxId, policy: EgressPolicy) => SandboxDoor {
   const { allow = [], log, onModel, resolve = createResolve(allow) } = options;
   const { dialTimeoutMs = 10_000, idleTimeoutMs = 300_000, headersTimeoutMs = 15_000, maxConnections = 256, maxOutside = 4096 } = options;
-  const { maxPerSecond = 500 } = options;
+  const { maxPerSecond = 500, floodRestMs: restMs = 1_000 } = options;
   const allowances = parseAllowances(allow);
-  const outside = { open: 0, max: maxOutside };
+  const outside = createFairShare<SandboxId>({ total: maxOutside, maxPerHolder: maxConnections });
   return (sandboxId, policy) => {
     const logRefusal = createRefusalLog(log, sandboxId);
-    const flood = createFloodLimit(maxPerSecond);
+    const flood = createFloodLimit({ maxPerSecond, restMs });
     const door = createDoor({
       policy,
       flood,
@@ -62,7 +64,7 @@ export function createDoorMaker(
       idleTimeoutMs,
       headersTimeoutMs,
       maxConnections,
-      outside,
+      takePlace: () => outside.take(sandboxId),
       onModel: onModel && ((request, response) => onModel(request, response, sandboxId)),
       onAllowed: () => void counters.allowed++,
       onRefused(target, reason) {

@@ -19,8 +19,8 @@ export interface DoorOptions extends DialOptions {
   idleTimeoutMs: number;
   headersTimeoutMs: number;
   maxConnections: number;
-  // Connections to the outside, of all sandboxes together.
-  outside: { open: number; max: number };
+  // A place among the connections to the outside, of which all sandboxes have a share; null when this one has its own.
+  takePlace: () => Disposable | null;
 }
 
 const EGRESS = { name: "egress" };
@@ -29,8 +29,19 @@ const CHECKS_PER_TIMEOUT = 4;
 
 // One sandbox's proxy, not yet listening: CONNECT for everything encrypted, absolute-form requests for plain HTTP.
 export function createDoor(options: DoorOptions): Server {
-  const { policy, flood, boundaryOf, allowances, onModel, onAllowed, onRefused, idleTimeoutMs, headersTimeoutMs, maxConnections, outside } =
-    options;
+  const {
+    policy,
+    flood,
+    boundaryOf,
+    allowances,
+    onModel,
+    onAllowed,
+    onRefused,
+    idleTimeoutMs,
+    headersTimeoutMs,
+    maxConnections,
+    takePlace,
+  } = options;
   const server = createServer({
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: headersTimeoutMs,
@@ -55,15 +66,19 @@ export function createDoor(options: DoorOptions): Server {
     return reason === undefined ? target : refuse(target, reason);
   }
 
-  async function reach(target: Target, boundary: ConnectionBoundary): Promise<Socket | Refusal> {
-    if (outside.open >= outside.max) return { status: 503, reason: "too many connections are open" };
-    outside.open++;
-    const outer = await dialTarget(target, options);
+  async function reach(target: Target, caller: Duplex | ServerResponse, boundary: ConnectionBoundary): Promise<Socket | Refusal> {
+    const place = takePlace();
+    if (!place) return { status: 503, reason: "too many connections are open" };
+    const gone = new AbortController();
+    const leave = () => gone.abort();
+    caller.once("close", leave);
+    const outer = await dialTarget(target, options, gone.signal);
+    caller.off("close", leave);
     if (isRefusal(outer)) {
-      outside.open--;
+      place[Symbol.dispose]();
       return outer.status === 403 ? refuse(target, outer.reason) : outer;
     }
-    outer.once("close", () => outside.open--);
+    outer.once("close", () => place[Symbol.dispose]());
     boundary.cover(outer);
     onAllowed();
     outer.setTimeout(idleTimeoutMs, () => outer.destroy());
@@ -79,7 +94,7 @@ export function createDoor(options: DoorOptions): Server {
   async function tunnel(request: IncomingMessage, inner: Duplex, head: Buffer, boundary: ConnectionBoundary): Promise<void> {
     inner.on("error", () => inner.destroy());
     const target = check(parseAuthority(request.url ?? ""));
-    const outer = isRefusal(target) ? target : await reach(target, boundary);
+    const outer = isRefusal(target) ? target : await reach(target, inner, boundary);
     if (isRefusal(outer)) return void inner.end(refusalText(outer));
     if (inner.destroyed) return void outer.destroy();
     inner.write("HTTP/1.1 200 Connection established\r\n\r\n");
@@ -96,7 +111,7 @@ export function createDoor(options: DoorOptions): Server {
       return turnAway(request, response, { status: 404, reason: "this is the way out of a sandbox, not a web server" });
     const target = check(parseAbsolute(url));
     if (isRefusal(target)) return turnAway(request, response, target);
-    const outer = await reach(target, boundary);
+    const outer = await reach(target, response, boundary);
     if (isRefusal(outer)) return turnAway(request, response, outer);
     if (response.destroyed) return void outer.destroy();
     passOn({ request, response, target, outer, boundary });

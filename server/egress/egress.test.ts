@@ -70,7 +70,7 @@ describe("egress", () => {
     egress = createEgress({ dataDir, log: listeningLog, allow: [`127.0.0.1:${webPort}`], ...options });
     await egress.open(id, { egress: policy });
   };
-  const socketPath = () => join(dataDir, "egress", id, "proxy.sock");
+  const socketPath = (sandboxId = id) => join(dataDir, "egress", sandboxId, "proxy.sock");
   const get = (url: string, options: { method?: string; body?: string; headers?: Record<string, string> } = {}) =>
     new Promise<{ status: number | undefined; headers: Record<string, unknown>; body: string }>((resolve, reject) => {
       const asked = request(
@@ -81,9 +81,9 @@ describe("egress", () => {
       );
       asked.on("error", reject).end(options.body);
     });
-  const tunnel = (authority: string) =>
+  const tunnel = (authority: string, sandboxId = id) =>
     new Promise<{ status: number | undefined; socket: Socket }>((resolve, reject) => {
-      const asked = request({ socketPath: socketPath(), method: "CONNECT", path: authority, agent: false });
+      const asked = request({ socketPath: socketPath(sandboxId), method: "CONNECT", path: authority, agent: false });
       asked.on("connect", (response, socket) => resolve({ status: response.statusCode, socket }));
       asked.on("error", reject).end();
     });
@@ -241,10 +241,18 @@ describe("egress", () => {
     for (const socket of sockets) socket.destroy();
   });
 
-  test("a sandbox that floods its socket is shut out for a second, and is served again", async () => {
-    await open(PUBLIC, { maxPerSecond: 20 });
-    const sockets = Array.from({ length: 200 }, () => connect(socketPath()).on("error", () => {}));
-    await expect.poll(() => statSync(socketPath(), { throwIfNoEntry: false })).toBeUndefined();
+  const isAway = () => !statSync(socketPath(), { throwIfNoEntry: false });
+
+  test("a sandbox that floods its socket is shut out, and is served again after a rest", async () => {
+    const flood = () => Array.from({ length: 200 }, () => connect(socketPath()).on("error", () => {}));
+    await open(PUBLIC, { maxPerSecond: 20, floodRestMs: 600_000 });
+    let sockets = flood();
+    await expect.poll(isAway).toBe(true);
+    for (const socket of sockets) socket.destroy();
+    await egress[Symbol.asyncDispose]();
+    await open(PUBLIC, { maxPerSecond: 20, floodRestMs: 200 });
+    sockets = flood();
+    await expect.poll(() => sockets.some(({ closed }) => closed)).toBe(true);
     for (const socket of sockets) socket.destroy();
     await expect.poll(() => get(`http://127.0.0.1:${webPort}/`).catch(() => undefined)).toMatchObject({ status: 200 });
   });
@@ -258,21 +266,19 @@ describe("egress", () => {
     return seen.match(/^HTTP\/1\.1 \d+/gm)?.map((line) => Number(line.slice(9))) ?? [];
   };
   const askFor = (url: string, headers = "host: x\r\n") => `GET ${url} HTTP/1.1\r\n${headers}\r\n`;
-  const isAway = () => !statSync(socketPath(), { throwIfNoEntry: false });
 
   // The last two Node would answer by itself.
   test.each(["host: x\r\n", "host: x\r\nexpect: something\r\n", ""])(
     "requests on one connection count like connections, whatever their headers (%j)",
     async (headers) => {
-      await open(PUBLIC, { maxPerSecond: 20, onModel: (_request, response) => void response.end() });
+      await open(PUBLIC, { maxPerSecond: 20, floodRestMs: 600_000, onModel: (_request, response) => void response.end() });
       const tunnelled = await tunnel(`127.0.0.1:${webPort}`);
       const answers = await pipelined(Array.from({ length: 1000 }, () => askFor("/model/x", headers)));
       expect(answers.length).toBeLessThanOrEqual(20);
-      await expect.poll(isAway).toBe(true);
+      expect(isAway()).toBe(true);
       // A tunnel is no part of the flood.
       tunnelled.socket.end("GET /x HTTP/1.1\r\nHost: me\r\nConnection: close\r\n\r\n");
       expect(await text(tunnelled.socket)).toContain("x-seen-host: me");
-      await expect.poll(() => get(`http://127.0.0.1:${webPort}/`).catch(() => undefined)).toMatchObject({ status: 200 });
     },
   );
 
@@ -307,6 +313,52 @@ describe("egress", () => {
     const slow = connect(socketPath());
     slow.write("GET http://a/ HTTP/1.1\r\nX: ");
     await expect.poll(() => slow.closed || slow.readableEnded || slow.destroyed).toBe(true);
+  });
+
+  test("no sandbox takes all connections to the outside", async () => {
+    await open(PUBLIC, { maxOutside: 8 });
+    const neighbour = newId("sbx", 2);
+    await egress.open(neighbour, { egress: PUBLIC });
+    const held: Socket[] = [];
+    const takeUntilRefused = async (sandboxId: SandboxId) => {
+      for (let taken = 0; ; taken++) {
+        const { status, socket } = await tunnel(`127.0.0.1:${webPort}`, sandboxId);
+        held.push(socket);
+        if (status !== 200) return { taken, status };
+      }
+    };
+    expect(await takeUntilRefused(id)).toEqual({ taken: 4, status: 503 });
+    expect(await takeUntilRefused(neighbour)).toEqual({ taken: 2, status: 503 });
+    for (const socket of held) socket.destroy();
+  });
+
+  test("pipelined requests take no more of the outside than other ones", async () => {
+    await open(PUBLIC, { maxOutside: 8 });
+    web.removeAllListeners("request");
+    let reached = 0;
+    const full = Promise.withResolvers<void>();
+    web.on("request", () => void (++reached === 4 && full.resolve()));
+    const socket = connect(socketPath()).on("error", () => {});
+    socket.write(askFor(`http://127.0.0.1:${webPort}/`).repeat(20));
+    await full.promise;
+    expect(await statusOfTunnel(`127.0.0.1:${webPort}`)).toBe(503);
+    expect(reached).toBe(4);
+    socket.destroy();
+  });
+
+  test("a caller that leaves while its target is dialled gives its place back at once", async () => {
+    const dialling = Promise.withResolvers<void>();
+    const resolve = () => {
+      dialling.resolve();
+      return new Promise<string[]>(() => {});
+    };
+    await open(PUBLIC, { maxOutside: 1, resolve, dialTimeoutMs: 600_000 });
+    const leaving = connect(socketPath());
+    leaving.write(askFor("http://slow.example/"));
+    await dialling.promise;
+    expect(await statusOfTunnel(`127.0.0.1:${webPort}`)).toBe(503);
+    leaving.destroy();
+    await expect.poll(() => statusOfTunnel(`127.0.0.1:${webPort}`)).toBe(200);
   });
 
   test("all sandboxes together hold a bounded number of connections to the outside", async () => {

@@ -4,7 +4,7 @@ import { createFloodLimit } from "./flood-limit.ts";
 test("a sandbox over its limit rests for a second, and those who are told hear of it once", () => {
   let nowMs = 5_000;
   let told = 0;
-  const limit = createFloodLimit(3, () => nowMs);
+  const limit = createFloodLimit({ maxPerSecond: 3, restMs: 1_000, nowMs: () => nowMs });
   limit.onExceeded(() => void told++);
   const take = (times: number) => Array.from({ length: times }, () => limit.take());
   expect(take(5)).toEqual([true, true, true, false, false]);
@@ -18,6 +18,6 @@ test("a sandbox over its limit rests for a second, and those who are told hear o
 
 test("what was counted is forgotten after a second", () => {
   let nowMs = 0;
-  const limit = createFloodLimit(2, () => nowMs);
+  const limit = createFloodLimit({ maxPerSecond: 2, restMs: 1_000, nowMs: () => nowMs });
   for (let second = 0; second < 5; second++, nowMs += 1_000) expect([limit.take(), limit.take()]).toEqual([true, true]);
 });

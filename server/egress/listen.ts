@@ -4,7 +4,7 @@ import { chmod, mkdir, open, rm } from "node:fs/promises";
 import type { Server as HttpServer } from "node:http";
 import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
-import { REST_MS, type FloodLimit } from "./flood-limit.ts";
+import type { FloodLimit } from "./flood-limit.ts";
 
 export const SOCKET_NAME = "proxy.sock";
 
@@ -45,7 +45,7 @@ export async function listenInFolder(inner: HttpServer, parent: string, name: st
     resting = setTimeout(() => {
       resting = undefined;
       void openFront().catch(() => rest());
-    }, REST_MS);
+    }, options.flood.restMs);
   }
 
   async function openFront(): Promise<void> {
