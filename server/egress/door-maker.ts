@@ -40,6 +40,9 @@ export interface SandboxDoor {
 }
 
 const LOGGED_REFUSALS_A_MINUTE = 30;
+// Names that are being resolved: of all sandboxes together, and of one.
+const MAX_QUERIES = 1024;
+const MAX_QUERIES_PER_SANDBOX = 64;
 
 // Makes the proxies of single sandboxes, all with the operator's settings and all counted together.
 export function createDoorMaker(
@@ -51,6 +54,7 @@ export function createDoorMaker(
   const { maxPerSecond = 500, floodRestMs: restMs = 1_000 } = options;
   const allowances = parseAllowances(allow);
   const outside = createFairShare<SandboxId>({ total: maxOutside, maxPerHolder: maxConnections });
+  const queries = createFairShare<SandboxId>({ total: MAX_QUERIES, maxPerHolder: MAX_QUERIES_PER_SANDBOX });
   return (sandboxId, policy) => {
     const logRefusal = createRefusalLog(log, sandboxId);
     const flood = createFloodLimit({ maxPerSecond, restMs });
@@ -60,6 +64,7 @@ export function createDoorMaker(
       boundaryOf: createConnectionBoundaries({ log, connection: "egress", fields: { sandboxId } }),
       allowances,
       resolve,
+      takeQuery: () => queries.take(sandboxId),
       timeoutMs: dialTimeoutMs,
       idleTimeoutMs,
       headersTimeoutMs,

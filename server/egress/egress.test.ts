@@ -376,6 +376,27 @@ describe("egress", () => {
     expect(new Set(await Promise.all(stuck))).toEqual(new Set([403]));
   });
 
+  test("one sandbox has a bounded number of names resolved at a time, even when it does not wait for them", async () => {
+    const unanswered: (() => void)[] = [];
+    const resolve = (host: string) =>
+      host === "known.example" ? Promise.resolve(["127.0.0.1"]) : new Promise<string[]>((done) => unanswered.push(() => done([])));
+    await open(PUBLIC, { resolve, dialTimeoutMs: 600_000 });
+    const neighbour = newId("sbx", 2);
+    await egress.open(neighbour, { egress: PUBLIC });
+    for (let asked = 1; asked <= 64; asked++) {
+      const leaving = connect(socketPath());
+      leaving.write(askFor(`http://slow${asked}.example/`));
+      await expect.poll(() => unanswered.length).toBe(asked);
+      leaving.destroy();
+    }
+    expect(await statusOfTunnel("one-more.example:443")).toBe(503);
+    const { status, socket } = await tunnel(`known.example:${webPort}`, neighbour);
+    socket.destroy();
+    expect(status).toBe(200);
+    for (const answer of unanswered) answer();
+    await expect.poll(() => statusOfTunnel(`known.example:${webPort}`)).toBe(200);
+  });
+
   test("closing cuts tunnels and removes the socket; opening twice is the same as once", async () => {
     await open(PUBLIC);
     await egress.open(id, { egress: PUBLIC });
