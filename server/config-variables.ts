@@ -167,6 +167,12 @@ export const VARIABLES = {
     defaultHelp: "no way out",
     help: "Under which address pods reach that proxy.",
   }),
+  egressMasqueraded: variable({
+    name: "BERTH_EGRESS_MASQUERADED",
+    kind: flag,
+    default: false,
+    help: "Let a pod use that proxy from its node's address too, for networks that put the node's address in place of the pod's.",
+  }),
   allowUnisolated: variable({
     name: "BERTH_ALLOW_UNISOLATED",
     kind: flag,

@@ -29,7 +29,7 @@ import { createModelRelay } from "./model/model-relay.ts";
 import { createSecrets } from "./secrets.ts";
 import { createHeart } from "./sessions/heart.ts";
 import { openStore } from "./store/open.ts";
-import { readSandboxToken } from "./store/sessions.ts";
+import { readSandboxToken, runningAmong } from "./store/sessions.ts";
 import { loadTemplates } from "./templates.ts";
 
 export interface Server {
@@ -74,7 +74,9 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
   const egress = opening.use(
     await openEgress({
       config,
-      hostBound: driver.traits.hostBound,
+      driver,
+      running: (sandboxIds) => runningAmong(store.db, sandboxIds),
+      clock,
       secrets,
       templates,
       log,

@@ -31,6 +31,9 @@ export interface Driver extends AsyncDisposable {
   // A fresh connection to the daemon. The peer is untrusted: a driver makes sure that it is this sandbox and nothing else
   // (no symbolic link in a control folder leads anywhere), a caller bounds what it reads.
   dial(id: SandboxId, signal: AbortSignal): Promise<Socket>;
+  // Whose address this is, where sandboxes have a network of their own: the sandbox's, that of the machine it runs on (its
+  // connections come from there where a network masquerades them), or neither's.
+  addressOwner?(id: SandboxId, address: string, signal: AbortSignal): Promise<"sandbox" | "node" | null>;
 }
 
 export type DriverName = "oci" | "docker" | "kubernetes" | "process";

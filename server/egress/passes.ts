@@ -3,8 +3,8 @@ import { isSandboxId, type SandboxId } from "@berth/contract";
 import type { Secrets } from "../secrets.ts";
 
 // What a daemon on another machine shows to the proxy: which sandbox it is and by which template it was made, signed. Every
-// server that knows the master key can check it without asking anybody. Whoever runs code in the sandbox can read it there,
-// and gains by it what that code may do anyway.
+// server that knows the master key can check it. Code in the sandbox can read it, so a pass alone opens nothing: see
+// admission.ts.
 export interface Passes {
   issue(holder: PassHolder): string;
   check(pass: string): PassHolder | null;

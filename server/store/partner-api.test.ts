@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sql } from "kysely";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { newId } from "@berth/contract";
 import { startPostgres, type TestPostgres } from "../../tests/support/postgres.ts";
 import { systemClock } from "../clock.ts";
 import { createPartner } from "../keys/partners.ts";
@@ -13,7 +14,7 @@ import { claimKey, releaseKey, releaseKeysOf, storeAnswer } from "./idempotency.
 import { openStore, type Engine, type Store } from "./open.ts";
 import { reserveTokens } from "./rate-buckets.ts";
 import { listSessions, type ListQuery } from "./session-list.ts";
-import { insertSession, type SessionRow } from "./sessions.ts";
+import { insertSession, runningAmong, type SessionRow } from "./sessions.ts";
 import { sessionRow } from "./testing/session-row.ts";
 
 let postgres: TestPostgres;
@@ -44,6 +45,18 @@ describe.each<Engine>(["sqlite", "postgres"])("on %s", (engine) => {
     await createPartner(store.db, systemClock, "globex");
   });
   afterAll(() => store[Symbol.asyncDispose]());
+
+  it("knows which of many sandboxes have programs that may run", async () => {
+    await store.db.deleteFrom("sessions").execute();
+    for (const state of SESSION_STATES) await addSession(store, { state });
+    const rows = await store.db.selectFrom("sessions").selectAll().execute();
+    const sandboxIds = [...Array.from({ length: 1200 }, () => newId("sbx", 1)), ...rows.map(({ sandbox_id }) => sandbox_id)];
+    const found = await runningAmong(store.db, sandboxIds);
+    const states = rows.filter(({ sandbox_id }) => found.has(sandbox_id)).map(({ state }) => state);
+    expect(states.sort()).toEqual(["creating", "pausing", "resuming", "running"]);
+    expect(found.size).toBe(4);
+    expect(await runningAmong(store.db, [])).toEqual(new Set());
+  });
 
   describe("the list", () => {
     beforeEach(async () => {

@@ -209,6 +209,21 @@ export async function countLive(db: Db, partnerId: string, externalUserId?: stri
   return Number((await query.executeTakeFirstOrThrow()).count);
 }
 
+// Which of these sandboxes have programs that may run right now.
+export async function runningAmong(db: Db, sandboxIds: readonly SandboxId[]): Promise<Set<SandboxId>> {
+  const found = new Set<SandboxId>();
+  for (let i = 0; i < sandboxIds.length; i += IDS_A_QUERY) {
+    const ids = sandboxIds.slice(i, i + IDS_A_QUERY);
+    const rows = await db.selectFrom("sessions").select("sandbox_id").where("sandbox_id", "in", ids).where("state", "in", ACTIVE).execute();
+    for (const { sandbox_id } of rows) found.add(sandbox_id);
+  }
+  return found;
+}
+
+// The daemon starts what it starts before a create or resume is done, and goes on until a pause is.
+const ACTIVE: SessionState[] = ["creating", "running", "pausing", "resuming"];
+const IDS_A_QUERY = 500;
+
 // PostgreSQL lets two transactions count at once. This makes all that count the sandboxes of one home wait for each other,
 // until the transaction ends.
 export async function lockHome(db: Db, { driver, host }: Home): Promise<void> {

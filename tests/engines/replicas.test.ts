@@ -1,6 +1,14 @@
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { connect, type AddressInfo } from "node:net";
+import type { SandboxId } from "@berth/contract";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { nameOf } from "../../server/drivers/kubernetes/names.ts";
+import { sandboxOf } from "../../server/drivers/kubernetes/pods.ts";
+import { createPasses } from "../../server/egress/passes.ts";
+import { createSecrets } from "../../server/secrets.ts";
 import { createApi } from "../support/api.ts";
 import { prepareBerth, type Berth } from "../support/berth.ts";
 import { eventually, launchChromium, openDesk, screenText, typeInTerminal } from "../support/browser.ts";
@@ -19,11 +27,19 @@ interface TestedCluster extends AsyncDisposable {
   hostForPods: string;
   // Only where a node can be lost without harm to others.
   kubelet?: Kubelet;
+  // Only where this machine can take a pod's address.
+  addressOf?: (sandboxId: string) => string;
 }
 
 const onTheDouble = async (): Promise<TestedCluster> => {
   const double = await startKubernetesDouble({ runtimeDir: await daemonRuntime() });
-  return { ...double, env: { BERTH_KUBECONFIG: double.kubeconfig }, hostForPods: "127.0.0.1" };
+  const podOf = (sandboxId: string) => double.objects.list("pods").find((pod) => sandboxOf(pod) === nameOf(sandboxId as SandboxId));
+  return {
+    ...double,
+    env: { BERTH_KUBECONFIG: double.kubeconfig },
+    hostForPods: "127.0.0.1",
+    addressOf: (sandboxId) => (podOf(sandboxId)!.status as { podIP: string }).podIP,
+  };
 };
 const onARealOne = async (): Promise<TestedCluster> => ({
   env: {
@@ -46,9 +62,11 @@ function replicas(name: string, prepare: () => Promise<TestedCluster>, missing: 
     let servers: Berth[] = [];
     let address: Cable;
     let inFront = 0;
+    const world = createServer((_request, response) => void response.end("the world"));
 
     beforeAll(async () => {
       [cluster, postgres] = await Promise.all([prepare(), startPostgres()]);
+      await once(world.listen(0, "127.0.0.1"), "listening");
       address = await layCable(() => Number(new URL(servers[inFront]!.url).port));
       const shared = {
         BERTH_DRIVER: "kubernetes",
@@ -58,6 +76,7 @@ function replicas(name: string, prepare: () => Promise<TestedCluster>, missing: 
         BERTH_API_KEY: `berth_${randomBytes(32).toString("hex")}`,
         BERTH_BASE_URL: `http://localhost:${address.port}`,
         BERTH_LOG_LEVEL: "warn",
+        BERTH_EGRESS_ALLOW: `127.0.0.1:${worldPort()}`,
       };
       for (let i = 0; i < 3; i++) {
         const port = await freePort(cluster.hostForPods);
@@ -67,6 +86,7 @@ function replicas(name: string, prepare: () => Promise<TestedCluster>, missing: 
       await Promise.all(servers.map((server) => server.start()));
     });
     afterAll(async () => {
+      world.close();
       await address?.[Symbol.asyncDispose]();
       for (const server of servers) await server[Symbol.asyncDispose]();
       servers = [];
@@ -74,6 +94,7 @@ function replicas(name: string, prepare: () => Promise<TestedCluster>, missing: 
       await cluster?.[Symbol.asyncDispose]();
     });
 
+    const worldPort = () => (world.address() as AddressInfo).port;
     const apis = () => servers.map((server) => createApi(server.url, servers[0]!.env["BERTH_API_KEY"]!));
 
     test("what one server began, the others go on with", async () => {
@@ -87,6 +108,31 @@ function replicas(name: string, prepare: () => Promise<TestedCluster>, missing: 
       for (const api of [one, two, three]) expect((await api.exec(session.sandboxId, "cat note")).stdout).toBe("kept\n");
       expect((await one.call("DELETE", path)).status).toBe(200);
       expect((await three.call("GET", path)).body).toMatchObject({ status: "destroyed" });
+    });
+
+    test("a pass is good from its own pod while the session runs, and every replica hears when it ends", async (context) => {
+      const { addressOf } = cluster;
+      if (!addressOf) return context.skip("this machine cannot take the address of a real pod");
+      const [one, two] = apis() as [ReturnType<typeof createApi>, ReturnType<typeof createApi>];
+      const session = await one.create();
+      const secrets = createSecrets([Buffer.from(servers[0]!.env["BERTH_MASTER_KEY"]!, "hex")]);
+      const pass = createPasses(secrets).issue({ sandboxId: session.sandboxId as SandboxId, template: "default" });
+      const tunnelThrough = async (server: Berth, localAddress: string) => {
+        const port = Number(server.env["BERTH_EGRESS_LISTEN"]!.split(":").at(-1));
+        const socket = connect({ host: "127.0.0.1", port, localAddress }).on("error", () => {});
+        socket.write(`${pass}\nCONNECT 127.0.0.1:${worldPort()} HTTP/1.1\r\nhost: x\r\n\r\n`);
+        const answer = await Promise.race([once(socket, "data").then(String), once(socket, "close").then(() => "closed")]);
+        return { socket: socket.resume(), answer };
+      };
+
+      const address = addressOf(session.sandboxId);
+      for (const server of servers) expect((await tunnelThrough(server, "127.0.0.1")).answer).toBe("closed");
+      const tunnels = await Promise.all(servers.map((server) => tunnelThrough(server, address)));
+      expect(tunnels.map(({ answer }) => answer)).toEqual(servers.map(() => expect.stringContaining("200")));
+      expect((await two.call("POST", `/api/b2b/sessions/${session.sessionId}/pause`)).status).toBe(200);
+      await expect.poll(() => tunnels.map(({ socket }) => socket.closed)).toEqual(servers.map(() => true));
+      for (const server of servers) expect((await tunnelThrough(server, address)).answer).toBe("closed");
+      await two.call("DELETE", `/api/b2b/sessions/${session.sessionId}`);
     });
 
     test("losing a node pauses its sessions with their files, and a resume places them elsewhere", async (context) => {

@@ -8,6 +8,7 @@ import { createKeyedLock } from "../keyed-lock.ts";
 import { createClaims } from "./claims.ts";
 import type { Cluster } from "./cluster.ts";
 import { connectCluster, type ConnectOptions } from "./connect.ts";
+import { findAddressOwner } from "./address-owner.ts";
 import { dialPod } from "./dial-pod.ts";
 import { openEgressAddress } from "./egress-address.ts";
 import { ANNOTATION, volumeClaimsPath, EXTENSIONS, idOf, LABEL, nameOf, podsPath } from "./names.ts";
@@ -241,6 +242,8 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
     },
 
     dial: (id, signal) => dialPod({ pods, workloads }, nameOf(id), signal),
+
+    addressOwner: (id, address, signal) => findAddressOwner({ pods, workloads }, nameOf(id), address, signal),
 
     async [Symbol.asyncDispose]() {
       ended.abort();

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { V1PodSpec } from "@kubernetes/client-node";
 import type { PodStatus } from "./controllers.ts";
 import type { ApiObject, Objects } from "./objects.ts";
+import { createPodNetwork } from "./pod-network.ts";
 import { accepts, killAll, nextAddress, prepareVolumes } from "./pod-process.ts";
 
 // Scheduler, kubelet and container runtime in one: a pod is a real process of this machine that listens on a loopback
@@ -65,6 +66,7 @@ export function createKubelet(options: KubeletOptions): Kubelet {
   const ended = new AbortController();
   const silences = new Map<string, AbortController>();
   const works = new Set<Promise<void>>();
+  const network = createPodNetwork();
 
   function background(work: Promise<void>): void {
     const kept = work.catch(() => {}).finally(() => works.delete(kept));
@@ -126,6 +128,7 @@ export function createKubelet(options: KubeletOptions): Kubelet {
     }
     const env = await prepareVolumes(spec, uid, folder);
     env["BERTH_LISTEN"] = env["BERTH_LISTEN"]!.replace("0.0.0.0", run.ip);
+    if (env["BERTH_EGRESS"] !== undefined) env["BERTH_EGRESS"] = await network.route(run.ip, env["BERTH_EGRESS"]);
     if (run.leaving || ended.signal.aborted) return;
     const child = spawn(join(runtimeDir, "bin/node"), [join(runtimeDir, "daemon.cjs")], {
       cwd: env["BERTH_WORKSPACE"],
@@ -278,6 +281,7 @@ export function createKubelet(options: KubeletOptions): Kubelet {
       );
       for (const run of runs.values()) endRun(run);
       await Promise.all([...exits, ...works]);
+      await network[Symbol.asyncDispose]();
       await rm(folder, { recursive: true, force: true });
     },
   };
