@@ -1,0 +1,360 @@
+import { type CompiledShape, compileShape, findField, foldHash, NAME_HASH_SEED, type Shape } from "./json-shape.ts";
+
+// Checks that bytes are one JSON document (RFC 8259) as they arrive, and shows the values at the places that a shape names.
+// It builds no objects: the work is linear in the bytes and the memory is fixed, whatever the document.
+//
+// Two parsers must not read different things where a shape looks. So an object there may have each field only once,
+// whatever its case (some parsers ignore it), and its field names are plain ASCII without escapes.
+export interface JsonScanner {
+  // Throws a JsonFault at the first byte that cannot be part of such a document.
+  write(bytes: Uint8Array): void;
+  // The document is complete; throws a JsonFault when it is not.
+  end(): void;
+  // Ready for the next document.
+  reset(): void;
+}
+
+export interface ScannedValue {
+  kind: "object" | "array" | "string" | "number" | "true" | "false" | "null";
+  // The first bytes of a string or number as they stand in the document: without quotes, with escapes.
+  text: string;
+  // Where it stands in the document: offsets of the first byte and of the one behind the last.
+  start: number;
+  end: number;
+  // An object or array without members.
+  empty: boolean;
+  // Names of the fields that lead here.
+  path: () => string;
+}
+
+export class JsonFault extends Error {}
+
+const MAX_DEPTH = 128;
+const MAX_FIELDS = 128;
+const MAX_TEXT_BYTES = 128;
+
+// What is expected next. States below STRING let white space pass.
+const VALUE = 0;
+const FIRST_ITEM = 1;
+const FIRST_NAME = 2;
+const NAME = 3;
+const COLON = 4;
+const AFTER_VALUE = 5;
+const DONE = 6;
+const STRING = 7;
+const FIELD_NAME = 8;
+const ESCAPE = 9;
+const HEX = 10;
+const NUMBER = 11;
+const LITERAL = 12;
+
+// How far a number has been read.
+const MINUS = 0;
+const ZERO = 1;
+const INTEGER = 2;
+const POINT = 3;
+const FRACTION = 4;
+const EXPONENT = 5;
+const EXPONENT_SIGN = 6;
+const EXPONENT_DIGITS = 7;
+const MAY_END = [false, true, true, false, true, false, false, true];
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const ESCAPES = new Set(Buffer.from('"\\/bfnrtu'));
+const LITERALS = new Map((["true", "false", "null"] as const).map((word) => [word.charCodeAt(0), word]));
+
+export function createJsonScanner<Mark>(shape: Shape<Mark>, visit: (mark: Mark, value: ScannedValue) => void): JsonScanner {
+  const root = compileShape(shape);
+  // For each container that is open: what it is, where it begins, its shape, the fields it has had (by their hash), and
+  // the name of the field that is being read.
+  const isObject = new Uint8Array(MAX_DEPTH);
+  const hasMembers = new Uint8Array(MAX_DEPTH);
+  const starts = new Float64Array(MAX_DEPTH);
+  const shapes: (CompiledShape<Mark> | undefined)[] = Array.from({ length: MAX_DEPTH });
+  const fieldCounts = new Uint8Array(MAX_DEPTH);
+  const fieldHashes = new Int32Array(MAX_DEPTH * MAX_FIELDS);
+  const names = Buffer.alloc(MAX_DEPTH * MAX_TEXT_BYTES);
+  const nameLengths = new Uint8Array(MAX_DEPTH);
+  let depth = 0;
+
+  let state = VALUE;
+  // Of the value that comes next or is being read.
+  let current: CompiledShape<Mark> | undefined = root;
+  let startedAt = 0;
+  let inName = false;
+  let hexLeft = 0;
+  let nameHash = 0;
+  let hasCapitals = false;
+  let numberState = MINUS;
+  let literal: "true" | "false" | "null" = "null";
+  let literalAt = 0;
+  // The beginning of a string or number that will be shown.
+  const text = Buffer.alloc(MAX_TEXT_BYTES);
+  let textLength = 0;
+  // Of the first of the bytes that are being read.
+  let offset = 0;
+
+  return {
+    write(bytes) {
+      let at = 0;
+      while (at < bytes.length) {
+        if (state < STRING) at = readStructure(bytes, at);
+        else if (state === STRING) at = readString(bytes, at);
+        else if (state === FIELD_NAME) at = readFieldName(bytes, at);
+        else if (state === NUMBER) at = readNumber(bytes, at);
+        else at = readRest(bytes, at);
+      }
+      offset += bytes.length;
+    },
+    end() {
+      if (state === NUMBER) endNumber(0);
+      if (state !== DONE) throw new JsonFault("it ends too early");
+    },
+    reset() {
+      depth = 0;
+      state = VALUE;
+      current = root;
+      offset = 0;
+    },
+  };
+
+  // Up to the next string, number or literal.
+  function readStructure(bytes: Uint8Array, from: number): number {
+    let at = from;
+    for (; at < bytes.length && state < STRING; at++) {
+      const byte = bytes[at]!;
+      switch (byte) {
+        case 0x20: // white space
+        case 0x0a:
+        case 0x0d:
+        case 0x09:
+          continue;
+        case 0x2c: // ,
+          if (state !== AFTER_VALUE) throw unexpected(at);
+          if (isObject[depth - 1] === 1) state = NAME;
+          else {
+            state = VALUE;
+            current = shapes[depth - 1]?.items;
+          }
+          continue;
+        case 0x3a: // :
+          if (state !== COLON) throw unexpected(at);
+          state = VALUE;
+          continue;
+        case 0x7b: // {
+        case 0x5b: // [
+          beginValue(at);
+          openContainer(byte === 0x7b ? 1 : 0);
+          continue;
+        case 0x7d: // }
+          if (state !== FIRST_NAME && !(state === AFTER_VALUE && isObject[depth - 1] === 1)) throw unexpected(at);
+          closeContainer(at);
+          continue;
+        case 0x5d: // ]
+          if (state !== FIRST_ITEM && !(state === AFTER_VALUE && isObject[depth - 1] === 0)) throw unexpected(at);
+          closeContainer(at);
+          continue;
+        case QUOTE:
+          if (state === NAME || state === FIRST_NAME) beginName();
+          else {
+            beginValue(at);
+            state = STRING;
+          }
+          continue;
+        default:
+          beginValue(at);
+          beginScalar(byte, at);
+      }
+    }
+    return at;
+  }
+
+  function beginValue(at: number): void {
+    if (state !== VALUE && state !== FIRST_ITEM) throw unexpected(at);
+    if (depth > 0) hasMembers[depth - 1] = 1;
+    startedAt = offset + at;
+    textLength = 0;
+    inName = false;
+  }
+
+  function beginScalar(byte: number, at: number): void {
+    if (byte === 0x2d || isDigit(byte)) {
+      state = NUMBER;
+      numberState = byte === 0x2d ? MINUS : byte === 0x30 ? ZERO : INTEGER;
+      text[textLength++] = byte;
+      return;
+    }
+    const word = LITERALS.get(byte);
+    if (word === undefined) throw unexpected(at);
+    state = LITERAL;
+    literal = word;
+    literalAt = 1;
+  }
+
+  function openContainer(object: 0 | 1): void {
+    if (depth === MAX_DEPTH) throw new JsonFault(`it is nested deeper than ${MAX_DEPTH} levels`);
+    isObject[depth] = object;
+    hasMembers[depth] = 0;
+    starts[depth] = startedAt;
+    shapes[depth] = current;
+    fieldCounts[depth] = 0;
+    nameLengths[depth] = 0;
+    depth++;
+    if (object === 1) state = FIRST_NAME;
+    else {
+      state = FIRST_ITEM;
+      current = current?.items;
+    }
+  }
+
+  function closeContainer(at: number): void {
+    depth--;
+    current = shapes[depth];
+    startedAt = starts[depth]!;
+    endValue(isObject[depth] === 1 ? "object" : "array", at + 1);
+  }
+
+  function endValue(kind: ScannedValue["kind"], behind: number): void {
+    state = depth === 0 ? DONE : AFTER_VALUE;
+    if (current === undefined || current.mark === undefined) return;
+    const shown = kind === "string" || kind === "number" ? text.toString("latin1", 0, textLength) : "";
+    const empty = (kind === "object" || kind === "array") && hasMembers[depth] === 0;
+    visit(current.mark, { kind, text: shown, start: startedAt, end: offset + behind, empty, path });
+  }
+
+  function beginName(): void {
+    hasMembers[depth - 1] = 1;
+    textLength = 0;
+    nameHash = NAME_HASH_SEED;
+    hasCapitals = false;
+    inName = true;
+    state = shapes[depth - 1]?.hasFields ? FIELD_NAME : STRING;
+  }
+
+  function readString(bytes: Uint8Array, from: number): number {
+    let at = from;
+    let byte = 0;
+    while (at < bytes.length && (byte = bytes[at]!) !== QUOTE && byte !== BACKSLASH && byte >= 0x20) at++;
+    if (!inName && current?.mark !== undefined) keepText(bytes, from, at);
+    if (at === bytes.length) return at;
+    if (byte === BACKSLASH) {
+      state = ESCAPE;
+      if (textLength < MAX_TEXT_BYTES) text[textLength++] = byte;
+    } else if (byte !== QUOTE) throw unexpected(at);
+    else if (inName) {
+      state = COLON;
+      current = undefined;
+    } else endValue("string", at + 1);
+    return at + 1;
+  }
+
+  function keepText(bytes: Uint8Array, from: number, to: number): void {
+    for (let at = from; at < to && textLength < MAX_TEXT_BYTES; at++) text[textLength++] = bytes[at]!;
+  }
+
+  // The name of a field in an object that has a shape.
+  function readFieldName(bytes: Uint8Array, from: number): number {
+    const base = (depth - 1) * MAX_TEXT_BYTES;
+    let at = from;
+    for (; at < bytes.length; at++) {
+      const byte = bytes[at]!;
+      if (byte === QUOTE) {
+        nameLengths[depth - 1] = textLength;
+        endFieldName(shapes[depth - 1]!);
+        return at + 1;
+      }
+      if (byte === BACKSLASH || byte < 0x20 || byte > 0x7e || textLength === MAX_TEXT_BYTES) {
+        nameLengths[depth - 1] = 0;
+        throw new JsonFault(`a field name below "${path()}" is too long, escaped or not plain ASCII`);
+      }
+      if (byte >= 0x41 && byte <= 0x5a) hasCapitals = true;
+      names[base + textLength++] = byte;
+      nameHash = foldHash(nameHash, byte);
+    }
+    return at;
+  }
+
+  function endFieldName(parent: CompiledShape<Mark>): void {
+    const base = (depth - 1) * MAX_FIELDS;
+    const count = fieldCounts[depth - 1]!;
+    // A collision of two names would be refused, too; no two names of a provider's fields collide by chance.
+    for (let i = base; i < base + count; i++) if (fieldHashes[i] === nameHash) throw new JsonFault(`the field "${path()}" is there twice`);
+    if (count === MAX_FIELDS) throw new JsonFault(`there are more than ${MAX_FIELDS} fields beside "${path()}"`);
+    fieldHashes[base + count] = nameHash;
+    fieldCounts[depth - 1] = count + 1;
+    const start = (depth - 1) * MAX_TEXT_BYTES;
+    const found = findField(parent, nameHash, names, start, start + textLength);
+    if (found !== undefined && hasCapitals) throw new JsonFault(`the field "${path()}" must be written in lower case`);
+    current = found ?? parent.otherFields;
+    state = COLON;
+  }
+
+  function readNumber(bytes: Uint8Array, from: number): number {
+    let at = from;
+    for (; at < bytes.length; at++) {
+      const byte = bytes[at]!;
+      const next = numberStateAfter(numberState, byte);
+      if (next < 0) {
+        endNumber(at);
+        return at;
+      }
+      numberState = next;
+      if (textLength < MAX_TEXT_BYTES) text[textLength++] = byte;
+    }
+    return at;
+  }
+
+  function endNumber(behind: number): void {
+    if (!MAY_END[numberState]) throw unexpected(behind);
+    endValue("number", behind);
+  }
+
+  // Single bytes: of an escape or a literal.
+  function readRest(bytes: Uint8Array, at: number): number {
+    const byte = bytes[at]!;
+    if (state === LITERAL) {
+      if (byte !== literal.charCodeAt(literalAt)) throw unexpected(at);
+      if (++literalAt === literal.length) endValue(literal, at + 1);
+      return at + 1;
+    }
+    if (state === ESCAPE) {
+      if (!ESCAPES.has(byte)) throw unexpected(at);
+      state = byte === 0x75 ? HEX : STRING;
+      hexLeft = 4;
+    } else {
+      if (!isDigit(byte) && !((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66)) throw unexpected(at);
+      if (--hexLeft === 0) state = STRING;
+    }
+    if (textLength < MAX_TEXT_BYTES) text[textLength++] = byte;
+    return at + 1;
+  }
+
+  function path(): string {
+    const parts: string[] = [];
+    for (let level = 0; level < depth; level++) {
+      const start = level * MAX_TEXT_BYTES;
+      if (isObject[level] === 1) parts.push(names.toString("latin1", start, start + nameLengths[level]!));
+    }
+    return parts.filter((part) => part !== "").join(".");
+  }
+
+  function unexpected(at: number): JsonFault {
+    return new JsonFault(`byte ${offset + at} does not belong there`);
+  }
+}
+
+// -1: the byte is not part of the number.
+function numberStateAfter(state: number, byte: number): number {
+  if (isDigit(byte)) {
+    if (state === INTEGER || state === FRACTION || state === EXPONENT_DIGITS) return state;
+    if (state === MINUS) return byte === 0x30 ? ZERO : INTEGER;
+    if (state === POINT) return FRACTION;
+    return state === EXPONENT || state === EXPONENT_SIGN ? EXPONENT_DIGITS : -1;
+  }
+  if (byte === 0x2e) return state === ZERO || state === INTEGER ? POINT : -1;
+  if ((byte | 0x20) === 0x65) return state === ZERO || state === INTEGER || state === FRACTION ? EXPONENT : -1;
+  return (byte === 0x2b || byte === 0x2d) && state === EXPONENT ? EXPONENT_SIGN : -1;
+}
+
+const isDigit = (byte: number): boolean => byte >= 0x30 && byte <= 0x39;
