@@ -323,6 +323,18 @@ export const VARIABLES = {
     defaultHelp: "no limit",
     help: "Tokens that one session may use.",
   }),
+  modelMaxBodyMb: variable({
+    name: "BERTH_MODEL_MAX_BODY_MB",
+    kind: wholeNumber(1, 64),
+    default: 4,
+    help: "Size of the largest request to the model, in MiB. Each sandbox has one in memory at a time.",
+  }),
+  modelRatePerMinute: variable({
+    name: "BERTH_MODEL_RATE_LIMIT",
+    kind: wholeNumber(0, 1_000_000),
+    default: 300,
+    help: "Requests a minute of each sandbox to the model, refused ones included; 0 is no limit. A sandbox may also send 32 times the largest body in a minute.",
+  }),
 };
 
 // The kind decides the type; the default only has to be one of it.

@@ -1,10 +1,5 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { createServer, type IncomingMessage, request as httpRequest } from "node:http";
-import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { newId } from "@berth/contract";
 import { MODEL_USAGE, type ModelServer, startModelServer } from "../../tests/support/model-server.ts";
@@ -12,83 +7,32 @@ import { systemClock } from "../clock.ts";
 import { createLog, type Log, silentLog } from "../log.ts";
 import { createSecrets } from "../secrets.ts";
 import { modelUsageOf, modelUsageOfUser } from "../store/model-usage.ts";
-import { openStore, type Store } from "../store/open.ts";
-import { insertSession } from "../store/sessions.ts";
-import { insertPartner } from "../store/store.suite.ts";
-import { sessionRow } from "../store/testing/session-row.ts";
+import type { Store } from "../store/open.ts";
 import { DEFAULT_TEMPLATE } from "../templates.ts";
 import { createModelRelay, type ModelRelayDeps } from "./model-relay.ts";
+import { startTestRelay, TEST_KEY as KEY, type TestRelay } from "./testing/start-relay.ts";
 
-const KEY = "sk-the-real-key-never-in-a-sandbox";
-
-let folder: string;
-let store: Store;
 let model: ModelServer;
+let started: TestRelay | undefined;
+let store: Store;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "berth-model-"));
-  store = await openStore({ url: null, file: join(folder, "berth.db"), log: silentLog });
-  await insertPartner(store, "acme");
   model = await startModelServer();
 });
 afterEach(async () => {
-  await stopRelay?.();
+  await stopRelay();
   await model[Symbol.asyncDispose]();
-  await store[Symbol.asyncDispose]();
-  await rm(folder, { recursive: true, force: true });
 });
 
-let stopRelay: (() => Promise<void>) | undefined;
+async function stopRelay(): Promise<void> {
+  await started?.[Symbol.asyncDispose]();
+  started = undefined;
+}
 
-// A relay behind a plain HTTP server that takes everybody for one sandbox, as that sandbox's egress socket does.
 async function startRelay(config: Partial<ModelRelayDeps["config"]> = {}, log: Log = silentLog) {
-  const sandboxId = newId("sbx", Date.now());
-  const sessionId = newId("ses", Date.now());
-  await insertSession(store.db, sessionRow(1, { id: sessionId, sandbox_id: sandboxId, external_user_id: "ada" }));
-  const relay = createModelRelay({
-    config: {
-      modelProvider: "openai",
-      modelBaseUrl: `${model.url}/v1`,
-      modelApiKey: KEY,
-      modelName: "the-model",
-      modelTokenCap: null,
-      ...config,
-    },
-    templates: new Map([["default", DEFAULT_TEMPLATE]]),
-    secrets: createSecrets([randomBytes(32)]),
-    db: store.db,
-    clock: systemClock,
-    log,
-  });
-  const server = createServer((request, response) => relay.handle(request, response, sandboxId)).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  stopRelay = async () => {
-    stopRelay = undefined;
-    server.close();
-    server.closeAllConnections();
-    await once(server, "close");
-  };
-  const env = relay.env(sandboxId, DEFAULT_TEMPLATE);
-  const token = env.OPENAI_API_KEY ?? env.ANTHROPIC_API_KEY ?? "";
-  const open = (path: string, body: object | null, headers: Record<string, string> = { authorization: `Bearer ${token}` }) =>
-    new Promise<IncomingMessage>((resolve, reject) => {
-      const request = httpRequest({ host: "127.0.0.1", port, path, method: body ? "POST" : "GET", headers, agent: false }, resolve);
-      request.on("error", reject);
-      request.end(body ? JSON.stringify(body) : undefined);
-    });
-  return {
-    env,
-    token,
-    sessionId,
-    open,
-    ask: async (...args: Parameters<typeof open>) => {
-      const response = await open(...args);
-      let text = "";
-      for await (const chunk of response) text += String(chunk);
-      return { status: response.statusCode, headers: response.headers, text };
-    },
-  };
+  started = await startTestRelay({ upstreamUrl: model.url, config, log });
+  store = started.store;
+  return started.addSandbox();
 }
 
 const CHAT = "/model/openai/v1/chat/completions";
@@ -103,9 +47,9 @@ describe("the model relay", () => {
       OPENAI_BASE_URL: "http://127.0.0.1:3128/model/openai/v1",
     });
     expect(JSON.stringify(env)).not.toContain(KEY);
-    await stopRelay?.();
+    await stopRelay();
     expect((await startRelay({ modelProvider: null })).env).toEqual({});
-    await stopRelay?.();
+    await stopRelay();
     expect((await startRelay({ modelApiKey: null })).env).toEqual({});
   });
 
@@ -139,7 +83,15 @@ describe("the model relay", () => {
   test("refuses a wrong token, a foreign one and none at all", async () => {
     const { ask } = await startRelay();
     const other = createModelRelay({
-      config: { modelProvider: "openai", modelBaseUrl: null, modelApiKey: KEY, modelName: null, modelTokenCap: null },
+      config: {
+        modelProvider: "openai",
+        modelBaseUrl: null,
+        modelApiKey: KEY,
+        modelName: null,
+        modelTokenCap: null,
+        modelMaxBodyMb: 4,
+        modelRatePerMinute: 0,
+      },
       templates: new Map(),
       secrets: createSecrets([randomBytes(32)]),
       db: store.db,
@@ -206,7 +158,7 @@ describe("the model relay", () => {
     const reply = await ask(CHAT, aChat);
     expect([reply.status, reply.text]).toEqual([429, expect.stringContaining("slow down")]);
     expect(await modelUsageOf(store.db, sessionId)).toEqual({ input: 0, output: 0 });
-    await stopRelay?.();
+    await stopRelay();
     const gone = await startRelay({ modelBaseUrl: "http://127.0.0.1:1/v1" });
     expect((await gone.ask(CHAT, aChat)).status).toBe(502);
   });

@@ -1,8 +1,7 @@
-import { request as httpRequest, type IncomingMessage, type ServerResponse } from "node:http";
-import { request as httpsRequest } from "node:https";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import type { SandboxId, Template } from "@berth/contract";
-import type { Clock } from "../clock.ts";
+import { SECOND, type Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Log } from "../log.ts";
 import type { Secrets } from "../secrets.ts";
@@ -10,9 +9,15 @@ import type { Db } from "../store/schema.ts";
 import { addModelUsage, modelUsageOf } from "../store/model-usage.ts";
 import { findSessionBySandbox, type SessionRow } from "../store/sessions.ts";
 import type { Templates } from "../templates.ts";
+import { createLoopTurns } from "./loop-turns.ts";
 import { type ModelConfig, modelEnv, modelOf } from "./model-config.ts";
-import { BodyTooLargeError, presentedToken, providerBody, providerHeaders, providerPath, readBody } from "./model-request.ts";
+import { createModelLimits } from "./model-limits.ts";
+import { answerRefusal, ModelRefusal } from "./model-refusal.ts";
+import { presentedToken, providerBody, providerHeaders, providerTarget, type ProviderTarget } from "./model-request.ts";
 import { createModelTokens } from "./model-tokens.ts";
+import { openUpstream, type Upstream } from "./model-upstream.ts";
+import { readRequestBody } from "./request-body.ts";
+import { REQUEST_SHAPES } from "./request-shapes.ts";
 import { createUsageMeter, type TokenUsage } from "./usage-meter.ts";
 
 // Lets agents in sandboxes use a model without seeing its key: requests come in at the sandbox's own way out with the
@@ -25,7 +30,10 @@ export interface ModelRelay {
 }
 
 export interface ModelRelayDeps {
-  config: Pick<Config, "modelProvider" | "modelBaseUrl" | "modelApiKey" | "modelName" | "modelTokenCap">;
+  config: Pick<
+    Config,
+    "modelProvider" | "modelBaseUrl" | "modelApiKey" | "modelName" | "modelTokenCap" | "modelMaxBodyMb" | "modelRatePerMinute"
+  >;
   templates: Templates;
   secrets: Secrets;
   db: Db;
@@ -33,26 +41,34 @@ export interface ModelRelayDeps {
   log: Log;
   // Where a template's key is looked up.
   serverEnv?: NodeJS.ProcessEnv;
+  // A sandbox is a few milliseconds away, so only one that stops sending comes near it.
+  bodyTimeoutMs?: number;
+  answerTimeoutMs?: number;
 }
 
-const MAX_BODY_BYTES = 16 * 1024 * 1024;
-// Of all sandboxes together: requests wait in memory until they are complete.
-const MAX_WAITING_BYTES = 256 * 1024 * 1024;
-const MAX_CONCURRENT = 16;
-const ANSWER_TIMEOUT_MS = 300_000;
-
-export function createModelRelay({ config, templates, secrets, db, clock, log, serverEnv = process.env }: ModelRelayDeps): ModelRelay {
+export function createModelRelay({
+  config,
+  templates,
+  secrets,
+  db,
+  clock,
+  log,
+  serverEnv = process.env,
+  bodyTimeoutMs = 30 * SECOND,
+  answerTimeoutMs = 300 * SECOND,
+}: ModelRelayDeps): ModelRelay {
   const tokens = createModelTokens(secrets);
-  const underWay = new Map<SandboxId, number>();
-  let waitingBytes = 0;
+  const maxBodyBytes = config.modelMaxBodyMb * 1024 * 1024;
+  const limits = createModelLimits({ clock, requestsPerMinute: config.modelRatePerMinute, maxBodyBytes });
+  const turn = createLoopTurns();
 
   return {
     handle(request, response, sandboxId) {
       response.on("error", () => {});
       relay(request, response, sandboxId).catch((error: unknown) => {
-        if (error instanceof Refusal) return refuse(response, error);
+        if (error instanceof ModelRefusal) return answerRefusal(response, error);
         if (!response.destroyed) log.warn("model.failed", { sandboxId, error: String(error) });
-        refuse(response, new Refusal(502, "model_unreachable", "The model does not answer; try again in a moment"));
+        answerRefusal(response, new ModelRefusal(502, "model_unreachable", "The model does not answer; try again in a moment"));
       });
     },
     env(sandboxId, template) {
@@ -62,34 +78,46 @@ export function createModelRelay({ config, templates, secrets, db, clock, log, s
   };
 
   async function relay(request: IncomingMessage, response: ServerResponse, sandboxId: SandboxId): Promise<void> {
+    using _place = limits.admit(sandboxId);
     if (!tokens.check(sandboxId, presentedToken(request.headers)))
-      throw new Refusal(401, "unauthorized", "The session's model token is missing or wrong");
+      throw new ModelRefusal(401, "unauthorized", "The session's model token is missing or wrong");
     const session = await findSessionBySandbox(db, sandboxId);
     const template = session && templates.get(session.template);
     const model = template && modelOf(config, template, serverEnv);
-    if (!session || !model) throw new Refusal(404, "no_model", "No model is configured for this session");
-    const path = providerPath(model.provider, request.method ?? "", request.url ?? "");
-    if (path === null) throw new Refusal(404, "not_relayed", "This part of the model's interface is not passed on");
-    await checkCap(session, model);
+    if (!session || !model) throw new ModelRefusal(404, "no_model", "No model is configured for this session");
+    const target = providerTarget(model.provider, request.method ?? "", request.url ?? "");
+    if (!target) throw new ModelRefusal(404, "not_relayed", "This part of the model's interface is not passed on");
 
-    const current = underWay.get(sandboxId) ?? 0;
-    if (current >= MAX_CONCURRENT) throw new Refusal(429, "too_many_requests", "Too many requests to the model at once");
-    underWay.set(sandboxId, current + 1);
-    let held = 0;
-    try {
-      const body = await readBody(request, MAX_BODY_BYTES, (bytes) => {
-        held += bytes;
-        waitingBytes += bytes;
-        if (waitingBytes > MAX_WAITING_BYTES) throw new Refusal(503, "busy", "Too much is on its way to the model; try again in a moment");
-      });
-      await passOn({ model, session, path, request, response, body });
-    } catch (error) {
-      throw error instanceof BodyTooLargeError ? new Refusal(413, "too_large", "The request to the model is larger than 16 MiB") : error;
-    } finally {
-      waitingBytes -= held;
-      const left = (underWay.get(sandboxId) ?? 1) - 1;
-      if (left === 0) underWay.delete(sandboxId);
-      else underWay.set(sandboxId, left);
+    const hungUp = new AbortController();
+    response.once("close", () => hungUp.abort());
+    const exchange = await begin({ session, model, target, request, sandboxId, hungUp: hungUp.signal });
+    await passOn(exchange, response);
+  }
+
+  // Sends the request on. Its body is in memory until the provider has taken it, and so long the sandbox's next one waits.
+  async function begin({ session, model, target, request, sandboxId, hungUp }: Asked): Promise<Exchange> {
+    using slot = await limits.takeBodySlot(sandboxId, hungUp);
+    await checkCap(session, model);
+    const body = target.api === null ? [] : await readBody(target.api);
+    hungUp.throwIfAborted();
+    const upstream = openUpstream({
+      url: model.baseUrl + target.path,
+      method: target.method,
+      headers: providerHeaders(model, request.headers),
+      body,
+      idleTimeoutMs: answerTimeoutMs,
+      signal: hungUp,
+    });
+    await upstream.sent;
+    return { session, model, target, upstream, sentBytes: body.reduce((sum, { length }) => sum + length, 0) };
+
+    async function readBody(api: NonNullable<ProviderTarget["api"]>): Promise<Buffer[]> {
+      const shape = REQUEST_SHAPES[api];
+      return providerBody(
+        model,
+        api,
+        await readRequestBody(request, { shape, slot, maxBytes: maxBodyBytes, timeoutMs: bodyTimeoutMs, turn }),
+      );
     }
   }
 
@@ -97,19 +125,17 @@ export function createModelRelay({ config, templates, secrets, db, clock, log, s
     if (tokenCap === null) return;
     const { input, output } = await modelUsageOf(db, id);
     // As OpenAI answers when the money is gone. Agents show these words, while 402 and 403 become advice about accounts.
-    if (input + output >= tokenCap) throw new Refusal(429, "insufficient_quota", `This session has used its ${tokenCap} tokens`);
+    if (input + output >= tokenCap) throw new ModelRefusal(429, "insufficient_quota", `This session has used its ${tokenCap} tokens`);
   }
 
-  async function passOn({ model, session, path, request, response, body }: Passage): Promise<void> {
-    const sent = request.method === "POST" ? providerBody(model, path, body) : body;
-    if (sent === null) throw new Refusal(400, "bad_request", "The request to the model is not a JSON object");
-    const answer = await send(model, path, request, sent, response);
+  async function passOn({ session, model, target, upstream, sentBytes }: Exchange, response: ServerResponse): Promise<void> {
+    const answer = await upstream.answer;
     const status = answer.statusCode ?? 502;
     if (status === 401 || status === 403) {
       // Its words may hold a part of the key, and it is the operator who has to act.
-      answer.resume();
+      upstream.destroy();
       log.error("model.key_refused", { provider: model.provider, status });
-      throw new Refusal(502, "model_key_refused", "The model's provider refuses the server's key; the operator has to look at it");
+      throw new ModelRefusal(502, "model_key_refused", "The model's provider refuses the server's key; the operator has to look at it");
     }
     const contentType = answer.headers["content-type"] ?? "application/json";
     const meter = createUsageMeter(model.provider, contentType);
@@ -134,7 +160,7 @@ export function createModelRelay({ config, templates, secrets, db, clock, log, s
         response,
       );
     } finally {
-      if (status < 400 && request.method === "POST") await count(session, meter.usage() ?? estimate(sent, meter.pieces));
+      if (status < 400 && target.api !== null) await count(session, meter.usage() ?? estimate(sentBytes, meter.pieces));
     }
   }
 
@@ -147,55 +173,22 @@ export function createModelRelay({ config, templates, secrets, db, clock, log, s
   }
 }
 
-interface Passage {
-  model: ModelConfig;
+interface Asked {
   session: SessionRow;
-  path: string;
+  model: ModelConfig;
+  target: ProviderTarget;
   request: IncomingMessage;
-  response: ServerResponse;
-  body: Buffer;
+  sandboxId: SandboxId;
+  hungUp: AbortSignal;
+}
+
+interface Exchange {
+  session: SessionRow;
+  model: ModelConfig;
+  target: ProviderTarget;
+  upstream: Upstream;
+  sentBytes: number;
 }
 
 // Whoever hangs up before the provider has told the price pays about what it was.
-const estimate = (sent: Buffer, pieces: number): TokenUsage => ({ input: Math.ceil(sent.length / 4), output: pieces });
-
-function send(
-  model: ModelConfig,
-  path: string,
-  request: IncomingMessage,
-  body: Buffer,
-  response: ServerResponse,
-): Promise<IncomingMessage> {
-  const url = new URL(model.baseUrl + path);
-  const start = url.protocol === "https:" ? httpsRequest : httpRequest;
-  return new Promise((resolve, reject) => {
-    const outgoing = start(url, {
-      method: request.method,
-      headers: { ...providerHeaders(model, request.headers), ...(body.length > 0 ? { "content-length": body.length } : {}) },
-      timeout: ANSWER_TIMEOUT_MS,
-    });
-    outgoing.on("timeout", () => outgoing.destroy(new Error("The model's provider did not answer in time")));
-    outgoing.on("error", reject);
-    outgoing.on("response", resolve);
-    response.on("close", () => outgoing.destroy());
-    outgoing.end(body);
-  });
-}
-
-class Refusal extends Error {
-  readonly status: number;
-  readonly code: string;
-
-  constructor(status: number, code: string, message: string) {
-    super(message);
-    this.status = status;
-    this.code = code;
-  }
-}
-
-// In a shape that the libraries of both providers read.
-function refuse(response: ServerResponse, { status, code, message }: Refusal): void {
-  if (response.headersSent || response.destroyed) return void response.destroy();
-  response.writeHead(status, { "Content-Type": "application/json", Connection: "close" });
-  response.end(JSON.stringify({ type: "error", error: { type: code, code, message } }));
-}
+const estimate = (sentBytes: number, pieces: number): TokenUsage => ({ input: Math.ceil(sentBytes / 4), output: pieces });

@@ -1,31 +1,42 @@
-import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import type { IncomingHttpHeaders } from "node:http";
+import type { ScannedValue } from "./json-scanner.ts";
 import type { ModelConfig, ModelProvider } from "./model-config.ts";
+import { ModelRefusal } from "./model-refusal.ts";
+import type { RequestBody } from "./request-body.ts";
+import type { ModelApi, RequestPart } from "./request-shapes.ts";
 
 // What a sandbox may ask of the provider, and how its request is made ours: another key, the configured model, and the
 // wish to be told the tokens. Everything else the key could do (files, fine-tuning, administration) is not passed on.
-const ALLOWED: Record<ModelProvider, { method: string; path: RegExp }[]> = {
-  openai: [
-    { method: "POST", path: /^\/v1(\/(?:chat\/completions|completions|responses|embeddings))$/ },
-    { method: "GET", path: /^\/v1(\/models(?:\/[\w.:-]+)?)$/ },
-  ],
-  anthropic: [
-    { method: "POST", path: /^(\/v1\/messages(?:\/count_tokens)?)$/ },
-    { method: "GET", path: /^(\/v1\/models(?:\/[\w.:-]+)?)$/ },
-  ],
+const APIS: Record<ModelProvider, Record<string, ModelApi>> = {
+  openai: {
+    "/v1/chat/completions": "chat",
+    "/v1/completions": "completions",
+    "/v1/responses": "responses",
+    "/v1/embeddings": "embeddings",
+  },
+  anthropic: { "/v1/messages": "messages", "/v1/messages/count_tokens": "messages" },
 };
+const MODELS = /^\/v1\/models(\/[\w.:-]+)?$/;
 
-const PASSED_ON = ["content-type", "accept", "anthropic-version", "anthropic-beta", "openai-beta"];
+const PASSED_ON = ["accept", "anthropic-version", "anthropic-beta", "openai-beta"];
 
-// The path at the provider for `/model/{provider}{rest}`, or null when it is none of those allowed.
-export function providerPath(provider: ModelProvider, method: string, url: string): string | null {
+export interface ProviderTarget {
+  method: "GET" | "POST";
+  // Below the provider's base URL, which includes the version for openai.
+  path: string;
+  // What the body must be; null: there is none.
+  api: ModelApi | null;
+}
+
+// What `/model/{provider}{rest}` is at the provider, or null when it is nothing that is passed on.
+export function providerTarget(provider: ModelProvider, method: string, url: string): ProviderTarget | null {
   const prefix = `/model/${provider}`;
   if (!url.startsWith(`${prefix}/`)) return null;
-  const [path = ""] = url.slice(prefix.length).split("?");
-  for (const allowed of ALLOWED[provider]) {
-    const match = allowed.method === method ? allowed.path.exec(path) : null;
-    if (match) return match[1] ?? null;
-  }
-  return null;
+  const [asked = ""] = url.slice(prefix.length).split("?");
+  const path = provider === "openai" ? asked.replace(/^\/v1/, "") : asked;
+  if (method === "GET" && MODELS.test(asked)) return { method, path, api: null };
+  const apis = APIS[provider];
+  return method === "POST" && Object.hasOwn(apis, asked) ? { method, path, api: apis[asked]! } : null;
 }
 
 // The token comes where the provider's own libraries put the key.
@@ -36,42 +47,46 @@ export function presentedToken({ authorization, "x-api-key": key }: IncomingHttp
 
 export function providerHeaders({ provider, apiKey }: ModelConfig, headers: IncomingHttpHeaders): Record<string, string> {
   const passed = PASSED_ON.flatMap((name) => (typeof headers[name] === "string" ? [[name, headers[name]] as const] : []));
-  // Unpacked answers, because we read along.
-  const own = { "accept-encoding": "identity", "user-agent": "berth" };
+  // Unpacked answers, because we read along. The caller must not choose how the provider reads the body that was checked.
+  const own = { "accept-encoding": "identity", "content-type": "application/json", "user-agent": "berth" };
   const key: Record<string, string> = provider === "openai" ? { authorization: `Bearer ${apiKey}` } : { "x-api-key": apiKey };
   const version: Record<string, string> =
     provider === "anthropic" && !headers["anthropic-version"] ? { "anthropic-version": "2023-06-01" } : {};
   return { ...Object.fromEntries(passed), ...own, ...version, ...key };
 }
 
-export function providerBody({ provider, name }: ModelConfig, path: string, body: Buffer): Buffer | null {
-  let asked: Record<string, unknown>;
-  try {
-    asked = JSON.parse(body.toString()) as Record<string, unknown>;
-  } catch {
-    return null;
-  }
-  if (typeof asked !== "object" || asked === null || Array.isArray(asked)) return null;
-  const countTokens = provider === "openai" && path.endsWith("completions") && asked.stream === true;
-  return Buffer.from(
-    JSON.stringify({
-      ...asked,
-      ...(name === null ? {} : { model: name }),
-      ...(countTokens ? { stream_options: { ...(asked.stream_options as object | undefined), include_usage: true } } : {}),
-    }),
-  );
+// The bytes of the caller with our values in them: the configured model, and the wish to be told the tokens of a stream.
+export function providerBody({ name }: Pick<ModelConfig, "name">, api: ModelApi, { bytes, parts }: RequestBody): Buffer[] {
+  const changes = new Map<RequestPart, string>();
+  if (name !== null) changes.set("model", JSON.stringify(name));
+  if ((api === "chat" || api === "completions") && parts.get("stream")?.kind === "true")
+    changes.set("stream_options", withUsage(bytes, parts.get("stream_options")));
+  return replaceFields(bytes, parts, changes);
 }
 
-export class BodyTooLargeError extends Error {}
+const MAX_STREAM_OPTIONS_BYTES = 4096;
 
-export async function readBody(request: IncomingMessage, maxBytes: number, take: (bytes: number) => void): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > maxBytes) throw new BodyTooLargeError();
-    take(chunk.length);
-    chunks.push(chunk);
+function withUsage(bytes: Buffer, options: ScannedValue | undefined): string {
+  if (!options) return '{"include_usage":true}';
+  const { start, end } = options;
+  if (end - start > MAX_STREAM_OPTIONS_BYTES) throw new ModelRefusal(400, "bad_request", "stream_options is too large");
+  return JSON.stringify({ ...(JSON.parse(bytes.toString("utf8", start, end)) as object | null), include_usage: true });
+}
+
+// Puts new values in the place of old ones, and those of fields that are not there at the end of the object.
+function replaceFields(bytes: Buffer, parts: RequestBody["parts"], changes: Map<RequestPart, string>): Buffer[] {
+  const root = parts.get("root")!;
+  const present = [...changes].filter(([field]) => parts.has(field)).map(([field, value]) => ({ ...parts.get(field)!, value }));
+  present.sort((a, b) => a.start - b.start);
+  const missing = [...changes].filter(([field]) => !parts.has(field)).map(([field, value]) => `${JSON.stringify(field)}:${value}`);
+  const pieces: Buffer[] = [];
+  let at = root.start;
+  for (const { start, end, value } of present) {
+    pieces.push(bytes.subarray(at, start), Buffer.from(value));
+    at = end;
   }
-  return Buffer.concat(chunks);
+  const added = missing.join(",");
+  const comma = added !== "" && !root.empty ? "," : "";
+  pieces.push(bytes.subarray(at, root.end - 1), Buffer.from(`${comma}${added}}`));
+  return pieces;
 }
