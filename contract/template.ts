@@ -18,13 +18,16 @@ export const EgressPolicy = Type.Union([
 ]);
 export type EgressPolicy = Static<typeof EgressPolicy>;
 
+// With `provider` and `apiKeyVariable` a model of the template's own, without them the server's with other limits.
 export const ModelSpec = Type.Object({
-  provider: Type.Union([Type.Literal("openai"), Type.Literal("anthropic")]),
+  provider: Type.Optional(Type.Union([Type.Literal("openai"), Type.Literal("anthropic")])),
   baseUrl: Type.Optional(Type.String({ minLength: 1 })),
   // The variable of the server's own environment that holds the key.
-  apiKeyVariable: Type.String({ minLength: 1 }),
+  apiKeyVariable: Type.Optional(Type.String({ minLength: 1 })),
   name: Type.Optional(Type.String({ minLength: 1 })),
   tokenCap: Type.Optional(Type.Integer({ minimum: 1 })),
+  // Lets requests use tools that the provider runs, URLs that it fetches and state that it keeps: a way out of the sandbox.
+  serverTools: Type.Optional(Type.Boolean()),
 });
 export type ModelSpec = Static<typeof ModelSpec>;
 
@@ -44,7 +47,7 @@ export const Template = Type.Object({
   diskMb: Type.Integer({ minimum: 16, default: 10240 }),
   env: Type.Record(Type.String(), Type.String(), { default: {} }),
   egress: EgressPolicy,
-  // A model of its own for the sessions of this template, instead of the server's; reached through the server.
+  // What differs from the server's model for the sessions of this template; reached through the server all the same.
   model: Type.Optional(ModelSpec),
   // null: no agent in this template.
   agent: Type.Union([AgentSpec, Type.Null()]),

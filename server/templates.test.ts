@@ -39,6 +39,11 @@ describe("templates", () => {
     expect(load(`a:\n  egress: {policy: hosts, hosts: ${JSON.stringify(hosts)}}\n`).get("a")?.egress).toEqual({ policy: "hosts", hosts });
   });
 
+  test("a model may be the server's with other limits", () => {
+    const model = load("a:\n  model: {tokenCap: 5, serverTools: true}\n").get("a")?.model;
+    expect(model).toEqual({ tokenCap: 5, serverTools: true });
+  });
+
   test("an agent needs only its command", () => {
     const agent = load("other:\n  agent: {command: /usr/bin/agent}\n").get("other")?.agent;
     expect(agent).toEqual({ command: "/usr/bin/agent", args: [], env: {}, requiredEnv: [] });
@@ -54,6 +59,10 @@ describe("templates", () => {
     ["a:\n  egress: {policy: hosts, hosts: ['http://x']}\n", 'line 2: a.egress.hosts has "http://x"'],
     ["a:\n  root: relative\n", "line 2: a.root must be an absolute path"],
     ["a:\n  env:\n    BERTH_X: '1'\n", "line 3: a.env.BERTH_X is no name"],
+    ["a:\n  model: {provider: openai}\n", "line 2: a.model must name provider and apiKeyVariable together"],
+    ["a:\n  model: {apiKeyVariable: KEY}\n", "line 2: a.model must name provider and apiKeyVariable together"],
+    ["a:\n  model: {baseUrl: 'https://x.example'}\n", "line 2: a.model must name provider and apiKeyVariable together"],
+    ["a:\n  model:\n    serverTools: 1\n", "line 3: a.model.serverTools must be"],
     ["a:\n  agent:\n    args: 5\n", "line 3: a.agent.args must be"],
     ["a:\n  agent: {}\n", "line 2: a.agent must name a command"],
     ["A b:\n  cpus: 1\n", 'line 1: the template name "A b"'],

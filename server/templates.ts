@@ -106,10 +106,13 @@ function firstError(schema: Type.TSchema, value: unknown): Fault | undefined {
   return error && { at: error.instancePath.split("/").slice(1), message: error.message };
 }
 
-function findMeaninglessValue({ root, env, egress }: Partial<Template>): Fault | undefined {
+function findMeaninglessValue({ root, env, egress, model }: Partial<Template>): Fault | undefined {
   if (root !== undefined && !isAbsolute(root)) return { at: ["root"], message: `must be an absolute path, not "${root}"` };
   const variable = Object.keys(env ?? {}).find((name) => !VARIABLE.test(name));
   if (variable !== undefined) return { at: ["env", variable], message: "is no name for a variable (BERTH_* is ours)" };
+  const { provider, apiKeyVariable, baseUrl } = model ?? {};
+  if ((provider === undefined) !== (apiKeyVariable === undefined) || (baseUrl !== undefined && provider === undefined))
+    return { at: ["model"], message: "must name provider and apiKeyVariable together, and baseUrl only with them" };
   const host = egress?.policy === "hosts" && egress.hosts.find((name) => !HOST.test(name));
   if (typeof host === "string")
     return { at: ["egress", "hosts"], message: `has "${host}", which is neither a host, *.domain nor an address, with or without :port` };

@@ -31,6 +31,12 @@ describe("the model of a session", () => {
     expect(modelOf(SERVER, { ...own, model: { ...own.model, tokenCap: 9 } }, { ACME_KEY: "k" })).toMatchObject({ tokenCap: 9 });
   });
 
+  test("is the server's with what the template says about it", () => {
+    const limited = { ...DEFAULT_TEMPLATE, model: { name: "small", tokenCap: 9, serverTools: true } };
+    expect(modelOf(SERVER, limited, {})).toMatchObject({ provider: "anthropic", apiKey: "sk-server", name: "small", tokenCap: 9 });
+    expect(modelOf(NONE, limited, {})).toBeNull();
+  });
+
   test("is none without a provider or a key: a template's missing key never falls back to the server's", () => {
     expect(modelOf(NONE, DEFAULT_TEMPLATE, {})).toBeNull();
     expect(modelOf({ ...SERVER, modelApiKey: null }, DEFAULT_TEMPLATE, {})).toBeNull();

@@ -19,19 +19,21 @@ const DEFAULT_BASE_URL: Record<ModelProvider, string> = { openai: "https://api.o
 
 type ServerModel = Pick<Config, "modelProvider" | "modelBaseUrl" | "modelApiKey" | "modelName" | "modelTokenCap">;
 
-// The template's own model, or the server's, or none. A template names the variable of the server that holds its key, so
+// The template's own model, or the server's with the template's limits, or none. A template names the variable of the server that holds its key, so
 // that the key is not in the file.
 export function modelOf(config: ServerModel, template: Template, env: NodeJS.ProcessEnv): ModelConfig | null {
-  const own = template.model;
-  if (own) {
-    const apiKey = env[own.apiKeyVariable];
-    if (!apiKey) return null;
-    return complete(own.provider, own.baseUrl, apiKey, own.name, own.tokenCap ?? config.modelTokenCap);
+  const { provider, baseUrl, apiKeyVariable, name, tokenCap = config.modelTokenCap } = template.model ?? {};
+  if (provider && apiKeyVariable) {
+    const apiKey = env[apiKeyVariable];
+    return apiKey ? complete(provider, baseUrl, apiKey, name, tokenCap) : null;
   }
-  const { modelProvider, modelBaseUrl, modelApiKey, modelName, modelTokenCap } = config;
+  const { modelProvider, modelBaseUrl, modelApiKey, modelName } = config;
   if (!modelProvider || !modelApiKey) return null;
-  return complete(modelProvider, modelBaseUrl, modelApiKey, modelName, modelTokenCap);
+  return complete(modelProvider, modelBaseUrl, modelApiKey, name ?? modelName, tokenCap);
 }
+
+// The provider's own service, and not another one with the same interface.
+export const isProvidersOwn = ({ provider, baseUrl }: ModelConfig): boolean => baseUrl === DEFAULT_BASE_URL[provider];
 
 function complete(
   provider: ModelProvider,

@@ -17,7 +17,7 @@ import { presentedToken, providerBody, providerHeaders, providerTarget, type Pro
 import { createModelTokens } from "./model-tokens.ts";
 import { openUpstream, type Upstream } from "./model-upstream.ts";
 import { readRequestBody } from "./request-body.ts";
-import { REQUEST_SHAPES } from "./request-shapes.ts";
+import { REQUEST_SHAPES, requestPolicyOf, type RequestPolicy } from "./request-rules.ts";
 import { createUsageMeter, type TokenUsage } from "./usage-meter.ts";
 
 // Lets agents in sandboxes use a model without seeing its key: requests come in at the sandbox's own way out with the
@@ -84,18 +84,19 @@ export function createModelRelay({
     const session = await findSessionBySandbox(db, sandboxId);
     const template = session && templates.get(session.template);
     const model = template && modelOf(config, template, serverEnv);
-    if (!session || !model) throw new ModelRefusal(404, "no_model", "No model is configured for this session");
+    if (!session || !template || !model) throw new ModelRefusal(404, "no_model", "No model is configured for this session");
     const target = providerTarget(model.provider, request.method ?? "", request.url ?? "");
     if (!target) throw new ModelRefusal(404, "not_relayed", "This part of the model's interface is not passed on");
 
     const hungUp = new AbortController();
     response.once("close", () => hungUp.abort());
-    const exchange = await begin({ session, model, target, request, sandboxId, hungUp: hungUp.signal });
+    const policy = requestPolicyOf(template, model);
+    const exchange = await begin({ session, model, policy, target, request, sandboxId, hungUp: hungUp.signal });
     await passOn(exchange, response);
   }
 
   // Sends the request on. Its body is in memory until the provider has taken it, and so long the sandbox's next one waits.
-  async function begin({ session, model, target, request, sandboxId, hungUp }: Asked): Promise<Exchange> {
+  async function begin({ session, model, policy, target, request, sandboxId, hungUp }: Asked): Promise<Exchange> {
     using slot = await limits.takeBodySlot(sandboxId, hungUp);
     await checkCap(session, model);
     const body = target.api === null ? [] : await readBody(target.api);
@@ -113,11 +114,8 @@ export function createModelRelay({
 
     async function readBody(api: NonNullable<ProviderTarget["api"]>): Promise<Buffer[]> {
       const shape = REQUEST_SHAPES[api];
-      return providerBody(
-        model,
-        api,
-        await readRequestBody(request, { shape, slot, maxBytes: maxBodyBytes, timeoutMs: bodyTimeoutMs, turn }),
-      );
+      const read = await readRequestBody(request, { shape, policy, slot, maxBytes: maxBodyBytes, timeoutMs: bodyTimeoutMs, turn });
+      return providerBody(model, policy, api, read);
     }
   }
 
@@ -176,6 +174,7 @@ export function createModelRelay({
 interface Asked {
   session: SessionRow;
   model: ModelConfig;
+  policy: RequestPolicy;
   target: ProviderTarget;
   request: IncomingMessage;
   sandboxId: SandboxId;

@@ -3,7 +3,8 @@ import type { ScannedValue } from "./json-scanner.ts";
 import type { ModelConfig, ModelProvider } from "./model-config.ts";
 import { ModelRefusal } from "./model-refusal.ts";
 import type { RequestBody } from "./request-body.ts";
-import type { ModelApi, RequestPart } from "./request-shapes.ts";
+import type { ModelApi } from "./request-fields.ts";
+import type { RequestPart, RequestPolicy } from "./request-rules.ts";
 
 // What a sandbox may ask of the provider, and how its request is made ours: another key, the configured model, and the
 // wish to be told the tokens. Everything else the key could do (files, fine-tuning, administration) is not passed on.
@@ -55,12 +56,19 @@ export function providerHeaders({ provider, apiKey }: ModelConfig, headers: Inco
   return { ...Object.fromEntries(passed), ...own, ...version, ...key };
 }
 
-// The bytes of the caller with our values in them: the configured model, and the wish to be told the tokens of a stream.
-export function providerBody({ name }: Pick<ModelConfig, "name">, api: ModelApi, { bytes, parts }: RequestBody): Buffer[] {
+// The bytes of the caller with our values in them: the configured model, the wish to be told the tokens of a stream, and
+// that the provider keeps nothing, which is not the default of the responses interface.
+export function providerBody(
+  { name }: Pick<ModelConfig, "name">,
+  { serverTools }: Pick<RequestPolicy, "serverTools">,
+  api: ModelApi,
+  { bytes, parts }: RequestBody,
+): Buffer[] {
   const changes = new Map<RequestPart, string>();
   if (name !== null) changes.set("model", JSON.stringify(name));
   if ((api === "chat" || api === "completions") && parts.get("stream")?.kind === "true")
     changes.set("stream_options", withUsage(bytes, parts.get("stream_options")));
+  if (api === "responses" && !serverTools) changes.set("store", "false");
   return replaceFields(bytes, parts, changes);
 }
 

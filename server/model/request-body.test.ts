@@ -8,10 +8,12 @@ import { createModelLimits } from "./model-limits.ts";
 import { ModelRefusal } from "./model-refusal.ts";
 import { providerBody } from "./model-request.ts";
 import { readRequestBody } from "./request-body.ts";
-import { type ModelApi, REQUEST_SHAPES } from "./request-shapes.ts";
+import type { ModelApi } from "./request-fields.ts";
+import { REQUEST_SHAPES } from "./request-rules.ts";
 
 const limits = createModelLimits({ clock: systemClock, requestsPerMinute: 0, maxBodyBytes: 1024 * 1024 });
 const turn = createLoopTurns();
+const policy = { serverTools: true, remoteUrls: true, unknownFields: true };
 
 // What the provider gets for what a sandbox sends, in pieces of `cut` bytes.
 async function pass(
@@ -22,8 +24,8 @@ async function pass(
   const chunks = Array.from({ length: Math.ceil(bytes.length / cut) }, (_, i) => bytes.subarray(i * cut, (i + 1) * cut));
   const request = Object.assign(Readable.from(chunks), { headers: {} }) as unknown as IncomingMessage;
   using slot = await limits.takeBodySlot("sbx_1", new AbortController().signal);
-  const body = await readRequestBody(request, { shape: REQUEST_SHAPES[api], slot, maxBytes: 1024 * 1024, timeoutMs: 10_000, turn });
-  return Buffer.concat(providerBody({ name }, api, body)).toString();
+  const body = await readRequestBody(request, { shape: REQUEST_SHAPES[api], policy, slot, maxBytes: 1024 * 1024, timeoutMs: 10_000, turn });
+  return Buffer.concat(providerBody({ name }, policy, api, body)).toString();
 }
 
 const refusalOf = (sent: string | Buffer) =>
@@ -45,7 +47,7 @@ describe("the body of a request to a model", () => {
   });
 
   test("says the same as before, whatever it is and however it is cut", async () => {
-    const field = fc.oneof(fc.constantFrom("model", "stream", "stream_options", "messages"), fc.stringMatching(/^[a-z_]{1,6}$/));
+    const field = fc.oneof(fc.constantFrom("model", "stream", "stream_options", "metadata"), fc.stringMatching(/^x_[a-z]{1,6}$/));
     const document = fc.dictionary(field, fc.jsonValue({ maxDepth: 3 })).map((fields) => ({
       ...fields,
       ...("model" in fields ? { model: "theirs" } : {}),
@@ -75,7 +77,7 @@ describe("the body of a request to a model", () => {
     ["{'model':'b'}", "does not belong"],
     ['\ufeff{"model":"a"}', "does not belong"],
     ['{"stream":1}', "stream must be true or false"],
-    ['{"stream":"true"}', "stream must be true or false"],
+    ['{"stream":"true"}', "must be true or false"],
     ['{"model":["b"]}', "model must be a string"],
     ['{"stream":true,"stream_options":[]}', "stream_options must be an object"],
     [`{"stream":true,"stream_options":{"a":"${"x".repeat(5000)}"}}`, "stream_options is too large"],

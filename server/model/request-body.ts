@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { createJsonScanner, JsonFault, type ScannedValue } from "./json-scanner.ts";
 import type { BodySlot } from "./model-limits.ts";
 import { ModelRefusal } from "./model-refusal.ts";
-import type { RequestPart, RequestRule, RequestShape } from "./request-shapes.ts";
+import { describeRefusal, type RequestPart, type RequestPolicy, type RequestRule, type RequestShape } from "./request-rules.ts";
 
 // The body of a request to a model, read and checked while it arrives: no slice of work is longer than one chunk, and
 // nothing is parsed twice. What was checked is what is sent, byte for byte, but for the few values that the relay changes.
@@ -14,6 +14,7 @@ export interface RequestBody {
 
 export interface ReadOptions {
   shape: RequestShape;
+  policy: RequestPolicy;
   slot: BodySlot;
   maxBytes: number;
   timeoutMs: number;
@@ -49,11 +50,12 @@ export async function readRequestBody(request: IncomingMessage, options: ReadOpt
   return check.end(Buffer.concat(chunks));
 }
 
-function createCheck({ shape, turn }: ReadOptions) {
+function createCheck({ shape, policy, turn }: ReadOptions) {
   const parts = new Map<RequestPart, ScannedValue>();
-  const scanner = createJsonScanner<RequestRule>(shape, ({ part, allows, refusal }, value) => {
-    if (part) parts.set(part, value);
-    if (allows && !allows(value)) throw badRequest((refusal ?? "").replace("{field}", value.path()));
+  const scanner = createJsonScanner<RequestRule>(shape, (rule, value) => {
+    if (rule.part) parts.set(rule.part, value);
+    const allowed = !rule.allows || (rule.unless !== undefined && policy[rule.unless]) || rule.allows(value);
+    if (!allowed) throw badRequest(describeRefusal(rule, value));
   });
   return {
     async write(chunk: Buffer) {
