@@ -92,7 +92,11 @@ export function createModelRelay({
     response.once("close", () => hungUp.abort());
     const policy = requestPolicyOf(template, model);
     const exchange = await begin({ session, model, policy, target, request, sandboxId, hungUp: hungUp.signal });
-    await passOn(exchange, response);
+    try {
+      await passOn(exchange, response);
+    } finally {
+      exchange.upstream.destroy();
+    }
   }
 
   // Sends the request on. Its body is in memory until the provider has taken it, and so long the sandbox's next one waits.
@@ -106,7 +110,7 @@ export function createModelRelay({
       method: target.method,
       headers: providerHeaders(model, request.headers),
       body,
-      idleTimeoutMs: answerTimeoutMs,
+      timeoutMs: answerTimeoutMs,
       signal: hungUp,
     });
     await upstream.sent;
@@ -128,10 +132,11 @@ export function createModelRelay({
 
   async function passOn({ session, model, target, upstream, sentBytes }: Exchange, response: ServerResponse): Promise<void> {
     const answer = await upstream.answer;
-    const status = answer.statusCode ?? 502;
+    const status = answer.statusCode ?? 0;
+    if (status < 200 || status > 599)
+      throw new ModelRefusal(502, "model_unreachable", "The model's provider answers with a status that does not exist");
     if (status === 401 || status === 403) {
       // Its words may hold a part of the key, and it is the operator who has to act.
-      upstream.destroy();
       log.error("model.key_refused", { provider: model.provider, status });
       throw new ModelRefusal(502, "model_key_refused", "The model's provider refuses the server's key; the operator has to look at it");
     }

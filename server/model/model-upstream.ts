@@ -6,8 +6,8 @@ export interface UpstreamRequest {
   method: "GET" | "POST";
   headers: Record<string, string>;
   body: Buffer[];
-  // Without a byte in either direction.
-  idleTimeoutMs: number;
+  // Until the answer begins, and then for each silence in it.
+  timeoutMs: number;
   // Ends the request.
   signal: AbortSignal;
 }
@@ -16,21 +16,26 @@ export interface UpstreamRequest {
 export interface Upstream {
   // Resolves when the whole body has been handed over, or when the connection is gone.
   sent: Promise<void>;
+  // Rejects, and never hangs, whatever the provider does instead of answering.
   answer: Promise<IncomingMessage>;
+  // No-op when the answer is complete.
   destroy(): void;
 }
 
-export function openUpstream({ url, method, headers, body, idleTimeoutMs, signal }: UpstreamRequest): Upstream {
+// Providers send one or two of these before an answer; one that goes on would keep the connection alive for ever.
+const MAX_INTERIM_ANSWERS = 16;
+
+export function openUpstream({ url, method, headers, body, timeoutMs, signal }: UpstreamRequest): Upstream {
   const target = new URL(url);
   const start = target.protocol === "https:" ? httpsRequest : httpRequest;
   const length = body.reduce((sum, { length: bytes }) => sum + bytes, 0);
   const outgoing = start(target, {
     method,
     headers: { ...headers, ...(length > 0 && { "content-length": length }) },
-    timeout: idleTimeoutMs,
+    timeout: timeoutMs,
     signal,
   });
-  const answer = answerTo(outgoing);
+  const answer = answerTo(outgoing, timeoutMs);
   // A failure is handled when the answer is waited for; until then it must not count as unhandled.
   answer.catch(() => {});
   const { promise: sent, resolve: onSent } = Promise.withResolvers<void>();
@@ -40,10 +45,23 @@ export function openUpstream({ url, method, headers, body, idleTimeoutMs, signal
   return { sent, answer, destroy: () => void outgoing.destroy() };
 }
 
-function answerTo(outgoing: ClientRequest): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    outgoing.on("timeout", () => outgoing.destroy(new Error("The model's provider did not answer in time")));
-    outgoing.on("error", reject);
-    outgoing.on("response", resolve);
+function answerTo(outgoing: ClientRequest, timeoutMs: number): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const giveUp = () => outgoing.destroy(new Error("The model's provider did not answer in time"));
+  // The request's own timeout starts again with every byte, so it does not bound the time to the answer.
+  const deadline = setTimeout(giveUp, timeoutMs);
+  let interim = 0;
+  outgoing.on("timeout", giveUp);
+  outgoing.on("information", () => {
+    if (++interim > MAX_INTERIM_ANSWERS) outgoing.destroy(new Error("The model's provider sends interim answers without end"));
   });
+  // Without a listener, Node ends the connection without an error.
+  outgoing.on("upgrade", (_answer, socket) => {
+    socket.destroy();
+    outgoing.destroy(new Error("The model's provider wants to speak another protocol"));
+  });
+  outgoing.on("response", resolve);
+  outgoing.on("error", reject);
+  outgoing.on("close", () => reject(new Error("The model's provider hung up without an answer")));
+  return promise.finally(() => clearTimeout(deadline));
 }
