@@ -1,15 +1,15 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { pipeline } from "node:stream/promises";
 import type { SandboxId, Template } from "@berth/contract";
 import { SECOND, type Clock } from "../clock.ts";
 import type { Config } from "../config.ts";
 import type { Log } from "../log.ts";
 import type { Secrets } from "../secrets.ts";
 import type { Db } from "../store/schema.ts";
-import { addModelUsage, modelUsageOf } from "../store/model-usage.ts";
+import { modelUsageOf } from "../store/model-usage.ts";
 import { findSessionBySandbox, type SessionRow } from "../store/sessions.ts";
 import type { Templates } from "../templates.ts";
 import { createLoopTurns } from "./loop-turns.ts";
+import { passAnswerOn } from "./model-answer.ts";
 import { type ModelConfig, modelEnv, modelOf } from "./model-config.ts";
 import { createModelLimits } from "./model-limits.ts";
 import { answerRefusal, ModelRefusal } from "./model-refusal.ts";
@@ -17,8 +17,10 @@ import { presentedToken, providerBody, providerHeaders, providerTarget, type Pro
 import { createModelTokens } from "./model-tokens.ts";
 import { openUpstream, type Upstream } from "./model-upstream.ts";
 import { readRequestBody } from "./request-body.ts";
+import type { ModelApi } from "./request-fields.ts";
 import { REQUEST_SHAPES, requestPolicyOf, type RequestPolicy } from "./request-rules.ts";
-import { createUsageMeter, type TokenUsage } from "./usage-meter.ts";
+import { beginCount, type UsageCount } from "./usage-count.ts";
+import type { UsageMeter } from "./usage-meter.ts";
 
 // Lets agents in sandboxes use a model without seeing its key: requests come in at the sandbox's own way out with the
 // session's token, and leave with the real key. Tokens are counted for each session and can be capped.
@@ -93,7 +95,7 @@ export function createModelRelay({
     const policy = requestPolicyOf(template, model);
     const exchange = await begin({ session, model, policy, target, request, sandboxId, hungUp: hungUp.signal });
     try {
-      await passOn(exchange, response);
+      await finish(exchange, response, hungUp.signal);
     } finally {
       exchange.upstream.destroy();
     }
@@ -103,24 +105,50 @@ export function createModelRelay({
   async function begin({ session, model, policy, target, request, sandboxId, hungUp }: Asked): Promise<Exchange> {
     using slot = await limits.takeBodySlot(sandboxId, hungUp);
     await checkCap(session, model);
-    const body = target.api === null ? [] : await readBody(target.api);
+    const { body, promptTokens } = target.api === null ? NO_BODY : await readBody(target.api);
     hungUp.throwIfAborted();
-    const upstream = openUpstream({
-      url: model.baseUrl + target.path,
-      method: target.method,
-      headers: providerHeaders(model, request.headers),
-      body,
-      timeoutMs: answerTimeoutMs,
-      signal: hungUp,
-    });
-    await upstream.sent;
-    return { session, model, target, upstream, sentBytes: body.reduce((sum, { length }) => sum + length, 0) };
-
-    async function readBody(api: NonNullable<ProviderTarget["api"]>): Promise<Buffer[]> {
-      const shape = REQUEST_SHAPES[api];
-      const read = await readRequestBody(request, { shape, policy, slot, maxBytes: maxBodyBytes, timeoutMs: bodyTimeoutMs, turn });
-      return providerBody(model, policy, api, read);
+    const count = target.costsTokens ? await beginCount({ db, clock, log }, session, promptTokens) : null;
+    try {
+      const url = model.baseUrl + target.path;
+      const headers = providerHeaders(model, request.headers);
+      const upstream = openUpstream({ url, method: target.method, headers, body, timeoutMs: answerTimeoutMs, signal: hungUp });
+      await upstream.sent;
+      return { model, upstream, count };
+    } catch (error) {
+      await count?.cancel();
+      throw error;
     }
+
+    async function readBody(api: ModelApi) {
+      const options = { shape: REQUEST_SHAPES[api], policy, slot, maxBytes: maxBodyBytes, timeoutMs: bodyTimeoutMs, turn };
+      const read = await readRequestBody(request, options);
+      return { body: providerBody(model, policy, api, read), promptTokens: read.promptTokens };
+    }
+  }
+
+  // Passes the answer on, and counts its tokens before the caller has its end.
+  async function finish({ model, upstream, count }: Exchange, response: ServerResponse, hungUp: AbortSignal): Promise<void> {
+    const { provider } = model;
+    let meter: UsageMeter | undefined;
+    let complete = false;
+    let free = false;
+    try {
+      const answer = await upstream.answer;
+      const { statusCode: status = 0 } = answer;
+      free = status >= 300;
+      if (status === 401 || status === 403) {
+        // Its words may hold a part of the key, and it is the operator who has to act.
+        log.error("model.key_refused", { provider, status });
+        throw new ModelRefusal(502, "model_key_refused", "The model's provider refuses the server's key; the operator has to look at it");
+      }
+      await passAnswerOn(answer, response, { provider, turn }, (created) => (meter = created));
+      complete = true;
+    } finally {
+      // Without an answer it is free, too, unless it was the caller who did not wait for it.
+      if (free || (meter === undefined && !hungUp.aborted)) await count?.cancel();
+      else await count?.settle(meter, { complete });
+    }
+    response.end();
   }
 
   async function checkCap({ id }: SessionRow, { tokenCap }: ModelConfig): Promise<void> {
@@ -129,52 +157,9 @@ export function createModelRelay({
     // As OpenAI answers when the money is gone. Agents show these words, while 402 and 403 become advice about accounts.
     if (input + output >= tokenCap) throw new ModelRefusal(429, "insufficient_quota", `This session has used its ${tokenCap} tokens`);
   }
-
-  async function passOn({ session, model, target, upstream, sentBytes }: Exchange, response: ServerResponse): Promise<void> {
-    const answer = await upstream.answer;
-    const status = answer.statusCode ?? 0;
-    if (status < 200 || status > 599)
-      throw new ModelRefusal(502, "model_unreachable", "The model's provider answers with a status that does not exist");
-    if (status === 401 || status === 403) {
-      // Its words may hold a part of the key, and it is the operator who has to act.
-      log.error("model.key_refused", { provider: model.provider, status });
-      throw new ModelRefusal(502, "model_key_refused", "The model's provider refuses the server's key; the operator has to look at it");
-    }
-    const contentType = answer.headers["content-type"] ?? "application/json";
-    const meter = createUsageMeter(model.provider, contentType);
-    const retryAfter = answer.headers["retry-after"];
-    // One that packs unasked: the caller is told, and unpacks where its own bounds hold. Nobody does it here.
-    const encoding = answer.headers["content-encoding"];
-    response.writeHead(status, {
-      "Content-Type": contentType,
-      "Cache-Control": "no-store",
-      ...(retryAfter ? { "Retry-After": retryAfter } : {}),
-      ...(encoding ? { "Content-Encoding": encoding } : {}),
-    });
-    try {
-      await pipeline(
-        answer,
-        async function* (source: AsyncIterable<Buffer>) {
-          for await (const chunk of source) {
-            meter.see(chunk);
-            yield chunk;
-          }
-        },
-        response,
-      );
-    } finally {
-      if (status < 400 && target.api !== null) await count(session, meter.usage() ?? estimate(sentBytes, meter.pieces));
-    }
-  }
-
-  async function count(session: SessionRow, usage: TokenUsage): Promise<void> {
-    try {
-      await addModelUsage(db, session, usage, clock.now());
-    } catch (error) {
-      log.error("model.usage_lost", { sessionId: session.id, ...usage, error: String(error) });
-    }
-  }
 }
+
+const NO_BODY = { body: [], promptTokens: 0 };
 
 interface Asked {
   session: SessionRow;
@@ -187,12 +172,8 @@ interface Asked {
 }
 
 interface Exchange {
-  session: SessionRow;
   model: ModelConfig;
-  target: ProviderTarget;
   upstream: Upstream;
-  sentBytes: number;
+  // null: it costs nothing.
+  count: UsageCount | null;
 }
-
-// Whoever hangs up before the provider has told the price pays about what it was.
-const estimate = (sentBytes: number, pieces: number): TokenUsage => ({ input: Math.ceil(sentBytes / 4), output: pieces });

@@ -27,6 +27,8 @@ export interface ProviderTarget {
   path: string;
   // What the body must be; null: there is none.
   api: ModelApi | null;
+  // Lists of models and counts of tokens are free.
+  costsTokens: boolean;
 }
 
 // What `/model/{provider}{rest}` is at the provider, or null when it is nothing that is passed on.
@@ -35,9 +37,10 @@ export function providerTarget(provider: ModelProvider, method: string, url: str
   if (!url.startsWith(`${prefix}/`)) return null;
   const [asked = ""] = url.slice(prefix.length).split("?");
   const path = provider === "openai" ? asked.replace(/^\/v1/, "") : asked;
-  if (method === "GET" && MODELS.test(asked)) return { method, path, api: null };
+  if (method === "GET" && MODELS.test(asked)) return { method, path, api: null, costsTokens: false };
   const apis = APIS[provider];
-  return method === "POST" && Object.hasOwn(apis, asked) ? { method, path, api: apis[asked]! } : null;
+  if (method !== "POST" || !Object.hasOwn(apis, asked)) return null;
+  return { method, path, api: apis[asked]!, costsTokens: !asked.endsWith("/count_tokens") };
 }
 
 // The token comes where the provider's own libraries put the key.

@@ -10,6 +10,8 @@ import { describeRefusal, type RequestPart, type RequestPolicy, type RequestRule
 export interface RequestBody {
   bytes: Buffer;
   parts: ReadonlyMap<RequestPart, ScannedValue>;
+  // About what the provider will count for it.
+  promptTokens: number;
 }
 
 export interface ReadOptions {
@@ -22,6 +24,8 @@ export interface ReadOptions {
   turn: () => Promise<void>;
 }
 
+const BYTES_PER_TOKEN = 4;
+const IMAGE_BYTES_PER_TOKEN = 256;
 const SLICE_BYTES = 64 * 1024;
 
 export async function readRequestBody(request: IncomingMessage, options: ReadOptions): Promise<RequestBody> {
@@ -52,7 +56,9 @@ export async function readRequestBody(request: IncomingMessage, options: ReadOpt
 
 function createCheck({ shape, policy, turn }: ReadOptions) {
   const parts = new Map<RequestPart, ScannedValue>();
+  let imageBytes = 0;
   const scanner = createJsonScanner<RequestRule>(shape, (rule, value) => {
+    if (rule.isImage?.(value)) imageBytes += value.end - value.start;
     if (rule.part) parts.set(rule.part, value);
     const allowed = !rule.allows || (rule.unless !== undefined && policy[rule.unless]) || rule.allows(value);
     if (!allowed) throw badRequest(describeRefusal(rule, value));
@@ -68,7 +74,8 @@ function createCheck({ shape, policy, turn }: ReadOptions) {
       orBadRequest(() => scanner.end());
       // Parsers replace what is not UTF-8, each in its own way.
       if (!isUtf8(bytes)) throw badRequest("The request to the model is not UTF-8");
-      return { bytes, parts };
+      const promptTokens = Math.ceil((bytes.length - imageBytes) / BYTES_PER_TOKEN + imageBytes / IMAGE_BYTES_PER_TOKEN);
+      return { bytes, parts, promptTokens };
     },
   };
 }

@@ -37,6 +37,8 @@ export interface RequestRule {
   unless?: keyof RequestPolicy;
   // The sentence for the caller. `{field}` stands for the field's path.
   refusal?: string;
+  // Encoded images, which cost far fewer tokens than text of their length.
+  isImage?: (value: ScannedValue) => boolean;
 }
 
 export type RequestPart = "root" | "model" | "stream" | "stream_options" | "store";
@@ -94,7 +96,9 @@ const isEncoded = (value: ScannedValue) => isData(value) || !value.text.includes
 // the provider, so nothing is looked for in them.
 function contentOf(provider: ModelProvider): RequestShape {
   const content: RequestShape = {};
-  const url: RequestShape = { mark: { allows: isData, unless: "remoteUrls", refusal: REMOTE_URL } };
+  const url: RequestShape = {
+    mark: { allows: isData, unless: "remoteUrls", refusal: REMOTE_URL, isImage: ({ text }) => text.startsWith("data:image/") },
+  };
   const type: RequestShape = {
     mark: { allows: ({ text }) => text !== "item_reference" && !text.includes("\\"), unless: "serverTools", refusal: SERVER_STATE },
   };
@@ -104,6 +108,8 @@ function contentOf(provider: ModelProvider): RequestShape {
     ["file_id", absent(SERVER_STATE)],
     ["type", type],
     ["tools", toolsOf(provider)],
+    // Anthropic's images and OpenAI's sounds.
+    ["data", { mark: { isImage: ({ kind }) => kind === "string" } }],
     ["arguments", {}],
     ["env", {}],
     ...(provider === "anthropic" ? ([["input", {}]] as const) : []),

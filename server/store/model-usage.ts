@@ -40,6 +40,19 @@ export async function addModelUsage(
     .execute();
 }
 
+// Changes what was counted for a request when its real cost is known. `input` and `output` may be negative.
+export async function correctModelUsage(db: Db, sessionId: string, { input, output }: UsedTokens, nowMs: number): Promise<void> {
+  await db
+    .updateTable("model_usage")
+    .set({
+      input_tokens: sql`input_tokens + ${input}`,
+      output_tokens: sql`output_tokens + ${output}`,
+      updated_at: nowMs,
+    })
+    .where("session_id", "=", sessionId)
+    .execute();
+}
+
 export async function modelUsageOf(db: Db, sessionId: string): Promise<UsedTokens> {
   const row = await db
     .selectFrom("model_usage")
