@@ -1,3 +1,4 @@
+import { firstNumberState, isDigit, mayEndNumber, numberStateAfter } from "./json-number.ts";
 import { type CompiledShape, compileShape, findField, foldHash, NAME_HASH_SEED, type Shape } from "./json-shape.ts";
 
 // Checks that bytes are one JSON document (RFC 8259) as they arrive, and shows the values at the places that a shape names.
@@ -48,17 +49,6 @@ const HEX = 10;
 const NUMBER = 11;
 const LITERAL = 12;
 
-// How far a number has been read.
-const MINUS = 0;
-const ZERO = 1;
-const INTEGER = 2;
-const POINT = 3;
-const FRACTION = 4;
-const EXPONENT = 5;
-const EXPONENT_SIGN = 6;
-const EXPONENT_DIGITS = 7;
-const MAY_END = [false, true, true, false, true, false, false, true];
-
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const ESCAPES = new Set(Buffer.from('"\\/bfnrtu'));
@@ -86,7 +76,7 @@ export function createJsonScanner<Mark>(shape: Shape<Mark>, visit: (mark: Mark, 
   let hexLeft = 0;
   let nameHash = 0;
   let hasCapitals = false;
-  let numberState = MINUS;
+  let numberState = 0;
   let literal: "true" | "false" | "null" = "null";
   let literalAt = 0;
   // The beginning of a string or number that will be shown.
@@ -181,7 +171,7 @@ export function createJsonScanner<Mark>(shape: Shape<Mark>, visit: (mark: Mark, 
   function beginScalar(byte: number, at: number): void {
     if (byte === 0x2d || isDigit(byte)) {
       state = NUMBER;
-      numberState = byte === 0x2d ? MINUS : byte === 0x30 ? ZERO : INTEGER;
+      numberState = firstNumberState(byte);
       text[textLength++] = byte;
       return;
     }
@@ -306,7 +296,7 @@ export function createJsonScanner<Mark>(shape: Shape<Mark>, visit: (mark: Mark, 
   }
 
   function endNumber(behind: number): void {
-    if (!MAY_END[numberState]) throw unexpected(behind);
+    if (!mayEndNumber(numberState)) throw unexpected(behind);
     endValue("number", behind);
   }
 
@@ -343,18 +333,3 @@ export function createJsonScanner<Mark>(shape: Shape<Mark>, visit: (mark: Mark, 
     return new JsonFault(`byte ${offset + at} does not belong there`);
   }
 }
-
-// -1: the byte is not part of the number.
-function numberStateAfter(state: number, byte: number): number {
-  if (isDigit(byte)) {
-    if (state === INTEGER || state === FRACTION || state === EXPONENT_DIGITS) return state;
-    if (state === MINUS) return byte === 0x30 ? ZERO : INTEGER;
-    if (state === POINT) return FRACTION;
-    return state === EXPONENT || state === EXPONENT_SIGN ? EXPONENT_DIGITS : -1;
-  }
-  if (byte === 0x2e) return state === ZERO || state === INTEGER ? POINT : -1;
-  if ((byte | 0x20) === 0x65) return state === ZERO || state === INTEGER || state === FRACTION ? EXPONENT : -1;
-  return (byte === 0x2b || byte === 0x2d) && state === EXPONENT ? EXPONENT_SIGN : -1;
-}
-
-const isDigit = (byte: number): boolean => byte >= 0x30 && byte <= 0x39;

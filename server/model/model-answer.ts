@@ -23,7 +23,7 @@ export async function passAnswerOn(
     throw new ModelRefusal(502, "model_unreachable", "The model's provider answers with a status that does not exist");
   const contentType = headers["content-type"] ?? "application/json";
   const retryAfter = headers["retry-after"];
-  // One that packs unasked: the caller is told, and unpacks where its own bounds hold. Nothing is unpacked here.
+  // A provider that compresses unasked: the caller gets the header and decompresses within its own limits, never the server.
   const encoding = headers["content-encoding"];
   response.writeHead(status, {
     "Content-Type": contentType,

@@ -6,8 +6,8 @@ import type { RequestBody } from "./request-body.ts";
 import type { ModelApi } from "./request-fields.ts";
 import type { RequestPart, RequestPolicy } from "./request-rules.ts";
 
-// What a sandbox may ask of the provider, and how its request is made ours: another key, the configured model, and the
-// wish to be told the tokens. Everything else the key could do (files, fine-tuning, administration) is not passed on.
+// What a sandbox may ask of the provider, and how its request is made ours: another key, the configured model, and a
+// request for usage. Everything else the key could do (files, fine-tuning, administration) is not passed on.
 const APIS: Record<ModelProvider, Record<string, ModelApi>> = {
   openai: {
     "/v1/chat/completions": "chat",
@@ -59,7 +59,7 @@ export function providerHeaders({ provider, apiKey }: ModelConfig, headers: Inco
   return { ...Object.fromEntries(passed), ...own, ...version, ...key };
 }
 
-// The bytes of the caller with our values in them: the configured model, the wish to be told the tokens of a stream, and
+// The bytes of the caller with our values in them: the configured model, a request for the usage of a stream, and
 // that the provider keeps nothing, which is not the default of the responses interface.
 export function providerBody(
   { name }: Pick<ModelConfig, "name">,
