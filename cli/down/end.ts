@@ -39,6 +39,7 @@ async function endKnown(
 ): Promise<EndedSandboxes> {
   await using links = createLinks({
     driver,
+    log: silentLog,
     tokenOf: async (sandboxId) => {
       const row = await readSandboxToken(store, sandboxId);
       if (!row?.token) throw new AppError("sandbox_unreachable");
