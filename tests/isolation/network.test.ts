@@ -2,7 +2,8 @@ import { createServer as createHttpServer, type Server } from "node:http";
 import { createServer, type AddressInfo, type Server as TcpServer } from "node:net";
 import { networkInterfaces } from "node:os";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { openIsland, skipReason, SYSCALLS, type Island, type Sandbox } from "./sandboxes.ts";
+import { openIsland, skipReason, type Island, type Sandbox } from "./sandboxes.ts";
+import { SYSCALLS } from "./syscalls.ts";
 
 // Hostile code tries to reach the host's network, the server, its neighbours and what is behind the egress proxy.
 describe.skipIf(skipReason !== undefined)(`the network of a sandbox${skipReason === undefined ? "" : `, skipped: ${skipReason}`}`, () => {

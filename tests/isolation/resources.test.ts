@@ -1,6 +1,7 @@
 import { statfsSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openIsland, skipReason, SYSCALLS, type Island, type Sandbox } from "./sandboxes.ts";
+import { openIsland, skipReason, type Island, type Sandbox } from "./sandboxes.ts";
+import { SYSCALLS } from "./syscalls.ts";
 
 const MiB = 1024 * 1024;
 

@@ -1,0 +1,20 @@
+import { expect, test } from "vitest";
+import { FILTERED_ARCHITECTURES, seccompProfile } from "./seccomp.ts";
+
+// What the filter answers, call by call and on both architectures, is in tests/isolation/filter.test.ts.
+
+test("the filter holds in every system call table of the processor", () => {
+  const tables = (architecture: NodeJS.Architecture) => seccompProfile({ choosesErrors: true }, architecture).architectures;
+  expect(FILTERED_ARCHITECTURES).toEqual(["x64", "arm64"]);
+  expect(tables("x64")).toEqual(["SCMP_ARCH_X86_64", "SCMP_ARCH_X86", "SCMP_ARCH_X32"]);
+  expect(tables("arm64")).toEqual(["SCMP_ARCH_AARCH64", "SCMP_ARCH_ARM"]);
+});
+
+test("there is no filter for a processor whose tables nobody has looked at", () => {
+  expect(() => seccompProfile({ choosesErrors: true }, "riscv64")).toThrow("there is no system call filter for riscv64");
+});
+
+test("a runtime that answers with no other error than EPERM gets no rule that needs one", () => {
+  const { syscalls } = seccompProfile({ choosesErrors: false }, "x64");
+  expect(new Set(syscalls.map(({ errnoRet }) => errnoRet))).toEqual(new Set([1]));
+});
