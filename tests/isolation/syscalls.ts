@@ -42,6 +42,7 @@ const NUMBERS = {
   move_mount: [429, 429, 429, 429],
   move_pages: [279, 239, 317, 344],
   mq_open: [240, 180, 277, 274],
+  mq_unlink: [241, 181, 278, 275],
   name_to_handle_at: [303, 264, 341, 370],
   open_by_handle_at: [304, 265, 342, 371],
   open_tree: [428, 428, 428, 428],

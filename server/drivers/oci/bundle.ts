@@ -1,10 +1,10 @@
 import { lstatSync } from "node:fs";
 import type { Template } from "@berth/contract";
-import { readHostLimits } from "./host-limits.ts";
+import { openFilesOf, readHostLimits } from "./host-limits.ts";
 import { hasMountsBelow, readMountPoints } from "./mounts.ts";
 import type { RuntimeKind } from "./runtime-kinds.ts";
 import { seccompProfile } from "./seccomp.ts";
-import type { UserIds } from "./user-ids.ts";
+import { idMappings, USER, type UserIds } from "./user-ids.ts";
 
 export interface BundleOptions {
   template: Template;
@@ -18,23 +18,24 @@ export interface BundleOptions {
   // Where the daemon's socket will be; absent, it is in memory of the sandbox's own.
   control?: string | undefined;
   userIds: UserIds;
+  // The path of the sandbox's user namespace; absent, the runtime makes one.
+  userNamespace?: string | undefined;
   cgroupsPath: string;
   env: Record<string, string>;
   args: readonly string[];
 }
 
-// The user inside: an ordinary one, with a line in /etc/passwd.
-const USER = 1000;
 const MiB = 1024 * 1024;
 const CPU_PERIOD_US = 100_000;
-const OPEN_FILES = 16_384;
+// The kernel has some 3,000 for all sandboxes together.
+const PSEUDO_TERMINALS = 64;
 const OOM_SCORE = 200;
 
 // The OCI runtime's config.json. Everything that keeps a sandbox in is on this page and in seccomp.ts.
 export function bundleConfig(options: BundleOptions) {
-  const { template, root, userIds, env, args, cgroupsPath } = options;
+  const { template, kind, root, userIds, userNamespace, env, args, cgroupsPath } = options;
   const limits = readHostLimits();
-  const openFiles = Math.min(OPEN_FILES, limits.openFiles);
+  const openFiles = openFilesOf(template, limits);
   return {
     ociVersion: "1.0.2",
     root: { path: root, readonly: true },
@@ -49,16 +50,20 @@ export function bundleConfig(options: BundleOptions) {
       noNewPrivileges: true,
       // When the host runs out of memory, a sandbox goes before the server does.
       oomScoreAdj: Math.max(OOM_SCORE, limits.oomScore),
-      rlimits: [
-        { type: "RLIMIT_NOFILE", soft: openFiles, hard: openFiles },
-        { type: "RLIMIT_CORE", soft: 0, hard: 0 },
-      ],
+      rlimits: kind.inheritsLimits
+        ? []
+        : [
+            { type: "RLIMIT_NOFILE", soft: openFiles, hard: openFiles },
+            { type: "RLIMIT_CORE", soft: 0, hard: 0 },
+          ],
     },
     mounts: mountsOf(options),
     linux: {
-      namespaces: ["pid", "network", "ipc", "uts", "mount", "cgroup", "user"].map((type) => ({ type })),
-      // Only two ids exist inside: root, which no process can become, and the user. Each is an id of the host that nobody
-      // else has, so that even a program that got out would own nothing.
+      namespaces: [
+        ...["pid", "network", "ipc", "uts", "mount", "cgroup"].map((type) => ({ type })),
+        { type: "user", ...(userNamespace === undefined ? {} : { path: userNamespace }) },
+      ],
+      // Each is an id of the host that nobody else has, so that even a program that got out would own nothing.
       uidMappings: idMappings(userIds),
       gidMappings: idMappings(userIds),
       cgroupsPath,
@@ -73,7 +78,7 @@ export function bundleConfig(options: BundleOptions) {
         },
         pids: { limit: template.pids },
       },
-      seccomp: seccompProfile(options.kind),
+      seccomp: seccompProfile(kind),
       maskedPaths: MASKED,
       readonlyPaths: ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"],
     },
@@ -112,7 +117,7 @@ function mountsOf({ template, workspace, home, runtimeDir, egress, control }: Bu
       destination: "/dev/pts",
       type: "devpts",
       source: "devpts",
-      options: ["nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620"],
+      options: ["nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620", `max=${PSEUDO_TERMINALS}`],
     },
     tmpfs("/dev/shm", "mode=1777", "size=64m", "noexec"),
     tmpfs("/tmp", "mode=1777", `size=${template.tmpMb}m`, `nr_inodes=${template.tmpMb * 256}`),
@@ -129,8 +134,3 @@ function mountsOf({ template, workspace, home, runtimeDir, egress, control }: Bu
 }
 
 const isFolder = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
-
-const idMappings = ({ root, user }: UserIds) => [
-  { containerID: 0, hostID: root, size: 1 },
-  { containerID: USER, hostID: user, size: 1 },
-];

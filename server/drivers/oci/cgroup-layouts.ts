@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { SandboxStats } from "../driver.ts";
 
@@ -6,6 +6,8 @@ import type { SandboxStats } from "../driver.ts";
 export interface CgroupLayout {
   // Every hierarchy in which a group may have a folder, whether or not it governs anything there.
   readonly hierarchies: string[];
+  // Bounds what the group's sockets hold in their buffers, where that does not count as its memory. The group is made.
+  limitSocketBuffers(name: string, bytes: number): void;
   pids(name: string): number[];
   setFrozen(name: string, frozen: boolean): void;
   frozen(name: string): "no" | "partly" | "wholly";
@@ -31,6 +33,13 @@ function version1(pathOf: (controller: string) => string | undefined): Omit<Cgro
   const file = (controller: string, name: string, file: string) => join(pathOf(controller) ?? "/sys/fs/cgroup", name, file);
   const number = (controller: string, name: string, of: string) => Number(read(file(controller, name, of)));
   return {
+    limitSocketBuffers(name, bytes) {
+      const parent = pathOf("memory");
+      // The file is for all protocols, whatever its name.
+      if (parent === undefined || !existsSync(join(parent, "memory.kmem.tcp.limit_in_bytes"))) return;
+      mkdirSync(join(parent, name), { recursive: true });
+      writeFileSync(file("memory", name, "memory.kmem.tcp.limit_in_bytes"), String(bytes));
+    },
     pids: (name) => readNumbers(file("freezer", name, "cgroup.procs")),
     setFrozen: (name, frozen) => writeFileSync(file("freezer", name, "freezer.state"), frozen ? "FROZEN" : "THAWED"),
     frozen(name) {
@@ -48,6 +57,8 @@ function version1(pathOf: (controller: string) => string | undefined): Omit<Cgro
 function version2(root: string): Omit<CgroupLayout, "hierarchies"> {
   const file = (name: string, file: string) => join(root, name, file);
   return {
+    // They count as memory.
+    limitSocketBuffers() {},
     pids: (name) => readNumbers(file(name, "cgroup.procs")),
     setFrozen: (name, frozen) => writeFileSync(file(name, "cgroup.freeze"), frozen ? "1" : "0"),
     frozen(name) {

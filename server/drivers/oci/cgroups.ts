@@ -11,6 +11,8 @@ import { readCgroupLayout } from "./cgroup-layouts.ts";
 export interface Cgroups {
   // What the bundle says: the runtime makes the group under this name, in every hierarchy.
   pathOf(id: string): string;
+  // For before the start: the runtimes know of no such limit.
+  limitSocketBuffers(id: string, bytes: number): void;
   pids(id: string): number[];
   isFrozen(id: string): boolean;
   freeze(id: string, signal: AbortSignal): Promise<void>;
@@ -48,6 +50,7 @@ export function openCgroups(prefix: string, layout = readCgroupLayout()): Cgroup
 
   return {
     pathOf: (id) => `/${nameOf(id)}`,
+    limitSocketBuffers: (id, bytes) => layout.limitSocketBuffers(nameOf(id), bytes),
     pids: (id) => layout.pids(nameOf(id)),
     isFrozen: (id) => layout.frozen(nameOf(id)) !== "no",
 

@@ -15,6 +15,7 @@ import { createTurnstile } from "../turnstile.ts";
 import { bundleConfig } from "./bundle.ts";
 import { groupPrefix, openCgroups } from "./cgroups.ts";
 import { closeControl, controlOf, openControl } from "./control.ts";
+import { openFilesOf, readHostLimits } from "./host-limits.ts";
 import { ROOTS_DIR } from "./probe.ts";
 import { prepareHostRoot, prepareTemplateRoot } from "./root.ts";
 import { kindOf } from "./runtime-kinds.ts";
@@ -22,6 +23,7 @@ import { createRuntime } from "./runtime.ts";
 import { stagedAt } from "./stage.ts";
 import { endStragglers } from "./stragglers.ts";
 import { createUserIds } from "./user-ids.ts";
+import { openUserNamespace } from "./user-namespace.ts";
 import { createVolumes } from "./volume.ts";
 
 export interface OciDriverOptions {
@@ -49,6 +51,9 @@ const DAEMON_ENV = {
   LANG: "C.UTF-8",
 };
 const STARTS_AT_ONCE = 2 * availableParallelism();
+// The part of a sandbox's memory that its sockets may hold in buffers. All sockets of a machine share net.ipv4.tcp_mem and
+// udp_mem, about a tenth of the machine's memory each.
+const SOCKET_BUFFERS_SHARE = 32;
 const MIN_FREE_BYTES = 256 * 1024 * 1024;
 
 // Containers through an OCI runtime, without any engine: the kernel keeps them running when the server is gone, and
@@ -100,18 +105,23 @@ export function createOciDriver(options: OciDriverOptions): Driver {
     if (template.root !== undefined) prepareTemplateRoot(template.root);
     const folders = { workspace, home, runtimeDir, egress: egressOf(id) };
     const staged = kind.opaque ? { ...folders, control: await openControl(folder, ids.user, signal) } : undefined;
+    // On gVisor the kernel that counts is the sandbox's own.
+    await using userNamespace = kind.opaque ? undefined : await openUserNamespace(ids, signal);
     const config = bundleConfig({
       template,
       kind,
       root: template.root ?? prepareHostRoot(rootsDir),
       ...(staged ? stagedAt(staged) : folders),
       userIds: ids,
+      userNamespace: userNamespace?.path,
       cgroupsPath: cgroups.pathOf(id),
       args: ["/bin/sh", "/opt/berth/init.sh"],
       env: { ...DAEMON_ENV, BERTH_TOKEN_HASH: tokenHash },
     });
     writeFileSync(join(folder, "config.json"), JSON.stringify(config), { mode: 0o600 });
-    await runtime.start(id, { bundle: folder, pidFile: join(folder, "init.pid"), staged }, signal);
+    if (!kind.opaque) cgroups.limitSocketBuffers(id, (template.memoryMb * 1024 * 1024) / SOCKET_BUFFERS_SHARE);
+    const openFiles = openFilesOf(template, readHostLimits());
+    await runtime.start(id, { bundle: folder, pidFile: join(folder, "init.pid"), openFiles, staged }, signal);
   }
 
   const answering = (id: SandboxId, signal: AbortSignal) =>

@@ -6,10 +6,14 @@ import { DEFAULT_TEMPLATE } from "../../templates.ts";
 import { PLAIN_PATH, run } from "../run.ts";
 import { bundleConfig } from "./bundle.ts";
 import { openCgroups } from "./cgroups.ts";
+import { openFilesOf, readHostLimits } from "./host-limits.ts";
 import { prepareHostRoot } from "./root.ts";
 import { kindOf, RUNTIME_NAMES, type RuntimeName } from "./runtime-kinds.ts";
-import { onStage, stagedAt } from "./stage.ts";
+import { commandLine } from "./runtime.ts";
+import { FILTERED_ARCHITECTURES } from "./seccomp.ts";
+import { stagedAt } from "./stage.ts";
 import { pickUserIds } from "./user-ids.ts";
+import { openUserNamespace } from "./user-namespace.ts";
 import { probeVolumes } from "./volume.ts";
 
 export type OciProbe = { usable: false; reason: string } | { usable: true; reason: string; runtime: string; boundDisks: boolean };
@@ -31,6 +35,8 @@ export function probeOci(wanted: OciRuntime = "auto"): Promise<OciProbe> {
 
 async function probe(wanted: OciRuntime): Promise<OciProbe> {
   if (process.platform !== "linux") return { usable: false, reason: "OCI containers need Linux." };
+  if (!FILTERED_ARCHITECTURES.includes(process.arch))
+    return { usable: false, reason: `The system call filter knows ${FILTERED_ARCHITECTURES.join(" and ")}, not ${process.arch}.` };
   if (process.getuid?.() !== 0) return { usable: false, reason: "OCI containers need the server to run as root." };
   const names = wanted === "auto" ? RUNTIME_NAMES : [wanted];
   const found = names.map(findProgram).filter((path) => path !== undefined);
@@ -85,6 +91,7 @@ function remember(conditions: string, probe: OciProbe): OciProbe {
   return probe;
 }
 
+const TIMEOUT_MS = 20_000;
 const SAMPLE = {
   template: DEFAULT_TEMPLATE,
   workspace: "workspace",
@@ -113,19 +120,24 @@ async function tryRuntime(runtime: string, scratch: string): Promise<string | un
       egress: folder(SAMPLE.egress),
     };
     const staged = kind.opaque ? { ...folders, control: folder("control") } : undefined;
+    const userIds = pickUserIds(new Set());
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    await using userNamespace = kind.opaque ? undefined : await openUserNamespace(userIds, signal);
     const config = bundleConfig({
       ...SAMPLE,
       kind,
       root: prepareHostRoot(ROOTS_DIR),
       ...(staged ? stagedAt(staged) : folders),
-      userIds: pickUserIds(new Set()),
+      userIds,
+      userNamespace: userNamespace?.path,
       cgroupsPath: cgroups.pathOf(id),
     });
     // Nobody owns these folders inside, so the probe starts at the root.
     config.process.cwd = "/";
     writeFileSync(join(scratch, "config.json"), JSON.stringify(config));
     const args = ["--root", join(scratch, "state"), ...kind.flags, "run", "--bundle", scratch, id];
-    const { code, output } = await run(...onStage(staged, runtime, args), { timeoutMs: 20_000 });
+    const openFiles = openFilesOf(SAMPLE.template, readHostLimits());
+    const { code, output } = await run(...commandLine(runtime, args, { openFiles, staged }), { signal });
     if (code === 0) return undefined;
     const unknownFlag = /flag provided but not defined: -(\S+)/.exec(output)?.[1];
     if (unknownFlag) return `it is too old, it does not know --${unknownFlag}`;

@@ -17,13 +17,15 @@ export interface Runtime {
 interface StartOptions {
   bundle: string;
   pidFile: string;
+  // For each process of the container.
+  openFiles: number;
   // Folders that the runtime is to find on the stage (stage.ts).
   staged: Record<string, string> | undefined;
 }
 
 export function createRuntime(command: string, stateDir: string, timeoutMs: number): Runtime {
   return {
-    async start(id, { bundle, pidFile, staged }, signal) {
+    async start(id, { bundle, pidFile, openFiles, staged }, signal) {
       const logFile = join(bundle, "runtime.log");
       rmSync(logFile, { force: true });
       const args = [
@@ -43,7 +45,7 @@ export function createRuntime(command: string, stateDir: string, timeoutMs: numb
         id,
       ];
       // Quiet: the container inherits the runtime's output and would keep a pipe open as long as it lives.
-      const { code } = await run(...onStage(staged, command, args), { signal, timeoutMs, quiet: true });
+      const { code } = await run(...commandLine(command, args, { openFiles, staged }), { signal, timeoutMs, quiet: true });
       if (code !== 0) throw new Error(`${command} could not start the container: ${readErrors(logFile)}`);
     },
     forget(id) {
@@ -51,6 +53,17 @@ export function createRuntime(command: string, stateDir: string, timeoutMs: numb
     },
     list: () => (existsSync(stateDir) ? readdirSync(stateDir) : []),
   };
+}
+
+// What runs the runtime so that its container gets the limits and finds the staged folders.
+export function commandLine(
+  command: string,
+  args: readonly string[],
+  { openFiles, staged }: Pick<StartOptions, "openFiles" | "staged">,
+): [string, string[]] {
+  const [program, rest] = onStage(staged, command, args);
+  if (!kindOf(command).inheritsLimits) return [program, rest];
+  return ["prlimit", [`--nofile=${openFiles}:${openFiles}`, "--core=0:0", program, ...rest]];
 }
 
 function readErrors(logFile: string): string {

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { STAGE } from "./stage.ts";
 
 // What a driver runs on the host for a sandbox, besides the OCI runtime itself and what sets the stage for it.
-const PROGRAMS = ["mount", "umount", "mkfs.ext4", "rm"];
+const PROGRAMS = ["mount", "umount", "mkfs.ext4", "rm", "prlimit"];
 
 // Ends what a server that died had started for this sandbox: it would finish its work behind our back, and mount a volume
 // or start a container that nobody expects any more.

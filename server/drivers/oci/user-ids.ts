@@ -8,6 +8,15 @@ export interface UserIds {
   user: number;
 }
 
+// The ordinary user inside, with a line in /etc/passwd.
+export const USER = 1000;
+
+// The only two ids that exist inside: root, which no process can become, and the user.
+export const idMappings = ({ root, user }: UserIds) => [
+  { containerID: 0, hostID: root, size: 1 },
+  { containerID: USER, hostID: user, size: 1 },
+];
+
 // Above what distributions and systemd hand out (up to 0x6fffffff), below where ids turn negative for old programs.
 const FIRST = 0x70000000;
 const PAIRS = 0x07ffffff;
