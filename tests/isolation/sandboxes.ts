@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { newId, type SandboxId, type Template } from "@berth/contract";
 import type { ExecEvent } from "@berth/contract/daemon.ts";
@@ -16,6 +16,8 @@ import { DEFAULT_TEMPLATE } from "../../server/templates.ts";
 import { daemonRuntime } from "../support/runtime.ts";
 
 const probe = await probeOci(readConfig(process.env).config.ociRuntime);
+
+export const runtimeName = probe.usable ? basename(probe.runtime) : undefined;
 
 // Why these tests cannot run here, if so. The attackers are written in Python, which reaches every system call.
 export const skipReason = findSkipReason();

@@ -1,7 +1,7 @@
 import { lstatSync } from "node:fs";
+import { join } from "node:path";
 import type { Template } from "@berth/contract";
 import { openFilesOf, readHostLimits } from "./host-limits.ts";
-import { hasMountsBelow, readMountPoints } from "./mounts.ts";
 import type { RuntimeKind } from "./runtime-kinds.ts";
 import { seccompProfile } from "./seccomp.ts";
 import { idMappings, USER, type UserIds } from "./user-ids.ts";
@@ -10,6 +10,8 @@ export interface BundleOptions {
   template: Template;
   kind: RuntimeKind;
   root: string;
+  // What of the template's own root is to be mounted into `root`; absent, `root` is complete.
+  rootEntries?: readonly string[] | undefined;
   // Of the host: folders that the sandbox sees.
   workspace: string;
   home: string;
@@ -94,23 +96,25 @@ const MASKED = [
 // Programs live in /usr; settings, which may hold what is not for strangers, in these.
 const HIDDEN = ["/usr/etc", "/usr/local/etc", "/usr/src", "/usr/local/src"];
 
-function mountsOf({ template, workspace, home, runtimeDir, egress, control }: BundleOptions) {
-  const mountPoints = readMountPoints();
+function mountsOf({ template, kind, rootEntries = [], workspace, home, runtimeDir, egress, control }: BundleOptions) {
   const tmpfs = (destination: string, ...options: string[]) => ({
     destination,
     type: "tmpfs",
     source: "tmpfs",
     options: ["nosuid", "nodev", ...options],
   });
+  // With everything that is mounted below, now or until the sandbox starts: hence the recursive options. gVisor does not
+  // know them and has no need, because it applies plain ones to all that it shows below a mount point.
   const bind = (destination: string, source: string, ...options: string[]) => ({
     destination,
     type: "bind",
     source,
-    options: [hasMountsBelow(source, mountPoints) ? "rbind" : "bind", "nosuid", "nodev", ...options],
+    options: ["rbind", ...["nosuid", "nodev", ...options].map((option) => (kind.opaque ? option : `r${option}`))],
   });
   // Masking is not asked of the runtime: gVisor's does not do it.
   const empty = (destination: string) => tmpfs(destination, "ro", "mode=755", "size=4k", "nr_inodes=1", "noexec");
   return [
+    ...rootEntries.map((name) => bind(`/${name}`, join(template.root ?? "/", name), "ro")),
     { destination: "/proc", type: "proc", source: "proc", options: ["nosuid", "nodev", "noexec"] },
     tmpfs("/dev", "mode=755", "size=64k", "nr_inodes=256", "noexec"),
     {
@@ -124,12 +128,12 @@ function mountsOf({ template, workspace, home, runtimeDir, egress, control }: Bu
     // The daemon's socket: in memory, so that a full disk never keeps it from starting.
     control === undefined
       ? tmpfs("/run/berth", "mode=700", `uid=${USER}`, `gid=${USER}`, "size=64k", "nr_inodes=16", "noexec")
-      : bind("/run/berth", control, "rw", "noexec"),
+      : bind("/run/berth", control, "noexec"),
     ...(template.root === undefined ? [bind("/usr", "/usr", "ro"), ...HIDDEN.filter(isFolder).map(empty)] : []),
     bind("/opt/berth", runtimeDir, "ro"),
     bind("/run/berth-egress", egress, "ro", "noexec"),
-    bind("/workspace", workspace, "rw"),
-    bind("/home/user", home, "rw"),
+    bind("/workspace", workspace),
+    bind("/home/user", home),
   ];
 }
 

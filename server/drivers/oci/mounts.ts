@@ -1,16 +1,21 @@
 import { readFileSync } from "node:fs";
 import { mustRun, run } from "../run.ts";
 
-// Where something is mounted, as this process sees it. The kernel writes spaces and the like as octal numbers.
-export function readMountPoints(): string[] {
-  return readFileSync("/proc/self/mountinfo", "utf8")
-    .split("\n")
-    .map((line) => (line.split(" ")[4] ?? "").replace(/\\([0-7]{3})/g, (_match, octal: string) => String.fromCharCode(parseInt(octal, 8))));
+export interface Mount {
+  point: string;
+  options: readonly string[];
 }
 
-// A folder with mounts below it can be shown to a sandbox only together with them.
-export const hasMountsBelow = (folder: string, mountPoints = readMountPoints()) =>
-  mountPoints.some((point) => point.startsWith(`${folder}/`));
+// The lines of /proc/{pid}/mountinfo. The kernel writes spaces and the like as octal numbers.
+export function parseMounts(mountinfo: string): Mount[] {
+  return [...mountinfo.matchAll(/^\d+ \d+ \d+:\d+ \S+ (\S+) (\S+)/gm)].map(([, point = "", options = ""]) => ({
+    point: point.replace(/\\([0-7]{3})/g, (_match, octal: string) => String.fromCharCode(parseInt(octal, 8))),
+    options: options.split(","),
+  }));
+}
+
+// Where something is mounted, as this process sees it.
+export const readMountPoints = (): string[] => parseMounts(readFileSync("/proc/self/mountinfo", "utf8")).map(({ point }) => point);
 
 export const isMounted = (mountPoint: string) => readMountPoints().includes(mountPoint);
 

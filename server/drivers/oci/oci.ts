@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, statfsS
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { AppError, isSandboxId, type SandboxId } from "@berth/contract";
+import { AppError, isSandboxId, type SandboxId, type Template } from "@berth/contract";
 import { DAEMON_SOCKET } from "@berth/contract/daemon.ts";
 import type { Log } from "../../log.ts";
 import { dialSocketFile } from "../dial.ts";
@@ -20,6 +20,7 @@ import { ROOTS_DIR } from "./probe.ts";
 import { prepareHostRoot, prepareTemplateRoot } from "./root.ts";
 import { kindOf } from "./runtime-kinds.ts";
 import { createRuntime } from "./runtime.ts";
+import { findLooseMounts, looseMountsError } from "./shared-mounts.ts";
 import { stagedAt } from "./stage.ts";
 import { endStragglers } from "./stragglers.ts";
 import { createUserIds } from "./user-ids.ts";
@@ -102,7 +103,6 @@ export function createOciDriver(options: OciDriverOptions): Driver {
     const folder = folderOf(id);
     const ids = userIds.of(folder);
     const { workspace, home } = await volumes.open(folder, { diskMb: template.diskMb, owner: ids.user, signal });
-    if (template.root !== undefined) prepareTemplateRoot(template.root);
     const folders = { workspace, home, runtimeDir, egress: egressOf(id) };
     const staged = kind.opaque ? { ...folders, control: await openControl(folder, ids.user, signal) } : undefined;
     // On gVisor the kernel that counts is the sandbox's own.
@@ -110,7 +110,7 @@ export function createOciDriver(options: OciDriverOptions): Driver {
     const config = bundleConfig({
       template,
       kind,
-      root: template.root ?? prepareHostRoot(rootsDir),
+      ...rootOf(template),
       ...(staged ? stagedAt(staged) : folders),
       userIds: ids,
       userNamespace: userNamespace?.path,
@@ -122,6 +122,20 @@ export function createOciDriver(options: OciDriverOptions): Driver {
     if (!kind.opaque) cgroups.limitSocketBuffers(id, (template.memoryMb * 1024 * 1024) / SOCKET_BUFFERS_SHARE);
     const openFiles = openFilesOf(template, readHostLimits());
     await runtime.start(id, { bundle: folder, pidFile: join(folder, "init.pid"), openFiles, staged }, signal);
+    if (!kind.opaque) checkMounts(id);
+  }
+
+  function rootOf({ root }: Template): { root: string; rootEntries?: string[] } {
+    if (root === undefined) return { root: prepareHostRoot(rootsDir) };
+    const { path, entries } = prepareTemplateRoot(rootsDir, root);
+    return kind.opaque ? { root } : { root: path, rootEntries: entries };
+  }
+
+  // The operator may mount anything below a folder that sandboxes see, at any time. No sandbox may write to it.
+  function checkMounts(id: SandboxId): void {
+    const pid = initOf(id);
+    const loose = pid === undefined ? [] : findLooseMounts(read(`/proc/${pid}/mountinfo`) ?? "");
+    if (loose.length > 0) throw new Error(`${options.runtime}: ${looseMountsError(loose)}`);
   }
 
   const answering = (id: SandboxId, signal: AbortSignal) =>

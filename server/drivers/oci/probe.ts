@@ -11,6 +11,7 @@ import { prepareHostRoot } from "./root.ts";
 import { kindOf, RUNTIME_NAMES, type RuntimeName } from "./runtime-kinds.ts";
 import { commandLine } from "./runtime.ts";
 import { FILTERED_ARCHITECTURES } from "./seccomp.ts";
+import { findLooseMounts, looseMountsError } from "./shared-mounts.ts";
 import { stagedAt } from "./stage.ts";
 import { pickUserIds } from "./user-ids.ts";
 import { openUserNamespace } from "./user-namespace.ts";
@@ -101,7 +102,7 @@ const SAMPLE = {
   userIds: { root: 1, user: 2 },
   cgroupsPath: "probe",
   env: { PATH: PLAIN_PATH },
-  args: ["/bin/true"],
+  args: ["/bin/cat", "/proc/self/mountinfo"],
 };
 
 async function tryRuntime(runtime: string, scratch: string): Promise<string | undefined> {
@@ -138,7 +139,11 @@ async function tryRuntime(runtime: string, scratch: string): Promise<string | un
     const args = ["--root", join(scratch, "state"), ...kind.flags, "run", "--bundle", scratch, id];
     const openFiles = openFilesOf(SAMPLE.template, readHostLimits());
     const { code, output } = await run(...commandLine(runtime, args, { openFiles, staged }), { signal });
+    const loose = kind.opaque ? [] : findLooseMounts(output);
+    if (loose.length > 0) return looseMountsError(loose);
     if (code === 0) return undefined;
+    // The kernel lacks mount_setattr.
+    if (/function not implemented/i.test(output)) return looseMountsError(["/usr"]);
     const unknownFlag = /flag provided but not defined: -(\S+)/.exec(output)?.[1];
     if (unknownFlag) return `it is too old, it does not know --${unknownFlag}`;
     return output.split("\n").at(-1)?.slice(0, 300) ?? `ended with ${code}`;

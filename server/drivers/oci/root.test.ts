@@ -1,4 +1,16 @@
-import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from "node:fs";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -30,13 +42,29 @@ describeWith(machine.linux, "roots of sandboxes", () => {
   });
 
   test("a template's own root gets the mount points that it lacks", () => {
-    mkdirSync(join(folder, "tmp"), { mode: 0o700 });
-    prepareTemplateRoot(folder);
+    const root = join(folder, "root");
+    mkdirSync(join(root, "tmp"), { recursive: true, mode: 0o700 });
+    prepareTemplateRoot(join(folder, "parent"), root);
     expect(
       ["proc", "dev", "tmp", "run/berth", "run/berth-egress", "workspace", "home/user", "opt/berth"].filter(
-        (path) => !existsSync(join(folder, path)),
+        (path) => !existsSync(join(root, path)),
       ),
     ).toEqual([]);
+  });
+
+  test("a sandbox begins with an empty copy of a template's root, into which its entries are mounted", () => {
+    const root = join(folder, "root");
+    mkdirSync(join(root, "usr/bin"), { recursive: true });
+    symlinkSync("usr/bin", join(root, "bin"));
+    writeFileSync(join(root, "note"), "of the template");
+    const { path, entries } = prepareTemplateRoot(join(folder, "parent"), root);
+    expect(entries.toSorted()).toEqual(["home", "note", "opt", "run", "usr"]);
+    expect(readdirSync(path).toSorted()).toEqual(["bin", "dev", "home", "note", "opt", "proc", "run", "tmp", "usr", "workspace"]);
+    expect(readlinkSync(join(path, "bin"))).toBe("usr/bin");
+    expect(readFileSync(join(path, "note"), "utf8")).toBe("");
+    expect(readdirSync(join(path, "usr"))).toEqual([]);
+    expect(statSync(path).mode & 0o777).toBe(0o755);
+    expect(prepareTemplateRoot(join(folder, "parent"), root).path).toBe(path);
   });
 
   test("a link in a template's root that would lead outside is refused", () => {
@@ -45,7 +73,7 @@ describeWith(machine.linux, "roots of sandboxes", () => {
     mkdirSync(outside);
     mkdirSync(root);
     symlinkSync(outside, join(root, "run"));
-    expect(() => prepareTemplateRoot(root)).toThrow("must be a folder");
+    expect(() => prepareTemplateRoot(join(folder, "parent"), root)).toThrow("must be a folder");
     expect(readdirSync(outside)).toEqual([]);
   });
 });

@@ -1,19 +1,62 @@
 import { createHash } from "node:crypto";
-import { chmodSync, cpSync, existsSync, lstatSync, mkdirSync, readlinkSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 
 // The root folder of sandboxes whose template names none: empty mount points, the host's links into /usr and the few
 // files of /etc that programs need. It holds nothing of a sandbox, so all share one, read-only. It lies outside the data
 // folder because the sandbox's own root user, who is nobody on the host, must be able to walk to it.
-export function prepareHostRoot(parent: string): string {
-  const plan = planRoot();
+export const prepareHostRoot = (parent: string): string => makeRoot(parent, planHostRoot());
+
+// For sandboxes whose template has a root of its own: where the runtime is to start, and the entries of that root to mount
+// there. The runtime would show the root itself with all mounts below it, and close only the uppermost to writing; mount
+// by mount, each is closed with everything below it.
+export function prepareTemplateRoot(parent: string, root: string): { path: string; entries: string[] } {
+  makeMountPoints(root);
+  const found = readdirSync(root, { withFileTypes: true });
+  const entries = found.filter((entry) => (entry.isDirectory() && !OWN.has(entry.name)) || entry.isFile()).map(({ name }) => name);
+  const links = found.filter((entry) => entry.isSymbolicLink()).map(({ name }) => [name, readlinkSync(join(root, name))]);
+  const path = makeRoot(parent, {
+    modes: MOUNT_POINTS,
+    folders: found.filter((entry) => entry.isDirectory()).map(({ name }) => name),
+    links: Object.fromEntries(links) as Record<string, string>,
+    files: Object.fromEntries(found.filter((entry) => entry.isFile()).map(({ name }) => [name, ""])),
+    copies: [],
+  });
+  return { path, entries };
+}
+
+interface RootPlan {
+  modes: Record<string, number>;
+  folders: readonly string[];
+  // By name, the target.
+  links: Record<string, string>;
+  // By name, the content.
+  files: Record<string, string>;
+  copies: readonly { name: string }[];
+}
+
+// Roots of the same plan are the same folder.
+function makeRoot(parent: string, plan: RootPlan): string {
   const path = join(parent, createHash("sha256").update(JSON.stringify(plan)).digest("hex").slice(0, 16));
   if (existsSync(path)) return path;
   mkdirSync(parent, { recursive: true, mode: 0o755 });
   const draft = `${path}.${process.pid}`;
   rmSync(draft, { recursive: true, force: true });
+  mkdirSync(draft, { mode: 0o755 });
   for (const folder of plan.folders) mkdirSync(join(draft, folder), { recursive: true, mode: 0o755 });
-  for (const [folder, mode] of Object.entries(MOUNT_POINTS)) chmodSync(join(draft, folder), mode);
+  for (const [folder, mode] of Object.entries(plan.modes)) if (existsSync(join(draft, folder))) chmodSync(join(draft, folder), mode);
   for (const [name, target] of Object.entries(plan.links)) symlinkSync(target, join(draft, name));
   for (const [name, text] of Object.entries(plan.files)) writeFileSync(join(draft, name), text, { mode: 0o644 });
   for (const { name } of plan.copies) cpSync(join("/", name), join(draft, name), { recursive: true, verbatimSymlinks: true });
@@ -29,7 +72,7 @@ export function prepareHostRoot(parent: string): string {
 
 // The mount points that every sandbox needs, made in a template's own root where they are missing. A symbolic link on the
 // way is refused: it would lead out of that root.
-export function prepareTemplateRoot(root: string): void {
+function makeMountPoints(root: string): void {
   for (const [point, mode] of Object.entries(MOUNT_POINTS)) {
     let path = root;
     for (const part of point.split("/")) {
@@ -45,6 +88,9 @@ export function prepareTemplateRoot(root: string): void {
   }
 }
 
+// Mount points whose whole content is the sandbox's own.
+const OWN = new Set(["proc", "dev", "tmp", "workspace"]);
+
 // The mode of a mount point is that of what gets mounted there.
 const MOUNT_POINTS: Record<string, number> = {
   proc: 0o755,
@@ -57,7 +103,7 @@ const MOUNT_POINTS: Record<string, number> = {
   "opt/berth": 0o755,
 };
 
-function planRoot() {
+function planHostRoot(): RootPlan {
   const hostLinks = ["bin", "sbin", "lib", "lib32", "lib64", "libx32"]
     .filter((name) => lstatSync(join("/", name), { throwIfNoEntry: false })?.isSymbolicLink())
     .map((name) => [name, readlinkSync(join("/", name))] as const);

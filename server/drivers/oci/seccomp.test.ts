@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { FILTERED_ARCHITECTURES, seccompProfile } from "./seccomp.ts";
 
-// What the filter answers, call by call and on both architectures, is in tests/isolation/filter.test.ts.
+// tests/isolation/filter.test.ts has the answers of the filter, call by call and on both architectures.
 
 test("the filter holds in every system call table of the processor", () => {
   const tables = (architecture: NodeJS.Architecture) => seccompProfile({ choosesErrors: true }, architecture).architectures;
@@ -10,7 +10,7 @@ test("the filter holds in every system call table of the processor", () => {
   expect(tables("arm64")).toEqual(["SCMP_ARCH_AARCH64", "SCMP_ARCH_ARM"]);
 });
 
-test("there is no filter for a processor whose tables nobody has looked at", () => {
+test("a processor without a known table has no filter", () => {
   expect(() => seccompProfile({ choosesErrors: true }, "riscv64")).toThrow("there is no system call filter for riscv64");
 });
 
