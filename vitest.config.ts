@@ -11,7 +11,12 @@ const ALONE = [
   "tests/crash/crash.test.ts",
 ];
 // They need an image whose Debian root takes its time: it is made while the groups before them run.
-const DOCKER = ["server/drivers/docker/docker.test.ts", "server/drivers/docker/resilience.test.ts", "tests/engines/docker.test.ts"];
+const DOCKER = [
+  "server/drivers/docker/docker.test.ts",
+  "server/drivers/docker/filter.test.ts",
+  "server/drivers/docker/resilience.test.ts",
+  "tests/engines/docker.test.ts",
+];
 
 // Four groups, one after the other: what sits beside the code, journeys over real processes, sandboxes and a browser,
 // those on Docker, and those that must be alone.

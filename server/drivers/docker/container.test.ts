@@ -1,6 +1,7 @@
 import { newId } from "@berth/contract";
 import { expect, test } from "vitest";
 import { DEFAULT_TEMPLATE } from "../../templates.ts";
+import { seccompProfile } from "../oci/seccomp.ts";
 import { coverVolumes, describeContainer, LABEL, type ContainerSettings } from "./container.ts";
 
 const spec = { id: newId("sbx", 1), template: DEFAULT_TEMPLATE, tokenHash: "ab".repeat(32) };
@@ -19,7 +20,7 @@ test("every wall is there", () => {
       NetworkMode: "none",
       ReadonlyRootfs: true,
       CapDrop: ["ALL"],
-      SecurityOpt: ["no-new-privileges:true"],
+      SecurityOpt: ["no-new-privileges:true", `seccomp=${JSON.stringify(seccompProfile({ choosesErrors: true }))}`],
       Privileged: false,
       IpcMode: "private",
       CgroupnsMode: "private",
@@ -33,15 +34,32 @@ test("every wall is there", () => {
   });
 });
 
-test("only the four folders of the sandbox are mounted, and only its own are writable", () => {
+test("only the folders of the sandbox and its terminals are mounted, and only its own are writable", () => {
   const { Mounts } = describeContainer(spec, settings).HostConfig as { Mounts: { Target: string; ReadOnly?: boolean }[] };
   expect(Object.fromEntries(Mounts.map(({ Target, ReadOnly = false }) => [Target, ReadOnly]))).toEqual({
     "/workspace": false,
     "/home/user": false,
+    "/dev/pts": false,
     "/run/berth": false,
     "/run/berth-egress": true,
     "/opt/berth": true,
   });
+});
+
+test("terminals are bounded, except on a runtime that has its own", () => {
+  const terminals = (runtime?: string) =>
+    describeContainer({ ...spec, template: { ...DEFAULT_TEMPLATE, ...(runtime && { runtime }) } }, settings).HostConfig.Mounts.filter(
+      ({ Target }) => Target === "/dev/pts",
+    );
+  expect(JSON.stringify(terminals())).toContain("max=64");
+  expect(terminals("runsc")).toEqual([]);
+});
+
+test("nothing that is mounted below a folder of the host is shown", () => {
+  const { Mounts } = describeContainer(spec, settings).HostConfig as { Mounts: { Type?: string; BindOptions?: object }[] };
+  const binds = Mounts.filter(({ Type }) => Type === "bind");
+  expect(binds).toHaveLength(3);
+  for (const { BindOptions } of binds) expect(BindOptions).toEqual({ Propagation: "rprivate", NonRecursive: true });
 });
 
 test("an image that has the daemon needs no mount of it", () => {

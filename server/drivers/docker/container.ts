@@ -2,6 +2,8 @@ import { createHash } from "node:crypto";
 import { posix } from "node:path";
 import type { SandboxId } from "@berth/contract";
 import type { SandboxSpec } from "../driver.ts";
+import { PSEUDO_TERMINALS } from "../oci/host-limits.ts";
+import { FILTERED_ARCHITECTURES, seccompProfile } from "../oci/seccomp.ts";
 
 // What a sandbox is in the Engine's words. Everything is decided here, in one pure function, so that a test can hold
 // each hardening flag.
@@ -33,7 +35,8 @@ export interface SandboxFolders {
 const OPEN_FILES = 16_384;
 
 export const containerName = (id: SandboxId) => `berth-${id}`;
-export const volumeName = (id: SandboxId, kind: "workspace" | "home") => `berth-${id}-${kind}`;
+export const VOLUME_KINDS = ["workspace", "home", "terminals"] as const;
+export const volumeName = (id: SandboxId, kind: (typeof VOLUME_KINDS)[number]) => `berth-${id}-${kind}`;
 export const imageOf = (spec: SandboxSpec, settings: Pick<ContainerSettings, "image">) => spec.template.image ?? settings.image;
 
 export interface ContainerConfig {
@@ -62,8 +65,7 @@ export function describeContainer(spec: SandboxSpec, settings: ContainerSettings
       NetworkMode: "none",
       ReadonlyRootfs: true,
       CapDrop: ["ALL"],
-      // Seccomp is not named: naming nothing is what selects the Engine's default profile.
-      SecurityOpt: ["no-new-privileges:true"],
+      SecurityOpt: ["no-new-privileges:true", ...filterOptions()],
       Privileged: false,
       IpcMode: "private",
       CgroupnsMode: "private",
@@ -105,6 +107,13 @@ export function coverVolumes(config: ContainerConfig, declared: readonly string[
   return { ...config, HostConfig: { ...config.HostConfig, Mounts: [...Mounts, ...covers] } };
 }
 
+// The filter of the driver oci takes the place of the Engine's default, which differs from version to version and leaves
+// sockets of most families open. Where there is none for the processor, naming none selects the Engine's.
+function filterOptions(architecture: NodeJS.Architecture = process.arch): string[] {
+  if (!FILTERED_ARCHITECTURES.includes(architecture)) return [];
+  return [`seccomp=${JSON.stringify(seccompProfile({ choosesErrors: true }, architecture))}`];
+}
+
 function environment({ tokenHash }: SandboxSpec): string[] {
   return [
     `BERTH_TOKEN_HASH=${tokenHash}`,
@@ -118,32 +127,44 @@ function environment({ tokenHash }: SandboxSpec): string[] {
   ];
 }
 
-function mounts({ id }: SandboxSpec, { folders, runtimeDir }: ContainerSettings, labels: Record<string, string>) {
-  const volume = (kind: "workspace" | "home", target: string) => ({
+function mounts({ id, template }: SandboxSpec, { folders, runtimeDir }: ContainerSettings, labels: Record<string, string>) {
+  const volume = (kind: (typeof VOLUME_KINDS)[number], target: string, options: LocalVolumeOptions) => ({
     Type: "volume",
     Source: volumeName(id, kind),
     Target: target,
-    VolumeOptions: {
-      NoCopy: true,
-      Labels: labels,
-      DriverConfig: { Name: "local", Options: { type: "none", o: "bind", device: folders[kind] } },
-    },
+    VolumeOptions: { NoCopy: true, Labels: labels, DriverConfig: { Name: "local", Options: options } },
   });
-  const bind = (source: string, target: string, readOnly: boolean) => ({
+  const folder = (path: string) => ({ type: "none", o: "bind", device: path });
+  // Without mounts below the folder: older Engines would leave those writable.
+  const bind = (source: string, target: string, { readOnly }: { readOnly: boolean }) => ({
     Type: "bind",
     Source: source,
     Target: target,
     ReadOnly: readOnly,
-    BindOptions: { Propagation: "rprivate" },
+    BindOptions: { Propagation: "rprivate", NonRecursive: true },
   });
   return [
-    volume("workspace", "/workspace"),
-    volume("home", "/home/user"),
-    bind(folders.control, "/run/berth", false),
-    bind(folders.egress, "/run/berth-egress", true),
-    ...(runtimeDir === null ? [] : [bind(runtimeDir, "/opt/berth", true)]),
+    volume("workspace", "/workspace", folder(folders.workspace)),
+    volume("home", "/home/user", folder(folders.home)),
+    // In place of the Engine's, which has no bound. Another runtime may have terminals of its own, as gVisor does.
+    ...(template.runtime === undefined ? [volume("terminals", "/dev/pts", TERMINALS)] : []),
+    bind(folders.control, "/run/berth", { readOnly: false }),
+    bind(folders.egress, "/run/berth-egress", { readOnly: true }),
+    ...(runtimeDir === null ? [] : [bind(runtimeDir, "/opt/berth", { readOnly: true })]),
   ];
 }
+
+interface LocalVolumeOptions {
+  type: string;
+  o: string;
+  device: string;
+}
+
+const TERMINALS: LocalVolumeOptions = {
+  type: "devpts",
+  o: `nosuid,noexec,newinstance,ptmxmode=0666,mode=0620,max=${PSEUDO_TERMINALS}`,
+  device: "devpts",
+};
 
 // A container that was made from other settings than today's is made anew at the next start; it holds no data.
 const fingerprint = (config: object) => createHash("sha256").update(JSON.stringify(config)).digest("hex").slice(0, 32);

@@ -1,7 +1,7 @@
 import { AppError, type SandboxId } from "@berth/contract";
 import type { Log } from "../../log.ts";
 import type { SandboxStats } from "../driver.ts";
-import { containerName, LABEL, volumeName, type ContainerConfig } from "./container.ts";
+import { containerName, LABEL, VOLUME_KINDS, volumeName, type ContainerConfig } from "./container.ts";
 import { messageOf, type Engine } from "./engine.ts";
 import { createPuller } from "./pull.ts";
 
@@ -136,7 +136,7 @@ export function createContainers({ engine, installation, log }: { engine: Engine
     },
 
     async removeVolumes(id, signal) {
-      for (const kind of ["workspace", "home"] as const)
+      for (const kind of VOLUME_KINDS)
         await engine.call({ method: "DELETE", path: `/volumes/${volumeName(id, kind)}`, query: { force: "1" }, accept: [404], signal });
     },
 

@@ -5,24 +5,38 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { probeDocker } from "./probe.ts";
 
-test("an engine that maps users is not taken", async () => {
+async function probeEngine(securityOptions: string[]) {
   const folder = await mkdtemp(join(tmpdir(), "berth-docker-"));
   const answers: Record<string, object> = {
     version: { Version: "28.0", ApiVersion: "1.48" },
-    info: { SecurityOptions: ["name=seccomp,profile=builtin", "name=userns"] },
+    info: { SecurityOptions: securityOptions },
   };
   const server = createServer((request, response) => {
     response.setHeader("content-type", "application/json");
     response.end(JSON.stringify(answers[request.url?.split("/").at(-1) ?? ""] ?? {}));
   });
   await new Promise<void>((resolve) => server.listen(join(folder, "docker.sock"), resolve));
-  expect(await probeDocker(join(folder, "docker.sock"), "x")).toMatchObject({
+  try {
+    return await probeDocker(join(folder, "docker.sock"), "x");
+  } finally {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    await rm(folder, { recursive: true });
+  }
+}
+
+test("an engine that maps users is not taken", async () => {
+  expect(await probeEngine(["name=seccomp,profile=builtin", "name=userns"])).toMatchObject({
     usable: false,
     reason: expect.stringContaining("userns-remap") as string,
   });
-  server.closeAllConnections();
-  await new Promise((resolve) => server.close(resolve));
-  await rm(folder, { recursive: true });
+});
+
+test("an engine without a system call filter is not taken", async () => {
+  expect(await probeEngine(["name=apparmor"])).toMatchObject({
+    usable: false,
+    reason: expect.stringContaining("has no seccomp, which filters the system calls of sandboxes") as string,
+  });
 });
 
 test("without an engine the probe is one sentence", async () => {

@@ -11,7 +11,10 @@ export async function probeDocker(socketPath: string, image: string): Promise<Dr
     const { body } = await engine.call({ method: "GET", path: "/version", signal });
     const { Version, ApiVersion } = body as { Version: string; ApiVersion: string };
     const found = `Docker Engine ${Version} (API ${ApiVersion}) at ${socketPath}`;
-    if (await mapsUsers(engine, signal))
+    const options = await securityOptions(engine, signal);
+    if (!options.some((option) => /^name=seccomp\b/.test(option)))
+      return say(false, `${found} has no seccomp, which filters the system calls of sandboxes; use an Engine and a kernel that have it.`);
+    if (options.some((option) => /^name=(userns|rootless)\b/.test(option)))
       return say(
         false,
         `${found} maps the users of containers (userns-remap or rootless), and the folders that sandboxes share with the server would belong to strangers; use an Engine without, or the driver oci, which maps them itself.`,
@@ -24,10 +27,9 @@ export async function probeDocker(socketPath: string, image: string): Promise<Dr
   }
 }
 
-async function mapsUsers(engine: Engine, signal: AbortSignal): Promise<boolean> {
+async function securityOptions(engine: Engine, signal: AbortSignal): Promise<string[]> {
   const { body } = await engine.call({ method: "GET", path: "/info", signal });
-  const { SecurityOptions = [] } = body as { SecurityOptions?: string[] };
-  return SecurityOptions.some((option) => /^name=(userns|rootless)\b/.test(option));
+  return (body as { SecurityOptions?: string[] }).SecurityOptions ?? [];
 }
 
 async function hasImage(engine: Engine, image: string, signal: AbortSignal): Promise<boolean> {

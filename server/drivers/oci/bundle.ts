@@ -1,7 +1,7 @@
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import type { Template } from "@berth/contract";
-import { openFilesOf, readHostLimits } from "./host-limits.ts";
+import { openFilesOf, PSEUDO_TERMINALS, readHostLimits } from "./host-limits.ts";
 import type { RuntimeKind } from "./runtime-kinds.ts";
 import { seccompProfile } from "./seccomp.ts";
 import { idMappings, USER, type UserIds } from "./user-ids.ts";
@@ -29,8 +29,6 @@ export interface BundleOptions {
 
 const MiB = 1024 * 1024;
 const CPU_PERIOD_US = 100_000;
-// The kernel has some 3,000 for all sandboxes together.
-const PSEUDO_TERMINALS = 64;
 const OOM_SCORE = 200;
 
 // The OCI runtime's config.json. Everything that keeps a sandbox in is on this page and in seccomp.ts.

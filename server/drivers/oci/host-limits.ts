@@ -1,5 +1,7 @@
 import { readFileSync } from "node:fs";
 
+// In one sandbox. The kernel has some 3,000 for all sandboxes together (kernel.pty.max).
+export const PSEUDO_TERMINALS = 64;
 const OPEN_FILES = 16_384;
 const FEWEST_OPEN_FILES = 1024;
 // Of all files that the machine can have open, all processes of one sandbox together get no more.

@@ -1,0 +1,84 @@
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { chmodSync, mkdirSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { newId } from "@berth/contract";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { MISSING, REFUSED, WORKING, type Call } from "../../../tests/isolation/attempts.ts";
+import { NATIVE, numberOf } from "../../../tests/isolation/syscalls.ts";
+import { dockerMissing, startDockerEngine, type TestEngine } from "../../../tests/support/docker.ts";
+import { daemonRuntime } from "../../../tests/support/runtime.ts";
+import { silentLog } from "../../log.ts";
+import { DEFAULT_TEMPLATE } from "../../templates.ts";
+import type { Driver, SandboxSpec } from "../driver.ts";
+import { exec } from "../driver.suite.ts";
+import { createDockerDriver } from "./docker.ts";
+
+const skipReason = await dockerMissing();
+const TOKEN = "a token";
+
+// The attempts of tests/isolation that an Engine's own settings would let pass, in a container of a real Engine. They are
+// written in Perl, which every Debian image has.
+describe.skipIf(skipReason !== undefined)(`hostile code on Docker${skipReason === undefined ? "" : `, skipped: ${skipReason}`}`, () => {
+  let engine: TestEngine;
+  let dataDir: string;
+  let driver: Driver;
+  let spec: SandboxSpec;
+  let below: string;
+
+  beforeAll(async () => {
+    engine = await startDockerEngine();
+    dataDir = await mkdtemp(join(tmpdir(), "berth-docker-"));
+    const { socketPath, image } = engine;
+    driver = createDockerDriver({
+      socketPath,
+      image,
+      dataDir,
+      runtimeDir: await daemonRuntime(),
+      installation: "hostile",
+      boundDisks: true,
+      log: silentLog,
+    });
+    spec = { id: newId("sbx", Date.now()), template: DEFAULT_TEMPLATE, tokenHash: createHash("sha256").update(TOKEN).digest("hex") };
+    // A mount of the operator's below a folder that the sandbox is shown.
+    below = join(dataDir, "egress", spec.id, "below");
+    mkdirSync(below, { recursive: true });
+    chmodSync(join(dataDir, "egress", spec.id), 0o755);
+    execFileSync("mount", ["-t", "tmpfs", "-o", "mode=777,size=1m", "berth-test", below]);
+    await driver.create(spec, AbortSignal.timeout(60_000));
+  });
+  afterAll(async () => {
+    if (below) execFileSync("umount", ["--lazy", below]);
+    await driver?.destroy(spec.id, AbortSignal.timeout(60_000));
+    await driver?.[Symbol.asyncDispose]();
+    await engine?.[Symbol.asyncDispose]();
+    if (dataDir) await rm(dataDir, { recursive: true, force: true });
+  });
+
+  const inside = (command: string) => exec(driver, spec.id, command, TOKEN);
+
+  test("system calls are filtered as on oci", async () => {
+    const calls = (list: readonly Call[]) => list.filter(([name]) => numberOf(name, NATIVE) !== undefined && name !== "clone");
+    const all = [...calls(REFUSED), ...calls(MISSING), ...calls(WORKING)];
+    const lines = all.map(([name, ...args]) => {
+      const passed = args.map((argument) => (typeof argument === "number" ? argument : `my $b = "${"\\0".repeat(argument.length)}"`));
+      return `{ my $r = syscall(${[numberOf(name, NATIVE), ...passed].join(", ")}); print "${name} ", $r < 0 ? $! + 0 : 0, "\\n"; }`;
+    });
+    const output = await inside(`perl - <<'END'\n${lines.join("\n")}\nEND`);
+    const expected = [...calls(REFUSED).map(() => 1), ...calls(MISSING).map(() => 38), ...calls(WORKING).map(() => 0)];
+    expect(output.trim().split("\n")).toEqual(all.map(([name], index) => `${name} ${expected[index]}`));
+  });
+
+  test("one sandbox does not take all pseudo-terminals, and can use those that it has", async () => {
+    const taking = `for (1 .. 4000) { open(my $f, "+<", "/dev/ptmx") or do { print $_ - 1, " $!\\n"; last }; push @held, $f }`;
+    expect(await inside(`perl -e '${taking}'; script -qc tty /dev/null`)).toMatch(/^64 No space left on device\n\/dev\/pts\/\d+\r?\n/);
+  });
+
+  test("a mount below a folder of the host is not shown", async () => {
+    expect(await inside("(echo x > /run/berth-egress/below/file) 2> /dev/null && echo wrote; grep -c below /proc/self/mountinfo")).toBe(
+      "0\n",
+    );
+  });
+});
