@@ -110,5 +110,6 @@ const WITH_OTHER_ERRORS = [
   { names: ABSENT, action: "SCMP_ACT_ERRNO", errnoRet: ENOSYS },
   refuse(["prctl"], EINVAL, isNumber(0, PR_SET_SECCOMP), isNumber(1, SECCOMP_MODE_FILTER)),
   refuse(["mmap", "mmap2"], ENOMEM, hasBits(3, MAP_HUGETLB)),
-  refuse(["memfd_create"], ENOMEM, hasBits(1, MFD_HUGETLB)),
+  // As by a kernel that does not know the flag, and what Chromium expects when it tries out unknown ones.
+  refuse(["memfd_create"], EINVAL, hasBits(1, MFD_HUGETLB)),
 ];
