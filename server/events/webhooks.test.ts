@@ -1,5 +1,3 @@
-import { createServer, type IncomingHttpHeaders } from "node:http";
-import type { AddressInfo } from "node:net";
 import { Webhook } from "standardwebhooks";
 import { Webhook as SvixWebhook } from "svix";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -9,35 +7,8 @@ import { createSecrets } from "../secrets.ts";
 import { startTestApp, type TestApp } from "../http/testing/test-app.ts";
 import { appendEvent } from "../store/events.ts";
 import { sendMessage } from "./send.ts";
+import { startReceiver } from "./testing.ts";
 import { createWebhooks } from "./webhooks.ts";
-
-interface Received {
-  headers: IncomingHttpHeaders;
-  body: string;
-}
-
-// A partner's receiver: keeps what came and answers as told.
-async function startReceiver(answer: (received: Received, count: number) => number | Promise<number> = () => 204) {
-  const received: Received[] = [];
-  const server = createServer((request, response) => {
-    let body = "";
-    request.setEncoding("utf8").on("data", (chunk: string) => (body += chunk));
-    request.on("end", () => {
-      const one = { headers: request.headers, body };
-      received.push(one);
-      void Promise.resolve(answer(one, received.length)).then((status) =>
-        response.writeHead(status, status === 302 ? { location: "/elsewhere" } : {}).end("thanks"),
-      );
-    });
-  }).listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
-    received,
-    events: () => received.map(({ body }) => JSON.parse(body) as { type: string; data: { n?: number; sessionId?: string } }),
-    [Symbol.asyncDispose]: () => new Promise<void>((resolve) => void server.close(() => resolve())),
-  };
-}
 
 const start = Date.now();
 let app: TestApp;
