@@ -29,6 +29,7 @@ export const ERRORS = {
   },
   idempotency_mismatch: { status: 422, retryable: false, message: "This Idempotency-Key was used with another request body" },
   rate_limited: { status: 429, retryable: true, message: "Too many requests" },
+  webhook_queue_full: { status: 429, retryable: true, message: "Too many test events or redeliveries wait for this webhook" },
   headers_too_large: { status: 431, retryable: false, message: "The request's headers are too large" },
   internal: { status: 500, retryable: true, message: "Something went wrong on our side" },
   sandbox_failed: { status: 500, retryable: true, message: "The sandbox could not be started" },

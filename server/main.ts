@@ -132,9 +132,9 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
   const allowPrivate = config.webhookAllowPrivate;
   const sendingClock = nameClockWork(clock, LOOP_WORK.webhooks);
   const webhooks = opening.use(createWebhooks({ store, secrets, clock: sendingClock, log, owner: randomUUID(), allowPrivate }));
-  const wakeWebhooks = () => runWork(LOOP_WORK.webhooks, () => webhooks.wake());
+  const wakeWebhooks = (partnerId: string) => runWork(LOOP_WORK.webhooks, () => webhooks.wake(partnerId));
   const endpoints = createEndpoints({ store, secrets, clock, allowPrivate, onQueued: wakeWebhooks });
-  opening.use(sessions.onChange(wakeWebhooks));
+  opening.use(sessions.onChange(({ partnerId }) => wakeWebhooks(partnerId)));
   const feed = opening.use(createFeed(store, sessions));
   const app = opening.use(
     await createApp({

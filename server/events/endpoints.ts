@@ -4,26 +4,28 @@ import type { Secrets } from "../secrets.ts";
 import { lastEventSeq } from "../store/events.ts";
 import type { Store } from "../store/open.ts";
 import type { Db } from "../store/schema.ts";
+import { lockPartner } from "../store/sessions.ts";
 import {
   deleteEndpoint,
   findEndpoint,
   insertEndpoint,
   listEndpoints,
+  lockEndpoint,
   updateEndpoint,
   type EndpointRow,
 } from "../store/webhook-endpoints.ts";
 import {
+  countOutOfTurn,
   enqueue,
   findDelivery,
-  hurryLanes,
   listDeliveries,
-  parkLanes,
   type DeliveryFilter,
   type DeliveryRow,
   type ListedDelivery,
-} from "../store/webhook-lanes.ts";
+} from "../store/webhook-deliveries.ts";
+import { hurryLanes } from "../store/webhook-lanes.ts";
 import { webhookContext } from "./lane.ts";
-import { isRefusedAddress } from "./send.ts";
+import { ATTEMPT_MS, isRefusedAddress } from "./send.ts";
 import { newWebhookSecret } from "./signature.ts";
 
 // What partners do with their webhooks. Each call that changes something takes `record`, which runs in its transaction
@@ -58,14 +60,19 @@ export interface EndpointsDeps {
   secrets: Pick<Secrets, "seal">;
   clock: Clock;
   allowPrivate: boolean;
-  // Something waits to be sent.
-  onQueued: () => void;
+  // Something of the partner waits to be sent.
+  onQueued: (partnerId: string) => void;
 }
 
 // PostgreSQL would not even look for some of what a path can hold.
 const WEBHOOK_ID = new RegExp(`^whk_${ID_BODY}$`);
 const DELIVERY_ID = new RegExp(`^dlv_${ID_BODY}$`);
 const MAX_ENDPOINTS = 20;
+// Out of turn and not finished, for each endpoint.
+const MAX_TESTS = 10;
+const MAX_REDELIVERIES = 100;
+// An attempt may take this long.
+const RETRY_AFTER_SECONDS = ATTEMPT_MS / 1000;
 const OVERLAP_MS = DAY;
 
 export function createEndpoints({ store, secrets, clock, allowPrivate, onQueued }: EndpointsDeps): Endpoints {
@@ -75,9 +82,9 @@ export function createEndpoints({ store, secrets, clock, allowPrivate, onQueued 
     return row;
   }
 
-  // On a lane of its own: it waits for nothing and nothing waits for it.
+  // On a lane of its own: it waits for no other delivery and none waits for it.
   async function queue(
-    endpointId: string,
+    { id: endpointId, partner_id }: EndpointRow,
     message: Pick<DeliveryRow, "event_id" | "type" | "payload">,
     record: Record<DeliveryRow>,
   ): Promise<DeliveryRow> {
@@ -86,10 +93,12 @@ export function createEndpoints({ store, secrets, clock, allowPrivate, onQueued 
     const outcome = { state: "pending" as const, attempts: 0, last_status: null, last_error: null, finished_at: null };
     const row: DeliveryRow = { id, endpoint_id: endpointId, lane: id, seq: 0, ...message, ...outcome, created_at: nowMs };
     await store.transaction(async (tx) => {
+      if (!(await lockEndpoint(tx, endpointId))) throw new AppError("webhook_not_found");
+      await checkQueue(tx, row);
       await enqueue(tx, [row], nowMs);
       await record(tx, endpointId, row);
     });
-    onQueued();
+    onQueued(partner_id);
     return row;
   }
 
@@ -103,6 +112,7 @@ export function createEndpoints({ store, secrets, clock, allowPrivate, onQueued 
       const id = newId("whk", nowMs);
       const secret = newWebhookSecret();
       return store.transaction(async (tx) => {
+        await lockPartner(tx, partnerId);
         if ((await listEndpoints(tx, partnerId)).length >= MAX_ENDPOINTS) throw new AppError("webhook_quota");
         const row: EndpointRow = {
           id,
@@ -131,22 +141,22 @@ export function createEndpoints({ store, secrets, clock, allowPrivate, onQueued 
       if (url !== undefined) checkUrl(url, allowPrivate);
       const updated = await store.transaction(async (tx) => {
         await record(tx, id);
-        // A failing receiver that is enabled again gets its five days anew.
+        // A failing receiver that is enabled again has five days from now.
         const switched = enabled
           ? { state: "enabled" as const, disabled_reason: null, failing_since: null }
           : { state: "disabled" as const, disabled_reason: "api" };
-        if (enabled) await hurryLanes(tx, id, clock.now());
-        else if (enabled === false) await parkLanes(tx, id);
-        return updateEndpoint(tx, id, {
+        const changed = await updateEndpoint(tx, id, {
           url: url ?? row.url,
           description: description ?? row.description,
           ...(types !== undefined && { types: types && JSON.stringify(types) }),
           ...(enabled !== undefined && enabled !== (row.state === "enabled") && switched),
           updated_at: clock.now(),
         });
+        if (enabled) await hurryLanes(tx, id, clock.now());
+        return changed;
       });
       if (!updated) throw new AppError("webhook_not_found");
-      onQueued();
+      onQueued(partnerId);
       return updated;
     },
 
@@ -173,10 +183,10 @@ export function createEndpoints({ store, secrets, clock, allowPrivate, onQueued 
     },
 
     async test(partnerId, id, record) {
-      await get(partnerId, id);
+      const endpoint = await get(partnerId, id);
       const nowMs = clock.now();
       const payload = JSON.stringify({ type: TEST_EVENT_TYPE, timestamp: new Date(nowMs).toISOString(), data: { webhookId: id } });
-      return queue(id, { event_id: newId("evt", nowMs), type: TEST_EVENT_TYPE, payload }, record);
+      return queue(endpoint, { event_id: newId("evt", nowMs), type: TEST_EVENT_TYPE, payload }, record);
     },
 
     async deliveries(partnerId, id, filter) {
@@ -185,13 +195,21 @@ export function createEndpoints({ store, secrets, clock, allowPrivate, onQueued 
     },
 
     async redeliver(partnerId, id, deliveryId, record) {
-      await get(partnerId, id);
+      const endpoint = await get(partnerId, id);
       const earlier = DELIVERY_ID.test(deliveryId) ? await findDelivery(store.db, id, deliveryId) : undefined;
       if (!earlier) throw new AppError("delivery_not_found");
       const { event_id, type, payload } = earlier;
-      return queue(id, { event_id, type, payload }, record);
+      return queue(endpoint, { event_id, type, payload }, record);
     },
   };
+}
+
+// A call stores a delivery, and a receiver that hangs lets them pile up.
+async function checkQueue(tx: Db, { endpoint_id, type }: DeliveryRow): Promise<void> {
+  const tests = type === TEST_EVENT_TYPE;
+  const waiting = await countOutOfTurn(tx, endpoint_id, { tests, testType: TEST_EVENT_TYPE });
+  if (waiting < (tests ? MAX_TESTS : MAX_REDELIVERIES)) return;
+  throw new AppError("webhook_queue_full", { retryAfterSeconds: RETRY_AFTER_SECONDS });
 }
 
 function checkUrl(text: string, allowPrivate: boolean): void {

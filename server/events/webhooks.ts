@@ -1,18 +1,19 @@
-import { newId } from "@berth/contract";
-import { DAY, MINUTE, SECOND, type Clock } from "../clock.ts";
+import { MINUTE, SECOND, type Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { Secrets } from "../secrets.ts";
-import { eventsAfter, purgeEvents, type StoredEvent } from "../store/events.ts";
 import type { Store } from "../store/open.ts";
-import { endpointsBehind, moveCursor, type EndpointRow } from "../store/webhook-endpoints.ts";
-import { claimLane, dueLanes, enqueue, purgeDeliveries, type LaneRow } from "../store/webhook-lanes.ts";
+import { claimDueLane, dueEndpoints, type DueEndpoint, type LaneRow } from "../store/webhook-lanes.ts";
+import { createFanOut } from "./fan-out.ts";
+import { createLaneSlots } from "./lane-slots.ts";
 import { createLaneRunner, LEASE_MS } from "./lane.ts";
+import { purgeOutbox } from "./purge.ts";
 
 // Sends events to partners: at least once, in order for each session, over restarts and with any number of servers.
-// First events are put into lanes, then every lane that is due is worked off by whoever holds its lease.
+// First events are put into lanes, then every lane that is due is worked off by the holder of its lease. Partners take
+// turns in both, and each has its own share of the lanes that send at the same time.
 export interface Webhooks extends AsyncDisposable {
-  // Something has happened: look now rather than at the next tick.
-  wake(): void;
+  // Something has happened to the partner's sessions or webhooks: look now rather than at the next tick.
+  wake(partnerId: string): void;
   tick(): Promise<void>;
   // Resolves when nothing is being sent.
   settled(): Promise<void>;
@@ -30,93 +31,111 @@ export interface WebhooksDeps {
 
 const TICK_MS = SECOND;
 const PURGE_MS = MINUTE;
-const LANES_AT_ONCE = 32;
-// A receiver that hangs holds up its own partner and nobody else.
-const LANES_PER_ENDPOINT = 4;
-const FAN_OUT_BATCH = 200;
-const KEPT_MS = 30 * DAY;
 
 export function createWebhooks(deps: WebhooksDeps): Webhooks {
   const { store, clock, log, owner } = deps;
   const runLane = createLaneRunner(deps);
-  // What is being sent, and to which endpoint.
-  const running = new Map<Promise<void>, string>();
+  const slots = createLaneSlots();
+  const fanOut = createFanOut({ store, clock, onQueued: startLanes });
+  const running = new Set<Promise<void>>();
+  // What the next look is about: these partners, or everyone.
+  const woken = new Set<string>();
+  let everyone = false;
+  // Lanes were due for which there was no slot.
+  let isFull = false;
+  // Partners whose events wait until some of their deliveries are finished.
+  const heldBack = new Set<string>();
   let closed = false;
-  let ticking: Promise<void> | undefined;
-  let again = false;
-
-  async function fanOut(endpoint: EndpointRow): Promise<void> {
-    const events = await eventsAfter(store.db, endpoint.partner_id, endpoint.cursor_seq, FAN_OUT_BATCH);
-    const last = events.at(-1);
-    if (!last) return;
-    const types = endpoint.types === null ? null : new Set(JSON.parse(endpoint.types) as string[]);
-    const wanted = types ? events.filter(({ type }) => types.has(type)) : events;
-    await store.transaction(async (tx) => {
-      if (!(await moveCursor(tx, endpoint, last.seq))) return;
-      await enqueue(
-        tx,
-        wanted.map((event) => toDelivery(endpoint.id, event, clock.now())),
-        clock.now(),
-      );
-    });
-  }
+  let looking: Promise<void> | undefined;
 
   async function look(): Promise<void> {
-    for (const endpoint of await endpointsBehind(store.db, 100)) await fanOut(endpoint);
-    while (running.size < LANES_AT_ONCE) {
-      const due = await dueLanes(store.db, clock.now(), endpointsWithTheirShare(), LANES_AT_ONCE);
-      const next = due.find(({ endpoint_id }) => lanesOf(endpoint_id) < LANES_PER_ENDPOINT);
-      if (!next) return;
-      for (const lane of due) if (running.size < LANES_AT_ONCE && lanesOf(lane.endpoint_id) < LANES_PER_ENDPOINT) await start(lane);
+    const partnerIds = everyone ? undefined : [...woken];
+    everyone = false;
+    woken.clear();
+    for (const id of partnerIds ?? heldBack) heldBack.delete(id);
+    const result = await fanOut(partnerIds);
+    for (const id of result.heldBack) heldBack.add(id);
+    await startLanes();
+    if (!result.hasMore) return;
+    if (partnerIds) for (const id of partnerIds) woken.add(id);
+    else everyone = true;
+  }
+
+  // Gives every partner that has something due a lane, then every one a second lane, and so on. The partner with the
+  // fewest lanes comes first.
+  async function startLanes(): Promise<void> {
+    isFull = false;
+    const due = Map.groupBy(await dueEndpoints(store.db, clock.now()).execute(), ({ partner_id }) => partner_id);
+    let partners = [...due.entries()].map(([id, endpoints]) => ({ id, endpoints }));
+    while (partners.length > 0) {
+      partners = partners.toSorted((a, b) => slots.ofPartner(a.id) - slots.ofPartner(b.id));
+      for (const partner of partners) partner.endpoints = await startOneLane(partner.endpoints);
+      partners = partners.filter(({ endpoints }) => endpoints.length > 0);
     }
   }
 
-  async function start(seen: LaneRow): Promise<void> {
-    const lane = await claimLane(store.db, seen, owner, clock.now() + LEASE_MS);
-    if (!lane) return;
-    const run = runLane(lane)
-      .catch((error: unknown) => log.warn("webhooks.lane_failed", { endpointId: lane.endpoint_id, error: String(error) }))
-      .finally(() => {
-        const isFull = running.size === LANES_AT_ONCE || lanesOf(lane.endpoint_id) === LANES_PER_ENDPOINT;
-        running.delete(run);
-        // There may be more than there was room for.
-        if (isFull) wake();
-      });
-    running.set(run, lane.endpoint_id);
+  // Starts a lane of the first endpoint that has one. Returns the endpoints that may have more, in the order of their turns.
+  async function startOneLane(endpoints: DueEndpoint[]): Promise<DueEndpoint[]> {
+    const withRoom = endpoints.filter(slots.hasRoom);
+    if (withRoom.length < endpoints.length) isFull = true;
+    for (const [index, endpoint] of withRoom.entries()) {
+      const nowMs = clock.now();
+      const lane = await claimDueLane(store.db, endpoint.id, { owner, nowMs, untilMs: nowMs + LEASE_MS });
+      if (!lane) continue;
+      start(endpoint, lane);
+      return [...withRoom.slice(index + 1), endpoint];
+    }
+    return [];
   }
 
-  const lanesOf = (endpointId: string): number => [...running.values()].filter((id) => id === endpointId).length;
-  const endpointsWithTheirShare = (): string[] => [...new Set(running.values())].filter((id) => lanesOf(id) >= LANES_PER_ENDPOINT);
+  function start(endpoint: DueEndpoint, lane: LaneRow): void {
+    const giveBack = slots.take(endpoint);
+    const run = runLane(lane)
+      .catch((error: unknown) => {
+        log.warn("webhooks.lane_failed", { endpointId: lane.endpoint_id, error: String(error) });
+        return "waits" as const;
+      })
+      .then((result) => {
+        giveBack();
+        running.delete(run);
+        if (isFull || result === "due" || heldBack.has(endpoint.partner_id)) wake(endpoint.partner_id);
+      });
+    running.add(run);
+  }
 
   // One look at a time; a wake during one leads to another.
-  async function tick(): Promise<void> {
-    again = true;
-    ticking ??= (async () => {
-      while (again && !closed) {
-        again = false;
-        await look();
-      }
+  async function lookUntilDone(): Promise<void> {
+    looking ??= (async () => {
+      while (isWoken()) await look();
     })()
       .catch((error: unknown) => log.warn("webhooks.tick_failed", { error: String(error) }))
-      .finally(() => (ticking = undefined));
-    await ticking;
+      .finally(() => {
+        looking = undefined;
+        if (isWoken()) void lookUntilDone();
+      });
+    await looking;
   }
 
-  const wake = (): void => void tick();
+  const isWoken = (): boolean => (everyone || woken.size > 0) && !closed;
+
+  function wake(partnerId: string): void {
+    woken.add(partnerId);
+    void lookUntilDone();
+  }
+
+  async function tick(): Promise<void> {
+    everyone = true;
+    await lookUntilDone();
+  }
 
   async function settled(): Promise<void> {
-    await ticking;
-    while (running.size > 0) await Promise.all(running.keys());
-  }
-
-  async function purge(): Promise<void> {
-    await purgeDeliveries(store.db, clock.now() - KEPT_MS, 1000);
-    await purgeEvents(store.db, clock.now() - KEPT_MS, 1000);
+    await looking;
+    while (running.size > 0) await Promise.all(running);
   }
 
   const ticks = clock.every(TICK_MS, tick);
   const purges = clock.every(PURGE_MS, () =>
-    purge().catch((error: unknown) => log.warn("webhooks.purge_failed", { error: String(error) })),
+    purgeOutbox(store.db, clock.now()).catch((error: unknown) => log.warn("webhooks.purge_failed", { error: String(error) })),
   );
   return {
     wake,
@@ -130,19 +149,3 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
     },
   };
 }
-
-const toDelivery = (endpointId: string, event: StoredEvent, nowMs: number) => ({
-  id: newId("dlv", nowMs),
-  endpoint_id: endpointId,
-  lane: event.sessionId,
-  seq: event.seq,
-  event_id: event.id,
-  type: event.type,
-  payload: JSON.stringify({ type: event.type, timestamp: new Date(event.at).toISOString(), data: event.data }),
-  state: "pending" as const,
-  attempts: 0,
-  last_status: null,
-  last_error: null,
-  created_at: nowMs,
-  finished_at: null,
-});

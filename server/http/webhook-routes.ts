@@ -16,7 +16,7 @@ import type { Clock } from "../clock.ts";
 import type { Endpoints, NewEndpoint, NewSecret, Record as Recorder } from "../events/endpoints.ts";
 import { appendAudit } from "../store/audit.ts";
 import type { EndpointRow } from "../store/webhook-endpoints.ts";
-import type { DeliveryFilter, DeliveryRow, ListedDelivery } from "../store/webhook-lanes.ts";
+import type { DeliveryFilter, DeliveryRow, ListedDelivery } from "../store/webhook-deliveries.ts";
 import { auditEntry } from "./audit-entry.ts";
 import { jsonObject } from "./body.ts";
 import { bodyFault } from "./errors.ts";

@@ -100,7 +100,9 @@ export async function seqOfEvent(db: Db, partnerId: string, id: string): Promise
   return row?.seq ?? 0;
 }
 
-export async function purgeEvents(db: Db, beforeMs: number, limit: number): Promise<void> {
+// Returns how many were removed; 0 means that nothing is left to remove.
+export async function purgeEvents(db: Db, beforeMs: number, limit: number): Promise<number> {
   const old = db.selectFrom("events").select("seq").where("at", "<", beforeMs).orderBy("at").limit(limit);
-  await db.deleteFrom("events").where("seq", "in", old).execute();
+  const result = await db.deleteFrom("events").where("seq", "in", old).executeTakeFirst();
+  return Number(result.numDeletedRows);
 }

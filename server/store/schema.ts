@@ -122,7 +122,8 @@ export interface WebhookEndpointsTable {
   description: string;
   // JSON array of event types; null is every type.
   types: string | null;
-  state: "enabled" | "disabled";
+  // A deleted one is shown to nobody; its deliveries are removed bit by bit, and the row after them.
+  state: "enabled" | "disabled" | "deleted";
   // Why it is disabled: api, gone (the receiver answered 410), failing (five days of nothing but failures).
   disabled_reason: string | null;
   // Sealed. After a rotation the old one signs too, until its time is over.

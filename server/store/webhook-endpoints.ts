@@ -9,29 +9,74 @@ export async function insertEndpoint(db: Db, row: EndpointRow): Promise<void> {
 }
 
 export async function listEndpoints(db: Db, partnerId: string): Promise<EndpointRow[]> {
-  return db.selectFrom("webhook_endpoints").selectAll().where("partner_id", "=", partnerId).orderBy("created_at").orderBy("id").execute();
+  return living(db).where("partner_id", "=", partnerId).orderBy("created_at").orderBy("id").execute();
 }
 
 export async function findEndpoint(db: Db, partnerId: string, id: string): Promise<EndpointRow | undefined> {
-  return db.selectFrom("webhook_endpoints").selectAll().where("id", "=", id).where("partner_id", "=", partnerId).executeTakeFirst();
+  return living(db).where("id", "=", id).where("partner_id", "=", partnerId).executeTakeFirst();
+}
+
+const living = (db: Db) => db.selectFrom("webhook_endpoints").selectAll().where("state", "!=", "deleted");
+
+// Makes a second transaction that counts what belongs to the endpoint wait for the first one. False: it is deleted.
+export async function lockEndpoint(db: Db, id: string): Promise<boolean> {
+  return (await updateEndpoint(db, id, { id })) !== undefined;
 }
 
 export async function updateEndpoint(db: Db, id: string, changes: Changes): Promise<EndpointRow | undefined> {
-  return db.updateTable("webhook_endpoints").set(changes).where("id", "=", id).returningAll().executeTakeFirst();
-}
-
-export async function deleteEndpoint(db: Db, id: string): Promise<void> {
-  await db.deleteFrom("webhook_deliveries").where("endpoint_id", "=", id).execute();
-  await db.deleteFrom("webhook_lanes").where("endpoint_id", "=", id).execute();
-  await db.deleteFrom("webhook_endpoints").where("id", "=", id).execute();
-}
-
-// Enabled endpoints whose partner has events that no lane has been given yet.
-export async function endpointsBehind(db: Db, limit: number): Promise<EndpointRow[]> {
   return db
+    .updateTable("webhook_endpoints")
+    .set(changes)
+    .where("id", "=", id)
+    .where("state", "!=", "deleted")
+    .returningAll()
+    .executeTakeFirst();
+}
+
+export async function endpointIds(db: Db, afterId: string, limit: number): Promise<string[]> {
+  const rows = await db.selectFrom("webhook_endpoints").select("id").where("id", ">", afterId).orderBy("id").limit(limit).execute();
+  return rows.map(({ id }) => id);
+}
+
+// From now on the endpoint is gone for everyone. `removeDeleted` does the rest, because thousands of deliveries in one
+// statement would keep others waiting.
+export async function deleteEndpoint(db: Db, id: string): Promise<void> {
+  await updateEndpoint(db, id, { state: "deleted" });
+}
+
+// Removes up to `limit` rows of deleted endpoints, and returns how many.
+export async function removeDeleted(db: Db, limit: number): Promise<number> {
+  const endpoint = await db.selectFrom("webhook_endpoints").select("id").where("state", "=", "deleted").limit(1).executeTakeFirst();
+  if (!endpoint) return 0;
+  const deliveries = db.selectFrom("webhook_deliveries").select("id").where("endpoint_id", "=", endpoint.id).limit(limit);
+  const lanes = db.selectFrom("webhook_lanes").select("lane").where("endpoint_id", "=", endpoint.id).limit(limit);
+  const removals = [
+    db.deleteFrom("webhook_deliveries").where("id", "in", deliveries),
+    db.deleteFrom("webhook_lanes").where("endpoint_id", "=", endpoint.id).where("lane", "in", lanes),
+    db.deleteFrom("webhook_endpoints").where("id", "=", endpoint.id),
+  ];
+  for (const removal of removals) {
+    const { numDeletedRows } = await removal.executeTakeFirst();
+    if (numDeletedRows > 0) return Number(numDeletedRows);
+  }
+  return 0;
+}
+
+export interface Behind {
+  // Only endpoints of these partners; undefined is every partner.
+  partnerIds?: readonly string[];
+  // Only endpoints with a greater id.
+  afterId: string;
+  limit: number;
+}
+
+// Enabled endpoints whose partner has events that have not been put into lanes yet, ordered by id.
+export async function endpointsBehind(db: Db, { partnerIds, afterId, limit }: Behind): Promise<EndpointRow[]> {
+  let query = db
     .selectFrom("webhook_endpoints")
     .selectAll()
     .where("state", "=", "enabled")
+    .where("id", ">", afterId)
     .where((row) =>
       row(
         "cursor_seq",
@@ -42,8 +87,10 @@ export async function endpointsBehind(db: Db, limit: number): Promise<EndpointRo
           .whereRef("events.partner_id", "=", "webhook_endpoints.partner_id"),
       ),
     )
-    .limit(limit)
-    .execute();
+    .orderBy("id")
+    .limit(limit);
+  if (partnerIds) query = query.where("partner_id", "in", partnerIds);
+  return query.execute();
 }
 
 // False: another server has done it.

@@ -71,7 +71,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
   // Tests say when webhooks are sent: a clock that is moved by a day would look for them 86,400 times.
   const still: Clock = { now: () => clock.now(), every: () => ({ async [Symbol.asyncDispose]() {} }) };
   const webhooks = createWebhooks({ store, secrets, clock: still, log, owner: randomUUID(), allowPrivate: true });
-  const endpoints = createEndpoints({ store, secrets, clock, allowPrivate: true, onQueued: () => webhooks.wake() });
+  const endpoints = createEndpoints({ store, secrets, clock, allowPrivate: true, onQueued: webhooks.wake });
   const feed = createFeed(store, sessions);
   const app = await createApp({
     feed,

@@ -3,6 +3,7 @@ import type { Engine } from "../open.ts";
 import { up as initial } from "./0001-initial.ts";
 import { up as partnerApi } from "./0002-partner-api.ts";
 import { up as modelUsage } from "./0003-model-usage.ts";
+import { up as webhookFairness } from "./0004-webhook-fairness.ts";
 
 export interface Migration {
   name: string;
@@ -15,4 +16,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: "initial", up: initial },
   { name: "partner-api", up: partnerApi },
   { name: "model-usage", up: modelUsage },
+  { name: "webhook-fairness", up: webhookFairness },
 ];

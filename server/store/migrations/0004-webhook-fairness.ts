@@ -1,0 +1,14 @@
+import type { Kysely } from "kysely";
+
+export async function up(db: Kysely<unknown>): Promise<void> {
+  // Due lanes are looked for endpoint by endpoint, so that a long queue of one does not stand before the others.
+  await db.schema.dropIndex("webhook_lanes_next").execute();
+  await db.schema.createIndex("webhook_lanes_due").on("webhook_lanes").columns(["endpoint_id", "next_at"]).execute();
+  // Answers what is pending for an endpoint as well as what is at the head of a lane.
+  await db.schema.dropIndex("webhook_deliveries_lane").execute();
+  await db.schema
+    .createIndex("webhook_deliveries_state")
+    .on("webhook_deliveries")
+    .columns(["endpoint_id", "state", "lane", "seq"])
+    .execute();
+}

@@ -1,0 +1,121 @@
+import { CompiledQuery, sql } from "kysely";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { onBothEngines } from "../../tests/support/stores.ts";
+import type { Store } from "./open.ts";
+import { insertPartner } from "./store.suite.ts";
+import { countPending, enqueue, headOfLane, trimDeliveries, type DeliveryRow } from "./webhook-deliveries.ts";
+import { insertEndpoint, type EndpointRow } from "./webhook-endpoints.ts";
+import { claimDueLane, dueEndpoints, dueLanes } from "./webhook-lanes.ts";
+
+const nowMs = Date.UTC(2030, 0, 1);
+const LANES = 100_000;
+
+onBothEngines("webhook lanes", (databases) => {
+  let store: Store;
+  beforeAll(async () => {
+    const database = await databases.create();
+    store = await database.open();
+    for (const partner of ["acme", "flood"]) await insertPartner(store, partner);
+    await insertEndpoint(store.db, endpoint("whk_a", "acme"));
+    await insertEndpoint(store.db, endpoint("whk_b", "flood"));
+    await insertEndpoint(store.db, endpoint("whk_c", "acme"));
+    await insertEndpoint(store.db, { ...endpoint("whk_d", "acme"), state: "disabled" });
+    // `flood` has 100,000 lanes, all of them due for longer than anyone else's.
+    await sql`with recursive counter(n) as (select 1 union all select n + 1 from counter where n < ${LANES})
+      insert into webhook_lanes (endpoint_id, lane, last_seq, attempt, next_at, lease_until)
+      select 'whk_b', 'ses_' || n, n, 0, 0, 0 from counter`.execute(store.db);
+    await enqueue(store.db, [delivery("whk_a", 1), delivery("whk_c", 2), delivery("whk_d", 3)], nowMs);
+    await sql`analyze`.execute(store.db);
+  });
+  afterAll(() => store[Symbol.asyncDispose]());
+
+  test("every enabled endpoint with something due is found, and its lanes are claimed once", async () => {
+    const found = await dueEndpoints(store.db, nowMs).execute();
+    expect(found.map(({ id, partner_id }) => `${partner_id} ${id}`)).toEqual(["acme whk_a", "flood whk_b", "acme whk_c"]);
+    const claim = (owner: string) => claimDueLane(store.db, "whk_a", { owner, nowMs, untilMs: nowMs + 1000 });
+    const claims = await Promise.all([claim("one"), claim("two")]);
+    expect(claims.filter(Boolean)).toMatchObject([{ endpoint_id: "whk_a", lane: "ses_1" }]);
+    expect((await dueEndpoints(store.db, nowMs).execute()).map(({ id }) => id)).toEqual(["whk_b", "whk_c"]);
+    expect((await dueEndpoints(store.db, nowMs + 1000).execute()).map(({ id }) => id)).toEqual(["whk_a", "whk_b", "whk_c"]);
+  });
+
+  test("looking for what is due reads a handful of rows of a partner's 100,000", async () => {
+    for (const query of [dueEndpoints(store.db, nowMs), dueLanes(store.db, "whk_b", nowMs)]) {
+      const plan = await explain(store, query.compile());
+      if (store.engine === "sqlite") expect(plan.filter((line) => line.startsWith("SCAN webhook_"))).toEqual([]);
+      else expect(Math.max(...plan.map(rowsRead))).toBeLessThan(100);
+    }
+  });
+
+  test("deliveries of one lane that come together keep their order", async () => {
+    await enqueue(store.db, [delivery("whk_c", 10, "ses_long"), delivery("whk_c", 11, "ses_long")], nowMs);
+    const lane = await store.db.selectFrom("webhook_lanes").selectAll().where("lane", "=", "ses_long").executeTakeFirstOrThrow();
+    expect(lane.last_seq).toBe(11);
+    expect((await headOfLane(store.db, lane))?.seq).toBe(10);
+    expect(await countPending(store.db, "whk_c", 2)).toBe(2);
+    expect(await countPending(store.db, "whk_c", 100)).toBe(3);
+  });
+
+  test("of an endpoint's deliveries the newest are kept, and those that are pending", async () => {
+    const made = Array.from({ length: 30 }, (_, n) => delivery("whk_t", n, `ses_${n}`));
+    // Many of the same millisecond: the id decides.
+    await enqueue(
+      store.db,
+      made.map((row, n) => ({
+        ...row,
+        created_at: nowMs + Math.floor(n / 10),
+        state: n === 3 ? ("pending" as const) : ("delivered" as const),
+      })),
+      nowMs,
+    );
+    while ((await trimDeliveries(store.db, "whk_t", 15, 4)) > 0);
+    const left = await store.db.selectFrom("webhook_deliveries").select("seq").where("endpoint_id", "=", "whk_t").orderBy("seq").execute();
+    expect(left.map(({ seq }) => seq)).toEqual([3, ...Array.from({ length: 15 }, (_, n) => 15 + n)]);
+  });
+});
+
+async function explain({ db, engine }: Store, { sql: text, parameters }: CompiledQuery): Promise<string[]> {
+  const how = engine === "sqlite" ? "explain query plan" : "explain (analyze)";
+  const { rows } = await db.executeQuery(CompiledQuery.raw(`${how} ${text}`, [...parameters]));
+  return rows.map((row) => String(Object.values(row as object).at(-1)));
+}
+
+// Of a line of PostgreSQL's plan: the rows that a node gave or threw away, in all its loops.
+function rowsRead(line: string): number {
+  const [, rows = "0", loops = "1"] = /actual time=\S+ rows=([\d.]+) loops=(\d+)/.exec(line) ?? [];
+  const [, removed = "0"] = /Rows Removed by \w+: (\d+)/.exec(line) ?? [];
+  return Number(rows) * Number(loops) + Number(removed);
+}
+
+const endpoint = (id: string, partnerId: string): EndpointRow => ({
+  id,
+  partner_id: partnerId,
+  url: "https://receiver.example/",
+  description: "",
+  types: null,
+  state: "enabled",
+  disabled_reason: null,
+  secret: "",
+  old_secret: null,
+  old_secret_until: null,
+  cursor_seq: 0,
+  failing_since: null,
+  created_at: nowMs,
+  updated_at: nowMs,
+});
+
+const delivery = (endpointId: string, seq: number, lane = `ses_${seq}`): DeliveryRow => ({
+  id: `dlv_${endpointId}_${String(seq).padStart(3, "0")}`,
+  endpoint_id: endpointId,
+  lane,
+  seq,
+  event_id: `evt_${seq}`,
+  type: "session.created",
+  payload: "{}",
+  state: "pending",
+  attempts: 0,
+  last_status: null,
+  last_error: null,
+  created_at: nowMs,
+  finished_at: null,
+});
