@@ -193,6 +193,18 @@ describe("a hostile daemon", () => {
     expect((await ask(gateway)).body).toBe("well again");
   });
 
+  it("cannot refuse an upgrade with a status that is none", async () => {
+    await using gateway = await openGateway();
+    for (const status of ["000", "099", "999"]) {
+      await gateway.serveRaw((socket) => socket.once("data", () => socket.end(`HTTP/1.1 ${status} x\r\ncontent-length: 0\r\n\r\n`)));
+      const socket = new WebSocket(`ws://127.0.0.1:${gateway.port}/sandboxes/${gateway.sandboxId}/events`, { headers: key });
+      socket.on("error", () => {});
+      const [, answer] = (await once(socket, "unexpected-response")) as [unknown, { statusCode: number }];
+      expect(answer.statusCode).toBe(502);
+      socket.terminate();
+    }
+  });
+
   it("does not hold an upload that it stops reading", async () => {
     await using gateway = await openGateway({ headersTimeoutMs: 400 });
     await gateway.serveRaw((socket) => void socket.pause());
