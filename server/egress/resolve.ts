@@ -1,5 +1,6 @@
-import { lookup, Resolver } from "node:dns/promises";
+import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
+import { resolveName } from "../resolve-name.ts";
 import { splitPort } from "./allowances.ts";
 
 export type Resolve = (host: string) => Promise<string[]>;
@@ -9,19 +10,15 @@ export type Resolve = (host: string) => Promise<string[]>;
 // answer. Names that the operator has allowed are resolved as the host would (hosts file, search domains). They are few,
 // and a sandbox cannot multiply them: one at a time is looked up, and the answer is kept for a while.
 export function createResolve(allow: readonly string[], { lookUp = lookUpAsHost, nowMs = () => performance.now() } = {}): Resolve {
-  const resolver = new Resolver({ timeout: TIMEOUT_MS, tries: TRIES });
   const names = allow.map((entry) => splitPort(entry.toLowerCase()).name).filter((name) => isIP(name) === 0);
   const lookUpAllowed = oneAtATime(lookUp, nowMs);
   const allowed = new Set(names);
   return async (host) => {
     if (allowed.has(host)) return lookUpAllowed(host);
-    const answers = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
-    return answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
+    return resolveName(host).catch(() => []);
   };
 }
 
-const TIMEOUT_MS = 3_000;
-const TRIES = 2;
 const KEPT_MS = 10_000;
 
 const lookUpAsHost: Resolve = async (host) => (await lookup(host, { all: true })).map(({ address }) => address);
