@@ -13,10 +13,7 @@ export function createResolve(allow: readonly string[], { lookUp = lookUpAsHost,
   const names = allow.map((entry) => splitPort(entry.toLowerCase()).name).filter((name) => isIP(name) === 0);
   const lookUpAllowed = oneAtATime(lookUp, nowMs);
   const allowed = new Set(names);
-  return async (host) => {
-    if (allowed.has(host)) return lookUpAllowed(host);
-    return resolveName(host).catch(() => []);
-  };
+  return (host) => (allowed.has(host) ? lookUpAllowed(host) : resolveName(host));
 }
 
 const KEPT_MS = 10_000;
