@@ -7,7 +7,7 @@ const text = (words: string) => Buffer.from(`${words}\0`);
 const pair = Buffer.alloc(8);
 const words = (...values: number[]) => Buffer.from(Int32Array.from(values).buffer);
 
-// What the filter refuses with EPERM, in every system call table that has the call.
+// The filter refuses these with EPERM, in every system call table that has the call.
 export const REFUSED: Call[] = [
   ["mount", text("x"), text("/tmp"), text("tmpfs"), 0],
   ["umount", text("/tmp")],
@@ -63,10 +63,10 @@ export const REFUSED: Call[] = [
   ["ioctl", 0, 0x5412, text("x")],
 ];
 
-// Answered as by a kernel without them.
+// The filter answers these as a kernel would that does not have them.
 export const MISSING: Call[] = [["clone3"], ["io_setup", 1, Buffer.alloc(8)], ["seccomp", 1]];
 
-// What programs need.
+// Programs need these.
 export const WORKING: Call[] = [
   ["getpid"],
   ["clone", 17],

@@ -9,7 +9,7 @@ const MiB = 1024 * 1024;
 // For Python: `hold(take)` takes until it is refused, in a process that then lives on with what it has, and prints how much
 // that is and how it was refused.
 const HOLD = `${SYSCALLS}
-import fcntl, signal, subprocess
+import array, fcntl, resource, signal
 def must(name, *args):
     answer = call(name, *args)
     if answer != "OK": raise OSError(getattr(errno, answer), answer)
@@ -30,6 +30,19 @@ def hold(take, most=250000):
         signal.pause()
     os.close(write)
     print(open(read).read())
+near, far = socket.socketpair()
+near.setblocking(False)
+def send_descriptors():
+    near.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [0] * 250))])
+resource.setrlimit(resource.RLIMIT_MEMLOCK, (1 << 22, 1 << 22))
+def lock_shared_memory():
+    segment = libc.shmget(0, 1 << 20, 0o1600)
+    libc.shmat(segment, None, 0)
+    answer = libc.shmctl(segment, 11, None)
+    error = ctypes.get_errno()
+    # It goes with the last process that has it.
+    libc.shmctl(segment, 0, None)
+    if answer < 0: raise OSError(error, "")
 `;
 
 interface Limit {
@@ -44,10 +57,8 @@ interface Limit {
 }
 
 const sysctl = (name: string) => Number(readFileSync(`/proc/sys/${name}`, "utf8"));
-const ownLimit = (name: string) =>
-  Number(new RegExp(`^Max ${name}\\s+\\S+\\s+(\\d+)`, "m").exec(readFileSync("/proc/self/limits", "utf8"))?.[1] ?? Infinity);
 
-// What the kernel counts for the whole machine, or for a user and for the user who made that one's namespace.
+// The kernel counts these for the whole machine, or for a user and for the creator of that user's namespace.
 const LIMITS: Record<string, Limit> = {
   "pseudo-terminals": { take: `lambda: os.open("/dev/ptmx", os.O_RDWR | os.O_NOCTTY)`, some: 30, most: () => 64, refusal: "ENOSPC" },
   "inotify instances": {
@@ -59,16 +70,18 @@ const LIMITS: Record<string, Limit> = {
   timers: {
     take: `lambda: must("timer_create", 1, 0, ctypes.byref(ctypes.c_int()))`,
     some: 1000,
-    most: () => ownLimit("pending signals"),
+    most: () => 16_384,
     refusal: "EAGAIN",
   },
   "POSIX message queues": {
     // It lasts as long as it is open.
     take: `lambda: (must("mq_open", b"berth-test", os.O_CREAT | os.O_RDWR, 0o600, 0), must("mq_unlink", b"berth-test"))`,
     some: 5,
-    most: () => 256,
+    most: () => 10,
     refusal: "EMFILE",
   },
+  "descriptors in flight": { take: "send_descriptors", some: 1, most: () => 16_384 / 250 + 1, refusal: "ETOOMANYREFS" },
+  "locked shared memory": { take: "lock_shared_memory", some: 2, most: () => 4, refusal: "ENOMEM" },
   "pages in pipes": {
     take: `lambda: fcntl.fcntl(os.pipe()[1], 1031, ${MiB})`,
     some: 5,

@@ -113,5 +113,5 @@ def attempt(work):
         return errno.errorcode.get(error.errno, str(error))
 `;
 
-// What `call` answers when the call is refused with `error`.
+// The answer of `call` when the filter refuses the call with `error`.
 export const refusedWith = (name: CallName, error: string): string => (numberOf(name, NATIVE) === undefined ? "ABSENT" : error);

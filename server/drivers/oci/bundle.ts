@@ -1,7 +1,7 @@
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import type { Template } from "@berth/contract";
-import { openFilesOf, PSEUDO_TERMINALS, readHostLimits } from "./host-limits.ts";
+import { processLimits, PSEUDO_TERMINALS, readHostLimits } from "./host-limits.ts";
 import type { RuntimeKind } from "./runtime-kinds.ts";
 import { seccompProfile } from "./seccomp.ts";
 import { idMappings, USER, type UserIds } from "./user-ids.ts";
@@ -10,7 +10,7 @@ export interface BundleOptions {
   template: Template;
   kind: RuntimeKind;
   root: string;
-  // What of the template's own root is to be mounted into `root`; absent, `root` is complete.
+  // Names in the template's own root, to be mounted into `root`; absent, `root` is complete.
   rootEntries?: readonly string[] | undefined;
   // Of the host: folders that the sandbox sees.
   workspace: string;
@@ -35,7 +35,7 @@ const OOM_SCORE = 200;
 export function bundleConfig(options: BundleOptions) {
   const { template, kind, root, userIds, userNamespace, env, args, cgroupsPath } = options;
   const limits = readHostLimits();
-  const openFiles = openFilesOf(template, limits);
+  const { openFiles } = processLimits(template, limits);
   return {
     ociVersion: "1.0.2",
     root: { path: root, readonly: true },
@@ -63,7 +63,7 @@ export function bundleConfig(options: BundleOptions) {
         ...["pid", "network", "ipc", "uts", "mount", "cgroup"].map((type) => ({ type })),
         { type: "user", ...(userNamespace === undefined ? {} : { path: userNamespace }) },
       ],
-      // Each is an id of the host that nobody else has, so that even a program that got out would own nothing.
+      // Each is an id of the host that no other user has, so that even a program that got out would own nothing.
       uidMappings: idMappings(userIds),
       gidMappings: idMappings(userIds),
       cgroupsPath,

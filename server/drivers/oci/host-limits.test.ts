@@ -1,27 +1,36 @@
 import { expect, test } from "vitest";
-import { openFilesOf, readHostLimits } from "./host-limits.ts";
+import { processLimits, readHostLimits, type HostLimits } from "./host-limits.ts";
 
-const roomy = { openFiles: Infinity, oomScore: 0, fileMax: Number.MAX_SAFE_INTEGER };
+const roomy: HostLimits = {
+  openFiles: Infinity,
+  pendingSignals: Infinity,
+  messageQueueBytes: Infinity,
+  oomScore: 0,
+  fileMax: Number.MAX_SAFE_INTEGER,
+};
+const openFiles = (host: Partial<HostLimits>) => processLimits({ pids: 512 }, { ...roomy, ...host }).openFiles;
 
-test("a process may have 16,384 files open where the machine does not mind", () => {
-  expect(openFilesOf({ pids: 512 }, roomy)).toBe(16_384);
+test("a process gets the same limits on every machine that is roomy enough", () => {
+  expect(processLimits({ pids: 512 }, roomy)).toEqual({ openFiles: 16_384, pendingSignals: 16_384, messageQueueBytes: 819_200 });
 });
 
 test("all processes of a sandbox together get a quarter of the machine's files", () => {
   const fileMax = 2_466_058;
-  const each = openFilesOf({ pids: 512 }, { ...roomy, fileMax });
-  expect(each).toBe(1204);
-  expect(each * 512).toBeLessThanOrEqual(fileMax / 4);
+  expect(openFiles({ fileMax })).toBe(1204);
+  expect(openFiles({ fileMax }) * 512).toBeLessThanOrEqual(fileMax / 4);
 });
 
-test("no process gets fewer than programs are used to, nor more than the server has", () => {
-  expect(openFilesOf({ pids: 512 }, { ...roomy, fileMax: 100_000 })).toBe(1024);
-  expect(openFilesOf({ pids: 512 }, { ...roomy, openFiles: 4096 })).toBe(4096);
+test("no process gets fewer files than programs are used to", () => {
+  expect(openFiles({ fileMax: 100_000 })).toBe(1024);
+});
+
+test("no limit is higher than the server's own", () => {
+  const host = { ...roomy, openFiles: 4096, pendingSignals: 100, messageQueueBytes: 200 };
+  expect(processLimits({ pids: 512 }, host)).toEqual({ openFiles: 4096, pendingSignals: 100, messageQueueBytes: 200 });
 });
 
 test.skipIf(process.platform !== "linux")("the limits of this machine can be read (Linux only)", () => {
-  const { openFiles, oomScore, fileMax } = readHostLimits();
-  expect(openFiles).toBeGreaterThan(0);
+  const { oomScore, ...limits } = readHostLimits();
+  for (const limit of Object.values(limits)) expect(limit).toBeGreaterThan(0);
   expect(oomScore).toBeGreaterThanOrEqual(-1000);
-  expect(fileMax).toBeGreaterThan(0);
 });

@@ -15,7 +15,7 @@ import { createTurnstile } from "../turnstile.ts";
 import { bundleConfig } from "./bundle.ts";
 import { groupPrefix, openCgroups } from "./cgroups.ts";
 import { closeControl, controlOf, openControl } from "./control.ts";
-import { openFilesOf, readHostLimits } from "./host-limits.ts";
+import { processLimits } from "./host-limits.ts";
 import { ROOTS_DIR } from "./probe.ts";
 import { prepareHostRoot, prepareTemplateRoot } from "./root.ts";
 import { kindOf } from "./runtime-kinds.ts";
@@ -120,8 +120,8 @@ export function createOciDriver(options: OciDriverOptions): Driver {
     });
     writeFileSync(join(folder, "config.json"), JSON.stringify(config), { mode: 0o600 });
     if (!kind.opaque) cgroups.limitSocketBuffers(id, (template.memoryMb * 1024 * 1024) / SOCKET_BUFFERS_SHARE);
-    const openFiles = openFilesOf(template, readHostLimits());
-    await runtime.start(id, { bundle: folder, pidFile: join(folder, "init.pid"), openFiles, staged }, signal);
+    const limits = processLimits(template);
+    await runtime.start(id, { bundle: folder, pidFile: join(folder, "init.pid"), limits, staged }, signal);
     if (!kind.opaque) checkMounts(id);
   }
 

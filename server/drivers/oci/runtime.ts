@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { run } from "../run.ts";
+import type { ProcessLimits } from "./host-limits.ts";
 import { kindOf } from "./runtime-kinds.ts";
 import { onStage } from "./stage.ts";
 
@@ -17,15 +18,14 @@ export interface Runtime {
 interface StartOptions {
   bundle: string;
   pidFile: string;
-  // For each process of the container.
-  openFiles: number;
+  limits: ProcessLimits;
   // Folders that the runtime is to find on the stage (stage.ts).
   staged: Record<string, string> | undefined;
 }
 
 export function createRuntime(command: string, stateDir: string, timeoutMs: number): Runtime {
   return {
-    async start(id, { bundle, pidFile, openFiles, staged }, signal) {
+    async start(id, { bundle, pidFile, limits, staged }, signal) {
       const logFile = join(bundle, "runtime.log");
       rmSync(logFile, { force: true });
       const args = [
@@ -45,7 +45,7 @@ export function createRuntime(command: string, stateDir: string, timeoutMs: numb
         id,
       ];
       // Quiet: the container inherits the runtime's output and would keep a pipe open as long as it lives.
-      const { code } = await run(...commandLine(command, args, { openFiles, staged }), { signal, timeoutMs, quiet: true });
+      const { code } = await run(...commandLine(command, args, { limits, staged }), { signal, timeoutMs, quiet: true });
       if (code !== 0) throw new Error(`${command} could not start the container: ${readErrors(logFile)}`);
     },
     forget(id) {
@@ -55,15 +55,17 @@ export function createRuntime(command: string, stateDir: string, timeoutMs: numb
   };
 }
 
-// What runs the runtime so that its container gets the limits and finds the staged folders.
+// The command line that runs the runtime so that its container has the limits and finds the staged folders.
 export function commandLine(
   command: string,
   args: readonly string[],
-  { openFiles, staged }: Pick<StartOptions, "openFiles" | "staged">,
+  { limits, staged }: Pick<StartOptions, "limits" | "staged">,
 ): [string, string[]] {
   const [program, rest] = onStage(staged, command, args);
   if (!kindOf(command).inheritsLimits) return [program, rest];
-  return ["prlimit", [`--nofile=${openFiles}:${openFiles}`, "--core=0:0", program, ...rest]];
+  const { openFiles, pendingSignals, messageQueueBytes } = limits;
+  const values = { nofile: openFiles, sigpending: pendingSignals, msgqueue: messageQueueBytes, core: 0 };
+  return ["prlimit", [...Object.entries(values).map(([name, value]) => `--${name}=${value}:${value}`), program, ...rest]];
 }
 
 function readErrors(logFile: string): string {

@@ -1,7 +1,7 @@
-// The system call filter of local sandboxes. It denies what no program in a sandbox needs and what has let programs out of
-// containers before, and what uses up a limit that the whole machine shares. Capabilities already forbid much of it; the
-// filter holds where the kernel's own checks are wrong. Everything else is allowed, so that compilers, debuggers and
-// language runtimes work.
+// The system call filter of local sandboxes. It denies calls that no program in a sandbox needs, calls that have let
+// programs out of containers before, and calls that use up a limit of the whole machine. Capabilities already forbid most
+// of them; the filter holds where the kernel's own checks are wrong. Everything else is allowed, so that compilers,
+// debuggers and language runtimes work.
 
 // By the name that a call has in any of the tables below: 32-bit programs have calls that 64-bit ones lack.
 const DENIED = [
@@ -30,8 +30,8 @@ const ABSENT = [
   "clone3",
   // Asynchronous I/O of all processes of a machine counts towards fs.aio-max-nr. Databases fall back to threads.
   "io_setup",
-  // Filters of all processes are compiled into one region (net.core.bpf_jit_limit, half of which one sandbox could take);
-  // when it is full no sandbox can be started. sshd, browsers and man go on without.
+  // Filters of all processes are compiled into one region (net.core.bpf_jit_limit): 2,000 of them took a tenth of it. When
+  // it is full, no sandbox can be started.
   "seccomp",
 ];
 

@@ -4,7 +4,7 @@ import { PLAIN_PATH } from "../run.ts";
 import { idMappings, type UserIds } from "./user-ids.ts";
 
 export interface UserNamespace extends AsyncDisposable {
-  // For the runtime to join, until this is disposed of. What has joined the namespace by then keeps it.
+  // For the runtime to join, until this is disposed of. The namespace lives on in the processes that have joined it.
   path: string;
 }
 
