@@ -4,16 +4,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Session } from "@berth/contract";
 import { unzipSync } from "fflate";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { describeWith } from "../support/machine.ts";
 import { startBerth, type Berth } from "../support/berth.ts";
 import { gzipBomb, tarBomb, zipBomb } from "./bombs.ts";
-import { skipReason } from "./sandboxes.ts";
+import { missing } from "./sandboxes.ts";
 
 const MiB = 1024 * 1024;
 const DISK_MB = 64;
 
 // Archives as weapons, through a real server: small ones that unpack to gigabytes, and folders that nobody can pack.
-describe.skipIf(skipReason !== undefined)(`archives${skipReason === undefined ? "" : `, skipped: ${skipReason}`}`, () => {
+describeWith(missing, "archives", () => {
   let folder: string;
   let berth: Berth;
   let session: Session;

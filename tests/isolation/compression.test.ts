@@ -6,16 +6,17 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import type { Session } from "@berth/contract";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { describeWith } from "../support/machine.ts";
 import { startBerth, type Berth } from "../support/berth.ts";
 import { gzipBomb } from "./bombs.ts";
-import { skipReason } from "./sandboxes.ts";
+import { missing } from "./sandboxes.ts";
 
 const MiB = 1024 * 1024;
 const GZIP = { "content-encoding": "gzip" };
 
 // Everybody who may send the server bytes sends it 2 GiB in 2 MiB. It passes them on as they are or not at all.
-describe.skipIf(skipReason !== undefined)(`compressed bodies${skipReason === undefined ? "" : `, skipped: ${skipReason}`}`, () => {
+describeWith(missing, "compressed bodies", () => {
   const bomb = gzipBomb(128);
   const servers: Server[] = [];
   let berth: Berth;

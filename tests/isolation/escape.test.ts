@@ -1,11 +1,12 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openIsland, skipReason, type Island, type Sandbox } from "./sandboxes.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { describeWith } from "../support/machine.ts";
+import { openIsland, missing, type Island, type Sandbox } from "./sandboxes.ts";
 import { refusedWith, SYSCALLS, type CallName } from "./syscalls.ts";
 
 // Hostile code in a real sandbox tries to reach the host and its neighbour. Every test fails if the attempt succeeds.
-describe.skipIf(skipReason !== undefined)(`getting out of a sandbox${skipReason === undefined ? "" : `, skipped: ${skipReason}`}`, () => {
+describeWith(missing, "getting out of a sandbox", () => {
   let island: Island;
   let attacker: Sandbox;
   let neighbour: Sandbox;

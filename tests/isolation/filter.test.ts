@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { describeWith, type Missing } from "../support/machine.ts";
 import { seccompProfile } from "../../server/drivers/oci/seccomp.ts";
 import { MISSING, REFUSED, WORKING, type Call } from "./attempts.ts";
 import { numberOf, type CallName, type Table } from "./syscalls.ts";
@@ -55,13 +56,11 @@ print(json.dumps([answer(*query) for query in asked["queries"]]))`;
 
 const AUDIT: Record<Table, number> = { x64: 0xc000003e, x86: 0x40000003, arm64: 0xc00000b7, arm: 0x40000028 };
 const X32 = 0x40000000;
-const skipReason = findSkipReason();
-
-function findSkipReason(): string {
-  if (process.platform !== "linux" || !existsSync("/usr/bin/python3")) return ", skipped: python3 is not installed";
-  const folders = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib"];
-  return folders.some((folder) => existsSync(`${folder}/libseccomp.so.2`)) ? "" : ", skipped: libseccomp2 is not installed";
-}
+const LIBRARIES = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib"];
+const missing: Missing[] = [
+  existsSync("/usr/bin/python3") ? undefined : "needs python3 in /usr (apt-get install python3)",
+  LIBRARIES.some((folder) => existsSync(`${folder}/libseccomp.so.2`)) ? undefined : "needs libseccomp (apt-get install libseccomp2)",
+];
 
 type Query = [table: number, number: number, args: number[]];
 
@@ -83,7 +82,7 @@ const toQueries = (calls: readonly Call[], table: Table): { name: CallName; quer
     return number === undefined ? [] : [{ name: call[0], query: [AUDIT[table], number, argsOf(call)] as Query }];
   });
 
-describe.skipIf(skipReason !== "")(`the system call filter${skipReason}`, () => {
+describeWith(missing, "the system call filter", () => {
   describe.each([
     ["x64", "x64"],
     ["x64", "x86"],

@@ -3,17 +3,18 @@ import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { describeWith } from "../support/machine.ts";
 import type { LinkRequest, Links } from "../../server/link.ts";
 import { createLinks } from "../../server/link.ts";
 import { silentLog } from "../../server/log.ts";
-import { openIsland, skipReason, type Island, type Sandbox } from "./sandboxes.ts";
+import { openIsland, missing, type Island, type Sandbox } from "./sandboxes.ts";
 
 const MiB = 1024 * 1024;
 
 // The sandbox owns its end of the control socket: hostile code replaces the daemon with whatever it likes. The server must
 // neither be led elsewhere nor hang, nor run out of memory.
-describe.skipIf(skipReason !== undefined)(`a hostile daemon${skipReason === undefined ? "" : `, skipped: ${skipReason}`}`, () => {
+describeWith(missing, "a hostile daemon", () => {
   let island: Island;
   let sandbox: Sandbox;
   let links: Links;

@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openIsland, skipReason, type Island, type Sandbox } from "./sandboxes.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { describeWith } from "../support/machine.ts";
+import { openIsland, missing, type Island, type Sandbox } from "./sandboxes.ts";
 import { SYSCALLS } from "./syscalls.ts";
 
 const MiB = 1024 * 1024;
@@ -63,7 +64,7 @@ for number in range(20000):
   },
 };
 
-describe.skipIf(skipReason !== undefined)(`the kernel's memory${skipReason === undefined ? "" : `, skipped: ${skipReason}`}`, () => {
+describeWith(missing, "the kernel's memory", () => {
   let island: Island;
 
   beforeAll(async () => {

@@ -2,86 +2,84 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { describeWith } from "../support/machine.ts";
 import { parseMounts } from "../../server/drivers/oci/mounts.ts";
-import { openIsland, runtimeName, skipReason, type Island, type Sandbox } from "./sandboxes.ts";
+import { openIsland, runtimeName, missing, type Island, type Sandbox } from "./sandboxes.ts";
 
 // An operator's machine may have mounts below the folders that sandboxes are shown: a disk for /usr/local, a share in a
 // template's root. All sandboxes see the same ones.
-describe.skipIf(skipReason !== undefined)(
-  `mounts that sandboxes share${skipReason === undefined ? "" : `, skipped: ${skipReason}`}`,
-  () => {
-    let island: Island;
-    const mounted: string[] = [];
+describeWith(missing, "mounts that sandboxes share", () => {
+  let island: Island;
+  const mounted: string[] = [];
 
-    beforeAll(async () => {
-      island = await openIsland();
-    });
-    afterAll(async () => {
-      for (const path of mounted.toReversed()) execFileSync("umount", ["--lazy", path]);
-      await island?.[Symbol.asyncDispose]();
-    });
+  beforeAll(async () => {
+    island = await openIsland();
+  });
+  afterAll(async () => {
+    for (const path of mounted.toReversed()) execFileSync("umount", ["--lazy", path]);
+    await island?.[Symbol.asyncDispose]();
+  });
 
-    // As loose as a mount can be.
-    function mountBelow(path: string): void {
-      mkdirSync(path, { recursive: true });
-      execFileSync("mount", ["-t", "tmpfs", "-o", "mode=777,size=1m,suid,dev,exec", "berth-test", path]);
-      mounted.push(path);
-      writeFileSync(join(path, "note"), "of the operator\n", { mode: 0o666 });
-      chmodSync(join(path, "note"), 0o666);
+  // As loose as a mount can be.
+  function mountBelow(path: string): void {
+    mkdirSync(path, { recursive: true });
+    execFileSync("mount", ["-t", "tmpfs", "-o", "mode=777,size=1m,suid,dev,exec", "berth-test", path]);
+    mounted.push(path);
+    writeFileSync(join(path, "note"), "of the operator\n", { mode: 0o666 });
+    chmodSync(join(path, "note"), 0o666);
+  }
+
+  // Reads and tries to write in each place; tells how each was mounted, what was read, and what was written.
+  async function attempt(sandbox: Sandbox, places: readonly string[]): Promise<{ options: string[]; read: string; wrote: string }> {
+    const { output: mountinfo } = await sandbox.sh("cat /proc/self/mountinfo");
+    const seen = parseMounts(mountinfo).filter(({ point }) => places.includes(point));
+    const { output: read } = await sandbox.sh(`cat ${places.map((place) => `${place}/note`).join(" ")} 2> /dev/null`);
+    const files = places.flatMap((place) => [`${place}/note`, `${place}/new`]);
+    const { output: wrote } = await sandbox.sh(`for f in ${files.join(" ")}; do (echo x > $f) 2> /dev/null && echo $f; done; true`);
+    return { options: seen.flatMap(({ options }) => options), read, wrote };
+  }
+
+  // crun does not show mounts below a folder, and gVisor shows all as one.
+  const showsMountsBelow = runtimeName === "runc";
+
+  function expectClosed({ options, read, wrote }: Awaited<ReturnType<typeof attempt>>, count: number): void {
+    expect(wrote).toBe("");
+    expect(options).not.toContain("rw");
+    if (!showsMountsBelow) return;
+    expect(read).toBe("of the operator\n".repeat(count));
+    for (const option of ["ro", "nosuid", "nodev"]) expect(options.filter((one) => one === option)).toHaveLength(count);
+  }
+
+  test("mounts below a folder of the host that is shown are closed too, at every depth", async () => {
+    const sandbox = await island.make();
+    await island.driver.hibernate(sandbox.id, AbortSignal.timeout(30_000));
+    island.links.forget(sandbox.id);
+    const shown = join(island.dataDir, "egress", sandbox.id);
+    mountBelow(join(shown, "below"));
+    mountBelow(join(shown, "below/deeper"));
+    await island.driver.resume(sandbox.spec, AbortSignal.timeout(30_000));
+    expectClosed(await attempt(sandbox, ["/run/berth-egress/below", "/run/berth-egress/below/deeper"]), 2);
+  });
+
+  test("mounts below a template's own root are closed too", async () => {
+    const root = mkdtempSync(join(tmpdir(), "berth-root-"));
+    try {
+      chmodSync(root, 0o755);
+      fillRoot(root);
+      mountBelow(join(root, "srv/share"));
+      mountBelow(join(root, "disk"));
+      mountBelow(join(root, "disk/deeper"));
+      const sandbox = await island.make({ root });
+      expectClosed(await attempt(sandbox, ["/srv/share", "/disk", "/disk/deeper"]), 3);
+      const own = await sandbox.sh("(echo x > /etc/mark) 2>/dev/null || cat /etc/mark; (echo x > /new) 2>/dev/null || echo kept");
+      expect(own.output).toBe("its own root\nkept\n");
+    } finally {
+      for (const path of mounted.splice(0).toReversed()) execFileSync("umount", ["--lazy", path]);
+      rmSync(root, { recursive: true });
     }
-
-    // Reads and tries to write in each place; tells how each was mounted, what was read, and what was written.
-    async function attempt(sandbox: Sandbox, places: readonly string[]): Promise<{ options: string[]; read: string; wrote: string }> {
-      const { output: mountinfo } = await sandbox.sh("cat /proc/self/mountinfo");
-      const seen = parseMounts(mountinfo).filter(({ point }) => places.includes(point));
-      const { output: read } = await sandbox.sh(`cat ${places.map((place) => `${place}/note`).join(" ")} 2> /dev/null`);
-      const files = places.flatMap((place) => [`${place}/note`, `${place}/new`]);
-      const { output: wrote } = await sandbox.sh(`for f in ${files.join(" ")}; do (echo x > $f) 2> /dev/null && echo $f; done; true`);
-      return { options: seen.flatMap(({ options }) => options), read, wrote };
-    }
-
-    // crun does not show mounts below a folder, and gVisor shows all as one.
-    const showsMountsBelow = runtimeName === "runc";
-
-    function expectClosed({ options, read, wrote }: Awaited<ReturnType<typeof attempt>>, count: number): void {
-      expect(wrote).toBe("");
-      expect(options).not.toContain("rw");
-      if (!showsMountsBelow) return;
-      expect(read).toBe("of the operator\n".repeat(count));
-      for (const option of ["ro", "nosuid", "nodev"]) expect(options.filter((one) => one === option)).toHaveLength(count);
-    }
-
-    test("mounts below a folder of the host that is shown are closed too, at every depth", async () => {
-      const sandbox = await island.make();
-      await island.driver.hibernate(sandbox.id, AbortSignal.timeout(30_000));
-      island.links.forget(sandbox.id);
-      const shown = join(island.dataDir, "egress", sandbox.id);
-      mountBelow(join(shown, "below"));
-      mountBelow(join(shown, "below/deeper"));
-      await island.driver.resume(sandbox.spec, AbortSignal.timeout(30_000));
-      expectClosed(await attempt(sandbox, ["/run/berth-egress/below", "/run/berth-egress/below/deeper"]), 2);
-    });
-
-    test("mounts below a template's own root are closed too", async () => {
-      const root = mkdtempSync(join(tmpdir(), "berth-root-"));
-      try {
-        chmodSync(root, 0o755);
-        fillRoot(root);
-        mountBelow(join(root, "srv/share"));
-        mountBelow(join(root, "disk"));
-        mountBelow(join(root, "disk/deeper"));
-        const sandbox = await island.make({ root });
-        expectClosed(await attempt(sandbox, ["/srv/share", "/disk", "/disk/deeper"]), 3);
-        const own = await sandbox.sh("(echo x > /etc/mark) 2>/dev/null || cat /etc/mark; (echo x > /new) 2>/dev/null || echo kept");
-        expect(own.output).toBe("its own root\nkept\n");
-      } finally {
-        for (const path of mounted.splice(0).toReversed()) execFileSync("umount", ["--lazy", path]);
-        rmSync(root, { recursive: true });
-      }
-    });
-  },
-);
+  });
+});
 
 // A shell and a few tools with their libraries.
 function fillRoot(root: string): void {

@@ -1,12 +1,13 @@
 import { createServer as createHttpServer, type Server } from "node:http";
 import { createServer, type AddressInfo, type Server as TcpServer } from "node:net";
 import { networkInterfaces } from "node:os";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { openIsland, skipReason, type Island, type Sandbox } from "./sandboxes.ts";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { describeWith } from "../support/machine.ts";
+import { openIsland, missing, type Island, type Sandbox } from "./sandboxes.ts";
 import { SYSCALLS } from "./syscalls.ts";
 
 // Hostile code tries to reach the host's network, the server, its neighbours and what is behind the egress proxy.
-describe.skipIf(skipReason !== undefined)(`the network of a sandbox${skipReason === undefined ? "" : `, skipped: ${skipReason}`}`, () => {
+describeWith(missing, "the network of a sandbox", () => {
   let island: Island;
   let attacker: Sandbox;
   let closed: Sandbox;

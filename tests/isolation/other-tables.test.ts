@@ -2,12 +2,14 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { describeWith, testWith } from "../support/machine.ts";
 import { MISSING, REFUSED, WORKING, type Call } from "./attempts.ts";
 import { makeProgram, readAnswers } from "./elf32.ts";
-import { openIsland, skipReason, type Island, type Sandbox } from "./sandboxes.ts";
+import { openIsland, missing, type Island, type Sandbox } from "./sandboxes.ts";
 import { COMPANION, NATIVE, numberOf, SYSCALLS, type CallName } from "./syscalls.ts";
 
+const needsX64 = NATIVE === "x64" ? undefined : "needs x64: other processors have no such way in";
 const EPERM = 1;
 const ENOSYS = 38;
 const has = ([name]: Call) => numberOf(name, COMPANION) !== undefined;
@@ -33,7 +35,7 @@ function hostRuns32Bit(): boolean {
 }
 
 // The filter cannot be walked around through the processor's other system call tables, which number their calls differently.
-describe.skipIf(skipReason !== undefined)(`other system call tables${skipReason === undefined ? "" : `, skipped: ${skipReason}`}`, () => {
+describeWith(missing, "other system call tables", () => {
   let island: Island;
   let attacker: Sandbox;
 
@@ -74,7 +76,7 @@ except OSError as error:
     expect(answers === undefined ? "ENOEXEC" : named(all, answers)).toEqual(hostRuns32Bit() ? named(all, expected) : "ENOEXEC");
   });
 
-  test.skipIf(NATIVE !== "x64")("a 64-bit program is refused it through the 32-bit entry, too (x64 only)", async () => {
+  testWith(needsX64, "a 64-bit program is refused it through the 32-bit entry, too", async () => {
     const refused = REFUSED.filter((call) => has(call) && call.slice(1).every((argument) => typeof argument === "number"));
     const { output } = await attacker.python(`${INT_0X80}
 for call in ${JSON.stringify(refused.map(([name, ...args]) => [numberOf(name, COMPANION), ...args]))}:
@@ -85,7 +87,7 @@ for call in ${JSON.stringify(refused.map(([name, ...args]) => [numberOf(name, CO
     expect(output.split("\n").flatMap((answer, index) => (answer === "" ? [] : [`${refused[index]?.[0]} ${answer}`]))).toEqual(expected);
   });
 
-  test.skipIf(NATIVE !== "x64")("nor through the table of programs with short pointers (x64 only)", async () => {
+  testWith(needsX64, "nor through the table of programs with short pointers", async () => {
     const X32 = 0x40000000;
     const names: CallName[] = ["mount", "umount2", "unshare", "setns", "bpf", "keyctl", "perf_event_open", "userfaultfd", "reboot"];
     const { output } = await attacker.python(`${SYSCALLS}

@@ -1,32 +1,31 @@
 import { existsSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openIsland, skipReason, type Island, type Sandbox } from "./sandboxes.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { describeWith, testWith } from "../support/machine.ts";
+import { openIsland, missing, type Island, type Sandbox } from "./sandboxes.ts";
 
 const CHROMIUM = ["/usr/lib/chromium/chromium", "/usr/bin/chromium", "/usr/bin/google-chrome"].find((path) => existsSync(path));
-const noChromium = CHROMIUM === undefined ? ", skipped: Chromium is not installed" : "";
+const noChromium = CHROMIUM === undefined ? "needs Chromium (apt-get install chromium)" : undefined;
 
 // A filter that is too tight shows here: these programs use more of the kernel than most.
-describe.skipIf(skipReason !== undefined)(
-  `ordinary programs in a sandbox${skipReason === undefined ? "" : `, skipped: ${skipReason}`}`,
-  () => {
-    let island: Island;
-    let sandbox: Sandbox;
+describeWith(missing, "ordinary programs in a sandbox", () => {
+  let island: Island;
+  let sandbox: Sandbox;
 
-    beforeAll(async () => {
-      island = await openIsland();
-      sandbox = await island.make();
-    });
-    afterAll(() => island?.[Symbol.asyncDispose]());
+  beforeAll(async () => {
+    island = await openIsland();
+    sandbox = await island.make();
+  });
+  afterAll(() => island?.[Symbol.asyncDispose]());
 
-    test.skipIf(noChromium !== "")(`a browser renders a page${noChromium}`, async () => {
-      const { output } = await sandbox.sh(
-        `${CHROMIUM} --headless --no-sandbox --disable-gpu --dump-dom 'data:text/html,<p id=x></p><script>x.textContent = 6 * 7</script>' 2> /dev/null`,
-      );
-      expect(output).toContain('<p id="x">42</p>');
-    });
+  testWith(noChromium, "a browser renders a page", async () => {
+    const { output } = await sandbox.sh(
+      `${CHROMIUM} --headless --no-sandbox --disable-gpu --dump-dom 'data:text/html,<p id=x></p><script>x.textContent = 6 * 7</script>' 2> /dev/null`,
+    );
+    expect(output).toContain('<p id="x">42</p>');
+  });
 
-    test("Node has threads, processes, sockets, watchers and its own network interfaces", async () => {
-      await sandbox.sh(`cat > program.mjs <<'END'
+  test("Node has threads, processes, sockets, watchers and its own network interfaces", async () => {
+    await sandbox.sh(`cat > program.mjs <<'END'
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { watch, writeFileSync } from "node:fs";
@@ -45,11 +44,11 @@ await changed;
 watcher.close();
 console.log(answer, page, execFileSync("echo", ["run"]).toString().trim(), Object.keys(networkInterfaces()).join());
 END`);
-      expect((await sandbox.sh("/opt/berth/bin/node program.mjs")).output).toBe("42 served run lo\n");
-    });
+    expect((await sandbox.sh("/opt/berth/bin/node program.mjs")).output).toBe("42 served run lo\n");
+  });
 
-    test("Python has threads, processes, shared memory, databases and terminals", async () => {
-      const { output } = await sandbox.python(`
+  test("Python has threads, processes, shared memory, databases and terminals", async () => {
+    const { output } = await sandbox.python(`
 import asyncio, multiprocessing, os, pty, sqlite3, subprocess, threading
 from multiprocessing import shared_memory
 done = []
@@ -71,11 +70,11 @@ done.append(asyncio.run(later()))
 near, far = pty.openpty()
 done.append(os.isatty(far))
 print(*done)`);
-      expect(output).toBe("thread 6 7 sub True\n");
-    });
+    expect(output).toBe("thread 6 7 sub True\n");
+  });
 
-    test("a debugger traces its own child", async () => {
-      const { output } = await sandbox.python(`
+  test("a debugger traces its own child", async () => {
+    const { output } = await sandbox.python(`
 import ctypes, os, signal
 libc = ctypes.CDLL(None)
 child = os.fork()
@@ -88,7 +87,6 @@ stopped = os.WIFSTOPPED(status)
 libc.ptrace(7, child, 0, 0)
 _, status = os.waitpid(child, 0)
 print(stopped, os.WEXITSTATUS(status))`);
-      expect(output).toBe("True 5\n");
-    });
-  },
-);
+    expect(output).toBe("True 5\n");
+  });
+});

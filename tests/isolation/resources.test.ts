@@ -1,13 +1,14 @@
 import { statfsSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openIsland, skipReason, type Island, type Sandbox } from "./sandboxes.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { describeWith } from "../support/machine.ts";
+import { openIsland, missing, type Island, type Sandbox } from "./sandboxes.ts";
 import { SYSCALLS } from "./syscalls.ts";
 
 const MiB = 1024 * 1024;
 
 // Hostile code takes all it can get. The sandbox stays within its limits, a neighbour keeps answering, and everything can
 // still be destroyed.
-describe.skipIf(skipReason !== undefined)(`what a sandbox can use up${skipReason === undefined ? "" : `, skipped: ${skipReason}`}`, () => {
+describeWith(missing, "what a sandbox can use up", () => {
   let island: Island;
   let neighbour: Sandbox;
 

@@ -13,19 +13,18 @@ import { createEgress, type Egress } from "../../server/egress/egress.ts";
 import { createLinks, type Links } from "../../server/link.ts";
 import { silentLog } from "../../server/log.ts";
 import { DEFAULT_TEMPLATE } from "../../server/templates.ts";
+import type { Missing } from "../support/machine.ts";
 import { daemonRuntime } from "../support/runtime.ts";
 
 const probe = await probeOci(readConfig(process.env).config.ociRuntime);
 
 export const runtimeName = probe.usable ? basename(probe.runtime) : undefined;
 
-// Why these tests cannot run here, if so. The attackers are written in Python, which reaches every system call.
-export const skipReason = findSkipReason();
-
-function findSkipReason(): string | undefined {
-  if (!probe.usable) return probe.reason;
-  return existsSync("/usr/bin/python3") ? undefined : "python3 is not installed";
-}
+// The attackers are written in Python, which reaches every system call.
+export const missing: Missing[] = [
+  probe.usable ? undefined : probe.reason,
+  existsSync("/usr/bin/python3") ? undefined : "needs python3 in /usr (apt-get install python3)",
+];
 
 // A small installation of real sandboxes: what the server would build, without the server.
 export interface Island extends AsyncDisposable {

@@ -1,62 +1,60 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Session } from "@berth/contract";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { describeWith } from "../support/machine.ts";
 import { startBerth, type Berth } from "../support/berth.ts";
-import { skipReason } from "./sandboxes.ts";
+import { missing } from "./sandboxes.ts";
 
 // The same through the front door: a real server, a session of a partner, commands through sandboxUrl with its key.
-describe.skipIf(skipReason !== undefined)(
-  `a session of the real server${skipReason === undefined ? "" : `, skipped: ${skipReason}`}`,
-  () => {
-    let berth: Berth;
-    let session: Session;
+describeWith(missing, "a session of the real server", () => {
+  let berth: Berth;
+  let session: Session;
 
-    beforeAll(async () => {
-      berth = await startBerth({ BERTH_TEST_SECRET: "environment-of-the-server" });
-      session = await berth.api.create({ externalUserId: "mallory", envVars: { MINE: "for-the-session" } });
-    });
-    afterAll(() => berth?.[Symbol.asyncDispose]());
+  beforeAll(async () => {
+    berth = await startBerth({ BERTH_TEST_SECRET: "environment-of-the-server" });
+    session = await berth.api.create({ externalUserId: "mallory", envVars: { MINE: "for-the-session" } });
+  });
+  afterAll(() => berth?.[Symbol.asyncDispose]());
 
-    async function exec(command: string): Promise<string> {
-      const headers = { authorization: `Bearer ${berth.key}`, "content-type": "application/json" };
-      const answer = await fetch(`${session.sandboxUrl}/exec?format=text`, { method: "POST", headers, body: JSON.stringify({ command }) });
-      return await answer.text();
-    }
+  async function exec(command: string): Promise<string> {
+    const headers = { authorization: `Bearer ${berth.key}`, "content-type": "application/json" };
+    const answer = await fetch(`${session.sandboxUrl}/exec?format=text`, { method: "POST", headers, body: JSON.stringify({ command }) });
+    return await answer.text();
+  }
 
-    test("the driver was chosen by itself, and says why", () => {
-      expect(berth.output()).toMatch(/"driver":"oci".*runs containers here/);
-    });
+  test("the driver was chosen by itself, and says why", () => {
+    expect(berth.output()).toMatch(/"driver":"oci".*runs containers here/);
+  });
 
-    test("a command runs as an unprivileged user in its own namespaces", async () => {
-      const output = await exec("id -u; ls /; hostname; ps -e -o comm= | sort -u; echo $MINE");
-      for (const line of ["1000", "workspace", "sandbox", "for-the-session"]) expect(output.split("\n")).toContain(line);
-      expect(output).not.toContain("runc");
-    });
+  test("a command runs as an unprivileged user in its own namespaces", async () => {
+    const output = await exec("id -u; ls /; hostname; ps -e -o comm= | sort -u; echo $MINE");
+    for (const line of ["1000", "workspace", "sandbox", "for-the-session"]) expect(output.split("\n")).toContain(line);
+    expect(output).not.toContain("runc");
+  });
 
-    test("nothing of the server's environment and no key is inside", async () => {
-      const output = await exec("cat /proc/1/environ /proc/*/environ | tr '\\0' '\\n'; env");
-      const masterKey = readFileSync(join(berth.dataDir, "master-key"), "utf8").trim();
-      expect(output).toContain("BERTH_TOKEN_HASH=");
-      for (const secret of ["environment-of-the-server", berth.key, berth.dataDir, masterKey]) expect(output).not.toContain(secret);
-    });
+  test("nothing of the server's environment and no key is inside", async () => {
+    const output = await exec("cat /proc/1/environ /proc/*/environ | tr '\\0' '\\n'; env");
+    const masterKey = readFileSync(join(berth.dataDir, "master-key"), "utf8").trim();
+    expect(output).toContain("BERTH_TOKEN_HASH=");
+    for (const secret of ["environment-of-the-server", berth.key, berth.dataDir, masterKey]) expect(output).not.toContain(secret);
+  });
 
-    test("the server's port cannot be reached, directly or through the way out", async () => {
-      const { port } = new URL(berth.url);
-      const ways = ["--noproxy '*'", "--noproxy ''", "--noproxy '' -p"];
-      const tries = ["127.0.0.1", "localhost", "[::1]", "0.0.0.0"].flatMap((host) =>
-        ways.map((way) => `${way} http://${host}:${port}/healthz`),
-      );
-      const output = await exec(tries.map((args) => `curl -s -m 3 -o /dev/null -w '%{http_code}\\n' ${args}`).join("; "));
-      const statuses = output.trim().split("\n");
-      expect(statuses).toHaveLength(tries.length);
-      expect(statuses.filter((status) => status !== "000" && status !== "403")).toEqual([]);
-    });
+  test("the server's port cannot be reached, directly or through the way out", async () => {
+    const { port } = new URL(berth.url);
+    const ways = ["--noproxy '*'", "--noproxy ''", "--noproxy '' -p"];
+    const tries = ["127.0.0.1", "localhost", "[::1]", "0.0.0.0"].flatMap((host) =>
+      ways.map((way) => `${way} http://${host}:${port}/healthz`),
+    );
+    const output = await exec(tries.map((args) => `curl -s -m 3 -o /dev/null -w '%{http_code}\\n' ${args}`).join("; "));
+    const statuses = output.trim().split("\n");
+    expect(statuses).toHaveLength(tries.length);
+    expect(statuses.filter((status) => status !== "000" && status !== "403")).toEqual([]);
+  });
 
-    test("the data folder cannot be read", async () => {
-      const { dataDir } = berth;
-      const command = `ls ${dataDir} /proc/1/root${dataDir} 2>/dev/null; cat ${join(dataDir, "demo-api-key")} 2>/dev/null; echo nothing`;
-      expect(await exec(command)).toBe("nothing\n");
-    });
-  },
-);
+  test("the data folder cannot be read", async () => {
+    const { dataDir } = berth;
+    const command = `ls ${dataDir} /proc/1/root${dataDir} 2>/dev/null; cat ${join(dataDir, "demo-api-key")} 2>/dev/null; echo nothing`;
+    expect(await exec(command)).toBe("nothing\n");
+  });
+});

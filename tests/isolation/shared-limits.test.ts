@@ -1,7 +1,8 @@
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openIsland, skipReason, type Island, type Sandbox } from "./sandboxes.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { describeWith } from "../support/machine.ts";
+import { openIsland, missing, type Island, type Sandbox } from "./sandboxes.ts";
 import { SYSCALLS } from "./syscalls.ts";
 
 const MiB = 1024 * 1024;
@@ -90,59 +91,57 @@ const LIMITS: Record<string, Limit> = {
   },
 };
 
-describe.skipIf(skipReason !== undefined)(
-  `limits that all sandboxes share${skipReason === undefined ? "" : `, skipped: ${skipReason}`}`,
-  () => {
-    let island: Island;
-    let attacker: Sandbox;
-    let neighbour: Sandbox;
+describeWith(missing, "limits that all sandboxes share", () => {
+  let island: Island;
+  let attacker: Sandbox;
+  let neighbour: Sandbox;
 
-    beforeAll(async () => {
-      island = await openIsland();
-      [attacker, neighbour] = await Promise.all([island.make({ pids: 64 }), island.make()]);
-    });
-    afterAll(() => island?.[Symbol.asyncDispose]());
+  beforeAll(async () => {
+    island = await openIsland();
+    [attacker, neighbour] = await Promise.all([island.make({ pids: 64 }), island.make()]);
+  });
+  afterAll(() => island?.[Symbol.asyncDispose]());
 
-    const release = () => attacker.sh("pkill -KILL -x python3; while pgrep -x python3 > /dev/null; do :; done");
+  const release = () => attacker.sh("pkill -KILL -x python3; while pgrep -x python3 > /dev/null; do :; done");
 
-    test.each(Object.entries(LIMITS))(
-      "one sandbox that takes all %s it can get leaves them to others and to the host",
-      async (_name, limit) => {
-        const some = `${HOLD}\ntake = ${limit.take}\nprint(attempt(lambda: [take() for _ in range(${limit.some})]))`;
-        try {
-          const { output } = await attacker.python(`${HOLD}\nhold(${limit.take})`);
-          const [count, why] = output.trim().split(" ");
-          expect(why).toBe(limit.refusal);
-          expect(Number(count)).toBeGreaterThan(0);
-          expect(Number(count)).toBeLessThanOrEqual(limit.most());
-          expect((await neighbour.python(some)).output).toBe("OK\n");
-          expect(await onHost(some)).toBe("OK\n");
-        } finally {
-          await release();
-        }
-      },
-    );
-
-    test("all processes of a sandbox together open no more than a quarter of the machine's files", async () => {
+  test.each(Object.entries(LIMITS))(
+    "one sandbox that takes all %s it can get leaves them to others and to the host",
+    async (_name, limit) => {
+      const some = `${HOLD}\ntake = ${limit.take}\nprint(attempt(lambda: [take() for _ in range(${limit.some})]))`;
       try {
-        const { output } = await attacker.python(`${HOLD}
-for _ in range(40): hold(lambda: os.open("/dev/null", 0))`);
-        const counts = output
-          .trim()
-          .split("\n")
-          .map((line) => Number(line.replace(" EMFILE", "")));
-        expect(counts).toHaveLength(40);
-        expect(counts.reduce((sum, count) => sum + count)).toBeLessThanOrEqual(Math.max(sysctl("fs/file-max") / 4, 64 * 1024));
-        expect((await neighbour.python(`${HOLD}\nprint(attempt(lambda: os.open("/dev/null", 0)))`)).output).toBe("OK\n");
+        const { output } = await attacker.python(`${HOLD}\nhold(${limit.take})`);
+        const [count, why] = output.trim().split(" ");
+        expect(why).toBe(limit.refusal);
+        expect(Number(count)).toBeGreaterThan(0);
+        expect(Number(count)).toBeLessThanOrEqual(limit.most());
+        expect((await neighbour.python(some)).output).toBe("OK\n");
+        expect(await onHost(some)).toBe("OK\n");
       } finally {
         await release();
       }
-    });
+    },
+  );
 
-    test("what sockets hold in their buffers is bounded, or counts as the sandbox's memory", async () => {
-      const before = { buffers: socketBufferBytes(), memory: await memoryOf(attacker) };
-      try {
-        const { output } = await attacker.python(`${HOLD}
+  test("all processes of a sandbox together open no more than a quarter of the machine's files", async () => {
+    try {
+      const { output } = await attacker.python(`${HOLD}
+for _ in range(40): hold(lambda: os.open("/dev/null", 0))`);
+      const counts = output
+        .trim()
+        .split("\n")
+        .map((line) => Number(line.replace(" EMFILE", "")));
+      expect(counts).toHaveLength(40);
+      expect(counts.reduce((sum, count) => sum + count)).toBeLessThanOrEqual(Math.max(sysctl("fs/file-max") / 4, 64 * 1024));
+      expect((await neighbour.python(`${HOLD}\nprint(attempt(lambda: os.open("/dev/null", 0)))`)).output).toBe("OK\n");
+    } finally {
+      await release();
+    }
+  });
+
+  test("what sockets hold in their buffers is bounded, or counts as the sandbox's memory", async () => {
+    const before = { buffers: socketBufferBytes(), memory: await memoryOf(attacker) };
+    try {
+      const { output } = await attacker.python(`${HOLD}
 listener = socket.socket()
 listener.bind(("127.0.0.1", 0))
 listener.listen(500)
@@ -155,53 +154,52 @@ def fill():
         while True: near.send(bytes(65536))
     except BlockingIOError: pass
 hold(fill, 200)`);
-        expect(output).toMatch(/^200 no end/);
-        // Other processes of this machine have sockets too, whose buffers are far smaller than what 200 connections can take.
-        const uncounted = socketBufferBytes() - before.buffers - Math.max(0, (await memoryOf(attacker)) - before.memory);
-        expect(uncounted).toBeLessThan(256 * MiB);
-      } finally {
-        await release();
-      }
-    });
+      expect(output).toMatch(/^200 no end/);
+      // Other processes of this machine have sockets too, whose buffers are far smaller than what 200 connections can take.
+      const uncounted = socketBufferBytes() - before.buffers - Math.max(0, (await memoryOf(attacker)) - before.memory);
+      expect(uncounted).toBeLessThan(256 * MiB);
+    } finally {
+      await release();
+    }
+  });
 
-    test("asynchronous I/O, which counts for the whole machine, is as if the kernel had none", async () => {
-      const { output } = await attacker.python(`${SYSCALLS}\nprint(call("io_setup", 1, ctypes.byref(ctypes.c_ulong(0))))`);
-      expect(output).toBe("ENOSYS\n");
-    });
+  test("asynchronous I/O, which counts for the whole machine, is as if the kernel had none", async () => {
+    const { output } = await attacker.python(`${SYSCALLS}\nprint(call("io_setup", 1, ctypes.byref(ctypes.c_ulong(0))))`);
+    expect(output).toBe("ENOSYS\n");
+  });
 
-    test("no program is compiled into the kernel's one region for filters", async () => {
-      const { output } = await attacker.python(`${SYSCALLS}
+  test("no program is compiled into the kernel's one region for filters", async () => {
+    const { output } = await attacker.python(`${SYSCALLS}
 program = ctypes.create_string_buffer(struct.pack("HBBI", 6, 0, 0, 0xffff))
 filter = struct.pack("HxxxxxxP", 1, ctypes.addressof(program))
 with socket.socket(socket.AF_UNIX) as s:
     for option in (26, 50, 51, 52): print(call("setsockopt", s.fileno(), 1, option, filter, len(filter)))
     print(call("setsockopt", s.fileno(), 1, 2, struct.pack("i", 1), 4))
 print(call("prctl", 22, 2, filter), call("seccomp", 1, 0, filter))`);
-      expect(output).toBe("EPERM\nEPERM\nEPERM\nEPERM\nOK\nEINVAL ENOSYS\n");
-    });
+    expect(output).toBe("EPERM\nEPERM\nEPERM\nEPERM\nOK\nEINVAL ENOSYS\n");
+  });
 
-    test("huge pages, which an operator may have reserved for something else, are not to be had", async () => {
-      const { output } = await attacker.python(`${SYSCALLS}
+  test("huge pages, which an operator may have reserved for something else, are not to be had", async () => {
+    const { output } = await attacker.python(`${SYSCALLS}
 import mmap
 print(attempt(lambda: mmap.mmap(-1, 1 << 21, flags=0x40022)), call("memfd_create", b"x", 4), call("memfd_create", b"x", 0))`);
-      expect(output).toBe("ENOMEM EINVAL OK\n");
-    });
+    expect(output).toBe("ENOMEM EINVAL OK\n");
+  });
 
-    test("no connection is tracked", async () => {
-      await attacker.python(`import socket
+  test("no connection is tracked", async () => {
+    await attacker.python(`import socket
 listener = socket.socket()
 listener.bind(("127.0.0.1", 0))
 listener.listen()
 socket.create_connection(listener.getsockname())`);
-      const init = readFileSync(`${island.dataDir}/sandboxes/${attacker.id}/init.pid`, "utf8");
-      expect(
-        await onHost(`import os\npath = "/proc/${init}/net/nf_conntrack"\nprint(open(path).read() if os.path.exists(path) else "")`),
-      ).toBe("\n");
-    });
+    const init = readFileSync(`${island.dataDir}/sandboxes/${attacker.id}/init.pid`, "utf8");
+    expect(
+      await onHost(`import os\npath = "/proc/${init}/net/nf_conntrack"\nprint(open(path).read() if os.path.exists(path) else "")`),
+    ).toBe("\n");
+  });
 
-    const memoryOf = async (sandbox: Sandbox) => (await island.driver.stats(sandbox.id, AbortSignal.timeout(30_000))).memoryBytes ?? 0;
-  },
-);
+  const memoryOf = async (sandbox: Sandbox) => (await island.driver.stats(sandbox.id, AbortSignal.timeout(30_000))).memoryBytes ?? 0;
+});
 
 // A Python program of the host's root.
 const onHost = (program: string) =>

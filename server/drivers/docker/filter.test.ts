@@ -5,7 +5,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { newId } from "@berth/contract";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { describeWith } from "../../../tests/support/machine.ts";
 import { MISSING, REFUSED, WORKING, type Call } from "../../../tests/isolation/attempts.ts";
 import { NATIVE, numberOf } from "../../../tests/isolation/syscalls.ts";
 import { dockerMissing, startDockerEngine, type TestEngine } from "../../../tests/support/docker.ts";
@@ -16,12 +17,12 @@ import type { Driver, SandboxSpec } from "../driver.ts";
 import { exec } from "../driver.suite.ts";
 import { createDockerDriver } from "./docker.ts";
 
-const skipReason = await dockerMissing();
+const missing = await dockerMissing();
 const TOKEN = "a token";
 
 // The attempts of tests/isolation that an Engine's own settings would let pass, in a container of a real Engine. They are
 // written in Perl, which every Debian image has.
-describe.skipIf(skipReason !== undefined)(`hostile code on Docker${skipReason === undefined ? "" : `, skipped: ${skipReason}`}`, () => {
+describeWith(missing, "hostile code on Docker", () => {
   let engine: TestEngine;
   let dataDir: string;
   let driver: Driver;

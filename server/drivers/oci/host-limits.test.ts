@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { machine, testWith } from "../../../tests/support/machine.ts";
 import { processLimits, readHostLimits, type HostLimits } from "./host-limits.ts";
 
 const roomy: HostLimits = {
@@ -29,7 +30,7 @@ test("no limit is higher than the server's own", () => {
   expect(processLimits({ pids: 512 }, host)).toEqual({ openFiles: 4096, pendingSignals: 100, messageQueueBytes: 200 });
 });
 
-test.skipIf(process.platform !== "linux")("the limits of this machine can be read (Linux only)", () => {
+testWith(machine.linux, "the limits of this machine can be read", () => {
   const { oomScore, ...limits } = readHostLimits();
   for (const limit of Object.values(limits)) expect(limit).toBeGreaterThan(0);
   expect(oomScore).toBeGreaterThanOrEqual(-1000);

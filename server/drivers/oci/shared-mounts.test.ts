@@ -2,7 +2,8 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { newId } from "@berth/contract";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { describeWith, type Missing } from "../../../tests/support/machine.ts";
 import { silentLog } from "../../log.ts";
 import { DEFAULT_TEMPLATE } from "../../templates.ts";
 import { findLeftovers } from "./leftovers.ts";
@@ -31,56 +32,53 @@ test("what is the sandbox's own may be written to", () => {
 });
 
 const probe = await probeOci();
-const skipReason = findSkipReason();
+const missing = findMissing();
 
-function findSkipReason(): string | undefined {
+function findMissing(): Missing {
   if (!probe.usable) return probe.reason;
   return kindOf(probe.runtime).opaque ? "gVisor needs no recursive mount options" : undefined;
 }
 
-describe.skipIf(skipReason !== undefined)(
-  `a runtime that does not know recursive mount options${skipReason === undefined ? "" : `, skipped: ${skipReason}`}`,
-  () => {
-    let folder: string;
-    // Takes the place of an older runtime, which ignores options that it does not know.
-    let old: string;
+describeWith(missing, "a runtime that does not know recursive mount options", () => {
+  let folder: string;
+  // Takes the place of an older runtime, which ignores options that it does not know.
+  let old: string;
 
-    beforeEach(() => {
-      folder = mkdtempSync(join(tmpdir(), "berth-old-runtime-"));
-      chmodSync(folder, 0o755);
-      mkdirSync(join(folder, "bin"));
-      old = join(folder, "bin/crun");
-      const runtime = probe.usable ? probe.runtime : "";
-      const forget = `sed -i 's/"r\\(ro\\|nosuid\\|nodev\\|noexec\\)"/"unknown"/g' "$bundle/config.json"`;
-      const script = `for word; do [ "$previous" = --bundle ] && bundle=$word; previous=$word; done\n${forget}\nexec ${runtime} "$@"`;
-      writeFileSync(old, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
-    });
-    afterEach(() => rmSync(folder, { recursive: true, force: true }));
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "berth-old-runtime-"));
+    chmodSync(folder, 0o755);
+    mkdirSync(join(folder, "bin"));
+    old = join(folder, "bin/crun");
+    const runtime = probe.usable ? probe.runtime : "";
+    const forget = `sed -i 's/"r\\(ro\\|nosuid\\|nodev\\|noexec\\)"/"unknown"/g' "$bundle/config.json"`;
+    const script = `for word; do [ "$previous" = --bundle ] && bundle=$word; previous=$word; done\n${forget}\nexec ${runtime} "$@"`;
+    writeFileSync(old, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-    test("is refused by the probe, in one sentence", async () => {
-      const path = process.env.PATH;
-      process.env.PATH = `${join(folder, "bin")}${delimiter}${path}`;
-      try {
-        const { usable, reason } = await probeOci("crun");
-        expect(usable).toBe(false);
-        expect(reason).toContain("it does not close /usr, /opt/berth, /run/berth-egress and the mounts below to writing");
-        expect(reason).toContain("that takes Linux 5.12 and runc 1.1, crun 1.4 or newer");
-      } finally {
-        process.env.PATH = path;
-      }
-    });
+  test("is refused by the probe, in one sentence", async () => {
+    const path = process.env.PATH;
+    process.env.PATH = `${join(folder, "bin")}${delimiter}${path}`;
+    try {
+      const { usable, reason } = await probeOci("crun");
+      expect(usable).toBe(false);
+      expect(reason).toContain("it does not close /usr, /opt/berth, /run/berth-egress and the mounts below to writing");
+      expect(reason).toContain("that takes Linux 5.12 and runc 1.1, crun 1.4 or newer");
+    } finally {
+      process.env.PATH = path;
+    }
+  });
 
-    test("starts no sandbox, even where the probe has not seen it", async () => {
-      if (!probe.usable) throw new Error(probe.reason);
-      const dataDir = join(folder, "data");
-      writeFileSync(join(folder, "init.sh"), "sleep 100");
-      const driver = createOciDriver({ dataDir, runtimeDir: folder, log: silentLog, runtime: old, boundDisks: probe.boundDisks });
-      const id = newId("sbx", Date.now());
-      const spec = { id, template: { ...DEFAULT_TEMPLATE, diskMb: 64 }, tokenHash: "0".repeat(64) };
-      const error: unknown = await driver.create(spec, AbortSignal.timeout(30_000)).catch((reason: unknown) => reason);
-      expect(error).toMatchObject({ code: "sandbox_failed" });
-      expect(String((error as Error).cause)).toContain("does not close /usr");
-      expect(findLeftovers(dataDir, id)).toEqual([]);
-    });
-  },
-);
+  test("starts no sandbox, even where the probe has not seen it", async () => {
+    if (!probe.usable) throw new Error(probe.reason);
+    const dataDir = join(folder, "data");
+    writeFileSync(join(folder, "init.sh"), "sleep 100");
+    const driver = createOciDriver({ dataDir, runtimeDir: folder, log: silentLog, runtime: old, boundDisks: probe.boundDisks });
+    const id = newId("sbx", Date.now());
+    const spec = { id, template: { ...DEFAULT_TEMPLATE, diskMb: 64 }, tokenHash: "0".repeat(64) };
+    const error: unknown = await driver.create(spec, AbortSignal.timeout(30_000)).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: "sandbox_failed" });
+    expect(String((error as Error).cause)).toContain("does not close /usr");
+    expect(findLeftovers(dataDir, id)).toEqual([]);
+  });
+});
