@@ -157,7 +157,7 @@ export function createKubelet(options: KubeletOptions): Kubelet {
   }
 
   async function onExit(uid: string, run: Run, spec: V1PodSpec): Promise<void> {
-    killAll(run);
+    killProcesses(run);
     if (run.leaving) return;
     if (spec.restartPolicy === "Always") {
       run.restarts++;
@@ -199,7 +199,7 @@ export function createKubelet(options: KubeletOptions): Kubelet {
       await exited;
       clearTimeout(timer);
     }
-    killAll(run);
+    killProcesses(run);
     // It ends before it goes: whoever looks in between sees a pod with an address and nobody there.
     reportEnd(uid, run);
     await sleep(GONE_AFTER_MS);
@@ -258,9 +258,15 @@ export function createKubelet(options: KubeletOptions): Kubelet {
     for (const run of runs.values()) if (run.node === node) endRun(run);
   }
 
+  // What works in the volume belongs to the pod, unless the pod's successor has the volume by now.
+  function killProcesses(run: Run): void {
+    const isShared = [...runs.values()].some((other) => other !== run && other.folder === run.folder && !other.leaving);
+    killAll(isShared && run.child ? { child: run.child } : run);
+  }
+
   function endRun(run: Run): void {
     run.leaving = true;
-    killAll(run);
+    killProcesses(run);
   }
 
   return {
