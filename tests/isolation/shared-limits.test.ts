@@ -1,4 +1,4 @@
-import { execFile } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeWith } from "../support/machine.ts";
@@ -6,6 +6,8 @@ import { openIsland, missing, type Island, type Sandbox } from "./sandboxes.ts";
 import { SYSCALLS } from "./syscalls.ts";
 
 const MiB = 1024 * 1024;
+// Some arm64 kernels have larger ones than 4096.
+const PAGE_BYTES = Number(execFileSync("getconf", ["PAGESIZE"]));
 
 // For Python: `hold(take)` takes until it is refused, in a process that then lives on with what it has, and prints how much
 // that is and how it was refused.
@@ -211,5 +213,5 @@ const onHost = (program: string) =>
 // Of all TCP and UDP sockets of the machine, in every network namespace.
 function socketBufferBytes(): number {
   const pages = [...readFileSync("/proc/net/sockstat", "utf8").matchAll(/^(?:TCP|UDP): .*\bmem (\d+)/gm)].map(([, count]) => Number(count));
-  return pages.reduce((sum, count) => sum + count, 0) * 4096;
+  return pages.reduce((sum, count) => sum + count, 0) * PAGE_BYTES;
 }
