@@ -43,10 +43,19 @@ export const adoptionText = (name: string, tokenHash: string) => `berth adopt v1
 export interface StartRequest {
   // The template's variables and the session's envVars: for terminals, exec and the agent, never for the daemon itself.
   env: Record<string, string>;
-  agent: { command: string; args: string[]; env: Record<string, string>; requiredEnv: string[] } | null;
+  agent: AgentProgram | null;
+  // Where the sandbox has no program for `agent`, the daemon takes the first of these that it has a program for.
+  fallbackAgents?: AgentProgram[];
   autoStartAgent: boolean;
   // Where the way out is a TCP address (BERTH_EGRESS=host:port): the line that every connection to it begins with.
   egressPass?: string;
+}
+
+export interface AgentProgram {
+  command: string;
+  args: string[];
+  env: Record<string, string>;
+  requiredEnv: string[];
 }
 
 // Repeated with the same variables (a resume), it changes nothing that runs.
@@ -171,6 +180,7 @@ export type SandboxEvent =
 export interface AgentState {
   status:
     | "none" // the template has no agent
+    | "unavailable" // the sandbox has no program for it; `message` names what was looked for
     | "unconfigured" // `missing` names the variables to set
     | "stopped" // not asked for yet, or stopped; POST /agent/start starts it
     | "starting"

@@ -51,5 +51,7 @@ export const Template = Type.Object({
   model: Type.Optional(ModelSpec),
   // null: no agent in this template.
   agent: Type.Union([AgentSpec, Type.Null()]),
+  // Where the sandbox has no program for `agent`, the first of these that it has a program for.
+  fallbackAgents: Type.Optional(Type.Array(AgentSpec)),
 });
 export type Template = Static<typeof Template>;

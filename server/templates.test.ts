@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { Template } from "@berth/contract";
 import { Value } from "typebox/value";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { KNOWN_AGENTS } from "./agents/catalogue.ts";
 import { DEFAULT_TEMPLATE, loadTemplates, templateHash } from "./templates.ts";
 
 let folder: string;
@@ -49,6 +50,26 @@ describe("templates", () => {
     expect(agent).toEqual({ command: "/usr/bin/agent", args: [], env: {}, requiredEnv: [] });
   });
 
+  test("an agent that Berth knows is named, and only what differs is said", () => {
+    const short = load("other:\n  agent: opencode\n").get("other");
+    expect(short).toMatchObject({ agent: KNOWN_AGENTS.opencode, fallbackAgents: [] });
+    const own = load("other:\n  agent: {command: /opt/goose, env: {GOOSE_MODE: approve}}\n").get("other")?.agent;
+    const { goose } = KNOWN_AGENTS;
+    expect(own).toEqual({ ...goose, command: "/opt/goose", env: { ...goose.env, GOOSE_MODE: "approve" } });
+    const bare = load("other:\n  agent: {command: opencode, args: [acp, --verbose], requiredEnv: []}\n").get("other")?.agent;
+    expect(bare).toMatchObject({ args: ["acp", "--verbose"], requiredEnv: [], env: KNOWN_AGENTS.opencode.env });
+  });
+
+  test("several agents are in order of preference; the built-in template has two", () => {
+    const several = load("other:\n  agent: [codex-acp, {command: opencode}, goose]\n").get("other");
+    expect(several?.agent).toEqual({ command: "codex-acp", args: [], env: {}, requiredEnv: [] });
+    expect(several?.fallbackAgents).toEqual([KNOWN_AGENTS.opencode, KNOWN_AGENTS.goose]);
+    expect(Value.Check(Template, several)).toBe(true);
+    for (const template of [loadTemplates(undefined).get("default"), load("plain: {cpus: 2}\n").get("plain")])
+      expect(template).toMatchObject({ agent: KNOWN_AGENTS.goose, fallbackAgents: [KNOWN_AGENTS.opencode] });
+    expect(load("none:\n  agent: null\n").get("none")).toMatchObject({ agent: null, fallbackAgents: [] });
+  });
+
   test.each([
     ["a: [1", "line 1: "],
     ["- a\n- b\n", "line 1: a mapping"],
@@ -65,6 +86,10 @@ describe("templates", () => {
     ["a:\n  model:\n    serverTools: 1\n", "line 3: a.model.serverTools must be"],
     ["a:\n  agent:\n    args: 5\n", "line 3: a.agent.args must be"],
     ["a:\n  agent: {}\n", "line 2: a.agent must name a command"],
+    ["a:\n  agent: []\n", "line 2: a.agent must name a command"],
+    ["a:\n  agent: 5\n", "line 2: a.agent must be"],
+    ["a:\n  agent: [goose, {env: {}}]\n", "line 2: a.agent must name a command"],
+    ["a:\n  fallbackAgents: [goose]\n", "line 2: a.fallbackAgents is not a field"],
     ["A b:\n  cpus: 1\n", 'line 1: the template name "A b"'],
     ["a: 5\n", "line 1: a must be a mapping"],
     ["a:\n  cpus: 1\na:\n  cpus: 2\n", "line 3: "],

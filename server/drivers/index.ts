@@ -142,7 +142,8 @@ async function canBoundDisks(dataDir: string): Promise<boolean> {
 
 // The order of `auto`. Kubernetes is taken only when it is named.
 const AUTO: readonly DriverName[] = ["oci", "docker", "process"];
-const RUNTIME_DIR = join(import.meta.dirname, "../../daemon/dist");
+// The daemon with what comes beside it, as sandboxes of this machine see it.
+export const RUNTIME_DIR = join(import.meta.dirname, "../../daemon/dist");
 
 // Opens the driver that is named, or the first that works here, and logs which it took and why. Rejects with a sentence
 // for each that cannot be used.

@@ -10,6 +10,7 @@ import type { Log } from "../log.ts";
 import { sha256Hex, type Secrets } from "../secrets.ts";
 import type { SessionsTable } from "../store/schema.ts";
 import type { SessionRow } from "../store/sessions.ts";
+import { withModelSettings } from "../agents/settings.ts";
 import type { Templates } from "../templates.ts";
 import type { Step } from "./states.ts";
 
@@ -63,9 +64,11 @@ export function createWorks({ driver, links, egress, templates, modelEnv, secret
   function startRequest(row: SessionRow): StartRequest {
     const template = templateOf(row);
     const envVars = row.env === null ? {} : (JSON.parse(secrets.open(row.env, row.sandbox_id)) as Record<string, string>);
+    const env = { ...template.env, ...modelEnv(row, template), ...envVars };
     return {
-      env: { ...template.env, ...modelEnv(row, template), ...envVars },
-      agent: template.agent,
+      env,
+      agent: template.agent && withModelSettings(template.agent, env),
+      fallbackAgents: template.fallbackAgents?.map((agent) => withModelSettings(agent, env)) ?? [],
       autoStartAgent: row.auto_start_agent === 1,
       ...(egress.pass ? { egressPass: egress.pass({ sandboxId: row.sandbox_id, template: template.name }) } : {}),
     };

@@ -1,0 +1,62 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { DEFAULT_TEMPLATE } from "../templates.ts";
+import { completeAgent } from "./catalogue.ts";
+import { findAgent, probeAgents } from "./installed.ts";
+
+let folder: string;
+beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), "berth-agents-"))));
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function program(path: string, text = "#!/bin/sh\necho ' 1.2.3'\n", mode = 0o755): void {
+  mkdirSync(dirname(join(folder, path)), { recursive: true });
+  writeFileSync(join(folder, path), text, { mode });
+}
+
+describe("agents on this machine", () => {
+  test("are those that are installed and run; the others have a reason", async () => {
+    program("bin/goose");
+    program("bin/opencode", "#!/bin/sh\necho 'libstdc++.so.6: cannot open shared object file' >&2\nexit 127\n");
+    expect(await probeAgents(folder)).toEqual([
+      { agent: "goose", state: "usable", text: "version 1.2.3" },
+      {
+        agent: "opencode",
+        state: "broken",
+        text: "installed, but it does not run here (libstdc++.so.6: cannot open shared object file)",
+      },
+    ]);
+    rmSync(join(folder, "bin/goose"));
+    const text = `not installed (for ${process.platform}-${process.arch})`;
+    expect((await probeAgents(folder))[0]).toEqual({ agent: "goose", state: "missing", text });
+  });
+
+  test("a template has the first of its agents that the sandboxes find, in its root or among ours", () => {
+    const template = { ...DEFAULT_TEMPLATE, root: folder };
+    const places = { driver: "oci", runtimeDir: join(folder, "runtime"), sandboxRuntime: "mount" as const };
+    expect(findAgent(template, places)).toEqual({ state: "missing", names: ["goose", "opencode"] });
+    program("runtime/bin/opencode");
+    expect(findAgent(template, places)).toEqual({ state: "installed", name: "opencode" });
+    program("usr/bin/goose", "not a program", 0o644);
+    expect(findAgent(template, places)).toEqual({ state: "installed", name: "opencode" });
+    program("usr/local/bin/goose");
+    expect(findAgent(template, places)).toEqual({ state: "installed", name: "goose" });
+
+    const own = (command: string) => ({ ...template, agent: completeAgent(command), fallbackAgents: [] });
+    program("opt/own-agent");
+    expect(findAgent(own("/opt/own-agent"), places)).toEqual({ state: "installed", name: "own-agent" });
+    expect(findAgent(own("/opt/nothing"), places)).toEqual({ state: "missing", names: ["nothing"] });
+    expect(findAgent({ ...template, agent: null }, places)).toEqual({ state: "none" });
+  });
+
+  test("nothing is said of an image that has not been looked into", () => {
+    const places = { runtimeDir: join(folder, "runtime"), sandboxRuntime: "mount" as const };
+    const template = { ...DEFAULT_TEMPLATE, root: folder };
+    expect(findAgent(template, { ...places, driver: "docker" })).toEqual({ state: "in image", name: "goose" });
+    program("runtime/bin/opencode");
+    expect(findAgent(template, { ...places, driver: "docker" })).toEqual({ state: "installed", name: "opencode" });
+    expect(findAgent(template, { ...places, driver: "docker", sandboxRuntime: "image" })).toEqual({ state: "in image", name: "goose" });
+    expect(findAgent(template, { ...places, driver: "kubernetes" })).toEqual({ state: "in image", name: "goose" });
+  });
+});

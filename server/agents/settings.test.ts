@@ -1,0 +1,110 @@
+import { describe, expect, test } from "vitest";
+import { completeAgent, KNOWN_AGENTS } from "./catalogue.ts";
+import { withModelSettings } from "./settings.ts";
+
+const RELAY = {
+  openai: {
+    GOOSE_PROVIDER: "openai",
+    GOOSE_MODEL: "coder",
+    OPENAI_MODEL: "coder",
+    OPENAI_BASE_URL: "http://127.0.0.1:3128/x",
+    OPENAI_API_KEY: "t",
+  },
+  anthropic: {
+    GOOSE_PROVIDER: "anthropic",
+    GOOSE_MODEL: "claude-x",
+    ANTHROPIC_MODEL: "claude-x",
+    ANTHROPIC_BASE_URL: "http://127.0.0.1:3128/y",
+    ANTHROPIC_API_KEY: "t",
+  },
+};
+
+interface OpencodeConfig {
+  model: string;
+  enabled_providers: string[];
+  provider: Record<string, { npm?: string; options: Record<string, string>; models: Record<string, object> }>;
+  share: string;
+}
+
+function opencodeWith(env: Record<string, string>, agent = KNOWN_AGENTS.opencode) {
+  const { env: set, requiredEnv } = withModelSettings(agent, env);
+  const all = { ...set, ...env } as Record<string, string>;
+  const config = all.OPENCODE_CONFIG_CONTENT === undefined ? null : (JSON.parse(all.OPENCODE_CONFIG_CONTENT) as OpencodeConfig);
+  return { config, missing: requiredEnv.filter((name) => !all[name]) };
+}
+
+describe("the model settings of an agent", () => {
+  test("goose by its own variables, which are left alone where they are set", () => {
+    const own = { OPENAI_API_KEY: "k", OPENAI_MODEL: "coder" };
+    expect(withModelSettings(KNOWN_AGENTS.goose, own).env).toMatchObject({ GOOSE_PROVIDER: "openai", GOOSE_MODEL: "coder" });
+    const other = { ANTHROPIC_API_KEY: "k", ANTHROPIC_MODEL: "claude-x" };
+    expect(withModelSettings(KNOWN_AGENTS.goose, other).env).toMatchObject({ GOOSE_PROVIDER: "anthropic", GOOSE_MODEL: "claude-x" });
+    // A provider that only goose knows, and half of what is needed.
+    const others: Record<string, string>[] = [{ GOOSE_PROVIDER: "google", ...own }, { OPENAI_API_KEY: "k" }, { OPENAI_MODEL: "m" }, {}];
+    for (const env of others) expect(withModelSettings(KNOWN_AGENTS.goose, env)).toEqual(KNOWN_AGENTS.goose);
+  });
+
+  test("opencode by a configuration in which nothing but that model can be used", () => {
+    const { config, missing } = opencodeWith(RELAY.openai);
+    expect(missing).toEqual([]);
+    expect(config).toMatchObject({ model: "openai-compatible/coder", enabled_providers: ["openai-compatible"], share: "disabled" });
+    expect(config?.provider).toMatchObject({
+      "openai-compatible": {
+        npm: "@ai-sdk/openai-compatible",
+        options: { baseURL: "{env:OPENAI_BASE_URL}", apiKey: "{env:OPENAI_API_KEY}" },
+        models: { coder: {} },
+      },
+    });
+    expect(JSON.stringify(config)).not.toContain("127.0.0.1");
+  });
+
+  test("opencode through Anthropic's interface, whose address it wants with the version", () => {
+    expect(opencodeWith(RELAY.anthropic).config).toMatchObject({
+      model: "anthropic/claude-x",
+      provider: { anthropic: { options: { baseURL: "{env:ANTHROPIC_BASE_URL}/v1", apiKey: "{env:ANTHROPIC_API_KEY}" } } },
+    });
+    const versioned = { ...RELAY.anthropic, ANTHROPIC_BASE_URL: "https://models.example/v1" };
+    expect(opencodeWith(versioned).config?.provider.anthropic?.options.baseURL).toBe("{env:ANTHROPIC_BASE_URL}");
+  });
+
+  test.each([
+    ["gpt-5", "openai"],
+    ["o3-mini", "openai"],
+    ["codex-mini-latest", "openai"],
+    ["gpt-oss-20b", "openai-compatible"],
+    ["qwen/qwen3-coder", "openai-compatible"],
+    ["ollama-model", "openai-compatible"],
+  ])("opencode asks for %s as %s", (name, provider) => {
+    expect(opencodeWith({ OPENAI_API_KEY: "k", OPENAI_MODEL: name }).config).toMatchObject({
+      model: `${provider}/${name}`,
+      provider: { [provider]: { options: { baseURL: "https://api.openai.com/v1" } } },
+    });
+  });
+
+  test("opencode by a partner's variables for goose", () => {
+    const own = { GOOSE_PROVIDER: "anthropic", GOOSE_MODEL: "claude-y", ANTHROPIC_API_KEY: "k" };
+    expect(opencodeWith({ ...RELAY.openai, ...own }).config?.model).toBe("anthropic/claude-y");
+  });
+
+  test.each([
+    [{}, ["OPENAI_API_KEY", "OPENAI_MODEL"]],
+    [{ OPENAI_API_KEY: "k" }, ["OPENAI_MODEL"]],
+    [{ GOOSE_MODEL: "m" }, ["OPENAI_API_KEY"]],
+    [{ ANTHROPIC_API_KEY: "k" }, ["ANTHROPIC_MODEL"]],
+    [{ GOOSE_PROVIDER: "anthropic", GOOSE_MODEL: "m" }, ["ANTHROPIC_API_KEY"]],
+  ] as [Record<string, string>, string[]][])("opencode is never started with %j: the variables to set are named", (env, missing) => {
+    expect(opencodeWith(env)).toEqual({ config: null, missing });
+  });
+
+  test("opencode has settings of its own where the template or the partner gives them", () => {
+    const content = JSON.stringify({ model: "google/gemini" });
+    expect(opencodeWith({ ...RELAY.openai, OPENCODE_CONFIG_CONTENT: content }).config).toEqual({ model: "google/gemini" });
+    const withFile = completeAgent({ command: "/opt/bin/opencode", env: { OPENCODE_CONFIG: "/etc/opencode.json" } });
+    expect(opencodeWith(RELAY.openai, withFile)).toEqual({ config: null, missing: [] });
+  });
+
+  test("another agent is passed on as it is", () => {
+    const other = completeAgent({ command: "codex-acp", env: { A: "1" }, requiredEnv: ["OPENAI_API_KEY"] });
+    expect(withModelSettings(other, RELAY.openai)).toBe(other);
+  });
+});
