@@ -38,7 +38,7 @@ export interface WrittenFile {
 }
 
 export interface AgentState {
-  status: "none" | "unconfigured" | "stopped" | "starting" | "ready" | "failed";
+  status: "none" | "unavailable" | "unconfigured" | "stopped" | "starting" | "ready" | "failed";
   name: string | null;
   missing?: string[];
   message?: string;

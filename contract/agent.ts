@@ -10,8 +10,8 @@ import type { AgentState } from "./daemon.ts";
 // DELETE /agent/conversations/{id}    204
 // POST   /agent/prompt    PromptRequest -> server-sent events, each `data:` one AgentMessage about this conversation. The
 //                         first is `conversation`, the last `turn`. A stopped agent is started. Hanging up cancels the turn.
-//                         409 code `agent_busy` (a turn is under way), `agent_unconfigured`, `agent_none`,
-//                         `agent_conversation_full`. What goes wrong later is in the stream: `turn` with stopReason `error`.
+//                         409 code `agent_busy` (a turn is under way), `agent_unconfigured`, `agent_unavailable`,
+//                         `agent_none`, `agent_conversation_full`. What goes wrong later is in the stream: `turn` with stopReason `error`.
 // POST   /agent/answer    {conversationId, itemId, optionId}: answers a permission request. 204; 409 when it is answered
 // POST   /agent/cancel    {conversationId}: ends the turn. 204, also when none is under way
 export interface PromptRequest {

@@ -17,6 +17,8 @@ export interface AgentDoor {
   started(): void;
   // Ends the agent and writes the conversations to disk.
   stop(): void;
+  // The agent's program, where it runs.
+  pids(): number[];
 }
 
 export interface AgentDoorDeps {
@@ -43,9 +45,11 @@ export function createAgentDoor(deps: AgentDoorDeps): AgentDoor {
     get state() {
       return state();
     },
+    pids: () => agent?.pids() ?? [],
     started() {
       // What runs with other variables than these ends; told the same again (a resume), it goes on.
-      const now = JSON.stringify([environment.request.agent, environment.request.env]);
+      const { agent: preferred, fallbackAgents, env } = environment.request;
+      const now = JSON.stringify([preferred, fallbackAgents, env]);
       if (now !== runsWith) agent?.stop();
       runsWith = now;
       const resting = restingState(environment);

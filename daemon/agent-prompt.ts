@@ -15,7 +15,7 @@ export async function streamPrompt(agent: Agent, environment: Environment, { req
     throw badRequest("permissions must be ask, allow or reject");
   const prompt = text(body.text, "text");
   const { status, missing, message } = restingState(environment);
-  if (status === "none" || status === "unconfigured")
+  if (status === "none" || status === "unavailable" || status === "unconfigured")
     return sendJson(response, 409, { error: message ?? "This session has no agent", code: `agent_${status}`, missing });
   const thread = agent.thread(body.conversationId === undefined ? agent.create().id : text(body.conversationId, "conversationId"));
   const { id } = thread.live.head;

@@ -1,5 +1,5 @@
 import { userInfo } from "node:os";
-import type { StartRequest } from "@berth/contract/daemon.ts";
+import type { AgentProgram, StartRequest } from "@berth/contract/daemon.ts";
 import { EGRESS_PORT } from "./egress.ts";
 import { badRequest } from "./http.ts";
 
@@ -11,8 +11,8 @@ export interface Environment {
   start(body: Record<string, unknown>): void;
   // For a terminal or a command: `extra` wins over the session's variables.
   forChild(extra?: Record<string, string>): Record<string, string>;
-  // For the agent: the session's variables win over the template's for the agent.
-  forAgent(): Record<string, string>;
+  // For an agent: the session's variables win over the agent's own.
+  forAgent(agent: AgentProgram): Record<string, string>;
 }
 
 export interface EnvironmentOptions {
@@ -38,7 +38,7 @@ export function createEnvironment({ base, workspace, home, proxyUrl }: Environme
       request = parseStart(body);
       started = true;
     },
-    forAgent: () => ({ ...ours(), ...request.agent?.env, ...session() }),
+    forAgent: (agent) => ({ ...ours(), ...agent.env, ...session() }),
     forChild: (extra = {}) => ({ ...ours(), ...session(), ...extra }),
   };
 
@@ -96,22 +96,25 @@ function userName(): string {
 }
 
 function parseStart(body: Record<string, unknown>): StartRequest {
-  const { env = {}, agent = null, autoStartAgent = false, egressPass } = body;
+  const { env = {}, agent = null, fallbackAgents = [], autoStartAgent = false, egressPass } = body;
   if (!isStringRecord(env)) throw badRequest("env must hold strings");
   // No program can be given such a variable.
   const possible = Object.fromEntries(Object.entries(env).filter((pair) => !pair.join("").includes("\0")));
+  if (!Array.isArray(fallbackAgents)) throw badRequest("fallbackAgents must be an array");
   if (typeof autoStartAgent !== "boolean") throw badRequest("autoStartAgent must be a boolean");
   if (egressPass !== undefined && (typeof egressPass !== "string" || /[\r\n]/.test(egressPass)))
     throw badRequest("egressPass must be one line");
   return {
     env: possible,
     agent: agent === null ? null : parseAgent(agent),
+    fallbackAgents: fallbackAgents.map(parseAgent),
     autoStartAgent,
     ...(egressPass === undefined ? {} : { egressPass }),
   };
 }
 
-function parseAgent(value: unknown): NonNullable<StartRequest["agent"]> {
+function parseAgent(value: unknown): AgentProgram {
+  if (typeof value !== "object" || value === null) throw badRequest("agent is malformed");
   const { command, args = [], env = {}, requiredEnv = [] } = value as Record<string, unknown>;
   if (typeof command !== "string" || !isStringArray(args) || !isStringRecord(env) || !isStringArray(requiredEnv))
     throw badRequest("agent is malformed");

@@ -56,7 +56,12 @@ async function main(): Promise<void> {
     folder: join(BERTH_HOME, ".berth/terminals"),
     changed: (list) => events.send({ type: "terminals", terminals: list }),
   });
-  const ports = createPorts({ home: BERTH_HOME, hidden: ownPorts, changed: (list) => events.send({ type: "ports", ports: list }) });
+  const ports = createPorts({
+    home: BERTH_HOME,
+    hidden: ownPorts,
+    hiddenPids: () => agent.pids(),
+    changed: (list) => events.send({ type: "ports", ports: list }),
+  });
   const watch = createWatch(workspace.root, (event) => events.send(event));
   const events: Events = createEvents({
     hello: () => ({ type: "hello", terminals: terminals.list(), ports: ports.last, agent: agent.state }),

@@ -15,15 +15,17 @@ export interface PortsDeps {
   home: string;
   // Ports of our own.
   hidden: () => number[];
+  // Processes whose own ports are not shown, such as an agent that serves itself over one. Ports of their children are shown.
+  hiddenPids: () => number[];
   changed: (ports: ListeningPort[]) => void;
 }
 
 const LOOK_EVERY_MS = 1000;
 
-export function createPorts({ home, hidden, changed }: PortsDeps): Ports {
+export function createPorts({ home, hidden, hiddenPids, changed }: PortsDeps): Ports {
   let last: ListeningPort[] = [];
   let timer: NodeJS.Timeout | null = null;
-  const programs = new Map<string, string | null>();
+  const owners = new Map<string, Owner>();
 
   return {
     get last() {
@@ -48,13 +50,13 @@ export function createPorts({ home, hidden, changed }: PortsDeps): Ports {
 
   async function look(): Promise<void> {
     const sockets = await listening();
-    for (const inode of programs.keys()) if (!sockets.has(inode)) programs.delete(inode);
+    for (const inode of owners.keys()) if (!sockets.has(inode)) owners.delete(inode);
     // Who owns a socket is looked up once; that walk over all processes is the costly part.
-    if ([...sockets.keys()].some((inode) => !programs.has(inode))) await findOwners(sockets, programs, home);
+    if ([...sockets.keys()].some((inode) => !owners.has(inode))) await findOwners(sockets, owners, home);
     const found = new Map<number, ListeningPort>();
     for (const [inode, port] of sockets) {
-      const program = programs.get(inode);
-      if (program !== undefined && !hidden().includes(port)) found.set(port, { port, program });
+      const owner = owners.get(inode);
+      if (owner && !hidden().includes(port) && !hiddenPids().includes(owner.pid)) found.set(port, { port, program: owner.program });
     }
     const ports = [...found.values()].toSorted((a, b) => a.port - b.port);
     if (JSON.stringify(ports) === JSON.stringify(last)) return;
@@ -63,6 +65,12 @@ export function createPorts({ home, hidden, changed }: PortsDeps): Ports {
   }
 }
 
+interface Owner {
+  pid: number;
+  program: string | null;
+}
+
+const UNKNOWN: Owner = { pid: 0, program: null };
 const LISTEN = "0A";
 
 // inode -> port
@@ -78,17 +86,17 @@ async function listening(): Promise<Map<string, number>> {
   return sockets;
 }
 
-async function findOwners(sockets: Map<string, number>, programs: Map<string, string | null>, home: string): Promise<void> {
+async function findOwners(sockets: Map<string, number>, owners: Map<string, Owner>, home: string): Promise<void> {
   const pids = (await readdir("/proc").catch(() => [])).filter((name) => /^\d+$/.test(name));
   for (const pid of pids) {
     if (!(await isOurs(pid, home))) continue;
     for (const fd of await readdir(`/proc/${pid}/fd`).catch(() => [])) {
       const inode = /^socket:\[(\d+)\]$/.exec(await readlink(`/proc/${pid}/fd/${fd}`).catch(() => ""))?.[1];
-      if (inode !== undefined && sockets.has(inode)) programs.set(inode, await programName(pid));
+      if (inode !== undefined && sockets.has(inode)) owners.set(inode, { pid: Number(pid), program: await programName(pid) });
     }
   }
   // Alone in our own process space, whatever listens is ours even when it cannot be told which program it is.
-  if (await isOurs("1", home)) for (const inode of sockets.keys()) if (!programs.has(inode)) programs.set(inode, null);
+  if (await isOurs("1", home)) for (const inode of sockets.keys()) if (!owners.has(inode)) owners.set(inode, UNKNOWN);
 }
 
 async function isOurs(pid: string, home: string): Promise<boolean> {

@@ -1,5 +1,5 @@
 import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
-import { dirname } from "node:path";
+import { dirname, isAbsolute } from "node:path";
 import type { ConversationItem } from "@berth/contract/agent.ts";
 import type { LiveConversation } from "./conversation.ts";
 
@@ -17,6 +17,7 @@ export interface FilePart {
 }
 
 export async function readForAgent({ path, line, limit }: FilePart): Promise<string> {
+  demandAbsolute(path);
   const stats = await stat(path);
   // A pipe would never end, and a huge file would take the daemon with it.
   if (!stats.isFile()) throw new Error(`${path} is not a file`);
@@ -36,10 +37,17 @@ export async function writeForAgent(
   content: string,
   conversation: LiveConversation | undefined,
 ): Promise<void> {
+  demandAbsolute(path);
   const before = await readSmall(path);
   await mkdir(dirname(path), { recursive: true });
   await writeFile(path, content);
   if (conversation && before !== undefined && content.length <= MAX_DIFF) noteDiff(conversation, workspace, path, before, content);
+}
+
+// As the protocol does. opencode also asks us to write what it has just patched, under a path that is relative to the root;
+// in any folder of ours that would be another file.
+function demandAbsolute(path: string): void {
+  if (!isAbsolute(path)) throw new Error(`The path must be absolute: ${path}`);
 }
 
 // null when there is no such file, undefined when it is nothing to show.

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { AgentCommand } from "@berth/contract/agent.ts";
@@ -36,10 +36,44 @@ describe("the agent", () => {
     expect(existsSync(join(daemon.workspace, "started"))).toBe(false);
   });
 
-  test("has failed when its command does not exist, in words", async () => {
-    await tellToStart(daemon, { agent: agentOf("no-such-agent") });
+  test("is unavailable where the sandbox has no program for it, in words, before anything is started", async () => {
+    await tellToStart(daemon, { agent: agentOf("no-such-agent"), fallbackAgents: [agentOf("/nowhere/other-agent")] });
+    const message = "This sandbox has no program for its coding agent (no-such-agent or other-agent).";
+    expect(await agentState(daemon)).toEqual({ status: "unavailable", name: "no-such-agent", message });
+    const refused = await daemon.fetch("/agent/prompt", { method: "POST", body: { text: "hi" } });
+    expect([refused.status, refused.json.code, refused.json.error]).toEqual([409, "agent_unavailable", message]);
+    const panel = await openPanel(daemon);
+    panel.send({ type: "prompt", requestId: "1", text: "hello?" });
+    expect((await panel.sees("notice")).text).toBe(message);
+    expect((await agentState(daemon)).status).toBe("unavailable");
+    await panel.close();
+  });
+
+  test("is there as soon as its program is", async () => {
+    const program = join(daemon.workspace, "late-agent");
+    await tellToStart(daemon, { agent: agentOf(program) });
+    expect((await agentState(daemon)).status).toBe("unavailable");
+    writeFileSync(program, "#!/bin/sh\ntouch started; cat\n", { mode: 0o755 });
+    expect((await daemon.fetch("/agent/start", { method: "POST" })).status).toBe(200);
+    await expect.poll(() => existsSync(join(daemon.workspace, "started"))).toBe(true);
+  });
+
+  test("is the first one that the sandbox has a program for", async () => {
+    const there = agentOf("/bin/sh", "-c", "touch started; cat");
+    const last = agentOf("/bin/sh", "-c", "touch wrong; cat");
+    await tellToStart(daemon, { agent: agentOf("no-such-agent"), fallbackAgents: [{ ...there, requiredEnv: ["MODEL_KEY"] }, last] });
+    expect(await agentState(daemon)).toMatchObject({ status: "unconfigured", name: "sh", missing: ["MODEL_KEY"] });
+    await tellToStart(daemon, { agent: agentOf("no-such-agent"), fallbackAgents: [there, last] });
+    await expect.poll(() => existsSync(join(daemon.workspace, "started"))).toBe(true);
+    expect(existsSync(join(daemon.workspace, "wrong"))).toBe(false);
+  });
+
+  test("has failed when its program cannot be started, in words", async () => {
+    const program = join(daemon.workspace, "broken-agent");
+    writeFileSync(program, "#!/nowhere/interpreter\n", { mode: 0o755 });
+    await tellToStart(daemon, { agent: agentOf(program) });
     await agentBecomes(daemon, "failed");
-    expect((await agentState(daemon)).message).toBe("The agent's command was not found: no-such-agent");
+    expect((await agentState(daemon)).message).toBe(`The agent's command, or its interpreter, was not found: ${program}`);
     expect((await daemon.fetch("/health")).status).toBe(200);
   });
 

@@ -4,7 +4,7 @@ import type { AgentState } from "@berth/contract/daemon.ts";
 import type { Environment } from "../environment.ts";
 import { Fault } from "../http.ts";
 import { readForAgent, writeForAgent } from "./agent-files.ts";
-import type { AgentHandlers } from "./connection.ts";
+import { type AgentHandlers, runningPids } from "./connection.ts";
 import { createConversation } from "./conversation.ts";
 import { openConversationStore, type SavedConversation } from "./conversation-store.ts";
 import { createRunner } from "./runner.ts";
@@ -22,6 +22,8 @@ export interface Agent {
   thread(id: string): Thread;
   remove(id: string): void;
   turns: Turns;
+  // The agent's program, where it runs.
+  pids(): number[];
   // Every change, as it happens.
   listen(listener: (message: AgentMessage) => void): () => void;
 }
@@ -120,6 +122,7 @@ export function createAgent({ environment, workspace, folder, changed }: AgentDe
       tell({ type: "deleted", conversationId: id });
     },
     turns,
+    pids: runningPids,
     listen(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
@@ -139,7 +142,7 @@ export function createAgent({ environment, workspace, folder, changed }: AgentDe
         tell(message);
       },
     });
-    threads.set(head.id, { live, sessionId, loadedIn: null, replaying: false, turn: null });
+    threads.set(head.id, { live, sessionId, loadedIn: null, modeOption: null, replaying: false, turn: null });
   }
 
   function save(): void {

@@ -64,6 +64,8 @@ const running = new Set<Child>();
 // The daemon's end is the agent's.
 process.on("exit", () => running.forEach((child) => child.pid !== undefined && signalGroup(-child.pid, "SIGKILL")));
 
+export const runningPids = (): number[] => [...running].flatMap(({ pid }) => pid ?? []);
+
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
 export async function connectAgent({ command, args, env, cwd, timeoutMs, handlers }: ConnectOptions): Promise<AgentConnection> {
@@ -138,7 +140,8 @@ function tooSlow(command: string, timeoutMs: number): Promise<never> {
 }
 
 function startError(command: string, error: NodeJS.ErrnoException): AgentStartError {
-  if (error.code === "ENOENT") return new AgentStartError(`The agent's command was not found: ${command}`, true);
+  // It was found before (agent-state.ts), so most often this is what the program itself needs.
+  if (error.code === "ENOENT") return new AgentStartError(`The agent's command, or its interpreter, was not found: ${command}`, true);
   if (error.code === "EACCES") return new AgentStartError(`The agent's command cannot be executed: ${command}`, true);
   return new AgentStartError(`The agent could not be started (${error.code ?? error.message})`, false);
 }

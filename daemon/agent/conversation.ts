@@ -1,6 +1,8 @@
 import { randomBytes } from "node:crypto";
-import type { AgentMessage, Conversation, ConversationItem, ToolContent, ToolItem } from "@berth/contract/agent.ts";
-import type { ContentBlock, SessionUpdate, ToolCallContent, ToolCallUpdate } from "@agentclientprotocol/sdk";
+import type { AgentMessage, Conversation, ConversationItem, PlanEntry, ToolItem } from "@berth/contract/agent.ts";
+import type { SessionUpdate, ToolCallUpdate } from "@agentclientprotocol/sdk";
+import { modesOf } from "./modes.ts";
+import { planOf, textOf, toolItem } from "./tool-item.ts";
 
 // One conversation as it grows: the agent's updates become items, and every change is told as a message.
 export interface LiveConversation {
@@ -29,9 +31,6 @@ export interface ConversationOptions {
 }
 
 const MAX_TEXT = 64 * 1024;
-const MAX_INPUT = 16 * 1024;
-const MAX_DIFF = 512 * 1024;
-const MAX_CONTENTS = 50;
 const MAX_ITEMS = 5000;
 
 export function createConversation({ head, items: known, workspace, told }: ConversationOptions): LiveConversation {
@@ -39,6 +38,8 @@ export function createConversation({ head, items: known, workspace, told }: Conv
   const conversationId = head.id;
   let text: { item: ConversationItem & { kind: "assistant" | "thought" }; messageId: string | null } | null = null;
   let planId: string | null = null;
+  // Of the tools at work, whole; an item keeps no more than people read.
+  const rawInputs = new Map<string, unknown>();
 
   return {
     head,
@@ -61,14 +62,20 @@ export function createConversation({ head, items: known, workspace, told }: Conv
       case "agent_thought_chunk":
         return addText("thought", textOf(update.content), update.messageId ?? null);
       case "tool_call":
-      case "tool_call_update":
+      case "tool_call_update": {
         tool(update);
-        return;
+        const plan = planOf(update);
+        return plan ? setPlan(plan) : undefined;
+      }
       case "plan":
         return setPlan(update.entries.map(({ content, status, priority }) => ({ text: content, status, priority })));
       case "current_mode_update":
         if (head.modes) changeHead({ modes: { ...head.modes, current: update.currentModeId } });
         return;
+      case "config_option_update": {
+        const modes = modesOf(update);
+        return modes ? changeHead({ modes }) : undefined;
+      }
       case "session_info_update":
         if (update.title) changeHead({ title: update.title.slice(0, 200) });
         return;
@@ -101,46 +108,15 @@ export function createConversation({ head, items: known, workspace, told }: Conv
     const id = `tool_${call.toolCallId}`;
     const before = items.get(id);
     const old = before?.kind === "tool" ? before : null;
-    const item: ConversationItem & ToolItem = {
-      id,
-      atMs: old?.atMs ?? Date.now(),
-      kind: "tool",
-      title: (call.title ?? old?.title ?? call.name ?? "Tool").replaceAll(`${workspace}/`, "").slice(0, 500),
-      toolKind: toolKindOf(call.kind ?? old?.toolKind),
-      status: statusOf(call.status) ?? old?.status ?? "pending",
-      locations:
-        call.locations?.slice(0, 50).map(({ path, line }) => ({ path: shorten(path), ...(line ? { line } : {}) })) ?? old?.locations ?? [],
-      content: mergeContent(old?.content ?? [], call.content),
-      ...inputOf(call.rawInput, old?.input),
-    };
+    const rawInput = call.rawInput ?? rawInputs.get(id);
+    const item = { id, atMs: old?.atMs ?? Date.now(), ...toolItem({ ...call, rawInput }, old, workspace) };
+    if (item.status === "completed" || item.status === "failed") rawInputs.delete(id);
+    else rawInputs.set(id, rawInput);
     put(item);
     return item;
   }
 
-  // Diffs that we saw ourselves (files.ts of this folder) stay when the agent sends its own content.
-  function mergeContent(old: ToolContent[], content: ToolCallContent[] | null | undefined): ToolContent[] {
-    if (!content) return old;
-    const fresh = content.slice(0, MAX_CONTENTS).flatMap((part) => convert(part));
-    const told = new Set(fresh.flatMap((part) => (part.type === "diff" ? [part.path] : [])));
-    return [...old.filter((part) => part.type === "diff" && !told.has(part.path)), ...fresh];
-  }
-
-  function convert(part: ToolCallContent): ToolContent[] {
-    if (part.type === "diff") {
-      const { path, oldText = null, newText } = part;
-      const tooLarge = (oldText?.length ?? 0) + newText.length > MAX_DIFF;
-      return [
-        tooLarge
-          ? { type: "text", text: `${shorten(path)} has changed (too large to show)` }
-          : { type: "diff", path: shorten(path), oldText, newText },
-      ];
-    }
-    if (part.type !== "content") return [];
-    const shown = textOf(part.content);
-    return shown === "" ? [] : [{ type: "text", text: cut(shown, MAX_TEXT) }];
-  }
-
-  function setPlan(entries: Extract<ConversationItem, { kind: "plan" }>["entries"]): void {
+  function setPlan(entries: PlanEntry[]): void {
     const before = planId === null ? undefined : items.get(planId);
     const item = { id: before?.id ?? newItemId(), atMs: before?.atMs ?? Date.now(), kind: "plan" as const, entries: entries.slice(0, 200) };
     planId = item.id;
@@ -176,38 +152,6 @@ export function createConversation({ head, items: known, workspace, told }: Conv
   function endText(): void {
     text = null;
   }
-
-  function shorten(path: string): string {
-    return path.startsWith(`${workspace}/`) ? path.slice(workspace.length + 1) : path;
-  }
 }
 
 const newItemId = () => `item_${randomBytes(8).toString("hex")}`;
-
-const cut = (text: string, max: number) => (text.length > max ? `${text.slice(0, max)}\n…` : text);
-
-function textOf(content: ContentBlock): string {
-  switch (content.type) {
-    case "text":
-      return content.text;
-    case "resource_link":
-      return `[${content.name}](${content.uri})`;
-    case "resource":
-      return "text" in content.resource ? String(content.resource.text) : content.resource.uri;
-    default:
-      return `[${content.type}]`;
-  }
-}
-
-function statusOf(status: string | null | undefined): ToolItem["status"] | undefined {
-  if (status === "in_progress") return "running";
-  return status === "pending" || status === "completed" || status === "failed" ? status : undefined;
-}
-
-const TOOL_KINDS = ["read", "edit", "delete", "move", "search", "execute", "think", "fetch"] as const;
-const toolKindOf = (kind: string | undefined): ToolItem["toolKind"] => TOOL_KINDS.find((known) => known === kind) ?? "other";
-
-function inputOf(raw: unknown, old: string | undefined): { input?: string } {
-  if (raw === undefined || raw === null) return old === undefined ? {} : { input: old };
-  return { input: cut(JSON.stringify(raw, null, 2), MAX_INPUT) };
-}

@@ -1,6 +1,6 @@
 import type { AgentState } from "@berth/contract/daemon.ts";
 import type { Environment } from "../environment.ts";
-import { agentEnvironment, restingState } from "../agent-state.ts";
+import { agentEnvironment, chooseAgent, restingState } from "../agent-state.ts";
 import { Fault } from "../http.ts";
 import { type AgentConnection, type AgentHandlers, AgentStartError, connectAgent } from "./connection.ts";
 
@@ -24,7 +24,8 @@ export interface RunnerDeps {
   died: (reason: string) => void;
 }
 
-const START_TIMEOUT_MS = Number(process.env.BERTH_AGENT_TIMEOUT_MS ?? 30_000);
+// The slowest agents that we know need 6 seconds on a quiet machine.
+const START_TIMEOUT_MS = Number(process.env.BERTH_AGENT_TIMEOUT_MS ?? 60_000);
 const PAUSES_MS = [200, 1000, 3000, 10_000];
 // A run at least this long counts as a good one.
 const GOOD_RUN_MS = 30_000;
@@ -76,14 +77,15 @@ export function createRunner({ environment, cwd, handlers, changed, died }: Runn
   }
 
   async function start(run: number): Promise<AgentConnection> {
-    const spec = environment.request.agent;
-    if (!spec) throw refusal(restingState(environment));
-    setState({ status: "starting", name: state.name });
+    const program = chooseAgent(environment);
+    const resting = restingState(environment);
+    if (!program) throw refusal(resting);
+    setState({ status: "starting", name: resting.name });
     try {
       const connection = await connectAgent({
-        command: spec.command,
-        args: spec.args,
-        env: agentEnvironment(environment),
+        command: program.command,
+        args: program.args,
+        env: agentEnvironment(environment, program),
         cwd,
         timeoutMs: START_TIMEOUT_MS,
         handlers,
@@ -134,6 +136,7 @@ export function createRunner({ environment, cwd, handlers, changed, died }: Runn
 }
 
 function refusal({ status, missing, message }: AgentState): Fault {
+  if (status === "unavailable") return new Fault(409, "agent_unavailable", message ?? "This sandbox has no program for its agent");
   if (status === "unconfigured") return new Fault(409, "agent_unconfigured", message ?? `The agent needs ${missing?.join(", ")}`);
   return new Fault(409, "agent_none", "This session has no agent");
 }

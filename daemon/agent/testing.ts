@@ -14,7 +14,8 @@ export async function agentState(daemon: TestDaemon): Promise<AgentState> {
 }
 
 export async function agentBecomes(daemon: TestDaemon, status: AgentState["status"]): Promise<void> {
-  await expect.poll(async () => (await agentState(daemon)).status).toBe(status);
+  // Some agents need seconds of a processor to start, and there may be little of it.
+  await expect.poll(async () => (await agentState(daemon)).status, { timeout: 60_000 }).toBe(status);
 }
 
 // A browser's end of the stream: what it would show.

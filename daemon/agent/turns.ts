@@ -13,6 +13,7 @@ import type { ConversationItem, PermissionItem, PromptRequest, StopReason } from
 import { Fault } from "../http.ts";
 import { type AgentConnection, messageOf } from "./connection.ts";
 import type { LiveConversation } from "./conversation.ts";
+import { modeOptionOf, modesOf, type SessionStart } from "./modes.ts";
 import type { Runner } from "./runner.ts";
 
 // A conversation and what the daemon knows of it besides: the agent's id, and the turn under way.
@@ -21,6 +22,8 @@ export interface Thread {
   sessionId: string | null;
   // The run of the agent that has this session loaded.
   loadedIn: AgentConnection | null;
+  // Where the agent has its modes among its options: that option's id.
+  modeOption: string | null;
   // While the agent repeats an old session, what it says is known already.
   replaying: boolean;
   turn: Turn | null;
@@ -115,8 +118,8 @@ export function createTurns({ runner, workspace, ended }: TurnsDeps): Turns {
     if (thread.sessionId !== null && connection.about.agentCapabilities?.loadSession) {
       thread.replaying = true;
       try {
-        const { modes } = await inTime(connection.agent.request(methods.agent.session.load, { ...place, sessionId: thread.sessionId }));
-        return opened(thread, connection, thread.sessionId, modes);
+        const loaded = await inTime(connection.agent.request(methods.agent.session.load, { ...place, sessionId: thread.sessionId }));
+        return opened(thread, connection, thread.sessionId, loaded);
       } catch (error) {
         if (error instanceof RequestError && error.code === AUTH_REQUIRED) throw error;
         // Its memory of the session is gone; a new one goes on below.
@@ -126,15 +129,16 @@ export function createTurns({ runner, workspace, ended }: TurnsDeps): Turns {
     }
     if (thread.sessionId !== null)
       thread.live.add({ kind: "notice", level: "info", text: "The agent was restarted and does not remember what was said before." });
-    const { sessionId, modes } = await inTime(connection.agent.request(methods.agent.session.new, place));
-    opened(thread, connection, sessionId, modes);
+    const created = await inTime(connection.agent.request(methods.agent.session.new, place));
+    opened(thread, connection, created.sessionId, created);
   }
 
-  function opened(thread: Thread, connection: AgentConnection, sessionId: string, modes: SessionModes): void {
+  function opened(thread: Thread, connection: AgentConnection, sessionId: string, session: SessionStart): void {
     thread.sessionId = sessionId;
     thread.loadedIn = connection;
-    const available = modes?.availableModes.map(({ id, name, description }) => ({ id, name, ...(description ? { description } : {}) }));
-    if (modes && available) thread.live.changeHead({ modes: { current: modes.currentModeId, available } });
+    thread.modeOption = session.modes ? null : (modeOptionOf(session.configOptions)?.id ?? null);
+    const modes = modesOf(session);
+    if (modes) thread.live.changeHead({ modes });
   }
 
   async function cancel(thread: Thread): Promise<void> {
@@ -187,7 +191,9 @@ export function createTurns({ runner, workspace, ended }: TurnsDeps): Turns {
     if (!thread.live.head.modes?.available.some((mode) => mode.id === modeId)) throw new Fault(400, "bad_request", "There is no such mode");
     const connection = await runner.connect();
     await openSession(thread, connection);
-    await connection.agent.request(methods.agent.session.setMode, { sessionId: thread.sessionId ?? "", modeId });
+    const { sessionId, modeOption: configId } = thread;
+    if (configId === null) await connection.agent.request(methods.agent.session.setMode, { sessionId: sessionId ?? "", modeId });
+    else await connection.agent.request(methods.agent.session.setConfigOption, { sessionId: sessionId ?? "", configId, value: modeId });
     if (thread.live.head.modes) thread.live.changeHead({ modes: { ...thread.live.head.modes, current: modeId } });
   }
 
@@ -204,7 +210,8 @@ export function createTurns({ runner, workspace, ended }: TurnsDeps): Turns {
       ? detail
       : typeof detail === "object" && detail !== null && "details" in detail
         ? String(detail.details)
-        : error.message;
+        : // The name of the code comes first by custom.
+          error.message.replace(/^Internal error: /, "");
   }
 }
 
@@ -221,11 +228,6 @@ async function deeperReason(error: unknown, abandoned: Promise<never>): Promise<
     (reason: unknown) => reason,
   );
 }
-
-type SessionModes =
-  | { currentModeId: string; availableModes: { id: string; name: string; description?: string | null }[] }
-  | null
-  | undefined;
 
 // Once rather than for ever, where the agent offers both.
 function decide(permissions: Turn["permissions"], options: PermissionItem["options"]): PermissionItem["options"][number] | undefined {

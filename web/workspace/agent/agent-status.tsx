@@ -1,4 +1,4 @@
-import { KeyRound, Sparkles, TriangleAlert } from "lucide-react";
+import { KeyRound, PackageX, Sparkles, TriangleAlert } from "lucide-react";
 import { useWorkspace, useWorkspaceState } from "../context.ts";
 
 // Why there is nothing to talk to, and what can be done about it.
@@ -18,6 +18,17 @@ export function AgentStatus() {
         <Sparkles size={28} strokeWidth={1.4} />
         <h2>No agent in this workspace</h2>
         <p>This workspace was set up without a coding agent. Files and terminals work as ever.</p>
+      </div>
+    );
+  if (state.status === "unavailable")
+    return (
+      <div className="empty">
+        <PackageX size={28} strokeWidth={1.4} />
+        <h2>The agent is not installed here</h2>
+        <p>{state.message} The operator can install it, or choose another agent for this workspace. Files and terminals work as ever.</p>
+        <button type="button" className="button" onClick={() => void agent.start()}>
+          Look again
+        </button>
       </div>
     );
   if (state.status === "unconfigured")

@@ -1,0 +1,109 @@
+import { describe, expect, test } from "vitest";
+import { modeOptionOf, modesOf } from "./modes.ts";
+import { planOf, toolItem } from "./tool-item.ts";
+
+const item = (call: object, old: Parameters<typeof toolItem>[1] = null) => toolItem({ toolCallId: "1", ...call }, old, "/workspace");
+
+// As opencode 1.18 sends it.
+const PATCH = `===================================================================
+--- /workspace/a.ts
++++ /workspace/a.ts
+@@ -1,3 +1,3 @@
+ one
+-two
++zwei
+ three
+\\ No newline at end of file
+`;
+
+describe("a tool call as people see it", () => {
+  test("has paths relative to the workspace, whichever folder the agent takes as their beginning", () => {
+    const locations = [{ path: "/workspace/src/a.ts", line: 3 }, { path: "/etc/hosts" }];
+    const pending = item({ title: "write · /workspace/src/a.ts", kind: "edit", locations });
+    expect(pending).toMatchObject({ title: "write · src/a.ts", locations: [{ path: "src/a.ts", line: 3 }, { path: "/etc/hosts" }] });
+    expect(item({ title: "workspace/src/a.ts", status: "completed" }, pending)).toMatchObject({ title: "src/a.ts", toolKind: "edit" });
+    // A folder of the repository that happens to have the same name.
+    expect(item({ title: "workspace/b.ts", locations: [{ path: "/workspace/workspace/b.ts" }] }).title).toBe("workspace/b.ts");
+  });
+
+  test("shows a file that opencode has written new, and nothing of one whose text before is not known", () => {
+    const rawInput = { filePath: "/workspace/new.ts", content: "new\n" };
+    const written = (exists: boolean) => item({ status: "completed", kind: "edit", rawInput, rawOutput: { metadata: { exists } } });
+    expect(written(false)).toMatchObject({
+      title: "new.ts",
+      content: [{ type: "diff", path: "new.ts", oldText: null, newText: "new\n" }],
+    });
+    expect(written(true).content).toEqual([]);
+  });
+
+  test("shows the files of opencode's patch, unless their difference is shown already", () => {
+    const files = [
+      { filePath: "/workspace/a.ts", type: "update", patch: PATCH },
+      { filePath: "/workspace/b.ts", type: "add", patch: "--- /workspace/b.ts\n+++ /workspace/b.ts\n@@ -0,0 +1,1 @@\n+new\n" },
+    ];
+    const title = "Success. Updated the following files:\nM workspace/a.ts\nA workspace/b.ts";
+    const call = { status: "completed", kind: "edit", title, rawOutput: { metadata: { files } } };
+    const added = { type: "diff", path: "b.ts", oldText: null, newText: "new\n" } as const;
+    expect(item(call)).toMatchObject({
+      title: "a.ts, b.ts",
+      content: [{ type: "diff", path: "a.ts", oldText: "one\ntwo\nthree\n", newText: "one\nzwei\nthree\n" }, added],
+    });
+    const whole = { type: "diff", path: "/workspace/a.ts", oldText: "before", newText: "after" };
+    const asked = item({ content: [whole] });
+    expect(item(call, asked).content).toEqual([{ ...whole, path: "a.ts" }, added]);
+  });
+
+  test("keeps what it had when an update says nothing of it", () => {
+    const old = item({
+      title: "ls",
+      kind: "execute",
+      rawInput: { command: "ls" },
+      content: [{ type: "content", content: { type: "text", text: "a" } }],
+    });
+    expect(item({ status: "in_progress" }, old)).toEqual({ ...old, status: "running" });
+    expect(item({ content: [] }, old).content).toEqual([]);
+  });
+});
+
+test("a list of things to do is a plan", () => {
+  const todos = [
+    { content: "read", status: "completed", priority: "high" },
+    { content: "write", status: "in_progress" },
+    { content: "dropped", status: "cancelled", priority: "low" },
+    { content: 5 },
+    null,
+  ];
+  expect(planOf({ toolCallId: "1", rawInput: { todos } })).toEqual([
+    { text: "read", status: "completed", priority: "high" },
+    { text: "write", status: "in_progress", priority: "medium" },
+  ]);
+  for (const rawInput of [undefined, null, {}, { todos: "none" }]) expect(planOf({ toolCallId: "1", rawInput })).toBeNull();
+});
+
+test("modes come as modes or as an option of the session, with or without groups", () => {
+  const current = {
+    current: "b",
+    available: [
+      { id: "a", name: "A" },
+      { id: "b", name: "B", description: "better" },
+    ],
+  };
+  const modes = {
+    currentModeId: "b",
+    availableModes: [
+      { id: "a", name: "A", description: null },
+      { id: "b", name: "B", description: "better" },
+    ],
+  };
+  expect(modesOf({ modes })).toEqual(current);
+  const [one, two] = [
+    { value: "a", name: "A" },
+    { value: "b", name: "B", description: "better" },
+  ];
+  const option = { id: "m", name: "Mode", category: "mode", type: "select" as const, currentValue: "b" };
+  const model = { id: "model", name: "Model", category: "model", type: "select" as const, currentValue: "x", options: [] };
+  expect(modesOf({ configOptions: [model, { ...option, options: [one, two] }] })).toEqual(current);
+  expect(modesOf({ configOptions: [{ ...option, options: [{ group: "g", name: "G", options: [one, two] }] }] })).toEqual(current);
+  expect(modeOptionOf([model, { ...option, options: [one, two] }])?.id).toBe("m");
+  expect([modesOf({}), modesOf({ configOptions: [model] }), modesOf({ modes: null, configOptions: null })]).toEqual([null, null, null]);
+});
