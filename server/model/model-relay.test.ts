@@ -126,8 +126,8 @@ describe("the model relay", () => {
     expect((await ask(CHAT, aChat)).status).toBe(200);
     expect((await ask(CHAT, aChat)).status).toBe(200);
     const refused = await ask(CHAT, aChat);
-    expect(refused.status).toBe(429);
-    expect(JSON.parse(refused.text).error.message).toBe("This session has used its 200 tokens");
+    expect(refused.status).toBe(400);
+    expect(JSON.parse(refused.text).error).toMatchObject({ message: "This session has used all its tokens" });
   });
 
   test("counts about what it cost when the caller hangs up before the price is told", async () => {

@@ -154,8 +154,9 @@ export function createModelRelay({
   async function checkCap({ id }: SessionRow, { tokenCap }: ModelConfig): Promise<void> {
     if (tokenCap === null) return;
     const { input, output } = await modelUsageOf(db, id);
-    // As OpenAI answers when the money is gone. Agents show these words, while 402 and 403 become advice about accounts.
-    if (input + output >= tokenCap) throw new ModelRefusal(429, "insufficient_quota", `This session has used its ${tokenCap} tokens`);
+    // Agents show these words and give up. OpenAI would answer 429, which opencode asks again for a minute, as it does after
+    // any text with a 500 in it, such as a cap of 5000; 402 and 403 become advice about accounts.
+    if (input + output >= tokenCap) throw new ModelRefusal(400, "insufficient_quota", "This session has used all its tokens");
   }
 }
 
