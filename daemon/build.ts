@@ -1,4 +1,4 @@
-import { copyFileSync, cpSync, linkSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { copyFileSync, cpSync, existsSync, linkSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, join, relative } from "node:path";
 import { build, type PluginBuild } from "esbuild";
@@ -8,7 +8,7 @@ const require = createRequire(import.meta.url);
 
 // Makes daemon/dist: exactly the folder that sandboxes see, read-only, at /opt/berth.
 //   bin/node      the Node that runs the daemon       *.cjs         the daemon, and its parts that are loaded on demand
-//   bin/goose     the default agent, where installed  node_modules  the terminal's native part
+//   bin/goose …   the agents that are installed       node_modules  the terminal's native part
 //   init.sh       what a driver starts as process 1   bashrc        what terminals start with
 // Built beside and moved in file by file: sandboxes may be running from the folder, and must always find whole files.
 export async function buildDaemon(): Promise<void> {
@@ -18,8 +18,7 @@ export async function buildDaemon(): Promise<void> {
   await bundle(next);
   for (const name of ["init.sh", "bashrc"]) copyFileSync(source(name), join(next, name));
   place(nodeBinary(), join(next, "bin/node"));
-  const goose = resolvePackage("@aaif/goose-binary-linux-x64");
-  if (goose) place(join(goose, "bin/goose"), join(next, "bin/goose"));
+  for (const [name, program] of agentBinaries()) place(program, join(next, "bin", name));
   placeTerminalPackage(join(next, "node_modules/@lydell"));
   for (const entry of readdirSync(next, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
@@ -71,6 +70,20 @@ function nodeBinary(): string {
     if (folder) return join(folder, "bin/node");
   }
   return process.execPath;
+}
+
+// A coding agent is one program in a package for each architecture. Not every registry has each of them.
+export function agentBinaries(): Map<string, string> {
+  const packages = {
+    goose: `@aaif/goose-binary-${process.platform}-${process.arch}`,
+    opencode: `opencode-${process.platform}-${process.arch}`,
+  };
+  const found = new Map<string, string>();
+  for (const [name, wanted] of Object.entries(packages)) {
+    const folder = resolvePackage(wanted);
+    if (folder && existsSync(join(folder, "bin", name))) found.set(name, join(folder, "bin", name));
+  }
+  return found;
 }
 
 function placeTerminalPackage(folder: string): void {

@@ -2,12 +2,14 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { preferredAgent as agent } from "../support/agents.ts";
 import { eventually, screenText, seen, typeInTerminal } from "../support/browser.ts";
 import { inBrowser } from "../support/stage.ts";
 
 const templates = `
 without-agent: { agent: null }
-wrong-command: { agent: { command: /nowhere/agent, args: [], env: {}, requiredEnv: [] } }
+not-installed: { agent: /nowhere/some-agent }
+wrong-command: { agent: ./nothing-in-the-workspace }
 `;
 
 async function templatesFile(props: AsyncDisposableStack): Promise<Record<string, string>> {
@@ -21,8 +23,11 @@ inBrowser(
   "an agent that cannot be had",
   (stage) => {
     test.each([
-      ["default", "The agent has no model yet", "GOOSE_PROVIDER"],
+      agent.missing === undefined
+        ? ["default", "The agent has no model yet", agent.missingVariables[0]!]
+        : ["default", "The agent is not installed here", "(goose or opencode)"],
       ["without-agent", "No agent in this workspace", "without a coding agent"],
+      ["not-installed", "The agent is not installed here", "(some-agent)"],
       ["wrong-command", "The agent could not be started", "Try again"],
     ])("with the template %s the panel says so, and the session is unharmed", async (template, heading, detail) => {
       await using desk = await stage.openDesk({ create: { template } });

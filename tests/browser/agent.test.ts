@@ -2,6 +2,7 @@ import type { Page } from "playwright-core";
 import { beforeEach, expect, test } from "vitest";
 import { seriousFaults } from "../support/axe.ts";
 import { editor, eventually, gone, openFile, seen, treeItem } from "../support/browser.ts";
+import { modelSettings, otherAgents, preferredAgent as agent, serverSettings } from "../support/agents.ts";
 import { inBrowser } from "../support/stage.ts";
 import { startModelServer, type ModelServer } from "../support/model-server.ts";
 
@@ -11,6 +12,8 @@ const log = (page: Page) => page.getByRole("log", { name: "Conversation" });
 async function openAgent(page: Page): Promise<void> {
   await page.getByRole("button", { name: "Agent", exact: true }).click();
   await seen(panel(page).getByRole("textbox", { name: "Message to the agent" }));
+  // Some agents need seconds of a processor to start, and there may be little of it.
+  await expect.poll(() => panel(page).getByText("The agent is starting…").count(), { timeout: 60_000 }).toBe(0);
 }
 
 async function say(page: Page, text: string): Promise<void> {
@@ -23,12 +26,7 @@ let model: ModelServer;
 
 async function scriptedModel(props: AsyncDisposableStack): Promise<Record<string, string>> {
   model = props.use(await startModelServer());
-  return {
-    BERTH_MODEL_PROVIDER: "openai",
-    BERTH_MODEL_BASE_URL: `${model.url}/v1`,
-    BERTH_MODEL_API_KEY: "sk-of-the-operator",
-    BERTH_MODEL_NAME: "scripted",
-  };
+  return modelSettings(model);
 }
 
 inBrowser(
@@ -42,8 +40,8 @@ inBrowser(
       await openFile(page, "a.ts");
       await openAgent(page);
       model.script = [
-        { tool: "edit", input: { path: "/workspace/a.ts", before: "41", after: "42" } },
-        { tool: "write", input: { path: "/workspace/b.ts", content: "export const made = true;\n" } },
+        agent.edit("/workspace/a.ts", "export const answer = 41;", "export const answer = 42;"),
+        agent.write("/workspace/b.ts", "export const made = true;\n"),
         { say: "The answer is **forty-two** now." },
       ];
       await say(page, "Correct the answer");
@@ -74,13 +72,13 @@ inBrowser(
     });
 
     test("what the agent asks for waits for the person's answer", async () => {
-      await using desk = await stage.openDesk();
+      await using desk = await stage.openDesk({ create: { envVars: agent.asking.envVars } });
       const { page } = desk;
       await openAgent(page);
       await say(page, "Hello");
       await seen(log(page).getByText("Done."));
-      await panel(page).getByRole("combobox", { name: "How the agent works" }).selectOption("approve");
-      model.script = [{ tool: "write", input: { path: "/workspace/asked.txt", content: "allowed\n" } }, { say: "Written." }];
+      await panel(page).getByRole("combobox", { name: "How the agent works" }).selectOption(agent.asking.mode);
+      model.script = [agent.write("/workspace/asked.txt", "allowed\n"), { say: "Written." }];
       await say(page, "Write it");
       const request = page.getByRole("group", { name: /Permission/ });
       await seen(request);
@@ -102,10 +100,10 @@ inBrowser(
       await page.reload();
       await seen(log(page).getByText("The word is heliotrope."));
 
-      const died = await desk.exec("pgrep goose");
-      await desk.exec("pkill -9 goose");
+      const died = await desk.exec(`pgrep ${agent.name}`);
+      await desk.exec(`pkill -9 ${agent.name}`);
       // Another one is there only once its end was noticed.
-      await eventually(() => desk.exec("pgrep goose || echo none")).not.toMatch(new RegExp(`none|${died.trim()}`));
+      await eventually(() => desk.exec(`pgrep ${agent.name} || echo none`)).not.toMatch(new RegExp(`none|${died.trim()}`));
       model.script = [{ say: "Back after a crash." }];
       await seen(panel(page).getByRole("button", { name: "Send" }));
       await eventually(async () => (await stage.berth.api.call("GET", `/sandboxes/${session.sandboxId}/agent`)).body).toMatchObject({
@@ -154,5 +152,55 @@ inBrowser(
       expect(await desk.exec("echo fine")).toBe("fine\n");
     });
   },
-  { settings: scriptedModel },
+  { settings: scriptedModel, needs: agent.missing },
 );
+
+// Agents differ in what they send; the page shows the same.
+for (const other of otherAgents) {
+  inBrowser(
+    `${other.name} in the workspace`,
+    (stage) => {
+      beforeEach(() => void (model.script = []));
+
+      test("it asks, edits, writes, changes its mode and can be stopped", async () => {
+        await using desk = await stage.openDesk({
+          files: { "a.ts": "export const answer = 41;\n" },
+          create: { envVars: other.asking.envVars },
+        });
+        const { page } = desk;
+        await openAgent(page);
+        await say(page, "Hello");
+        await seen(log(page).getByText("Done."));
+        const modes = panel(page).getByRole("combobox", { name: "How the agent works" });
+        await modes.selectOption(other.asking.mode);
+        model.script = [
+          other.edit("/workspace/a.ts", "export const answer = 41;", "export const answer = 42;"),
+          other.write("/workspace/b.ts", "export const made = true;\n"),
+          { say: "The answer is **forty-two** now." },
+        ];
+        await say(page, "Correct the answer");
+        for (const file of ["a.ts", "b.ts"]) {
+          const request = page.getByRole("group", { name: new RegExp(`^Permission: .*\\b${file}$`) });
+          await seen(request);
+          await request.getByRole("button", { name: "Allow once" }).click();
+        }
+        await seen(log(page).getByText("+ export const answer = 42;"));
+        await seen(log(page).getByText("+ export const made = true;"));
+        await seen(log(page).locator("strong", { hasText: "forty-two" }));
+        expect([await desk.read("a.ts"), await desk.read("b.ts")]).toEqual(["export const answer = 42;\n", "export const made = true;\n"]);
+        expect(await seriousFaults(page)).toEqual([]);
+
+        await modes.selectOption(other.carefulMode);
+        model.script = [{ sayAndHang: "This will take very long" }, { say: "Here again." }];
+        await say(page, "Begin");
+        await seen(log(page).getByText("This will take very long"));
+        await panel(page).getByRole("button", { name: "Stop" }).click();
+        await seen(panel(page).getByRole("button", { name: "Send" }));
+        await say(page, "Go on");
+        await seen(log(page).getByText("Here again."));
+        expect(await modes.inputValue()).toBe(other.carefulMode);
+      });
+    },
+    { settings: async (props) => ({ ...(await scriptedModel(props)), ...(await serverSettings(other, props)) }), needs: other.missing },
+  );
+}

@@ -1,23 +1,20 @@
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 import { createBerth, SessionConflictError } from "../../client/index.ts";
+import { modelSettings, preferredAgent as agent } from "../support/agents.ts";
 import { startBerth } from "../support/berth.ts";
+import { testWith } from "../support/machine.ts";
 import { startModelServer } from "../support/model-server.ts";
 import { daemonRuntime } from "../support/runtime.ts";
 
 // The real agent in a real sandbox; only the model is a script.
-test("the agent works in the sandbox and its answer comes back", async () => {
+testWith(agent.missing, "the agent works in the sandbox and its answer comes back", async () => {
   await daemonRuntime();
   await using model = await startModelServer();
-  await using server = await startBerth({
-    BERTH_MODEL_PROVIDER: "openai",
-    BERTH_MODEL_BASE_URL: model.url,
-    BERTH_MODEL_API_KEY: "a-key-that-stays-outside",
-    BERTH_MODEL_NAME: "scripted",
-  });
+  await using server = await startBerth(modelSettings(model));
   const berth = createBerth({ baseUrl: server.url, apiKey: server.key });
   const session = await berth.sessions.create({ externalUserId: "ada" });
 
-  model.script = [{ tool: "developer__shell", input: { command: "echo done > result.txt" } }, { say: "I have written result.txt." }];
+  model.script = [agent.shell("echo done > result.txt"), { say: "I have written result.txt." }];
   const answer = await session.agent.ask("Write a result.", { permissions: "allow" });
   expect(answer).toMatchObject({ text: expect.stringContaining("I have written result.txt."), stopReason: "end_turn" });
   expect(await session.files.readText("result.txt")).toBe("done\n");
@@ -31,4 +28,4 @@ test("the agent works in the sandbox and its answer comes back", async () => {
   }
   await expect.poll(() => session.agent.ask("Still there?").then(({ text }) => text, String)).toBe("Done.");
   await session.destroy();
-}, 180_000);
+});

@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, globSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, test, type TestFunction, type TestOptions } from "vitest";
+import { agentBinaries } from "../../daemon/build.ts";
 import { readConfig } from "../../server/config.ts";
 import { probeOci } from "../../server/drivers/oci/probe.ts";
 import { onPath } from "./on-path.ts";
@@ -28,6 +29,8 @@ export const machine = {
   realCluster: unless(process.env["BERTH_TEST_KUBECONFIG"], "BERTH_TEST_KUBECONFIG names no cluster"),
   warmPool: unless(process.env["BERTH_TEST_WARM_POOL"], "BERTH_TEST_WARM_POOL names no SandboxWarmPool"),
   dockerRuntime: unless(process.env["BERTH_TEST_DOCKER_RUNTIME"], "BERTH_TEST_DOCKER_RUNTIME names no runsc"),
+  agent: (name: string) =>
+    unless(agentBinaries().has(name), `needs ${name}, which has no package for ${process.platform}-${process.arch} here`),
   command: (name: string, debianPackage = name) => unless(onPath(name), `needs ${name} (apt-get install ${debianPackage})`),
   cgroup: (path: string) => unless(existsSync(join(path, "cgroup.procs")), `no control groups are mounted at ${dirname(path)}`),
   // Sandboxes by runc, or by the runtime that BERTH_OCI_RUNTIME names.

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 
 // A language model that says what a test wants: the OpenAI chat completions and Anthropic messages interfaces, streamed
-// or not, on a loopback port.
+// or not, and OpenAI's responses, streamed, on a loopback port.
 export interface ModelServer extends AsyncDisposable {
   readonly url: string;
   // Every request as it came, the last one at the end.
@@ -60,6 +60,7 @@ export async function startModelServer(): Promise<ModelServer> {
       return void response
         .writeHead(reply.status, { "Content-Type": "application/json" })
         .end(JSON.stringify({ error: { message: reply.error } }));
+    if (request.url?.endsWith("/responses")) return await streamResponse(response, reply);
     const speak = request.url?.includes("/messages") ? speakAnthropic : speakOpenAi;
     await speak(response, body.stream === true, reply);
   }
@@ -92,6 +93,45 @@ async function speakOpenAi(response: ServerResponse, stream: boolean, reply: Spe
   chunk({}, finish);
   sendEvent(response, { ...head, object: "chat.completion.chunk", choices: [], usage });
   response.end("data: [DONE]\n\n");
+}
+
+async function streamResponse(response: ServerResponse, reply: Speech): Promise<void> {
+  const head = { id: "resp_1", object: "response", created_at: 1, model: "scripted", status: "in_progress", output: [] };
+  const usage = {
+    input_tokens: MODEL_USAGE.input,
+    output_tokens: MODEL_USAGE.output,
+    total_tokens: MODEL_USAGE.input + MODEL_USAGE.output,
+    input_tokens_details: { cached_tokens: 0 },
+    output_tokens_details: { reasoning_tokens: 0 },
+  };
+  let sequence_number = 0;
+  const event = (type: string, fields: object) =>
+    sendEvent(response, { type, sequence_number: sequence_number++, output_index: 0, ...fields }, type);
+  response.writeHead(200, { "Content-Type": "text/event-stream" });
+  event("response.created", { response: head });
+  let item: object;
+  if ("tool" in reply) {
+    const call = { type: "function_call", id: "fc_1", call_id: `call_${Date.now()}`, name: reply.tool };
+    const text = JSON.stringify(reply.input);
+    event("response.output_item.added", { item: { ...call, arguments: "", status: "in_progress" } });
+    event("response.function_call_arguments.delta", { item_id: call.id, delta: text });
+    event("response.function_call_arguments.done", { item_id: call.id, arguments: text });
+    item = { ...call, arguments: text, status: "completed" };
+  } else {
+    const message = { type: "message", id: "msg_1", role: "assistant" };
+    const place = { item_id: message.id, content_index: 0 };
+    event("response.output_item.added", { item: { ...message, status: "in_progress", content: [] } });
+    event("response.content_part.added", { ...place, part: { type: "output_text", text: "", annotations: [] } });
+    for await (const delta of spoken(reply)) event("response.output_text.delta", { ...place, delta, logprobs: [] });
+    if ("sayAndHang" in reply) return;
+    const part = { type: "output_text", text: wordsOf(reply).join(""), annotations: [] };
+    event("response.output_text.done", { ...place, text: part.text, logprobs: [] });
+    event("response.content_part.done", { ...place, part });
+    item = { ...message, status: "completed", content: [part] };
+  }
+  event("response.output_item.done", { item });
+  event("response.completed", { response: { ...head, status: "completed", output: [item], usage } });
+  response.end();
 }
 
 async function speakAnthropic(response: ServerResponse, stream: boolean, reply: Speech): Promise<void> {

@@ -2,7 +2,7 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll } from "vitest";
 import { startBerth, type Berth } from "./berth.ts";
 import { launchChromium, openDesk, type Desk, type DeskOptions } from "./browser.ts";
-import { describeWith, machine } from "./machine.ts";
+import { describeWith, machine, type Missing } from "./machine.ts";
 
 // A server and a browser, for all tests of one suite.
 export interface Stage {
@@ -14,11 +14,13 @@ export interface Stage {
 export interface StageOptions {
   // The server's settings. What must be there before it and be gone after it is given to `props`; the stage is empty yet.
   settings?: (props: AsyncDisposableStack, stage: Stage) => Promise<Record<string, string>>;
+  // What it needs besides a browser.
+  needs?: Missing;
 }
 
 // A suite of journeys through the real server and the system's browser; skipped where there is none.
-export function inBrowser(name: string, tests: (stage: Stage) => void, { settings }: StageOptions = {}): void {
-  describeWith(machine.chromium, name, () => {
+export function inBrowser(name: string, tests: (stage: Stage) => void, { settings, needs }: StageOptions = {}): void {
+  describeWith([machine.chromium, needs], name, () => {
     const all = new AsyncDisposableStack();
     let berth: Berth;
     let browser: Browser;
