@@ -186,11 +186,13 @@ test("what partners have stored never acts on the operator's terminal, as text o
 describe("doctor and templates", () => {
   test("doctor finds a fresh machine in order and changes nothing", async () => {
     const { json, dataDir } = installation({ BERTH_DRIVER: "process" });
-    const findings = (await json("doctor")) as { topic: string; state: string }[];
+    const findings = (await json("doctor")) as { topic: string; state: string; text: string }[];
     expect(findings.filter((finding) => finding.state === "bad")).toEqual([]);
     expect(new Set(findings.map((finding) => finding.topic))).toEqual(
-      new Set(["version", "setting", "data folder", "templates", "driver", "store"]),
+      new Set(["version", "setting", "data folder", "templates", "driver", "agent", "store"]),
     );
+    const agents = findings.filter((finding) => finding.topic === "agent").map(({ text }) => text);
+    expect(agents).toEqual([expect.stringMatching(/^goose: /), expect.stringMatching(/^opencode: /)]);
     expect(() => rmSync(join(dataDir, "berth.db"))).toThrow("ENOENT");
   });
 
@@ -210,6 +212,23 @@ describe("doctor and templates", () => {
     const { code, stderr } = await berth("template", "list");
     expect(code).toBe(1);
     expect(stderr).toMatch(/templates\.yaml, line 2: .*memoryMb/);
+  });
+});
+
+test("a template whose agent is not installed on this machine says so, in the list and to the doctor", async () => {
+  const { json, berth, dataDir } = installation({ BERTH_DRIVER: "process", BERTH_TEMPLATES: "templates.yaml" });
+  writeFileSync(join(dataDir, "templates.yaml"), "lost:\n  agent: [no-agent, no-other]\nfound:\n  agent: [no-agent, sh]\n");
+  expect(await json("template", "list")).toMatchObject([
+    { name: "default" },
+    { name: "lost", agentHere: { state: "missing", names: ["no-agent", "no-other"] } },
+    { name: "found", agentHere: { state: "installed", name: "sh" } },
+  ]);
+  expect((await berth("template", "list")).stdout).toMatch(/^lost .* no-agent, no-other: not installed here$/m);
+  const findings = (await json("doctor")) as { topic: string; state: string; text: string }[];
+  expect(findings).toContainEqual({
+    topic: "agent",
+    state: "note",
+    text: "the template lost has none on this machine: not installed: no-agent, no-other",
   });
 });
 

@@ -21,6 +21,7 @@ function build(): Command {
 
 async function doctor(options: { json?: boolean }): Promise<void> {
   const { config, warnings } = readConfig();
+  const { taken, findings: drivers } = await lookAtDrivers(config);
   const findings: Finding[] = [
     {
       topic: "version",
@@ -35,7 +36,8 @@ async function doctor(options: { json?: boolean }): Promise<void> {
     ...warnings.map((warning): Finding => ({ topic: "setting", state: "note", text: warning })),
     ...(await lookAtDataFolder(config)),
     ...(await lookAtTemplates(config)),
-    ...(await lookAtDrivers(config)),
+    ...drivers,
+    ...(await lookAtAgents(config, taken ?? config.driver)),
     ...(await lookAtStore(config)),
   ];
   show(options, findings, () => text(findings));
@@ -61,7 +63,7 @@ async function lookAtTemplates({ templatesFile }: Config): Promise<Finding[]> {
   return attempt("templates", async () => [...loadTemplates(templatesFile ?? undefined).keys()].join(", "));
 }
 
-async function lookAtDrivers(config: Config): Promise<Finding[]> {
+async function lookAtDrivers(config: Config): Promise<{ taken: string | undefined; findings: Finding[] }> {
   const { probeDrivers } = await import("@berth/server/drivers/index.ts");
   const probes = await probeDrivers(config);
   const taken = probes.find((probe) => probe.usable);
@@ -69,8 +71,43 @@ async function lookAtDrivers(config: Config): Promise<Finding[]> {
     const mark = driver === taken?.driver ? " (taken)" : "";
     return { topic: "driver", state: usable ? "good" : "note", text: `${driver}${mark}: ${reason}` };
   });
-  return taken ? found : [...found, { topic: "driver", state: "bad", text: "None of these can be used here." }];
+  if (taken) return { taken: taken.driver, findings: found };
+  return { taken: undefined, findings: [...found, { topic: "driver", state: "bad", text: "None of these can be used here." }] };
 }
+
+// A machine without an agent still serves sessions, so nothing of this is bad.
+async function lookAtAgents({ sandboxRuntime, templatesFile }: Config, driver: string): Promise<Finding[]> {
+  const topic = "agent";
+  if (driver === "kubernetes" || (driver === "docker" && sandboxRuntime === "image"))
+    return [{ topic, state: "good", text: "sandboxes find their agents in their image" }];
+  const [{ findAgent, probeAgents }, { RUNTIME_DIR: runtimeDir }, { loadTemplates }] = await Promise.all([
+    import("@berth/server/agents/installed.ts"),
+    import("@berth/server/drivers/index.ts"),
+    import("@berth/server/templates.ts"),
+  ]);
+  const probes = await probeAgents(runtimeDir);
+  const templates = await Promise.resolve()
+    .then(() => [...loadTemplates(templatesFile ?? undefined).values()])
+    // `lookAtTemplates` has reported it.
+    .catch(() => []);
+  const lacking = templates.flatMap((template): Finding[] => {
+    const agent = findAgent(template, { driver, runtimeDir, sandboxRuntime });
+    if (agent.state !== "missing") return [];
+    return [
+      { topic, state: "note", text: `the template ${template.name} has none on this machine: not installed: ${agent.names.join(", ")}` },
+    ];
+  });
+  // One is enough; which one a session gets, its template says.
+  const isEnough = probes.some(({ state }) => state === "usable");
+  const stateOf = (state: string) => (state === "usable" || (state === "missing" && isEnough) ? "good" : "note");
+  return [
+    ...probes.map(({ agent, state, text: said }): Finding => ({ topic, state: stateOf(state), text: `${agent}: ${said}` })),
+    ...(isEnough ? [] : [{ topic, state: "note" as const, text: NO_AGENT }]),
+    ...lacking,
+  ];
+}
+
+const NO_AGENT = "Sessions have no agent of ours here: npm run setup installs one where the registry has it, or a template names another.";
 
 async function lookAtStore(config: Config): Promise<Finding[]> {
   const file = join(config.dataDir, "berth.db");

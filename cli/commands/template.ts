@@ -1,5 +1,7 @@
 import { Command } from "commander";
+import { findAgent, type TemplateAgent } from "@berth/server/agents/installed.ts";
 import { readConfig } from "@berth/server/config.ts";
+import { probeDrivers, RUNTIME_DIR } from "@berth/server/drivers/index.ts";
 import { loadTemplates } from "@berth/server/templates.ts";
 import { orDash, show, table } from "../output.ts";
 
@@ -12,7 +14,11 @@ function build(): Command {
 }
 
 async function list(options: { json?: boolean }): Promise<void> {
-  const templates = [...loadTemplates(readConfig().config.templatesFile ?? undefined).values()];
+  const { config } = readConfig();
+  const loaded = [...loadTemplates(config.templatesFile ?? undefined).values()];
+  const driver = config.driver === "auto" ? (await probeDrivers(config)).find(({ usable }) => usable)?.driver : config.driver;
+  const places = { driver: driver ?? config.driver, runtimeDir: RUNTIME_DIR, sandboxRuntime: config.sandboxRuntime };
+  const templates = loaded.map((template) => ({ ...template, agentHere: findAgent(template, places) }));
   show(options, templates, () =>
     table(
       templates,
@@ -23,10 +29,15 @@ async function list(options: { json?: boolean }): Promise<void> {
         { name: "processes", value: (template) => String(template.pids), right: true },
         { name: "disk", value: (template) => `${template.diskMb} MB`, right: true },
         { name: "egress", value: (template) => template.egress.policy },
-        { name: "agent", value: (template) => orDash(template.agent?.command.split("/").at(-1) ?? null) },
+        { name: "agent", value: (template) => orDash(describeAgent(template.agentHere)) },
         { name: "description", value: (template) => template.description ?? "" },
       ],
       "No templates.",
     ),
   );
+}
+
+function describeAgent(agent: TemplateAgent): string | null {
+  if (agent.state === "none") return null;
+  return agent.state === "missing" ? `${agent.names.join(", ")}: not installed here` : agent.name;
 }
