@@ -48,7 +48,7 @@ describe("the installed package drives the service", () => {
     ["Bun", "bun", ["use.js"]],
   ];
   for (const [name, command, args] of runtimes) {
-    testWith(existsSync(command) ? undefined : machine.command(command), `on ${name}`, async () => {
+    testWith(existsSync(command) ? undefined : machine.program(command), `on ${name}`, async () => {
       const { stdout } = await run(command, args, { cwd: project });
       expect(JSON.parse(stdout)).toEqual(USED);
     });

@@ -32,6 +32,8 @@ export const machine = {
   agent: (name: string) =>
     unless(agentBinaries().has(name), `needs ${name}, which has no package for ${process.platform}-${process.arch} here`),
   command: (name: string, debianPackage = name) => unless(onPath(name), `needs ${name} (apt-get install ${debianPackage})`),
+  // A program that Debian does not have.
+  program: (name: string) => unless(onPath(name), `needs ${name}`),
   cgroup: (path: string) => unless(existsSync(join(path, "cgroup.procs")), `no control groups are mounted at ${dirname(path)}`),
   // Sandboxes by runc, or by the runtime that BERTH_OCI_RUNTIME names.
   async oci(): Promise<Missing> {

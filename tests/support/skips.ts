@@ -16,12 +16,13 @@ export function reportSkips(): Reporter {
   };
 }
 
-// The outermost that are skipped as a whole.
+// The outermost suites that are skipped as a whole and say why; otherwise the tests themselves.
 function skipsOf(parent: TestModule | TestSuite): string[] {
   return parent.children.array().flatMap((child) => {
     if (child.type === "test") return isSkipped(child) ? [lineOf(child)] : [];
     const tests = [...child.children.allTests()];
-    return tests.length > 0 && tests.every(isSkipped) ? [`${child.fullName} (${tests.length} tests)`] : skipsOf(child);
+    const hasReason = child.name.includes("[skipped: ");
+    return hasReason && tests.every(isSkipped) ? [`${child.fullName} (${tests.length} tests)`] : skipsOf(child);
   });
 }
 
