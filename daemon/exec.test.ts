@@ -79,8 +79,13 @@ describe("exec", () => {
   test("waits for a slow reader instead of keeping the output", async () => {
     const command = "echo $$; exec head -c 50000000 /dev/zero";
     const response = await daemon.open("/exec?format=text", { method: "POST", body: { command } });
-    const [first] = (await once(response, "data")) as [Buffer];
-    response.pause();
+    // Paused within the event: what came right behind it would be lost.
+    const first = await new Promise<Buffer>((resolve) => {
+      response.once("data", (chunk: Buffer) => {
+        response.pause();
+        resolve(chunk);
+      });
+    });
     const pid = first.toString("latin1").split("\n")[0] ?? "";
     // How much the command has got rid of: at first more and more, then no more.
     const written = () => Number(/^wchar: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, "utf8"))?.[1]);
