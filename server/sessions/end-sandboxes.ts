@@ -61,6 +61,7 @@ export function createEndSandboxes(deps: EndSandboxesDeps): EndSandboxes {
     egress: { open: async () => {}, close: async () => {} },
     modelEnv: () => ({}),
   });
+  const isAlone = home.host !== null || store.engine === "sqlite";
   const owner = `down-${randomBytes(8).toString("hex")}`;
   const steps = createSteps({ store, works, owner, stepTimeoutMs: STEP_TIMEOUT_MS, clock, log, onChange: () => {} });
 
@@ -126,12 +127,12 @@ export function createEndSandboxes(deps: EndSandboxesDeps): EndSandboxes {
     await moveSession(store.db, row, "paused", changes);
   }
 
-  // On one machine the caller has the lock of the data folder, so nobody else is at work. In a cluster another server may
-  // be, or may have died a moment ago: then its lease has to run out.
+  // The caller holds the lock of the data folder, so no other server shares this machine's sandboxes or this SQLite file.
+  // Servers that share PostgreSQL and a cluster may be at work, or may have died a moment ago: then the lease has to expire.
   async function untilFree(row: SessionRow): Promise<SessionRow | undefined> {
     const endMs = clock.now() + LEASE_PATIENCE_MS;
     for (let now: SessionRow | undefined = row; ; now = await findSession(store.db, row.id)) {
-      if (!now || home.host !== null || (now.lease_until ?? 0) < clock.now()) return now;
+      if (!now || isAlone || (now.lease_until ?? 0) < clock.now()) return now;
       if (clock.now() > endMs) throw new AppError("session_busy", { message: "Another server is at work on it; stop that one first" });
       await delay(200);
     }
