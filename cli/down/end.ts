@@ -27,7 +27,9 @@ export async function endInstallation(config: Config, { store: seen, engines }: 
   }
   await using store = await openStore({ url: config.databaseUrl, file: join(config.dataDir, STORE_FILE), log: silentLog });
   const secrets = await openSecrets(config);
-  for (const engine of engines) add(all, await endKnown(store, engine, fate, { secrets, templates: readTemplates(config) }));
+  // Servers share a store and an engine only on PostgreSQL and a cluster.
+  const sharesStore = config.databaseUrl !== null;
+  for (const engine of engines) add(all, await endKnown(store, engine, fate, { secrets, templates: readTemplates(config), sharesStore }));
   return all;
 }
 
@@ -35,7 +37,7 @@ async function endKnown(
   store: Store,
   { driver, home }: Engine,
   fate: Fate,
-  made: { secrets: Secrets; templates: Templates },
+  { sharesStore, ...made }: { secrets: Secrets; templates: Templates; sharesStore: boolean },
 ): Promise<EndedSandboxes> {
   await using links = createLinks({
     driver,
@@ -46,7 +48,16 @@ async function endKnown(
       return made.secrets.open(row.token, sandboxId);
     },
   });
-  const sandboxes = createEndSandboxes({ ...made, store, driver, links, home, clock: systemClock, log: silentLog });
+  const sandboxes = createEndSandboxes({
+    ...made,
+    store,
+    driver,
+    links,
+    home,
+    hasReplicas: sharesStore && home.host === null,
+    clock: systemClock,
+    log: silentLog,
+  });
   return fate === "destroyed" ? await sandboxes.destroyAll() : await sandboxes.pauseAll();
 }
 

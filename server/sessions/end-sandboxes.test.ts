@@ -13,7 +13,7 @@ afterEach(async () => {
 async function open(changes: Partial<EndSandboxesDeps> = {}) {
   const heart = stack.use(await openTestHeart());
   const home = { driver: heart.driver.name, host: "test" };
-  const ending = createEndSandboxes({ ...heart.deps, home, ...changes });
+  const ending = createEndSandboxes({ ...heart.deps, home, hasReplicas: false, ...changes });
   return { heart, ending, conditionOf: (id: never) => heart.driver.inspect(id, AbortSignal.timeout(10_000)) };
 }
 
@@ -47,7 +47,7 @@ test("in a cluster a step that another server may be at work on is waited for un
   await heart.store.db.updateTable("sessions").set({ host: null }).execute();
   const running = (await findSession(heart.store.db, session.id))!;
   await moveSession(heart.store.db, running, "pausing", { lease_owner: "other", lease_until: heart.clock.now() + 60_000 });
-  const ending = createEndSandboxes({ ...heart.deps, home: { driver: "process", host: null } });
+  const ending = createEndSandboxes({ ...heart.deps, home: { driver: "process", host: null }, hasReplicas: true });
 
   let settled = false;
   const ended = ending.pauseAll().finally(() => (settled = true));
@@ -65,7 +65,12 @@ test("what cannot be ended is named, and the others are ended all the same", asy
   const home = { driver: driver.name, host: "test" };
   const hibernate: typeof driver.hibernate = (id, signal) =>
     id === stuck.sandboxId ? Promise.reject(new Error("the engine is away")) : driver.hibernate(id, signal);
-  const { failures, paused } = await createEndSandboxes({ ...heart.deps, home, driver: { ...driver, hibernate } }).pauseAll();
+  const { failures, paused } = await createEndSandboxes({
+    ...heart.deps,
+    home,
+    hasReplicas: false,
+    driver: { ...driver, hibernate },
+  }).pauseAll();
   expect(paused).toBe(1);
   expect(failures).toEqual([expect.stringMatching(new RegExp(`^${stuck.sandboxId}: .*the engine is away`))]);
   expect(await driver.inspect(other.sandboxId, AbortSignal.timeout(10_000))).toBe("stopped");

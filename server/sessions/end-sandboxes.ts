@@ -41,6 +41,8 @@ export interface EndSandboxesDeps {
   templates: Templates;
   secrets: Secrets;
   home: Home;
+  // Other servers may use the same store and the same engine, so their leases count.
+  hasReplicas: boolean;
   clock: Clock;
   log: Log;
 }
@@ -53,7 +55,7 @@ const LEASE_PATIENCE_MS = 150 * SECOND;
 const LIST_TIMEOUT_MS = 30 * SECOND;
 
 export function createEndSandboxes(deps: EndSandboxesDeps): EndSandboxes {
-  const { store, driver, home, clock, log } = deps;
+  const { store, driver, home, hasReplicas, clock, log } = deps;
   const works = createWorks({
     ...deps,
     driver: hibernateOnPause(driver),
@@ -61,7 +63,6 @@ export function createEndSandboxes(deps: EndSandboxesDeps): EndSandboxes {
     egress: { open: async () => {}, close: async () => {} },
     modelEnv: () => ({}),
   });
-  const isAlone = home.host !== null || store.engine === "sqlite";
   const owner = `down-${randomBytes(8).toString("hex")}`;
   const steps = createSteps({ store, works, owner, stepTimeoutMs: STEP_TIMEOUT_MS, clock, log, onChange: () => {} });
 
@@ -132,7 +133,7 @@ export function createEndSandboxes(deps: EndSandboxesDeps): EndSandboxes {
   async function untilFree(row: SessionRow): Promise<SessionRow | undefined> {
     const endMs = clock.now() + LEASE_PATIENCE_MS;
     for (let now: SessionRow | undefined = row; ; now = await findSession(store.db, row.id)) {
-      if (!now || isAlone || (now.lease_until ?? 0) < clock.now()) return now;
+      if (!now || !hasReplicas || (now.lease_until ?? 0) < clock.now()) return now;
       if (clock.now() > endMs) throw new AppError("session_busy", { message: "Another server is at work on it; stop that one first" });
       await delay(200);
     }
