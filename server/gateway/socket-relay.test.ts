@@ -1,5 +1,7 @@
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import { openGateway, openStream, type TestGateway } from "./testing.ts";
@@ -139,6 +141,24 @@ describe("a WebSocket of the workspace", () => {
       socket.terminate();
     });
     expect((await once(await connectTo(gateway), "close"))[0]).toBe(1011);
+  });
+
+  it("lets go of the daemon when the caller leaves before it has answered", async () => {
+    await using gateway = await openGateway({ headersTimeoutMs: 600_000 });
+    const [asked, left] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    await gateway.serveRaw((daemon) => {
+      daemon.once("data", () => asked.resolve());
+      daemon.once("close", () => left.resolve());
+    });
+    // Over a connection whose other direction stays open, so that an answer would be seen.
+    const key = "AAAAAAAAAAAAAAAAAAAAAA==";
+    const handshake = ["host: localhost", "x-api-key: good", "upgrade: websocket", "connection: upgrade", "sec-websocket-version: 13"];
+    const caller = connect({ port: gateway.port, host: "127.0.0.1", allowHalfOpen: true });
+    caller.write([`GET /sandboxes/${gateway.sandboxId}/events HTTP/1.1`, ...handshake, `sec-websocket-key: ${key}`, "", ""].join("\r\n"));
+    await asked.promise;
+    caller.end();
+    await left.promise;
+    expect(await text(caller)).toBe("");
   });
 
   it("makes a fast daemon wait for a slow reader", async () => {

@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream";
 import type { SandboxId } from "@berth/contract";
 import { CLOSE } from "@berth/contract/daemon.ts";
 import { SECOND, type Clock } from "../clock.ts";
-import type { Links, Refused } from "../link.ts";
+import type { Links, Refused, Upgraded } from "../link.ts";
 import { markWork } from "../loop-work.ts";
 import { closeFrame, createFrameWalker, pingFrame } from "./frames.ts";
 import type { Standing, Standings } from "./standing.ts";
@@ -48,6 +48,7 @@ const SILENCE_MS = 3 * PING_MS;
 const MAX_SOCKETS = 100;
 const GOODBYE_MS = 2 * SECOND;
 const GRACE_MS = 500;
+const LEAVING = ["end", "close"];
 
 export function createSocketRelay({ links, standings, clock }: SocketRelayDeps): SocketRelay {
   const joined = new Map<SandboxId, Set<Joined & Pick<Joint, "isStillAllowed">>>();
@@ -55,11 +56,8 @@ export function createSocketRelay({ links, standings, clock }: SocketRelayDeps):
   async function join(joint: Joint): Promise<void> {
     const { socket, sandboxId } = joint;
     if ((joined.get(sandboxId)?.size ?? 0) >= MAX_SOCKETS) return joint.refuse({ code: 1013, reason: "too many connections" });
-    const gone = new AbortController();
-    const leave = () => gone.abort(new Error("the caller has left"));
-    socket.once("close", leave);
-    const answer = await links.upgrade(sandboxId, { path: joint.path, headers: joint.headers, signal: gone.signal });
-    socket.off("close", leave);
+    const answer = await askUnlessGone(joint);
+    if (!answer) return void socket.destroy();
     if ("refused" in answer) return joint.refuse({ ...refusalOf(answer), ...answer });
     if (socket.destroyed) return void answer.socket.destroy();
 
@@ -76,6 +74,22 @@ export function createSocketRelay({ links, standings, clock }: SocketRelayDeps):
       siblings.delete(pair);
       if (siblings.size === 0 && joined.get(sandboxId) === siblings) joined.delete(sandboxId);
     });
+  }
+
+  // The daemon's answer to the handshake; undefined when the caller has left before it came.
+  async function askUnlessGone({ socket, sandboxId, path, headers }: Joint): Promise<Upgraded | Refused | undefined> {
+    const gone = new AbortController();
+    const leave = () => gone.abort();
+    // The end of what the caller sends does not close its connection, which we might still write to.
+    for (const event of LEAVING) socket.once(event, leave);
+    try {
+      return await links.upgrade(sandboxId, { path, headers, signal: gone.signal });
+    } catch (error) {
+      if (!gone.signal.aborted) throw error;
+      return undefined;
+    } finally {
+      for (const event of LEAVING) socket.off(event, leave);
+    }
   }
 
   const everyone = () => [...joined.values()].flatMap((pairs) => [...pairs]);
