@@ -1,0 +1,167 @@
+import { existsSync } from "node:fs";
+import { mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { connect, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { newId, type SandboxId, type Session } from "@berth/contract";
+import { systemClock } from "../../server/clock.ts";
+import { issueKey } from "../../server/keys/keys.ts";
+import { createPartner } from "../../server/keys/partners.ts";
+import { silentLog } from "../../server/log.ts";
+import { createModelTokens } from "../../server/model/model-tokens.ts";
+import { createSecrets } from "../../server/secrets.ts";
+import { openStore } from "../../server/store/open.ts";
+import { startBerth, type Berth } from "../support/berth.ts";
+import { daemonRuntime } from "../support/runtime.ts";
+import { openHostileServer, type HostileServer } from "./hostile-server.ts";
+import type { ServerSample, World } from "./target.ts";
+
+// The real server as a process of its own, with the driver that needs nothing: four sessions whose daemons have been
+// replaced by servers of ours (so that nothing a case says is ever run), and hostile servers wherever it calls out.
+export interface BerthWorld extends World {
+  readonly berth: Berth;
+  readonly port: number;
+  // Connections to the port that may be used again.
+  readonly idle: Socket[];
+  // Another partner's key; it may have one session.
+  readonly otherKey: string;
+  // Of the partner whose webhooks are fuzzed.
+  readonly hooksKey: string;
+  readonly sessions: Record<Role, Session>;
+  readonly daemons: Record<Role, HostileServer>;
+  readonly upstream: HostileServer;
+  readonly model: HostileServer;
+  // Of the session for `model`.
+  readonly modelToken: string;
+  // The proxy's socket, as a sandbox sees it.
+  egressSocket(role: Role): string;
+  // The cookie of a browser in the workspace of `gateway`, and the query of its launch URL.
+  readonly cookie: string;
+  readonly launchQuery: string;
+}
+
+// In memory where there is such a folder: a million cases would otherwise wait for the disk most of the time.
+const fastFolder = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
+
+const ROLES = ["gateway", "daemon", "egress", "model"] as const;
+export type Role = (typeof ROLES)[number];
+
+const FRIENDLY = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
+const caseInTarget = (head: string) => /[?&]case=([\w-]+)/.exec(head)?.[1];
+const caseInAccept = (head: string) => /^accept: text\/x-case-([\w-]+)\r$/im.exec(head)?.[1];
+
+export async function openBerthWorld(): Promise<BerthWorld> {
+  await using opening = new AsyncDisposableStack();
+  await daemonRuntime();
+  const folder = await mkdtemp(join(fastFolder, "berth-fuzz-"));
+  opening.defer(() => rm(folder, { recursive: true, force: true }));
+  const listen = { host: "127.0.0.1", port: 0 };
+  const upstream = opening.use(await openHostileServer({ listen, caseOf: caseInTarget, friendly: FRIENDLY }));
+  const model = opening.use(await openHostileServer({ listen, caseOf: caseInAccept, friendly: FRIENDLY }));
+  const masterKey = "ab".repeat(32);
+  const templates = join(folder, "templates.json");
+  // Nothing outside this machine can be reached, whatever a case asks for.
+  await writeFile(templates, JSON.stringify({ default: { agent: null, egress: { policy: "hosts", hosts: ["127.0.0.1", "localhost"] } } }));
+  const probe = join(folder, "probe");
+  const berth = opening.use(
+    await startBerth({
+      BERTH_DRIVER: "process",
+      BERTH_DATA_DIR: join(folder, "data"),
+      BERTH_LOG_LEVEL: "error",
+      BERTH_MASTER_KEY: masterKey,
+      BERTH_TEMPLATES: templates,
+      BERTH_EGRESS_ALLOW: `127.0.0.1:${upstream.port},localhost:${upstream.port}`,
+      BERTH_WEBHOOK_ALLOW_PRIVATE: "1",
+      BERTH_MODEL_PROVIDER: "openai",
+      BERTH_MODEL_API_KEY: "fuzz",
+      // Like the partner API's: refusals for coming too often would be most of the answers.
+      BERTH_MODEL_RATE_LIMIT: "0",
+      BERTH_MODEL_BASE_URL: `http://127.0.0.1:${model.port}/v1`,
+      NODE_OPTIONS: `--import=${join(import.meta.dirname, "probe.ts")} --max-old-space-size=512`,
+      FUZZ_PROBE: probe,
+    }),
+  );
+  let isDown = false;
+  void berth.died().then(() => (isDown = true));
+
+  const { otherKey, hooksKey } = await addPartners(berth);
+  const sessions = {} as Record<Role, Session>;
+  const daemons = {} as Record<Role, HostileServer>;
+  for (const role of ROLES) {
+    const session = await berth.api.create({ externalUserId: role, timeoutMs: 86_400_000 });
+    sessions[role] = session;
+    daemons[role] = opening.use(await replaceDaemon(berth, session));
+  }
+  const { cookie, launchQuery } = await signIn(berth, sessions.gateway);
+  const idle: Socket[] = [];
+  opening.defer(() => idle.forEach((socket) => socket.destroy()));
+  const moved = opening.move();
+  return {
+    berth,
+    port: Number(new URL(berth.url).port),
+    idle,
+    otherKey,
+    hooksKey,
+    sessions,
+    daemons,
+    upstream,
+    model,
+    modelToken: createModelTokens(createSecrets([Buffer.from(masterKey, "hex")])).issue(sessions.model.sandboxId as SandboxId),
+    cookie,
+    launchQuery,
+    egressSocket: (role) => join(berth.dataDir, "egress", sessions[role].sandboxId, "proxy.sock"),
+    get isDown() {
+      return isDown;
+    },
+    async lastWords() {
+      return readFile(`${probe}.crash`, "utf8").catch(() => berth.output().slice(-2000));
+    },
+    async sample() {
+      // These are ours.
+      for (const socket of idle.splice(0)) socket.destroy();
+      return JSON.parse(await text(connect(probe))) as ServerSample;
+    },
+    [Symbol.asyncDispose]: () => moved.disposeAsync(),
+  };
+}
+
+// All the sessions that the demo partner may have are made here, so that a case's own creates are refused; the other
+// partner may have one, so that some are not.
+async function addPartners(berth: Berth): Promise<Pick<BerthWorld, "otherKey" | "hooksKey">> {
+  await using store = await openStore({ file: join(berth.dataDir, "berth.db"), log: silentLog });
+  await store.db.updateTable("partners").set({ max_sessions: ROLES.length }).execute();
+  for (const id of ["other", "hooks"]) await createPartner(store.db, systemClock, id, { maxSessions: 1 });
+  const keyOf = async (id: string) => (await issueKey(store.db, systemClock, id)).key;
+  return { otherKey: await keyOf("other"), hooksKey: await keyOf("hooks") };
+}
+
+// While the session is paused the server has no connection to its daemon. Afterwards it dials what is in its place.
+async function replaceDaemon({ api, dataDir }: Berth, { sessionId, sandboxId }: Session): Promise<HostileServer> {
+  const path = join(dataDir, "sandboxes", sandboxId, "run/daemon.sock");
+  await must(api.call("POST", `/api/b2b/sessions/${sessionId}/pause`));
+  await rename(path, `${path}.real`);
+  const server = await openHostileServer({ listen: { path }, caseOf: caseInTarget, friendly: FRIENDLY });
+  await must(api.call("POST", `/api/b2b/sessions/${sessionId}/resume`));
+  return server;
+}
+
+async function signIn({ api }: Berth, { sessionId }: Session): Promise<{ cookie: string; launchQuery: string }> {
+  const { body } = await must(api.call("POST", `/api/b2b/sessions/${sessionId}/launch-url`));
+  const { url } = body as { url: string };
+  const answer = await fetch(url, { redirect: "manual" });
+  const cookie = answer.headers
+    .getSetCookie()
+    .map((line) => line.split(";")[0])
+    .join("; ");
+  return { cookie, launchQuery: new URL(url).search };
+}
+
+async function must<Answer extends { status: number; body: unknown }>(asked: Promise<Answer>): Promise<Answer> {
+  const answer = await asked;
+  if (answer.status >= 300) throw new Error(`the set-up got ${answer.status}: ${JSON.stringify(answer.body)}`);
+  return answer;
+}
+
+// Ids that look right and belong to nothing.
+export const strangers = { session: newId("ses", 0), sandbox: newId("sbx", 0), webhook: newId("whk", 0), delivery: newId("dlv", 0) };

@@ -1,0 +1,52 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Complaint } from "./target.ts";
+
+export interface Failure {
+  target: string;
+  // Of the case, within its target.
+  number: number;
+  plan: unknown;
+  complaint: Complaint;
+  // How often the same was seen.
+  count: number;
+  // The smallest plan that fails in the same way.
+  minimal?: unknown;
+}
+
+export interface FailureLog {
+  add(failure: Omit<Failure, "count">): void;
+  // One of each kind.
+  list(): Failure[];
+}
+
+// The same fault is met thousands of times in a long run; the first case is enough.
+export function createFailureLog(): FailureLog {
+  const failures = new Map<string, Failure>();
+  return {
+    add(failure) {
+      const key = [failure.target, failure.complaint.kind, failure.complaint.sentence.replaceAll(/[0-9a-z]{20,}|\d+/g, "#")].join("\n");
+      const known = failures.get(key);
+      if (known) known.count++;
+      else failures.set(key, { ...failure, count: 1 });
+    },
+    list: () => [...failures.values()],
+  };
+}
+
+export interface Reproducer {
+  seed: number;
+  target: string;
+  number: number;
+  complaint: Complaint;
+  plan: unknown;
+}
+
+// Returns the path of the file.
+export async function writeReproducer(folder: string, seed: number, failure: Failure): Promise<string> {
+  await mkdir(folder, { recursive: true });
+  const { target, number, complaint, plan, minimal = plan } = failure;
+  const path = join(folder, `${target.replaceAll(/\W+/g, "-")}-${seed}-${number}.json`);
+  await writeFile(path, JSON.stringify({ seed, target, number, complaint, plan: minimal } satisfies Reproducer, null, 2));
+  return path;
+}

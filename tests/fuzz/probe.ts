@@ -1,0 +1,38 @@
+// Loaded into the server under test (NODE_OPTIONS=--import): answers each connection to a socket with a sample of the
+// process, and writes down what ended it.
+import { writeFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
+import { createServer } from "node:net";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import type { ServerSample } from "./target.ts";
+
+const path = process.env.FUZZ_PROBE;
+if (path !== undefined && process.argv.includes("serve")) {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const delay = monitorEventLoopDelay({ resolution: 5 });
+  delay.enable();
+  const server = createServer((socket) => {
+    socket.on("error", () => {});
+    const longestStallMs = delay.max / 1e6;
+    collect();
+    const { rss, heapUsed, external } = process.memoryUsage();
+    const resources: Record<string, number> = {};
+    for (const name of process.getActiveResourcesInfo()) resources[name] = (resources[name] ?? 0) + 1;
+    const sample: ServerSample = {
+      rssBytes: rss,
+      heapBytes: heapUsed + external,
+      openFiles: readdirSync("/proc/self/fd").length,
+      resources,
+      longestStallMs,
+    };
+    socket.end(JSON.stringify(sample));
+    // The collection is ours.
+    delay.reset();
+  });
+  server.listen(path);
+  server.unref();
+  process.on("uncaughtExceptionMonitor", (error, origin) => writeFileSync(`${path}.crash`, `${origin}: ${error.stack ?? String(error)}`));
+}

@@ -1,0 +1,128 @@
+import fc from "fast-check";
+import { anyAnswer, type AnswerPlan } from "../answers.ts";
+import type { BerthWorld } from "../berth-world.ts";
+import { exchange } from "../exchange.ts";
+import { runRelayCase } from "../relay-case.ts";
+import { anyMethod, flaws, headerLists, isWellFormed, renderRequest, type RequestPlan } from "../requests.ts";
+import { defineTarget } from "../target.ts";
+import { anyText, fieldText, jsonValue, mostly, seldom, utf8 } from "../values.ts";
+
+const PATIENCE_MS = 25;
+const isDownOf = (world: BerthWorld) => () => world.isDown;
+
+// An agent in a sandbox that asks a model.
+export const modelClient = (world: BerthWorld) =>
+  defineTarget<RequestPlan>({
+    name: "model, client side",
+    plan: modelRequest,
+    workers: 8,
+    deadlineMs: 30_000,
+    async run(plan, { signal }) {
+      const pieces = renderRequest(plan, (text) => text.replaceAll("$TOKEN", world.modelToken));
+      const to = { path: world.egressSocket("model") };
+      const exchanged = await exchange({
+        to,
+        pieces,
+        isHead: plan.method === "HEAD",
+        isOwed: isWellFormed(plan),
+        patienceMs: PATIENCE_MS,
+        signal,
+        isDown: isDownOf(world),
+      });
+      if (exchanged.is === "answered" && exchanged.answer.status === 500)
+        return { kind: "5xx", sentence: `500 ${exchanged.answer.body.slice(0, 100)}` };
+      return undefined;
+    },
+  });
+
+const chat = fc.record(
+  {
+    model: mostly(fc.constant<unknown>("m"), jsonValue),
+    stream: fc.oneof<fc.Arbitrary<unknown>[]>(fc.boolean(), jsonValue),
+    stream_options: jsonValue,
+    messages: mostly(fc.constant<unknown>([{ role: "user", content: "hello" }]), jsonValue),
+    max_tokens: jsonValue,
+    tools: jsonValue,
+    background: jsonValue,
+    input: jsonValue,
+  },
+  { requiredKeys: ["model", "messages"] },
+);
+const PATHS = [
+  "/v1/chat/completions",
+  "/v1/completions",
+  "/v1/responses",
+  "/v1/embeddings",
+  "/v1/models",
+  "/v1/models/x",
+  "/v1/files",
+  "/v1/../v1/models",
+];
+const deep = fc.constantFrom(100, 10_000, 100_000).map((depth) => `{"a":${"[".repeat(depth)}${"]".repeat(depth)}}`);
+
+const modelRequest: fc.Arbitrary<RequestPlan> = fc.record({
+  method: mostly(fc.constantFrom("POST", "POST", "GET"), anyMethod, 10),
+  target: fc.oneof(
+    { weight: 8, arbitrary: fc.constantFrom(...PATHS).map((path) => `/model/openai${path}`) },
+    { weight: 1, arbitrary: fieldText.map((text) => `/model/${text.replaceAll(" ", "%20")}`) },
+    { weight: 1, arbitrary: fc.constant("/model/anthropic/v1/messages") },
+  ),
+  headers: headerLists(
+    mostly(fc.constant("Bearer $TOKEN"), fieldText, 10).map((token): [string, string][] => [
+      ["host", "localhost"],
+      ["authorization", token],
+      ["content-type", "application/json"],
+    ]),
+  ),
+  body: fc.oneof(
+    { weight: 10, arbitrary: chat.map((value) => utf8(JSON.stringify(value))) },
+    { weight: 2, arbitrary: anyText },
+    { weight: 1, arbitrary: deep },
+    { weight: 1, arbitrary: fc.constant(null) },
+  ),
+  ...flaws,
+});
+
+// A model's provider.
+export const modelUpstream = (world: BerthWorld) =>
+  defineTarget<{ stream: boolean; answer: AnswerPlan }>({
+    name: "model, provider side",
+    plan: fc.record({ stream: fc.boolean(), answer: anyAnswer(modelBody) }),
+    workers: 8,
+    deadlineMs: 30_000,
+    async run({ stream, answer }, context) {
+      const body = JSON.stringify({ model: "m", stream, messages: [{ role: "user", content: "hello" }] });
+      const request = [
+        "POST /model/openai/v1/chat/completions HTTP/1.1",
+        "host: localhost",
+        `authorization: Bearer ${world.modelToken}`,
+        "content-type: application/json",
+        `accept: text/x-case-${context.caseId}`,
+        `content-length: ${body.length}`,
+        "",
+        body,
+      ].join("\r\n");
+      const to = { path: world.egressSocket("model") };
+      const { complaint } = await runRelayCase({ to, request, behind: world.model, answer, isDown: isDownOf(world) }, context);
+      return complaint;
+    },
+  });
+
+const usage = fc.record(
+  { prompt_tokens: jsonValue, completion_tokens: jsonValue, input_tokens: jsonValue, output_tokens: jsonValue },
+  { requiredKeys: [] },
+);
+const modelEvent = fc.record(
+  { choices: jsonValue, usage: mostly(usage as fc.Arbitrary<unknown>, jsonValue), type: jsonValue },
+  { requiredKeys: [] },
+);
+const modelBody = fc.oneof(
+  { weight: 2, arbitrary: anyText },
+  { weight: 3, arbitrary: modelEvent.map((event) => utf8(JSON.stringify(event))) },
+  {
+    weight: 3,
+    arbitrary: seldom(modelEvent, 0).map(
+      (events) => events.map((event) => `data: ${utf8(JSON.stringify(event))}\n\n`).join("") + "data: [DONE]\n\n",
+    ),
+  },
+);
