@@ -132,7 +132,7 @@ export function createLinks({ driver, tokenOf, log, dialTimeoutMs = 5_000, heade
           bodyTimeout: asked.bodyTimeoutMs ?? headersTimeoutMs,
         });
         createConnectionBoundary(boundaryFor(sandboxId)).cover(answer.body);
-        return { status: answer.statusCode, headers: answer.headers, body: answer.body, trailers: answer.trailers };
+        return { status: answer.statusCode, headers: asNodeHeaders(answer.headers), body: answer.body, trailers: answer.trailers };
       } catch (error) {
         throw translate(error, asked.signal);
       } finally {
@@ -280,6 +280,18 @@ function switchProtocol(socket: Socket, path: string, headers: Record<string, st
 // Only what a refusal can be: the status is written to the caller as it is.
 function refusalStatus({ statusCode = 0 }: IncomingMessage): number {
   return statusCode >= 400 && statusCode <= 599 ? statusCode : 502;
+}
+
+// As node:http has them: a list for Set-Cookie, one text for every other name. undici makes a list of any name that comes
+// more than once, and none of a Set-Cookie that comes once.
+function asNodeHeaders(headers: Record<string, string | string[] | undefined>): IncomingHttpHeaders {
+  const made: IncomingHttpHeaders = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (value === undefined) continue;
+    if (name === "set-cookie") made[name] = [value].flat();
+    else made[name] = Array.isArray(value) ? value.join(", ") : value;
+  }
+  return made;
 }
 
 function closeWith(socket: Duplex, signal: AbortSignal): void {

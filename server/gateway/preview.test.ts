@@ -97,6 +97,19 @@ describe("a preview", () => {
     });
   });
 
+  it("passes on a single cookie, and survives headers that come twice", async () => {
+    await using gateway = await openGateway();
+    await gateway.serveRaw((socket) =>
+      socket.once("data", () =>
+        socket.end(
+          "HTTP/1.1 200 OK\r\nset-cookie: a=1\r\nconnection: close\r\nconnection: x-a\r\nvary: b\r\nvary: c\r\nx-a: 1\r\ncontent-length: 0\r\n\r\n",
+        ),
+      ),
+    );
+    const { status, headers } = await askPreview(gateway, 3000, "/");
+    expect([status, headers["set-cookie"], headers.vary, headers["x-a"]]).toEqual([200, ["a=1"], "b, c", undefined]);
+  });
+
   it("lets the application be a website, and nothing more", async () => {
     await using gateway = await openGateway();
     await gateway.serveDaemon((_request, response) => {
