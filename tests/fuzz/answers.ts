@@ -49,6 +49,9 @@ const answerHeader: fc.Arbitrary<[string, string]> = fc.oneof(
     weight: 3,
     arbitrary: fc.tuple(
       fc.constantFrom(
+        "clear-site-data",
+        "strict-transport-security",
+        "www-authenticate",
         "content-type",
         "set-cookie",
         "location",

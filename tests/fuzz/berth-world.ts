@@ -1,5 +1,7 @@
+import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { get, type IncomingMessage } from "node:http";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,7 +19,7 @@ import { daemonRuntime } from "../support/runtime.ts";
 import { openHostileServer, type HostileServer } from "./hostile-server.ts";
 import type { ServerSample, World } from "./target.ts";
 
-// The real server as a process of its own, with the driver that needs nothing: four sessions whose daemons have been
+// The real server as a process of its own, with the driver that needs nothing: sessions whose daemons have been
 // replaced by servers of ours (so that nothing a case says is ever run), and hostile servers wherever it calls out.
 export interface BerthWorld extends World {
   readonly berth: Berth;
@@ -32,19 +34,22 @@ export interface BerthWorld extends World {
   readonly daemons: Record<Role, HostileServer>;
   readonly upstream: HostileServer;
   readonly model: HostileServer;
-  // Of the session for `model`.
-  readonly modelToken: string;
+  // What stands in for the provider's key in the sandboxes of `model` and `anthropic`.
+  modelToken(role: Role): string;
   // The proxy's socket, as a sandbox sees it.
   egressSocket(role: Role): string;
   // The cookie of a browser in the workspace of `gateway`, and the query of its launch URL.
   readonly cookie: string;
   readonly launchQuery: string;
+  // A browser that looks at what listens on a port of the sandbox of `daemon`.
+  readonly preview: { host: string; cookie: string };
 }
 
 // In memory where there is such a folder: a million cases would otherwise wait for the disk most of the time.
 const fastFolder = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
-const ROLES = ["gateway", "daemon", "egress", "model"] as const;
+// Which session of the server is whose. `model` and `anthropic` differ in the provider of their models.
+const ROLES = ["gateway", "daemon", "egress", "model", "anthropic"] as const;
 export type Role = (typeof ROLES)[number];
 
 const FRIENDLY = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
@@ -62,7 +67,9 @@ export async function openBerthWorld(): Promise<BerthWorld> {
   const masterKey = "ab".repeat(32);
   const templates = join(folder, "templates.json");
   // Nothing outside this machine can be reached, whatever a case asks for.
-  await writeFile(templates, JSON.stringify({ default: { agent: null, egress: { policy: "hosts", hosts: ["127.0.0.1", "localhost"] } } }));
+  const common = { agent: null, egress: { policy: "hosts", hosts: ["127.0.0.1", "localhost"] } };
+  const anthropic = { provider: "anthropic", baseUrl: `http://127.0.0.1:${model.port}`, apiKeyVariable: "FUZZ_KEY" };
+  await writeFile(templates, JSON.stringify({ default: common, anthropic: { ...common, model: anthropic } }));
   const probe = join(folder, "probe");
   const berth = opening.use(
     await startBerth({
@@ -80,6 +87,7 @@ export async function openBerthWorld(): Promise<BerthWorld> {
       BERTH_MODEL_BASE_URL: `http://127.0.0.1:${model.port}/v1`,
       NODE_OPTIONS: `--import=${join(import.meta.dirname, "probe.ts")} --max-old-space-size=512`,
       FUZZ_PROBE: probe,
+      FUZZ_KEY: "fuzz",
     }),
   );
   let isDown = false;
@@ -89,11 +97,17 @@ export async function openBerthWorld(): Promise<BerthWorld> {
   const sessions = {} as Record<Role, Session>;
   const daemons = {} as Record<Role, HostileServer>;
   for (const role of ROLES) {
-    const session = await berth.api.create({ externalUserId: role, timeoutMs: 86_400_000 });
+    const session = await berth.api.create({
+      externalUserId: role,
+      timeoutMs: 86_400_000,
+      template: role === "anthropic" ? "anthropic" : "default",
+    });
     sessions[role] = session;
     daemons[role] = opening.use(await replaceDaemon(berth, session));
   }
   const { cookie, launchQuery } = await signIn(berth, sessions.gateway);
+  const preview = await openPreview(berth, sessions.daemon);
+  const modelTokens = createModelTokens(createSecrets([Buffer.from(masterKey, "hex")]));
   const idle: Socket[] = [];
   opening.defer(() => idle.forEach((socket) => socket.destroy()));
   const moved = opening.move();
@@ -107,9 +121,10 @@ export async function openBerthWorld(): Promise<BerthWorld> {
     daemons,
     upstream,
     model,
-    modelToken: createModelTokens(createSecrets([Buffer.from(masterKey, "hex")])).issue(sessions.model.sandboxId as SandboxId),
+    modelToken: (role) => modelTokens.issue(sessions[role].sandboxId as SandboxId),
     cookie,
     launchQuery,
+    preview,
     egressSocket: (role) => join(berth.dataDir, "egress", sessions[role].sandboxId, "proxy.sock"),
     get isDown() {
       return isDown;
@@ -150,11 +165,25 @@ async function signIn({ api }: Berth, { sessionId }: Session): Promise<{ cookie:
   const { body } = await must(api.call("POST", `/api/b2b/sessions/${sessionId}/launch-url`));
   const { url } = body as { url: string };
   const answer = await fetch(url, { redirect: "manual" });
-  const cookie = answer.headers
-    .getSetCookie()
-    .map((line) => line.split(";")[0])
-    .join("; ");
-  return { cookie, launchQuery: new URL(url).search };
+  return { cookie: cookiesOf(answer.headers.getSetCookie()), launchQuery: new URL(url).search };
+}
+
+const cookiesOf = (lines: string[]): string => lines.map((line) => line.split(";")[0]).join("; ");
+
+async function openPreview(berth: Berth, session: Session): Promise<BerthWorld["preview"]> {
+  const { cookie } = await signIn(berth, session);
+  const asked = await fetch(`${berth.url}/workspace/${session.sandboxId}/preview`, {
+    method: "POST",
+    headers: { cookie, origin: berth.url, "content-type": "application/json" },
+    body: JSON.stringify({ port: 3000, path: "/" }),
+  });
+  const { host, port, pathname, search } = new URL(((await asked.json()) as { url: string }).url);
+  // Not every resolver knows names below localhost.
+  const [answer] = (await once(get({ host: "127.0.0.1", port, path: pathname + search, headers: { host } }), "response")) as [
+    IncomingMessage,
+  ];
+  answer.resume();
+  return { host, cookie: cookiesOf(answer.headers["set-cookie"] ?? []) };
 }
 
 async function must<Answer extends { status: number; body: unknown }>(asked: Promise<Answer>): Promise<Answer> {

@@ -2,11 +2,12 @@ import fc from "fast-check";
 import { anyAnswer, type AnswerPlan } from "../answers.ts";
 import type { BerthWorld } from "../berth-world.ts";
 import { runRelayCase } from "../relay-case.ts";
-import { defineTarget } from "../target.ts";
+import type { ReadAnswer } from "../read-answer.ts";
+import { defineTarget, type Complaint } from "../target.ts";
 import { anyText } from "../values.ts";
 
 interface DaemonPlan {
-  ask: "get" | "head" | "post" | "socket";
+  ask: "get" | "head" | "post" | "socket" | "preview";
   answer: AnswerPlan;
 }
 
@@ -18,21 +19,32 @@ export const daemon = (world: BerthWorld) =>
     workers: 32,
     deadlineMs: 30_000,
     async run({ ask, answer }, context) {
-      const { berth, sessions, daemons } = world;
+      const { berth, sessions, daemons, preview } = world;
       const path = `/sandboxes/${sessions.daemon.sandboxId}/health?case=${context.caseId}`;
       const common = [`host: localhost`, `x-api-key: ${berth.key}`];
       const heads: Record<DaemonPlan["ask"], string[]> = {
         get: [`GET ${path} HTTP/1.1`, ...common],
+        preview: [`GET /?case=${context.caseId} HTTP/1.1`, `host: ${preview.host}`, `cookie: ${preview.cookie}`],
         head: [`HEAD ${path} HTTP/1.1`, ...common],
         post: [`POST ${path} HTTP/1.1`, ...common, "content-type: application/json", "content-length: 2"],
         socket: [`GET ${path} HTTP/1.1`, ...common, ...HANDSHAKE],
       };
       const request = `${heads[ask].join("\r\n")}\r\n\r\n${ask === "post" ? "{}" : ""}`;
       const to = { port: world.port, host: "127.0.0.1" };
-      const { complaint } = await runRelayCase({ to, request, isHead: ask === "head", behind: daemons.daemon, answer }, context);
-      return complaint;
+      const { exchanged, complaint } = await runRelayCase({ to, request, isHead: ask === "head", behind: daemons.daemon, answer }, context);
+      return complaint ?? (exchanged.is === "answered" ? judgeHeaders(ask, exchanged.answer) : undefined);
     },
   });
+
+// Nothing that a sandbox says may act on our origin.
+function judgeHeaders(ask: DaemonPlan["ask"], { headers }: ReadAnswer): Complaint | undefined {
+  const forbidden = ask === "preview" ? NEVER : [...NEVER, "set-cookie", "location", "www-authenticate"];
+  const passed =
+    forbidden.find((name) => headers.has(name)) ?? (/berth-/i.test(headers.get("set-cookie") ?? "") ? "a cookie of ours" : undefined);
+  return passed === undefined ? undefined : { kind: "wrong answer", sentence: `${passed} was passed on` };
+}
+
+const NEVER = ["clear-site-data", "strict-transport-security", "alt-svc", "x-berth-token"];
 
 const HANDSHAKE = ["connection: Upgrade", "upgrade: websocket", "sec-websocket-version: 13", "sec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA=="];
 
@@ -50,6 +62,6 @@ const bodies = fc.oneof(
 );
 
 const daemonPlan: fc.Arbitrary<DaemonPlan> = fc.record({
-  ask: fc.constantFrom("get", "get", "head", "post", "socket"),
+  ask: fc.constantFrom("get", "head", "post", "socket", "preview", "preview"),
   answer: anyAnswer(bodies),
 });

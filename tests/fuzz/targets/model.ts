@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { anyAnswer, type AnswerPlan } from "../answers.ts";
-import type { BerthWorld } from "../berth-world.ts";
+import type { BerthWorld, Role } from "../berth-world.ts";
 import { exchange } from "../exchange.ts";
 import { runRelayCase } from "../relay-case.ts";
 import { anyMethod, flaws, headerLists, isWellFormed, renderRequest, type RequestPlan } from "../requests.ts";
@@ -10,16 +10,23 @@ import { anyText, fieldText, jsonValue, mostly, seldom, utf8 } from "../values.t
 const PATIENCE_MS = 25;
 const isDownOf = (world: BerthWorld) => () => world.isDown;
 
+type Provider = "openai" | "anthropic";
+const roleOf = (provider: Provider): Role => (provider === "openai" ? "model" : "anthropic");
+
+interface ClientPlan extends RequestPlan {
+  provider: Provider;
+}
+
 // An agent in a sandbox that asks a model.
 export const modelClient = (world: BerthWorld) =>
-  defineTarget<RequestPlan>({
+  defineTarget<ClientPlan>({
     name: "model, client side",
-    plan: modelRequest,
+    plan: fc.oneof(requestTo("openai"), requestTo("anthropic")),
     workers: 8,
     deadlineMs: 30_000,
     async run(plan, { signal }) {
-      const pieces = renderRequest(plan, (text) => text.replaceAll("$TOKEN", world.modelToken));
-      const to = { path: world.egressSocket("model") };
+      const pieces = renderRequest(plan, (text) => text.replaceAll("$TOKEN", world.modelToken(roleOf(plan.provider))));
+      const to = { path: world.egressSocket(roleOf(plan.provider)) };
       const exchanged = await exchange({
         to,
         pieces,
@@ -48,72 +55,78 @@ const chat = fc.record(
   },
   { requiredKeys: ["model", "messages"] },
 );
-const PATHS = [
-  "/v1/chat/completions",
-  "/v1/completions",
-  "/v1/responses",
-  "/v1/embeddings",
-  "/v1/models",
-  "/v1/models/x",
-  "/v1/files",
-  "/v1/../v1/models",
-];
+const PATHS: Record<Provider, string[]> = {
+  openai: ["chat/completions", "completions", "responses", "embeddings", "models", "models/x", "files", "../v1/models"],
+  anthropic: ["messages", "messages", "messages", "messages/count_tokens", "models", "models/x", "files"],
+};
+const pathOf = (provider: Provider) => fc.constantFrom(...PATHS[provider]).map((path) => `/model/${provider}/v1/${path}`);
 const deep = fc.constantFrom(100, 10_000, 100_000).map((depth) => `{"a":${"[".repeat(depth)}${"]".repeat(depth)}}`);
 
-const modelRequest: fc.Arbitrary<RequestPlan> = fc.record({
-  method: mostly(fc.constantFrom("POST", "POST", "GET"), anyMethod, 10),
-  target: fc.oneof(
-    { weight: 8, arbitrary: fc.constantFrom(...PATHS).map((path) => `/model/openai${path}`) },
-    { weight: 1, arbitrary: fieldText.map((text) => `/model/${text.replaceAll(" ", "%20")}`) },
-    { weight: 1, arbitrary: fc.constant("/model/anthropic/v1/messages") },
-  ),
-  headers: headerLists(
-    mostly(fc.constant("Bearer $TOKEN"), fieldText, 10).map((token): [string, string][] => [
-      ["host", "localhost"],
-      ["authorization", token],
-      ["content-type", "application/json"],
-    ]),
-  ),
-  body: fc.oneof(
-    { weight: 10, arbitrary: chat.map((value) => utf8(JSON.stringify(value))) },
-    { weight: 2, arbitrary: anyText },
-    { weight: 1, arbitrary: deep },
-    { weight: 1, arbitrary: fc.constant(null) },
-  ),
-  ...flaws,
-});
+const anyProvider = fc.constantFrom<Provider[]>("openai", "anthropic");
+
+const requestTo = (provider: Provider): fc.Arbitrary<ClientPlan> =>
+  fc.record({
+    provider: fc.constant(provider),
+    method: mostly(fc.constantFrom("POST", "POST", "GET"), anyMethod, 10),
+    target: fc.oneof(
+      { weight: 8, arbitrary: pathOf(provider) },
+      { weight: 1, arbitrary: fieldText.map((text) => `/model/${text.replaceAll(" ", "%20")}`) },
+    ),
+    headers: headerLists(
+      mostly(fc.constant("Bearer $TOKEN"), fieldText, 10).map((token): [string, string][] => [
+        ["host", "localhost"],
+        ["authorization", token],
+        ["content-type", "application/json"],
+      ]),
+    ),
+    body: fc.oneof(
+      { weight: 10, arbitrary: chat.map((value) => utf8(JSON.stringify(value))) },
+      { weight: 2, arbitrary: anyText },
+      { weight: 1, arbitrary: deep },
+      { weight: 1, arbitrary: fc.constant(null) },
+    ),
+    ...flaws,
+  });
 
 // A model's provider.
 export const modelUpstream = (world: BerthWorld) =>
-  defineTarget<{ stream: boolean; answer: AnswerPlan }>({
+  defineTarget<{ provider: Provider; stream: boolean; answer: AnswerPlan }>({
     name: "model, provider side",
-    plan: fc.record({ stream: fc.boolean(), answer: anyAnswer(modelBody) }),
+    plan: fc.record({ provider: anyProvider, stream: fc.boolean(), answer: anyAnswer(modelBody) }),
     workers: 8,
     deadlineMs: 30_000,
-    async run({ stream, answer }, context) {
-      const body = JSON.stringify({ model: "m", stream, messages: [{ role: "user", content: "hello" }] });
+    async run({ provider, stream, answer }, context) {
+      const role = roleOf(provider);
+      const body = JSON.stringify({ model: "m", max_tokens: 9, stream, messages: [{ role: "user", content: "hello" }] });
       const request = [
-        "POST /model/openai/v1/chat/completions HTTP/1.1",
+        `POST /model/${provider}/v1/${provider === "openai" ? "chat/completions" : "messages"} HTTP/1.1`,
         "host: localhost",
-        `authorization: Bearer ${world.modelToken}`,
+        `authorization: Bearer ${world.modelToken(role)}`,
         "content-type: application/json",
         `accept: text/x-case-${context.caseId}`,
         `content-length: ${body.length}`,
         "",
         body,
       ].join("\r\n");
-      const to = { path: world.egressSocket("model") };
+      const to = { path: world.egressSocket(role) };
       const { complaint } = await runRelayCase({ to, request, behind: world.model, answer, isDown: isDownOf(world) }, context);
       return complaint;
     },
   });
 
+const EVENT_TYPES = ["message_start", "content_block_delta", "message_delta", "message_stop", "ping", "error"];
 const usage = fc.record(
   { prompt_tokens: jsonValue, completion_tokens: jsonValue, input_tokens: jsonValue, output_tokens: jsonValue },
   { requiredKeys: [] },
 );
+const anyUsage = mostly(usage as fc.Arbitrary<unknown>, jsonValue);
 const modelEvent = fc.record(
-  { choices: jsonValue, usage: mostly(usage as fc.Arbitrary<unknown>, jsonValue), type: jsonValue },
+  {
+    choices: jsonValue,
+    usage: anyUsage,
+    message: fc.record({ usage: anyUsage }),
+    type: mostly(fc.constantFrom<unknown[]>(...EVENT_TYPES), jsonValue),
+  },
   { requiredKeys: [] },
 );
 const modelBody = fc.oneof(

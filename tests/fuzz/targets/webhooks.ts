@@ -11,7 +11,18 @@ import { anyText } from "../values.ts";
 
 const WORKERS = 4;
 // A receiver that holds an attempt open costs the case 15 seconds.
-const ENDINGS = [...Array<"end">(30).fill("end"), "reset", "reset", "flood", "flood", "keep", "keep", "hold"] as AnswerPlan["ending"][];
+const ENDINGS = [
+  ...Array<"end">(80).fill("end"),
+  "reset",
+  "reset",
+  "reset",
+  "flood",
+  "flood",
+  "keep",
+  "keep",
+  "keep",
+  "hold",
+] as AnswerPlan["ending"][];
 const BUSY_MS = 50;
 const SILENCE_MS = 300;
 
