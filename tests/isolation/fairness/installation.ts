@@ -49,6 +49,8 @@ export async function openInstallation(): Promise<Installation> {
       BERTH_TEMPLATES: join(folder, "templates.yaml"),
       BERTH_DRIVER: "oci",
       BERTH_LOG_LEVEL: "warn",
+      // The default: the tests of other things switch it off.
+      BERTH_RATE_LIMIT: "6000",
       BERTH_METRICS_TOKEN: METRICS_TOKEN,
       BERTH_WEBHOOK_ALLOW_PRIVATE: "1",
       BERTH_EGRESS_ALLOW: `127.0.0.1:${portOf(upstream)}`,
