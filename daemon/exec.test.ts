@@ -46,7 +46,10 @@ describe("exec", () => {
   });
 
   test("says what cannot be started", async () => {
-    expect(await exec({ command: ["no-such-program"] })).toEqual([{ type: "error", message: "Command not found: no-such-program" }]);
+    // A folder on the machine's own PATH may be closed to this user, and the system then reports that instead.
+    const env = { PATH: "/usr/bin:/bin" };
+    const events = await exec({ command: ["no-such-program"], env });
+    expect(events).toEqual([{ type: "error", message: "Command not found: no-such-program" }]);
   });
 
   test("kills the whole group at the timeout", async () => {
