@@ -1,23 +1,26 @@
-import { globSync, readFileSync } from "node:fs";
-import { dirname, join, relative, sep } from "node:path";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
+import { readImportGraph } from "./import-graph.ts";
 
-// ARCHITECTURE.md says who may import whom; this test reads the table there and the imports here.
+// ARCHITECTURE.md holds the table of allowed imports; this test compares the code with it.
 const root = join(import.meta.dirname, "..");
 const table = readTable();
+const graph = readImportGraph(root);
 
-test("every part of the house is in the table of ARCHITECTURE.md", () => {
-  const parts = new Set(sources().map(partOf));
+test("every part of the product is in the import table of ARCHITECTURE.md", () => {
+  const parts = new Set(graph.files.map(partOf));
   expect([...parts].filter((part) => !table.has(part))).toEqual([]);
 });
 
-test("nobody imports what the table of ARCHITECTURE.md does not allow", () => {
-  const forbidden = sources()
+test("every import is allowed by the table of ARCHITECTURE.md", () => {
+  const forbidden = graph.files
     .filter((file) => file !== "server/main.ts")
     .flatMap((file) => {
       const from = partOf(file);
       const allowed = table.get(from) ?? [];
-      return importsOf(file)
+      return graph.imports
+        .get(file)!
         .map((target) => ({ target, part: partOf(target) }))
         .filter(({ target, part }) => part !== from && !allowed.some((rule) => rule === part || rule === withoutEnding(target)))
         .map(({ target }) => `${file} imports ${target}`);
@@ -32,12 +35,6 @@ function readTable(): Map<string, string[]> {
   return new Map(rows.map(([, part, allowed]) => [part!, [...allowed!.matchAll(/`([^`]+)`/g)].map(([, name]) => name!)]));
 }
 
-function sources(): string[] {
-  return globSync("{contract,client,daemon,server,cli,web}/**/*.{ts,tsx}", { cwd: root })
-    .filter((file) => !/node_modules|\/dist\/|\.test\.tsx?$|\.suite\.ts$|\/testing(\/|\.ts$)/.test(file))
-    .map((file) => file.split(sep).join("/"));
-}
-
 // A part is a package, or a folder of the server; the files directly in server/ are "server".
 function partOf(file: string): string {
   const [top, folder, ...rest] = file.split("/");
@@ -45,18 +42,3 @@ function partOf(file: string): string {
 }
 
 const withoutEnding = (file: string) => file.replace(/\.tsx?$/, "");
-
-function importsOf(file: string): string[] {
-  const text = readFileSync(join(root, file), "utf8");
-  const names = [...text.matchAll(/(?:from|import)\s*\(?\s*"([^"]+)"/g)].map(([, name]) => name!);
-  return names.flatMap((name) => {
-    if (name.startsWith("."))
-      return [
-        relative(root, join(root, dirname(file), name))
-          .split(sep)
-          .join("/"),
-      ];
-    const own = /^@berth\/(\w+)(?:\/(.+))?$/.exec(name);
-    return own ? [`${own[1]}/${own[2] ?? "index.ts"}`] : [];
-  });
-}
