@@ -26,7 +26,7 @@ Examples:
   berth doctor                                     what works here and what does not
   berth down                                       end every sandbox; \`--delete\` removes the files too
 
-Settings are environment variables (BERTH_PORT, BERTH_DATA_DIR, …): see the README. All commands but \`serve\` take --json.
+Settings are environment variables (BERTH_PORT, BERTH_DATA_DIR, …): see docs/configuration.md. All commands but \`serve\` take --json.
 `;
 
 // Exit codes: 0 done, 1 it could not be done, 2 it was not said right.

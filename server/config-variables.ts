@@ -18,7 +18,7 @@ import {
 } from "./config-kinds.ts";
 
 // Every setting, in one table: a new variable is one entry here. `Config`, the checks, the printed start-up values and the
-// table in the README follow from it.
+// table in docs/configuration.md follow from it.
 export interface Variable<T> {
   name: string;
   kind: Kind<T>;

@@ -45,7 +45,7 @@ export function describeConfig(config: Config, { all = false } = {}): Record<str
   return Object.fromEntries(shown) as Record<string, string>;
 }
 
-// What the README's table says about a variable's default.
+// The default as docs/configuration.md shows it.
 export function describeDefault(field: keyof Config): string {
   const variable = VARIABLES[field] as Variable<unknown>;
   return variable.defaultHelp ?? show(variable, variable.default);
