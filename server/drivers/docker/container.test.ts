@@ -27,6 +27,7 @@ test("every wall is there", () => {
       Memory: 2048 * 1024 * 1024,
       MemorySwap: 2048 * 1024 * 1024,
       NanoCpus: 1e9,
+      CpuShares: 128,
       PidsLimit: 512,
       RestartPolicy: { Name: "no" },
       LogConfig: { Config: { "max-size": "1m" } },

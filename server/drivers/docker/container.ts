@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { posix } from "node:path";
 import type { SandboxId } from "@berth/contract";
+import { cpuShares } from "../cpu-shares.ts";
 import type { SandboxSpec } from "../driver.ts";
 import { PSEUDO_TERMINALS } from "../oci/host-limits.ts";
 import { FILTERED_ARCHITECTURES, seccompProfile } from "../oci/seccomp.ts";
@@ -73,6 +74,7 @@ export function describeContainer(spec: SandboxSpec, settings: ContainerSettings
       // Equal to Memory: no swap.
       MemorySwap: memory,
       NanoCpus: Math.round(template.cpus * 1e9),
+      CpuShares: cpuShares(template.cpus),
       PidsLimit: template.pids,
       ShmSize: 64 * 1024 * 1024,
       Ulimits: [

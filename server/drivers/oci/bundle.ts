@@ -1,6 +1,7 @@
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import type { Template } from "@berth/contract";
+import { cpuShares } from "../cpu-shares.ts";
 import { processLimits, PSEUDO_TERMINALS, readHostLimits } from "./host-limits.ts";
 import type { RuntimeKind } from "./runtime-kinds.ts";
 import { seccompProfile } from "./seccomp.ts";
@@ -74,7 +75,7 @@ export function bundleConfig(options: BundleOptions) {
         cpu: {
           quota: Math.max(1000, Math.round(template.cpus * CPU_PERIOD_US)),
           period: CPU_PERIOD_US,
-          shares: Math.max(2, Math.round(template.cpus * 1024)),
+          shares: cpuShares(template.cpus),
         },
         pids: { limit: template.pids },
       },

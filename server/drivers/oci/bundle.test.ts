@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import { DEFAULT_TEMPLATE } from "../../templates.ts";
+import { cpuShares } from "../cpu-shares.ts";
+import { bundleConfig, type BundleOptions } from "./bundle.ts";
+import { RUNTIME_KINDS } from "./runtime-kinds.ts";
+
+const options: BundleOptions = {
+  template: { ...DEFAULT_TEMPLATE, cpus: 2 },
+  kind: RUNTIME_KINDS.runc,
+  root: "/sandbox/root",
+  workspace: "/sandbox/workspace",
+  home: "/sandbox/home",
+  runtimeDir: "/runtime",
+  egress: "/egress",
+  userIds: { root: 0x70000000, user: 0x70000001 },
+  cgroupsPath: "/berth-test",
+  env: {},
+  args: [],
+};
+
+test("a sandbox gets the processors of its template when there is nothing else to do, and little otherwise", () => {
+  expect(bundleConfig(options).linux.resources.cpu).toEqual({ quota: 200_000, period: 100_000, shares: cpuShares(2) });
+});
