@@ -1,12 +1,13 @@
 import { configDefaults, defineConfig } from "vitest/config";
-import { reportSkips } from "./tests/support/skips.ts";
+import { reportSkips } from "./tests/support/run/skips.ts";
 
 // Journeys that measure time, take the machine's memory or kill servers: one at a time, so that they mean something.
 const ALONE = [
   "tests/browser/performance.test.ts",
-  "tests/isolation/resources.test.ts",
+  "tests/isolation/limits/resources.test.ts",
   "tests/isolation/fairness/*.test.ts",
   "tests/faults/*.test.ts",
+  "tests/crash/uncaught.test.ts",
   "tests/operator/down.test.ts",
   "tests/crash/crash.test.ts",
 ];
@@ -30,7 +31,7 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 30_000 } },
-    setupFiles: ["tests/support/leaks.ts"],
+    setupFiles: ["tests/support/run/leaks.ts"],
     reporters: ["default", reportSkips()],
     projects: [
       {
@@ -56,7 +57,7 @@ export default defineConfig({
         test: {
           name: "docker",
           include: DOCKER,
-          globalSetup: ["tests/support/debian-root.ts"],
+          globalSetup: ["tests/support/docker/debian-root.ts"],
           testTimeout: 120_000,
           sequence: { groupOrder: 2 },
         },

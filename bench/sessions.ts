@@ -3,7 +3,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createHash } from "node:crypto";
-import { startBerth } from "../tests/support/berth.ts";
+import { startBerth } from "../tests/support/servers/berth.ts";
 import { setTimeout as delay } from "node:timers/promises";
 import { median, percentile, times } from "./median.ts";
 

@@ -10,7 +10,7 @@ import { addModelUsage } from "@berth/server/store/model-usage.ts";
 import { openStore } from "@berth/server/store/open.ts";
 import { insertSession } from "@berth/server/store/sessions.ts";
 import { sessionRow } from "@berth/server/store/testing/session-row.ts";
-import { startPostgres } from "../tests/support/postgres.ts";
+import { startPostgres } from "../tests/support/databases/postgres.ts";
 
 // The commands as an operator runs them: real processes on a data folder.
 const bin = join(import.meta.dirname, "bin.js");

@@ -18,7 +18,7 @@ import {
   ValidationError,
 } from "./index.ts";
 
-// A service that misbehaves on purpose. The real one is used in tests/client.
+// A service that misbehaves on purpose. The real one is used in tests/api.
 const stack: AsyncDisposable[] = [];
 afterEach(async () => {
   for (const one of stack.splice(0)) await one[Symbol.asyncDispose]();

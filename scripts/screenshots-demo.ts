@@ -1,4 +1,4 @@
-import type { ModelReply } from "../tests/support/model-server.ts";
+import type { ModelReply } from "../tests/support/agents/model-server.ts";
 
 // The small project that the screenshots show, and what the model says about it.
 

@@ -3,9 +3,9 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { startBerth } from "../tests/support/berth.ts";
-import { launchChromium, openDesk, type Desk, type DeskOptions } from "../tests/support/browser.ts";
-import { startModelServer } from "../tests/support/model-server.ts";
+import { startBerth } from "../tests/support/servers/berth.ts";
+import { launchChromium, openDesk, type Desk, type DeskOptions } from "../tests/support/browser/workspace.ts";
+import { startModelServer } from "../tests/support/agents/model-server.ts";
 import { files, modelReplies, mineOnTop, theirs } from "./screenshots-demo.ts";
 
 const folder = join(import.meta.dirname, "../docs/images");

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import type { AgentMessage, ConversationItem } from "@berth/contract/agent.ts";
 import { withModelSettings } from "../../server/agents/settings.ts";
-import { AGENTS, type TestAgent } from "../../tests/support/agents.ts";
+import { AGENTS, type TestAgent } from "../../tests/support/agents/agents.ts";
 import { describeWith } from "../../tests/support/machine.ts";
-import { type ModelServer, startModelServer } from "../../tests/support/model-server.ts";
+import { type ModelServer, startModelServer } from "../../tests/support/agents/model-server.ts";
 import { startTestDaemon, type TestDaemon } from "../testing.ts";
 import { agentBecomes, agentState, openPanel, type Panel, tellToStart } from "./testing.ts";
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { startPostgres, type TestPostgres } from "../../tests/support/postgres.ts";
+import { startPostgres, type TestPostgres } from "../../tests/support/databases/postgres.ts";
 import { startTestApp, type TestApp } from "./testing/test-app.ts";
 
 // PostgreSQL is stricter than SQLite about text; whatever a path, a query or a body holds, it must not come to that.

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { isAppError } from "@berth/contract";
-import { onBothEngines } from "../../tests/support/stores.ts";
+import { onBothEngines } from "../../tests/support/databases/stores.ts";
 import { createTestClock, DAY, HOUR, MINUTE, SECOND, type TestClock } from "../clock.ts";
 import { silentLog } from "../log.ts";
 import type { Store } from "../store/open.ts";

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { newId } from "@berth/contract";
-import { MODEL_USAGE, type ModelServer, startModelServer } from "../../tests/support/model-server.ts";
+import { MODEL_USAGE, type ModelServer, startModelServer } from "../../tests/support/agents/model-server.ts";
 import { systemClock } from "../clock.ts";
 import { createLog, type Log, silentLog } from "../log.ts";
 import { createSecrets } from "../secrets.ts";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { AppError, type ErrorCode } from "@berth/contract";
-import { onBothEngines } from "../../tests/support/stores.ts";
+import { onBothEngines } from "../../tests/support/databases/stores.ts";
 import { eventsAfter } from "../store/events.ts";
 import { findSession } from "../store/sessions.ts";
 import { aRequest, openTestHeart } from "./testing.ts";

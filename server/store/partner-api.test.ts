@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { sql } from "kysely";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { newId } from "@berth/contract";
-import { startPostgres, type TestPostgres } from "../../tests/support/postgres.ts";
+import { startPostgres, type TestPostgres } from "../../tests/support/databases/postgres.ts";
 import { systemClock } from "../clock.ts";
 import { createPartner } from "../keys/partners.ts";
 import { silentLog } from "../log.ts";

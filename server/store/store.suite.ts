@@ -5,7 +5,7 @@ import { sql } from "kysely";
 import { expect, test } from "vitest";
 import { isAppError } from "@berth/contract";
 import { silentLog } from "../log.ts";
-import type { Database, Databases } from "../../tests/support/stores.ts";
+import type { Database, Databases } from "../../tests/support/databases/stores.ts";
 import { isDuplicate } from "./errors.ts";
 import { migrate, schemaVersion, SchemaError } from "./migrate.ts";
 import { MIGRATIONS } from "./migrations/index.ts";

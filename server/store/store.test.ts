@@ -3,7 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { sql } from "kysely";
 import { expect, test } from "vitest";
 import { isAppError } from "@berth/contract";
-import { onBothEngines } from "../../tests/support/stores.ts";
+import { onBothEngines } from "../../tests/support/databases/stores.ts";
 import { insertPartner, storeSuite } from "./store.suite.ts";
 
 onBothEngines("the store", (databases) => {

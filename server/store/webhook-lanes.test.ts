@@ -1,6 +1,6 @@
 import { CompiledQuery, sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { onBothEngines } from "../../tests/support/stores.ts";
+import { onBothEngines } from "../../tests/support/databases/stores.ts";
 import type { Store } from "./open.ts";
 import { insertPartner } from "./store.suite.ts";
 import { countPending, enqueue, headOfLane, trimDeliveries, type DeliveryRow } from "./webhook-deliveries.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { seriousFaults } from "../support/axe.ts";
-import { editor, eventually, openFile, screenText, seen, treeItem } from "../support/browser.ts";
-import { inBrowser } from "../support/stage.ts";
+import { seriousFaults } from "../support/browser/axe.ts";
+import { editor, eventually, openFile, screenText, seen, treeItem } from "../support/browser/workspace.ts";
+import { inBrowser } from "../support/browser/browser-suite.ts";
 
 const files = { "README.md": "# Read me\n\nSome text.\n", "src/main.ts": "export const answer = 42;\n" };
 

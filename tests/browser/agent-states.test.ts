@@ -2,9 +2,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { preferredAgent as agent } from "../support/agents.ts";
-import { eventually, screenText, seen, typeInTerminal } from "../support/browser.ts";
-import { inBrowser } from "../support/stage.ts";
+import { preferredAgent as agent } from "../support/agents/agents.ts";
+import { eventually, screenText, seen, typeInTerminal } from "../support/browser/workspace.ts";
+import { inBrowser } from "../support/browser/browser-suite.ts";
 
 const templates = `
 without-agent: { agent: null }

@@ -1,10 +1,10 @@
 import type { Page } from "playwright-core";
 import { beforeEach, expect, test } from "vitest";
-import { seriousFaults } from "../support/axe.ts";
-import { editor, eventually, gone, openFile, seen, treeItem } from "../support/browser.ts";
-import { modelSettings, otherAgents, preferredAgent as agent, serverSettings } from "../support/agents.ts";
-import { inBrowser } from "../support/stage.ts";
-import { startModelServer, type ModelServer } from "../support/model-server.ts";
+import { seriousFaults } from "../support/browser/axe.ts";
+import { editor, eventually, gone, openFile, seen, treeItem } from "../support/browser/workspace.ts";
+import { modelSettings, otherAgents, preferredAgent as agent, serverSettings } from "../support/agents/agents.ts";
+import { inBrowser } from "../support/browser/browser-suite.ts";
+import { startModelServer, type ModelServer } from "../support/agents/model-server.ts";
 
 const panel = (page: Page) => page.getByRole("region", { name: "Agent" });
 const log = (page: Page) => page.getByRole("log", { name: "Conversation" });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { seriousFaults } from "../support/axe.ts";
-import { eventually, gone, seen } from "../support/browser.ts";
-import { inBrowser } from "../support/stage.ts";
+import { seriousFaults } from "../support/browser/axe.ts";
+import { eventually, gone, seen } from "../support/browser/workspace.ts";
+import { inBrowser } from "../support/browser/browser-suite.ts";
 
 inBrowser("the changes view", (stage) => {
   test("what differs from git's HEAD is listed, compared and reverted", async () => {

@@ -1,8 +1,18 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { editor, eventually, gone, openFile, screenText, seen, terminal, typeAtStart, typeInTerminal } from "../support/browser.ts";
-import { layCable, type Cable } from "../support/cable.ts";
-import { inBrowser, type Stage } from "../support/stage.ts";
+import {
+  editor,
+  eventually,
+  gone,
+  openFile,
+  screenText,
+  seen,
+  terminal,
+  typeAtStart,
+  typeInTerminal,
+} from "../support/browser/workspace.ts";
+import { layCable, type Cable } from "../support/servers/severable-proxy.ts";
+import { inBrowser, type Stage } from "../support/browser/browser-suite.ts";
 
 // The numbers that the ticking terminal shows.
 const ticks = async (page: Page) => (await screenText(page)).match(/(?<=^tick )\d+$/gm)?.map(Number) ?? [];

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { editor, eventually, gone, openFile, seen, tab, treeItem, typeAtStart } from "../support/browser.ts";
-import { inBrowser } from "../support/stage.ts";
+import { editor, eventually, gone, openFile, seen, tab, treeItem, typeAtStart } from "../support/browser/workspace.ts";
+import { inBrowser } from "../support/browser/browser-suite.ts";
 
 // Runs in the page.
 const countDrafts = `new Promise((resolve) => {

@@ -3,12 +3,12 @@ import { once } from "node:events";
 import { join } from "node:path";
 import type { Browser, Frame, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { prepareBerth, type Berth } from "../support/berth.ts";
-import { eventually, launchChromium } from "../support/browser.ts";
+import { prepareBerth, type Berth } from "../support/servers/berth.ts";
+import { eventually, launchChromium } from "../support/browser/workspace.ts";
 import { describeWith, machine } from "../support/machine.ts";
-import { freePort } from "../support/port.ts";
-import { inBrowser } from "../support/stage.ts";
-import { openTlsFront, type TlsFront } from "../support/tls.ts";
+import { freePort } from "../support/servers/port.ts";
+import { inBrowser } from "../support/browser/browser-suite.ts";
+import { openTlsFront, type TlsFront } from "../support/servers/tls.ts";
 
 const root = join(import.meta.dirname, "../..");
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { eventually, screenText, typeInTerminal } from "../support/browser.ts";
-import { inBrowser } from "../support/stage.ts";
+import { eventually, screenText, typeInTerminal } from "../support/browser/workspace.ts";
+import { inBrowser } from "../support/browser/browser-suite.ts";
 
 // What a program prints is untrusted: escape sequences may colour the screen and no more.
 inBrowser("escape sequences in a terminal", (stage) => {

@@ -1,6 +1,6 @@
 import { test } from "vitest";
-import { editor, eventually, gone, openFile, screenText, seen, typeAtStart, typeInTerminal } from "../support/browser.ts";
-import { inBrowser } from "../support/stage.ts";
+import { editor, eventually, gone, openFile, screenText, seen, typeAtStart, typeInTerminal } from "../support/browser/workspace.ts";
+import { inBrowser } from "../support/browser/browser-suite.ts";
 
 inBrowser(
   "a workspace whose session gave its memory back while it was paused",

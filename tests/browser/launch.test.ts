@@ -1,8 +1,8 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import type { Session } from "@berth/contract";
-import { eventually } from "../support/browser.ts";
-import { inBrowser, type Stage } from "../support/stage.ts";
+import { eventually } from "../support/browser/workspace.ts";
+import { inBrowser, type Stage } from "../support/browser/browser-suite.ts";
 
 const headline = (page: Page) => page.locator("h1").textContent();
 

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { editor, eventually, seen, treeItem, typeInTerminal } from "../support/browser.ts";
-import { inBrowser } from "../support/stage.ts";
+import { editor, eventually, seen, treeItem, typeInTerminal } from "../support/browser/workspace.ts";
+import { inBrowser } from "../support/browser/browser-suite.ts";
 
 inBrowser("search, ports and files of the workspace", (stage) => {
   test("a search leads to the line", async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { editor, eventually, openFile, screenText, seen, treeItem, typeInTerminal } from "../support/browser.ts";
-import { untilQuiet } from "../support/quiet.ts";
-import { inBrowser } from "../support/stage.ts";
+import { editor, eventually, openFile, screenText, seen, treeItem, typeInTerminal } from "../support/browser/workspace.ts";
+import { untilQuiet } from "../support/run/quiet.ts";
+import { inBrowser } from "../support/browser/browser-suite.ts";
 
 const FIRST_EDITOR_MS = 1000;
 const VISITS = 5;

@@ -5,8 +5,8 @@ import type { Page } from "playwright-core";
 import { beforeAll, expect, test } from "vitest";
 import type { Session } from "@berth/contract";
 import type { PreviewLink } from "@berth/contract/workspace.ts";
-import { eventually } from "../support/browser.ts";
-import { inBrowser } from "../support/stage.ts";
+import { eventually } from "../support/browser/workspace.ts";
+import { inBrowser } from "../support/browser/browser-suite.ts";
 
 inBrowser("a dev server in the sandbox, previewed", (stage) => {
   let session: Session;

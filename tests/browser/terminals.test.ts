@@ -1,6 +1,6 @@
 import { test } from "vitest";
-import { editor, eventually, openFile, screenText, seen, tab, treeItem, typeInTerminal } from "../support/browser.ts";
-import { inBrowser } from "../support/stage.ts";
+import { editor, eventually, openFile, screenText, seen, tab, treeItem, typeInTerminal } from "../support/browser/workspace.ts";
+import { inBrowser } from "../support/browser/browser-suite.ts";
 
 inBrowser("terminals in the workspace", (stage) => {
   test("a command runs and its output is seen", async () => {

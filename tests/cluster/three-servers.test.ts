@@ -6,9 +6,9 @@ import { issueKey, revokeKey } from "../../server/keys/keys.ts";
 import { systemClock } from "../../server/clock.ts";
 import { silentLog } from "../../server/log.ts";
 import { openStore, type Store } from "../../server/store/open.ts";
-import { createApi } from "../support/api.ts";
-import { prepareBerth, type Berth } from "../support/berth.ts";
-import { startPostgres } from "../support/postgres.ts";
+import { createApi } from "../support/servers/api.ts";
+import { prepareBerth, type Berth } from "../support/servers/berth.ts";
+import { startPostgres } from "../support/databases/postgres.ts";
 
 // Three servers share one PostgreSQL; each has its own machine's sandboxes (here: the process driver). They start on an
 // empty database at the same moment, and each is killed once while partners go on calling all of them.

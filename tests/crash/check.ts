@@ -7,7 +7,7 @@ import { openDriver } from "../../server/drivers/index.ts";
 import { silentLog } from "../../server/log.ts";
 import type { SessionState } from "../../server/sessions/states.ts";
 import { openStore, type Store } from "../../server/store/open.ts";
-import type { Berth } from "../support/berth.ts";
+import type { Berth } from "../support/servers/berth.ts";
 import type { KeyRing } from "./key-ring.ts";
 import type { Entry, Ledger } from "./ledger.ts";
 import { findStrayUserIds, findTraces } from "./traces.ts";

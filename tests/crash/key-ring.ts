@@ -3,8 +3,8 @@ import { systemClock } from "../../server/clock.ts";
 import { issueKey, revokeKey, type IssuedKey } from "../../server/keys/keys.ts";
 import { silentLog } from "../../server/log.ts";
 import { openStore } from "../../server/store/open.ts";
-import { createApi } from "../support/api.ts";
-import type { Berth } from "../support/berth.ts";
+import { createApi } from "../support/servers/api.ts";
+import type { Berth } from "../support/servers/berth.ts";
 
 // Keys that the operator issues and revokes while the server runs and dies, as `berth key` does: in the same database, from
 // another process.

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Session, SessionList, SessionStatus } from "@berth/contract";
-import type { Api } from "../support/api.ts";
+import type { Api } from "../support/servers/api.ts";
 
 // What the partner was told: the truth that a crash must not change. A call that got no answer may have happened or not,
 // so it widens what is allowed; an answer narrows it again.

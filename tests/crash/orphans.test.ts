@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { describeWith } from "../support/machine.ts";
 import { readConfig } from "../../server/config.ts";
 import { probeOci } from "../../server/drivers/oci/probe.ts";
-import { startBerth } from "../support/berth.ts";
+import { startBerth } from "../support/servers/berth.ts";
 import { measureOrphans } from "./orphans.ts";
 import { findStrayUserIds, findTraces } from "./traces.ts";
 

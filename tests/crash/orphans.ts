@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { SandboxId } from "@berth/contract";
 import { silentLog } from "../../server/log.ts";
 import { openStore, type Store } from "../../server/store/open.ts";
-import { startBerth, type Berth } from "../support/berth.ts";
+import { startBerth, type Berth } from "../support/servers/berth.ts";
 import { findTraces } from "./traces.ts";
 
 // From the moment that nobody owns a sandbox until nothing of it is left on the machine, in milliseconds.

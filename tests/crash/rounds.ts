@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { prepareBerth, type Berth } from "../support/berth.ts";
+import { prepareBerth, type Berth } from "../support/servers/berth.ts";
 import { judge, type Verdict } from "./check.ts";
 import { createKeyRing, type KeyRing } from "./key-ring.ts";
 import { createLedger, type Ledger } from "./ledger.ts";

@@ -1,4 +1,4 @@
-import { dockerMissing, startDockerEngine } from "../support/docker.ts";
+import { dockerMissing, startDockerEngine } from "../support/docker/engine.ts";
 import { engineJourneys } from "./journeys.ts";
 
 engineJourneys(

@@ -4,11 +4,11 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startBerth, type Berth } from "../support/berth.ts";
-import { editor, eventually, launchChromium, openDesk, openFile, screenText, typeInTerminal } from "../support/browser.ts";
-import { runCli } from "../support/cli.ts";
+import { startBerth, type Berth } from "../support/servers/berth.ts";
+import { editor, eventually, launchChromium, openDesk, openFile, screenText, typeInTerminal } from "../support/browser/workspace.ts";
+import { runCli } from "../support/servers/cli.ts";
 import { describeWith, machine, type Missing } from "../support/machine.ts";
-import { freePort } from "../support/port.ts";
+import { freePort } from "../support/servers/port.ts";
 
 export interface TestedEngine {
   env: Record<string, string>;

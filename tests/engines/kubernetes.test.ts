@@ -4,7 +4,7 @@ import { sandboxOf } from "../../server/drivers/kubernetes/pods.ts";
 import { startKubernetesDouble } from "../support/kubernetes/double.ts";
 import { uncollected } from "../support/kubernetes/driver.ts";
 import { openRealCluster, realCluster } from "../support/kubernetes/real.ts";
-import { freePort } from "../support/port.ts";
+import { freePort } from "../support/servers/port.ts";
 import { daemonRuntime } from "../support/runtime.ts";
 import { engineJourneys } from "./journeys.ts";
 import { machine } from "../support/machine.ts";

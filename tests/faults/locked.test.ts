@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { startBerth } from "../support/berth.ts";
+import { startBerth } from "../support/servers/berth.ts";
 
 // Somebody's tool holds SQLite's lock and does not let go.
 test("while the database is locked, calls that write say so, all others go on, and nothing is lost", async () => {

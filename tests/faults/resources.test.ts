@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { startBerth } from "../support/berth.ts";
+import { startBerth } from "../support/servers/berth.ts";
 
 const plain = { BERTH_DRIVER: "process", BERTH_LOG_LEVEL: "error" };
 

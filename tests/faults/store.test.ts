@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startBerth, type Berth } from "../support/berth.ts";
-import { startPostgres, type TestPostgres } from "../support/postgres.ts";
+import { startBerth, type Berth } from "../support/servers/berth.ts";
+import { startPostgres, type TestPostgres } from "../support/databases/postgres.ts";
 
 // The database goes away and comes back while partners call. Nothing is restarted, nothing is lost.
 let postgres: TestPostgres;

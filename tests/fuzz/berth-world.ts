@@ -14,9 +14,9 @@ import { silentLog } from "../../server/log.ts";
 import { createModelTokens } from "../../server/model/model-tokens.ts";
 import { createSecrets } from "../../server/secrets.ts";
 import { openStore } from "../../server/store/open.ts";
-import { startBerth, type Berth } from "../support/berth.ts";
+import { startBerth, type Berth } from "../support/servers/berth.ts";
 import { daemonRuntime } from "../support/runtime.ts";
-import { openHostileServer, type HostileServer } from "./hostile-server.ts";
+import { openHostileServer, type HostileServer } from "./traffic/hostile-server.ts";
 import type { ServerSample, World } from "./target.ts";
 
 // The real server as a process of its own, with the driver that needs nothing: sessions whose daemons have been

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeWith } from "../support/machine.ts";
 import { openIsland, missing, type Island, type Sandbox } from "./sandboxes.ts";
-import { refusedWith, SYSCALLS, type CallName } from "./syscalls.ts";
+import { refusedWith, SYSCALLS, type CallName } from "./syscalls/syscalls.ts";
 
 // Hostile code in a real sandbox tries to reach the host and its neighbour. Every test fails if the attempt succeeds.
 describeWith(missing, "getting out of a sandbox", () => {

@@ -4,7 +4,7 @@ import { networkInterfaces } from "node:os";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { describeWith } from "../support/machine.ts";
 import { openIsland, missing, type Island, type Sandbox } from "./sandboxes.ts";
-import { SYSCALLS } from "./syscalls.ts";
+import { SYSCALLS } from "./syscalls/syscalls.ts";
 
 // Hostile code tries to reach the host's network, the server, its neighbours and what is behind the egress proxy.
 describeWith(missing, "the network of a sandbox", () => {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Session } from "@berth/contract";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeWith } from "../support/machine.ts";
-import { startBerth, type Berth } from "../support/berth.ts";
+import { startBerth, type Berth } from "../support/servers/berth.ts";
 import { missing } from "./sandboxes.ts";
 
 // The same through the front door: a real server, a session of a partner, commands through sandboxUrl with its key.

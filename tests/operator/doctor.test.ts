@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { createBerth } from "../../client/index.ts";
-import { startBerth } from "../support/berth.ts";
+import { startBerth } from "../support/servers/berth.ts";
 import { daemonRuntime } from "../support/runtime.ts";
 
 const bin = join(import.meta.dirname, "../../cli/bin.js");

@@ -8,8 +8,8 @@ import { expect, test } from "vitest";
 import { findLockHolder } from "../../server/data-folder-lock.ts";
 import { readCgroupLayout } from "../../server/drivers/oci/cgroup-layouts.ts";
 import { groupPrefix, openCgroups } from "../../server/drivers/oci/cgroups.ts";
-import { startBerth, type Berth } from "../support/berth.ts";
-import { cliEnv, cliPath, runCli, type CliPlace } from "../support/cli.ts";
+import { startBerth, type Berth } from "../support/servers/berth.ts";
+import { cliEnv, cliPath, runCli, type CliPlace } from "../support/servers/cli.ts";
 import { describeWith, machine } from "../support/machine.ts";
 import { daemonRuntime } from "../support/runtime.ts";
 

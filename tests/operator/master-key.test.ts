@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { createBerth } from "../../client/index.ts";
-import { prepareBerth } from "../support/berth.ts";
+import { prepareBerth } from "../support/servers/berth.ts";
 import { daemonRuntime } from "../support/runtime.ts";
 
 const bin = join(import.meta.dirname, "../../cli/bin.js");

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { dockerMissing, gvisor, startDockerEngine } from "../../../tests/support/docker.ts";
+import { dockerMissing, gvisor, startDockerEngine } from "../../../tests/support/docker/engine.ts";
 import { daemonRuntime } from "../../../tests/support/runtime.ts";
 import { silentLog } from "../../log.ts";
 import { driverSuite, type SuiteDriver } from "../driver.suite.ts";

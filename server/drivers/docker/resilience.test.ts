@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { newId } from "@berth/contract";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { describeWith } from "../../../tests/support/machine.ts";
-import { dockerMissing, startDockerEngine, type TestEngine } from "../../../tests/support/docker.ts";
+import { dockerMissing, startDockerEngine, type TestEngine } from "../../../tests/support/docker/engine.ts";
 import { daemonRuntime } from "../../../tests/support/runtime.ts";
 import { silentLog } from "../../log.ts";
 import { DEFAULT_TEMPLATE } from "../../templates.ts";

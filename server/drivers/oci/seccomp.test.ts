@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { FILTERED_ARCHITECTURES, seccompProfile } from "./seccomp.ts";
 
-// tests/isolation/filter.test.ts has the answers of the filter, call by call and on both architectures.
+// tests/isolation/syscalls/filter.test.ts has the answers of the filter, call by call and on both architectures.
 
 test("the filter holds in every system call table of the processor", () => {
   const tables = (architecture: NodeJS.Architecture) => seccompProfile({ choosesErrors: true }, architecture).architectures;

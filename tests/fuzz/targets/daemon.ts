@@ -1,10 +1,10 @@
 import fc from "fast-check";
-import { anyAnswer, type AnswerPlan } from "../answers.ts";
+import { anyAnswer, type AnswerPlan } from "../traffic/answers.ts";
 import type { BerthWorld } from "../berth-world.ts";
-import { runRelayCase } from "../relay-case.ts";
-import type { ReadAnswer } from "../read-answer.ts";
+import { runRelayCase } from "../traffic/relay-case.ts";
+import type { ReadAnswer } from "../traffic/read-answer.ts";
 import { defineTarget, type Complaint } from "../target.ts";
-import { anyText } from "../values.ts";
+import { anyText } from "../traffic/values.ts";
 
 interface DaemonPlan {
   ask: "get" | "head" | "post" | "socket" | "preview";

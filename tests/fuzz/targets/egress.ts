@@ -1,11 +1,11 @@
 import fc from "fast-check";
-import { anyAnswer, type AnswerPlan } from "../answers.ts";
+import { anyAnswer, type AnswerPlan } from "../traffic/answers.ts";
 import type { BerthWorld } from "../berth-world.ts";
-import { exchange } from "../exchange.ts";
-import { runRelayCase } from "../relay-case.ts";
-import { anyMethod, flaws, headerLists, renderRequest, type RequestPlan } from "../requests.ts";
+import { exchange } from "../traffic/exchange.ts";
+import { runRelayCase } from "../traffic/relay-case.ts";
+import { anyMethod, flaws, headerLists, renderRequest, type RequestPlan } from "../traffic/requests.ts";
 import { defineTarget, type Complaint } from "../target.ts";
-import { anyText, fieldText, mostly, seldom } from "../values.ts";
+import { anyText, fieldText, mostly, seldom } from "../traffic/values.ts";
 
 const PATIENCE_MS = 25;
 // A sandbox that asks too often finds nobody at its proxy for a second.

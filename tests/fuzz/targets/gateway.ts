@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { strangers, type BerthWorld } from "../berth-world.ts";
-import { exchange } from "../exchange.ts";
-import { anyMethod, flaws, headerLists, isWellFormed, renderRequest, type RequestPlan } from "../requests.ts";
+import { exchange } from "../traffic/exchange.ts";
+import { anyMethod, flaws, headerLists, isWellFormed, renderRequest, type RequestPlan } from "../traffic/requests.ts";
 import { defineTarget, type Complaint } from "../target.ts";
-import { anyText, fieldText, mostly, seldom } from "../values.ts";
+import { anyText, fieldText, mostly, seldom } from "../traffic/values.ts";
 
 const PATIENCE_MS = 25;
 

@@ -1,11 +1,11 @@
 import fc from "fast-check";
-import { anyAnswer, type AnswerPlan } from "../answers.ts";
+import { anyAnswer, type AnswerPlan } from "../traffic/answers.ts";
 import type { BerthWorld, Role } from "../berth-world.ts";
-import { exchange } from "../exchange.ts";
-import { runRelayCase } from "../relay-case.ts";
-import { anyMethod, flaws, headerLists, isWellFormed, renderRequest, type RequestPlan } from "../requests.ts";
+import { exchange } from "../traffic/exchange.ts";
+import { runRelayCase } from "../traffic/relay-case.ts";
+import { anyMethod, flaws, headerLists, isWellFormed, renderRequest, type RequestPlan } from "../traffic/requests.ts";
 import { defineTarget } from "../target.ts";
-import { anyText, fieldText, jsonValue, mostly, seldom, utf8 } from "../values.ts";
+import { anyText, fieldText, jsonValue, mostly, seldom, utf8 } from "../traffic/values.ts";
 
 const PATIENCE_MS = 25;
 const isDownOf = (world: BerthWorld) => () => world.isDown;

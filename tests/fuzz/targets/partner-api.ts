@@ -2,11 +2,11 @@ import fc from "fast-check";
 import { Compile } from "typebox/compile";
 import { ErrorBody, ROUTES, type Route } from "@berth/contract";
 import { strangers, type BerthWorld } from "../berth-world.ts";
-import { exchange, type Exchanged } from "../exchange.ts";
-import { anyMethod, flaws, headerLists, isWellFormed, renderRequest, type RequestPlan } from "../requests.ts";
-import { valuesOf } from "../schema-values.ts";
+import { exchange, type Exchanged } from "../traffic/exchange.ts";
+import { anyMethod, flaws, headerLists, isWellFormed, renderRequest, type RequestPlan } from "../traffic/requests.ts";
+import { valuesOf } from "../traffic/schema-values.ts";
 import { defineTarget, type Complaint } from "../target.ts";
-import { anyText, fieldText, mostly, seldom, utf8 } from "../values.ts";
+import { anyText, fieldText, mostly, seldom, utf8 } from "../traffic/values.ts";
 
 const PATIENCE_MS = 25;
 

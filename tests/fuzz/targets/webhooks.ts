@@ -1,13 +1,13 @@
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { anyAnswer, playAnswer, type AnswerPlan } from "../answers.ts";
-import { createApi } from "../../support/api.ts";
-import type { Berth } from "../../support/berth.ts";
+import { anyAnswer, playAnswer, type AnswerPlan } from "../traffic/answers.ts";
+import { createApi } from "../../support/servers/api.ts";
+import type { Berth } from "../../support/servers/berth.ts";
 import type { BerthWorld } from "../berth-world.ts";
-import { closed } from "../hostile-server.ts";
+import { closed } from "../traffic/hostile-server.ts";
 import { defineTarget, type Complaint } from "../target.ts";
-import { anyText } from "../values.ts";
+import { anyText } from "../traffic/values.ts";
 
 const WORKERS = 4;
 // A receiver that holds an attempt open costs the case 15 seconds.

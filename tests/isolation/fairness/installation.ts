@@ -7,9 +7,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Session } from "@berth/contract";
-import { createApi, type Api } from "../../support/api.ts";
-import { startBerth, type Berth } from "../../support/berth.ts";
-import { startModelServer } from "../../support/model-server.ts";
+import { createApi, type Api } from "../../support/servers/api.ts";
+import { startBerth, type Berth } from "../../support/servers/berth.ts";
+import { startModelServer } from "../../support/agents/model-server.ts";
 
 // A server with two partners that share it: one is hostile, one is the victim. Both have a running session.
 export interface Installation extends AsyncDisposable {

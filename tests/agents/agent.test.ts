@@ -1,0 +1,145 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { AGENTS, MODEL_KEY, modelSettings, serverSettings, type TestAgent } from "../support/agents/agents.ts";
+import { type Berth, startBerth } from "../support/servers/berth.ts";
+import { describeWith } from "../support/machine.ts";
+import { type ModelServer, startModelServer } from "../support/agents/model-server.ts";
+import { type AgentCalls, conversationOf, createAgentCalls, wordsOf } from "../support/agents/agent-calls.ts";
+
+const TOKEN_CAP = 3000;
+const MEMORY_SEARCH = readFileSync(join(import.meta.dirname, "memory-search.cjs"), "utf8");
+
+// A real agent in a real sandbox behind the real server, with a model that says what the test wants: every agent that this
+// machine has.
+for (const agent of AGENTS) describeWith(agent.missing, `${agent.name} as the coding agent of a session`, () => testAgent(agent));
+
+function testAgent(agent: TestAgent): void {
+  const props = new AsyncDisposableStack();
+  let settings: Record<string, string>;
+  let model: ModelServer;
+  let berth: Berth;
+  // One session for most of the tests, in this order: some agents take seconds to start.
+  let calls: AgentCalls;
+  let sandboxId: string;
+
+  beforeAll(async () => {
+    model = props.use(await startModelServer());
+    settings = await serverSettings(agent, props);
+    berth = props.use(await startBerth({ ...settings, ...modelSettings(model), BERTH_MODEL_TOKEN_CAP: String(TOKEN_CAP) }));
+    const created = await berth.api.create();
+    sandboxId = created.sandboxId;
+    calls = createAgentCalls(berth, created);
+  });
+  afterAll(() => props.disposeAsync());
+  beforeEach(() => void (model.script = []));
+
+  test("writes a file for a partner's backend, without a browser, through the model relay", async () => {
+    model.script = [agent.write("/workspace/hello.txt", "hello\n"), { say: "I wrote it." }];
+    const messages = await calls.prompt("Write hello.txt");
+    expect(wordsOf(messages)).toBe("I wrote it.");
+    expect(messages.at(-1)).toMatchObject({ type: "turn", stopReason: "end_turn" });
+    expect(String(await berth.api.readFile(sandboxId, "hello.txt"))).toBe("hello\n");
+    const tools = messages.flatMap((message) => (message.type === "item" && message.item.kind === "tool" ? [message.item] : []));
+    expect(tools.at(-1)).toMatchObject({ status: "completed", title: agent.writeTitle("hello.txt") });
+    expect(tools.at(-1)?.content.filter(({ type }) => type === "diff")).toEqual([
+      { type: "diff", path: "hello.txt", oldText: null, newText: "hello\n" },
+    ]);
+    expect(model.requests.length).toBeGreaterThanOrEqual(2);
+    expect(model.requests.every(({ headers }) => headers.authorization === `Bearer ${MODEL_KEY}`)).toBe(true);
+    expect(await calls.sandbox("GET", "/changes")).toMatchObject({ changes: [{ path: "hello.txt", kind: "added" }] });
+  });
+
+  test("never has the real key: not in an environment, not in a file, not in its memory", async () => {
+    expect(await calls.runs(agent.name)).toBe(true);
+    expect(await calls.exec("env; cat /proc/[0-9]*/environ | tr '\\0' '\\n'")).toContain("OPENAI_API_KEY=berth-model-");
+    // The pattern is put together there, so that the search does not find itself.
+    const [head, tail] = [MODEL_KEY.slice(0, 12), MODEL_KEY.slice(12)];
+    const programs = ["node", ...AGENTS.map(({ name }) => name)].map((name) => `--exclude=${name}`).join(" ");
+    const found = await calls.exec(
+      `k=$(printf %s%s ${head} ${tail}); env | grep -c "$k"; cat /proc/[0-9]*/environ | grep -c "$k"; grep -rls "$k" /home /workspace /tmp /run /etc /opt/berth ${programs} | wc -l`,
+    );
+    expect(found.trim().split(/\s+/)).toEqual(["0", "0", "0"]);
+
+    await berth.api.writeFile(sandboxId, "search.cjs", MEMORY_SEARCH);
+    const search = (first: string, second: string) => calls.exec(`/opt/berth/bin/node search.cjs ${agent.name} ${first} ${second}`);
+    // The session's own token is there, so the search sees something.
+    expect(await search("berth-mod", "el-")).toMatch(/^searched, found [1-9]/);
+    expect(await search(head, tail)).toBe("searched, found 0\n");
+  });
+
+  test("goes on with the conversation after pause and resume", async () => {
+    const first = await calls.prompt("My name is Ada");
+    await calls.pause();
+    expect((await calls.resume()).status).toBe(200);
+    await calls.prompt("What is my name?", { conversationId: conversationOf(first) });
+    const asked = model.requests.findLast(({ body }) => body.tools)?.body.messages;
+    expect(JSON.stringify(asked)).toContain("My name is Ada");
+    expect((await calls.items(conversationOf(first))).map(({ kind }) => kind)).toEqual(["user", "assistant", "user", "assistant"]);
+  });
+
+  test("goes on in the middle of a sentence after pause and resume", async () => {
+    const { promise: resumed, resolve: goOn } = Promise.withResolvers<void>();
+    model.script = [{ say: "Before the pause, after it", until: resumed }];
+    const before = await calls.openPanel();
+    before.send({ type: "prompt", requestId: "1", text: "Talk" });
+    await expect.poll(() => wordsOf(before.messages)).toBe("Before the pause, after ");
+    expect((await calls.pause()).status).toBe(200);
+    expect((await calls.resume()).status).toBe(200);
+    goOn();
+    before.socket.terminate();
+
+    const after = await calls.openPanel();
+    const conversationId = before.messages.find((message) => message.type === "created")!.conversation.id;
+    const saw = () => {
+      after.send({ type: "open", conversationId });
+      return after.messages.findLast((message) => message.type === "opened")?.items.map((item) => ("text" in item ? item.text : item.kind));
+    };
+    await expect.poll(saw).toEqual(["Talk", "Before the pause, after it"]);
+    after.socket.terminate();
+  });
+
+  test("is told when the session has used its tokens", async () => {
+    let said = "";
+    for (let round = 0; round < TOKEN_CAP / 100 && !said.includes("has used all its"); round++) {
+      said = JSON.stringify(await calls.prompt("Again"));
+    }
+    expect(said).toContain("This session has used all its tokens");
+    await calls.destroy();
+  });
+
+  test("speaks with a model of Anthropic's interface as well", async () => {
+    await using other = await startBerth({
+      ...settings,
+      ...modelSettings(model),
+      BERTH_MODEL_PROVIDER: "anthropic",
+      BERTH_MODEL_BASE_URL: model.url,
+    });
+    const created = await other.api.create();
+    model.script = [agent.write("/workspace/hello.txt", "bonjour\n"), { say: "Voilà." }];
+    expect(wordsOf(await createAgentCalls(other, created).prompt("Write"))).toBe("Voilà.");
+    expect(String(await other.api.readFile(created.sandboxId, "hello.txt"))).toBe("bonjour\n");
+    expect(model.requests.at(-1)).toMatchObject({ path: "/v1/messages", headers: { "x-api-key": MODEL_KEY }, body: { model: "scripted" } });
+  });
+
+  test("works under the process driver too, where sandboxes share the machine's loopback", async () => {
+    // A model of OpenAI's own, too: it is asked over the Responses interface.
+    await using plain = await startBerth({ ...settings, ...modelSettings(model), BERTH_MODEL_NAME: "gpt-5", BERTH_DRIVER: "process" });
+    // The first takes the usual port of the relay, so that the second has another.
+    const neighbour = createAgentCalls(plain, await plain.api.create({ autoStartAgent: false }));
+    const second = createAgentCalls(plain, await plain.api.create());
+    model.script = [{ say: "Here too." }];
+    expect(wordsOf(await second.prompt("Hello"))).toBe("Here too.");
+    expect(model.requests.at(-1)).toMatchObject({ path: "/v1/responses", body: { model: "gpt-5" } });
+    await second.destroy();
+    await neighbour.destroy();
+  });
+
+  test("is unconfigured without a model, and the session is unharmed", async () => {
+    await using bare = await startBerth(settings);
+    const calm = createAgentCalls(bare, await bare.api.create());
+    expect(await calm.state()).toMatchObject({ status: "unconfigured", name: agent.name, missing: agent.missingVariables });
+    expect(await calm.exec("echo fine")).toBe("fine\n");
+    expect(await calm.runs(agent.name)).toBe(false);
+  });
+}

@@ -1,0 +1,72 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { modelSettings, preferredAgent as agent } from "../support/agents/agents.ts";
+import { type Berth, startBerth } from "../support/servers/berth.ts";
+import { describeWith } from "../support/machine.ts";
+import { type ModelServer, startModelServer } from "../support/agents/model-server.ts";
+import { conversationOf, createAgentCalls } from "../support/agents/agent-calls.ts";
+
+// The agent through a session's life, with the agent that sessions get on this machine.
+describeWith(agent.missing, "the agent of a session", () => {
+  const props = new AsyncDisposableStack();
+  let model: ModelServer;
+  beforeAll(async () => void (model = props.use(await startModelServer())));
+  afterAll(() => props.disposeAsync());
+  beforeEach(() => void (model.script = []));
+
+  test("starts by itself at create and at resume only when asked to", async () => {
+    await using berth = await startBerth(modelSettings(model));
+    const quiet = createAgentCalls(berth, await berth.api.create({ autoStartAgent: false }));
+    expect([(await quiet.state()).status, await quiet.runs(agent.name)]).toEqual(["stopped", false]);
+    await quiet.pause();
+    await quiet.resume({ autoStartAgent: false });
+    expect([(await quiet.state()).status, await quiet.runs(agent.name)]).toEqual(["stopped", false]);
+    await quiet.pause();
+    await quiet.resume();
+    await quiet.becomes("ready");
+    expect(await quiet.runs(agent.name)).toBe(true);
+    await quiet.destroy();
+
+    const eager = createAgentCalls(berth, await berth.api.create());
+    await eager.becomes("ready");
+    expect(await eager.runs(agent.name)).toBe(true);
+  });
+
+  test("remembers after hibernation, when every process has been stopped, and so do the terminals", async () => {
+    await using berth = await startBerth({ ...modelSettings(model), BERTH_HIBERNATE_AFTER: "0" });
+    const created = await berth.api.create();
+    const calls = createAgentCalls(berth, created);
+    const first = await calls.prompt("My name is Ada");
+    await calls.sandbox("POST", "/terminals", { cols: 80, rows: 24, command: ["/bin/sh", "-c", "echo before the sleep; cat"] });
+    const processes = () => calls.exec("cut -d' ' -f22 /proc/1/stat");
+    const before = await processes();
+
+    await calls.pause();
+    await expect.poll(() => isHibernated(berth, created.sessionId)).toBe(true);
+    expect((await calls.resume()).status).toBe(200);
+    expect(await processes()).not.toBe(before);
+    const again = await calls.prompt("What is my name?", { conversationId: conversationOf(first) });
+    expect(again.at(-1)).toMatchObject({ type: "turn", stopReason: "end_turn" });
+    expect(JSON.stringify(model.requests.findLast(({ body }) => body.tools)?.body.messages)).toContain("My name is Ada");
+    const { terminals } = (await calls.sandbox("GET", "/terminals")) as { terminals: { offset: number; exit: null }[] };
+    expect(terminals).toMatchObject([{ exit: null }]);
+    expect(terminals[0]!.offset).toBeGreaterThan("before the sleep".length);
+  });
+
+  test("starts with a key of the partner's own, by goose's names for the model and by the provider's", async () => {
+    await using berth = await startBerth();
+    for (const names of [{ GOOSE_PROVIDER: "openai", GOOSE_MODEL: "m" }, { OPENAI_MODEL: "m" }]) {
+      const calls = createAgentCalls(berth, await berth.api.create({ envVars: { ...names, OPENAI_API_KEY: "sk-mine" } }));
+      await calls.becomes("ready");
+      expect(await calls.runs(agent.name)).toBe(true);
+      await calls.destroy();
+    }
+  });
+});
+
+function isHibernated({ dataDir }: Berth, sessionId: string): boolean {
+  using database = new DatabaseSync(join(dataDir, "berth.db"), { readOnly: true });
+  const row = database.prepare("select hibernated, state from sessions where id = ?").get(sessionId);
+  return row?.hibernated === 1 && row.state === "paused";
+}

@@ -1,0 +1,149 @@
+import { execFile, execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { createContext, runInContext } from "node:vm";
+import { build } from "esbuild";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { machine, testWith } from "../support/machine.ts";
+import { buildClient } from "../../client/build.ts";
+import { startBerth, type Berth } from "../support/servers/berth.ts";
+import { daemonRuntime } from "../support/runtime.ts";
+
+// The package as partners install it: packed by npm, unpacked into a project of its own, outside this repository.
+const root = join(import.meta.dirname, "../..");
+const project = mkdtempSync(join(tmpdir(), "berth-package-"));
+const installed = join(project, "node_modules/@berth/client");
+const run = promisify(execFile);
+
+beforeAll(() => {
+  const [{ filename } = { filename: "" }] = JSON.parse(
+    execFileSync("npm", ["pack", "--json", buildClient()], { cwd: project, encoding: "utf8" }),
+  ) as { filename: string }[];
+  mkdirSync(installed, { recursive: true });
+  execFileSync("tar", ["xzf", join(project, filename), "--strip-components=1", "-C", installed]);
+  writeFileSync(join(project, "package.json"), JSON.stringify({ type: "module" }));
+});
+
+afterAll(() => rmSync(project, { recursive: true, force: true }));
+
+describe("the installed package drives the service", () => {
+  let server: Berth;
+  beforeAll(async () => {
+    await daemonRuntime();
+    server = await startBerth();
+    writeFileSync(
+      join(project, "use.js"),
+      `${USE}\nconsole.log(JSON.stringify(await use(${JSON.stringify(server.url)}, ${JSON.stringify(server.key)})));`,
+    );
+  });
+  afterAll(() => server[Symbol.asyncDispose]());
+
+  // The machine's own Node is older than ours on many machines. Deno and Bun are tried where they are installed.
+  const runtimes: [string, string, string[]][] = [
+    ["the machine's own Node", "node", ["use.js"]],
+    ["the pinned Node", process.execPath, ["use.js"]],
+    ["Deno", "deno", ["run", "--allow-net", "use.js"]],
+    ["Bun", "bun", ["use.js"]],
+  ];
+  for (const [name, command, args] of runtimes) {
+    testWith(existsSync(command) ? undefined : machine.program(command), `on ${name}`, async () => {
+      const { stdout } = await run(command, args, { cwd: project });
+      expect(JSON.parse(stdout)).toEqual(USED);
+    });
+  }
+
+  test("where there is nothing but what the web has, as on edge runtimes", async () => {
+    writeFileSync(join(project, "edge.js"), USE.replace("async function use", "globalThis.use = async function"));
+    const bundle = await build({
+      entryPoints: [join(project, "edge.js")],
+      bundle: true,
+      format: "iife",
+      write: false,
+      platform: "neutral",
+    });
+    const realm = createContext(Object.fromEntries(WEB.map((name) => [name, (globalThis as Record<string, unknown>)[name]])));
+    runInContext(bundle.outputFiles[0]?.text ?? "", realm);
+    const use = runInContext("use", realm) as (url: string, key: string) => Promise<unknown>;
+    expect(await use(server.url, server.key)).toEqual(USED);
+  });
+});
+
+const WEB = [
+  "fetch",
+  "URL",
+  "Headers",
+  "Request",
+  "Response",
+  "ReadableStream",
+  "TextDecoderStream",
+  "TextEncoder",
+  "TextDecoder",
+  "AbortController",
+  "AbortSignal",
+  "crypto",
+  "atob",
+  "btoa",
+  "setTimeout",
+  "clearTimeout",
+];
+
+const USE = `
+  import { createBerth, SessionNotFoundError, verifyWebhook, WebhookVerificationError } from "@berth/client";
+  async function use(baseUrl, apiKey) {
+    const berth = createBerth({ baseUrl, apiKey });
+    const session = await berth.sessions.create({ externalUserId: "partner", autoStartAgent: false });
+    await session.files.write("a.txt", "from outside");
+    const { stdout } = await session.exec("cat a.txt");
+    const streamed = [];
+    for await (const event of session.execStream("echo streamed")) streamed.push(event.type);
+    await session.destroy();
+    const gone = await session.launchUrl().catch((error) => error instanceof SessionNotFoundError);
+    const headers = { "webhook-id": "1", "webhook-timestamp": String(Math.floor(Date.now() / 1000)), "webhook-signature": "v1,AAAA" };
+    const forged = await verifyWebhook("{}", headers, "whsec_AAAA").catch((error) => error instanceof WebhookVerificationError);
+    return { stdout, streamed, gone, forged };
+  }`;
+
+const USED = { stdout: "from outside", streamed: ["stdout", "exit"], gone: true, forged: true };
+
+test("every recipe of the README compiles against the package", async () => {
+  const recipes = [...readFileSync(join(installed, "README.md"), "utf8").matchAll(/```ts\n([\s\S]*?)```/g)].map((match) => match[1] ?? "");
+  expect(recipes.length).toBeGreaterThanOrEqual(10);
+  recipes.forEach((recipe, at) => writeFileSync(join(project, `recipe-${at}.ts`), standAlone(recipe)));
+  const strict = {
+    module: "nodenext",
+    target: "es2022",
+    lib: ["es2024", "dom", "dom.asynciterable"],
+    strict: true,
+    noEmit: true,
+    types: [],
+  };
+  writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions: strict, include: ["recipe-*.ts"] }));
+  const complaints = await run(process.execPath, [join(root, "node_modules/typescript-native/bin/tsc"), "-p", project]).then(
+    () => "",
+    (error: { stdout: string }) => error.stdout,
+  );
+  expect(complaints).toBe("");
+});
+
+// A recipe shows what matters; here is what it takes for granted.
+function standAlone(recipe: string): string {
+  const imports = recipe.split("\n").filter((line) => line.startsWith("import "));
+  const body = recipe.split("\n").filter((line) => !line.startsWith("import "));
+  const declaresBerth = recipe.includes("const berth =");
+  const declaresSession = /const session\b/.test(recipe) && !recipe.includes("for await (const session");
+  return `${imports.join("\n")}
+    import type { Berth, Session } from "@berth/client";
+    declare const process: { env: Record<string, string | undefined>; stdout: { write(text: string): void } };
+    ${declaresBerth ? "" : "declare const berth: Berth;"}
+    ${declaresSession ? "" : "declare const session: Session;"}
+    declare const user: { id: string }, order: { id: string }, repository: string, csv: string, lastSeenId: string, request: Request;
+    declare const response: { redirect(status: number, url: string): void };
+    declare function forget(id: string): void;
+    declare function notify(id: string): Promise<void>;
+    declare function handle(event: unknown): Promise<void>;
+    export async function recipe() {
+      ${body.join("\n")}
+    }`;
+}

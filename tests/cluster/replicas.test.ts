@@ -1,0 +1,180 @@
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { connect, type AddressInfo } from "node:net";
+import type { SandboxId } from "@berth/contract";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { nameOf } from "../../server/drivers/kubernetes/names.ts";
+import { sandboxOf } from "../../server/drivers/kubernetes/pods.ts";
+import { createPasses } from "../../server/egress/passes.ts";
+import { createSecrets } from "../../server/secrets.ts";
+import { createApi } from "../support/servers/api.ts";
+import { prepareBerth, type Berth } from "../support/servers/berth.ts";
+import { eventually, launchChromium, openDesk, screenText, typeInTerminal } from "../support/browser/workspace.ts";
+import { describeWith, machine, type Missing } from "../support/machine.ts";
+import { layCable, type Cable } from "../support/servers/severable-proxy.ts";
+import { startKubernetesDouble } from "../support/kubernetes/double.ts";
+import type { Kubelet } from "../support/kubernetes/kubelet.ts";
+import { realCluster } from "../support/kubernetes/real.ts";
+import { freePort } from "../support/servers/port.ts";
+import { startPostgres } from "../support/databases/postgres.ts";
+import { daemonRuntime } from "../support/runtime.ts";
+
+interface TestedCluster extends AsyncDisposable {
+  env: Record<string, string>;
+  // Where pods reach this machine.
+  hostForPods: string;
+  // Only where a node can be lost without harm to others.
+  kubelet?: Kubelet;
+  // Only where this machine can take a pod's address.
+  addressOf?: (sandboxId: string) => string;
+}
+
+const onTheDouble = async (): Promise<TestedCluster> => {
+  const double = await startKubernetesDouble({ runtimeDir: await daemonRuntime() });
+  const podOf = (sandboxId: string) => double.objects.list("pods").find((pod) => sandboxOf(pod) === nameOf(sandboxId as SandboxId));
+  return {
+    ...double,
+    env: { BERTH_KUBECONFIG: double.kubeconfig },
+    hostForPods: "127.0.0.1",
+    addressOf: (sandboxId) => (podOf(sandboxId)!.status as { podIP: string }).podIP,
+  };
+};
+const onARealOne = async (): Promise<TestedCluster> => ({
+  env: {
+    BERTH_KUBECONFIG: realCluster.kubeconfig,
+    BERTH_SANDBOX_IMAGE: realCluster.image,
+    BERTH_INSTALLATION: realCluster.newInstallation(),
+  },
+  hostForPods: realCluster.hostForPods,
+  [Symbol.asyncDispose]: async () => {},
+});
+
+// Three servers behind one address, as a Service in a cluster puts them there: any of them serves any session.
+replicas("on the double", onTheDouble, undefined);
+replicas("on a real cluster", onARealOne, machine.realCluster);
+
+function replicas(name: string, prepare: () => Promise<TestedCluster>, missing: Missing): void {
+  describeWith(missing, `three replicas on kubernetes (${name})`, () => {
+    let cluster: TestedCluster;
+    let postgres: Awaited<ReturnType<typeof startPostgres>>;
+    let servers: Berth[] = [];
+    let address: Cable;
+    let inFront = 0;
+    const world = createServer((_request, response) => void response.end("the world"));
+
+    beforeAll(async () => {
+      [cluster, postgres] = await Promise.all([prepare(), startPostgres()]);
+      await once(world.listen(0, "127.0.0.1"), "listening");
+      address = await layCable(() => Number(new URL(servers[inFront]!.url).port));
+      const shared = {
+        BERTH_DRIVER: "kubernetes",
+        ...cluster.env,
+        BERTH_DATABASE_URL: await postgres.createDatabase(),
+        BERTH_MASTER_KEY: randomBytes(32).toString("hex"),
+        BERTH_API_KEY: `berth_${randomBytes(32).toString("hex")}`,
+        BERTH_BASE_URL: `http://localhost:${address.port}`,
+        BERTH_LOG_LEVEL: "warn",
+        BERTH_EGRESS_ALLOW: `127.0.0.1:${worldPort()}`,
+      };
+      for (let i = 0; i < 3; i++) {
+        const port = await freePort(cluster.hostForPods);
+        const egress = `${cluster.hostForPods}:${port}`;
+        servers.push(await prepareBerth({ ...shared, BERTH_EGRESS_LISTEN: egress, BERTH_EGRESS_ADDRESS: egress }));
+      }
+      await Promise.all(servers.map((server) => server.start()));
+    });
+    afterAll(async () => {
+      world.close();
+      await address?.[Symbol.asyncDispose]();
+      for (const server of servers) await server[Symbol.asyncDispose]();
+      servers = [];
+      await postgres?.[Symbol.asyncDispose]();
+      await cluster?.[Symbol.asyncDispose]();
+    });
+
+    const worldPort = () => (world.address() as AddressInfo).port;
+    const apis = () => servers.map((server) => createApi(server.url, servers[0]!.env["BERTH_API_KEY"]!));
+
+    test("what one server began, the others go on with", async () => {
+      const [one, two, three] = apis() as [ReturnType<typeof createApi>, ReturnType<typeof createApi>, ReturnType<typeof createApi>];
+      const session = await one.create();
+      const path = `/api/b2b/sessions/${session.sessionId}`;
+      await two.exec(session.sandboxId, "echo kept > note");
+      expect((await three.call("POST", `${path}/pause`)).status).toBe(200);
+      expect((await one.call("POST", `${path}/pause`)).status).toBe(409);
+      expect((await two.call("POST", `${path}/resume`, { autoStartAgent: false })).status).toBe(200);
+      for (const api of [one, two, three]) expect((await api.exec(session.sandboxId, "cat note")).stdout).toBe("kept\n");
+      expect((await one.call("DELETE", path)).status).toBe(200);
+      expect((await three.call("GET", path)).body).toMatchObject({ status: "destroyed" });
+    });
+
+    test("a pass is good from its own pod while the session runs, and every replica hears when it ends", async (context) => {
+      const { addressOf } = cluster;
+      if (!addressOf) return context.skip("this machine cannot take the address of a real pod");
+      const [one, two] = apis() as [ReturnType<typeof createApi>, ReturnType<typeof createApi>];
+      const session = await one.create();
+      const secrets = createSecrets([Buffer.from(servers[0]!.env["BERTH_MASTER_KEY"]!, "hex")]);
+      const pass = createPasses(secrets).issue({ sandboxId: session.sandboxId as SandboxId, template: "default" });
+      const tunnelThrough = async (server: Berth, localAddress: string) => {
+        const port = Number(server.env["BERTH_EGRESS_LISTEN"]!.split(":").at(-1));
+        const socket = connect({ host: "127.0.0.1", port, localAddress }).on("error", () => {});
+        socket.write(`${pass}\nCONNECT 127.0.0.1:${worldPort()} HTTP/1.1\r\nhost: x\r\n\r\n`);
+        const answer = await Promise.race([once(socket, "data").then(String), once(socket, "close").then(() => "closed")]);
+        return { socket: socket.resume(), answer };
+      };
+
+      const address = addressOf(session.sandboxId);
+      for (const server of servers) expect((await tunnelThrough(server, "127.0.0.1")).answer).toBe("closed");
+      const tunnels = await Promise.all(servers.map((server) => tunnelThrough(server, address)));
+      expect(tunnels.map(({ answer }) => answer)).toEqual(servers.map(() => expect.stringContaining("200")));
+      expect((await two.call("POST", `/api/b2b/sessions/${session.sessionId}/pause`)).status).toBe(200);
+      await expect.poll(() => tunnels.map(({ socket }) => socket.closed)).toEqual(servers.map(() => true));
+      for (const server of servers) expect((await tunnelThrough(server, address)).answer).toBe("closed");
+      await two.call("DELETE", `/api/b2b/sessions/${session.sessionId}`);
+    });
+
+    test("losing a node pauses its sessions with their files, and a resume places them elsewhere", async (context) => {
+      const { kubelet } = cluster;
+      if (!kubelet) return context.skip("a real node is not ours to lose");
+      const [one, two] = apis() as [ReturnType<typeof createApi>, ReturnType<typeof createApi>];
+      const session = await one.create();
+      const path = `/api/b2b/sessions/${session.sessionId}`;
+      await one.exec(session.sandboxId, "echo kept > note");
+      const node = kubelet.nodeOf(session.sandboxId.replace("_", "-"))!;
+      kubelet.loseNode(node);
+      await expect
+        .poll(async () => (await two.call("GET", path)).body, { timeout: 30_000, interval: 200 })
+        .toMatchObject({ status: "paused" });
+      expect((await two.call("POST", `${path}/resume`, { autoStartAgent: false })).status).toBe(200);
+      expect(kubelet.nodeOf(session.sandboxId.replace("_", "-"))).not.toBe(node);
+      expect((await one.exec(session.sandboxId, "cat note")).stdout).toBe("kept\n");
+      await one.call("DELETE", path);
+    });
+
+    describeWith(machine.chromium, "in the browser", () => {
+      let browser: Browser;
+      beforeAll(async () => {
+        browser = await launchChromium();
+      });
+      afterAll(() => browser?.close());
+
+      test("a terminal goes on at another replica when its own is killed, with nothing lost", async () => {
+        const front = { ...servers[1]!, api: apis()[1]! };
+        inFront = 0;
+        await using desk = await openDesk(front, browser);
+        await typeInTerminal(desk.page, "export KEPT=yes; (for i in $(seq 60); do echo line-$i; sleep 0.1; done)\n");
+        await eventually(() => screenText(desk.page)).toContain("line-5");
+        await servers[0]!.kill();
+        inFront = 1;
+        await eventually(() => screenText(desk.page)).toContain("line-60");
+        const lines = (await screenText(desk.page)).match(/^line-\d+$/gm) ?? [];
+        expect(lines).toEqual(lines.map((_, i) => `line-${60 - lines.length + 1 + i}`));
+        await typeInTerminal(desk.page, "echo still-$KEPT\n");
+        await eventually(() => screenText(desk.page)).toContain("still-yes");
+        await servers[0]!.start();
+      });
+    });
+  });
+}

@@ -1,0 +1,56 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { startBerth, type Berth } from "../support/servers/berth.ts";
+import { daemonRuntime } from "../support/runtime.ts";
+
+describe.each(["throw", "reject"])("an error that nothing catches (%s)", (action) => {
+  test("ends the server when its requests have finished, and the next start serves the sandboxes that ran on", async () => {
+    await daemonRuntime();
+    await using berth = await startBerth({ BERTH_DRIVER: "process" });
+    const session = await berth.api.create({ autoStartAgent: false });
+    await berth.api.exec(session.sandboxId, "(sleep 1000 > /dev/null 2>&1 & echo $! > pid)");
+    await berth.stop();
+
+    await berth.start({ BERTH_TEST_FAILPOINT: "create.told", BERTH_TEST_FAILPOINT_ACTION: action });
+    // A command that runs until it is told to stop, through a request that stays open for as long.
+    const command = berth.api.exec(session.sandboxId, "touch begun; while [ ! -e stop ]; do sleep 0.05; done; echo finished");
+    await expect.poll(() => berth.api.readFile(session.sandboxId, "begun")).not.toBeNull();
+    // The error comes while this one is being created.
+    const created = await berth.api.create({ autoStartAgent: false });
+    await expect.poll(() => connects(berth)).toBe(false);
+    // Not over the API, which takes nothing new.
+    writeFileSync(join(berth.dataDir, "sandboxes", session.sandboxId, "workspace/stop"), "");
+    expect(await command).toMatchObject({ code: 0, stdout: "finished\n" });
+    expect(await berth.exitCode()).toBe(1);
+    expect(berth.output()).toContain('"msg":"server.uncaught_error"');
+    expect(berth.output()).toContain("fail point create.told");
+    expect(berth.output()).toContain('"msg":"server.stopped"');
+
+    await berth.start();
+    for (const { sandboxId } of [session, created])
+      expect((await berth.api.exec(sandboxId, "echo still here")).stdout).toBe("still here\n");
+    expect((await berth.api.exec(session.sandboxId, "kill -0 $(cat pid) && echo runs on")).stdout).toBe("runs on\n");
+  });
+});
+
+test("a server that cannot finish what is under way exits all the same", async () => {
+  await daemonRuntime();
+  await using berth = await startBerth({
+    BERTH_DRIVER: "process",
+    BERTH_TEST_FAILPOINT: "create.told:2",
+    BERTH_TEST_FAILPOINT_ACTION: "throw",
+  });
+  const session = await berth.api.create({ autoStartAgent: false });
+  const endless = berth.api.exec(session.sandboxId, "touch begun; sleep 1000").catch((error: Error) => error.name);
+  await expect.poll(() => berth.api.readFile(session.sandboxId, "begun")).not.toBeNull();
+  await berth.api.create({ autoStartAgent: false });
+  expect(await berth.exitCode()).toBe(1);
+  expect(await endless).toBe("TypeError");
+});
+
+const connects = (berth: Berth) =>
+  fetch(`${berth.url}/healthz`).then(
+    () => true,
+    () => false,
+  );

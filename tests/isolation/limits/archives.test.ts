@@ -1,0 +1,147 @@
+import { mkdtempSync, rmSync, statfsSync, statSync, writeFileSync } from "node:fs";
+import { get, type IncomingMessage } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Session } from "@berth/contract";
+import { unzipSync } from "fflate";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { describeWith } from "../../support/machine.ts";
+import { startBerth, type Berth } from "../../support/servers/berth.ts";
+import { gzipBomb, tarBomb, zipBomb } from "./bombs.ts";
+import { missing } from "../sandboxes.ts";
+
+const MiB = 1024 * 1024;
+const DISK_MB = 64;
+
+// Archives as weapons, through a real server: small ones that unpack to gigabytes, and folders that nobody can pack.
+describeWith(missing, "archives", () => {
+  let folder: string;
+  let berth: Berth;
+  let session: Session;
+  let neighbour: Session;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "berth-archives-"));
+    writeFileSync(join(folder, "templates.yaml"), `small: { diskMb: ${DISK_MB} }\nlarge: { diskMb: 512 }\n`);
+    berth = await startBerth({ BERTH_TEMPLATES: join(folder, "templates.yaml") });
+    session = await berth.api.create({ template: "large", autoStartAgent: false });
+    neighbour = await berth.api.create({ template: "small", autoStartAgent: false });
+  });
+  afterAll(async () => {
+    await berth?.[Symbol.asyncDispose]();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const run = (command: string, { sandboxId }: Session = session) => berth.api.exec(sandboxId, command);
+
+  // The answer as it begins; nothing of its body is read yet.
+  function open(path: string): Promise<IncomingMessage> {
+    const url = `${berth.url}/sandboxes/${session.sandboxId}${path}`;
+    return new Promise((resolve, reject) => {
+      get(url, { headers: { authorization: `Bearer ${berth.key}` }, agent: false }, resolve).on("error", reject);
+    });
+  }
+
+  // How far each process inside has read in a file that it holds open.
+  async function positions(file: string): Promise<number[]> {
+    const { stdout } = await run(
+      `for f in /proc/[0-9]*/fd/*; do [ "$(readlink $f)" = /workspace/${file} ] && head -1 \${f%/fd/*}/fdinfo/\${f##*/}; done; true`,
+    );
+    return stdout
+      .split("\n")
+      .filter(Boolean)
+      .map((line) => Number(line.replace("pos:", "")));
+  }
+
+  const unpackings: [string, () => Buffer, string][] = [
+    ["tar", tarBomb, "tar xzf bomb"],
+    ["Python", zipBomb, "python3 -m zipfile -e bomb ."],
+    [
+      "Node",
+      gzipBomb,
+      `/opt/berth/bin/node -e 'const fs = require("fs"); require("stream").pipeline(fs.createReadStream("bomb"), require("zlib").createGunzip(), fs.createWriteStream("bomb.bin"), (error) => process.exit(error ? 1 : 0))'`,
+    ],
+  ];
+  test.each(unpackings)("a bomb that %s unpacks inside ends at the sandbox's disk, and harms nobody", async (_name, makeBomb, unpack) => {
+    const victim = await berth.api.create({ template: "small", autoStartAgent: false });
+    const freeBefore = freeBytes(berth.dataDir);
+    await berth.api.writeFile(victim.sandboxId, "bomb", makeBomb());
+    expect((await run(unpack, victim)).code).not.toBe(0);
+
+    expect(statSync(join(berth.dataDir, "sandboxes", victim.sandboxId, "volume.img")).blocks * 512).toBeLessThanOrEqual(DISK_MB * MiB);
+    expect(freeBefore - freeBytes(berth.dataDir)).toBeLessThan(1024 * MiB);
+    expect((await run("echo well", neighbour)).stdout).toBe("well\n");
+    const { stdout } = await run("df --output=avail -k /workspace | tail -1; rm bomb.bin; echo room > note; cat note", victim);
+    expect(stdout).toMatch(/^ *\d{1,3}\nroom\n$/);
+    expect((await berth.api.readFile(victim.sandboxId, "note"))?.toString()).toBe("room\n");
+    expect((await berth.api.call("DELETE", `/api/b2b/sessions/${victim.sessionId}`)).status).toBe(200);
+  });
+
+  test("a folder made to be downloaded for ever is packed in bounded time, without what is no file", async () => {
+    await run(`mkdir tree && cd tree && truncate -s 1T huge && echo last > z && mkdir many
+ln -s . loop; ln -s b a; ln -s a b; ln -s /dev/zero zero; ln -s / root; mkfifo pipe
+(echo x > pipe; touch /workspace/the-pipe-was-opened) > /dev/null 2>&1 &
+python3 - <<'EOF'
+import os, socket
+socket.socket(socket.AF_UNIX).bind("socket")
+for i in range(3000): open("many/%d" % i, "w").close()
+for _ in range(2000):
+    os.mkdir("d" * 100); os.chdir("d" * 100)
+open("unreachable", "w").close()
+EOF`);
+    const startMs = performance.now();
+    const answer = await open("/files/archive?path=tree");
+    const chunks: Buffer[] = [];
+    for await (const chunk of answer as AsyncIterable<Buffer>) chunks.push(chunk);
+    expect(performance.now() - startMs).toBeLessThan(60_000);
+
+    const packed = Buffer.concat(chunks);
+    expect(packed.length).toBeLessThan(4 * MiB);
+    const files = unzipSync(packed);
+    const names = Object.keys(files);
+    expect(names.filter((name) => name.startsWith("many/"))).toHaveLength(3000);
+    expect(names.filter((name) => !name.startsWith("many/"))).toEqual(["z", "INCOMPLETE.txt"]);
+    expect(Buffer.from(files["INCOMPLETE.txt"]!).toString()).toContain("\nhuge\n");
+    expect((await run("ls the-pipe-was-opened")).code).not.toBe(0);
+    for (const name of ["pipe", "socket", "zero"]) expect((await open(`/files/content?path=tree/${name}`)).statusCode).not.toBe(200);
+    expect((await run("echo well", neighbour)).stdout).toBe("well\n");
+  });
+
+  test("a download that nobody reads is not prepared in memory", async () => {
+    await run("mkdir noise && head -c 96M /dev/urandom > noise/a.bin");
+    const answer = await open("/files/archive?path=noise");
+    let seen: number[] = [];
+    await expect
+      .poll(
+        async () => {
+          const before = seen;
+          seen = await positions("noise/a.bin");
+          return seen.length === 1 && seen[0]! > 0 && seen[0] === before[0];
+        },
+        { timeout: 30_000, interval: 250 },
+      )
+      .toBe(true);
+    // All that the daemon, the server and the sockets between them hold.
+    expect(seen[0]).toBeLessThan(24 * MiB);
+    answer.destroy();
+    await expect.poll(() => positions("noise/a.bin")).toEqual([]);
+  });
+
+  test.each([
+    ["a folder", "/files/archive?path=zeros", "zeros/a.bin", "3G"],
+    ["a file", "/files/content?path=sparse/a.bin", "sparse/a.bin", "1T"],
+  ])("the download of %s is cancelled, and nothing goes on", async (_name, path, file, size) => {
+    await run(`mkdir -p ${file.split("/")[0]} && truncate -s ${size} ${file}`);
+    const answer = await open(path);
+    answer.resume();
+    await expect.poll(async () => (await positions(file)).length).toBeGreaterThan(0);
+    answer.destroy();
+    await expect.poll(() => positions(file)).toEqual([]);
+    expect((await run("echo well")).stdout).toBe("well\n");
+  });
+});
+
+function freeBytes(path: string): number {
+  const { bfree, bsize } = statfsSync(path);
+  return bfree * bsize;
+}

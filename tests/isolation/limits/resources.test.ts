@@ -1,0 +1,147 @@
+import { statfsSync } from "node:fs";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { describeWith } from "../../support/machine.ts";
+import { openIsland, missing, type Island, type Sandbox } from "../sandboxes.ts";
+import { SYSCALLS } from "../syscalls/syscalls.ts";
+
+const MiB = 1024 * 1024;
+
+// Hostile code takes all it can get. The sandbox stays within its limits, a neighbour keeps answering, and everything can
+// still be destroyed.
+describeWith(missing, "what a sandbox can use up", () => {
+  let island: Island;
+  let neighbour: Sandbox;
+
+  beforeAll(async () => {
+    island = await openIsland();
+    neighbour = await island.make();
+  });
+  afterAll(() => island?.[Symbol.asyncDispose]());
+
+  const destroy = (sandbox: Sandbox) => island.driver.destroy(sandbox.id, AbortSignal.timeout(30_000));
+  const isWell = async (sandbox: Sandbox) => (await sandbox.sh("echo well")).output === "well\n";
+
+  test("a fork bomb ends at the limit of processes", async () => {
+    const bomber = await island.make({ pids: 128 });
+    await bomber.sh("(bomb() { bomb | bomb & }; bomb) > /dev/null 2>&1 & sleep 1", { timeoutMs: 5_000 }).catch(() => undefined);
+    expect((await island.driver.stats(bomber.id, AbortSignal.timeout(30_000))).pids).toBeLessThanOrEqual(128);
+    expect(await isWell(neighbour)).toBe(true);
+    await destroy(bomber);
+    expect(await island.driver.inspect(bomber.id, AbortSignal.timeout(30_000))).toBe("absent");
+  });
+
+  test("a memory hog is killed; the sandbox and its neighbour live on", async () => {
+    const hog = await island.make({ memoryMb: 192 });
+    const { code, output } = await hog.python("held = [bytearray(16 * 1024 * 1024) for _ in range(1000)]\nprint('got it all')");
+    expect(output).not.toContain("got it all");
+    expect(code).not.toBe(0);
+    expect(await isWell(hog)).toBe(true);
+    expect(await isWell(neighbour)).toBe(true);
+    await destroy(hog);
+  });
+
+  test("many small hogs together are killed before the daemon is", async () => {
+    const crowd = await island.make({ memoryMb: 128 });
+    await crowd.sh(
+      "for i in $(seq 40); do python3 -c 'held = bytearray(6 << 20); import time; time.sleep(20)' > /dev/null 2>&1 & done; sleep 3",
+    );
+    expect(await isWell(crowd)).toBe(true);
+    await destroy(crowd);
+  });
+
+  test("files in /tmp and in shared memory count as memory and are bounded", async () => {
+    const hog = await island.make({ memoryMb: 256, tmpMb: 32 });
+    const { output } = await hog.sh(
+      "head -c 64M /dev/zero > /tmp/a; head -c 128M /dev/zero > /dev/shm/a; head -c 1M /dev/zero > /run/berth/a; stat -c %s /tmp/a /dev/shm/a /run/berth/a; rm -f /tmp/a /dev/shm/a /run/berth/a",
+    );
+    const sizes = output.trim().split("\n").slice(-3).map(Number);
+    expect(sizes[0]).toBeLessThanOrEqual(32 * MiB);
+    expect(sizes[1]).toBeLessThanOrEqual(64 * MiB);
+    expect(sizes[2]).toBeLessThanOrEqual(64 * 1024);
+    await destroy(hog);
+  });
+
+  test("the disk is bounded in bytes, and a full one can still be hibernated and resumed", async () => {
+    const filler = await island.make({ diskMb: 64 });
+    const before = freeBytes(island.dataDir);
+    await filler.sh("echo precious > note; head -c 200M /dev/urandom > big; cat big > ~/big; sync");
+    expect(before - freeBytes(island.dataDir)).toBeLessThan(512 * MiB);
+    expect(
+      Number((await filler.sh("du -sm / --one-file-system /workspace ~ 2>/dev/null | grep workspace | cut -f1")).output),
+    ).toBeLessThanOrEqual(64);
+    await island.driver.hibernate(filler.id, AbortSignal.timeout(30_000));
+    island.links.forget(filler.id);
+    await island.driver.resume(filler.spec, AbortSignal.timeout(30_000));
+    expect((await filler.sh("cat note; rm big ~/big; echo room > again; cat again")).output).toBe("precious\nroom\n");
+    await destroy(filler);
+  });
+
+  test("the disk is bounded in files", async () => {
+    const filler = await island.make({ diskMb: 32 });
+    const { output } = await filler.python(`
+made = 0
+try:
+    while made < 200000:
+        open("/workspace/f%d" % made, "w").close()
+        made += 1
+except OSError as error:
+    print(error.strerror)
+print(made)`);
+    const [reason, made] = output.trim().split("\n");
+    expect(reason).toBe("No space left on device");
+    expect(Number(made)).toBeLessThan(20_000);
+    expect(await isWell(neighbour)).toBe(true);
+    await destroy(filler);
+  });
+
+  test("a tree as deep as a program can make it is destroyed", async () => {
+    const digger = await island.make();
+    await digger.python("import os\nfor _ in range(3000):\n    os.mkdir('d' * 100)\n    os.chdir('d' * 100)");
+    await destroy(digger);
+    expect(await island.driver.inspect(digger.id, AbortSignal.timeout(30_000))).toBe("absent");
+  });
+
+  test("the processor is shared by quota", async () => {
+    const burner = await island.make({ cpus: 0.2 });
+    const used = async () => (await island.driver.stats(burner.id, AbortSignal.timeout(30_000))).cpuMs ?? 0;
+    await burner.sh("for i in 1 2 3 4; do (while :; do :; done) > /dev/null 2>&1 & done");
+    const [startMs, beforeMs] = [performance.now(), await used()];
+    await neighbour.sh("sleep 1");
+    const share = ((await used()) - beforeMs) / (performance.now() - startMs);
+    expect(share).toBeLessThan(0.4);
+    await destroy(burner);
+  });
+
+  test("open files and sockets are bounded, and the host has plenty left", async () => {
+    const { output } = await neighbour.python(`${SYSCALLS}
+held = []
+try:
+    while len(held) < 100000: held.append(socket.socketpair())
+except OSError as error: print(errno.errorcode[error.errno])
+print(len(held))`);
+    const [reason, count] = output.trim().split("\n");
+    expect(reason).toBe("EMFILE");
+    expect(Number(count)).toBeLessThanOrEqual(8192);
+  });
+
+  test("orphans are collected when they end", async () => {
+    await neighbour.sh("for i in $(seq 50); do (sleep 0.05 &) ; done");
+    await expect.poll(async () => (await neighbour.sh("ps -eo stat= | grep -c Z")).output).toBe("0\n");
+  });
+
+  test("a frozen sandbox uses no processor", async () => {
+    const burner = await island.make();
+    await burner.sh("(while :; do :; done) > /dev/null 2>&1 &");
+    await island.driver.pause(burner.id, AbortSignal.timeout(30_000));
+    const used = async () => (await island.driver.stats(burner.id, AbortSignal.timeout(30_000))).cpuMs;
+    const before = await used();
+    await neighbour.sh("sleep 0.3");
+    expect(await used()).toBe(before);
+    await destroy(burner);
+  });
+});
+
+function freeBytes(path: string): number {
+  const { bfree, bsize } = statfsSync(path);
+  return bfree * bsize;
+}

@@ -1,0 +1,116 @@
+import { chromium, type Browser, type BrowserContextOptions, type Locator, type Page } from "playwright-core";
+import { expect } from "vitest";
+import type { Session } from "@berth/contract";
+import type { Berth } from "../servers/berth.ts";
+import { installed } from "../machine.ts";
+
+export function launchChromium(extra: string[] = []): Promise<Browser> {
+  // As root Chromium refuses its own sandbox, and a container's /dev/shm is too small for it.
+  const args = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", ...extra];
+  return chromium.launch({ args, ...(installed.chromium !== undefined && { executablePath: installed.chromium }) });
+}
+
+// A person at their workspace: a session with files, opened through its launch URL.
+export interface Desk extends AsyncDisposable {
+  session: Session;
+  page: Page;
+  // A fresh launch URL.
+  link(): Promise<string>;
+  exec(command: string): Promise<string>;
+  write(path: string, text: string | Uint8Array): Promise<void>;
+  read(path: string): Promise<string | null>;
+  // The same workspace in another browser, as another person would open it.
+  another(): Promise<Page>;
+}
+
+export interface DeskOptions {
+  files?: Record<string, string | Uint8Array>;
+  create?: object;
+  context?: BrowserContextOptions;
+  // Do not open the page yet.
+  closed?: boolean;
+}
+
+export async function openDesk(
+  berth: Berth,
+  browser: Browser,
+  { files = {}, create = {}, context = {}, closed = false }: DeskOptions = {},
+): Promise<Desk> {
+  const session = await berth.api.create(create);
+  for (const [path, text] of Object.entries(files)) await berth.api.writeFile(session.sandboxId, path, text);
+  const faults: string[] = [];
+
+  async function newPage(): Promise<Page> {
+    const opened = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...context });
+    const page = await opened.newPage();
+    page.on("pageerror", (error) => faults.push(error.stack ?? error.message));
+    page.setDefaultTimeout(30_000);
+    return page;
+  }
+  const link = async () => {
+    const { body } = await berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/launch-url`);
+    return (body as { url: string }).url;
+  };
+  const page = await newPage();
+  if (!closed) await page.goto(await link());
+
+  return {
+    session,
+    page,
+    link,
+    async exec(command) {
+      return (await berth.api.exec(session.sandboxId, command)).stdout;
+    },
+    write: (path, text) => berth.api.writeFile(session.sandboxId, path, text),
+    read: async (path) => (await berth.api.readFile(session.sandboxId, path))?.toString() ?? null,
+    async another() {
+      const other = await newPage();
+      await other.goto(await link());
+      return other;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const opened of browser.contexts()) await opened.close();
+      await berth.api.call("DELETE", `/api/b2b/sessions/${session.sessionId}`);
+      expect(faults).toEqual([]);
+    },
+  };
+}
+
+// The parts of the page, as a person would name them.
+export const treeItem = (page: Page, name: string): Locator => page.getByRole("treeitem", { name, exact: true });
+export const tab = (page: Page, name: string): Locator => page.getByRole("tablist", { name: "Open files" }).getByRole("tab", { name });
+export const editor = (page: Page): Locator => page.locator(".text-editor .cm-content");
+export const terminal = (page: Page): Locator => page.locator(".terminal-view .xterm-rows").first();
+
+export async function openFile(page: Page, name: string): Promise<void> {
+  await treeItem(page, name).click();
+  await page.getByLabel(`Text of ${name}`).waitFor();
+}
+
+export async function typeAtStart(page: Page, text: string): Promise<void> {
+  await editor(page).click();
+  await page.keyboard.press("Control+Home");
+  await page.keyboard.type(text);
+}
+
+// What a person would wait for. Two cores are shared by browser, server and sandbox, so it may take a while.
+export function eventually<T>(look: () => T) {
+  return expect.poll(look, { timeout: 30_000, interval: 50 });
+}
+
+export const seen = (what: Locator) => eventually(() => what.isVisible()).toBe(true);
+export const gone = (what: Locator) => eventually(() => what.count()).toBe(0);
+
+// Types into the terminal once its shell is there.
+export async function typeInTerminal(page: Page, text: string): Promise<void> {
+  await eventually(() => screenText(page)).toMatch(/[$#%>] ?$/m);
+  await page.locator(".terminal-view .xterm-helper-textarea").first().focus();
+  await page.keyboard.type(text);
+}
+
+// What the terminal shows, row by row.
+export const screenText = async (page: Page): Promise<string> =>
+  (await terminal(page).locator("> div").allTextContents())
+    .map((row) => row.replaceAll("\u00a0", " ").trimEnd())
+    .join("\n")
+    .trimEnd();

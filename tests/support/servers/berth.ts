@@ -1,0 +1,132 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { readConfig } from "../../../server/config.ts";
+import { openDriver } from "../../../server/drivers/index.ts";
+import { silentLog } from "../../../server/log.ts";
+import { createApi, type Api } from "./api.ts";
+import { freePort } from "./port.ts";
+
+// The real server as a process of its own, on a data folder and a port of its own. It may be killed and started again;
+// disposing destroys every sandbox it made and removes the folder.
+export interface Berth extends AsyncDisposable {
+  url: string;
+  key: string;
+  dataDir: string;
+  env: Record<string, string>;
+  api: Api;
+  // Resolves when /readyz answers; to the milliseconds that took.
+  start(env?: Record<string, string>): Promise<number>;
+  // As the machine's power would: SIGKILL, and wait until it is gone.
+  kill(): Promise<void>;
+  // As an operator would: SIGTERM; to the exit code.
+  stop(): Promise<number | null>;
+  // Resolves when the process has ended by itself.
+  died(): Promise<void>;
+  // The same, to its exit code; null when a signal ended it.
+  exitCode(): Promise<number | null>;
+  // What the server has logged so far.
+  output(): string;
+}
+
+const root = join(import.meta.dirname, "../../..");
+const READY_TIMEOUT_MS = 60_000;
+
+export async function startBerth(env: Record<string, string> = {}, options: BerthOptions = {}): Promise<Berth> {
+  const berth = await prepareBerth(env, options);
+  await berth.start().catch(async (error: unknown) => {
+    await berth[Symbol.asyncDispose]();
+    throw error;
+  });
+  return berth;
+}
+
+export interface BerthOptions {
+  // How many files the server may have open.
+  maxFiles?: number;
+}
+
+export async function prepareBerth(env: Record<string, string> = {}, { maxFiles }: BerthOptions = {}): Promise<Berth> {
+  const dataDir = env.BERTH_DATA_DIR ?? (await mkdtemp(join(tmpdir(), "berth-test-")));
+  await mkdir(dataDir, { recursive: true });
+  const port = await freePort();
+  const url = `http://localhost:${port}`;
+  const key = `berth_${randomBytes(32).toString("hex")}`;
+  const settings = {
+    BERTH_DATA_DIR: dataDir,
+    BERTH_PORT: String(port),
+    BERTH_API_KEY: key,
+    BERTH_POOL_SIZE: "0",
+    BERTH_RATE_LIMIT: "0",
+    ...env,
+  };
+  let child: ChildProcess | undefined;
+  let exited: Promise<number | null> = Promise.resolve(null);
+  let output = "";
+
+  async function start(extra: Record<string, string> = {}): Promise<number> {
+    const startedMs = performance.now();
+    const command = [process.execPath, join(root, "cli/bin.js"), "serve"];
+    const limited = maxFiles === undefined ? command : ["sh", "-c", `ulimit -n ${maxFiles}; exec "$@"`, "sh", ...command];
+    child = spawn(limited[0]!, limited.slice(1), {
+      cwd: dataDir,
+      env: { PATH: process.env.PATH ?? "", HOME: dataDir, ...settings, ...extra },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    for (const stream of [child.stdout!, child.stderr!]) stream.on("data", (chunk) => (output += String(chunk)));
+    let ended = false;
+    exited = new Promise((resolve) =>
+      child!.once("exit", (code) => {
+        ended = true;
+        resolve(code);
+      }),
+    );
+    while (!(await isReady(url))) {
+      if (ended) throw new Error(`the server ended while starting:\n${output.slice(-4000)}`);
+      if (performance.now() - startedMs > READY_TIMEOUT_MS) throw new Error(`the server did not become ready:\n${output.slice(-4000)}`);
+      await delay(20);
+    }
+    return performance.now() - startedMs;
+  }
+
+  async function end(signal: NodeJS.Signals): Promise<number | null> {
+    child?.kill(signal);
+    return exited;
+  }
+
+  return {
+    url,
+    key,
+    dataDir,
+    env: settings,
+    api: createApi(url, key),
+    start,
+    kill: async () => void (await end("SIGKILL")),
+    stop: () => end("SIGTERM"),
+    died: async () => void (await exited),
+    exitCode: () => exited,
+    output: () => output,
+    async [Symbol.asyncDispose]() {
+      await end("SIGKILL");
+      await destroySandboxes(settings);
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function isReady(url: string): Promise<boolean> {
+  return fetch(`${url}/readyz`).then(
+    (answer) => answer.ok,
+    () => false,
+  );
+}
+
+// Whatever the server left: sandboxes outlive it on purpose.
+async function destroySandboxes(env: Record<string, string>): Promise<void> {
+  const { config } = readConfig(env);
+  await using driver = await openDriver(config, silentLog);
+  for (const { id } of await driver.list(AbortSignal.timeout(30_000))) await driver.destroy(id, AbortSignal.timeout(30_000));
+}
