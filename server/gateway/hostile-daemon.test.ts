@@ -2,7 +2,7 @@ import { connect, type Socket } from "node:net";
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
-import { openGateway, type Answer, type TestGateway } from "./testing.ts";
+import { openGateway, type Answer, type TestGateway } from "./testing/test-gateway.ts";
 
 // A daemon that does its worst: whatever runs in a sandbox may have taken its place.
 

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
-import { openGateway } from "./testing.ts";
+import { openGateway } from "./testing/test-gateway.ts";
 
 const key = { "x-api-key": "good" };
 

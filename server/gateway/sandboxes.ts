@@ -2,11 +2,11 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { AppError, isSandboxId, type SandboxId } from "@berth/contract";
 import type { Links } from "../link.ts";
-import { handshakeHeaders, relayToApi } from "./api-relay.ts";
-import { toDaemonPath } from "./daemon-path.ts";
-import { refuseUpgrade, splitTarget } from "./respond.ts";
-import { isHandshake, type SocketRelay } from "./socket-relay.ts";
-import type { Standings } from "./standing.ts";
+import { handshakeHeaders, relayToApi } from "./relay/api-relay.ts";
+import { toDaemonPath } from "./relay/daemon-path.ts";
+import { refuseUpgrade, splitTarget } from "./requests/reply.ts";
+import { isHandshake, type SocketRelay } from "./relay/socket-relay.ts";
+import type { Standings } from "./access/session-cache.ts";
 
 // `/sandboxes/{sandboxId}/…`: the daemon's API for a partner's backend, which shows its key.
 export interface SandboxesDeps {

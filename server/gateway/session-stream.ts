@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { AppError, type SandboxId } from "@berth/contract";
 import type { WorkspaceSession } from "@berth/contract/workspace.ts";
 import { SECOND, type Clock } from "../clock.ts";
-import type { Standing, Standings } from "./standing.ts";
+import type { Standing, Standings } from "./access/session-cache.ts";
 
 // The session as the workspace page sees it, once or as a stream of server-sent events.
 export interface SessionStreams extends AsyncDisposable {

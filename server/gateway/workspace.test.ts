@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { openGateway, openStream } from "./testing.ts";
+import { openGateway, openStream } from "./testing/test-gateway.ts";
 
 describe("the workspace page", () => {
   it("comes from the server with a policy that trusts no sandbox, and so do its parts", async () => {

@@ -3,19 +3,19 @@ import type { Duplex } from "node:stream";
 import { AppError, isAppError, isSandboxId, type SandboxId } from "@berth/contract";
 import { CLOSE } from "@berth/contract/daemon.ts";
 import type { Links } from "../link.ts";
-import { accessOf } from "./access.ts";
-import { handshakeHeaders, relayToApi } from "./api-relay.ts";
-import type { AppFiles } from "./app-files.ts";
-import { pageOf } from "./app-page.ts";
-import { toDaemonPath } from "./daemon-path.ts";
-import { launch, type LaunchDeps } from "./launch.ts";
-import { sendPage } from "./pages.ts";
-import { appPolicy, frameAncestors, isFromElsewhere, isFromOrigin, isMutation, wouldBeExecuted } from "./policy.ts";
-import { type PreviewLinks, readPreviewRequest } from "./preview-link.ts";
-import { sendJson, splitTarget } from "./respond.ts";
+import { accessOf } from "./access/browser-access.ts";
+import { handshakeHeaders, relayToApi } from "./relay/api-relay.ts";
+import type { AppFiles } from "./pages/app-files.ts";
+import { pageOf } from "./pages/app-page.ts";
+import { toDaemonPath } from "./relay/daemon-path.ts";
+import { launch, type LaunchDeps } from "./access/launch.ts";
+import { sendPage } from "./pages/status-pages.ts";
+import { appPolicy, frameAncestors, isFromElsewhere, isFromOrigin, isMutation, wouldBeExecuted } from "./access/browser-policy.ts";
+import { type PreviewLinks, readPreviewRequest } from "./preview/preview-link.ts";
+import { sendJson, splitTarget } from "./requests/reply.ts";
 import type { SessionStreams } from "./session-stream.ts";
-import { acceptAndClose, farewellFor, isHandshake, type SocketRelay } from "./socket-relay.ts";
-import type { Standing } from "./standing.ts";
+import { acceptAndClose, farewellFor, isHandshake, type SocketRelay } from "./relay/socket-relay.ts";
+import type { Standing } from "./access/session-cache.ts";
 
 // `/workspace/…`: the launch URL, the browser app and, behind the cookie, what the app asks for.
 export interface WorkspaceDeps extends LaunchDeps {

@@ -7,7 +7,7 @@ import { systemClock, type Clock } from "../../clock.ts";
 import { createEndpoints } from "../../events/endpoints.ts";
 import { createFeed } from "../../events/feed.ts";
 import { createWebhooks, type Webhooks } from "../../events/webhooks.ts";
-import { createTickets } from "../../gateway/ticket.ts";
+import { createTickets } from "../../gateway/access/launch-ticket.ts";
 import { createAuthenticator } from "../../keys/authenticate.ts";
 import { issueKey } from "../../keys/keys.ts";
 import { createPartner, type PartnerChanges } from "../../keys/partners.ts";

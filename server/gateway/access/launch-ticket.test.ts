@@ -1,0 +1,148 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { newId, type SandboxId } from "@berth/contract";
+import { createTestClock, MINUTE, SECOND } from "../../clock.ts";
+import { createSecrets } from "../../secrets.ts";
+import { createTickets } from "./launch-ticket.ts";
+
+const oldKey = Buffer.alloc(32, 1);
+const newKey = Buffer.alloc(32, 2);
+const sandboxId: SandboxId = newId("sbx", Date.UTC(2030, 0, 1));
+
+function setUp(masterKeys = [oldKey]) {
+  const clock = createTestClock();
+  const tickets = createTickets({ secrets: createSecrets(masterKeys), baseUrl: "https://berth.example", ttlMs: 5 * MINUTE, clock });
+  const { url, expiresAt } = tickets.issueLaunchUrl({ partnerId: "acme", sandboxId });
+  return { clock, tickets, url: new URL(url), query: new URL(url).search.slice(1), expiresAt };
+}
+
+// Two queries with the same pairs are the same ticket, in whatever order.
+const meaningOf = (query: string) =>
+  [...new URLSearchParams(query)]
+    .map(String)
+    .toSorted((a, b) => a.localeCompare(b))
+    .join("&");
+
+describe("a launch URL", () => {
+  it("carries the sandbox in base64, the partner, the time of issue and a signature", () => {
+    const { url, clock, expiresAt } = setUp();
+    expect(url.origin + url.pathname).toBe("https://berth.example/workspace/");
+    expect([...url.searchParams.keys()]).toEqual(["s", "partner", "ts", "sig"]);
+    expect(Buffer.from(url.searchParams.get("s")!, "base64").toString()).toBe(sandboxId);
+    expect(url.searchParams.get("partner")).toBe("acme");
+    expect(url.searchParams.get("ts")).toBe(String(clock.now()));
+    expect(expiresAt).toBe(clock.now() + 5 * MINUTE);
+  });
+
+  it("opens the sandbox until it expires", async () => {
+    const { clock, tickets, query } = setUp();
+    expect(tickets.verify(query)).toEqual({ valid: true, partnerId: "acme", sandboxId });
+    await clock.advance(5 * MINUTE - 1);
+    expect(tickets.verify(query)).toMatchObject({ valid: true });
+    await clock.advance(1);
+    expect(tickets.verify(query)).toEqual({ valid: false, fault: "expired" });
+  });
+
+  it("may come from a server whose clock is a little ahead, not from the future", async () => {
+    const { clock, tickets } = setUp();
+    await clock.advance(30 * SECOND);
+    const ahead = new URL(tickets.issueLaunchUrl({ partnerId: "acme", sandboxId }).url).search.slice(1);
+    await clock.advance(1);
+    const tooFar = new URL(tickets.issueLaunchUrl({ partnerId: "acme", sandboxId }).url).search.slice(1);
+    const behind = setUp();
+    expect(behind.tickets.verify(ahead)).toMatchObject({ valid: true });
+    expect(behind.tickets.verify(tooFar)).toEqual({ valid: false, fault: "early" });
+  });
+
+  it("is verified with every active key and signed with the newest", () => {
+    const old = setUp([oldKey]);
+    const both = setUp([newKey, oldKey]);
+    const fresh = setUp([newKey]);
+    expect(both.tickets.verify(old.query)).toMatchObject({ valid: true });
+    expect(fresh.tickets.verify(both.query)).toMatchObject({ valid: true });
+    expect(fresh.tickets.verify(old.query)).toEqual({ valid: false, fault: "forged" });
+  });
+
+  it("is forged when any of its values is another", () => {
+    const { tickets, url } = setUp();
+    const other = Buffer.from(newId("sbx", 1)).toString("base64");
+    for (const [name, value] of [
+      ["s", other],
+      ["partner", "evil"],
+      ["ts", "1893456000001"],
+      ["sig", "A".repeat(43)],
+    ] as const) {
+      const changed = new URL(url);
+      changed.searchParams.set(name, value);
+      expect([name, tickets.verify(changed.search.slice(1))]).toEqual([name, { valid: false, fault: "forged" }]);
+    }
+  });
+
+  it("does not accept another spelling of its signature", () => {
+    const { tickets, query } = setUp();
+    const spare = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    const last = spare.indexOf(query.at(-1)!);
+    for (const twin of [1, 2, 3].map((bits) => query.slice(0, -1) + spare[(last & ~3) | ((last + bits) & 3)]))
+      expect(tickets.verify(twin)).toEqual({ valid: false, fault: "forged" });
+  });
+
+  it("is malformed when a value is missing, doubled, empty, padded or accompanied", () => {
+    const { tickets, query, url } = setUp();
+    const s = url.searchParams.get("s")!;
+    const variants = [
+      "",
+      query.replace(/&sig=.*/, ""),
+      `${query}&ts=1`,
+      `s=${encodeURIComponent(s)}&${query}`,
+      `${query}&next=https://evil.example`,
+      query.replace(/ts=\d+/, "ts="),
+      query.replace("ts=", "ts=0"),
+      query.replace("ts=", "ts=-"),
+      query.replace("ts=", "ts=+"),
+      query.replace(/ts=\d+/, "ts=1e12"),
+      `${query}A`,
+      `${query}%0a`,
+      query.replace("sig=", "sig[]="),
+      query.replace("partner=acme", "partner=acme%0av1"),
+      query.replace("partner=acme", "__proto__=acme"),
+      query.replace(/s=[^&]+/, `s=${encodeURIComponent(`${s}=`)}`),
+      query.replace(/s=[^&]+/, `s=${sandboxId}`),
+      query.replace(/s=[^&]+/, "s=%FF"),
+      `${query}&${"x".repeat(2000)}`,
+    ];
+    for (const variant of variants) expect([variant, tickets.verify(variant)]).toEqual([variant, { valid: false, fault: "malformed" }]);
+  });
+
+  it("never is valid, and never throws, for a query that was not issued", () => {
+    const { tickets, query } = setUp();
+    const names = fc.constantFrom("s", "partner", "ts", "sig", "S", "x", "__proto__");
+    const pairs = fc.array(fc.tuple(names, fc.oneof(fc.string(), fc.base64String(), fc.constant("acme"), fc.nat().map(String))), {
+      maxLength: 6,
+    });
+    const built = pairs.map((list) => list.map(([name, value]) => `${name}=${encodeURIComponent(value.toWellFormed())}`).join("&"));
+    const mutated = fc
+      .tuple(fc.nat(query.length - 1), fc.string({ maxLength: 3 }), fc.nat(3))
+      .map(([at, text, cut]) => query.slice(0, at) + text + query.slice(at + cut));
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), built, mutated), (candidate) => {
+        fc.pre(meaningOf(candidate) !== meaningOf(query));
+        expect(tickets.verify(candidate).valid).toBe(false);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it("opens what it was issued for, whoever the partner is and whenever", () => {
+    const partner = fc.stringMatching(/^[a-z][a-z0-9-]{0,30}$/);
+    fc.assert(
+      fc.property(partner, fc.nat(4_000_000_000_000), (partnerId, nowMs) => {
+        const clock = createTestClock(nowMs + 1);
+        const tickets = createTickets({ secrets: createSecrets([oldKey]), baseUrl: "http://localhost:8080", ttlMs: MINUTE, clock });
+        const id = newId("sbx", nowMs);
+        const { url } = tickets.issueLaunchUrl({ partnerId, sandboxId: id });
+        expect(tickets.verify(new URL(url).search.slice(1))).toEqual({ valid: true, partnerId, sandboxId: id });
+      }),
+      { numRuns: 200 },
+    );
+  });
+});

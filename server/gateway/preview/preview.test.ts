@@ -1,0 +1,251 @@
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import { describe, expect, it } from "vitest";
+import { WebSocket, WebSocketServer } from "ws";
+import { openGateway, type AskOptions, type TestGateway } from "../testing/test-gateway.ts";
+
+describe("a preview", () => {
+  it("opens from the workspace through a ticket, on a host and with a cookie of its own", async () => {
+    await using gateway = await openGateway();
+    await gateway.serveDaemon((request, response) => response.end(`${request.url} for ${request.headers.host}`));
+    const link = await linkTo(gateway, { port: 5173, path: "/app?x=1" });
+    expect(link.host).toBe(`5173-${gateway.sandboxId.replace("_", "-")}.localhost:${gateway.port}`);
+    const opened = await gateway.ask(link.pathname + link.search, { headers: { host: link.host } });
+    expect(opened).toMatchObject({
+      status: 303,
+      headers: { location: "/app?x=1", "cache-control": "no-store", "referrer-policy": "no-referrer" },
+    });
+    const lines = opened.headers["set-cookie"]!;
+    expect(lines.map((line) => line.split("=")[0])).toEqual(["__Host-berth-preview", "berth-preview"]);
+    expect(lines[0]).toMatch(/; Path=\/; HttpOnly; Secure; SameSite=None; Partitioned$/);
+    for (const line of lines) {
+      const page = await gateway.ask("/app?x=1", { headers: { host: link.host, cookie: line.split(";")[0]! } });
+      expect(page.body).toBe("/ports/5173/app?x=1 for localhost:5173");
+      expect(page.headers["content-security-policy"]).toBe(`frame-ancestors 'self' https://app.acme.example ${gateway.origin}`);
+    }
+  });
+
+  it("does not open with another port's cookie, the workspace's, or a link that is old, changed or for elsewhere", async () => {
+    await using gateway = await openGateway();
+    await gateway.serveDaemon((_request, response) => response.end("reached"));
+    const link = await linkTo(gateway, { port: 5173 });
+    const target = link.pathname + link.search;
+    const host = link.host;
+    const status = async (path: string, headers: Record<string, string>) => (await gateway.ask(path, { headers })).status;
+    const cookie = await cookieFor(gateway, 5173);
+    expect(await status("/", { host, cookie })).toBe(200);
+    expect(await status("/", { host })).toBe(401);
+    expect(await status("/", { host, cookie: await gateway.signIn() })).toBe(401);
+    expect(await status("/", { host: host.replace("5173", "3000"), cookie })).toBe(401);
+    expect(await status(target, { host: host.replace("5173", "3000") })).toBe(401);
+    expect(await status(target.replace("path=%2F", "path=%2Fadmin"), { host })).toBe(401);
+    expect(await status(`${target}&x=1`, { host })).toBe(401);
+    expect(await status(target, { host, "sec-purpose": "prefetch" })).toBe(503);
+    expect(await status("/.berth/else", { host, cookie })).toBe(404);
+    await gateway.clock.advance(60_000);
+    expect(await status(target, { host })).toBe(401);
+  });
+
+  it("is linked to from the workspace only, for ports and paths that exist", async () => {
+    await using gateway = await openGateway();
+    const cookie = await gateway.signIn();
+    const ask = (body: string, headers: Record<string, string> = { cookie, origin: gateway.origin }) =>
+      gateway.ask(`/workspace/${gateway.sandboxId}/preview`, { method: "POST", headers, body });
+    expect((await ask('{"port":80}', { cookie })).status).toBe(403);
+    expect((await ask('{"port":80}', { origin: gateway.origin })).status).toBe(401);
+    for (const body of [
+      "",
+      "[]",
+      '{"port":0}',
+      '{"port":65536}',
+      '{"port":"80"}',
+      '{"port":80,"path":"//evil.example"}',
+      '{"port":80,"path":"/\\\\evil.example"}',
+      '{"port":80,"path":"x"}',
+    ])
+      expect((await ask(body)).status).toBe(400);
+    expect((await ask(`{"port":80,"path":"/${"x".repeat(9000)}"}`)).status).toBe(413);
+  });
+
+  it("shows the application no cookie of ours, and an address that it believes in", async () => {
+    await using gateway = await openGateway();
+    await gateway.serveDaemon((request, response) => response.end(JSON.stringify(request.headers)));
+    const own = `http://${hostOf(gateway, 5173)}`;
+    const cookie = `theirs=1; ${await cookieFor(gateway, 5173)}; berth-preview=x`;
+    const { body } = await askPreview(gateway, 5173, "/", {
+      method: "POST",
+      headers: {
+        cookie,
+        origin: own,
+        referer: `${own}/a?b`,
+        authorization: "Basic eDp5",
+        "x-custom": "kept",
+        connection: "x-hop, keep-alive",
+        "x-hop": "1",
+      },
+    });
+    expect(JSON.parse(body)).toEqual({
+      host: "localhost:5173",
+      origin: "http://localhost:5173",
+      referer: "http://localhost:5173/a?b",
+      cookie: "theirs=1",
+      authorization: "Basic eDp5",
+      "x-custom": "kept",
+      "x-berth-token": "daemon-token",
+      connection: "keep-alive",
+      "content-length": "0",
+    });
+  });
+
+  it("passes on a single cookie, and survives headers that come twice", async () => {
+    await using gateway = await openGateway();
+    await gateway.serveRaw((socket) =>
+      socket.once("data", () =>
+        socket.end(
+          "HTTP/1.1 200 OK\r\nset-cookie: a=1\r\nconnection: close\r\nconnection: x-a\r\nvary: b\r\nvary: c\r\nx-a: 1\r\ncontent-length: 0\r\n\r\n",
+        ),
+      ),
+    );
+    const { status, headers } = await askPreview(gateway, 3000, "/");
+    expect([status, headers["set-cookie"], headers.vary, headers["x-a"]]).toEqual([200, ["a=1"], "b, c", undefined]);
+  });
+
+  it("lets the application be a website, and nothing more", async () => {
+    await using gateway = await openGateway();
+    await gateway.serveDaemon((_request, response) => {
+      response.setHeader("set-cookie", [
+        "a=1; Domain=localhost; Path=/",
+        "__Host-berth-preview=evil; Secure; Path=/",
+        "BERTH-sbx_1=evil",
+        "b=2; HttpOnly",
+      ]);
+      response.setHeader("location", "http://localhost:5173/next");
+      response.setHeader("access-control-allow-origin", "http://127.0.0.1:3000");
+      response.setHeader("content-security-policy", "default-src 'self'; frame-ancestors 'none'; img-src *");
+      response.setHeader("strict-transport-security", "max-age=1; includeSubDomains");
+      response.setHeader("x-frame-options", "DENY");
+      response.setHeader("alt-svc", 'h2="evil.example:443"');
+      response.setHeader("clear-site-data", '"cookies", "storage"');
+      response.setHeader("nel", '{"report_to":"x","max_age":1,"include_subdomains":true}');
+      response.setHeader("report-to", '{"group":"x","max_age":1,"endpoints":[{"url":"https://evil.example"}]}');
+      response.setHeader("reporting-endpoints", 'x="https://evil.example"');
+      response.setHeader("secure-session-registration", '(ES256);path="/evil"');
+      response.writeHead(302).end();
+    });
+    const { status, headers } = await askPreview(gateway, 5173, "/");
+    expect(status).toBe(302);
+    expect(headers["set-cookie"]).toEqual(["a=1; Path=/", "b=2; HttpOnly"]);
+    expect(headers.location).toBe(`http://${hostOf(gateway, 5173)}/next`);
+    expect(headers["access-control-allow-origin"]).toBe(`http://${hostOf(gateway, 3000)}`);
+    expect(headers["content-security-policy"]).toBe(
+      `default-src 'self'; img-src *, frame-ancestors 'self' https://app.acme.example ${gateway.origin}`,
+    );
+    for (const name of [
+      "strict-transport-security",
+      "x-frame-options",
+      "alt-svc",
+      "clear-site-data",
+      "nel",
+      "report-to",
+      "reporting-endpoints",
+      "secure-session-registration",
+    ])
+      expect([name, headers[name]]).toEqual([name, undefined]);
+  });
+
+  it("takes changes from pages of the same sandbox only", async () => {
+    await using gateway = await openGateway();
+    await gateway.serveDaemon((_request, response) => response.end());
+    const status = async (headers: Record<string, string>) => (await askPreview(gateway, 5173, "/", { method: "POST", headers })).status;
+    expect(await status({ origin: `http://${hostOf(gateway, 5173)}` })).toBe(200);
+    expect(await status({ origin: `http://${hostOf(gateway, 3000)}` })).toBe(200);
+    expect(await status({ origin: "null", "sec-fetch-site": "same-origin" })).toBe(200);
+    expect(await status({ origin: "null" })).toBe(403);
+    expect(await status({ origin: "https://evil.example" })).toBe(403);
+    expect(await status({ origin: gateway.origin })).toBe(403);
+    expect(await status({ origin: `http://${hostOf(gateway, 5173).replace(/sbx-.{26}/, `sbx-${"0".repeat(26)}`)}` })).toBe(403);
+    expect(await status({})).toBe(403);
+  });
+
+  it("says in a page when nothing listens, when it is paused, and when it is over", async () => {
+    await using gateway = await openGateway();
+    await gateway.serveDaemon((_request, response) => {
+      response.setHeader("x-error-code", "port_closed");
+      response.writeHead(502).end("{}");
+    });
+    const title = async () => /<h1>(.*)<\/h1>/.exec((await askPreview(gateway, 5173, "/")).body)?.[1];
+    expect(await title()).toBe("Nothing listens on this port yet");
+    gateway.become("paused");
+    expect(await title()).toBe("The workspace is paused");
+    gateway.become("destroyed");
+    expect(await title()).toBe("This workspace is gone");
+    gateway.partner.state = "suspended";
+    gateway.become("running");
+    expect(await title()).toBe("Access is suspended");
+  });
+
+  it("passes WebSockets with the application's subprotocol, as hot reload needs them", async () => {
+    await using gateway = await openGateway();
+    const seen: (string | undefined)[] = [];
+    const sockets = new WebSocketServer({ noServer: true });
+    const server = await gateway.serveDaemon((_request, response) => response.end());
+    server.on("upgrade", (request: IncomingMessage, socket, head) => {
+      seen.push(request.url, request.headers.host, request.headers.origin);
+      sockets.handleUpgrade(request, socket, head, (client) => client.send("full-reload"));
+    });
+    const host = hostOf(gateway, 5173);
+    const cookie = await cookieFor(gateway, 5173);
+    const connectFrom = (origin: string) =>
+      new WebSocket(`ws://127.0.0.1:${gateway.port}/?token=1`, ["vite-hmr"], { headers: { host, cookie, origin } });
+    const socket = connectFrom(`http://${host}`);
+    expect(String((await once(socket, "message"))[0])).toBe("full-reload");
+    expect(socket.protocol).toBe("vite-hmr");
+    expect(seen).toEqual(["/ports/5173/?token=1", "localhost:5173", "http://localhost:5173"]);
+    gateway.become("paused");
+    expect((await once(socket, "close"))[0]).toBe(4409);
+    const foreign = connectFrom("https://evil.example");
+    expect(String((await once(foreign, "error"))[0])).toContain("403");
+  });
+
+  it("is the only thing that its hosts show, and shows on no other host", async () => {
+    await using gateway = await openGateway();
+    await gateway.serveDaemon((request, response) => response.end(request.url));
+    const cookie = await gateway.signIn();
+    const own = { headers: { host: hostOf(gateway, 80), cookie: `${cookie}; ${await cookieFor(gateway, 80)}` } };
+    expect((await gateway.ask("/api/b2b/sessions", own)).body).toBe("/ports/80/api/b2b/sessions");
+    expect((await gateway.ask(`/workspace/${gateway.sandboxId}/session`, own)).body).toContain("/ports/80/workspace/");
+    expect((await gateway.ask("/x", { headers: { host: hostOf(gateway, 80).toUpperCase(), cookie: own.headers.cookie } })).body).toBe(
+      "/ports/80/x",
+    );
+    for (const host of ["99999-x.localhost", `0-${gateway.sandboxId}.localhost:${gateway.port}`, `80-${gateway.sandboxId}.evil.example`])
+      expect((await gateway.ask("/", { headers: { host } })).body).toBe("not the gateway's");
+  });
+});
+
+const hostOf = (gateway: TestGateway, port: number) => `${port}-${gateway.sandboxId.replace("_", "-")}.localhost:${gateway.port}`;
+
+async function linkTo(gateway: TestGateway, request: { port: number; path?: string }): Promise<URL> {
+  const headers = { cookie: await gateway.signIn(), origin: gateway.origin };
+  const answer = await gateway.ask(`/workspace/${gateway.sandboxId}/preview`, { method: "POST", headers, body: JSON.stringify(request) });
+  return new URL((JSON.parse(answer.body) as { url: string }).url);
+}
+
+const cookiesOf = new WeakMap<TestGateway, Map<number, string>>();
+
+async function cookieFor(gateway: TestGateway, port: number): Promise<string> {
+  const known = cookiesOf.get(gateway) ?? new Map<number, string>();
+  cookiesOf.set(gateway, known);
+  if (!known.has(port)) {
+    const link = await linkTo(gateway, { port });
+    const { headers } = await gateway.ask(link.pathname + link.search, { headers: { host: link.host } });
+    known.set(port, headers["set-cookie"]![0]!.split(";")[0]!);
+  }
+  return known.get(port)!;
+}
+
+async function askPreview(gateway: TestGateway, port: number, path: string, options: AskOptions = {}) {
+  return gateway.ask(path, {
+    ...options,
+    headers: { cookie: await cookieFor(gateway, port), ...options.headers, host: hostOf(gateway, port) },
+  });
+}

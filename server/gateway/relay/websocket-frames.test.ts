@@ -1,0 +1,53 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { closeFrame, createFrameWalker } from "./websocket-frames.ts";
+
+const payload = fc.oneof(fc.uint8Array({ maxLength: 130 }), fc.uint8Array({ minLength: 65_500, maxLength: 65_600, size: "max" }));
+
+describe("a frame walker", () => {
+  it("is between frames exactly where a frame ends, however the bytes arrive", () => {
+    fc.assert(
+      fc.property(
+        fc.array(payload, { minLength: 1, maxLength: 4 }),
+        fc.boolean(),
+        fc.integer({ min: 1, max: 5000 }),
+        (payloads, mask, step) => {
+          const frames = payloads.map((data) => frameOf(Buffer.from(data), mask));
+          const ends = new Set(frames.map((_, i) => Buffer.concat(frames.slice(0, i + 1)).length));
+          const stream = Buffer.concat(frames);
+          const walker = createFrameWalker();
+          for (let at = 0; at < stream.length; at += step) {
+            walker.walk(stream.subarray(at, at + step));
+            expect(walker.whole).toBe(ends.has(Math.min(at + step, stream.length)));
+          }
+          expect(walker.closing).toBe(false);
+        },
+      ),
+      { numRuns: 20 },
+    );
+  });
+
+  it("sees a goodbye pass", () => {
+    const walker = createFrameWalker();
+    walker.walk(closeFrame(4404));
+    expect([walker.whole, walker.closing]).toEqual([true, true]);
+  });
+
+  it("never throws on garbage", () => {
+    fc.assert(
+      fc.property(fc.array(fc.uint8Array({ maxLength: 40 })), (parts) => {
+        const walker = createFrameWalker();
+        for (const part of parts) walker.walk(Buffer.from(part));
+        expect(typeof walker.whole).toBe("boolean");
+      }),
+    );
+  });
+});
+
+function frameOf(data: Buffer, mask: boolean): Buffer {
+  const bit = mask ? 0x80 : 0;
+  const length = data.length < 126 ? [bit | data.length] : data.length < 65_536 ? [bit | 126, data.length >> 8, data.length & 255] : null;
+  const long = Buffer.alloc(9, bit | 127);
+  long.writeBigUInt64BE(BigInt(data.length), 1);
+  return Buffer.concat([Buffer.from([0x82]), length ? Buffer.from(length) : long, Buffer.alloc(mask ? 4 : 0, 7), data]);
+}

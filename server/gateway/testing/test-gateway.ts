@@ -1,0 +1,235 @@
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import {
+  createServer as createHttpServer,
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type RequestListener,
+} from "node:http";
+import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Registry } from "prom-client";
+import { newId, type SandboxId, type SessionStatus } from "@berth/contract";
+import { createTestClock } from "../../clock.ts";
+import { createLinks } from "../../link.ts";
+import { silentLog } from "../../log.ts";
+import { createSecrets } from "../../secrets.ts";
+import type { SessionView } from "../../sessions/sessions.ts";
+import { createGateway } from "../gateway.ts";
+import type { GatewayPartner } from "../access/session-cache.ts";
+import { createTickets } from "../access/launch-ticket.ts";
+
+// A gateway on a port of its own, with a session whose daemon is whatever a test puts behind the socket.
+export interface TestGateway extends AsyncDisposable {
+  port: number;
+  origin: string;
+  sandboxId: SandboxId;
+  session: SessionView;
+  partner: GatewayPartner;
+  clock: ReturnType<typeof createTestClock>;
+  links: ReturnType<typeof createLinks>;
+  registry: Registry;
+  // API keys and whose they are.
+  keys: Record<string, { id: string } | undefined>;
+  // As a server that stops.
+  close(): Promise<void>;
+  serveDaemon(listener: RequestListener): Promise<Server>;
+  serveRaw(listener: (socket: Socket) => void): Promise<void>;
+  // Changes the session and tells those who listen.
+  become(status: SessionStatus): void;
+  launchUrl(): URL;
+  // The cookie of a browser that has followed the launch URL.
+  signIn(): Promise<string>;
+  ask(path: string, options?: AskOptions): Promise<Answer>;
+}
+
+export interface AskOptions {
+  method?: string;
+  headers?: Record<string, string>;
+  body?: string | Buffer;
+}
+
+export interface Answer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  trailers: Record<string, string>;
+  body: string;
+  // False when the connection was cut before the answer was whole.
+  complete: boolean;
+}
+
+export async function openGateway(options: { https?: boolean; appFolder?: string; headersTimeoutMs?: number } = {}): Promise<TestGateway> {
+  const folder = mkdtempSync(join(tmpdir(), "berth-gateway-"));
+  const socketPath = join(folder, "daemon.sock");
+  const clock = createTestClock();
+  const secrets = createSecrets([Buffer.alloc(32, 7)]);
+  const partner: GatewayPartner = { id: "acme", name: "Acme", state: "active", origins: ["https://app.acme.example"] };
+  const session = sampleSession(clock.now());
+  const registry = new Registry();
+  const keys: TestGateway["keys"] = { good: { id: "acme" }, other: { id: "other" } };
+  const listeners = new Set<(session: SessionView) => void>();
+  const daemonSockets = new Set<Socket>();
+  let daemon: Server | undefined;
+
+  const server = createHttpServer();
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const { port } = server.address() as AddressInfo;
+  const origin = options.https ? `https://berth.example` : `http://localhost:${port}`;
+
+  const links = createLinks({
+    driver: {
+      async dial() {
+        const socket = connect(socketPath);
+        await once(socket, "connect");
+        return socket;
+      },
+    },
+    tokenOf: () => "daemon-token",
+    log: silentLog,
+    // Only a test about silence is impatient.
+    headersTimeoutMs: options.headersTimeoutMs ?? 20_000,
+  });
+  const tickets = createTickets({ secrets, baseUrl: origin, ttlMs: 300_000, clock });
+  const gateway = createGateway({
+    sessions: {
+      bySandbox: async (id) => (id === session.sandboxId ? { ...session } : null),
+      onChange(listener) {
+        listeners.add(listener);
+        return { [Symbol.dispose]: () => void listeners.delete(listener) };
+      },
+    },
+    findPartner: async () => ({ ...partner }),
+    authenticate: async (request) => ({ ...keys })[String(request.headers["x-api-key"])] ?? null,
+    links,
+    tickets,
+    secrets,
+    registry,
+    clock,
+    log: silentLog,
+    baseUrl: origin,
+    previewDomain: options.https ? "preview.example" : `localhost:${port}`,
+    appFolder: options.appFolder ?? join(folder, "no-app"),
+  });
+  server.on("request", (request, response) => {
+    if (gateway.owns(request)) void gateway.request(request, response);
+    else response.writeHead(404).end("not the gateway's");
+  });
+  server.on("upgrade", (request, socket, head) => void gateway.upgrade(request, socket, head));
+
+  async function listen(next: Server): Promise<Server> {
+    if (daemon) await closeServer(daemon, daemonSockets);
+    daemon = next;
+    next.on("connection", (socket) => daemonSockets.add(socket));
+    await once(next.listen(socketPath), "listening");
+    return next;
+  }
+
+  const ask = (path: string, asked: AskOptions = {}) => askAt(port, path, asked);
+  return {
+    port,
+    origin,
+    sandboxId: session.sandboxId,
+    session,
+    partner,
+    clock,
+    links,
+    registry,
+    keys,
+    close: async () => gateway[Symbol.asyncDispose](),
+    serveDaemon: (listener) => listen(createHttpServer(listener)),
+    async serveRaw(listener) {
+      await listen(
+        createServer((socket) => {
+          socket.on("error", () => {});
+          listener(socket);
+        }),
+      );
+    },
+    become(status) {
+      session.status = status;
+      session.generation++;
+      for (const listener of listeners) listener({ ...session });
+    },
+    launchUrl: () => new URL(tickets.issueLaunchUrl({ partnerId: partner.id, sandboxId: session.sandboxId }).url),
+    async signIn() {
+      const { pathname, search } = new URL(tickets.issueLaunchUrl({ partnerId: partner.id, sandboxId: session.sandboxId }).url);
+      const { headers } = await ask(pathname + search);
+      return (headers["set-cookie"] ?? []).map((line) => line.split(";")[0]!).join("; ");
+    },
+    ask,
+    async [Symbol.asyncDispose]() {
+      await gateway[Symbol.asyncDispose]();
+      await links[Symbol.asyncDispose]();
+      server.closeAllConnections();
+      await new Promise((done) => server.close(done));
+      if (daemon) await closeServer(daemon, daemonSockets);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function closeServer(server: Server, sockets: Set<Socket>): Promise<void> {
+  for (const socket of sockets) socket.destroy();
+  sockets.clear();
+  await new Promise((done) => server.close(done));
+}
+
+function askAt(port: number, path: string, { method = "GET", headers = {}, body }: AskOptions): Promise<Answer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const asked = httpRequest({ host: "127.0.0.1", port, path, method, headers, agent: false }, (answer) => {
+    const parts: Buffer[] = [];
+    answer.on("data", (part: Buffer) => parts.push(part));
+    answer.on("error", () => {});
+    answer.on("close", () =>
+      resolve({
+        status: answer.statusCode ?? 0,
+        headers: answer.headers,
+        trailers: answer.trailers as Record<string, string>,
+        body: Buffer.concat(parts).toString("utf8"),
+        complete: answer.complete,
+      }),
+    );
+  });
+  asked.on("error", reject);
+  asked.end(body);
+  return promise;
+}
+
+function sampleSession(nowMs: number): SessionView {
+  return {
+    id: newId("ses", nowMs),
+    sandboxId: newId("sbx", nowMs),
+    partnerId: "acme",
+    externalUserId: "user-1",
+    status: "running",
+    generation: 1,
+    template: "default",
+    metadata: {},
+    timeoutMs: 3_600_000,
+    expiresAt: nowMs + 3_600_000,
+    stopReason: null,
+    createdAt: nowMs,
+    updatedAt: nowMs,
+  };
+}
+
+// The session's stream, as a page reads it: each part, and `end`.
+export async function openStream(gateway: TestGateway, cookie: string): Promise<{ next(): Promise<string> }> {
+  const asked = httpRequest({
+    port: gateway.port,
+    host: "127.0.0.1",
+    path: `/workspace/${gateway.sandboxId}/session/stream`,
+    headers: { cookie },
+  });
+  asked.end();
+  const [answer] = (await once(asked, "response")) as [IncomingMessage];
+  const parts = answer.setEncoding("utf8")[Symbol.asyncIterator]() as AsyncIterator<string>;
+  return {
+    async next() {
+      const part = await parts.next();
+      return part.done ? "end" : part.value.trim();
+    },
+  };
+}

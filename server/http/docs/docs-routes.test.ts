@@ -1,0 +1,80 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parse, stringify } from "yaml";
+import { ROUTES, type Route } from "@berth/contract";
+import { describeApi, type OpenApi } from "@berth/contract/openapi.ts";
+import { startTestApp, type TestApp } from "../testing/test-app.ts";
+
+const root = join(import.meta.dirname, "../../..");
+const run = (program: string, args: string[], cwd: string) =>
+  promisify(execFile)(process.execPath, [join(root, "node_modules", program), ...args], {
+    cwd,
+    encoding: "utf8",
+    env: { ...process.env, CI: "1" },
+  });
+
+let app: TestApp;
+let folder: string;
+beforeAll(async () => {
+  app = await startTestApp();
+  folder = await mkdtemp(join(tmpdir(), "berth-openapi-"));
+  const { text } = await app.call("GET", "/api/b2b/docs", { key: null });
+  await writeFile(join(folder, "openapi.yaml"), text);
+});
+afterAll(async () => {
+  await app[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe("the description", () => {
+  it("is public YAML and names every route, both ways to send the key, and the version", async () => {
+    const { status, headers, text } = await app.call("GET", "/api/b2b/docs", { key: null });
+    expect([status, headers.get("content-type")]).toEqual([200, "application/yaml"]);
+    const api = parse(text) as OpenApi;
+    expect(api.info).toMatchObject({ title: "Partner Session API", version: "1.0.0" });
+    expect(api.components.securitySchemes).toMatchObject({ bearer: { scheme: "bearer" }, apiKey: { name: "X-API-Key" } });
+    const described = Object.entries(api.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    expect(described.sort()).toEqual(
+      Object.values<Route>(ROUTES)
+        .map((route) => `${route.method} ${route.path}`)
+        .sort(),
+    );
+  });
+
+  it("passes redocly lint without a remark, on one's own machine too", async () => {
+    await writeFile(join(folder, "local.yaml"), stringify(describeApi("http://localhost:8080"), { aliasDuplicateObjects: false }));
+    const { stdout, stderr } = await run("@redocly/cli/bin/cli.js", ["lint", "openapi.yaml", "local.yaml"], folder);
+    expect(stdout + stderr).not.toMatch(/warning|error/i);
+  });
+
+  it("passes spectral lint without a remark", async () => {
+    await writeFile(join(folder, ".spectral.yaml"), 'extends: ["spectral:oas"]\n');
+    const { stdout } = await run("@stoplight/spectral-cli/dist/index.js", ["lint", "openapi.yaml", "--fail-severity", "hint"], folder);
+    expect(stdout).toMatch(/No results/);
+  });
+
+  it("breaks nothing that the first version promised", async () => {
+    const first = join(root, "contract/openapi-1.0.0.yaml");
+    const { stdout, stderr } = await run("@redocly/cli/bin/cli.js", ["diff", first, "openapi.yaml"], folder);
+    expect(stdout + stderr).toMatch(/(^|\s)0 major/);
+  });
+});
+
+describe("the page for people", () => {
+  it("needs nothing from elsewhere and runs no script", async () => {
+    const { status, headers, text } = await app.call("GET", "/docs", { key: null });
+    expect([status, headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+    expect(headers.get("content-security-policy")).toContain("default-src 'none'");
+    expect(text).not.toMatch(/<script|style="/);
+    const links = [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, link]) => link!);
+    expect(links.filter((link) => !link.startsWith("#")).sort()).toEqual(["/api/b2b/docs", "/docs/style.css"]);
+    for (const link of links.filter((one) => one.startsWith("#") && one !== "#main")) expect(text).toContain(`id="${link.slice(1)}"`);
+    expect((await app.call("GET", "/docs/style.css", { key: null })).headers.get("content-type")).toBe("text/css; charset=utf-8");
+  });
+});

@@ -1,0 +1,34 @@
+import { readFileSync } from "node:fs";
+import type { FastifyInstance } from "fastify";
+import { stringify } from "yaml";
+import { describeApi } from "@berth/contract/openapi.ts";
+import { docsPage } from "./docs-page.ts";
+import { addRoute } from "../requests/route.ts";
+
+// The description for programs at /api/b2b/docs and for people at /docs. Both are made once; the YAML when it is first
+// asked for, because it takes a tenth of a second that a start should not.
+export function addDocsRoutes(app: FastifyInstance, baseUrl: string): void {
+  const description = describeApi(baseUrl);
+  let yaml: string | undefined;
+  addRoute(app, "getDescription", (_request, reply) => {
+    yaml ??= stringify(description, { aliasDuplicateObjects: false, lineWidth: 0 });
+    void reply.type("application/yaml").header("cache-control", "no-cache").send(yaml);
+  });
+
+  const page = docsPage(description, baseUrl);
+  const style = readFileSync(new URL("docs.css", import.meta.url));
+  const config = { public: true } as const;
+  app.get("/docs", { config }, (_request, reply) => {
+    void reply.type("text/html; charset=utf-8").headers(PAGE_HEADERS).send(page);
+  });
+  app.get("/docs/style.css", { config }, (_request, reply) => {
+    void reply.type("text/css; charset=utf-8").headers(PAGE_HEADERS).send(style);
+  });
+}
+
+const PAGE_HEADERS = {
+  "cache-control": "no-cache",
+  "content-security-policy": "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+};

@@ -1,0 +1,48 @@
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { createHash, timingSafeEqual } from "node:crypto";
+import { Histogram, type Registry } from "prom-client";
+import { AppError } from "@berth/contract";
+import { isLoopbackHost, isLoopbackUrl } from "../../loopback.ts";
+
+export interface MetricsDeps {
+  registry: Registry;
+  // Asked for as a bearer token. Without one only this machine may look, and nobody where the base URL is public: there a
+  // proxy stands in front, and all its requests come from this machine.
+  metricsToken: string | null;
+  baseUrl: string;
+}
+
+// /metrics for Prometheus, and how long requests take. Labels are route patterns, so their number is bounded.
+export function addMetrics(app: FastifyInstance, { registry, metricsToken, baseUrl }: MetricsDeps): void {
+  const isPublic = !isLoopbackUrl(baseUrl);
+  const duration = new Histogram({
+    name: "berth_http_request_duration_seconds",
+    help: "Time to answer a request",
+    labelNames: ["method", "route", "status"] as const,
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+    registers: [registry],
+  });
+  app.addHook("onResponse", (request, reply, done) => {
+    const route = request.is404 ? "none" : (request.routeOptions.url ?? "none");
+    duration.observe({ method: request.method, route, status: reply.statusCode }, reply.elapsedTime / 1000);
+    done();
+  });
+
+  app.get("/metrics", { config: { public: true } }, async (request, reply) => {
+    if (metricsToken === null && (isPublic || !isFromHere(request))) throw new AppError("forbidden", { message: NEEDS_TOKEN });
+    if (metricsToken !== null && !sameText(request.headers.authorization ?? "", `Bearer ${metricsToken}`))
+      throw new AppError("unauthorized");
+    return reply
+      .type(registry.contentType)
+      .header("cache-control", "no-store")
+      .send(await registry.metrics());
+  });
+}
+
+const NEEDS_TOKEN = "Metrics need a token here: set BERTH_METRICS_TOKEN and send it as a bearer token";
+
+const isFromHere = ({ ip, headers }: FastifyRequest): boolean =>
+  isLoopbackHost(ip.replace(/^::ffff:/, "")) && headers["x-forwarded-for"] === undefined;
+
+const sameText = (a: string, b: string): boolean => timingSafeEqual(digest(a), digest(b));
+const digest = (text: string): Buffer => createHash("sha256").update(text).digest();

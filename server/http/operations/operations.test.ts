@@ -1,0 +1,117 @@
+import { connect } from "node:net";
+import { Writable } from "node:stream";
+import { text } from "node:stream/consumers";
+import { describe, expect, it } from "vitest";
+import { createLog } from "../../log.ts";
+import { createMemorySessions } from "../testing/memory-sessions.ts";
+import { startTestApp } from "../testing/test-app.ts";
+import { systemClock } from "../../clock.ts";
+
+describe("for the operator", () => {
+  it("health and readiness are told apart, and draining is not ready", async () => {
+    await using app = await startTestApp();
+    const look = async (path: string) => {
+      const { status, text: body } = await app.call("GET", path, { key: null });
+      return [status, body];
+    };
+    expect(await look("/healthz")).toEqual([200, '{"status":"ok"}']);
+    expect(await look("/readyz")).toEqual([200, '{"status":"ready"}']);
+    app.app.drain();
+    expect(await look("/healthz")).toEqual([200, '{"status":"ok"}']);
+    expect(await look("/readyz")).toEqual([503, '{"error":"The service is shutting down"}']);
+  });
+
+  it("each request is one line in the log, without keys, queries, ids or variables", async () => {
+    let lines = "";
+    const sink = new Writable({
+      write(chunk: Buffer, _encoding, done) {
+        lines += chunk.toString();
+        done();
+      },
+    });
+    await using app = await startTestApp({ log: createLog("info", sink) });
+    lines = "";
+    const created = await app.call("POST", "/api/b2b/sessions?sig=QUERYSECRET", {
+      body: { externalUserId: "user", envVars: { TOKEN: "ENVSECRET" } },
+      headers: { cookie: "c=COOKIESECRET" },
+    });
+    await app.call("GET", "/healthz", { key: null });
+    await app.call("GET", "/readyz", { key: null });
+    await app.call("GET", "/api/b2b/sessions/IDSECRET");
+    app.app.drain();
+    await app.call("GET", "/readyz", { key: null });
+    await app.call("GET", "/nowhere", { key: null });
+    const [first, second, ...others] = lines
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(first).toMatchObject({ msg: "http.request", method: "POST", route: "/api/b2b/sessions", status: 201, partner: "acme" });
+    expect(first!.requestId).toBe(created.headers.get("x-request-id"));
+    expect(second).toMatchObject({ method: "GET", route: "/api/b2b/sessions/:id", status: 404 });
+    // A probe is told of only when it has found something.
+    expect(others.filter(({ msg }) => msg === "http.request")).toMatchObject([{ route: "/readyz", status: 503 }, { status: 404 }]);
+    expect(lines).not.toMatch(/SECRET|berth_/);
+  });
+
+  it("numbers are for this machine only, or for the bearer of the token", async () => {
+    const token = "t".repeat(16);
+    {
+      await using app = await startTestApp({ baseUrl: "http://localhost:8080" });
+      await app.call("GET", "/healthz");
+      expect((await app.call("GET", "/metrics", { key: null })).text).toMatch(
+        /berth_http_request_duration_seconds_count\{method="GET",route="\/healthz",status="200"\} 1/,
+      );
+      expect((await app.call("GET", "/metrics", { key: null, headers: { "x-forwarded-for": "192.0.2.1" } })).status).toBe(403);
+    }
+    {
+      // A proxy need not say for whom it asks.
+      await using app = await startTestApp({ baseUrl: "https://berth.example" });
+      const refused = await app.call("GET", "/metrics", { key: null });
+      expect([refused.status, refused.text]).toEqual([403, expect.stringContaining("BERTH_METRICS_TOKEN")]);
+    }
+    await using app = await startTestApp({ metricsToken: token });
+    expect((await app.call("GET", "/metrics", { key: null })).status).toBe(401);
+    expect((await app.call("GET", "/metrics", { key: token })).status).toBe(200);
+  });
+});
+
+describe("shutting down", () => {
+  it("lets a request in flight finish and takes no new connection", async () => {
+    const gate = Promise.withResolvers<void>();
+    const entered = Promise.withResolvers<void>();
+    await using plain = await startTestApp();
+    const sessions = createMemorySessions(plain.store, systemClock);
+    const slow = {
+      ...sessions,
+      create: async (...args: Parameters<typeof sessions.create>) => (entered.resolve(), await gate.promise, sessions.create(...args)),
+    };
+    const app = await startTestApp({ sessions: slow });
+    const answer = app.call("POST", "/api/b2b/sessions", { body: { externalUserId: "u" } });
+    await entered.promise;
+    const closed = app[Symbol.asyncDispose]();
+    const refusal = async () => (await fetch(app.base).catch((error: Error) => error.cause)) as { code?: string };
+    await expect.poll(refusal).toMatchObject({ code: "ECONNREFUSED" });
+    gate.resolve();
+    expect((await answer).status).toBe(201);
+    await closed;
+  });
+
+  it("an unexpected error is a 500 that tells nothing", async () => {
+    await using plain = await startTestApp();
+    const sessions = { ...plain.sessions, get: () => Promise.reject(new Error("connect to 10.0.0.1 with password")) };
+    await using app = await startTestApp({ sessions });
+    const { status, text: body, headers } = await app.call("GET", "/api/b2b/sessions/x");
+    expect([status, body, headers.get("x-error-code")]).toEqual([500, '{"error":"Something went wrong on our side"}', "internal"]);
+  });
+
+  it("a client that stops in the middle of its body harms nobody", async () => {
+    await using app = await startTestApp();
+    const socket = connect(app.port, "127.0.0.1");
+    socket.write(
+      `POST /api/b2b/sessions HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${app.key}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"ext`,
+    );
+    socket.end();
+    await text(socket).catch(() => "");
+    expect((await app.call("GET", "/healthz")).status).toBe(200);
+  });
+});

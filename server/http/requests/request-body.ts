@@ -1,0 +1,53 @@
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { AppError, MAX_BODY_BYTES } from "@berth/contract";
+import { bodyFault } from "./error-reply.ts";
+
+// Bodies are read as bytes whatever their type says: some routes ignore them, some want JSON, and an Idempotency-Key
+// covers the exact bytes. The media type is judged by the route that needs it, so Fastify is not shown it.
+export function readBodies(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.decorateRequest("rawBody", null);
+  app.decorateRequest("bodyType", undefined);
+
+  app.addContentTypeParser("*", { parseAs: "buffer", bodyLimit: MAX_BODY_BYTES }, (request, bytes, done) => {
+    if (bytes.length > 0) request.rawBody = bytes as Buffer;
+    done(null, undefined);
+  });
+}
+
+// To be called before Fastify looks at the body.
+export function hideMediaType(request: FastifyRequest): void {
+  const { headers } = request.raw;
+  if (headers["content-type"] === undefined) return;
+  request.bodyType = headers["content-type"];
+  headers["content-type"] = undefined;
+}
+
+// The body as an object; undefined when there is none.
+export function jsonObject(request: FastifyRequest): Record<string, unknown> | undefined {
+  if (request.rawBody === null) return undefined;
+  if (!isJson(request.bodyType) || isEncoded(request)) throw new AppError("unsupported_media_type");
+  const value = parse(request.rawBody);
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw bodyFault("Must be a JSON object");
+  return value as Record<string, unknown>;
+}
+
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+function parse(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(decoder.decode(bytes));
+  } catch {
+    throw bodyFault("Must be JSON in UTF-8");
+  }
+}
+
+// A body without a type is taken at its word.
+function isJson(mediaType: string | undefined): boolean {
+  if (mediaType === undefined) return true;
+  const essence = mediaType.split(";", 1)[0]!.trim().toLowerCase();
+  return essence === "application/json" || /^application\/[\w.-]+\+json$/.test(essence);
+}
+
+const isEncoded = ({ headers }: FastifyRequest): boolean =>
+  headers["content-encoding"] !== undefined && headers["content-encoding"].toLowerCase() !== "identity";

@@ -1,0 +1,94 @@
+import { Readable } from "node:stream";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { AppError, ID_BODY, type Event, type EventList, type FieldFault } from "@berth/contract";
+import type { Feed } from "../../events/feed.ts";
+import { eventPage, lastEventSeq, seqOfEvent, type StoredEvent } from "../../store/events.ts";
+import type { Store } from "../../store/open.ts";
+import { presentedKey, type Authenticate } from "../limits/authentication.ts";
+import { parseLimit, single, type Query } from "./list-query.ts";
+import { addRoute } from "../requests/route.ts";
+
+export interface EventRouteDeps {
+  store: Store;
+  feed: Feed;
+  authenticate: Authenticate;
+}
+
+const DEFAULT_LIMIT = 100;
+const MAX_STREAMS = 100;
+
+// Events as a list, or as a stream of server-sent events for those who ask for one.
+export function addEventRoutes(app: FastifyInstance, { store, feed, authenticate }: EventRouteDeps): void {
+  const streams = new Map<string, Set<AbortController>>();
+  app.addHook("preClose", (done) => {
+    for (const open of streams.values()) for (const stop of open) stop.abort();
+    done();
+  });
+
+  addRoute(app, "listEvents", async (request, reply) => {
+    const partnerId = request.principal.partner.id;
+    const { after, limit } = parse(request);
+    if (!wantsStream(request)) {
+      const events = await eventPage(store.db, partnerId, after === undefined ? 0 : await seqOfEvent(store.db, partnerId, after), limit);
+      return { data: events.map(toEvent), nextCursor: events.at(-1)?.id ?? after ?? null } satisfies EventList;
+    }
+    const open = streams.get(partnerId) ?? new Set();
+    if (open.size >= MAX_STREAMS) throw new AppError("rate_limited", { message: "Too many open streams", retryAfterSeconds: 10 });
+    const seq = await (after === undefined ? lastEventSeq(store.db, partnerId) : seqOfEvent(store.db, partnerId, after));
+    const stop = new AbortController();
+    streams.set(partnerId, open.add(stop));
+    reply.raw.once("close", () => {
+      stop.abort();
+      open.delete(stop);
+    });
+    const lines = Readable.from(
+      write(feed, partnerId, seq, stop.signal, () => stillValid(request, authenticate)),
+      { objectMode: false },
+    );
+    return reply.type("text/event-stream").header("cache-control", "no-store").header("x-accel-buffering", "no").send(lines);
+  });
+}
+
+async function* write(
+  feed: Feed,
+  partnerId: string,
+  afterSeq: number,
+  signal: AbortSignal,
+  isAllowed: () => Promise<boolean>,
+): AsyncGenerator<string> {
+  yield "retry: 2000\n\n";
+  for await (const events of feed.follow(partnerId, afterSeq, signal)) {
+    // A key that was revoked meanwhile sees nothing more.
+    if (!(await isAllowed())) return;
+    yield events.length === 0 ? ": still here\n\n" : events.map(toLines).join("");
+  }
+}
+
+const toLines = (event: StoredEvent): string => `id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(toEvent(event))}\n\n`;
+
+const toEvent = ({ id, type, at, data }: StoredEvent): Event => ({
+  id,
+  type: type as Event["type"],
+  timestamp: new Date(at).toISOString(),
+  data: data as Event["data"],
+});
+
+async function stillValid(request: FastifyRequest, authenticate: Authenticate): Promise<boolean> {
+  const key = presentedKey(request.raw.rawHeaders);
+  return key !== null && (await authenticate(key)) !== null;
+}
+
+const wantsStream = ({ headers }: FastifyRequest): boolean => headers.accept?.includes("text/event-stream") ?? false;
+
+const EVENT_ID = new RegExp(`^evt_${ID_BODY}$`);
+
+function parse(request: FastifyRequest): { after: string | undefined; limit: number } {
+  const faults: FieldFault[] = [];
+  const query = request.query as Query;
+  const limit = parseLimit(query, faults, DEFAULT_LIMIT);
+  const lastEventId = request.headers["last-event-id"];
+  const after = (wantsStream(request) && typeof lastEventId === "string" ? lastEventId : undefined) ?? single(query, "after", faults);
+  if (after !== undefined && !EVENT_ID.test(after)) faults.push({ field: "after", message: "Must be the id of an event" });
+  if (faults.length > 0) throw new AppError("validation_failed", { details: faults });
+  return { after, limit };
+}

@@ -1,0 +1,107 @@
+import { createHash, randomUUID } from "node:crypto";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { AppError } from "@berth/contract";
+import { HOUR, SECOND, type Clock } from "../../clock.ts";
+import type { Log } from "../../log.ts";
+import type { Secrets } from "../../secrets.ts";
+import { claimKey, releaseKey, releaseKeysOf, renewKey, storeAnswer, type Claim } from "../../store/idempotency.ts";
+import type { Store } from "../../store/open.ts";
+import type { Db } from "../../store/schema.ts";
+
+// A POST with an Idempotency-Key happens once: whoever sends it again gets the first answer. Failures are not kept.
+export interface Idempotency {
+  // Does `work` and answers with its result, or answers with that of an earlier request. `save` writes the answer in the
+  // transaction of the work itself; it throws when another request has taken over, so that the work is undone.
+  once: (request: FastifyRequest, reply: FastifyReply, work: (save?: Save) => Promise<Result>) => Promise<FastifyReply>;
+}
+
+export interface Result {
+  status: number;
+  body: object;
+  // The answer is of no use after this; 24 hours when absent.
+  staleAt?: number;
+}
+export type Save = (tx: Db, result: Result) => Promise<void>;
+
+export interface IdempotencyDeps {
+  store: Store;
+  secrets: Pick<Secrets, "seal" | "open">;
+  clock: Clock;
+  log: Log;
+  // The name of this server and of those that ran here before it; no other has it.
+  host: string;
+}
+
+const KEPT_MS = 24 * HOUR;
+const LEASE_MS = 15 * SECOND;
+const MAX_KEY_LENGTH = 255;
+
+export async function openIdempotency({ store, secrets, clock, log, host }: IdempotencyDeps): Promise<Idempotency> {
+  // What a predecessor was at when it died nobody finishes: a retry need not wait for its lease.
+  await releaseKeysOf(store.db, host);
+
+  return {
+    async once(request, reply, work) {
+      const key = keyOf(request);
+      if (key === null) {
+        const { status, body } = await work();
+        return reply.code(status).send(body);
+      }
+      const claim = claimOf(request, key, host);
+      const context = `idempotency:${claim.partnerId}:${claim.scope}`;
+      const found = await claimKey(store.db, claim, clock.now(), clock.now() + LEASE_MS, clock.now() + KEPT_MS);
+      if (found.is === "mismatch") throw new AppError("idempotency_mismatch");
+      if (found.is === "in_flight") throw new AppError("idempotency_in_flight", { retryAfterSeconds: 1 });
+      if (found.is === "done") {
+        reply.header("idempotent-replayed", "true");
+        return sendText(reply, found.status, secrets.open(found.body, context));
+      }
+
+      let saved = false;
+      const save: Save = async (tx, { status, body, staleAt }) => {
+        const answer = { status, body: secrets.seal(JSON.stringify(body), context), ...(staleAt !== undefined && { expiresAt: staleAt }) };
+        if (!(await storeAnswer(tx, claim, answer))) throw new AppError("idempotency_in_flight", { retryAfterSeconds: 1 });
+        saved = true;
+      };
+      const renewal = setInterval(() => {
+        renewKey(store.db, claim, clock.now() + LEASE_MS).catch((error: unknown) =>
+          log.warn("idempotency.not_renewed", { error: String(error) }),
+        );
+      }, LEASE_MS / 3);
+      try {
+        const result = await work(save);
+        if (!saved) await save(store.db, result);
+        return sendText(reply, result.status, JSON.stringify(result.body));
+      } catch (error) {
+        // When even this fails the lease runs out by itself.
+        await releaseKey(store.db, claim).catch(() => {});
+        throw error;
+      } finally {
+        clearInterval(renewal);
+      }
+    },
+  };
+}
+
+function keyOf(request: FastifyRequest): string | null {
+  const key = request.headers["idempotency-key"];
+  if (key === undefined) return null;
+  if (typeof key === "string" && key.length > 0 && key.length <= MAX_KEY_LENGTH) return key;
+  throw new AppError("validation_failed", { details: [{ field: "Idempotency-Key", message: "Must have 1 to 255 characters" }] });
+}
+
+function claimOf(request: FastifyRequest, key: string, host: string): Claim {
+  const named = Object.values(request.params as Record<string, string>);
+  return {
+    partnerId: request.principal.partner.id,
+    scope: digest([request.method, request.routeOptions.url ?? "", ...named, key].join("\n")),
+    fingerprint: digest(request.rawBody ?? ""),
+    owner: `${host}/${randomUUID()}`,
+  };
+}
+
+const digest = (data: string | Buffer): string => createHash("sha256").update(data).digest("hex");
+
+const sendText = (reply: FastifyReply, status: number, body: string): FastifyReply =>
+  reply.code(status).type("application/json; charset=utf-8").serializer(asItIs).send(body);
+const asItIs = (body: unknown): string => body as string;

@@ -1,0 +1,67 @@
+import { AppError, isSessionId, SESSION_STATUSES, type FieldFault, type SessionStatus } from "@berth/contract";
+import type { ListFilter, ListPosition } from "../../sessions/sessions.ts";
+
+// What stands behind the question mark. Unknown names are ignored, as in bodies; a name that comes twice is a fault.
+export type Query = Record<string, string | string[] | undefined>;
+
+const METADATA = "metadata.";
+const DEFAULT_LIMIT = 20;
+const MAX_LIMIT = 100;
+
+export function parseList(query: Query): ListFilter {
+  const faults: FieldFault[] = [];
+  const filter: ListFilter = { limit: parseLimit(query, faults) };
+  const status = single(query, "status", faults);
+  if (status !== undefined) {
+    if (isStatus(status)) filter.status = status;
+    else faults.push({ field: "status", message: `Must be one of ${SESSION_STATUSES.join(", ")}` });
+  }
+  const externalUserId = single(query, "externalUserId", faults);
+  if (externalUserId !== undefined) filter.externalUserId = plain(externalUserId);
+  const metadata = Object.keys(query).filter((name) => name.startsWith(METADATA));
+  if (metadata.length > 0)
+    filter.metadata = Object.fromEntries(metadata.map((name) => [name.slice(METADATA.length), single(query, name, faults) ?? ""]));
+  const cursor = single(query, "cursor", faults);
+  if (cursor !== undefined) {
+    const after = decodeCursor(cursor);
+    if (after) filter.after = after;
+    else faults.push({ field: "cursor", message: "Must be the nextCursor of an earlier page" });
+  }
+  if (faults.length > 0) throw new AppError("validation_failed", { details: faults });
+  return filter;
+}
+
+export function parseExpand(query: Query): boolean {
+  const { expand } = query;
+  if (expand === undefined) return false;
+  if (expand === "details") return true;
+  throw new AppError("validation_failed", { details: [{ field: "expand", message: "Must be details" }] });
+}
+
+export function parseLimit(query: Query, faults: FieldFault[], fallback = DEFAULT_LIMIT): number {
+  const text = single(query, "limit", faults);
+  if (text === undefined) return fallback;
+  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
+  if (limit < 1 || limit > MAX_LIMIT) faults.push({ field: "limit", message: `Must be a whole number from 1 to ${MAX_LIMIT}` });
+  return limit;
+}
+
+export function single(query: Query, name: string, faults: FieldFault[]): string | undefined {
+  const value = query[name];
+  if (!Array.isArray(value)) return value;
+  faults.push({ field: name, message: "Must be given once" });
+  return undefined;
+}
+
+export const encodeCursor = ({ createdAt, id }: ListPosition): string => Buffer.from(`${createdAt}.${id}`).toString("base64url");
+
+function decodeCursor(cursor: string): ListPosition | null {
+  const [, time = "", id = ""] = /^(\d{1,15})\.(.+)$/.exec(Buffer.from(cursor, "base64url").toString("latin1")) ?? [];
+  const position = { createdAt: Number(time), id };
+  return isSessionId(id) && encodeCursor(position) === cursor ? position : null;
+}
+
+const isStatus = (text: string): text is SessionStatus => (SESSION_STATUSES as readonly string[]).includes(text);
+
+// No stored text holds a NUL, and PostgreSQL refuses to compare with one.
+const plain = (text: string): string => text.replaceAll("\0", "\uFFFD");

@@ -1,0 +1,214 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { isSandboxId, isSessionId } from "@berth/contract";
+import { startTestApp, TEST_BASE_URL, type TestApp } from "../testing/test-app.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+interface SessionBody {
+  sessionId: string;
+  sandboxId: string;
+  status: string;
+  sandboxUrl: string;
+  createdAt: string;
+}
+
+const create = async (body: unknown = { externalUserId: "user-1" }): Promise<SessionBody> => {
+  const answer = await app.call("POST", "/api/b2b/sessions", { body });
+  expect(answer.status).toBe(201);
+  return answer.json;
+};
+
+describe("a session's life", () => {
+  it("is created with exactly the five fields", async () => {
+    const session = await create();
+    expect(Object.keys(session).sort()).toEqual(["createdAt", "sandboxId", "sandboxUrl", "sessionId", "status"]);
+    expect(isSessionId(session.sessionId)).toBe(true);
+    expect(isSandboxId(session.sandboxId)).toBe(true);
+    expect(session.status).toBe("running");
+    expect(session.sandboxUrl).toBe(`${TEST_BASE_URL}/sandboxes/${session.sandboxId}`);
+    expect(session.createdAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    expect((await app.call("GET", `/api/b2b/sessions/${session.sessionId}`)).json).toEqual(session);
+  });
+
+  it("goes through pause, resume and destroy", async () => {
+    const { sessionId, sandboxId, sandboxUrl } = await create();
+    const path = `/api/b2b/sessions/${sessionId}`;
+    const step = async (method: string, tail: string) => {
+      const { status, json } = await app.call(method, path + tail);
+      return [status, json];
+    };
+    expect(await step("POST", "/pause")).toEqual([200, { status: "paused" }]);
+    expect(await step("POST", "/pause")).toEqual([409, { error: "Session is already paused" }]);
+    expect(await step("POST", "/resume")).toEqual([200, { status: "running", sandboxId, sandboxUrl }]);
+    expect(await step("POST", "/resume")).toEqual([409, { error: "Session is already running" }]);
+    expect(await step("DELETE", "")).toEqual([200, { status: "destroyed" }]);
+    expect(await step("DELETE", "")).toEqual([200, { status: "destroyed" }]);
+    expect((await app.call("GET", path)).json).toMatchObject({ status: "destroyed" });
+    for (const tail of ["/pause", "/resume", "/launch-url"])
+      expect(await step("POST", tail)).toEqual([404, { error: "Session not found" }]);
+  });
+
+  it("issues launch URLs, for a paused session too", async () => {
+    const { sessionId, sandboxId } = await create();
+    await app.call("POST", `/api/b2b/sessions/${sessionId}/pause`);
+    const before = Date.now();
+    const { status, json } = await app.call("POST", `/api/b2b/sessions/${sessionId}/launch-url`);
+    const { url, expiresAt } = json as { url: string; expiresAt: number };
+    const { origin, pathname, searchParams } = new URL(url);
+    expect([status, origin, pathname]).toEqual([200, TEST_BASE_URL, "/workspace/"]);
+    expect([...searchParams.keys()]).toEqual(["s", "partner", "ts", "sig"]);
+    expect(atob(searchParams.get("s")!)).toBe(sandboxId);
+    expect(searchParams.get("partner")).toBe("acme");
+    expect(expiresAt).toBeGreaterThanOrEqual(before + 300_000);
+    expect(Number(searchParams.get("ts")) + 300_000).toBe(expiresAt);
+  });
+
+  it("ignores a body of any kind where none is taken", async () => {
+    const { sessionId } = await create();
+    const path = `/api/b2b/sessions/${sessionId}`;
+    const send = (method: string, tail: string, type: string, body: string) =>
+      app.call(method, path + tail, { body, headers: { "content-type": type } });
+    expect((await send("POST", "/pause", "text/plain", "{nonsense")).status).toBe(200);
+    expect((await send("POST", "/launch-url", "not a media type", "<x/>")).status).toBe(200);
+    expect((await send("POST", "/resume", "application/json", "")).status).toBe(200);
+    expect((await send("DELETE", "", "application/json", "[1")).status).toBe(200);
+  });
+
+  it("resumes with an empty body, {} or autoStartAgent, and refuses anything else", async () => {
+    const { sessionId } = await create();
+    const resume = async (body?: unknown) => {
+      await app.call("POST", `/api/b2b/sessions/${sessionId}/pause`);
+      const { status, json } = await app.call("POST", `/api/b2b/sessions/${sessionId}/resume`, { body });
+      return [status, (json as { details?: unknown }).details];
+    };
+    for (const body of [undefined, "", {}, { autoStartAgent: false }, { autoStartAgent: true, other: 1 }])
+      expect(await resume(body)).toEqual([200, undefined]);
+    expect(await resume({ autoStartAgent: "yes" })).toEqual([400, [{ field: "autoStartAgent", message: "Must be a boolean" }]]);
+    expect(await resume({ autoStartAgent: null })).toEqual([400, [{ field: "autoStartAgent", message: "Must be a boolean" }]]);
+    for (const body of ["[]", "null", "3", '"x"', "{"]) expect(await resume(body)).toMatchObject([400, [{ field: "body" }]]);
+  });
+
+  it("is not found by another partner, and neither is an id that never was or is malformed", async () => {
+    const { sessionId } = await create();
+    const key = await app.addPartner("globex");
+    const calls = [
+      ["GET", ""],
+      ["DELETE", ""],
+      ["POST", "/pause"],
+      ["POST", "/resume"],
+      ["POST", "/launch-url"],
+    ] as const;
+    for (const [method, tail] of calls) {
+      const foreign = await app.call(method, `/api/b2b/sessions/${sessionId}${tail}`, { key });
+      expect([foreign.status, foreign.text]).toEqual([404, '{"error":"Session not found"}']);
+      for (const id of ["ses_00000000000000000000000000", "1", "..%2f", "%00", "%ZZ", "x".repeat(5000), "ses_%F0%9F%98%80"]) {
+        const answer = await app.call(method, `/api/b2b/sessions/${id}${tail}`);
+        expect([id, answer.status, answer.text]).toEqual([id, 404, foreign.text]);
+      }
+    }
+    expect((await app.call("GET", `/api/b2b/sessions/${sessionId}`)).status).toBe(200);
+  });
+});
+
+describe("a create request", () => {
+  const refused = async (body: unknown, headers?: Record<string, string>) => {
+    const answer = await app.call("POST", "/api/b2b/sessions", { body, headers });
+    return { ...(answer.json as { error: string; details?: { field: string; message: string }[] }), status: answer.status };
+  };
+
+  it("tells every fault at once", async () => {
+    const body = {
+      timeoutMs: "60000",
+      envVars: { "A=B": "x", BERTH_X: "1", OK: 5, "": "x" },
+      metadata: { plan: "x".repeat(513) },
+      template: "nope",
+      autoStartAgent: 1,
+    };
+    const { status, error, details } = await refused(body);
+    expect([status, error]).toEqual([400, "Validation failed"]);
+    const rule = "A name has 1 to 128 characters, no = and no NUL, and does not begin with BERTH_";
+    expect(details).toEqual(
+      expect.arrayContaining([
+        { field: "externalUserId", message: "Required" },
+        { field: "timeoutMs", message: "Must be an integer" },
+        { field: "envVars.A=B", message: rule },
+        { field: "envVars.BERTH_X", message: rule },
+        { field: "envVars.", message: rule },
+        { field: "envVars.OK", message: "Must be a string" },
+        { field: "metadata.plan", message: "Must have at most 512 characters" },
+        { field: "template", message: "Not a configured template" },
+        { field: "autoStartAgent", message: "Must be a boolean" },
+      ]),
+    );
+    expect(details).toHaveLength(9);
+  });
+
+  it.each([
+    [{ externalUserId: "" }, "externalUserId", "Must not be empty"],
+    [{ externalUserId: "x".repeat(257) }, "externalUserId", "Must have at most 256 characters"],
+    [{ externalUserId: "a\0b" }, "externalUserId", "Must not contain NUL"],
+    [{ externalUserId: null }, "externalUserId", "Must be a string"],
+    [{ externalUserId: "u", timeoutMs: 59_999 }, "timeoutMs", "Must be at least 60000"],
+    [{ externalUserId: "u", timeoutMs: 86_400_001 }, "timeoutMs", "Must be at most 86400000"],
+    [{ externalUserId: "u", timeoutMs: 60_000.5 }, "timeoutMs", "Must be an integer"],
+    [{ externalUserId: "u", template: 5 }, "template", "Must be a string"],
+    [{ externalUserId: "u", template: "" }, "template", "Not a configured template"],
+    [{ externalUserId: "u", envVars: [] }, "envVars", "Must be an object"],
+    [{ externalUserId: "u", envVars: { A: "x".repeat(256 * 1024) } }, "envVars", "Must have at most 256 KiB together"],
+    [{ externalUserId: "u", envVars: { A: "\0" } }, "envVars.A", "Must not contain NUL"],
+    [
+      { externalUserId: "u", envVars: Object.fromEntries(Array.from({ length: 101 }, (_, i) => [`A${i}`, ""])) },
+      "envVars",
+      "Must have at most 100 entries",
+    ],
+    [
+      { externalUserId: "u", metadata: Object.fromEntries(Array.from({ length: 51 }, (_, i) => [`A${i}`, ""])) },
+      "metadata",
+      "Must have at most 50 entries",
+    ],
+    [{ externalUserId: "u", metadata: { ["k".repeat(65)]: "" } }, `metadata.${"k".repeat(65)}`, "A key has 1 to 64 characters and no NUL"],
+    [{ externalUserId: "u", metadata: "x" }, "metadata", "Must be an object"],
+    [{ externalUserId: "u", envVars: { "\n": {} } }, "envVars.\n", "Must be a string"],
+    [{ externalUserId: "u", metadata: { "a\u2028b": null } }, "metadata.a\u2028b", "Must be a string"],
+  ])("with a fault is refused by its field (%#)", async (body, field, message) => {
+    expect(await refused(body)).toEqual({ status: 400, error: "Validation failed", details: [{ field, message }] });
+  });
+
+  it("that is no JSON object is refused as body", async () => {
+    for (const body of ["", "{", "[]", "null", "3", '"x"', "\u0000"]) {
+      expect(await refused(body)).toMatchObject({ status: 400, error: "Validation failed", details: [{ field: "body" }] });
+    }
+    expect((await app.call("POST", "/api/b2b/sessions")).json).toMatchObject({ details: [{ field: "body", message: "Required" }] });
+  });
+
+  it("of another type is 415, larger than 1 MiB 413, just within it fine", async () => {
+    for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/jsonx", "nonsense"]) {
+      expect((await refused('{"externalUserId":"u"}', { "content-type": type })).status).toBe(415);
+    }
+    expect((await refused('{"externalUserId":"u"}', { "content-encoding": "gzip" })).status).toBe(415);
+    const padded = (bytes: number) => '{"externalUserId":"u"}'.padEnd(bytes, " ");
+    expect((await refused(padded(1024 * 1024 + 1))).status).toBe(413);
+    expect((await refused(padded(4 * 1024 * 1024))).status).toBe(413);
+    expect((await refused(padded(1024 * 1024))).status).toBe(201);
+    expect((await refused('{"externalUserId":"u"}', { "content-type": "Application/JSON; charset=utf-8" })).status).toBe(201);
+  });
+
+  it("may have fields that we do not know and names that other languages trip over", async () => {
+    expect(await create(`{"externalUserId":"u","__proto__":{"template":"nope"},"constructor":1,"more":[1]}`)).toMatchObject({
+      status: "running",
+    });
+    await create('{"externalUserId":"u","metadata":{"__proto__":"x","constructor":"y"},"envVars":{"__proto__":"x"}}');
+    await create({
+      externalUserId: "x".repeat(256),
+      envVars: { A: "" },
+      metadata: {},
+      timeoutMs: 60_000,
+      template: "python",
+      autoStartAgent: false,
+    });
+  });
+});
