@@ -1,8 +1,8 @@
-import { ConnectionError, ServerError } from "./errors.ts";
-import { serverSentEvents } from "./streams.ts";
-import { readJson, type Transport } from "./transport.ts";
+import { ConnectionError, ServerError } from "./http/errors.ts";
+import { serverSentEvents } from "./http/streams.ts";
+import { readJson, type Transport } from "./http/transport.ts";
 import type { BerthEvent, Page } from "./types.ts";
-import { wait } from "./wait.ts";
+import { wait } from "./http/wait.ts";
 
 export interface Events {
   // What has happened, oldest first, up to now. `after` is the id of the last event that you have seen.

@@ -1,7 +1,7 @@
 import { createEvents, type Events } from "./events.ts";
 import { createSessions, type Sessions } from "./sessions.ts";
-import { createTransport, type TransportOptions } from "./transport.ts";
-import { createWebhooks, type Webhooks } from "./webhooks.ts";
+import { createTransport, type TransportOptions } from "./http/transport.ts";
+import { createWebhooks, type Webhooks } from "./webhooks/webhooks.ts";
 
 export interface Berth {
   sessions: Sessions;
@@ -17,14 +17,14 @@ export function createBerth(options: BerthOptions): Berth {
   return { sessions: createSessions(send), events: createEvents(send), webhooks: createWebhooks(send) };
 }
 
-export { verifyWebhook, type VerifyOptions } from "./verify-webhook.ts";
-export * from "./errors.ts";
+export { verifyWebhook, type VerifyOptions } from "./webhooks/verify-webhook.ts";
+export * from "./http/errors.ts";
 export type * from "./types.ts";
-export type * from "./sandbox-types.ts";
-export type { Agent } from "./agent.ts";
-export type { Collected } from "./exec.ts";
+export type * from "./sandbox/sandbox-types.ts";
+export type { Agent } from "./sandbox/agent.ts";
+export type { Collected } from "./sandbox/exec.ts";
 export type { Events } from "./events.ts";
-export type { Files } from "./files.ts";
-export type { Paged } from "./paging.ts";
+export type { Files } from "./sandbox/files.ts";
+export type { Paged } from "./http/paging.ts";
 export type { CallOptions, PendingSession, Session, Sessions } from "./sessions.ts";
-export type { Webhooks } from "./webhooks.ts";
+export type { Webhooks } from "./webhooks/webhooks.ts";

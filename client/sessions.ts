@@ -1,9 +1,9 @@
-import { createAgent, type Agent } from "./agent.ts";
-import { exec, execStream, type Collected } from "./exec.ts";
-import { createFiles, type Files } from "./files.ts";
-import { paged, type Paged } from "./paging.ts";
-import type { ExecEvent, ExecOptions, ExecResult } from "./sandbox-types.ts";
-import { readJson, type Transport } from "./transport.ts";
+import { createAgent, type Agent } from "./sandbox/agent.ts";
+import { exec, execStream, type Collected } from "./sandbox/exec.ts";
+import { createFiles, type Files } from "./sandbox/files.ts";
+import { paged, type Paged } from "./http/paging.ts";
+import type { ExecEvent, ExecOptions, ExecResult } from "./sandbox/sandbox-types.ts";
+import { readJson, type Transport } from "./http/transport.ts";
 import type { CreateSession, LaunchUrl, ListSessions, Page, SessionData, SessionStatus, UpdateSession } from "./types.ts";
 
 export interface Sessions {

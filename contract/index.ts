@@ -3,6 +3,6 @@ export * from "./events.ts";
 export * from "./ids.ts";
 export * from "./session.ts";
 export * from "./template.ts";
-export type { Parameter, Route } from "./route.ts";
-export * from "./routes.ts";
+export type { Parameter, Route } from "./routes/route.ts";
+export * from "./routes/routes.ts";
 export * from "./webhook.ts";

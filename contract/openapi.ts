@@ -1,8 +1,8 @@
 import type { TSchema } from "typebox";
 import { ERRORS, type ErrorCode } from "./errors.ts";
-import { EXAMPLES } from "./examples.ts";
-import type { Route } from "./route.ts";
-import { commonErrors, ROUTES } from "./routes.ts";
+import { EXAMPLES } from "./routes/examples.ts";
+import type { Route } from "./routes/route.ts";
+import { commonErrors, ROUTES } from "./routes/routes.ts";
 import { ErrorBody } from "./session.ts";
 
 // The OpenAPI 3.1 description, derived from the routes, the schemas and the table of errors. Nothing is written twice.

@@ -16,7 +16,7 @@ export async function buildDaemon(): Promise<void> {
   rmSync(next, { recursive: true, force: true });
   mkdirSync(join(next, "bin"), { recursive: true });
   await bundle(next);
-  for (const name of ["init.sh", "bashrc"]) copyFileSync(source(name), join(next, name));
+  for (const path of ["init.sh", "terminals/bashrc"]) copyFileSync(source(path), join(next, basename(path)));
   place(nodeBinary(), join(next, "bin/node"));
   for (const [name, program] of agentBinaries()) place(program, join(next, "bin", name));
   placeTerminalPackage(join(next, "node_modules/@lydell"));
@@ -36,8 +36,8 @@ async function bundle(folder: string): Promise<void> {
     entryPoints: {
       daemon: source("main.ts"),
       agent: source("agent/agent.ts"),
-      archive: source("archive.ts"),
-      "search-builtin": source("search-builtin.ts"),
+      archive: source("files/archive.ts"),
+      "search-builtin": source("search/search-builtin.ts"),
     },
     outdir: folder,
     outExtension: { ".js": ".cjs" },

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { describeWith, machine } from "../tests/support/machine.ts";
-import { startTestDaemon } from "./testing.ts";
+import { startTestDaemon } from "./testing/test-daemon.ts";
 
 const ownProcessSpace = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"];
 

@@ -1,7 +1,7 @@
 import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, isAbsolute } from "node:path";
 import type { ConversationItem } from "@berth/contract/agent.ts";
-import type { LiveConversation } from "./conversation.ts";
+import type { LiveConversation } from "./conversations/conversation.ts";
 
 // Files that the agent reads and writes through us instead of by itself. It is no way around the sandbox: the agent runs as
 // the same user. What it writes is shown as a difference in the item of the tool at work.

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { AgentCommand } from "@berth/contract/agent.ts";
 import type { StartRequest } from "@berth/contract/daemon.ts";
-import { startTestDaemon, type TestDaemon } from "../testing.ts";
-import { agentBecomes, agentState, openPanel, tellToStart } from "./testing.ts";
+import { startTestDaemon, type TestDaemon } from "../testing/test-daemon.ts";
+import { agentBecomes, agentState, openPanel, tellToStart } from "../testing/agent-panel.ts";
 
 let daemon: TestDaemon;
 beforeEach(async () => void (daemon = await startTestDaemon({ BERTH_AGENT_TIMEOUT_MS: "4000" })));

@@ -1,16 +1,16 @@
 import { randomBytes } from "node:crypto";
 import type { AgentMessage, Conversation, ConversationItem } from "@berth/contract/agent.ts";
 import type { AgentState } from "@berth/contract/daemon.ts";
-import type { Environment } from "../environment.ts";
-import { Fault } from "../http.ts";
+import type { Environment } from "../processes/environment.ts";
+import { Fault } from "../http/http.ts";
 import { readForAgent, writeForAgent } from "./agent-files.ts";
 import { type AgentHandlers, runningPids } from "./connection.ts";
-import { createConversation } from "./conversation.ts";
-import { openConversationStore, type SavedConversation } from "./conversation-store.ts";
+import { createConversation } from "./conversations/conversation.ts";
+import { openConversationStore, type SavedConversation } from "./conversations/conversation-store.ts";
 import { createRunner } from "./runner.ts";
 import { createTurns, type Thread, type Turns } from "./turns.ts";
 
-// Everything about the agent but its doors (agent-door.ts): loaded when somebody first needs it.
+// Everything about the agent but its doors (routes.ts): loaded when somebody first needs it.
 export interface Agent {
   readonly state: AgentState;
   start(): void;

@@ -14,7 +14,7 @@ import {
   type SessionNotification,
   type WriteTextFileRequest,
 } from "@agentclientprotocol/sdk";
-import { markExpendable } from "../expendable.ts";
+import { markExpendable } from "../processes/expendable.ts";
 
 // One run of the agent's program, spoken to over the Agent Client Protocol on its standard input and output.
 export interface AgentConnection {
@@ -140,7 +140,7 @@ function tooSlow(command: string, timeoutMs: number): Promise<never> {
 }
 
 function startError(command: string, error: NodeJS.ErrnoException): AgentStartError {
-  // It was found before (agent-state.ts), so most often this is what the program itself needs.
+  // It was found before (availability.ts), so most often this is what the program itself needs.
   if (error.code === "ENOENT") return new AgentStartError(`The agent's command, or its interpreter, was not found: ${command}`, true);
   if (error.code === "EACCES") return new AgentStartError(`The agent's command cannot be executed: ${command}`, true);
   return new AgentStartError(`The agent could not be started (${error.code ?? error.message})`, false);

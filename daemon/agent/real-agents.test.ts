@@ -7,8 +7,8 @@ import { withModelSettings } from "../../server/agents/settings.ts";
 import { AGENTS, type TestAgent } from "../../tests/support/agents/agents.ts";
 import { describeWith } from "../../tests/support/machine.ts";
 import { type ModelServer, startModelServer } from "../../tests/support/agents/model-server.ts";
-import { startTestDaemon, type TestDaemon } from "../testing.ts";
-import { agentBecomes, agentState, openPanel, type Panel, tellToStart } from "./testing.ts";
+import { startTestDaemon, type TestDaemon } from "../testing/test-daemon.ts";
+import { agentBecomes, agentState, openPanel, type Panel, tellToStart } from "../testing/agent-panel.ts";
 
 // The same for every agent, with the real program where this machine has it. One daemon serves all tests of an agent, in
 // this order: some agents take seconds to start.

@@ -1,7 +1,7 @@
 import type { AgentState } from "@berth/contract/daemon.ts";
-import type { Environment } from "../environment.ts";
-import { agentEnvironment, chooseAgent, restingState } from "../agent-state.ts";
-import { Fault } from "../http.ts";
+import type { Environment } from "../processes/environment.ts";
+import { agentEnvironment, chooseAgent, restingState } from "./availability.ts";
+import { Fault } from "../http/http.ts";
 import { type AgentConnection, type AgentHandlers, AgentStartError, connectAgent } from "./connection.ts";
 
 // Keeps the agent's program running: starts it when asked, starts it again with growing pauses when it dies, gives up

@@ -10,10 +10,10 @@ import {
   type RequestPermissionResponse,
 } from "@agentclientprotocol/sdk";
 import type { ConversationItem, PermissionItem, PromptRequest, StopReason } from "@berth/contract/agent.ts";
-import { Fault } from "../http.ts";
+import { Fault } from "../http/http.ts";
 import { type AgentConnection, messageOf } from "./connection.ts";
-import type { LiveConversation } from "./conversation.ts";
-import { modeOptionOf, modesOf, type SessionStart } from "./modes.ts";
+import type { LiveConversation } from "./conversations/conversation.ts";
+import { modeOptionOf, modesOf, type SessionStart } from "./conversations/modes.ts";
 import type { Runner } from "./runner.ts";
 
 // A conversation and what the daemon knows of it besides: the agent's id, and the turn under way.

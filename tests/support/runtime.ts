@@ -12,9 +12,9 @@ export function daemonRuntime(): Promise<string> {
 
 async function build(): Promise<string> {
   const folder = join(root, "daemon/dist");
-  const sources = globSync(["daemon/*.{ts,sh,cjs}", "daemon/*/*.ts", "contract/*.ts"], {
+  const sources = globSync(["daemon/**/*.{ts,sh,cjs}", "daemon/terminals/bashrc", "contract/**/*.ts"], {
     cwd: root,
-    exclude: ["daemon/dist/**", "daemon/node_modules/**"],
+    exclude: ["daemon/dist*/**", "daemon/node_modules/**"],
   });
   const changedMs = Math.max(...sources.map((path) => statSync(join(root, path)).mtimeMs));
   const builtMs = statSync(join(folder, "daemon.cjs"), { throwIfNoEntry: false })?.mtimeMs ?? 0;

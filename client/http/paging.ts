@@ -1,0 +1,20 @@
+import type { Page } from "../types.ts";
+
+// A list that comes in pages: loop over everything, or ask for one page at a time.
+export interface Paged<T> extends AsyncIterable<T> {
+  page(cursor?: string): Promise<Page<T>>;
+}
+
+export function paged<T>(page: (cursor?: string) => Promise<Page<T>>): Paged<T> {
+  return {
+    page,
+    async *[Symbol.asyncIterator]() {
+      let cursor: string | undefined;
+      do {
+        const { data, nextCursor } = await page(cursor);
+        yield* data;
+        cursor = nextCursor ?? undefined;
+      } while (cursor !== undefined);
+    },
+  };
+}

@@ -1,0 +1,56 @@
+import { BerthError, ConnectionError } from "../http/errors.ts";
+import type { ExecEvent, ExecOptions, ExecResult } from "./sandbox-types.ts";
+import { jsonLines } from "../http/streams.ts";
+import type { Transport } from "../http/transport.ts";
+
+// What the sandbox sends instead of `exit` when there was nothing to run; here it is thrown.
+interface NotStarted {
+  type: "error";
+  message: string;
+}
+
+// Output as it comes; the last event is `exit`. Leaving the loop kills the command.
+export async function* execStream(
+  send: Transport,
+  sandboxUrl: string,
+  command: string | string[],
+  options: ExecOptions = {},
+): AsyncGenerator<ExecEvent> {
+  const { signal, ...rest } = options;
+  const response = await send({ method: "POST", url: `${sandboxUrl}/exec`, json: { command, ...rest }, signal, streaming: true });
+  for await (const event of jsonLines<ExecEvent | NotStarted>(response)) {
+    if (event.type === "error") throw new BerthError(event.message, { code: "exec_failed" });
+    yield event;
+    if (event.type === "exit") return;
+  }
+  throw new ConnectionError("The connection ended before the command did", { code: "connection_failed" });
+}
+
+export interface Collected extends ExecOptions {
+  onStdout?: (text: string) => void;
+  onStderr?: (text: string) => void;
+}
+
+// The command's whole output once it has ended. A command that fails is not an error: look at `exitCode`.
+export async function exec(
+  send: Transport,
+  sandboxUrl: string,
+  command: string | string[],
+  { onStdout, onStderr, ...options }: Collected = {},
+): Promise<ExecResult> {
+  const result: ExecResult = { stdout: "", stderr: "", exitCode: null, signal: null, timedOut: false };
+  for await (const event of execStream(send, sandboxUrl, command, options)) {
+    if (event.type === "stdout") {
+      result.stdout += event.data;
+      onStdout?.(event.data);
+    } else if (event.type === "stderr") {
+      result.stderr += event.data;
+      onStderr?.(event.data);
+    } else if (event.type === "exit") {
+      result.exitCode = event.code;
+      result.signal = event.signal;
+      result.timedOut = event.timedOut ?? false;
+    }
+  }
+  return result;
+}

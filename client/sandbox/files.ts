@@ -1,0 +1,69 @@
+import { FileNotFoundError } from "../http/errors.ts";
+import type { FileEntry, WrittenFile } from "./sandbox-types.ts";
+import type { Transport } from "../http/transport.ts";
+
+// Files of a session's workspace. Paths are relative to it.
+export interface Files {
+  read(path: string): Promise<Uint8Array<ArrayBuffer>>;
+  readText(path: string): Promise<string>;
+  // For what is too large to hold: the bytes as they come.
+  readStream(path: string): Promise<ReadableStream<Uint8Array>>;
+  // A folder, or the whole workspace, as a zip.
+  archive(path?: string): Promise<ReadableStream<Uint8Array>>;
+  // Whole or not at all; parent folders are made. With `ifMatch` only if the file still is what that etag names, with
+  // `create` only if there is none: otherwise FileConflictError.
+  write(path: string, content: string | Uint8Array<ArrayBuffer>, options?: { ifMatch?: string; create?: boolean }): Promise<WrittenFile>;
+  list(path?: string): Promise<FileEntry[]>;
+  exists(path: string): Promise<boolean>;
+  makeFolder(path: string): Promise<void>;
+  move(from: string, to: string, options?: { overwrite?: boolean }): Promise<void>;
+  // A file, or a folder with all that is in it.
+  remove(path: string): Promise<void>;
+}
+
+export function createFiles(send: Transport, sandboxUrl: () => string): Files {
+  const content = (path: string) => ({ url: `${sandboxUrl()}/files/content`, query: { path } });
+
+  const files: Files = {
+    read: async (path) => new Uint8Array(await (await send({ method: "GET", ...content(path) })).arrayBuffer()),
+    readText: async (path) => (await send({ method: "GET", ...content(path) })).text(),
+    readStream: async (path) => bodyOf(await send({ method: "GET", ...content(path), streaming: true })),
+    archive: async (path = "") =>
+      bodyOf(await send({ method: "GET", url: `${sandboxUrl()}/files/archive`, query: { path }, streaming: true })),
+    async write(path, body, { ifMatch, create } = {}) {
+      const conditions = { ...(ifMatch === undefined ? {} : { "if-match": ifMatch }), ...(create ? { "if-none-match": "*" } : {}) };
+      const headers = { "content-type": "application/octet-stream", ...conditions };
+      // A conditional write whose answer was lost would find its own work the second time.
+      const repeatable = ifMatch === undefined && !create;
+      const response = await send({ method: "PUT", ...content(path), body, headers, repeatable });
+      return (await response.json()) as WrittenFile;
+    },
+    async list(path = "") {
+      const response = await send({ method: "GET", url: `${sandboxUrl()}/files`, query: { path } });
+      return ((await response.json()) as { entries: FileEntry[] }).entries;
+    },
+    async exists(path) {
+      const cut = path.replace(/\/+$/, "").lastIndexOf("/");
+      const name = path.replace(/\/+$/, "").slice(cut + 1);
+      try {
+        return (await files.list(cut < 0 ? "" : path.slice(0, cut))).some((entry) => entry.name === name);
+      } catch (error) {
+        if (error instanceof FileNotFoundError) return false;
+        throw error;
+      }
+    },
+    async makeFolder(path) {
+      await send({ method: "POST", url: `${sandboxUrl()}/files/folder`, json: { path } });
+    },
+    async move(from, to, { overwrite = false } = {}) {
+      await send({ method: "POST", url: `${sandboxUrl()}/files/move`, json: { from, to, overwrite } });
+    },
+    async remove(path) {
+      await send({ method: "DELETE", url: `${sandboxUrl()}/files`, query: { path } });
+    },
+  };
+  return files;
+}
+
+// An empty file has no body on some runtimes.
+const bodyOf = (response: Response): ReadableStream<Uint8Array> => response.body ?? new Blob([]).stream();

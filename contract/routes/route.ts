@@ -1,0 +1,31 @@
+import type { TObject, TSchema } from "typebox";
+import type { ErrorCode } from "../errors.ts";
+
+export interface Route {
+  method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
+  // With {id} for the parameter, relative to {base_url}.
+  path: string;
+  tag: "Sessions" | "Events" | "Webhooks" | "Description";
+  summary: string;
+  description: string;
+  // No key asked for.
+  public?: true;
+  // Takes an Idempotency-Key.
+  idempotent?: true;
+  body?: { schema: TObject; required: boolean };
+  query?: readonly Parameter[];
+  success: { status: number; description: string; schema?: TSchema; media?: readonly string[]; etag?: true };
+  // Besides those that every route shares (`commonErrors`).
+  errors: readonly ErrorCode[];
+}
+
+export interface Parameter {
+  name: string;
+  in: "query" | "header";
+  description: string;
+  schema: TSchema;
+}
+
+export const route = <const R extends Route>(definition: R): R => definition;
+
+export const query = (name: string, description: string, schema: TSchema): Parameter => ({ name, in: "query", description, schema });

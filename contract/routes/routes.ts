@@ -1,0 +1,30 @@
+import type { ErrorCode } from "../errors.ts";
+import { EVENT_ROUTES } from "./event-routes.ts";
+import { route, type Route } from "./route.ts";
+import { SESSION_ROUTES } from "./session-routes.ts";
+
+// Every route of the partner API as plain data: the server registers its handlers from this table and the OpenAPI
+// description is derived from it, so the two cannot differ.
+export const ROUTES = {
+  ...SESSION_ROUTES,
+  ...EVENT_ROUTES,
+  getDescription: route({
+    method: "GET",
+    path: "/api/b2b/docs",
+    tag: "Description",
+    summary: "Read this description",
+    description: "This document, as YAML. No key is needed.",
+    public: true,
+    success: { status: 200, description: "OpenAPI 3.1.", media: ["application/yaml"] },
+    errors: ["bad_request"],
+  }),
+} as const satisfies Record<string, Route>;
+
+export type RouteName = keyof typeof ROUTES;
+
+// What any call may meet: nothing but a public route is without the first.
+export const commonErrors = (route: Route): readonly ErrorCode[] => [
+  ...(route.public ? [] : (["unauthorized", "rate_limited", "store_unavailable", "unavailable"] as const)),
+  ...(route.idempotent ? (["idempotency_in_flight", "idempotency_mismatch"] as const) : []),
+  "internal",
+];

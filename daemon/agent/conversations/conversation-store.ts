@@ -1,0 +1,82 @@
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { Conversation, ConversationItem } from "@berth/contract/agent.ts";
+import { replaceFile } from "../../terminals/scrollback.ts";
+
+// Conversations on disk, one file each: a line for every change, the last one for an item counts. A crash costs at most
+// the last line.
+export interface ConversationStore {
+  load(): SavedConversation[];
+  append(saved: Omit<SavedConversation, "items">, changed: ConversationItem[]): void;
+  remove(id: string): void;
+}
+
+export interface SavedConversation {
+  head: Conversation;
+  // The agent's own name for it, to load it again; null before the first prompt.
+  sessionId: string | null;
+  items: ConversationItem[];
+}
+
+type Line = { head: Conversation; sessionId: string | null } | { item: ConversationItem };
+
+export function openConversationStore(folder: string): ConversationStore {
+  const fileOf = (id: string) => join(folder, `${id}.jsonl`);
+
+  return {
+    load() {
+      return names(folder).flatMap((name) => {
+        const saved = name.endsWith(".jsonl") ? parse(join(folder, name)) : null;
+        if (saved && saved.lines > 2 * saved.items.length + 10) compact(fileOf(saved.head.id), saved);
+        return saved ?? [];
+      });
+    },
+    append({ head, sessionId }, changed) {
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      const lines: Line[] = [...changed.map((item) => ({ item })), { head, sessionId }];
+      appendFileSync(fileOf(head.id), toText(lines), { mode: 0o600, flush: true });
+    },
+    remove: (id) => rmSync(fileOf(id), { force: true }),
+  };
+}
+
+const toText = (lines: Line[]) => lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+
+function compact(path: string, { head, sessionId, items }: SavedConversation): void {
+  replaceFile(path, [Buffer.from(toText([...items.map((item) => ({ item })), { head, sessionId }]))]);
+}
+
+// The folder is the user's: what is in it may be anything.
+function parse(path: string): (SavedConversation & { lines: number }) | null {
+  let saved: Omit<SavedConversation, "items"> | null = null;
+  const items = new Map<string, ConversationItem>();
+  let lines = 0;
+  try {
+    for (const text of readFileSync(path, "utf8").split("\n")) {
+      const line = parseLine(text);
+      lines++;
+      if (line && "head" in line) saved = line;
+      else if (line?.item.id) items.set(line.item.id, line.item);
+    }
+  } catch {
+    return null;
+  }
+  if (!saved || !/^conv_[0-9a-f]{16}$/.test(saved.head.id)) return null;
+  return { ...saved, head: { ...saved.head, busy: false }, items: [...items.values()], lines };
+}
+
+function parseLine(text: string): Line | null {
+  try {
+    return JSON.parse(text) as Line;
+  } catch {
+    return null;
+  }
+}
+
+function names(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,140 @@
+import type { AgentState } from "@berth/contract/daemon.ts";
+import type { Agent } from "./agent.ts";
+import { attachPanel } from "./panel.ts";
+import { streamPrompt } from "./prompt-stream.ts";
+import { restingState } from "./availability.ts";
+import type { Environment } from "../processes/environment.ts";
+import { readJson, requiredText as text, type Route, sendJson, type UpgradeRoute } from "../http/http.ts";
+import { acceptSocket } from "../http/sockets.ts";
+
+// The agent's addresses. The agent itself, with its protocol library, is loaded when one of them is first used in
+// earnest: a session that never talks to an agent does not pay for it.
+export interface AgentDoor {
+  routes: Route[];
+  upgrades: UpgradeRoute[];
+  readonly state: AgentState;
+  // The server has (again) said what to run with.
+  started(): void;
+  // Ends the agent and writes the conversations to disk.
+  stop(): void;
+  // The agent's program, where it runs.
+  pids(): number[];
+}
+
+export interface AgentDoorDeps {
+  environment: Environment;
+  workspace: string;
+  folder: string;
+  changed: (state: AgentState) => void;
+}
+
+export function createAgentDoor(deps: AgentDoorDeps): AgentDoor {
+  const { environment } = deps;
+  let agent: Agent | null = null;
+  let loading: Promise<Agent> | null = null;
+  let runsWith = "";
+
+  const load = () =>
+    (loading ??= import("./agent.ts").then(({ createAgent }) => {
+      agent = createAgent(deps);
+      return agent;
+    }));
+  const state = () => agent?.state ?? restingState(environment);
+
+  return {
+    get state() {
+      return state();
+    },
+    pids: () => agent?.pids() ?? [],
+    started() {
+      // What runs with other variables than these ends; told the same again (a resume), it goes on.
+      const { agent: preferred, fallbackAgents, env } = environment.request;
+      const now = JSON.stringify([preferred, fallbackAgents, env]);
+      if (now !== runsWith) agent?.stop();
+      runsWith = now;
+      const resting = restingState(environment);
+      if (!agent) deps.changed(resting);
+      if (environment.request.autoStartAgent && resting.status === "stopped")
+        load().then(
+          (loaded) => loaded.start(),
+          (error: unknown) => console.error("The agent could not be loaded:", error),
+        );
+    },
+    stop() {
+      agent?.stop();
+      agent?.save();
+    },
+    routes: [
+      { method: "GET", path: "/agent", handle: ({ response }) => sendJson(response, 200, state()) },
+      {
+        method: "POST",
+        path: "/agent/start",
+        async handle({ response }) {
+          if (restingState(environment).status === "stopped") (await load()).start();
+          sendJson(response, 200, state());
+        },
+      },
+      {
+        method: "POST",
+        path: "/agent/stop",
+        handle({ response }) {
+          agent?.stop();
+          sendJson(response, 200, state());
+        },
+      },
+      {
+        method: "GET",
+        path: "/agent/conversations",
+        async handle({ response }) {
+          sendJson(response, 200, { conversations: (await load()).conversations() });
+        },
+      },
+      {
+        method: "GET",
+        path: "/agent/conversations/:id",
+        async handle({ response, params: { id = "" } }) {
+          const { live } = (await load()).thread(id);
+          sendJson(response, 200, { conversation: live.head, items: [...live.items.values()] });
+        },
+      },
+      {
+        method: "DELETE",
+        path: "/agent/conversations/:id",
+        async handle({ response, params: { id = "" } }) {
+          (await load()).remove(id);
+          response.writeHead(204).end();
+        },
+      },
+      { method: "POST", path: "/agent/prompt", handle: async (call) => await streamPrompt(await load(), environment, call) },
+      {
+        method: "POST",
+        path: "/agent/answer",
+        async handle({ request, response }) {
+          const { conversationId, itemId, optionId } = await readJson(request);
+          const loaded = await load();
+          loaded.turns.answer(loaded.thread(text(conversationId, "conversationId")), text(itemId, "itemId"), text(optionId, "optionId"));
+          response.writeHead(204).end();
+        },
+      },
+      {
+        method: "POST",
+        path: "/agent/cancel",
+        async handle({ request, response }) {
+          const { conversationId } = await readJson(request);
+          const loaded = await load();
+          await loaded.turns.cancel(loaded.thread(text(conversationId, "conversationId")));
+          response.writeHead(204).end();
+        },
+      },
+    ],
+    upgrades: [
+      {
+        path: "/agent/stream",
+        async upgrade(call) {
+          const loaded = await load();
+          acceptSocket(call, (socket) => attachPanel(loaded, socket));
+        },
+      },
+    ],
+  };
+}

@@ -1,0 +1,121 @@
+import { createReadStream } from "node:fs";
+import { copyFile, mkdir, rm } from "node:fs/promises";
+import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { Change, Changes } from "@berth/contract/agent.ts";
+import type { Environment } from "../processes/environment.ts";
+import { requiredPath } from "../files/files.ts";
+import { createGit, type Git } from "./git.ts";
+import { notFound, readJson, type Route, sendJson } from "../http/http.ts";
+import { createSnapshot, type Snapshot } from "./snapshot.ts";
+import { parsePath, type Workspace } from "../files/workspace.ts";
+
+// What the user and the agent have changed: compared with git's HEAD, or with the session's beginning.
+export interface SessionChanges {
+  routes: Route[];
+  // The session begins: remember the files as they are.
+  begin(): void;
+}
+
+export interface ChangesDeps {
+  workspace: Workspace;
+  environment: Environment;
+  // Where the beginning is kept.
+  folder: string;
+}
+
+const MAX_CHANGES = 5000;
+
+export function createChanges({ workspace, environment, folder }: ChangesDeps): SessionChanges {
+  const git = createGit(workspace.root, environment);
+  const snapshot = createSnapshot(workspace.root, folder);
+
+  return {
+    begin: () => void snapshot.take().catch((error: unknown) => console.error("The session's beginning could not be kept:", error)),
+    routes: [
+      {
+        method: "GET",
+        path: "/changes",
+        async handle({ response }) {
+          const found = await collect(git, snapshot);
+          const changes = found.changes.toSorted((a, b) => (a.path < b.path ? -1 : 1));
+          sendJson(response, 200, {
+            ...found,
+            changes: changes.slice(0, MAX_CHANGES),
+            truncated: found.truncated || changes.length > MAX_CHANGES,
+          });
+        },
+      },
+      {
+        method: "GET",
+        path: "/changes/original",
+        async handle({ query, response }) {
+          const bytes = await original(parsePath(requiredPath(query.get("path"))));
+          if (!bytes) throw notFound("The file was not there before, or is not kept");
+          response.writeHead(200, {
+            "Content-Type": "application/octet-stream",
+            "X-Content-Type-Options": "nosniff",
+            "Cache-Control": "no-store",
+          });
+          await pipeline(bytes, response);
+        },
+      },
+      {
+        method: "POST",
+        path: "/changes/revert",
+        async handle({ request, response }) {
+          const { path } = await readJson(request);
+          await revert(parsePath(requiredPath(path)));
+          response.writeHead(204).end();
+        },
+      },
+    ],
+  };
+
+  async function original(path: string): Promise<Readable | null> {
+    const place = locate(git, path);
+    if (place) return await git.original(place.repository, place.inner);
+    const copy = await snapshot.original(path);
+    return copy === null ? null : createReadStream(copy);
+  }
+
+  async function revert(path: string): Promise<void> {
+    const change = (await collect(git, snapshot)).changes.find((candidate) => candidate.path === path);
+    if (!change) throw notFound("This file has not changed");
+    const place = locate(git, path);
+    if (change.kind === "added") {
+      await using parent = await workspace.pinParent(path);
+      await rm(parent.at, { recursive: true, force: true });
+      if (place) await git.forget(place.repository, place.inner);
+      return;
+    }
+    if (place) return await git.restore(place.repository, place.inner);
+    const copy = await snapshot.original(path);
+    if (copy === null) throw notFound("The file as it was before is not kept: it was too large");
+    await using parent = await workspace.pinParent(path, { makeFolders: true });
+    await mkdir(parent.folder, { recursive: true });
+    await copyFile(copy, parent.at);
+  }
+}
+
+async function collect(git: Git, snapshot: Snapshot): Promise<Changes> {
+  const repositories = git.repositories();
+  if (repositories.length === 0) return { base: "start", baseName: "the session's start", ...(await snapshot.changes()) };
+  const all = await Promise.all(
+    repositories.map(async (repository) => {
+      const changes = await git.changes(repository);
+      return repository === "" ? changes : changes.map((change): Change => ({ ...change, path: `${repository}/${change.path}` }));
+    }),
+  );
+  const [only, ...others] = repositories;
+  const baseName = only !== undefined && others.length === 0 ? `HEAD (${await git.branch(only)})` : "HEAD";
+  return { base: "git", baseName, changes: all.flat(), truncated: false };
+}
+
+function locate(git: Git, path: string): { repository: string; inner: string } | null {
+  for (const repository of git.repositories()) {
+    if (repository === "") return { repository, inner: path };
+    if (path.startsWith(`${repository}/`)) return { repository, inner: path.slice(repository.length + 1) };
+  }
+  return null;
+}

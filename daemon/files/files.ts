@@ -1,0 +1,150 @@
+import type { BigIntStats, Dirent } from "node:fs";
+import { lstat, mkdir, opendir, rename, rm, stat } from "node:fs/promises";
+import { basename, join } from "node:path";
+import type { FileEntry, FolderListing } from "@berth/contract/daemon.ts";
+import { badRequest, errorCode, Fault, readJson, type Route, sendJson } from "../http/http.ts";
+import { TEMPORARY_PREFIX } from "./walk.ts";
+import { parsePath, syncFolder, type Workspace } from "./workspace.ts";
+
+const MAX_ENTRIES = 10_000;
+const AT_ONCE = 64;
+
+export interface FilesDeps {
+  workspace: Workspace;
+  // Somebody looks at this folder.
+  shown: (path: string) => void;
+}
+
+// Folders: list, make, move, delete. The bytes of files are in content.ts.
+export function fileRoutes({ workspace, shown }: FilesDeps): Route[] {
+  return [
+    {
+      method: "GET",
+      path: "/files",
+      async handle({ query, response }) {
+        const listing = await list(workspace, query.get("path") ?? "");
+        shown(parsePath(listing.path));
+        sendJson(response, 200, listing);
+      },
+    },
+    {
+      method: "DELETE",
+      path: "/files",
+      async handle({ query, response }) {
+        await remove(workspace, requiredPath(query.get("path")));
+        response.writeHead(204).end();
+      },
+    },
+    {
+      method: "POST",
+      path: "/files/folder",
+      async handle({ request, response }) {
+        const { path } = await readJson(request);
+        await makeFolder(workspace, requiredPath(path));
+        sendJson(response, 201, { path });
+      },
+    },
+    {
+      method: "POST",
+      path: "/files/move",
+      async handle({ request, response }) {
+        const { from, to, overwrite = false } = await readJson(request);
+        if (typeof overwrite !== "boolean") throw badRequest("overwrite must be a boolean");
+        await move(workspace, requiredPath(from, "from"), requiredPath(to, "to"), overwrite);
+        sendJson(response, 200, { path: to });
+      },
+    },
+    {
+      method: "GET",
+      path: "/files/archive",
+      async handle({ query, response }) {
+        const path = query.get("path") ?? "";
+        await using folder = await workspace.pin(path);
+        if (!(await stat(folder.at)).isDirectory()) throw badRequest("It is not a folder");
+        const { sendArchive } = await import("./archive.ts");
+        response.writeHead(200, {
+          "Content-Type": "application/zip",
+          "Content-Disposition": attachment(`${basename(folder.real) || "workspace"}.zip`),
+          "Cache-Control": "no-store",
+        });
+        await sendArchive(folder.at, response);
+      },
+    },
+  ];
+}
+
+export const attachment = (name: string) =>
+  `attachment; filename*=UTF-8''${encodeURIComponent(name).replace(/['()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)}`;
+
+export function requiredPath(path: unknown, name = "path"): string {
+  if (typeof path !== "string" || path === "") throw badRequest(`${name} is missing`);
+  return path;
+}
+
+async function list(workspace: Workspace, path: string): Promise<FolderListing> {
+  await using folder = await workspace.pin(path);
+  const found: Dirent[] = [];
+  let truncated = false;
+  // The trailing slash opens the folder that is pinned; the pin itself looks like a link.
+  for await (const entry of await opendir(`${folder.at}/`)) {
+    if (entry.name.startsWith(TEMPORARY_PREFIX)) continue;
+    if ((truncated = found.length === MAX_ENTRIES)) break;
+    found.push(entry);
+  }
+  const entries: FileEntry[] = [];
+  for (let i = 0; i < found.length; i += AT_ONCE) {
+    const described = await Promise.all(found.slice(i, i + AT_ONCE).map(({ name }) => describe(join(folder.at, name), name)));
+    entries.push(...described.filter((entry) => entry !== null));
+  }
+  entries.sort((a, b) => Number(b.type === "folder") - Number(a.type === "folder") || (a.name < b.name ? -1 : 1));
+  return { path, entries, truncated };
+}
+
+async function describe(at: string, name: string): Promise<FileEntry | null> {
+  try {
+    const stats = await lstat(at, { bigint: true });
+    return { name, type: typeOf(stats), size: Number(stats.size), modifiedAtMs: Number(stats.mtimeMs) };
+  } catch (error) {
+    // Deleted while we listed.
+    if (errorCode(error) === "ENOENT") return null;
+    throw error;
+  }
+}
+
+function typeOf(stats: BigIntStats): FileEntry["type"] {
+  if (stats.isDirectory()) return "folder";
+  if (stats.isSymbolicLink()) return "link";
+  return stats.isFile() ? "file" : "other";
+}
+
+async function makeFolder(workspace: Workspace, path: string): Promise<void> {
+  await using parent = await workspace.pinParent(path, { makeFolders: true });
+  try {
+    await mkdir(parent.at);
+  } catch (error) {
+    if (errorCode(error) !== "EEXIST" || !(await lstat(parent.at)).isDirectory()) throw error;
+  }
+}
+
+async function remove(workspace: Workspace, path: string): Promise<void> {
+  await using parent = await workspace.pinParent(path);
+  await lstat(parent.at);
+  await rm(parent.at, { recursive: true, force: true });
+}
+
+async function move(workspace: Workspace, from: string, to: string, overwrite: boolean): Promise<void> {
+  await using source = await workspace.pinParent(from);
+  await using target = await workspace.pinParent(to, { makeFolders: true });
+  await lstat(source.at);
+  const existing = await lstat(target.at).catch(() => null);
+  if (existing && !overwrite && !(await isSame(source.at, target.at)))
+    throw new Fault(409, "exists", "There is a file or folder with this name already");
+  await rename(source.at, target.at);
+  await syncFolder(target.folder);
+}
+
+// A change of upper and lower case alone meets itself where the file system does not tell them apart.
+async function isSame(a: string, b: string): Promise<boolean> {
+  const [one, other] = [await lstat(a), await lstat(b)];
+  return one.ino === other.ino && one.dev === other.dev;
+}

@@ -1,0 +1,95 @@
+import { type IncomingMessage, request as httpRequest } from "node:http";
+import { createConnection, type Socket } from "node:net";
+import { TOKEN_HEADER } from "@berth/contract/daemon.ts";
+import { badRequest, errorCode, Fault, type Route, type UpgradeRoute } from "../http/http.ts";
+
+// Passes `/ports/{port}/…` on to a program of the sandbox: HTTP and WebSocket, as it is but for the prefix and our token.
+export function portRelay({ hidden }: { hidden: () => number[] }): { routes: Route[]; upgrades: UpgradeRoute[] } {
+  return {
+    routes: [
+      {
+        method: "*",
+        path: "/ports/:port/*",
+        async handle({ request, response, params }) {
+          const port = parsePort(params.port);
+          const socket = await connect(port);
+          const outgoing = httpRequest({
+            createConnection: () => socket,
+            method: request.method,
+            path: innerTarget(request),
+            headers: innerHeaders(request),
+            setHost: false,
+          });
+          outgoing.on("response", (incoming) => {
+            response.writeHead(incoming.statusCode ?? 502, incoming.statusMessage, incoming.rawHeaders);
+            incoming.pipe(response);
+            incoming.on("error", () => response.destroy());
+          });
+          outgoing.on("error", () => (response.headersSent ? response.destroy() : response.writeHead(502).end()));
+          response.on("close", () => outgoing.destroy());
+          request.pipe(outgoing);
+        },
+      },
+    ],
+    upgrades: [
+      {
+        path: "/ports/:port/*",
+        async upgrade({ request, socket, head, params }) {
+          const inner = await connect(parsePort(params.port));
+          const headers = innerHeaders(request);
+          const lines = [`${request.method} ${innerTarget(request)} HTTP/1.1`];
+          for (let i = 0; i < headers.length; i += 2) lines.push(`${headers[i]}: ${headers[i + 1]}`);
+          inner.write(`${lines.join("\r\n")}\r\n\r\n`);
+          inner.write(head);
+          socket.pipe(inner).pipe(socket);
+          for (const [one, other] of [
+            [socket, inner],
+            [inner, socket],
+          ] as const) {
+            one.on("error", () => other.destroy());
+            one.on("close", () => other.destroy());
+          }
+        },
+      },
+    ],
+  };
+
+  function parsePort(text = ""): number {
+    const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+    if (port < 1 || port > 65535) throw badRequest("The port must be a number from 1 to 65535");
+    if (hidden().includes(port)) throw new Fault(403, "forbidden", "This port is not for previews");
+    return port;
+  }
+}
+
+// Development servers listen on either of the two; `localhost` means the second to many.
+async function connect(port: number): Promise<Socket> {
+  for (const host of ["127.0.0.1", "::1"]) {
+    const socket = await tryConnect(host, port);
+    if (socket) return socket;
+  }
+  throw new Fault(502, "port_closed", `Nothing listens on port ${port}`);
+}
+
+function tryConnect(host: string, port: number): Promise<Socket | null> {
+  return new Promise((resolve, reject) => {
+    const socket = createConnection({ host, port });
+    socket.once("connect", () => resolve(socket));
+    socket.once("error", (error) => (errorCode(error) === "EMFILE" ? reject(error) : resolve(null)));
+  });
+}
+
+// The rest of the address exactly as it came: "/ports/3000/a%20b?c" -> "/a%20b?c".
+function innerTarget(request: IncomingMessage): string {
+  const rest = /^\/ports\/[^/?]*(.*)$/s.exec(request.url ?? "")?.[1] ?? "";
+  return rest.startsWith("/") ? rest : `/${rest}`;
+}
+
+function innerHeaders(request: IncomingMessage): string[] {
+  const headers: string[] = [];
+  for (let i = 0; i < request.rawHeaders.length; i += 2) {
+    const [name = "", value = ""] = [request.rawHeaders[i], request.rawHeaders[i + 1]];
+    if (name.toLowerCase() !== TOKEN_HEADER) headers.push(name, value);
+  }
+  return headers;
+}

@@ -1,0 +1,121 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { ExecEvent } from "@berth/contract/daemon.ts";
+import { startTestDaemon, type TestDaemon } from "../testing/test-daemon.ts";
+
+let daemon: TestDaemon;
+beforeAll(async () => void (daemon = await startTestDaemon()));
+afterAll(() => daemon[Symbol.asyncDispose]());
+
+const lines = (text: string): ExecEvent[] =>
+  text
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as ExecEvent);
+const exec = async (body: object) => lines((await daemon.fetch("/exec", { method: "POST", body })).text);
+const outputOf = (events: ExecEvent[], type = "stdout") =>
+  events.map((event) => (event.type === type && "data" in event ? event.data : "")).join("");
+
+describe("exec", () => {
+  test("streams stdout and stderr and ends with the exit code", async () => {
+    const events = await exec({ command: "echo out; echo err >&2; exit 3" });
+    expect(outputOf(events)).toBe("out\n");
+    expect(outputOf(events, "stderr")).toBe("err\n");
+    expect(events.at(-1)).toEqual({ type: "exit", code: 3, signal: null });
+  });
+
+  test("runs an array as it is, in the workspace, with stdin", async () => {
+    expect(outputOf(await exec({ command: ["pwd"] }))).toBe(`${daemon.workspace}\n`);
+    expect(outputOf(await exec({ command: ["cat"], stdin: "grüße" }))).toBe("grüße");
+    expect(outputOf(await exec({ command: ["printf", "%s", "$HOME; ls"] }))).toBe("$HOME; ls");
+  });
+
+  test("gives the session's environment to the command, and none of the daemon's", async () => {
+    await daemon.fetch("/internal/start", { method: "POST", body: { env: { FRUIT: "fig" }, agent: null, autoStartAgent: false } });
+    const env = outputOf(await exec({ command: "env", env: { MORE: "yes" } }));
+    expect(env).toContain("FRUIT=fig\n");
+    expect(env).toContain("MORE=yes\n");
+    expect(env).not.toContain("BERTH_");
+  });
+
+  test("answers in plain text with the exit code as a trailer", async () => {
+    const reply = await daemon.fetch("/exec?format=text", { method: "POST", body: { command: "echo one; echo two >&2; exit 7" } });
+    expect(reply.text).toBe("one\ntwo\n");
+    expect(reply.trailers["x-exit-code"]).toBe("7");
+  });
+
+  test("says what cannot be started", async () => {
+    // A folder on the machine's own PATH may be closed to this user, and the system then reports that instead.
+    const env = { PATH: "/usr/bin:/bin" };
+    const events = await exec({ command: ["no-such-program"], env });
+    expect(events).toEqual([{ type: "error", message: "Command not found: no-such-program" }]);
+  });
+
+  test("kills the whole group at the timeout", async () => {
+    const events = await exec({ command: "sleep 600 & sleep 600", timeoutMs: 100 });
+    expect(events.at(-1)).toEqual({ type: "exit", code: null, signal: "SIGKILL", timedOut: true });
+  });
+
+  test("kills the command when the caller hangs up", async () => {
+    const response = await daemon.open("/exec", { method: "POST", body: { command: "echo $$; sleep 600; true" } });
+    const [chunk] = (await response.iterator({ destroyOnReturn: false }).next()).value.toString().split("\n");
+    const pid = outputOf(lines(chunk)).trim();
+    expect(existsSync(join("/proc", pid))).toBe(true);
+    response.destroy();
+    await expect.poll(() => existsSync(join("/proc", pid))).toBe(false);
+  });
+
+  test("never cuts a character in two", async () => {
+    const events = await exec({ command: "printf '\\303'; sleep 0.05; printf '\\274'" });
+    expect(outputOf(events)).toBe("ü");
+  });
+
+  test("does not wait for what the command leaves in the background", async () => {
+    const events = await exec({ command: "sleep 600 & echo $!" });
+    expect(events.at(-1)).toEqual({ type: "exit", code: 0, signal: null });
+    const pid = Number(outputOf(events));
+    process.kill(pid, "SIGKILL");
+  });
+
+  test("waits for a slow reader instead of keeping the output", async () => {
+    const command = "echo $$; exec head -c 50000000 /dev/zero";
+    const response = await daemon.open("/exec?format=text", { method: "POST", body: { command } });
+    // Paused within the event: what came right behind it would be lost.
+    const first = await new Promise<Buffer>((resolve) => {
+      response.once("data", (chunk: Buffer) => {
+        response.pause();
+        resolve(chunk);
+      });
+    });
+    const pid = first.toString("latin1").split("\n")[0] ?? "";
+    // How much the command has got rid of: at first more and more, then no more.
+    const written = () => Number(/^wchar: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, "utf8"))?.[1]);
+    let before = -1;
+    await expect.poll(() => before === (before = written()), { interval: 100 }).toBe(true);
+    expect(written()).toBeLessThan(40_000_000);
+    let size = first.length;
+    for await (const chunk of response as AsyncIterable<Buffer>) size += chunk.length;
+    expect(size).toBe(50_000_000 + pid.length + 1);
+  });
+
+  test.each([
+    [{}, "command"],
+    [{ command: "" }, "command"],
+    [{ command: [1] }, "command"],
+    [{ command: "a\0b" }, "command"],
+    [{ command: "true", timeoutMs: -1 }, "timeoutMs"],
+    [{ command: "true", env: { A: 1 } }, "env"],
+  ])("refuses %j naming %s", async (body, field) => {
+    const reply = await daemon.fetch("/exec", { method: "POST", body });
+    expect(reply.status).toBe(400);
+    expect(reply.json.error).toContain(field);
+  });
+
+  test("refuses every request without the token", async () => {
+    for (const token of [null, "", "wrong"]) {
+      expect((await daemon.fetch("/health", { token })).status).toBe(401);
+      expect((await daemon.fetch("/exec", { method: "POST", body: { command: "true" }, token })).status).toBe(401);
+    }
+  });
+});

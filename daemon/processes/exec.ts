@@ -1,0 +1,159 @@
+import type { ChildProcessByStdio } from "node:child_process";
+import type { ServerResponse } from "node:http";
+import type { Readable, Writable } from "node:stream";
+import { StringDecoder } from "node:string_decoder";
+import type { ExecEvent, ExecRequest } from "@berth/contract/daemon.ts";
+import { type Environment, isStringArray, isStringRecord } from "./environment.ts";
+import { markExpendable } from "./expendable.ts";
+import { childProcess } from "./frugal.ts";
+import { badRequest, readJson, type Route } from "../http/http.ts";
+import type { Workspace } from "../files/workspace.ts";
+
+type Child = ChildProcessByStdio<Writable, Readable, Readable>;
+
+// How long output may still come after the command itself has ended. What the command left in the background keeps
+// running and must not keep the answer open.
+const LINGER_MS = 100;
+
+const running = new Set<Child>();
+process.on("exit", () => running.forEach(killGroup));
+
+export function execRoutes({ environment, workspace }: { environment: Environment; workspace: Workspace }): Route[] {
+  return [
+    {
+      method: "POST",
+      path: "/exec",
+      async handle({ request, response, query }) {
+        const wanted = parseExec(await readJson(request));
+        const cwd = await workspace.folderPath(wanted.cwd ?? "");
+        const child = start(wanted, cwd, environment.forChild(wanted.env));
+        const output = query.get("format") === "text" ? textOutput(response) : jsonOutput(response);
+        await run(child, wanted, response, output);
+      },
+    },
+  ];
+}
+
+function start({ command, stdin }: ExecRequest, cwd: string, env: Record<string, string>): Child {
+  const [file, ...args] = typeof command === "string" ? ["/bin/sh", "-c", command] : command;
+  // Its own process group, so that the end of the command is the end of all that it started.
+  const child = childProcess().spawn(file ?? "", args, { cwd, env, detached: true, stdio: ["pipe", "pipe", "pipe"] });
+  markExpendable(child.pid);
+  child.stdin.on("error", () => {});
+  child.stdin.end(stdin ?? "");
+  return child;
+}
+
+interface Output {
+  write(source: "stdout" | "stderr", chunk: Buffer): boolean;
+  end(event: Extract<ExecEvent, { type: "exit" | "error" }>): void;
+}
+
+async function run(child: Child, { timeoutMs }: ExecRequest, response: ServerResponse, output: Output): Promise<void> {
+  let timedOut = false;
+  const timer = timeoutMs === undefined ? undefined : setTimeout(() => ((timedOut = true), killGroup(child)), timeoutMs);
+  response.on("close", () => killGroup(child));
+  running.add(child);
+  child.once("close", () => running.delete(child));
+
+  for (const source of ["stdout", "stderr"] as const) {
+    child[source].on("data", (chunk: Buffer) => {
+      if (output.write(source, chunk)) return;
+      child.stdout.pause();
+      child.stderr.pause();
+    });
+  }
+  response.on("drain", () => {
+    child.stdout.resume();
+    child.stderr.resume();
+  });
+
+  const end = await new Promise<Extract<ExecEvent, { type: "exit" | "error" }>>((resolve) => {
+    child.once("error", (error) => resolve({ type: "error", message: startFailure(error) }));
+    child.once("exit", (code, signal) => {
+      const exit = { type: "exit", code, signal, ...(timedOut ? { timedOut } : {}) } as const;
+      child.once("close", () => resolve(exit));
+      lingerThen(child, response, () => resolve(exit));
+    });
+  });
+  clearTimeout(timer);
+  child.stdout.destroy();
+  child.stderr.destroy();
+  output.end(end);
+}
+
+// Calls back once no output has come for a while after the command's end and the reader has taken what there was.
+function lingerThen(child: Child, response: ServerResponse, done: () => void): void {
+  const check = () => (response.writableNeedDrain ? timer.refresh() : done());
+  const timer = setTimeout(check, LINGER_MS);
+  child.stdout.on("data", () => timer.refresh());
+  child.stderr.on("data", () => timer.refresh());
+  child.once("close", () => clearTimeout(timer));
+}
+
+function jsonOutput(response: ServerResponse): Output {
+  response.writeHead(200, { "Content-Type": "application/x-ndjson; charset=utf-8", "Cache-Control": "no-store" });
+  response.flushHeaders();
+  // A character may be cut in two between chunks.
+  const decoders = { stdout: new StringDecoder("utf8"), stderr: new StringDecoder("utf8") };
+  const line = (event: ExecEvent) => response.write(`${JSON.stringify(event)}\n`);
+  return {
+    write(source, chunk) {
+      const data = decoders[source].write(chunk);
+      return data === "" || line({ type: source, data });
+    },
+    end(event) {
+      for (const source of ["stdout", "stderr"] as const) {
+        const data = decoders[source].end();
+        if (data !== "") line({ type: source, data });
+      }
+      line(event);
+      response.end();
+    },
+  };
+}
+
+function textOutput(response: ServerResponse): Output {
+  response.writeHead(200, { "Content-Type": "text/plain; charset=utf-8", "Cache-Control": "no-store", Trailer: "X-Exit-Code" });
+  response.flushHeaders();
+  return {
+    write: (_source, chunk) => response.write(chunk),
+    end(event) {
+      if (event.type === "error") response.write(`${event.message}\n`);
+      response.addTrailers({ "X-Exit-Code": event.type === "exit" ? String(event.code ?? event.signal) : "error" });
+      response.end();
+    },
+  };
+}
+
+function killGroup(child: Child): void {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  try {
+    process.kill(-child.pid, "SIGKILL");
+  } catch {
+    // Gone in this very moment.
+  }
+}
+
+function startFailure(error: Error & { code?: string; path?: string }): string {
+  if (error.code === "ENOENT") return `Command not found: ${error.path ?? ""}`;
+  if (error.code === "EACCES") return `Not allowed to run: ${error.path ?? ""}`;
+  return `The command could not be started (${error.code ?? error.message})`;
+}
+
+const MAX_TIMEOUT_MS = 24 * 3600 * 1000;
+
+function parseExec(body: Record<string, unknown>): ExecRequest {
+  const { command, cwd, env, stdin, timeoutMs } = body;
+  const words = typeof command === "string" ? [command] : command;
+  if (!isStringArray(words) || !words[0] || words.some((word) => word.includes("\0")))
+    throw badRequest("command must be a string or an array of strings");
+  if (cwd !== undefined && typeof cwd !== "string") throw badRequest("cwd must be a string");
+  if (stdin !== undefined && typeof stdin !== "string") throw badRequest("stdin must be a string");
+  if (env !== undefined && (!isStringRecord(env) || Object.entries(env).some((pair) => pair.join("").includes("\0"))))
+    throw badRequest("env must hold strings");
+  if (timeoutMs !== undefined && !(Number.isInteger(timeoutMs) && (timeoutMs as number) > 0 && (timeoutMs as number) <= MAX_TIMEOUT_MS)) {
+    throw badRequest(`timeoutMs must be a whole number from 1 to ${MAX_TIMEOUT_MS}`);
+  }
+  return { command: command as string | string[], cwd, env, stdin, timeoutMs: timeoutMs as number | undefined };
+}

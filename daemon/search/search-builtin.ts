@@ -1,0 +1,45 @@
+// Search where there is no ripgrep: a program of its own, started by search.ts with the request as its argument, that
+// writes one match a line.
+import { readFile, stat } from "node:fs/promises";
+import { matchesGlob } from "node:path";
+import { matchAt, type SearchRequest } from "./search.ts";
+import { MACHINE_FOLDERS, walkFiles } from "../files/walk.ts";
+
+const MAX_FILE_BYTES = 5 * 1024 * 1024;
+
+void search(JSON.parse(process.argv[2] ?? "{}") as SearchRequest);
+
+async function search(request: SearchRequest): Promise<void> {
+  const pattern = patternOf(request);
+  for await (const { path, at } of walkFiles(process.cwd(), MACHINE_FOLDERS)) {
+    if (!isWanted(path, request)) continue;
+    const text = await readText(at);
+    if (text === null) continue;
+    for (const [index, line] of text.split("\n").entries()) {
+      for (const match of line.matchAll(pattern)) {
+        if (match[0] !== "") process.stdout.write(`${JSON.stringify(matchAt(path, index + 1, line, match.index, match[0].length))}\n`);
+      }
+    }
+  }
+}
+
+function patternOf({ query, regex, caseSensitive, word }: SearchRequest): RegExp {
+  const source = regex ? query : query.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
+  return new RegExp(word ? `\\b(?:${source})\\b` : source, caseSensitive ? "g" : "gi");
+}
+
+function isWanted(path: string, { include, exclude }: SearchRequest): boolean {
+  const fits = (glob: string) =>
+    matchesGlob(path, glob.includes("/") ? glob.replace(/^\//, "") : `**/${glob}`) || matchesGlob(path, `${glob}/**`);
+  return (include.length === 0 || include.some(fits)) && !exclude.some(fits);
+}
+
+async function readText(at: string): Promise<string | null> {
+  try {
+    if ((await stat(at)).size > MAX_FILE_BYTES) return null;
+    const bytes = await readFile(at);
+    return bytes.subarray(0, 8192).includes(0) ? null : bytes.toString();
+  } catch {
+    return null;
+  }
+}

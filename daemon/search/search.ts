@@ -1,0 +1,154 @@
+import type { ChildProcessByStdio } from "node:child_process";
+import { once } from "node:events";
+import type { ServerResponse } from "node:http";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+import type { SearchEvent } from "@berth/contract/daemon.ts";
+import type { Environment } from "../processes/environment.ts";
+import { parseLimit } from "./find.ts";
+import { childProcess } from "../processes/frugal.ts";
+import { badRequest, type Route } from "../http/http.ts";
+import { linesOf } from "./lines.ts";
+import { TEMPORARY_PREFIX } from "../files/walk.ts";
+import type { Workspace } from "../files/workspace.ts";
+
+export interface SearchRequest {
+  query: string;
+  regex: boolean;
+  caseSensitive: boolean;
+  word: boolean;
+  // Globs, as in .gitignore.
+  include: string[];
+  exclude: string[];
+}
+
+type Match = Extract<SearchEvent, { type: "match" }>;
+type Engine = "ripgrep" | "builtin";
+
+const MAX_LINE = 400;
+
+// Search in files by a program of its own: ripgrep where there is one, else ours. Neither a huge tree nor a murderous
+// regular expression can hold the daemon up, and closing the connection ends it.
+export function searchRoutes({ workspace, environment }: { workspace: Workspace; environment: Environment }): Route[] {
+  return [
+    {
+      method: "GET",
+      path: "/search",
+      async handle({ query, response }) {
+        const request = parseSearch(query);
+        const limit = parseLimit(query.get("limit"), 1000, 10_000);
+        const { program, engine } = await startSearch(request, workspace.root, environment);
+        response.on("close", () => program.kill("SIGKILL"));
+        response.writeHead(200, { "Content-Type": "application/x-ndjson; charset=utf-8", "Cache-Control": "no-store" });
+        await sendMatches(program, engine, limit, response);
+      },
+    },
+  ];
+}
+
+async function sendMatches(program: Program, engine: Engine, limit: number, response: ServerResponse): Promise<void> {
+  const files = new Set<string>();
+  let matches = 0;
+  let truncated = false;
+  const left = new AbortController();
+  response.once("close", () => left.abort());
+  for await (const line of linesOf(program.stdout)) {
+    for (const match of engine === "ripgrep" ? parseRipgrep(line) : [JSON.parse(line) as Match]) {
+      if ((truncated = matches === limit)) break;
+      matches++;
+      files.add(match.path);
+      response.write(`${JSON.stringify(match)}\n`);
+    }
+    if (truncated || response.destroyed) break;
+    if (response.writableNeedDrain) await once(response, "drain", { signal: left.signal }).catch(() => {});
+  }
+  program.kill("SIGKILL");
+  response.end(`${JSON.stringify({ type: "done", matches, files: files.size, truncated, engine } satisfies SearchEvent)}\n`);
+}
+
+type Program = ChildProcessByStdio<null, Readable, null>;
+
+async function startSearch(request: SearchRequest, root: string, environment: Environment): Promise<{ program: Program; engine: Engine }> {
+  const env = environment.forChild();
+  const launch = (file: string, args: string[]) =>
+    childProcess().spawn(file, args, { cwd: root, env, stdio: ["ignore", "pipe", "ignore"] });
+  const ripgrep = launch("rg", ripgrepArguments(request));
+  const started = await Promise.race([once(ripgrep, "spawn").then(() => true), once(ripgrep, "error").then(() => false)]).catch(
+    () => false,
+  );
+  if (started) return { program: ripgrep, engine: "ripgrep" };
+  return {
+    program: launch(process.execPath, [join(import.meta.dirname, "search-builtin.cjs"), JSON.stringify(request)]),
+    engine: "builtin",
+  };
+}
+
+function ripgrepArguments({ query, regex, caseSensitive, word, include, exclude }: SearchRequest): string[] {
+  return [
+    "--json",
+    "--hidden",
+    "--no-config",
+    "--no-messages",
+    "--max-filesize=5M",
+    "--sort=path",
+    caseSensitive ? "--case-sensitive" : "--ignore-case",
+    ...(regex ? [] : ["--fixed-strings"]),
+    ...(word ? ["--word-regexp"] : []),
+    "--glob=!.git",
+    ...include.map((glob) => `--glob=${glob}`),
+    ...exclude.map((glob) => `--glob=!${glob}`),
+    `--glob=!${TEMPORARY_PREFIX}*`,
+    `--regexp=${query}`,
+    "./",
+  ];
+}
+
+interface RipgrepLine {
+  type: string;
+  data: { path: { text?: string }; lines: { text?: string }; line_number: number; submatches: { start: number; end: number }[] };
+}
+
+function parseRipgrep(line: string): Match[] {
+  const { type, data } = JSON.parse(line) as RipgrepLine;
+  // Names and lines that are not UTF-8 come in another field; an editor could not open them either.
+  if (type !== "match" || data.path.text === undefined || data.lines.text === undefined) return [];
+  const path = data.path.text.replace(/^\.\//, "");
+  const bytes = Buffer.from(data.lines.text);
+  const inCharacters = (offset: number) => bytes.subarray(0, offset).toString().length;
+  return data.submatches.map(({ start, end }) =>
+    matchAt(path, data.line_number, data.lines.text ?? "", inCharacters(start), inCharacters(end) - inCharacters(start)),
+  );
+}
+
+// `column` counts from 1 in UTF-16 units, as editors do. Of a very long line only the part around the match is sent, and
+// the column still counts from the line's beginning.
+export function matchAt(path: string, line: number, text: string, start: number, length: number): Match {
+  const from = start + length <= MAX_LINE ? 0 : Math.max(0, start - MAX_LINE / 4);
+  return { type: "match", path, line, column: start + 1, length, text: text.slice(from, from + MAX_LINE).replace(/\r?\n$/, "") };
+}
+
+function parseSearch(query: URLSearchParams): SearchRequest {
+  const wanted = query.get("q") ?? "";
+  if (wanted === "" || wanted.length > 1000 || wanted.includes("\0")) throw badRequest("q must hold 1 to 1000 characters");
+  const flag = (name: string) => query.get(name) === "1" || query.get(name) === "true";
+  const globs = (name: string) =>
+    (query.get(name) ?? "")
+      .split(",")
+      .map((glob) => glob.trim())
+      .filter((glob) => glob !== "" && !glob.includes("\0"));
+  const regex = flag("regex");
+  if (regex) checkPattern(wanted);
+  return { query: wanted, regex, caseSensitive: flag("case"), word: flag("word"), include: globs("include"), exclude: globs("exclude") };
+}
+
+function checkPattern(pattern: string): void {
+  try {
+    new RegExp(pattern, "u");
+  } catch (error) {
+    try {
+      new RegExp(pattern);
+    } catch {
+      throw badRequest(`q is not a regular expression: ${(error as Error).message}`);
+    }
+  }
+}

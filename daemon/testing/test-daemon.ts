@@ -1,0 +1,172 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { globSync, mkdtempSync, rmSync, statSync, watch } from "node:fs";
+import { type IncomingMessage, request as httpRequest } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Conversation, ConversationItem } from "@berth/contract/agent.ts";
+import { type FileEntry, type ListeningPort, type Terminal, TOKEN_HEADER } from "@berth/contract/daemon.ts";
+import { WebSocket } from "ws";
+import { buildDaemon } from "../build.ts";
+
+// For tests: a real daemon, built and run as in a sandbox, over its Unix socket.
+export interface TestDaemon extends AsyncDisposable {
+  readonly workspace: string;
+  readonly home: string;
+  readonly socketPath: string;
+  readonly pid: number;
+  fetch<Json = Answered>(path: string, options?: FetchOptions): Promise<Reply<Json>>;
+  // The response as it starts, for streams.
+  open(path: string, options?: FetchOptions): Promise<IncomingMessage>;
+  connect(path: string): WebSocket;
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+  // Starts a new daemon over the same files.
+  restart(): Promise<void>;
+}
+
+export interface FetchOptions {
+  method?: string;
+  headers?: Record<string, string>;
+  // An object is sent as JSON.
+  body?: string | Buffer | object;
+  token?: string | null;
+}
+
+export interface Reply<Json> {
+  status: number;
+  headers: IncomingMessage["headers"];
+  trailers: IncomingMessage["trailers"];
+  bytes: Buffer;
+  text: string;
+  json: Json;
+}
+
+// What an answer may have of the fields that tests look into. Who knows better says so.
+export interface Answered {
+  error: string;
+  code: string;
+  path: string;
+  size: number;
+  etag: string;
+  entries: FileEntry[];
+  paths: string[];
+  ports: ListeningPort[];
+  terminals: Terminal[];
+  conversations: Conversation[];
+  items: ConversationItem[];
+}
+
+const TOKEN = "test-token";
+const RUNTIME = join(import.meta.dirname, "../dist");
+
+// `command` starts the daemon another way than directly; {runtime} stands for the runtime folder.
+export async function startTestDaemon(
+  env: Record<string, string> = {},
+  command = ["{runtime}/bin/node", "{runtime}/daemon.cjs"],
+): Promise<TestDaemon> {
+  await buildWhenStale();
+  const folder = mkdtempSync(join(tmpdir(), "berth-daemon-"));
+  const [workspace, home, socketPath] = [join(folder, "workspace"), join(folder, "home"), join(folder, "daemon.sock")];
+  let child = await launch();
+
+  async function launch(): Promise<ChildProcess> {
+    const [file = "", ...args] = command.map((word) => word.replace("{runtime}", RUNTIME));
+    const listening = Promise.withResolvers<void>();
+    // Once it listens, the daemon opens its socket to everybody: that is the last change in the folder.
+    const watcher = watch(folder, () => void answers().then((yes) => yes && listening.resolve()));
+    const started = spawn(file, args, {
+      env: {
+        PATH: process.env.PATH,
+        HOME: home,
+        LANG: "C.UTF-8",
+        BERTH_TOKEN_HASH: createHash("sha256").update(TOKEN).digest("hex"),
+        BERTH_SOCKET: socketPath,
+        BERTH_WORKSPACE: workspace,
+        BERTH_HOME: home,
+        ...env,
+      },
+      stdio: ["ignore", "inherit", "inherit"],
+    });
+    started.once("exit", () => listening.reject(new Error("The daemon ended at its start")));
+    await listening.promise.finally(() => watcher.close());
+    return started;
+  }
+
+  function answers(): Promise<boolean> {
+    return open("/health").then(
+      (response) => (response.resume(), true),
+      () => false,
+    );
+  }
+
+  function open(path: string, { method = "GET", headers = {}, body, token = TOKEN }: FetchOptions = {}): Promise<IncomingMessage> {
+    return new Promise((resolve, reject) => {
+      const bytes = Buffer.from(typeof body === "object" && !Buffer.isBuffer(body) ? JSON.stringify(body) : (body ?? ""));
+      const length = body === undefined ? {} : { "content-length": String(bytes.length) };
+      const presented = token === null ? {} : { [TOKEN_HEADER]: token };
+      const request = httpRequest({ socketPath, path, method, agent: false, headers: { ...presented, ...length, ...headers } }, resolve);
+      request.on("error", reject);
+      request.end(bytes);
+    });
+  }
+
+  async function stop(signal: NodeJS.Signals = "SIGTERM"): Promise<number | null> {
+    if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+    child.kill(signal);
+    await once(child, "exit");
+    return child.exitCode;
+  }
+
+  return {
+    workspace,
+    home,
+    socketPath,
+    get pid() {
+      return child.pid ?? 0;
+    },
+    open,
+    async fetch<Json = Answered>(path: string, options?: FetchOptions) {
+      const response = await open(path, options);
+      const chunks: Buffer[] = [];
+      for await (const chunk of response as AsyncIterable<Buffer>) chunks.push(chunk);
+      const bytes = Buffer.concat(chunks);
+      const text = bytes.toString();
+      return {
+        status: response.statusCode ?? 0,
+        headers: response.headers,
+        trailers: response.trailers,
+        bytes,
+        text,
+        json: parseLoosely(text) as Json,
+      };
+    },
+    connect: (path) => new WebSocket(`ws+unix:${socketPath}:${path}`, { headers: { [TOKEN_HEADER]: TOKEN }, perMessageDeflate: false }),
+    stop,
+    async restart() {
+      child = await launch();
+    },
+    async [Symbol.asyncDispose]() {
+      await stop("SIGTERM");
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function parseLoosely(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+async function buildWhenStale(): Promise<void> {
+  const root = join(import.meta.dirname, "../..");
+  const sources = globSync(["daemon/**/*.{ts,sh,cjs}", "daemon/terminals/bashrc", "contract/**/*.ts"], {
+    cwd: root,
+    exclude: ["daemon/dist*/**", "daemon/node_modules/**"],
+  }).map((path) => statSync(join(root, path)).mtimeMs);
+  const built = statSync(join(RUNTIME, "daemon.cjs"), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  if (Math.max(...sources) > built) await buildDaemon();
+}
