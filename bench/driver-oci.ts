@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { newId } from "@berth/contract";
 import { createOciDriver } from "../server/drivers/oci/oci.ts";
 import { probeOci } from "../server/drivers/oci/probe.ts";
-import { mustRun } from "../server/drivers/run.ts";
+import { mustRun } from "../server/drivers/host/run.ts";
 import { silentLog } from "../server/log.ts";
 import { DEFAULT_TEMPLATE } from "../server/templates.ts";
 

@@ -4,7 +4,7 @@ import { createInterface } from "node:readline/promises";
 import { Command } from "commander";
 import { readConfig, type Config } from "@berth/server/config.ts";
 import { lockDataFolder, otherServersRun } from "@berth/server/data-folder-lock.ts";
-import { removeSharedFiles } from "@berth/server/drivers/oci/shared-files.ts";
+import { removeSharedFiles } from "@berth/server/drivers/oci/filesystem/shared-files.ts";
 import { deleteDataFolder, hasInstallation, type DeletedFolder } from "../down/data-folder.ts";
 import { endInstallation } from "../down/end.ts";
 import { openInstallation } from "../down/installation.ts";

@@ -3,9 +3,9 @@ import { basename, dirname, join } from "node:path";
 import { isSandboxId } from "@berth/contract";
 import { MASTER_KEY_FILE } from "@berth/server/master-key.ts";
 import { DEMO_KEY_FILE } from "@berth/server/keys/seed.ts";
-import { groupPrefix, openCgroups } from "@berth/server/drivers/oci/cgroups.ts";
-import { readMountPoints } from "@berth/server/drivers/oci/mounts.ts";
-import { mustRun } from "@berth/server/drivers/run.ts";
+import { groupPrefix, openCgroups } from "@berth/server/drivers/oci/cgroups/cgroups.ts";
+import { readMountPoints } from "@berth/server/drivers/host/mounts.ts";
+import { mustRun } from "@berth/server/drivers/host/run.ts";
 
 export const STORE_FILE = "berth.db";
 const HOST_NAME_FILE = "host-name";

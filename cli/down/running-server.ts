@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { findLockHolder } from "@berth/server/data-folder-lock.ts";
-import { readProcess } from "@berth/server/drivers/process/process-table.ts";
+import { readProcess } from "@berth/server/drivers/host/process-table.ts";
 
 const STOP_PATIENCE_MS = 90_000;
 

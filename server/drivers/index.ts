@@ -136,7 +136,7 @@ const poolsOf = (given: readonly string[]) => new Map(given.map((pair) => pair.s
 
 async function canBoundDisks(dataDir: string): Promise<boolean> {
   if (process.getuid?.() !== 0) return false;
-  const { probeVolumes } = await import("./oci/volume.ts");
+  const { probeVolumes } = await import("./host/volumes.ts");
   return (await probeVolumes(join(dataDir, "probe"))).bounded;
 }
 

@@ -1,8 +1,8 @@
 import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { basename, join } from "node:path";
 import { isSandboxId } from "@berth/contract";
-import { groupPrefix, openCgroups } from "../../server/drivers/oci/cgroups.ts";
-import { givenUserIds, isSandboxUserId } from "../../server/drivers/oci/user-ids.ts";
+import { groupPrefix, openCgroups } from "../../server/drivers/oci/cgroups/cgroups.ts";
+import { givenUserIds, isSandboxUserId } from "../../server/drivers/oci/users/user-ids.ts";
 
 // Something on this machine that belongs to a sandbox of the installation, whether or not anybody knows that sandbox.
 export interface Trace {

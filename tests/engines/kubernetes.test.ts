@@ -1,6 +1,6 @@
 import type { SandboxId } from "@berth/contract";
-import { nameOf } from "../../server/drivers/kubernetes/names.ts";
-import { sandboxOf } from "../../server/drivers/kubernetes/pods.ts";
+import { nameOf } from "../../server/drivers/kubernetes/cluster/names.ts";
+import { sandboxOf } from "../../server/drivers/kubernetes/pods/pod-watch.ts";
 import { startKubernetesDouble } from "../support/kubernetes/double.ts";
 import { uncollected } from "../support/kubernetes/driver.ts";
 import { openRealCluster, realCluster } from "../support/kubernetes/real.ts";

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { createTestClock, MINUTE } from "../../server/clock.ts";
-import { nameOf } from "../../server/drivers/kubernetes/names.ts";
+import { nameOf } from "../../server/drivers/kubernetes/cluster/names.ts";
 import type { SessionView } from "../../server/sessions/sessions.ts";
 import { aRequest, openTestHeart } from "../../server/sessions/testing.ts";
 import { eventsAfter } from "../../server/store/events.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeWith } from "../support/machine.ts";
-import { parseMounts } from "../../server/drivers/oci/mounts.ts";
+import { parseMounts } from "../../server/drivers/host/mounts.ts";
 import { openIsland, runtimeName, missing, type Island, type Sandbox } from "./sandboxes.ts";
 
 // An operator's machine may have mounts below the folders that sandboxes are shown: a disk for /usr/local, a share in a

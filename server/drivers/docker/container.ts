@@ -3,8 +3,8 @@ import { posix } from "node:path";
 import type { SandboxId } from "@berth/contract";
 import { cpuShares } from "../cpu-shares.ts";
 import type { SandboxSpec } from "../driver.ts";
-import { PSEUDO_TERMINALS } from "../oci/host-limits.ts";
-import { FILTERED_ARCHITECTURES, seccompProfile } from "../oci/seccomp.ts";
+import { PSEUDO_TERMINALS } from "../host/host-limits.ts";
+import { FILTERED_ARCHITECTURES, seccompProfile } from "../host/seccomp.ts";
 
 // What a sandbox is in the Engine's words. Everything is decided here, in one pure function, so that a test can hold
 // each hardening flag.

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { dockerMissing, gvisor, startDockerEngine } from "../../../tests/support/docker/engine.ts";
 import { daemonRuntime } from "../../../tests/support/runtime.ts";
 import { silentLog } from "../../log.ts";
-import { driverSuite, type SuiteDriver } from "../driver.suite.ts";
+import { driverSuite, type SuiteDriver } from "../testing/driver.suite.ts";
 import { createDockerDriver } from "./docker.ts";
 import { machine } from "../../../tests/support/machine.ts";
 

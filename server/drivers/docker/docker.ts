@@ -3,16 +3,16 @@ import { join } from "node:path";
 import { AppError, isSandboxId, type SandboxId } from "@berth/contract";
 import { DAEMON_SOCKET } from "@berth/contract/daemon.ts";
 import type { Log } from "../../log.ts";
-import { dialSocketFile } from "../dial.ts";
+import { dialSocketFile } from "../host/dial-socket.ts";
 import type { Driver, SandboxCondition, SandboxSpec, SandboxSummary } from "../driver.ts";
-import { speaking } from "../failure.ts";
-import { awaitDaemon } from "../health.ts";
+import { speaking } from "../driver-errors.ts";
+import { awaitDaemon } from "../daemon-health.ts";
 import { createKeyedLock } from "../keyed-lock.ts";
 import { coverVolumes, describeContainer, LABEL } from "./container.ts";
 import { createContainers, type ContainerStatus } from "./containers.ts";
 import { createEngine } from "./engine.ts";
 import { createFreezer } from "./freezer.ts";
-import { createPlaces } from "./places.ts";
+import { createPlaces } from "./storage.ts";
 
 export interface DockerOptions {
   socketPath: string;
@@ -23,7 +23,7 @@ export interface DockerOptions {
   image: string;
   // The daemon's runtime on the Engine's machine; null when every image has it at /opt/berth.
   runtimeDir: string | null;
-  // Whether what a sandbox writes is bounded by mounts of ours (see places.ts).
+  // Whether what a sandbox writes is bounded by mounts of ours (see storage.ts).
   boundDisks: boolean;
   log: Log;
   startTimeoutMs?: number;

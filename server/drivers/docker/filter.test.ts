@@ -14,7 +14,7 @@ import { daemonRuntime } from "../../../tests/support/runtime.ts";
 import { silentLog } from "../../log.ts";
 import { DEFAULT_TEMPLATE } from "../../templates.ts";
 import type { Driver, SandboxSpec } from "../driver.ts";
-import { exec } from "../driver.suite.ts";
+import { exec } from "../testing/driver.suite.ts";
 import { createDockerDriver } from "./docker.ts";
 
 const missing = await dockerMissing();

@@ -10,7 +10,7 @@ import { daemonRuntime } from "../../../tests/support/runtime.ts";
 import { silentLog } from "../../log.ts";
 import { DEFAULT_TEMPLATE } from "../../templates.ts";
 import type { Driver, SandboxSpec } from "../driver.ts";
-import { exec } from "../driver.suite.ts";
+import { exec } from "../testing/driver.suite.ts";
 import { containerName } from "./container.ts";
 import { createDockerDriver, type DockerOptions } from "./docker.ts";
 import { probeDocker } from "./probe.ts";

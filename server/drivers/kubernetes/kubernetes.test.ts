@@ -1,6 +1,6 @@
 import { driverOptions, openDouble, uncollected, warmPoolOf } from "../../../tests/support/kubernetes/driver.ts";
 import { openRealCluster, realCluster } from "../../../tests/support/kubernetes/real.ts";
-import { driverSuite } from "../driver.suite.ts";
+import { driverSuite } from "../testing/driver.suite.ts";
 import { createKubernetesDriver } from "./kubernetes.ts";
 import { machine } from "../../../tests/support/machine.ts";
 

@@ -1,11 +1,11 @@
 import { isAppError } from "@berth/contract";
 import type { V1Node, V1StorageClass } from "@kubernetes/client-node";
 import type { DriverProbe } from "../driver.ts";
-import type { Cluster } from "./cluster.ts";
-import { connectCluster, type Connection, type ConnectOptions } from "./connect.ts";
-import { EXTENSIONS } from "./names.ts";
-import { isAllowed } from "./rights.ts";
-import { warmPoolPath, type SandboxWarmPool } from "./warm-pools.ts";
+import type { Cluster } from "./cluster/cluster.ts";
+import { connectCluster, type Connection, type ConnectOptions } from "./cluster/connect.ts";
+import { EXTENSIONS } from "./cluster/names.ts";
+import { isAllowed } from "./cluster/permissions.ts";
+import { warmPoolPath, type SandboxWarmPool } from "./warm-pools/warm-pools.ts";
 
 export interface ProbeOptions extends ConnectOptions {
   storageClass: string | null;

@@ -5,9 +5,9 @@ import { MISSING_IMAGE, type DoubleOptions } from "../../../tests/support/kubern
 import { createTestClock, HOUR, MINUTE } from "../../clock.ts";
 import { DEFAULT_TEMPLATE } from "../../templates.ts";
 import type { Driver, SandboxSpec } from "../driver.ts";
-import { exec } from "../driver.suite.ts";
+import { exec } from "../testing/driver.suite.ts";
 import type { KubernetesOptions } from "./kubernetes.ts";
-import { nameOf } from "./names.ts";
+import { nameOf } from "./cluster/names.ts";
 import { claimsLeft, openDouble } from "../../../tests/support/kubernetes/driver.ts";
 
 // What goes wrong in clusters, on the double, with both kinds of workload.

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { DEFAULT_TEMPLATE } from "../../templates.ts";
 import { cpuShares } from "../cpu-shares.ts";
 import { bundleConfig, type BundleOptions } from "./bundle.ts";
-import { RUNTIME_KINDS } from "./runtime-kinds.ts";
+import { RUNTIME_KINDS } from "./runtime/runtime-kinds.ts";
 
 const options: BundleOptions = {
   template: { ...DEFAULT_TEMPLATE, cpus: 2 },

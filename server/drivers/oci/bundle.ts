@@ -2,10 +2,10 @@ import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import type { Template } from "@berth/contract";
 import { cpuShares } from "../cpu-shares.ts";
-import { processLimits, PSEUDO_TERMINALS, readHostLimits } from "./host-limits.ts";
-import type { RuntimeKind } from "./runtime-kinds.ts";
-import { seccompProfile } from "./seccomp.ts";
-import { idMappings, USER, type UserIds } from "./user-ids.ts";
+import { processLimits, PSEUDO_TERMINALS, readHostLimits } from "../host/host-limits.ts";
+import type { RuntimeKind } from "./runtime/runtime-kinds.ts";
+import { seccompProfile } from "../host/seccomp.ts";
+import { idMappings, USER, type UserIds } from "./users/user-ids.ts";
 
 export interface BundleOptions {
   template: Template;

@@ -10,7 +10,7 @@ import { describeWith } from "../../../tests/support/machine.ts";
 import { daemonRuntime } from "../../../tests/support/runtime.ts";
 import { readConfig } from "../../config.ts";
 import { silentLog } from "../../log.ts";
-import { findLeftovers } from "./leftovers.ts";
+import { findLeftovers } from "./testing/remaining-resources.ts";
 import { createOciDriver } from "./oci.ts";
 import { probeOci } from "./probe.ts";
 
@@ -23,7 +23,13 @@ describeWith(missing, "a server killed at any moment", () => {
     if (!probe.usable) return;
     const dataDir = mkdtempSync(join(tmpdir(), "berth-crash-"));
     const runtimeDir = await daemonRuntime();
-    const args = [join(import.meta.dirname, "victim.ts"), dataDir, runtimeDir, probe.runtime, String(probe.boundDisks)];
+    const args = [
+      join(import.meta.dirname, "testing/create-until-killed.ts"),
+      dataDir,
+      runtimeDir,
+      probe.runtime,
+      String(probe.boundDisks),
+    ];
     for (let round = 0; round < ROUNDS; round++) {
       const victim = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
       let printed = "";

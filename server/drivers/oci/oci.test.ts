@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { daemonRuntime } from "../../../tests/support/runtime.ts";
 import { silentLog } from "../../log.ts";
-import { driverSuite, type SuiteDriver } from "../driver.suite.ts";
-import { findLeftovers } from "./leftovers.ts";
+import { driverSuite, type SuiteDriver } from "../testing/driver.suite.ts";
+import { findLeftovers } from "./testing/remaining-resources.ts";
 import { createOciDriver } from "./oci.ts";
 import { probeOci, type OciProbe } from "./probe.ts";
-import { RUNTIME_NAMES } from "./runtime-kinds.ts";
+import { RUNTIME_NAMES } from "./runtime/runtime-kinds.ts";
 
 const probe = await probeOci();
 const refusal = (found: OciProbe) => (found.usable && found.boundDisks ? undefined : found.reason);

@@ -3,19 +3,19 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, s
 import { tmpdir } from "node:os";
 import { delimiter, dirname, isAbsolute, join } from "node:path";
 import { DEFAULT_TEMPLATE } from "../../templates.ts";
-import { PLAIN_PATH, run } from "../run.ts";
+import { PLAIN_PATH, run } from "../host/run.ts";
 import { bundleConfig } from "./bundle.ts";
-import { openCgroups } from "./cgroups.ts";
-import { processLimits } from "./host-limits.ts";
-import { prepareHostRoot } from "./root.ts";
-import { kindOf, RUNTIME_NAMES, type RuntimeName } from "./runtime-kinds.ts";
-import { commandLine } from "./runtime.ts";
-import { FILTERED_ARCHITECTURES } from "./seccomp.ts";
-import { findLooseMounts, looseMountsError } from "./shared-mounts.ts";
-import { stagedAt } from "./stage.ts";
-import { pickUserIds } from "./user-ids.ts";
-import { openUserNamespace } from "./user-namespace.ts";
-import { probeVolumes } from "./volume.ts";
+import { openCgroups } from "./cgroups/cgroups.ts";
+import { processLimits } from "../host/host-limits.ts";
+import { prepareHostRoot } from "./filesystem/root.ts";
+import { kindOf, RUNTIME_NAMES, type RuntimeName } from "./runtime/runtime-kinds.ts";
+import { commandLine } from "./runtime/runtime.ts";
+import { FILTERED_ARCHITECTURES } from "../host/seccomp.ts";
+import { findLooseMounts, looseMountsError } from "./filesystem/unrestricted-mounts.ts";
+import { stagedAt } from "./runtime/private-mounts.ts";
+import { pickUserIds } from "./users/user-ids.ts";
+import { openUserNamespace } from "./users/user-namespace.ts";
+import { probeVolumes } from "../host/volumes.ts";
 
 export type OciProbe = { usable: false; reason: string } | { usable: true; reason: string; runtime: string; boundDisks: boolean };
 

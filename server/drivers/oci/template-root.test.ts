@@ -9,7 +9,7 @@ import { describeWith } from "../../../tests/support/machine.ts";
 import { daemonRuntime } from "../../../tests/support/runtime.ts";
 import { silentLog } from "../../log.ts";
 import { DEFAULT_TEMPLATE } from "../../templates.ts";
-import { exec } from "../driver.suite.ts";
+import { exec } from "../testing/driver.suite.ts";
 import { createOciDriver } from "./oci.ts";
 import { probeOci } from "./probe.ts";
 

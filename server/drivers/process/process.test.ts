@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { daemonRuntime } from "../../../tests/support/runtime.ts";
 import { silentLog } from "../../log.ts";
 import { DEFAULT_TEMPLATE } from "../../templates.ts";
-import { driverSuite } from "../driver.suite.ts";
+import { driverSuite } from "../testing/driver.suite.ts";
 import { createProcessDriver, processRefusal } from "./process.ts";
 
 driverSuite("process", async () => {

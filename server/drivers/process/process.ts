@@ -7,13 +7,13 @@ import { AppError, isSandboxId, type SandboxId } from "@berth/contract";
 import { DAEMON_SOCKET } from "@berth/contract/daemon.ts";
 import type { Log } from "../../log.ts";
 import { isLoopbackHost, isLoopbackUrl } from "../../loopback.ts";
-import { dialSocketFile } from "../dial.ts";
+import { dialSocketFile } from "../host/dial-socket.ts";
 import type { Driver, SandboxCondition, SandboxSpec } from "../driver.ts";
-import { speaking } from "../failure.ts";
-import { awaitDaemon } from "../health.ts";
+import { speaking } from "../driver-errors.ts";
+import { awaitDaemon } from "../daemon-health.ts";
 import { createKeyedLock } from "../keyed-lock.ts";
-import { mustRun, PLAIN_PATH } from "../run.ts";
-import { familyOf, readProcess, type ProcessEntry } from "./process-table.ts";
+import { mustRun, PLAIN_PATH } from "../host/run.ts";
+import { familyOf, readProcess, type ProcessEntry } from "../host/process-table.ts";
 import { cpuMsOf, memoryOf } from "./usage.ts";
 
 export interface ProcessDriverOptions {

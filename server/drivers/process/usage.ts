@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import type { ProcessEntry } from "./process-table.ts";
+import type { ProcessEntry } from "../host/process-table.ts";
 
 const CLOCK_TICKS_PER_SECOND = 100;
 

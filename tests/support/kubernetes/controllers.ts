@@ -1,5 +1,5 @@
 import type { V1Container, V1PodSpec } from "@kubernetes/client-node";
-import { isOwnedBy } from "../../../server/drivers/kubernetes/pod-state.ts";
+import { isOwnedBy } from "../../../server/drivers/kubernetes/pods/pod-state.ts";
 import type { ApiObject, Objects } from "./objects.ts";
 import { reconcileWarmPools } from "./warm-pools.ts";
 

@@ -5,7 +5,7 @@ import { startKubernetesDouble, type DoubleOptions, type KubernetesDouble } from
 import { systemClock } from "../../../server/clock.ts";
 import { silentLog } from "../../../server/log.ts";
 import { createKubernetesDriver, type KubernetesOptions } from "../../../server/drivers/kubernetes/kubernetes.ts";
-import { nameOf } from "../../../server/drivers/kubernetes/names.ts";
+import { nameOf } from "../../../server/drivers/kubernetes/cluster/names.ts";
 import { DEFAULT_TEMPLATE } from "../../../server/templates.ts";
 
 // The double with a driver on it, for the tests of this folder.

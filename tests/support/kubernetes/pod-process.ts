@@ -4,7 +4,7 @@ import { mkdir } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import type { V1PodSpec } from "@kubernetes/client-node";
-import { familyOf } from "../../../server/drivers/process/process-table.ts";
+import { familyOf } from "../../../server/drivers/host/process-table.ts";
 
 // What a pod of the double is on this machine: a process with an address of its own, and folders.
 

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { KubernetesObject } from "@kubernetes/client-node";
-import { connectCluster } from "../../../server/drivers/kubernetes/connect.ts";
-import { volumeClaimsPath, EXTENSIONS, idOf, podsPath } from "../../../server/drivers/kubernetes/names.ts";
-import { sandboxOf } from "../../../server/drivers/kubernetes/pods.ts";
-import { sandboxKind, statefulSetKind } from "../../../server/drivers/kubernetes/workload.ts";
+import { connectCluster } from "../../../server/drivers/kubernetes/cluster/connect.ts";
+import { volumeClaimsPath, EXTENSIONS, idOf, podsPath } from "../../../server/drivers/kubernetes/cluster/names.ts";
+import { sandboxOf } from "../../../server/drivers/kubernetes/pods/pod-watch.ts";
+import { sandboxKind, statefulSetKind } from "../../../server/drivers/kubernetes/workloads/workload-kinds.ts";
 
 // A real cluster, named by BERTH_TEST_KUBECONFIG; its current namespace is the tests'. This machine must reach its pods, and
 // where pods reach this machine is BERTH_TEST_POD_HOST (for their way out). BERTH_TEST_WARM_POOL names a SandboxWarmPool in that

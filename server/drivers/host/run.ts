@@ -1,0 +1,65 @@
+import { spawn } from "node:child_process";
+import { basename } from "node:path";
+import { AppError } from "@berth/contract";
+import { runWork } from "../../loop-work.ts";
+
+export interface RunOptions {
+  signal?: AbortSignal;
+  timeoutMs?: number;
+  // Nothing of the server's environment reaches what it runs.
+  env?: Record<string, string>;
+  // Output is not collected: needed where the program leaves a child behind that would hold the pipe open.
+  quiet?: boolean;
+}
+
+export interface Finished {
+  code: number | null;
+  output: string;
+}
+
+const MAX_OUTPUT_BYTES = 64 * 1024;
+export const PLAIN_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+// Runs a program of the host to its end. An abort or the timeout kills it and rejects; a failing exit code is the caller's
+// to read.
+export function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<Finished> {
+  const { signal, timeoutMs = 30_000, env = { PATH: PLAIN_PATH, LC_ALL: "C" }, quiet = false } = options;
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    const pipe = quiet ? "ignore" : "pipe";
+    // Node waits until the new process has begun.
+    const child = runWork({ name: `spawn ${basename(command)}` }, () =>
+      spawn(command, args, {
+        stdio: ["ignore", pipe, pipe],
+        env,
+        ...(signal && { signal }),
+        killSignal: "SIGKILL",
+        timeout: timeoutMs,
+      }),
+    );
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const collect = (chunk: Buffer) => {
+      if (size < MAX_OUTPUT_BYTES) chunks.push(chunk);
+      size += chunk.length;
+    };
+    child.stdout?.on("data", collect);
+    child.stderr?.on("data", collect);
+    let failure: Error | undefined;
+    // After an abort the child still has to die: only then is nothing of it left.
+    child.once("error", (error) => (child.pid === undefined ? reject(error) : (failure = error)));
+    child.once("close", (code) => {
+      if (signal?.aborted) reject(signal.reason);
+      else if (failure) reject(failure);
+      else if (child.killed) reject(new AppError("sandbox_timeout", { cause: new Error(`${command} did not end in ${timeoutMs} ms`) }));
+      else resolve({ code, output: Buffer.concat(chunks).toString().trim() });
+    });
+  });
+}
+
+// The same for a program that must succeed.
+export async function mustRun(command: string, args: readonly string[], options: RunOptions = {}): Promise<string> {
+  const { code, output } = await run(command, args, options);
+  if (code !== 0) throw new Error(`${command} ${args.join(" ")} ended with ${code ?? "a signal"}: ${output.slice(0, 1000)}`);
+  return output;
+}

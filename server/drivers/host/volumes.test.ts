@@ -1,0 +1,75 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { describeWith } from "../../../tests/support/machine.ts";
+import { probeOci } from "../oci/probe.ts";
+import { createVolumes, probeVolumes } from "./volumes.ts";
+
+const probe = await probeOci();
+const missing = probe.usable && probe.boundDisks ? undefined : probe.reason;
+
+describeWith(missing, "volumes", () => {
+  const volumes = createVolumes(true);
+  let folder: string;
+  const open = () => volumes.open(folder, { diskMb: 64, owner: 12_345, signal: AbortSignal.timeout(30_000) });
+  const attached = () =>
+    readdirSync("/sys/block")
+      .map((name) => `/sys/block/${name}/loop/backing_file`)
+      .filter((file) => existsSync(file) && readFileSync(file, "utf8").startsWith(folder));
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "berth-volume-"));
+  });
+  afterEach(async () => {
+    await volumes.close(folder);
+    rmSync(folder, { recursive: true });
+  });
+
+  test("are bounded, belong to the sandbox's user, and take little of the disk", async () => {
+    const { workspace, home } = await open();
+    expect(statSync(workspace)).toMatchObject({ uid: 12_345, gid: 12_345 });
+    expect(statSync(home).mode & 0o777).toBe(0o700);
+    const { blocks, bsize, files } = statfsSync(workspace);
+    expect(blocks * bsize).toBeLessThanOrEqual(64 * 1024 * 1024);
+    expect(files).toBeLessThanOrEqual(64 * 64);
+    expect(statSync(join(folder, "volume.img")).blocks * 512).toBeLessThan(2 * 1024 * 1024);
+  });
+
+  test("keep their content over closing and opening, which may both be repeated", async () => {
+    const { workspace } = await open();
+    await open();
+    writeFileSync(join(workspace, "note"), "kept");
+    await volumes.close(folder);
+    await volumes.close(folder);
+    expect(attached()).toEqual([]);
+    await open();
+    expect(readFileSync(join(workspace, "note"), "utf8")).toBe("kept");
+    expect(attached()).toHaveLength(1);
+  });
+
+  test("are closed although somebody works in them, and opened again through the same device", async () => {
+    const { workspace } = await open();
+    const operator = spawn("sleep", ["100"], { cwd: workspace });
+    await once(operator, "spawn");
+    await volumes.close(folder);
+    const again = await open();
+    writeFileSync(join(again.workspace, "note"), "whole");
+    expect(attached()).toHaveLength(1);
+    operator.kill();
+    await once(operator, "exit");
+    await volumes.close(folder);
+    expect(attached()).toEqual([]);
+    await open();
+    expect(readFileSync(join(workspace, "note"), "utf8")).toBe("whole");
+  });
+
+  test("the probe leaves nothing", async () => {
+    const scratch = join(folder, "scratch");
+    expect(await probeVolumes(scratch)).toMatchObject({ bounded: true });
+    expect(existsSync(scratch)).toBe(false);
+    expect(attached()).toEqual([]);
+  });
+});

@@ -1,0 +1,63 @@
+import { newId } from "@berth/contract";
+import { expect, test } from "vitest";
+import { restricted } from "../../../../tests/support/kubernetes/controllers.ts";
+import { readConfig } from "../../../config.ts";
+import { DEFAULT_TEMPLATE } from "../../../templates.ts";
+import { describePod, type PodSettings } from "./pod-spec.ts";
+import { sandboxKind, statefulSetKind } from "../workloads/workload-kinds.ts";
+
+const spec = { id: newId("sbx", 1), template: { ...DEFAULT_TEMPLATE, env: { SECRET: "of the template" } }, tokenHash: "ab".repeat(32) };
+const settings: PodSettings = {
+  image: "berth-sandbox:1",
+  egress: "10.0.0.9:3129",
+  userNamespace: false,
+  imagePullSecrets: [],
+  storageClass: null,
+  nodeSelector: {},
+};
+
+test("the pod is what a restricted namespace admits, and less", () => {
+  const pod = describePod(spec, settings, "Never");
+  expect(restricted(pod)).toBeNull();
+  expect(pod).toMatchObject({ automountServiceAccountToken: false, enableServiceLinks: false, dnsPolicy: "None" });
+  expect(pod.containers[0]?.securityContext).toEqual({
+    allowPrivilegeEscalation: false,
+    privileged: false,
+    readOnlyRootFilesystem: true,
+    runAsNonRoot: true,
+    capabilities: { drop: ["ALL"] },
+    seccompProfile: { type: "RuntimeDefault" },
+  });
+  expect(pod.containers[0]?.resources?.limits).toMatchObject({ cpu: "1000m", memory: "2048Mi" });
+});
+
+test("no secret stands in the pod: only the daemon's own settings and a hash", () => {
+  const names = describePod(spec, settings, "Never").containers[0]?.env?.map(({ name }) => name);
+  expect(names).toEqual(["BERTH_TOKEN_HASH", "BERTH_LISTEN", "BERTH_WORKSPACE", "BERTH_HOME", "BERTH_EGRESS", "HOME", "LANG", "PATH"]);
+});
+
+test("runtime class, user namespace and pull secrets are there when asked for", () => {
+  const plain = describePod(spec, settings, "Never");
+  expect([plain.runtimeClassName, plain.hostUsers, plain.imagePullSecrets]).toEqual([undefined, undefined, undefined]);
+  const template = { ...spec.template, runtime: "gvisor", image: "registry.example/tools:2" };
+  const pod = describePod({ ...spec, template }, { ...settings, userNamespace: true, imagePullSecrets: ["pull"] }, "Never");
+  expect(pod).toMatchObject({ runtimeClassName: "gvisor", hostUsers: false, imagePullSecrets: [{ name: "pull" }] });
+  expect(pod.containers[0]?.image).toBe("registry.example/tools:2");
+});
+
+test("sandboxes run on any node, or on those with the labels that are asked for", () => {
+  expect(describePod(spec, settings, "Never")).not.toHaveProperty("nodeSelector");
+  const nodeSelector = { "kubernetes.io/arch": "arm64", pool: "sandboxes" };
+  expect(describePod(spec, { ...settings, nodeSelector }, "Never").nodeSelector).toEqual(nodeSelector);
+  const { config } = readConfig({ BERTH_KUBERNETES_NODE_SELECTOR: "kubernetes.io/arch=arm64,pool=sandboxes" });
+  expect(config.kubernetesNodeSelector).toEqual(["kubernetes.io/arch=arm64", "pool=sandboxes"]);
+  expect(() => readConfig({ BERTH_KUBERNETES_NODE_SELECTOR: "arm64" })).toThrow(/label=value/);
+});
+
+test.each([sandboxKind, statefulSetKind])("a suspended workload is known as one, and its claim by its name", (kind) => {
+  const workload = kind.describe(spec, "sbx-1", "suite", { ...settings, storageClass: "fast" }, new Date(0));
+  expect(kind.isSuspended(workload)).toBe(false);
+  expect(kind.isSuspended({ ...workload, spec: { ...workload.spec, ...(kind.suspend as { spec: object }).spec } })).toBe(true);
+  expect(JSON.stringify(workload)).toContain('"storageClassName":"fast"');
+  expect(kind.path("ns", "sbx-1")).toMatch(/^\/apis\/.*\/namespaces\/ns\/.*\/sbx-1$/);
+});

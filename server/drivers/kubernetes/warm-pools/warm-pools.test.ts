@@ -1,0 +1,193 @@
+import { createHash } from "node:crypto";
+import { newId } from "@berth/contract";
+import { afterEach, expect, test } from "vitest";
+import type { DoubleOptions, KubernetesDouble } from "../../../../tests/support/kubernetes/double.ts";
+import { openDouble, uncollected, warmPoolOf } from "../../../../tests/support/kubernetes/driver.ts";
+import { DEFAULT_TEMPLATE } from "../../../templates.ts";
+import type { SandboxSpec } from "../../driver.ts";
+import { exec } from "../../testing/driver.suite.ts";
+import type { KubernetesOptions } from "../kubernetes.ts";
+import { nameOf } from "../cluster/names.ts";
+
+// What is particular about sandboxes out of the cluster's own pools; that they keep a driver's promises is kubernetes.test.ts.
+const patience = (ms = 30_000) => AbortSignal.timeout(ms);
+const newSpec = (): SandboxSpec => ({
+  id: newId("sbx", Date.now()),
+  template: { ...DEFAULT_TEMPLATE, diskMb: 256 },
+  tokenHash: createHash("sha256").update("a token of the suite").digest("hex"),
+});
+
+let stack = new AsyncDisposableStack();
+afterEach(async () => {
+  await stack.disposeAsync();
+  stack = new AsyncDisposableStack();
+});
+
+async function start(cluster: Partial<DoubleOptions> = {}, overrides: Partial<KubernetesOptions> = {}) {
+  const { double, open } = await openDouble({ warmPools: { ready: 1 }, ...cluster });
+  stack.use(double);
+  const openDriver = async (options: Partial<KubernetesOptions> = {}) =>
+    stack.use(await open({ ...warmPoolOf("ready"), ...overrides, ...options }));
+  return { double, driver: await openDriver(), openDriver };
+}
+
+const poolIsReady = ({ objects }: KubernetesDouble) =>
+  expect.poll(() => objects.get("sandboxwarmpools", "ready")?.status?.["readyReplicas"]).toBe(1);
+const sandboxOf = ({ objects }: KubernetesDouble, { id }: SandboxSpec) =>
+  objects.list("sandboxes", `berth.dev/sandbox=${nameOf(id)}`).map(({ metadata }) => metadata.name!);
+
+test("a session gets the pod that waited, and the pool makes another", async () => {
+  const { double, driver } = await start();
+  await poolIsReady(double);
+  const [waiting] = double.objects.list("pods");
+  const spec = newSpec();
+  await driver.create(spec, patience());
+  expect(await exec(driver, spec.id, "echo well")).toBe("well\n");
+  expect(sandboxOf(double, spec)).toEqual([waiting!.metadata.name]);
+  await expect.poll(() => double.objects.list("pods")).toHaveLength(2);
+  await poolIsReady(double);
+});
+
+test("nothing secret stands in the pool's template, and its pods are open to no other network policy", async () => {
+  const { double } = await start({}, { egress: "127.0.0.1:3129" });
+  const template = double.objects.get("sandboxtemplates", "ready")!;
+  expect(template.spec).toMatchObject({ networkPolicyManagement: "Unmanaged", service: false });
+  const { podTemplate } = template.spec as unknown as { podTemplate: { spec: { containers: { env: { name: string }[] }[] } } };
+  expect(podTemplate.spec.containers[0]?.env.map(({ name }) => name)).toEqual([
+    "BERTH_ADOPT_KEY",
+    "BERTH_LISTEN",
+    "BERTH_WORKSPACE",
+    "BERTH_HOME",
+    "BERTH_EGRESS",
+    "HOME",
+    "LANG",
+    "PATH",
+    "BERTH_ADOPT_NAME",
+  ]);
+});
+
+test("from its second pod on, a sandbox out of a pool is like any other", async () => {
+  const { double, driver } = await start();
+  const spec = newSpec();
+  await driver.create(spec, patience());
+  await exec(driver, spec.id, "echo kept > note");
+  await driver.hibernate(spec.id, patience());
+  await driver.resume(spec, patience());
+  expect(await exec(driver, spec.id, "cat note")).toBe("kept\n");
+  const [name] = sandboxOf(double, spec);
+  const pod = double.objects.get("pods", name!)!.spec as unknown as { containers: { env: { name: string }[] }[] };
+  expect(pod.containers[0]!.env.map((variable) => variable.name)).toContain("BERTH_TOKEN_HASH");
+});
+
+test("an empty pool is no failure: a new sandbox is started", async () => {
+  const { double, driver } = await start({ warmPools: { ready: 0 } });
+  const spec = newSpec();
+  await driver.create(spec, patience());
+  expect(sandboxOf(double, spec)).toEqual([nameOf(spec.id)]);
+  expect(await exec(driver, spec.id, "echo well")).toBe("well\n");
+  await driver.destroy(spec.id, patience());
+  expect(await uncollected(double, spec.id)).toEqual([]);
+});
+
+test("pods that waited while the master key was rotated are taken with the older one", async () => {
+  const { double, openDriver } = await start();
+  await poolIsReady(double);
+  const pool = double.objects.get("sandboxwarmpools", "ready")!;
+  double.objects.merge("sandboxwarmpools", "ready", { spec: { ...pool.spec, updateStrategy: { type: "OnReplenish" } } });
+  const { warmPools } = warmPoolOf("ready");
+  const rotated = await openDriver({ warmPools: { ...warmPools!, seeds: [Buffer.alloc(32, 8), ...warmPools!.seeds] } });
+  const waiting = double.objects.list("pods").map(({ metadata }) => metadata.name);
+  const spec = newSpec();
+  await rotated.create(spec, patience());
+  expect(waiting).toContain(sandboxOf(double, spec)[0]);
+  expect(await exec(rotated, spec.id, "echo well")).toBe("well\n");
+});
+
+test("pods that know only another key are refused, and the claim is given back", async () => {
+  const { double, openDriver } = await start();
+  await poolIsReady(double);
+  const pool = double.objects.get("sandboxwarmpools", "ready")!;
+  double.objects.merge("sandboxwarmpools", "ready", { spec: { ...pool.spec, updateStrategy: { type: "OnReplenish" } } });
+  const other = await openDriver({ warmPools: { ...warmPoolOf("ready").warmPools!, seeds: [Buffer.alloc(32, 8)] } });
+  const spec = newSpec();
+  await expect(other.create(spec, patience())).rejects.toMatchObject({ code: "sandbox_failed" });
+  expect(await uncollected(double, spec.id)).toEqual([]);
+});
+
+test("a claim that a server left half made is listed, and can be finished or destroyed", async () => {
+  const { double, driver } = await start();
+  const [one, two] = [newSpec(), newSpec()];
+  for (const { id } of [one, two]) {
+    const name = nameOf(id);
+    const labels = { "berth.dev/installation": "suite", "berth.dev/sandbox": name };
+    const spec = { warmPoolRef: { name: "ready" }, additionalPodMetadata: { annotations: { "berth.dev/sandbox": name } } };
+    double.objects.create("sandboxclaims", { metadata: { name, labels }, spec });
+    await expect.poll(() => double.objects.get("sandboxclaims", name)?.status?.["sandbox"]).toBeDefined();
+  }
+  const listed = await driver.list(patience());
+  expect(listed.map(({ condition }) => condition)).toEqual(["stopped", "stopped"]);
+  await driver.create(one, patience());
+  expect(await exec(driver, one.id, "echo well")).toBe("well\n");
+  await driver.destroy(two.id, patience());
+  expect(await uncollected(double, two.id)).toEqual([]);
+  expect(await driver.list(patience())).toEqual([{ id: one.id, condition: "running" }]);
+});
+
+test("a Sandbox that somebody deleted takes its files with it, and the claim's next one is not passed off as it", async () => {
+  const { double, driver } = await start();
+  const spec = newSpec();
+  await driver.create(spec, patience());
+  double.objects.remove("sandboxes", sandboxOf(double, spec)[0]!);
+  await expect.poll(() => driver.inspect(spec.id, patience())).toBe("absent");
+  await expect(driver.resume(spec, patience())).rejects.toMatchObject({ code: "sandbox_failed" });
+  await driver.destroy(spec.id, patience());
+  expect(await uncollected(double, spec.id)).toEqual([]);
+});
+
+test("sessions out of a pool go on when the setting is taken away", async () => {
+  const { double, driver, openDriver } = await start();
+  const spec = newSpec();
+  await driver.create(spec, patience());
+  const plain = await openDriver({ warmPools: undefined });
+  expect(await plain.list(patience())).toEqual([{ id: spec.id, condition: "running" }]);
+  await plain.pause(spec.id, patience());
+  await plain.resume(spec, patience());
+  expect(await exec(plain, spec.id, "echo well")).toBe("well\n");
+  await plain.destroy(spec.id, patience());
+  expect(await uncollected(double, spec.id)).toEqual([]);
+});
+
+test("losing a node: the claimed sandbox is stopped, and a resume places it elsewhere", async () => {
+  const { double, driver } = await start({ warmPools: { ready: 0 } }, { stuckMs: 200 });
+  const spec = newSpec();
+  await driver.create(spec, patience());
+  await exec(driver, spec.id, "echo kept > note");
+  double.kubelet.loseNode("node-a");
+  await expect.poll(() => driver.inspect(spec.id, patience())).toBe("stopped");
+  expect(await driver.resume(spec, patience())).toEqual({ restarted: true });
+  expect(await exec(driver, spec.id, "cat note")).toBe("kept\n");
+});
+
+test("a server with newer settings writes the template anew, and what waited is replaced", async () => {
+  const { double, openDriver } = await start({}, { egress: "127.0.0.1:3129" });
+  await poolIsReady(double);
+  const egressOf = (kind: string) => double.objects.list(kind).map((object) => /127\.0\.0\.1:\d+/.exec(JSON.stringify(object.spec))?.[0]);
+  expect(egressOf("sandboxes")).toEqual(["127.0.0.1:3129"]);
+  const newer = await openDriver({ egress: "127.0.0.1:4129" });
+  expect(egressOf("sandboxtemplates")).toEqual(["127.0.0.1:4129"]);
+  await expect.poll(() => egressOf("sandboxes")).toEqual(["127.0.0.1:4129"]);
+  await newer.create(newSpec(), patience());
+});
+
+test("a pool or a template that is not there is named", async () => {
+  const { openDriver, double, driver } = await start();
+  await expect(openDriver(warmPoolOf("missing"))).rejects.toThrow("there is no SandboxWarmPool missing in sandboxes");
+  await expect(openDriver({ warmPools: { ...warmPoolOf("ready").warmPools!, templates: new Map() } })).rejects.toThrow(
+    "names the template default, which does not exist",
+  );
+  double.objects.remove("sandboxwarmpools", "ready");
+  await expect(driver.create(newSpec(), patience())).rejects.toMatchObject({
+    code: "sandbox_failed",
+    cause: expect.objectContaining({ message: expect.stringContaining('SandboxWarmPool "ready" not found') as string }) as Error,
+  });
+});

@@ -1,0 +1,113 @@
+import type { KubernetesObject, V1Condition, V1PodSpec } from "@kubernetes/client-node";
+import type { SandboxSpec } from "../../driver.ts";
+import { ANNOTATION, LABEL, labelsOf, VOLUME } from "../cluster/names.ts";
+import { describeVolumeClaim, describePod, fingerprint, type PodSettings } from "../pods/pod-spec.ts";
+
+// The object that keeps a sandbox's pod and its volume. There are two kinds: a `Sandbox` where the agent-sandbox resources
+// are installed, else a StatefulSet of no or one replica. What differs between them is in this table of functions.
+export interface WorkloadKind {
+  path(namespace: string, name?: string): string;
+  describe(spec: SandboxSpec, name: string, installation: string, settings: PodSettings, shutdownAt: Date): Workload;
+  // For a Sandbox that came out of a warm pool: makes it what `describe` would have made, in all that can be changed. Its
+  // pod stays the one that runs; the next one is started with the token's hash.
+  take(workload: Workload): object;
+  // Merge patches. `run` carries today's pod, since a template or the server may have changed while the sandbox slept.
+  run(workload: Workload, shutdownAt: Date): object;
+  suspend: object;
+  isSuspended(workload: Workload): boolean;
+  // Pushes the dead-man switch; null where the kind has none.
+  extend(shutdownAt: Date): object | null;
+  shutdownAt(workload: Workload): Date | null;
+  podName(name: string): string;
+  volumeClaimName(name: string): string;
+}
+
+export interface Workload extends KubernetesObject {
+  spec: Record<string, unknown>;
+  status?: { conditions?: V1Condition[] };
+}
+
+export const sandboxKind: WorkloadKind = {
+  path: (namespace, name) => `/apis/agents.x-k8s.io/v1beta1/namespaces/${namespace}/sandboxes${name ? `/${name}` : ""}`,
+  describe(spec, name, installation, settings, shutdownAt) {
+    // A pod that ended is not started again by itself: the session's processes are gone, and only the server can tell the
+    // new daemon what to run with.
+    const pod = describePod(spec, settings, "Never");
+    return {
+      apiVersion: "agents.x-k8s.io/v1beta1",
+      kind: "Sandbox",
+      metadata: metadata(name, installation, pod),
+      spec: {
+        operatingMode: "Running",
+        // The server dials the pod's address.
+        service: false,
+        shutdownTime: shutdownAt.toISOString(),
+        shutdownPolicy: "Retain",
+        podTemplate: { metadata: { labels: labelsOf(installation, name) }, spec: pod },
+        volumeClaimTemplates: claims(spec, name, installation, settings),
+      },
+    };
+  },
+  take: ({ metadata: meta, spec }) => ({
+    metadata: { labels: meta!.labels, annotations: meta!.annotations },
+    spec: {
+      shutdownTime: spec["shutdownTime"],
+      shutdownPolicy: spec["shutdownPolicy"],
+      podTemplate: { spec: podOf(spec["podTemplate"]) },
+    },
+  }),
+  run: ({ metadata: meta, spec }, shutdownAt) => ({
+    metadata: { annotations: { [ANNOTATION.spec]: meta!.annotations![ANNOTATION.spec], [ANNOTATION.run]: null } },
+    // Not the pod's labels: those of a claimed Sandbox are its claim's.
+    spec: { operatingMode: "Running", shutdownTime: shutdownAt.toISOString(), podTemplate: { spec: podOf(spec["podTemplate"]) } },
+  }),
+  suspend: { spec: { operatingMode: "Suspended" } },
+  isSuspended: ({ spec }) => spec["operatingMode"] === "Suspended",
+  extend: (shutdownAt) => ({ spec: { shutdownTime: shutdownAt.toISOString() } }),
+  shutdownAt: ({ spec }) => (typeof spec["shutdownTime"] === "string" ? new Date(spec["shutdownTime"]) : null),
+  podName: (name) => name,
+  volumeClaimName: (name) => `${VOLUME}-${name}`,
+};
+
+export const statefulSetKind: WorkloadKind = {
+  path: (namespace, name) => `/apis/apps/v1/namespaces/${namespace}/statefulsets${name ? `/${name}` : ""}`,
+  describe(spec, name, installation, settings) {
+    const pod = describePod(spec, settings, "Always");
+    return {
+      apiVersion: "apps/v1",
+      kind: "StatefulSet",
+      metadata: metadata(name, installation, pod),
+      spec: {
+        replicas: 1,
+        serviceName: name,
+        selector: { matchLabels: { [LABEL.sandbox]: name } },
+        template: { metadata: { labels: labelsOf(installation, name) }, spec: pod },
+        volumeClaimTemplates: claims(spec, name, installation, settings),
+        persistentVolumeClaimRetentionPolicy: { whenDeleted: "Delete", whenScaled: "Retain" },
+      },
+    };
+  },
+  take: () => ({}),
+  run: ({ metadata: meta, spec }) => ({
+    metadata: { annotations: { [ANNOTATION.spec]: meta!.annotations![ANNOTATION.spec], [ANNOTATION.run]: null } },
+    spec: { replicas: 1, template: spec["template"] },
+  }),
+  suspend: { spec: { replicas: 0 } },
+  isSuspended: ({ spec }) => spec["replicas"] === 0,
+  extend: () => null,
+  shutdownAt: () => null,
+  podName: (name) => `${name}-0`,
+  volumeClaimName: (name) => `${VOLUME}-${name}-0`,
+};
+
+const podOf = (podTemplate: unknown) => (podTemplate as { spec: V1PodSpec }).spec;
+
+const metadata = (name: string, installation: string, pod: V1PodSpec) => ({
+  name,
+  labels: labelsOf(installation, name),
+  annotations: { [ANNOTATION.spec]: fingerprint(pod) },
+});
+
+const claims = (spec: SandboxSpec, name: string, installation: string, settings: PodSettings) => [
+  { metadata: { name: VOLUME, labels: labelsOf(installation, name) }, spec: describeVolumeClaim(spec, settings) },
+];

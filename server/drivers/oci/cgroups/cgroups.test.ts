@@ -1,0 +1,89 @@
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { describeWith, machine, testWith } from "../../../../tests/support/machine.ts";
+import { readCgroupLayout, type CgroupMount } from "./cgroup-layouts.ts";
+import { openCgroups } from "./cgroups.ts";
+
+// Both versions for real, as far as this kernel has them: a group is made by hand, as the runtime would make it.
+const mounts: Record<string, CgroupMount> = {
+  "version 1": { path: "/sys/fs/cgroup/freezer", version: 1, controllers: ["freezer"] },
+  "version 2": { path: findVersion2(), version: 2, controllers: [] },
+};
+
+for (const [name, mount] of Object.entries(mounts)) {
+  describeWith([machine.root, machine.cgroup(mount.path)], `control groups, ${name}`, () => {
+    const prefix = `berth-test-${process.pid}`;
+    const cgroups = openCgroups(prefix, readCgroupLayout([mount]));
+    const signal = () => AbortSignal.timeout(30_000);
+
+    async function makeGroup(id: string): Promise<ChildProcess> {
+      const folder = join(mount.path, cgroups.pathOf(id));
+      mkdirSync(folder);
+      const child = spawn("sh", ["-c", "while :; do :; done"]);
+      writeFileSync(join(folder, "cgroup.procs"), String(child.pid));
+      return child;
+    }
+
+    test("a group is frozen, thawed, killed while frozen, and removed", async () => {
+      const child = await makeGroup("one");
+      const ended = once(child, "exit");
+      expect(cgroups.list()).toEqual(["one"]);
+      expect(cgroups.pids("one")).toEqual([child.pid]);
+      expect(cgroups.isFrozen("one")).toBe(false);
+      await cgroups.freeze("one", signal());
+      await cgroups.freeze("one", signal());
+      expect(cgroups.isFrozen("one")).toBe(true);
+      cgroups.thaw("one");
+      expect(cgroups.isFrozen("one")).toBe(false);
+      await cgroups.freeze("one", signal());
+      await cgroups.kill("one");
+      expect(await ended).toEqual([null, "SIGKILL"]);
+      await cgroups.remove("one");
+      expect(cgroups.list()).toEqual([]);
+    });
+
+    test("what is not there is killed and removed without complaint, and is not frozen", async () => {
+      await cgroups.kill("none");
+      await cgroups.remove("none");
+      expect(cgroups.isFrozen("none")).toBe(false);
+      expect(cgroups.pids("none")).toEqual([]);
+    });
+
+    test("an aborted freeze leaves the group thawed", async () => {
+      const ended = once(await makeGroup("two"), "exit");
+      await cgroups.freeze("two", AbortSignal.abort()).catch(() => undefined);
+      await cgroups.kill("two");
+      await ended;
+      await cgroups.remove("two");
+      expect(cgroups.list()).toEqual([]);
+    });
+  });
+}
+
+testWith(machine.root, "what cannot be there, because the hierarchy is read-only, is removed without complaint", async () => {
+  const path = mkdtempSync(join(tmpdir(), "berth-cgroup-"));
+  // As in a container. Such a file system refuses a removal before it looks whether there is anything to remove.
+  execFileSync("mount", ["-t", "tmpfs", "-o", "ro", "berth-test", path]);
+  try {
+    expect(() => rmdirSync(join(path, "none"))).toThrow("EROFS");
+    const cgroups = openCgroups("berth-test", readCgroupLayout([{ path, version: 2, controllers: [] }]));
+    await cgroups.kill("none");
+    await cgroups.remove("none");
+  } finally {
+    execFileSync("umount", [path]);
+    rmdirSync(path);
+  }
+});
+
+function findVersion2(): string {
+  const line = existsSync("/proc/self/mountinfo")
+    ? readFileSync("/proc/self/mountinfo", "utf8")
+        .split("\n")
+        .find((one) => one.includes(" - cgroup2 "))
+    : undefined;
+  return line?.split(" ")[4] ?? "/sys/fs/cgroup";
+}

@@ -1,0 +1,40 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { describeWith, machine } from "../../../../tests/support/machine.ts";
+import { run } from "../../host/run.ts";
+import { readMountPoints } from "../../host/mounts.ts";
+import { onStage, STAGE, stagedAt } from "./private-mounts.ts";
+
+describeWith(machine.root, "the stage", () => {
+  let folders: { first: string; second: string };
+  beforeAll(() => {
+    const make = (name: string) => {
+      const folder = mkdtempSync(join(tmpdir(), "berth stage '$x' "));
+      writeFileSync(join(folder, "note"), name);
+      return folder;
+    };
+    folders = { first: make("one "), second: make("two") };
+  });
+  afterAll(() => {
+    for (const folder of Object.values(folders)) rmSync(folder, { recursive: true });
+  });
+
+  test("shows folders that only root can walk to, in plain reach, and leaves no mount", async () => {
+    const { first, second } = stagedAt(folders);
+    const outcome = await run(...onStage(folders, "cat", [join(first, "note"), join(second, "note")]));
+    expect(outcome).toEqual({ code: 0, output: "one two" });
+    expect(readMountPoints().filter((point) => point.startsWith(STAGE))).toEqual([]);
+  });
+
+  test("a folder that is missing keeps the command from running", async () => {
+    const { code, output } = await run(...onStage({ first: join(folders.first, "missing") }, "echo", ["ran"]));
+    expect(code).not.toBe(0);
+    expect(output).not.toContain("ran");
+  });
+
+  test("without folders the command is run as it is", () => {
+    expect(onStage(undefined, "runc", ["--version"])).toEqual(["runc", ["--version"]]);
+  });
+});

@@ -1,0 +1,21 @@
+// For crash.test.ts: a process that makes, stops and destroys sandboxes until it is killed. It prints the id of each
+// before it begins.
+import { newId } from "@berth/contract";
+import { silentLog } from "../../../log.ts";
+import { DEFAULT_TEMPLATE } from "../../../templates.ts";
+import { createOciDriver } from "../oci.ts";
+
+const [dataDir = "", runtimeDir = "", runtime = "", boundDisks = ""] = process.argv.slice(2);
+const driver = createOciDriver({ dataDir, runtimeDir, log: silentLog, runtime, boundDisks: boundDisks === "true" });
+const patience = () => AbortSignal.timeout(60_000);
+
+for (;;) {
+  const id = newId("sbx", Date.now());
+  console.log(id);
+  const spec = { id, template: { ...DEFAULT_TEMPLATE, diskMb: 64 }, tokenHash: "0".repeat(64) };
+  await driver.create(spec, patience());
+  await driver.pause(id, patience());
+  await driver.hibernate(id, patience());
+  await driver.resume(spec, patience());
+  await driver.destroy(id, patience());
+}

@@ -1,0 +1,241 @@
+import { createHash } from "node:crypto";
+import { request } from "node:http";
+import { text } from "node:stream/consumers";
+import { newId, type SandboxId, type Template } from "@berth/contract";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { describeWith, type Missing } from "../../../tests/support/machine.ts";
+import { DEFAULT_TEMPLATE } from "../../templates.ts";
+import type { Driver, SandboxSpec } from "../driver.ts";
+
+export interface SuiteDriver {
+  driver: Driver;
+  // Another server over the same installation, as after a restart.
+  reopen(): Promise<Driver>;
+  // Takes away what the suite's own installation needed.
+  dispose(): Promise<void>;
+  // What is left of a destroyed sandbox, if anything: processes, mounts, groups, files.
+  leftovers(id: SandboxId): Promise<string[]>;
+}
+
+export interface SuiteOptions {
+  // Why this driver cannot be tried on this machine.
+  missing?: Missing;
+  // For engines that take their time.
+  testTimeoutMs?: number;
+  // How the sandboxes differ from the default ones.
+  template?: Partial<Template>;
+}
+
+const TOKEN = "a token of the suite";
+
+// What driver.ts promises, as tests. Every driver runs them against the real engine and the real daemon.
+export function driverSuite(
+  name: string,
+  makeDriver: () => Promise<SuiteDriver>,
+  { missing, testTimeoutMs, template = {} }: SuiteOptions = {},
+): void {
+  const options = testTimeoutMs === undefined ? {} : { timeout: testTimeoutMs };
+  describeWith(missing, `${name} driver`, options, () => {
+    let suite: SuiteDriver;
+    let driver: Driver;
+    const made = new Set<SandboxId>();
+
+    beforeAll(async () => {
+      suite = await makeDriver();
+      driver = suite.driver;
+    });
+    afterEach(async () => {
+      for (const id of made) await driver.destroy(id, patience());
+      made.clear();
+    });
+    afterAll(async () => {
+      await driver[Symbol.asyncDispose]();
+      await suite.dispose();
+    });
+
+    const newSpec = (): SandboxSpec => {
+      const id = newId("sbx", Date.now());
+      made.add(id);
+      const tokenHash = createHash("sha256").update(TOKEN).digest("hex");
+      return { id, template: { ...DEFAULT_TEMPLATE, diskMb: 256, ...template }, tokenHash };
+    };
+    const created = async () => {
+      const spec = newSpec();
+      await driver.create(spec, patience());
+      return spec;
+    };
+    const sh = (id: SandboxId, command: string) => exec(driver, id, command);
+
+    test("a created sandbox runs, answers and is listed", async () => {
+      const { id } = await created();
+      expect(await sh(id, "echo $((6 * 7))")).toBe("42\n");
+      expect(await driver.inspect(id, patience())).toBe("running");
+      expect(await driver.list(patience())).toContainEqual({ id, condition: "running" });
+    });
+
+    test("a repeated create finds the sandbox of the first", async () => {
+      const spec = await created();
+      await sh(spec.id, "echo kept > note");
+      await driver.create(spec, patience());
+      expect(await sh(spec.id, "cat note")).toBe("kept\n");
+    });
+
+    test("two creates of one sandbox at once make one sandbox", async () => {
+      const spec = newSpec();
+      await Promise.all([driver.create(spec, patience()), driver.create(spec, patience())]);
+      expect((await driver.list(patience())).filter(({ id }) => id === spec.id)).toEqual([{ id: spec.id, condition: "running" }]);
+    });
+
+    test("the daemon asks for its token", async () => {
+      const { id } = await created();
+      expect(await ask(driver, id, "echo no", "another token")).toMatchObject({ status: 401 });
+    });
+
+    test("a pause takes the processor away and a resume gives it back", async () => {
+      const spec = await created();
+      await sh(spec.id, "(while :; do echo x >> ticks; sleep 0.02; done) > /dev/null 2>&1 &");
+      await driver.pause(spec.id, patience());
+      const paused = await driver.inspect(spec.id, patience());
+      expect(paused).toBe(driver.traits.freezes ? "frozen" : "stopped");
+      const { restarted } = await driver.resume(spec, patience());
+      expect(restarted).toBe(!driver.traits.freezes);
+      expect(await driver.inspect(spec.id, patience())).toBe("running");
+      if (!driver.traits.freezes) return;
+      // It may have been paused before its first tick.
+      const ticks = async () => Number(await sh(spec.id, "cat ticks 2> /dev/null | wc -c"));
+      const before = await ticks();
+      await expect.poll(ticks).toBeGreaterThan(before);
+    });
+
+    test("pausing twice and resuming twice is the same as once", async () => {
+      const spec = await created();
+      await driver.pause(spec.id, patience());
+      await driver.pause(spec.id, patience());
+      await driver.resume(spec, patience());
+      expect(await driver.resume(spec, patience())).toEqual({ restarted: false });
+      expect(await sh(spec.id, "echo well")).toBe("well\n");
+    });
+
+    test("hibernating keeps the files of workspace and home, and no process", async () => {
+      const spec = await created();
+      await sh(spec.id, "echo mine > note; echo settings > ~/.settings; sleep 86391 > /dev/null 2>&1 &");
+      await driver.hibernate(spec.id, patience());
+      expect(await driver.inspect(spec.id, patience())).toBe("stopped");
+      await driver.hibernate(spec.id, patience());
+      expect(await driver.resume(spec, patience())).toEqual({ restarted: true });
+      expect(await sh(spec.id, "cat note ~/.settings")).toBe("mine\nsettings\n");
+      expect(await sh(spec.id, "pgrep -cf 'slee[p] 86391' || true")).toBe("0\n");
+    });
+
+    test("a paused sandbox can be hibernated", async () => {
+      const spec = await created();
+      await sh(spec.id, "echo mine > note");
+      await driver.pause(spec.id, patience());
+      await driver.hibernate(spec.id, patience());
+      await driver.resume(spec, patience());
+      expect(await sh(spec.id, "cat note")).toBe("mine\n");
+    });
+
+    test("destroying leaves nothing, whatever the condition, and may be repeated", async () => {
+      const [running, paused, hibernated] = await Promise.all([created(), created(), created()]);
+      await sh(running.id, "sleep 1000 > /dev/null 2>&1 &");
+      await driver.pause(paused.id, patience());
+      await driver.hibernate(hibernated.id, patience());
+      for (const { id } of [running, paused, hibernated]) {
+        await driver.destroy(id, patience());
+        await driver.destroy(id, patience());
+        expect(await driver.inspect(id, patience())).toBe("absent");
+        expect(await suite.leftovers(id)).toEqual([]);
+      }
+      expect(await driver.list(patience())).toEqual([]);
+    });
+
+    test("what never was is absent", async () => {
+      const { id } = newSpec();
+      expect(await driver.inspect(id, patience())).toBe("absent");
+      await driver.destroy(id, patience());
+      await expect(driver.dial(id, patience())).rejects.toMatchObject({ code: "sandbox_unreachable" });
+    });
+
+    test("an aborted create leaves nothing", async () => {
+      for (const delayMs of [0, 5, 20, 50]) {
+        const spec = newSpec();
+        const signal = AbortSignal.timeout(delayMs);
+        const outcome = await driver.create(spec, signal).then(
+          () => "created",
+          () => "aborted",
+        );
+        if (outcome === "created") continue;
+        expect(await driver.inspect(spec.id, patience())).toBe("absent");
+        expect(await suite.leftovers(spec.id)).toEqual([]);
+      }
+    });
+
+    test("a server that starts anew finds every sandbox as it was", async () => {
+      const [running, paused, stopped] = await Promise.all([created(), created(), created()]);
+      await sh(running.id, "echo here > note");
+      await driver.pause(paused.id, patience());
+      await driver.hibernate(stopped.id, patience());
+      const other = await suite.reopen();
+      const found = new Map((await other.list(patience())).map(({ id, condition }) => [id, condition]));
+      expect(found.get(running.id)).toBe("running");
+      expect(found.get(paused.id)).toBe(driver.traits.freezes ? "frozen" : "stopped");
+      expect(found.get(stopped.id)).toBe("stopped");
+      expect(await exec(other, running.id, "cat note")).toBe("here\n");
+      await other.resume(paused, patience());
+      expect(await exec(other, paused.id, "echo back")).toBe("back\n");
+      await other[Symbol.asyncDispose]();
+    });
+
+    test("two sandboxes do not see each other's files", async () => {
+      const [one, two] = await Promise.all([created(), created()]);
+      await sh(one.id, "echo secret > note");
+      expect(await sh(two.id, "ls; cat note 2> /dev/null || echo none")).toBe("none\n");
+    });
+
+    test("numbers are told for a running sandbox", async () => {
+      const { id } = await created();
+      const stats = await driver.stats(id, patience());
+      expect([stats.memoryBytes, stats.cpuMs, stats.pids].filter((value) => value !== null && !(value > 0))).toEqual([]);
+    });
+
+    test("a daemon whose socket was replaced by a link is not reached", async () => {
+      const { id } = await created();
+      const { socket = "" } = parseVariables(
+        await sh(
+          id,
+          "tr '\\0' '\\n' < /proc/$PPID/environ | sed -n 's/^BERTH_SOCKET=/socket=/p'; echo \"folder=$(readlink /proc/$PPID/cwd)\"",
+        ),
+      );
+      if (!socket) return;
+      const path = socket.startsWith("/") ? socket : `$(readlink /proc/$PPID/cwd)/${socket}`;
+      await sh(id, `mv "${path}" "${path}.away" && ln -s "${path}.away" "${path}"`);
+      await expect(driver.dial(id, patience())).rejects.toMatchObject({ code: "sandbox_unreachable" });
+    });
+  });
+}
+
+const patience = () => AbortSignal.timeout(60_000);
+
+// Runs a command through the daemon and returns what it printed.
+export async function exec(driver: Driver, id: SandboxId, command: string, token = TOKEN): Promise<string> {
+  const { status, body } = await ask(driver, id, command, token);
+  if (status !== 200) throw new Error(`exec answered ${status}: ${body}`);
+  return body;
+}
+
+async function ask(driver: Driver, id: SandboxId, command: string, token: string): Promise<{ status: number; body: string }> {
+  const socket = await driver.dial(id, patience());
+  const headers = { "content-type": "application/json", "x-berth-token": token, connection: "close" };
+  return await new Promise((resolve, reject) => {
+    const asked = request({ method: "POST", path: "/exec?format=text", headers, createConnection: () => socket }, (response) => {
+      text(response).then((body) => resolve({ status: response.statusCode ?? 0, body }), reject);
+    });
+    asked.once("error", reject);
+    asked.end(JSON.stringify({ command }));
+  });
+}
+
+function parseVariables(lines: string): Record<string, string> {
+  return Object.fromEntries(lines.split("\n").map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]));
+}
