@@ -1,10 +1,10 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { WorkspaceContext } from "./context.ts";
-import { loadPart } from "./parts/load-part.ts";
+import { WorkspaceContext } from "./state/context.ts";
+import { loadPart } from "./browser/load-module.ts";
 import { App } from "./shell/app.tsx";
 import "./styles/index.css";
-import { createWorkspace } from "./workspace.ts";
+import { createWorkspace } from "./state/workspace.ts";
 
 const sandboxId = /^\/workspace\/([^/]+)\//.exec(location.pathname)?.[1] ?? "";
 const workspace = createWorkspace(sandboxId);

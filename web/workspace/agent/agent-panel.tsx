@@ -1,11 +1,11 @@
 import { MessageSquarePlus, Sparkles, Trash2, X } from "lucide-react";
 import { useEffect } from "react";
-import { useWorkspace, useWorkspaceState } from "../context.ts";
+import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { IconButton } from "../parts/icon-button.tsx";
 import { AgentStatus } from "./agent-status.tsx";
 import { Composer } from "./composer.tsx";
 import { ConversationList } from "./conversation-list.tsx";
-import { Items } from "./items.tsx";
+import { Items } from "./conversation/conversation-items.tsx";
 
 // The conversation with the coding agent. Loaded, with its Markdown, when the panel is first opened.
 export default function AgentPanel() {

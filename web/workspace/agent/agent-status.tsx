@@ -1,5 +1,5 @@
 import { KeyRound, PackageX, Sparkles, TriangleAlert } from "lucide-react";
-import { useWorkspace, useWorkspaceState } from "../context.ts";
+import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 
 // Why there is nothing to talk to, and what can be done about it.
 export function AgentStatus() {

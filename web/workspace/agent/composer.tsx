@@ -1,8 +1,8 @@
 import { ArrowUp, Square } from "lucide-react";
 import { useEffect, type FormEvent, type KeyboardEvent } from "react";
 import type { Conversation } from "@berth/contract/agent.ts";
-import { useWorkspace, useWorkspaceState } from "../context.ts";
-import { readable } from "./readable.ts";
+import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { readable } from "../text/humanize.ts";
 import { describeUsage } from "./usage.ts";
 
 export function Composer({ disabled }: { disabled: boolean }) {

@@ -1,6 +1,6 @@
 import { ChevronDown } from "lucide-react";
 import { useRef, useState } from "react";
-import { useWorkspace, useWorkspaceState } from "../context.ts";
+import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { Menu } from "../parts/menu.tsx";
 
 export function ConversationList() {

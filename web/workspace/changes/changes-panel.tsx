@@ -1,11 +1,11 @@
 import { GitCompare, RefreshCw, Undo2 } from "lucide-react";
 import { useCallback, useEffect, useState } from "react";
 import type { Change, Changes } from "@berth/contract/agent.ts";
-import { useWorkspace, useWorkspaceState } from "../context.ts";
+import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { IconButton } from "../parts/icon-button.tsx";
-import { plainWords } from "../parts/notices.ts";
-import { nameOf, parentOf } from "../parts/paths.ts";
-import { tabFor } from "../shell/layout.ts";
+import { plainWords } from "../state/page/notices.ts";
+import { nameOf, parentOf } from "../text/paths.ts";
+import { tabFor } from "../state/page/layout.ts";
 
 export function ChangesPanel() {
   const { changes, fault, read } = useChanges();

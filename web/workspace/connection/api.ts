@@ -8,7 +8,7 @@ import type {
   WrittenFile,
 } from "@berth/contract/daemon.ts";
 import type { PreviewLink, PreviewRequest } from "@berth/contract/workspace.ts";
-import { readLines } from "./lines.ts";
+import { readLines } from "./read-lines.ts";
 
 // An answer that is not a success, or no answer at all (status 0).
 export class ApiError extends Error {

@@ -1,6 +1,6 @@
 import type { WorkspaceSession } from "@berth/contract/workspace.ts";
 import { createBackoff, type Backoff } from "./backoff.ts";
-import { readLines } from "./lines.ts";
+import { readLines } from "./read-lines.ts";
 
 export interface SessionStreamOptions {
   url: string;

@@ -1,8 +1,8 @@
 import { CircleAlert, TriangleAlert } from "lucide-react";
-import { useWorkspace } from "../context.ts";
-import { nameOf } from "../parts/paths.ts";
-import { tabFor } from "../shell/layout.ts";
-import type { Document } from "./document.ts";
+import { useWorkspace } from "../state/context.ts";
+import { nameOf } from "../text/paths.ts";
+import { tabFor } from "../state/page/layout.ts";
+import type { Document } from "../state/documents/document.ts";
 
 // Says what happened to an open file on disk, or why it could not be saved, and lets the person decide.
 export function ConflictBar({ document }: { document: Document }) {

@@ -4,9 +4,9 @@ import { MergeView, unifiedMergeView } from "@codemirror/merge";
 import { EditorState, type Extension } from "@codemirror/state";
 import { EditorView, lineNumbers } from "@codemirror/view";
 import { useEffect, useRef, useState, type RefObject } from "react";
-import { useWorkspace, useWorkspaceState } from "../context.ts";
-import { nameOf } from "../parts/paths.ts";
-import { originalOf } from "../changes/original.ts";
+import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { nameOf } from "../text/paths.ts";
+import { originalOf } from "../state/documents/original.ts";
 import { theme } from "./code/theme.ts";
 import { Changed } from "./conflict-bar.tsx";
 

@@ -1,7 +1,7 @@
 import { lazy, Suspense, useEffect } from "react";
-import { useWorkspace, useWorkspaceState } from "../context.ts";
-import { loadPart } from "../parts/load-part.ts";
-import type { Tab } from "../shell/layout.ts";
+import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { loadPart } from "../browser/load-module.ts";
+import type { Tab } from "../state/page/layout.ts";
 import { PreviewView } from "../ports/preview-view.tsx";
 import { FileView } from "./file-view.tsx";
 import { PathBar } from "./path-bar.tsx";

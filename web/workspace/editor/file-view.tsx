@@ -1,9 +1,9 @@
 import { Download, FileQuestion, FileX } from "lucide-react";
 import { useEffect, useState } from "react";
-import { useWorkspace, useWorkspaceState } from "../context.ts";
-import { loadPart } from "../parts/load-part.ts";
-import { formatBytes, nameOf } from "../parts/paths.ts";
-import { closeTab } from "../shell/actions.ts";
+import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { loadPart } from "../browser/load-module.ts";
+import { formatBytes, nameOf } from "../text/paths.ts";
+import { closeTab } from "../state/actions.ts";
 import { ConflictBar } from "./conflict-bar.tsx";
 
 // Not `lazy`: React holds back what Suspense reveals for 300 ms after the last reveal, and the first text is waited for.

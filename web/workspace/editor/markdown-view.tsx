@@ -1,5 +1,5 @@
 import { useEffect, useState } from "react";
-import { useWorkspace, useWorkspaceState } from "../context.ts";
+import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { Markdown } from "../parts/markdown.tsx";
 
 // A Markdown file as it reads. Follows the editor while one types.

@@ -1,6 +1,6 @@
 import { ChevronRight } from "lucide-react";
 import { Fragment } from "react";
-import { useWorkspace } from "../context.ts";
+import { useWorkspace } from "../state/context.ts";
 
 // Where the open file lies. A folder, when clicked, is shown in the tree.
 export function PathBar({ path }: { path: string }) {

@@ -1,12 +1,12 @@
 import { Eye, GitCompare, Globe, X } from "lucide-react";
 import type { KeyboardEvent, MouseEvent } from "react";
-import { useWorkspace, useWorkspaceState } from "../context.ts";
-import { FileIcon } from "../files/file-icon.tsx";
+import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { FileIcon } from "../parts/file-icon.tsx";
 import { IconButton } from "../parts/icon-button.tsx";
-import { nameOf, parentOf } from "../parts/paths.ts";
+import { nameOf, parentOf } from "../text/paths.ts";
 import { useTabStrip } from "../parts/use-tab-strip.ts";
-import { closeTab, isMarkdown, openPreviewOfActive } from "../shell/actions.ts";
-import type { Tab } from "../shell/layout.ts";
+import { closeTab, isMarkdown, openPreviewOfActive } from "../state/actions.ts";
+import type { Tab } from "../state/page/layout.ts";
 
 export function TabBar({ tabs, activeTab }: { tabs: Tab[]; activeTab: string | null }) {
   const workspace = useWorkspace();

@@ -1,11 +1,11 @@
 import { EditorSelection } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
 import { useEffect, useRef } from "react";
-import { useWorkspace, useWorkspaceState } from "../context.ts";
+import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { bufferFor } from "./code/buffer.ts";
 import { wrapping } from "./code/setup.ts";
-import type { Place } from "./cursor.ts";
-import { firstTextDrawn } from "./first-text.ts";
+import type { Place } from "../state/page/cursor.ts";
+import { firstTextDrawn } from "../browser/first-text.ts";
 
 // The code editor. Loaded when the first text is opened.
 export default function TextEditor({ path }: { path: string }) {

@@ -1,6 +1,6 @@
-import { useWorkspace } from "../context.ts";
-import { isMac, showKeys } from "../palette/keys.ts";
-import { newFile } from "../shell/actions.ts";
+import { useWorkspace } from "../state/context.ts";
+import { isMac, showKeys } from "../browser/shortcuts.ts";
+import { newFile } from "../state/actions.ts";
 
 const hints = [
   ["Go to a file", "Mod+P"],

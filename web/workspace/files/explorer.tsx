@@ -1,8 +1,8 @@
 import { ChevronsDownUp, FilePlus, FolderPlus, RefreshCw } from "lucide-react";
 import { useEffect, useState, type DragEvent } from "react";
-import { useWorkspace, useWorkspaceState } from "../context.ts";
+import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { IconButton } from "../parts/icon-button.tsx";
-import { newFile, newFolder } from "../shell/actions.ts";
+import { newFile, newFolder } from "../state/actions.ts";
 import { FileTree } from "./file-tree.tsx";
 import { isFileDrag, uploadDropped } from "./upload.ts";
 

@@ -1,10 +1,10 @@
 import { Copy, Download, Eye, FilePlus, FolderPlus, Pencil, Trash2 } from "lucide-react";
 import type { MenuItem } from "../parts/menu.tsx";
-import { download } from "../parts/download.ts";
-import { parentOf } from "../parts/paths.ts";
-import { deletePath, isMarkdown, newFile, newFolder, renamePath } from "../shell/actions.ts";
-import { tabFor } from "../shell/layout.ts";
-import type { Workspace } from "../workspace.ts";
+import { download } from "../browser/download.ts";
+import { parentOf } from "../text/paths.ts";
+import { deletePath, isMarkdown, newFile, newFolder, renamePath } from "../state/actions.ts";
+import { tabFor } from "../state/page/layout.ts";
+import type { Workspace } from "../state/workspace.ts";
 import type { TreeNode } from "./tree-data.ts";
 
 export function fileMenu(workspace: Workspace, { path, folder }: TreeNode): MenuItem[] {

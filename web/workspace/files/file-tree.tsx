@@ -1,10 +1,10 @@
 import { dragAndDropFeature, hotkeysCoreFeature, selectionFeature, syncDataLoaderFeature, type ItemInstance } from "@headless-tree/core";
 import { useTree } from "@headless-tree/react";
 import { useEffect, useState, type MouseEvent } from "react";
-import { useWorkspace, useWorkspaceState } from "../context.ts";
+import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { Menu } from "../parts/menu.tsx";
-import { isWithin, joinPath, nameOf } from "../parts/paths.ts";
-import { deletePath, movePath, openFile, renamePath } from "../shell/actions.ts";
+import { isWithin, joinPath, nameOf } from "../text/paths.ts";
+import { deletePath, movePath, openFile, renamePath } from "../state/actions.ts";
 import { fileMenu } from "./file-menu.tsx";
 import { childPaths, ROOT, treeNode, type TreeNode } from "./tree-data.ts";
 import { TreeRow } from "./tree-row.tsx";

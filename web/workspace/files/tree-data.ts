@@ -1,5 +1,5 @@
-import { joinPath, nameOf, parentOf } from "../parts/paths.ts";
-import type { FilesState } from "./files.ts";
+import { joinPath, nameOf, parentOf } from "../text/paths.ts";
+import type { FilesState } from "../state/sandbox/files.ts";
 
 export interface TreeNode {
   path: string;

@@ -1,8 +1,8 @@
 import type { ItemInstance } from "@headless-tree/core";
 import { ChevronRight, Folder, FolderOpen } from "lucide-react";
 import type { CSSProperties, MouseEvent } from "react";
-import { useWorkspaceState } from "../context.ts";
-import { FileIcon } from "./file-icon.tsx";
+import { useWorkspaceState } from "../state/context.ts";
+import { FileIcon } from "../parts/file-icon.tsx";
 import type { TreeNode } from "./tree-data.ts";
 
 interface TreeRowProps {

@@ -1,6 +1,6 @@
-import type { Workspace } from "../workspace.ts";
-import { joinPath } from "../parts/paths.ts";
-import type { Upload } from "./files.ts";
+import type { Workspace } from "../state/workspace.ts";
+import { joinPath } from "../text/paths.ts";
+import type { Upload } from "../state/sandbox/files.ts";
 
 export const isFileDrag = (data: DataTransfer): boolean => data.types.includes("Files");
 

@@ -1,6 +1,6 @@
-import type { SideView } from "../shell/layout.ts";
-import type { Workspace } from "../workspace.ts";
-import { closeTab, newFile, newFolder, openPreviewOfActive } from "../shell/actions.ts";
+import type { SideView } from "../state/page/layout.ts";
+import type { Workspace } from "../state/workspace.ts";
+import { closeTab, newFile, newFolder, openPreviewOfActive } from "../state/actions.ts";
 
 export interface Command {
   id: string;

@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState, type KeyboardEvent } from "react";
-import { useWorkspace, useWorkspaceState } from "../context.ts";
+import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import type { Command } from "./commands.ts";
 import { useChoices, type PaletteChoice } from "./use-choices.tsx";
-import type { PaletteMode } from "./palette.ts";
+import type { PaletteMode } from "../state/page/palette.ts";
 
 export function PaletteDialog({ commands }: { commands: Command[] }) {
   const mode = useWorkspaceState("palette", (state) => state.mode);

@@ -1,11 +1,11 @@
 import { useEffect, useState, type ReactNode } from "react";
-import { useWorkspace } from "../context.ts";
-import { FileIcon } from "../files/file-icon.tsx";
-import { nameOf, parentOf } from "../parts/paths.ts";
-import { openFile } from "../shell/actions.ts";
+import { useWorkspace } from "../state/context.ts";
+import { FileIcon } from "../parts/file-icon.tsx";
+import { nameOf, parentOf } from "../text/paths.ts";
+import { openFile } from "../state/actions.ts";
 import type { Command } from "./commands.ts";
-import { fuzzyFilter } from "./fuzzy.ts";
-import { isMac, showKeys } from "./keys.ts";
+import { fuzzyFilter } from "../text/fuzzy.ts";
+import { isMac, showKeys } from "../browser/shortcuts.ts";
 
 export interface PaletteChoice {
   id: string;

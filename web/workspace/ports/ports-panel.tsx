@@ -1,7 +1,7 @@
 import { AppWindow, ExternalLink, Radio } from "lucide-react";
-import { useWorkspace, useWorkspaceState } from "../context.ts";
+import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { IconButton } from "../parts/icon-button.tsx";
-import { previewTab } from "../shell/layout.ts";
+import { previewTab } from "../state/page/layout.ts";
 
 export function PortsPanel() {
   const list = useWorkspaceState("ports", (state) => state.list);

@@ -1,8 +1,8 @@
 import { ExternalLink, RotateCw } from "lucide-react";
 import { useCallback, useEffect, useState, type FormEvent } from "react";
-import { useWorkspace } from "../context.ts";
+import { useWorkspace } from "../state/context.ts";
 import { IconButton } from "../parts/icon-button.tsx";
-import { plainWords } from "../parts/notices.ts";
+import { plainWords } from "../state/page/notices.ts";
 
 // A port of the sandbox in a frame. It lives on another origin than this page, so it can see nothing of it.
 export function PreviewView({ port }: { port: number }) {

@@ -1,10 +1,10 @@
 import { CaseSensitive, ChevronDown, Regex, WholeWord } from "lucide-react";
 import { useState } from "react";
-import { useWorkspace } from "../context.ts";
-import { FileIcon } from "../files/file-icon.tsx";
+import { useWorkspace } from "../state/context.ts";
+import { FileIcon } from "../parts/file-icon.tsx";
 import { IconButton } from "../parts/icon-button.tsx";
-import { nameOf, parentOf } from "../parts/paths.ts";
-import { openFile } from "../shell/actions.ts";
+import { nameOf, parentOf } from "../text/paths.ts";
+import { openFile } from "../state/actions.ts";
 import { useSearch, type FileMatches, type Match } from "./use-search.ts";
 
 export function SearchPanel() {

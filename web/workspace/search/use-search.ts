@@ -1,7 +1,7 @@
 import { useEffect, useState } from "react";
 import type { SearchQuery } from "../connection/api.ts";
-import { useWorkspace } from "../context.ts";
-import { plainWords } from "../parts/notices.ts";
+import { useWorkspace } from "../state/context.ts";
+import { plainWords } from "../state/page/notices.ts";
 
 export interface Match {
   line: number;

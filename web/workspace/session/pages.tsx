@@ -1,9 +1,9 @@
 import { Anchor, CircleCheck, LogOut, Pause } from "lucide-react";
 import { useEffect, useState, type ReactNode } from "react";
 import type { WorkspaceSession } from "@berth/contract/workspace.ts";
-import { useWorkspace, useWorkspaceState } from "../context.ts";
-import { download } from "../parts/download.ts";
-import { nameOf } from "../parts/paths.ts";
+import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { download } from "../browser/download.ts";
+import { nameOf } from "../text/paths.ts";
 
 export function ConnectingPage() {
   const slow = useElapsed(4000);

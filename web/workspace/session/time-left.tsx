@@ -1,7 +1,7 @@
 import { Clock } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
-import { useWorkspace, useWorkspaceState } from "../context.ts";
-import { formatTimeLeft, timeLeftMs } from "./session.ts";
+import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { formatTimeLeft, timeLeftMs } from "../state/sandbox/session.ts";
 
 const WARN_MS = 5 * 60_000;
 

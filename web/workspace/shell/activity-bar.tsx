@@ -1,6 +1,6 @@
 import { Files, GitCompare, Radio, Search } from "lucide-react";
-import { useWorkspace, useWorkspaceState } from "../context.ts";
-import type { SideView } from "./layout.ts";
+import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import type { SideView } from "../state/page/layout.ts";
 
 const views = [
   { view: "files", label: "Files", icon: Files },

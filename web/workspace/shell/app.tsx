@@ -1,4 +1,4 @@
-import { useWorkspaceState } from "../context.ts";
+import { useWorkspaceState } from "../state/context.ts";
 import { ConnectingPage, FarewellPage } from "../session/pages.tsx";
 import { Workbench } from "./workbench.tsx";
 

@@ -1,5 +1,5 @@
 import { ChangesPanel } from "../changes/changes-panel.tsx";
-import { useWorkspaceState } from "../context.ts";
+import { useWorkspaceState } from "../state/context.ts";
 import { Explorer } from "../files/explorer.tsx";
 import { PortsPanel } from "../ports/ports-panel.tsx";
 import { SearchPanel } from "../search/search-panel.tsx";

@@ -1,6 +1,6 @@
 import { Fragment, type ReactNode } from "react";
 import { Group, Panel, Separator } from "react-resizable-panels";
-import { useWorkspace } from "../context.ts";
+import { useWorkspace } from "../state/context.ts";
 
 export interface SplitPanel {
   id: string;

@@ -1,5 +1,5 @@
-import { useWorkspace, useWorkspaceState } from "../context.ts";
-import { isReconnecting } from "../session/session.ts";
+import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { isReconnecting } from "../state/sandbox/session.ts";
 
 export function StatusBar() {
   const { preferences, documents, layout } = useWorkspace();

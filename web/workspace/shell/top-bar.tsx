@@ -1,11 +1,11 @@
 import { Moon, PanelBottom, PanelLeft, Search, Sparkles, Sun, SunMoon } from "lucide-react";
-import { useWorkspace, useWorkspaceState } from "../context.ts";
+import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { IconButton } from "../parts/icon-button.tsx";
-import { isMac, showKeys } from "../palette/keys.ts";
+import { isMac, showKeys } from "../browser/shortcuts.ts";
 import { Mark } from "../session/pages.tsx";
-import { isReconnecting } from "../session/session.ts";
+import { isReconnecting } from "../state/sandbox/session.ts";
 import { TimeLeft } from "../session/time-left.tsx";
-import type { Theme } from "./preferences.ts";
+import type { Theme } from "../state/page/preferences.ts";
 
 export function TopBar() {
   const { palette, layout, terminals } = useWorkspace();

@@ -1,10 +1,10 @@
 import { Columns2, Plus, SquareTerminal, X } from "lucide-react";
 import { lazy, Suspense } from "react";
 import type { Terminal } from "@berth/contract/daemon.ts";
-import { useWorkspace, useWorkspaceState } from "../context.ts";
-import { afterFirstText } from "../editor/first-text.ts";
+import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { afterFirstText } from "../browser/first-text.ts";
 import { IconButton } from "../parts/icon-button.tsx";
-import { loadPart } from "../parts/load-part.ts";
+import { loadPart } from "../browser/load-module.ts";
 import { useTabStrip } from "../parts/use-tab-strip.ts";
 import { TerminalTab } from "./terminal-tab.tsx";
 

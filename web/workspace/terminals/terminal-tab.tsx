@@ -1,7 +1,7 @@
 import { SquareTerminal, X } from "lucide-react";
 import { useState, type MouseEvent } from "react";
 import type { Terminal } from "@berth/contract/daemon.ts";
-import { useWorkspace, useWorkspaceState } from "../context.ts";
+import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { IconButton } from "../parts/icon-button.tsx";
 import { Menu } from "../parts/menu.tsx";
 

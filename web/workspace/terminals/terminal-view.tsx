@@ -1,8 +1,8 @@
 import "@xterm/xterm/css/xterm.css";
 import { useEffect, useRef } from "react";
 import type { Terminal } from "@berth/contract/daemon.ts";
-import { useWorkspace, useWorkspaceState } from "../context.ts";
-import { screenFor } from "./screen.ts";
+import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { screenFor } from "./terminal-screen.ts";
 import { describeExit } from "./terminal-tab.tsx";
 
 // Where a terminal's screen is shown. Loaded with xterm when the first terminal is seen.

@@ -2,9 +2,9 @@ import { LanguageDescription } from "@codemirror/language";
 import { languages } from "@codemirror/language-data";
 import { Annotation, EditorState, type Text, type TransactionSpec } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
-import { nameOf } from "../../parts/paths.ts";
-import type { Workspace } from "../../workspace.ts";
-import type { Buffer } from "../open-files.ts";
+import { nameOf } from "../../text/paths.ts";
+import type { Workspace } from "../../state/workspace.ts";
+import type { Buffer } from "../../state/documents/open-files.ts";
 import { editorSetup, language, MAX_COLOURED_CHARS } from "./setup.ts";
 
 // A text with its history and selection. It outlives the view, which is there only while its tab is shown.

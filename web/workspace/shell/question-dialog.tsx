@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState, type FormEvent } from "react";
-import { useWorkspaceState } from "../context.ts";
-import type { Answer, Question } from "./dialogs.ts";
+import { useWorkspaceState } from "../state/context.ts";
+import type { Answer, Question } from "../state/page/dialogs.ts";
 
 export function QuestionDialog() {
   const question = useWorkspaceState("dialogs", (state) => state.question);

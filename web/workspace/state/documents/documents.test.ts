@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from "vitest";
-import { ApiError } from "../connection/api.ts";
+import { ApiError } from "../../connection/api.ts";
 import { createDocuments } from "./documents.ts";
 import type { Draft, Drafts } from "./drafts.ts";
 import type { Buffer } from "./open-files.ts";

@@ -1,7 +1,7 @@
 import { createStore } from "zustand/vanilla";
 import type { FileEntry } from "@berth/contract/daemon.ts";
-import { ApiError, type Api } from "../connection/api.ts";
-import { isWithin, joinPath, parentOf } from "../parts/paths.ts";
+import { ApiError, type Api } from "../../connection/api.ts";
+import { isWithin, joinPath, parentOf } from "../../text/paths.ts";
 
 export interface FilesState {
   // What is known of each folder that has been looked into.

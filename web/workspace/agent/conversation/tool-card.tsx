@@ -15,10 +15,10 @@ import {
   type LucideIcon,
 } from "lucide-react";
 import type { ToolContent, ToolItem } from "@berth/contract/agent.ts";
-import { useWorkspace } from "../context.ts";
-import { nameOf } from "../parts/paths.ts";
-import { openFile } from "../shell/actions.ts";
-import { tabFor } from "../shell/layout.ts";
+import { useWorkspace } from "../../state/context.ts";
+import { nameOf } from "../../text/paths.ts";
+import { openFile } from "../../state/actions.ts";
+import { tabFor } from "../../state/page/layout.ts";
 import { countLines, shortDiff } from "./short-diff.ts";
 
 const icons: Record<ToolItem["toolKind"], LucideIcon> = {

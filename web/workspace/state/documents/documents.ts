@@ -1,6 +1,6 @@
-import { ApiError, type Api } from "../connection/api.ts";
-import { plainWords, type Notices } from "../parts/notices.ts";
-import { movedPath } from "../parts/paths.ts";
+import { ApiError, type Api } from "../../connection/api.ts";
+import { plainWords, type Notices } from "../page/notices.ts";
+import { movedPath } from "../../text/paths.ts";
 import { contentOf, isImage, MAX_TEXT_BYTES } from "./content.ts";
 import { mayAutosave, openedDocument } from "./document.ts";
 import type { Draft, Drafts } from "./drafts.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readLines } from "./lines.ts";
+import { readLines } from "./read-lines.ts";
 
 const streamOf = (...parts: Uint8Array[]) =>
   new ReadableStream<Uint8Array>({

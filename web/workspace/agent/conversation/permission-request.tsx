@@ -1,7 +1,7 @@
 import { ShieldQuestion } from "lucide-react";
 import type { PermissionItem } from "@berth/contract/agent.ts";
-import { useWorkspace } from "../context.ts";
-import { readable } from "./readable.ts";
+import { useWorkspace } from "../../state/context.ts";
+import { readable } from "../../text/humanize.ts";
 
 // The agent asks before it does something. The first answer counts, from whichever browser it comes.
 export function PermissionRequest({ conversationId, item }: { conversationId: string; item: PermissionItem & { id: string } }) {

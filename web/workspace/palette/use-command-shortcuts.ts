@@ -1,6 +1,6 @@
 import { useEffect } from "react";
 import type { Command } from "./commands.ts";
-import { isMac, matchesKeys } from "./keys.ts";
+import { isMac, matchesKeys } from "../browser/shortcuts.ts";
 
 // The commands' keys, everywhere on the page. In a terminal most keys belong to the shell.
 export function useCommandKeys(commands: Command[]): void {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { arrangeGroups, placeBeside } from "./groups.ts";
+import { arrangeGroups, placeBeside } from "./terminal-groups.ts";
 
 test("terminals that are gone leave, and an empty group goes with them", () => {
   expect(arrangeGroups([["a", "b"], ["c"]], ["b"])).toEqual([["b"]]);

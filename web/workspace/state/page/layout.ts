@@ -1,6 +1,6 @@
 import { createStore } from "zustand/vanilla";
-import { movedPath, isWithin } from "../parts/paths.ts";
-import { remember } from "../parts/storage.ts";
+import { movedPath, isWithin } from "../../text/paths.ts";
+import { remember } from "../../browser/storage.ts";
 
 export type SideView = "files" | "search" | "changes" | "ports";
 

@@ -1,6 +1,6 @@
 import { createStore } from "zustand/vanilla";
 import type { ListeningPort } from "@berth/contract/daemon.ts";
-import type { Api } from "../connection/api.ts";
+import type { Api } from "../../connection/api.ts";
 
 export type Ports = ReturnType<typeof createPorts>;
 

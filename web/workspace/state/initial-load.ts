@@ -1,8 +1,9 @@
-import type { Workspace } from "../workspace.ts";
-import { fileTab } from "./layout.ts";
+import type { Documents } from "./documents/documents.ts";
+import { fileTab, type Layout } from "./page/layout.ts";
+import type { Files } from "./sandbox/files.ts";
 
 // Reads what the page begins with: the top folder and the file in the active tab. On a first visit that is the README.
-export async function openFirst({ files, layout, documents }: Pick<Workspace, "files" | "layout" | "documents">): Promise<void> {
+export async function openFirst({ files, layout, documents }: { files: Files; layout: Layout; documents: Documents }): Promise<void> {
   const { tabs, activeTab, visited } = layout.store.getState();
   layout.set({ visited: true });
   const active = tabs.find(({ id }) => id === activeTab);

@@ -1,9 +1,9 @@
 import { createStore } from "zustand/vanilla";
 import type { Terminal } from "@berth/contract/daemon.ts";
-import type { Api } from "../connection/api.ts";
-import type { Notices } from "../parts/notices.ts";
-import type { Layout } from "../shell/layout.ts";
-import { arrangeGroups, placeBeside } from "./groups.ts";
+import type { Api } from "../../connection/api.ts";
+import type { Notices } from "../page/notices.ts";
+import type { Layout } from "../page/layout.ts";
+import { arrangeGroups, placeBeside } from "./terminal-groups.ts";
 
 export interface TerminalsState {
   // null until the daemon has told.

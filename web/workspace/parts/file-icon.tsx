@@ -1,5 +1,5 @@
 import { Braces, File, FileCode, FileImage, FileText, FileTerminal, type LucideIcon } from "lucide-react";
-import { extensionOf } from "../parts/paths.ts";
+import { extensionOf } from "../text/paths.ts";
 
 const kinds: [LucideIcon, string][] = [
   [FileCode, "ts tsx js jsx mjs cjs py go rs java c h cpp hpp cs rb php swift kt html css scss vue svelte sql"],

@@ -1,5 +1,5 @@
 import { createStore } from "zustand/vanilla";
-import { isWithin } from "../parts/paths.ts";
+import { isWithin } from "../../text/paths.ts";
 import { step, type Document, type DocumentEvent } from "./document.ts";
 
 // A file that is open in a tab.

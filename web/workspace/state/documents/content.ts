@@ -1,4 +1,4 @@
-import { extensionOf } from "../parts/paths.ts";
+import { extensionOf } from "../../text/paths.ts";
 
 // What a file is shown as.
 export type Content = { kind: "text"; text: string } | { kind: "image" } | { kind: "binary" } | { kind: "large" };

@@ -1,5 +1,5 @@
 import { createStore } from "zustand/vanilla";
-import { ApiError } from "../connection/api.ts";
+import { ApiError } from "../../connection/api.ts";
 
 export interface Notice {
   id: number;

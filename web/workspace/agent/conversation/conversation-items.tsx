@@ -1,8 +1,8 @@
 import { Brain, CircleAlert, Info, ListTodo } from "lucide-react";
 import { useEffect, useRef, type ReactNode } from "react";
 import type { ConversationItem } from "@berth/contract/agent.ts";
-import { useWorkspaceState } from "../context.ts";
-import { Markdown } from "../parts/markdown.tsx";
+import { useWorkspaceState } from "../../state/context.ts";
+import { Markdown } from "../../parts/markdown.tsx";
 import { PermissionRequest } from "./permission-request.tsx";
 import { Plan } from "./plan.tsx";
 import { ToolCard } from "./tool-card.tsx";

@@ -1,9 +1,9 @@
 import { createStore } from "zustand/vanilla";
 import type { AgentCommand, AgentMessage } from "@berth/contract/agent.ts";
 import type { AgentState } from "@berth/contract/daemon.ts";
-import type { Api } from "../connection/api.ts";
-import { connectSocket, type ReconnectingSocket } from "../connection/socket.ts";
-import type { Notices } from "../parts/notices.ts";
+import type { Api } from "../../connection/api.ts";
+import { connectSocket, type ReconnectingSocket } from "../../connection/socket.ts";
+import type { Notices } from "../page/notices.ts";
 import { hearAgent, noAgentView, type AgentView } from "./conversations.ts";
 
 export type Agent = ReturnType<typeof createAgent>;

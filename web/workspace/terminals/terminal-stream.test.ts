@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { WebSocketServer, type RawData, type WebSocket as ServerSocket } from "ws";
 import { CLOSE, type Terminal } from "@berth/contract/daemon.ts";
 import { createBackoff } from "../connection/backoff.ts";
-import { openTerminalStream, type TerminalStreamOptions } from "./stream.ts";
+import { openTerminalStream, type TerminalStreamOptions } from "./terminal-stream.ts";
 
 let server: WebSocketServer;
 let output: string;

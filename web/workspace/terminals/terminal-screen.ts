@@ -2,8 +2,8 @@ import { FitAddon } from "@xterm/addon-fit";
 import { Unicode11Addon } from "@xterm/addon-unicode11";
 import { WebLinksAddon } from "@xterm/addon-web-links";
 import { Terminal as Screen, type ITheme } from "@xterm/xterm";
-import type { Workspace } from "../workspace.ts";
-import { openTerminalStream, type TerminalStream } from "./stream.ts";
+import type { Workspace } from "../state/workspace.ts";
+import { openTerminalStream, type TerminalStream } from "./terminal-stream.ts";
 
 export interface TerminalScreen extends Disposable {
   element: HTMLElement;

@@ -1,5 +1,5 @@
-import { ApiError, type Api } from "../connection/api.ts";
-import { decodeText } from "../editor/content.ts";
+import { ApiError, type Api } from "../../connection/api.ts";
+import { decodeText } from "./content.ts";
 
 // A file's text as it was before it was changed; empty for a file that is new.
 export async function originalOf(api: Api, path: string): Promise<string> {

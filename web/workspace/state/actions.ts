@@ -1,7 +1,7 @@
-import { extensionOf, joinPath, nameFault, nameOf, parentOf } from "../parts/paths.ts";
-import type { Place } from "../editor/cursor.ts";
-import type { Workspace } from "../workspace.ts";
-import { fileTab, tabFor } from "./layout.ts";
+import { extensionOf, joinPath, nameFault, nameOf, parentOf } from "../text/paths.ts";
+import type { Place } from "./page/cursor.ts";
+import type { Workspace } from "./workspace.ts";
+import { fileTab, tabFor } from "./page/layout.ts";
 
 // What a person does that touches several parts at once.
 

@@ -1,6 +1,6 @@
 import { CircleAlert, Info, X } from "lucide-react";
-import { useWorkspace, useWorkspaceState } from "../context.ts";
-import { IconButton } from "./icon-button.tsx";
+import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { IconButton } from "../parts/icon-button.tsx";
 
 export function NoticeList() {
   const { notices } = useWorkspace();

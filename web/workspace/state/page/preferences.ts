@@ -1,5 +1,5 @@
 import { createStore } from "zustand/vanilla";
-import { remember } from "../parts/storage.ts";
+import { remember } from "../../browser/storage.ts";
 
 export type Theme = "system" | "light" | "dark";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { matchesKeys, showKeys, type KeyPress } from "./keys.ts";
+import { matchesKeys, showKeys, type KeyPress } from "./shortcuts.ts";
 
 const press = (change: Partial<KeyPress>): KeyPress => ({
   key: "p",
