@@ -8,7 +8,7 @@ import { connect, type AddressInfo } from "node:net";
 import { newId } from "@berth/contract";
 import { startTestApp } from "../server/http/testing/test-app.ts";
 import { viewOf } from "../server/sessions/view.ts";
-import { insertSession, readSession } from "../server/store/sessions.ts";
+import { insertSession, readSession } from "../server/store/sessions/sessions.ts";
 import { sessionRow } from "../server/store/testing/session-row.ts";
 import { percentile } from "./median.ts";
 

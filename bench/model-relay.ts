@@ -19,7 +19,7 @@ import { createModelRelay } from "../server/model/model-relay.ts";
 import { measureTurns } from "../server/model/testing/measure-turns.ts";
 import { createSecrets } from "../server/secrets.ts";
 import { openStore } from "../server/store/open.ts";
-import { insertSession } from "../server/store/sessions.ts";
+import { insertSession } from "../server/store/sessions/sessions.ts";
 import { insertPartner } from "../server/store/store.suite.ts";
 import { sessionRow } from "../server/store/testing/session-row.ts";
 import { DEFAULT_TEMPLATE } from "../server/templates.ts";

@@ -11,7 +11,7 @@ import { createChanges } from "../server/sessions/create-sessions.ts";
 import { createSchedule } from "../server/sessions/schedule.ts";
 import type { Steps } from "../server/sessions/steps.ts";
 import { openStore, type Store } from "../server/store/open.ts";
-import { findSession } from "../server/store/sessions.ts";
+import { findSession } from "../server/store/sessions/sessions.ts";
 import { sessionRow } from "../server/store/testing/session-row.ts";
 import { median } from "./median.ts";
 

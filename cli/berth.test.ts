@@ -8,7 +8,7 @@ import { afterAll, describe, expect, test, vi } from "vitest";
 import { silentLog } from "@berth/server/log.ts";
 import { addModelUsage } from "@berth/server/store/model-usage.ts";
 import { openStore } from "@berth/server/store/open.ts";
-import { insertSession } from "@berth/server/store/sessions.ts";
+import { insertSession } from "@berth/server/store/sessions/sessions.ts";
 import { sessionRow } from "@berth/server/store/testing/session-row.ts";
 import { startPostgres } from "../tests/support/databases/postgres.ts";
 

@@ -27,9 +27,9 @@ import { loadMasterKeys } from "./master-key.ts";
 import { measure } from "./measure.ts";
 import { createModelRelay } from "./model/model-relay.ts";
 import { createSecrets } from "./secrets.ts";
-import { createHeart } from "./sessions/heart.ts";
+import { createHeart } from "./sessions/session-services.ts";
 import { openStore } from "./store/open.ts";
-import { readSandboxToken, runningAmong } from "./store/sessions.ts";
+import { readSandboxToken, runningAmong } from "./store/sessions/sessions.ts";
 import { loadTemplates } from "./templates.ts";
 
 export interface Server {

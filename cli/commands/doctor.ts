@@ -120,7 +120,7 @@ async function lookAtStore(config: Config): Promise<Finding[]> {
   if (!there) return [{ topic: "store", state: "good", text: `${file} is not there yet; the first start makes it.` }];
   const [{ openStore }, { schemaVersion }, { MIGRATIONS }, { silentLog }] = await Promise.all([
     import("@berth/server/store/open.ts"),
-    import("@berth/server/store/migrate.ts"),
+    import("@berth/server/store/migrations/migrate.ts"),
     import("@berth/server/store/migrations/index.ts"),
     import("@berth/server/log.ts"),
   ]);

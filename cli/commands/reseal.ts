@@ -4,7 +4,7 @@ import { webhookContext } from "@berth/server/events/lane.ts";
 import { loadMasterKeys } from "@berth/server/master-key.ts";
 import { createSecrets, type Secrets } from "@berth/server/secrets.ts";
 import type { Db } from "@berth/server/store/schema.ts";
-import { findSession, type SessionRow } from "@berth/server/store/sessions.ts";
+import { findSession, type SessionRow } from "@berth/server/store/sessions/sessions.ts";
 import { withStore } from "../context.ts";
 import { show } from "../output.ts";
 

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Command, Option } from "commander";
 import { AppError, SESSION_STATUSES } from "@berth/contract";
 import { modelUsageOf } from "@berth/server/store/model-usage.ts";
-import { findSession, moveSession, type SessionRow } from "@berth/server/store/sessions.ts";
+import { findSession, moveSession, type SessionRow } from "@berth/server/store/sessions/sessions.ts";
 import { isStep, statusOf } from "@berth/server/sessions/states.ts";
 import type { Db } from "@berth/server/store/schema.ts";
 import { count } from "../arguments.ts";

@@ -10,7 +10,7 @@ import { loadMasterKeys, MASTER_KEY_FILE } from "@berth/server/master-key.ts";
 import { createSecrets, type Secrets } from "@berth/server/secrets.ts";
 import { createEndSandboxes, type EndedSandboxes } from "@berth/server/sessions/end-sandboxes.ts";
 import { openStore, type Store } from "@berth/server/store/open.ts";
-import { readSandboxToken } from "@berth/server/store/sessions.ts";
+import { readSandboxToken } from "@berth/server/store/sessions/sessions.ts";
 import { loadTemplates, type Templates } from "@berth/server/templates.ts";
 import { STORE_FILE } from "./data-folder.ts";
 import type { Engine, Installation } from "./installation.ts";

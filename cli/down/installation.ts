@@ -7,9 +7,9 @@ import type { Driver } from "@berth/server/drivers/driver.ts";
 import { openDriver, probeDrivers } from "@berth/server/drivers/index.ts";
 import { hostNameFile } from "@berth/server/host.ts";
 import { silentLog } from "@berth/server/log.ts";
-import { schemaVersion } from "@berth/server/store/migrate.ts";
+import { schemaVersion } from "@berth/server/store/migrations/migrate.ts";
 import { openStore, type Store } from "@berth/server/store/open.ts";
-import { sessionsInState, type Home } from "@berth/server/store/sessions.ts";
+import { sessionsInState, type Home } from "@berth/server/store/sessions/sessions.ts";
 import { SESSION_STATES } from "@berth/server/sessions/states.ts";
 import { STORE_FILE } from "./data-folder.ts";
 

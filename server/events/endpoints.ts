@@ -4,7 +4,7 @@ import type { Secrets } from "../secrets.ts";
 import { lastEventSeq } from "../store/events.ts";
 import type { Store } from "../store/open.ts";
 import type { Db } from "../store/schema.ts";
-import { lockPartner } from "../store/sessions.ts";
+import { lockPartner } from "../store/sessions/sessions.ts";
 import {
   deleteEndpoint,
   findEndpoint,
@@ -13,7 +13,7 @@ import {
   lockEndpoint,
   updateEndpoint,
   type EndpointRow,
-} from "../store/webhook-endpoints.ts";
+} from "../store/webhooks/endpoints.ts";
 import {
   countOutOfTurn,
   enqueue,
@@ -22,8 +22,8 @@ import {
   type DeliveryFilter,
   type DeliveryRow,
   type ListedDelivery,
-} from "../store/webhook-deliveries.ts";
-import { hurryLanes } from "../store/webhook-lanes.ts";
+} from "../store/webhooks/deliveries.ts";
+import { hurryLanes } from "../store/webhooks/lanes.ts";
 import { webhookContext } from "./lane.ts";
 import { ATTEMPT_MS, isRefusedAddress } from "./send.ts";
 import { newWebhookSecret } from "./signature.ts";

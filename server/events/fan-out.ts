@@ -3,8 +3,8 @@ import { newId } from "@berth/contract";
 import type { Clock } from "../clock.ts";
 import { eventsAfter, type StoredEvent } from "../store/events.ts";
 import type { Store } from "../store/open.ts";
-import { countPending, enqueue } from "../store/webhook-deliveries.ts";
-import { endpointsBehind, moveCursor, type EndpointRow } from "../store/webhook-endpoints.ts";
+import { countPending, enqueue } from "../store/webhooks/deliveries.ts";
+import { endpointsBehind, moveCursor, type EndpointRow } from "../store/webhooks/endpoints.ts";
 
 // Puts events into the lanes of the endpoints that want them, a batch at a time and one partner after the other.
 

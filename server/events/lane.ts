@@ -1,8 +1,8 @@
 import { TEST_EVENT_TYPE } from "@berth/contract";
 import { DAY, HOUR, MINUTE, SECOND } from "../clock.ts";
-import { disableEndpoint, noteFailure, updateEndpoint, type EndpointRow } from "../store/webhook-endpoints.ts";
-import { headOfLane, noteAttempt, type DeliveryRow } from "../store/webhook-deliveries.ts";
-import { hurryLanes, leaveEmptyLane, releaseLane, renewLane, type LaneRow } from "../store/webhook-lanes.ts";
+import { disableEndpoint, noteFailure, updateEndpoint, type EndpointRow } from "../store/webhooks/endpoints.ts";
+import { headOfLane, noteAttempt, type DeliveryRow } from "../store/webhooks/deliveries.ts";
+import { hurryLanes, leaveEmptyLane, releaseLane, renewLane, type LaneRow } from "../store/webhooks/lanes.ts";
 import { ATTEMPT_MS, sendMessage, type Outcome } from "./send.ts";
 import { signatureHeaders } from "./signature.ts";
 import type { WebhooksDeps } from "./webhooks.ts";

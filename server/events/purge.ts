@@ -2,8 +2,8 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { DAY } from "../clock.ts";
 import { purgeEvents } from "../store/events.ts";
 import type { Db } from "../store/schema.ts";
-import { purgeDeliveries, trimDeliveries } from "../store/webhook-deliveries.ts";
-import { endpointIds, removeDeleted } from "../store/webhook-endpoints.ts";
+import { purgeDeliveries, trimDeliveries } from "../store/webhooks/deliveries.ts";
+import { endpointIds, removeDeleted } from "../store/webhooks/endpoints.ts";
 
 const KEPT_MS = 30 * DAY;
 // A partner can have any number of deliveries made, so their number is bounded as well as their age.

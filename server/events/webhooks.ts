@@ -2,7 +2,7 @@ import { MINUTE, SECOND, type Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { Secrets } from "../secrets.ts";
 import type { Store } from "../store/open.ts";
-import { claimDueLane, dueEndpoints, type DueEndpoint, type LaneRow } from "../store/webhook-lanes.ts";
+import { claimDueLane, dueEndpoints, type DueEndpoint, type LaneRow } from "../store/webhooks/lanes.ts";
 import { createFanOut } from "./fan-out.ts";
 import { createLaneSlots } from "./lane-slots.ts";
 import { createLaneRunner, LEASE_MS } from "./lane.ts";

@@ -1,9 +1,9 @@
 import { AppError } from "@berth/contract";
 import type { Selectable, Updateable } from "kysely";
 import type { Clock } from "../clock.ts";
-import { isDuplicate } from "../store/errors.ts";
+import { isDuplicate } from "../store/engines/errors.ts";
 import type { Store } from "../store/open.ts";
-import { prepareFirst } from "../store/prepared.ts";
+import { prepareFirst } from "../store/engines/prepared.ts";
 import type { Db, PartnersTable } from "../store/schema.ts";
 
 // A company whose backend calls the API.

@@ -6,7 +6,7 @@ import type { Log } from "../log.ts";
 import type { Secrets } from "../secrets.ts";
 import type { Db } from "../store/schema.ts";
 import { modelUsageOf } from "../store/model-usage.ts";
-import { findSessionBySandbox, type SessionRow } from "../store/sessions.ts";
+import { findSessionBySandbox, type SessionRow } from "../store/sessions/sessions.ts";
 import type { Templates } from "../templates.ts";
 import { createLoopTurns } from "./loop-turns.ts";
 import { passAnswerOn } from "./model-answer.ts";

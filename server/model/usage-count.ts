@@ -2,7 +2,7 @@ import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import { addModelUsage, correctModelUsage } from "../store/model-usage.ts";
 import type { Db } from "../store/schema.ts";
-import type { SessionRow } from "../store/sessions.ts";
+import type { SessionRow } from "../store/sessions/sessions.ts";
 import type { TokenUsage, UsageMeter } from "./usage-meter.ts";
 
 // The tokens of one request, counted for its session from the moment it is sent: a caller that hangs up, or a server that

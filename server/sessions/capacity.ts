@@ -3,7 +3,7 @@ import { freemem } from "node:os";
 import { AppError } from "@berth/contract";
 import type { Db } from "../store/schema.ts";
 import type { Engine } from "../store/open.ts";
-import { countSandboxes, lockHome, type Home } from "../store/sessions.ts";
+import { countSandboxes, lockHome, type Home } from "../store/sessions/sessions.ts";
 
 // Whether there is room for one more sandbox that holds memory. Over it, a create is refused before anything is made.
 export interface Capacity {

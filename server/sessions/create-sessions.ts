@@ -3,7 +3,7 @@ import { AppError, isAppError, isSandboxId, isSessionId } from "@berth/contract"
 import type { Clock } from "../clock.ts";
 import type { Driver } from "../drivers/driver.ts";
 import type { Store } from "../store/open.ts";
-import { listSessions } from "../store/session-list.ts";
+import { listSessions } from "../store/sessions/list.ts";
 import {
   findSession,
   readSession,
@@ -12,7 +12,7 @@ import {
   type Home,
   type SeenRow,
   type SessionRow,
-} from "../store/sessions.ts";
+} from "../store/sessions/sessions.ts";
 import { templateHash, type Templates } from "../templates.ts";
 import type { Capacity } from "./capacity.ts";
 import type { Placement } from "./placement.ts";
@@ -21,7 +21,7 @@ import type { ChangeOptions, Sessions, SessionView } from "./sessions.ts";
 import { VERDICTS, type Trigger } from "./states.ts";
 import type { InTransaction, Steps } from "./steps.ts";
 import { viewOf } from "./view.ts";
-import { WARNING_MS } from "./works.ts";
+import { WARNING_MS } from "./step-actions.ts";
 
 export interface SessionsDeps {
   store: Store;

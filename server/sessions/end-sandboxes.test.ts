@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import { createSecrets } from "../secrets.ts";
-import { findSession, moveSession } from "../store/sessions.ts";
+import { findSession, moveSession } from "../store/sessions/sessions.ts";
 import { createEndSandboxes, type EndSandboxesDeps } from "./end-sandboxes.ts";
 import { aRequest, openTestHeart } from "./testing.ts";
 

@@ -7,12 +7,12 @@ import type { Links } from "../link.ts";
 import type { Log } from "../log.ts";
 import type { Secrets } from "../secrets.ts";
 import type { Store } from "../store/open.ts";
-import { findSession, findSessionBySandbox, moveSession, sessionsInState, type Home, type SessionRow } from "../store/sessions.ts";
+import { findSession, findSessionBySandbox, moveSession, sessionsInState, type Home, type SessionRow } from "../store/sessions/sessions.ts";
 import type { Templates } from "../templates.ts";
-import { fewAtATime } from "./few-at-a-time.ts";
+import { fewAtATime } from "./for-each-concurrently.ts";
 import { isStep, SESSION_STATES } from "./states.ts";
 import { createSteps } from "./steps.ts";
-import { createWorks } from "./works.ts";
+import { createWorks } from "./step-actions.ts";
 
 // Ends every sandbox of a home while no server acts on it, through the same steps as a server: rows and events tell what
 // happened, and a run that is interrupted is finished by the next one or by the next server.

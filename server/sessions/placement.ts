@@ -2,11 +2,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isAppError } from "@berth/contract";
 import { failpoint } from "../failpoints.ts";
 import type { Log } from "../log.ts";
-import type { SessionRow } from "../store/sessions.ts";
+import type { SessionRow } from "../store/sessions/sessions.ts";
 import type { Pool } from "./pool.ts";
 import { exchange, reserve, type Exchange, type ReserveDeps, type Wanted } from "./reserve.ts";
 import type { InTransaction, Steps } from "./steps.ts";
-import { FIRST_GENERATION } from "./works.ts";
+import { FIRST_GENERATION } from "./step-actions.ts";
 
 // Finds a sandbox for a new session: a warm one of the pool, or a new one. A create that waits for a new one takes a warm
 // one that becomes free earlier, and one that finds no room takes the place of the pool's blanks. Callers come first.

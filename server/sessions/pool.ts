@@ -6,7 +6,7 @@ import type { Log } from "../log.ts";
 import { runWork } from "../loop-work.ts";
 import type { Secrets } from "../secrets.ts";
 import type { Store } from "../store/open.ts";
-import { insertSession, sessionsInState, type Home, type SessionRow } from "../store/sessions.ts";
+import { insertSession, sessionsInState, type Home, type SessionRow } from "../store/sessions/sessions.ts";
 import { templateHash, type Templates } from "../templates.ts";
 import type { Capacity } from "./capacity.ts";
 import { blankRow, type Kind } from "./reserve.ts";

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from "vitest";
 import { AppError, newId } from "@berth/contract";
 import type { Driver } from "../drivers/driver.ts";
 import { eventsAfter } from "../store/events.ts";
-import { findSession } from "../store/sessions.ts";
+import { findSession } from "../store/sessions/sessions.ts";
 import { aRequest, openTestHeart } from "./testing.ts";
 
 let heart: Awaited<ReturnType<typeof openTestHeart>> | undefined;

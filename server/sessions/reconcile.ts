@@ -12,13 +12,13 @@ import {
   updateSession,
   type Home,
   type SessionRow,
-} from "../store/sessions.ts";
+} from "../store/sessions/sessions.ts";
 import type { Changes } from "./create-sessions.ts";
-import { fewAtATime } from "./few-at-a-time.ts";
+import { fewAtATime } from "./for-each-concurrently.ts";
 import { STEPS, isStep, type Step } from "./states.ts";
 import type { Steps } from "./steps.ts";
 import { eventData } from "./view.ts";
-import type { EgressDoors, Work } from "./works.ts";
+import type { EgressDoors, Work } from "./step-actions.ts";
 
 // Brings store and engine together again after somebody died: finishes the steps that nobody works on, destroys
 // sandboxes that no row owns, and tells the truth about rows whose sandbox is not what they say. Runs at start and then

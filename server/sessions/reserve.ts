@@ -14,10 +14,10 @@ import {
   type Lease,
   type NewSessionRow,
   type SessionRow,
-} from "../store/sessions.ts";
+} from "../store/sessions/sessions.ts";
 import type { Capacity } from "./capacity.ts";
 import type { CreateRequest, PartnerLimits } from "./sessions.ts";
-import { FIRST_GENERATION } from "./works.ts";
+import { FIRST_GENERATION } from "./step-actions.ts";
 
 export interface ReserveDeps {
   store: Store;

@@ -4,15 +4,15 @@ import type { Log } from "../log.ts";
 import { appendEvent } from "../store/events.ts";
 import type { Store } from "../store/open.ts";
 import type { SessionsTable } from "../store/schema.ts";
-import * as due from "../store/session-due.ts";
-import { updateSession, type Home, type SessionRow } from "../store/sessions.ts";
+import * as due from "../store/sessions/due.ts";
+import { updateSession, type Home, type SessionRow } from "../store/sessions/sessions.ts";
 import type { Capacity } from "./capacity.ts";
 import type { Changes } from "./create-sessions.ts";
-import { fewAtATime } from "./few-at-a-time.ts";
+import { fewAtATime } from "./for-each-concurrently.ts";
 import type { Step } from "./states.ts";
 import type { Steps } from "./steps.ts";
 import { eventData } from "./view.ts";
-import { WARNING_MS } from "./works.ts";
+import { WARNING_MS } from "./step-actions.ts";
 
 // What time does to sessions. One tick for all of them: each rule asks an index for what is due, in batches; no timer
 // per session, nothing to remember over a restart.

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { AppError, type ErrorCode } from "@berth/contract";
 import { onBothEngines } from "../../tests/support/databases/stores.ts";
 import { eventsAfter } from "../store/events.ts";
-import { findSession } from "../store/sessions.ts";
+import { findSession } from "../store/sessions/sessions.ts";
 import { aRequest, openTestHeart } from "./testing.ts";
 
 onBothEngines("sessions", (databases) => {

@@ -12,7 +12,7 @@ export interface Sessions extends AsyncDisposable {
   // Changes what may be changed without touching the sandbox. `timeoutMs` counts from now: a running session expires that
   // much later, a paused one from its next resume. A destroyed session is not found.
   update(partnerId: string, id: string, change: SessionChange, options?: ChangeOptions): Promise<SessionView>;
-  // Newest first. The store's part is `listSessions` of store/session-list.ts.
+  // Newest first. The store's part is `listSessions` of store/sessions/list.ts.
   list(partnerId: string, filter: ListFilter): Promise<SessionPage>;
   // For gateway and relay, which know the sandbox: null when there is none that a partner could know.
   bySandbox(sandboxId: string): Promise<SessionView | null>;

@@ -6,10 +6,10 @@ import type { Log } from "../log.ts";
 import { appendEvent } from "../store/events.ts";
 import type { Store } from "../store/open.ts";
 import type { Db, SessionsTable } from "../store/schema.ts";
-import { deleteSession, moveSession, releaseLease, takeOverStep, type Lease, type SessionRow } from "../store/sessions.ts";
+import { deleteSession, moveSession, releaseLease, takeOverStep, type Lease, type SessionRow } from "../store/sessions/sessions.ts";
 import { STEPS, isStep, type Step } from "./states.ts";
 import { eventData } from "./view.ts";
-import type { Work } from "./works.ts";
+import type { Work } from "./step-actions.ts";
 
 // Steps between states: entered by one guarded UPDATE that takes a lease, left by one transaction that writes row and
 // event. In between the engine works, for as long as the lease at most. Whoever was overtaken meanwhile changes nothing.

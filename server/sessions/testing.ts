@@ -10,9 +10,9 @@ import { createLinks } from "../link.ts";
 import { silentLog } from "../log.ts";
 import { createSecrets } from "../secrets.ts";
 import { openStore } from "../store/open.ts";
-import { findSessionBySandbox } from "../store/sessions.ts";
+import { findSessionBySandbox } from "../store/sessions/sessions.ts";
 import { loadTemplates } from "../templates.ts";
-import { createHeart, type HeartDeps } from "./heart.ts";
+import { createHeart, type HeartDeps } from "./session-services.ts";
 import type { CreateRequest } from "./sessions.ts";
 
 // A heart on a real store and real daemons (the process driver), with a clock that the test moves.

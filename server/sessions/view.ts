@@ -1,4 +1,4 @@
-import type { SeenRow, SessionRow } from "../store/sessions.ts";
+import type { SeenRow, SessionRow } from "../store/sessions/sessions.ts";
 import type { SessionView } from "./sessions.ts";
 import { statusOf } from "./states.ts";
 

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Db } from "./schema.ts";
-import type { SessionRow } from "./sessions.ts";
+import type { SessionRow } from "./sessions/sessions.ts";
 
 // Tokens that agents have used through the model relay. One row for each session; it stays when the session is gone, so
 // that a user's sum is right.

@@ -1,11 +1,11 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { Kysely, PostgresDialect, sql, type CompiledQuery } from "kysely";
 import type { Log } from "../log.ts";
-import { migrate, schemaVersion } from "./migrate.ts";
+import { migrate, schemaVersion } from "./migrations/migrate.ts";
 import { MIGRATIONS } from "./migrations/index.ts";
-import { queryWorkPlugin } from "./query-work.ts";
-import { sqliteDialect } from "./sqlite-dialect.ts";
-import { openSqlite } from "./sqlite.ts";
+import { queryWorkPlugin } from "./engines/query-work.ts";
+import { sqliteDialect } from "./engines/sqlite-dialect.ts";
+import { openSqlite } from "./engines/sqlite.ts";
 import type { Db, Tables } from "./schema.ts";
 
 export type Engine = "sqlite" | "postgres";
@@ -87,7 +87,7 @@ async function connect(options: StoreOptions & { patient?: boolean }): Promise<S
 }
 
 async function postgres(url: string, options: { log: Log; patient?: boolean }) {
-  const { openPostgres } = await import("./postgres.ts");
+  const { openPostgres } = await import("./engines/postgres.ts");
   return { dialect: new PostgresDialect({ pool: openPostgres(url, options) }), foreignChanges: () => 0, read: null };
 }
 

@@ -13,8 +13,8 @@ import { appendEvent, eventPage, eventsAfter, lastEventSeq } from "./events.ts";
 import { claimKey, releaseKey, releaseKeysOf, storeAnswer } from "./idempotency.ts";
 import { openStore, type Engine, type Store } from "./open.ts";
 import { reserveTokens } from "./rate-buckets.ts";
-import { listSessions, type ListQuery } from "./session-list.ts";
-import { insertSession, runningAmong, type SessionRow } from "./sessions.ts";
+import { listSessions, type ListQuery } from "./sessions/list.ts";
+import { insertSession, runningAmong, type SessionRow } from "./sessions/sessions.ts";
 import { sessionRow } from "./testing/session-row.ts";
 
 let postgres: TestPostgres;

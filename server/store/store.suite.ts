@@ -6,8 +6,8 @@ import { expect, test } from "vitest";
 import { isAppError } from "@berth/contract";
 import { silentLog } from "../log.ts";
 import type { Database, Databases } from "../../tests/support/databases/stores.ts";
-import { isDuplicate } from "./errors.ts";
-import { migrate, schemaVersion, SchemaError } from "./migrate.ts";
+import { isDuplicate } from "./engines/errors.ts";
+import { migrate, schemaVersion, SchemaError } from "./migrations/migrate.ts";
 import { MIGRATIONS } from "./migrations/index.ts";
 import type { Store } from "./open.ts";
 

@@ -15,8 +15,8 @@ import {
 import type { Clock } from "../../clock.ts";
 import type { Endpoints, NewEndpoint, NewSecret, Record as Recorder } from "../../events/endpoints.ts";
 import { appendAudit } from "../../store/audit.ts";
-import type { EndpointRow } from "../../store/webhook-endpoints.ts";
-import type { DeliveryFilter, DeliveryRow, ListedDelivery } from "../../store/webhook-deliveries.ts";
+import type { EndpointRow } from "../../store/webhooks/endpoints.ts";
+import type { DeliveryFilter, DeliveryRow, ListedDelivery } from "../../store/webhooks/deliveries.ts";
 import { auditEntry } from "./audit-entry.ts";
 import { jsonObject } from "../requests/request-body.ts";
 import { bodyFault } from "../requests/error-reply.ts";

@@ -10,7 +10,7 @@ import { systemClock } from "../../clock.ts";
 import { silentLog } from "../../log.ts";
 import { createSecrets } from "../../secrets.ts";
 import { openStore, type Store } from "../../store/open.ts";
-import { insertSession } from "../../store/sessions.ts";
+import { insertSession } from "../../store/sessions/sessions.ts";
 import { insertPartner } from "../../store/store.suite.ts";
 import { sessionRow } from "../../store/testing/session-row.ts";
 import { DEFAULT_TEMPLATE } from "../../templates.ts";

@@ -1,5 +1,5 @@
 import { newId } from "@berth/contract";
-import type { SessionRow } from "../sessions.ts";
+import type { SessionRow } from "../sessions/sessions.ts";
 
 // A running session of the partner `acme`; a test names only what it is about.
 export function sessionRow(nowMs: number, overrides: Partial<SessionRow> = {}): SessionRow {

@@ -1,9 +1,9 @@
 import { sql, type Insertable, type Selectable, type Updateable } from "kysely";
 import type { SandboxId, SessionId } from "@berth/contract";
-import type { SessionState } from "../sessions/states.ts";
-import type { Engine } from "./open.ts";
-import { prepareFirst } from "./prepared.ts";
-import type { Db, SessionsTable } from "./schema.ts";
+import type { SessionState } from "../../sessions/states.ts";
+import type { Engine } from "../open.ts";
+import { prepareFirst } from "../engines/prepared.ts";
+import type { Db, SessionsTable } from "../schema.ts";
 
 export type SessionRow = Selectable<SessionsTable>;
 export type NewSessionRow = Insertable<SessionsTable>;

@@ -1,11 +1,11 @@
 import { CompiledQuery, sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { onBothEngines } from "../../tests/support/databases/stores.ts";
-import type { Store } from "./open.ts";
-import { insertPartner } from "./store.suite.ts";
-import { countPending, enqueue, headOfLane, trimDeliveries, type DeliveryRow } from "./webhook-deliveries.ts";
-import { insertEndpoint, type EndpointRow } from "./webhook-endpoints.ts";
-import { claimDueLane, dueEndpoints, dueLanes } from "./webhook-lanes.ts";
+import { onBothEngines } from "../../../tests/support/databases/stores.ts";
+import type { Store } from "../open.ts";
+import { insertPartner } from "../store.suite.ts";
+import { countPending, enqueue, headOfLane, trimDeliveries, type DeliveryRow } from "./deliveries.ts";
+import { insertEndpoint, type EndpointRow } from "./endpoints.ts";
+import { claimDueLane, dueEndpoints, dueLanes } from "./lanes.ts";
 
 const nowMs = Date.UTC(2030, 0, 1);
 const LANES = 100_000;

@@ -1,8 +1,8 @@
 import { sql, type Kysely } from "kysely";
-import type { Log } from "../log.ts";
-import { MIGRATIONS } from "./migrations/index.ts";
-import type { Store } from "./open.ts";
-import type { Db } from "./schema.ts";
+import type { Log } from "../../log.ts";
+import { MIGRATIONS } from "./index.ts";
+import type { Store } from "../open.ts";
+import type { Db } from "../schema.ts";
 
 // Any number that no other program takes: servers that start at once on one PostgreSQL wait here for each other.
 const ADVISORY_LOCK = 0x62657274;

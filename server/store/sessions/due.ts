@@ -1,4 +1,4 @@
-import type { Db } from "./schema.ts";
+import type { Db } from "../schema.ts";
 import type { Home, SessionRow } from "./sessions.ts";
 
 // What is due, oldest first. Each of these is answered by one index, so that a tick over 100,000 rows with nothing due

@@ -1,5 +1,5 @@
 import type { Selectable } from "kysely";
-import type { Db, WebhookLanesTable } from "./schema.ts";
+import type { Db, WebhookLanesTable } from "../schema.ts";
 
 export type LaneRow = Selectable<WebhookLanesTable>;
 

@@ -9,7 +9,7 @@ import type { Links } from "../link.ts";
 import type { Log } from "../log.ts";
 import { sha256Hex, type Secrets } from "../secrets.ts";
 import type { SessionsTable } from "../store/schema.ts";
-import type { SessionRow } from "../store/sessions.ts";
+import type { SessionRow } from "../store/sessions/sessions.ts";
 import { withModelSettings } from "../agents/settings.ts";
 import type { Templates } from "../templates.ts";
 import type { Step } from "./states.ts";

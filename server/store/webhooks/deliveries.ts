@@ -1,6 +1,6 @@
 import type { Insertable, Selectable } from "kysely";
-import type { Db, WebhookDeliveriesTable } from "./schema.ts";
-import type { LaneRow } from "./webhook-lanes.ts";
+import type { Db, WebhookDeliveriesTable } from "../schema.ts";
+import type { LaneRow } from "./lanes.ts";
 
 export type DeliveryRow = Selectable<WebhookDeliveriesTable>;
 type NewDelivery = Insertable<WebhookDeliveriesTable>;

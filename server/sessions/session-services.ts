@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { SECOND } from "../clock.ts";
 import { runWork } from "../loop-work.ts";
 import type { Store } from "../store/open.ts";
-import { sessionsInState, type Home } from "../store/sessions.ts";
+import { sessionsInState, type Home } from "../store/sessions/sessions.ts";
 import { createCapacity, type CapacityOptions } from "./capacity.ts";
 import { createChanges, createSessions } from "./create-sessions.ts";
 import { createPlacement } from "./placement.ts";
@@ -11,7 +11,7 @@ import { createReconcile, type Reconcile } from "./reconcile.ts";
 import { createSchedule, type ScheduleDeps } from "./schedule.ts";
 import type { Sessions } from "./sessions.ts";
 import { createSteps } from "./steps.ts";
-import { createWorks, type WorksDeps } from "./works.ts";
+import { createWorks, type WorksDeps } from "./step-actions.ts";
 
 // Sessions and everything that keeps them true over time, put together.
 export interface Heart extends AsyncDisposable {

@@ -1,5 +1,5 @@
 import type { Selectable, Updateable } from "kysely";
-import type { Db, WebhookEndpointsTable } from "./schema.ts";
+import type { Db, WebhookEndpointsTable } from "../schema.ts";
 
 export type EndpointRow = Selectable<WebhookEndpointsTable>;
 type Changes = Updateable<WebhookEndpointsTable>;

@@ -1,6 +1,6 @@
 import { Pool, types, type PoolClient } from "pg";
 import type { PostgresPool, PostgresPoolClient } from "kysely";
-import type { Log } from "../log.ts";
+import type { Log } from "../../log.ts";
 import { postgresFailure } from "./errors.ts";
 
 const CONNECT_TIMEOUT_MS = 5000;

@@ -1,7 +1,7 @@
 import type { SessionStatus } from "@berth/contract";
-import type { SessionState } from "../sessions/states.ts";
-import { batchSizes, PAGE_BYTES } from "./page-budget.ts";
-import type { Db } from "./schema.ts";
+import type { SessionState } from "../../sessions/states.ts";
+import { batchSizes, PAGE_BYTES } from "../page-budget.ts";
+import type { Db } from "../schema.ts";
 import { SEEN, type SeenRow } from "./sessions.ts";
 
 // A partner's sessions, newest first. The place in the list is (created_at, id), which never changes, so that pages
