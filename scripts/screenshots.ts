@@ -4,7 +4,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { startBerth } from "../tests/support/servers/berth.ts";
-import { launchChromium, openDesk, type Desk, type DeskOptions } from "../tests/support/browser/workspace.ts";
+import { launchChromium, openWorkspace, type OpenedWorkspace, type WorkspaceOptions } from "../tests/support/browser/workspace.ts";
 import { startModelServer } from "../tests/support/agents/model-server.ts";
 import { files, modelReplies, mineOnTop, theirs } from "./screenshots-demo.ts";
 
@@ -38,14 +38,14 @@ await picture("workspace-dark", { context: { colorScheme: "dark" } }, async ({ p
   await page.getByRole("button", { name: "Send" }).waitFor();
 });
 
-await picture("conflict", {}, async (desk) => {
-  const { page } = desk;
+await picture("conflict", {}, async (workspace) => {
+  const { page } = workspace;
   await page.getByRole("button", { name: "Autosave: on" }).click();
   await openSource(page);
   await page.locator(".cm-content").click();
   await page.keyboard.press("Control+Home");
   await page.keyboard.type(mineOnTop);
-  await desk.write("src/tides.js", theirs);
+  await workspace.write("src/tides.js", theirs);
   await page.getByRole("button", { name: "Compare" }).click();
   await page.locator(".cm-mergeView").waitFor();
 });
@@ -81,12 +81,16 @@ await picture("phone", { context: { viewport: { width: 390, height: 760 } } }, a
   await page.locator(".cm-content").waitFor();
 });
 
-async function picture(name: string, { context, ...options }: DeskOptions, arrange: (desk: Desk) => Promise<void>): Promise<void> {
-  await using desk = await openDesk(berth, browser, { files, ...options, context: { deviceScaleFactor: 1.5, ...context } });
-  await arrange(desk);
+async function picture(
+  name: string,
+  { context, ...options }: WorkspaceOptions,
+  arrange: (workspace: OpenedWorkspace) => Promise<void>,
+): Promise<void> {
+  await using workspace = await openWorkspace(berth, browser, { files, ...options, context: { deviceScaleFactor: 1.5, ...context } });
+  await arrange(workspace);
   // Carets blink and spinners turn; a moment lets what was just opened settle.
-  await desk.page.waitForTimeout(600);
-  await desk.page.screenshot({ path: join(folder, `${name}.png`), animations: "disabled", caret: "hide" });
+  await workspace.page.waitForTimeout(600);
+  await workspace.page.screenshot({ path: join(folder, `${name}.png`), animations: "disabled", caret: "hide" });
   console.log(`docs/images/${name}.png`);
 }
 

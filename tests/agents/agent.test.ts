@@ -15,7 +15,7 @@ const MEMORY_SEARCH = readFileSync(join(import.meta.dirname, "memory-search.cjs"
 for (const agent of AGENTS) describeWith(agent.missing, `${agent.name} as the coding agent of a session`, () => testAgent(agent));
 
 function testAgent(agent: TestAgent): void {
-  const props = new AsyncDisposableStack();
+  const resources = new AsyncDisposableStack();
   let settings: Record<string, string>;
   let model: ModelServer;
   let berth: Berth;
@@ -24,14 +24,14 @@ function testAgent(agent: TestAgent): void {
   let sandboxId: string;
 
   beforeAll(async () => {
-    model = props.use(await startModelServer());
-    settings = await serverSettings(agent, props);
-    berth = props.use(await startBerth({ ...settings, ...modelSettings(model), BERTH_MODEL_TOKEN_CAP: String(TOKEN_CAP) }));
+    model = resources.use(await startModelServer());
+    settings = await serverSettings(agent, resources);
+    berth = resources.use(await startBerth({ ...settings, ...modelSettings(model), BERTH_MODEL_TOKEN_CAP: String(TOKEN_CAP) }));
     const created = await berth.api.create();
     sandboxId = created.sandboxId;
     calls = createAgentCalls(berth, created);
   });
-  afterAll(() => props.disposeAsync());
+  afterAll(() => resources.disposeAsync());
   beforeEach(() => void (model.script = []));
 
   test("writes a file for a partner's backend, without a browser, through the model relay", async () => {

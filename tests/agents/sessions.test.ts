@@ -9,10 +9,10 @@ import { conversationOf, createAgentCalls } from "../support/agents/agent-calls.
 
 // The agent through a session's life, with the agent that sessions get on this machine.
 describeWith(agent.missing, "the agent of a session", () => {
-  const props = new AsyncDisposableStack();
+  const resources = new AsyncDisposableStack();
   let model: ModelServer;
-  beforeAll(async () => void (model = props.use(await startModelServer())));
-  afterAll(() => props.disposeAsync());
+  beforeAll(async () => void (model = resources.use(await startModelServer())));
+  afterAll(() => resources.disposeAsync());
   beforeEach(() => void (model.script = []));
 
   test("starts by itself at create and at resume only when asked to", async () => {

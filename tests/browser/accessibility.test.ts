@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
 import { seriousFaults } from "../support/browser/axe.ts";
 import { editor, eventually, openFile, screenText, seen, treeItem } from "../support/browser/workspace.ts";
-import { inBrowser } from "../support/browser/browser-suite.ts";
+import { describeInBrowser } from "../support/browser/browser-suite.ts";
 
 const files = { "README.md": "# Read me\n\nSome text.\n", "src/main.ts": "export const answer = 42;\n" };
 
-inBrowser("the workspace can be reached by everybody", (stage) => {
+describeInBrowser("the workspace can be reached by everybody", (suite) => {
   test.each(["light", "dark"] as const)("axe finds no serious fault in its panels, %s", async (colorScheme) => {
-    await using desk = await stage.openDesk({ files, context: { colorScheme } });
-    const { page } = desk;
+    await using workspace = await suite.openWorkspace({ files, context: { colorScheme } });
+    const { page } = workspace;
     await seen(editor(page));
     await eventually(() => screenText(page)).toContain("$");
     const found: Record<string, string[]> = { files: await seriousFaults(page) };
@@ -23,8 +23,8 @@ inBrowser("the workspace can be reached by everybody", (stage) => {
   });
 
   test("axe finds no serious fault in dialogs, menus and the paused page", async () => {
-    await using desk = await stage.openDesk({ files });
-    const { page } = desk;
+    await using workspace = await suite.openWorkspace({ files });
+    const { page } = workspace;
     await seen(editor(page));
     await page.keyboard.press("F1");
     await seen(page.getByRole("combobox"));
@@ -36,15 +36,15 @@ inBrowser("the workspace can be reached by everybody", (stage) => {
     await seen(page.getByRole("textbox", { name: "Name" }));
     found.question = await seriousFaults(page);
     await page.keyboard.press("Escape");
-    await stage.berth.api.call("POST", `/api/b2b/sessions/${desk.session.sessionId}/pause`);
+    await suite.berth.api.call("POST", `/api/b2b/sessions/${workspace.session.sessionId}/pause`);
     await seen(page.getByRole("heading", { name: "This session is paused" }));
     found.paused = await seriousFaults(page);
     expect(found).toEqual({ palette: [], menu: [], question: [], paused: [] });
   });
 
   test("a file is found, opened, edited and saved with the keyboard alone", async () => {
-    await using desk = await stage.openDesk({ files });
-    const { page } = desk;
+    await using workspace = await suite.openWorkspace({ files });
+    const { page } = workspace;
     await seen(editor(page));
     await page.keyboard.press("Control+P");
     // As quickly as one types who knows what it is called: Enter does not take what stands there from before.
@@ -55,12 +55,12 @@ inBrowser("the workspace can be reached by everybody", (stage) => {
     await page.keyboard.press("Control+Home");
     await page.keyboard.type("// first\n");
     await page.keyboard.press("Control+S");
-    await eventually(() => desk.read("src/main.ts")).toBe("// first\nexport const answer = 42;\n");
+    await eventually(() => workspace.read("src/main.ts")).toBe("// first\nexport const answer = 42;\n");
   });
 
   test("the tree is walked with the arrow keys", async () => {
-    await using desk = await stage.openDesk({ files });
-    const { page } = desk;
+    await using workspace = await suite.openWorkspace({ files });
+    const { page } = workspace;
     await treeItem(page, "src").focus();
     await page.keyboard.press("ArrowRight");
     await seen(treeItem(page, "main.ts"));
@@ -70,8 +70,8 @@ inBrowser("the workspace can be reached by everybody", (stage) => {
   });
 
   test("everything works at the width of a telephone", async () => {
-    await using desk = await stage.openDesk({ files, context: { viewport: { width: 390, height: 780 } } });
-    const { page } = desk;
+    await using workspace = await suite.openWorkspace({ files, context: { viewport: { width: 390, height: 780 } } });
+    const { page } = workspace;
     await page.getByRole("button", { name: "Side panel" }).click();
     await openFile(page, "README.md");
     await seen(editor(page));

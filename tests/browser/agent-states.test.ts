@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { preferredAgent as agent } from "../support/agents/agents.ts";
 import { eventually, screenText, seen, typeInTerminal } from "../support/browser/workspace.ts";
-import { inBrowser } from "../support/browser/browser-suite.ts";
+import { describeInBrowser } from "../support/browser/browser-suite.ts";
 
 const templates = `
 without-agent: { agent: null }
@@ -12,16 +12,16 @@ not-installed: { agent: /nowhere/some-agent }
 wrong-command: { agent: ./nothing-in-the-workspace }
 `;
 
-async function templatesFile(props: AsyncDisposableStack): Promise<Record<string, string>> {
+async function templatesFile(resources: AsyncDisposableStack): Promise<Record<string, string>> {
   const folder = await mkdtemp(join(tmpdir(), "berth-templates-"));
-  props.defer(() => rm(folder, { recursive: true, force: true }));
+  resources.defer(() => rm(folder, { recursive: true, force: true }));
   await writeFile(join(folder, "templates.yaml"), templates);
   return { BERTH_TEMPLATES: join(folder, "templates.yaml") };
 }
 
-inBrowser(
+describeInBrowser(
   "an agent that cannot be had",
-  (stage) => {
+  (suite) => {
     test.each([
       agent.missing === undefined
         ? ["default", "The agent has no model yet", agent.missingVariables[0]!]
@@ -30,8 +30,8 @@ inBrowser(
       ["not-installed", "The agent is not installed here", "(some-agent)"],
       ["wrong-command", "The agent could not be started", "Try again"],
     ])("with the template %s the panel says so, and the session is unharmed", async (template, heading, detail) => {
-      await using desk = await stage.openDesk({ create: { template } });
-      const { page } = desk;
+      await using workspace = await suite.openWorkspace({ create: { template } });
+      const { page } = workspace;
       await page.getByRole("button", { name: "Agent", exact: true }).click();
       const panel = page.getByRole("region", { name: "Agent" });
       await seen(panel.getByRole("heading", { name: heading }));

@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from "vitest";
 import { seriousFaults } from "../support/browser/axe.ts";
 import { editor, eventually, gone, openFile, seen, treeItem } from "../support/browser/workspace.ts";
 import { modelSettings, otherAgents, preferredAgent as agent, serverSettings } from "../support/agents/agents.ts";
-import { inBrowser } from "../support/browser/browser-suite.ts";
+import { describeInBrowser } from "../support/browser/browser-suite.ts";
 import { startModelServer, type ModelServer } from "../support/agents/model-server.ts";
 
 const panel = (page: Page) => page.getByRole("region", { name: "Agent" });
@@ -24,19 +24,19 @@ async function say(page: Page, text: string): Promise<void> {
 
 let model: ModelServer;
 
-async function scriptedModel(props: AsyncDisposableStack): Promise<Record<string, string>> {
-  model = props.use(await startModelServer());
+async function scriptedModel(resources: AsyncDisposableStack): Promise<Record<string, string>> {
+  model = resources.use(await startModelServer());
   return modelSettings(model);
 }
 
-inBrowser(
+describeInBrowser(
   "the coding agent in the workspace",
-  (stage) => {
+  (suite) => {
     beforeEach(() => void (model.script = []));
 
     test("a prompt leads to a tool card with a diff, a file, and an answer in Markdown", async () => {
-      await using desk = await stage.openDesk({ files: { "a.ts": "export const answer = 41;\n" } });
-      const { page } = desk;
+      await using workspace = await suite.openWorkspace({ files: { "a.ts": "export const answer = 41;\n" } });
+      const { page } = workspace;
       await openFile(page, "a.ts");
       await openAgent(page);
       model.script = [
@@ -48,7 +48,7 @@ inBrowser(
       await seen(log(page).getByText("Correct the answer"));
       await seen(log(page).getByText("+ export const answer = 42;"));
       await seen(log(page).locator("strong", { hasText: "forty-two" }));
-      await eventually(() => desk.read("a.ts")).toBe("export const answer = 42;\n");
+      await eventually(() => workspace.read("a.ts")).toBe("export const answer = 42;\n");
       // Editor and tree follow what the agent writes.
       await eventually(() => editor(page).innerText()).toContain("answer = 42");
       await treeItem(page, "b.ts").waitFor();
@@ -59,8 +59,8 @@ inBrowser(
     });
 
     test("a turn can be stopped in the middle, and the conversation goes on", async () => {
-      await using desk = await stage.openDesk();
-      const { page } = desk;
+      await using workspace = await suite.openWorkspace();
+      const { page } = workspace;
       await openAgent(page);
       model.script = [{ sayAndHang: "This will take very long" }, { say: "Here again." }];
       await say(page, "Begin");
@@ -72,8 +72,8 @@ inBrowser(
     });
 
     test("what the agent asks for waits for the person's answer", async () => {
-      await using desk = await stage.openDesk({ create: { envVars: agent.asking.envVars } });
-      const { page } = desk;
+      await using workspace = await suite.openWorkspace({ create: { envVars: agent.asking.envVars } });
+      const { page } = workspace;
       await openAgent(page);
       await say(page, "Hello");
       await seen(log(page).getByText("Done."));
@@ -82,16 +82,16 @@ inBrowser(
       await say(page, "Write it");
       const request = page.getByRole("group", { name: /Permission/ });
       await seen(request);
-      expect(await desk.read("asked.txt")).toBeNull();
+      expect(await workspace.read("asked.txt")).toBeNull();
       await request.getByRole("button", { name: "Allow once" }).click();
       await seen(log(page).getByText("Written."));
-      expect(await desk.read("asked.txt")).toBe("allowed\n");
+      expect(await workspace.read("asked.txt")).toBe("allowed\n");
       await seen(request.getByText("Answered:"));
     });
 
     test("the conversation is there after a reload, a dead agent, a pause and a resume", async () => {
-      await using desk = await stage.openDesk();
-      const { page, session } = desk;
+      await using workspace = await suite.openWorkspace();
+      const { page, session } = workspace;
       await openAgent(page);
       model.script = [{ say: "The word is heliotrope." }];
       await say(page, "Remember a word");
@@ -100,21 +100,21 @@ inBrowser(
       await page.reload();
       await seen(log(page).getByText("The word is heliotrope."));
 
-      const died = await desk.exec(`pgrep ${agent.name}`);
-      await desk.exec(`pkill -9 ${agent.name}`);
+      const died = await workspace.exec(`pgrep ${agent.name}`);
+      await workspace.exec(`pkill -9 ${agent.name}`);
       // Another one is there only once its end was noticed.
-      await eventually(() => desk.exec(`pgrep ${agent.name} || echo none`)).not.toMatch(new RegExp(`none|${died.trim()}`));
+      await eventually(() => workspace.exec(`pgrep ${agent.name} || echo none`)).not.toMatch(new RegExp(`none|${died.trim()}`));
       model.script = [{ say: "Back after a crash." }];
       await seen(panel(page).getByRole("button", { name: "Send" }));
-      await eventually(async () => (await stage.berth.api.call("GET", `/sandboxes/${session.sandboxId}/agent`)).body).toMatchObject({
+      await eventually(async () => (await suite.berth.api.call("GET", `/sandboxes/${session.sandboxId}/agent`)).body).toMatchObject({
         status: "ready",
       });
       await say(page, "Are you there?");
       await seen(log(page).getByText("Back after a crash."));
 
-      await stage.berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/pause`);
+      await suite.berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/pause`);
       await seen(page.getByRole("heading", { name: "This session is paused" }));
-      await stage.berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/resume`);
+      await suite.berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/resume`);
       await gone(page.getByRole("heading", { name: "This session is paused" }));
       await seen(log(page).getByText("The word is heliotrope."));
       model.script = [{ say: "Back after a pause." }];
@@ -123,8 +123,8 @@ inBrowser(
     });
 
     test("several conversations stand side by side and can be deleted", async () => {
-      await using desk = await stage.openDesk();
-      const { page } = desk;
+      await using workspace = await suite.openWorkspace();
+      const { page } = workspace;
       await openAgent(page);
       model.script = [{ say: "First answer." }, { say: "Second answer." }];
       await say(page, "First question");
@@ -139,8 +139,8 @@ inBrowser(
     });
 
     test("an error of the model is told in plain words and the session is unharmed", async () => {
-      await using desk = await stage.openDesk();
-      const { page } = desk;
+      await using workspace = await suite.openWorkspace();
+      const { page } = workspace;
       await openAgent(page);
       model.script = Array.from({ length: 8 }, () => ({ status: 400, error: "the model has had enough" }));
       await say(page, "Hello");
@@ -149,7 +149,7 @@ inBrowser(
           .getByText(/the model has had enough/)
           .first(),
       );
-      expect(await desk.exec("echo fine")).toBe("fine\n");
+      expect(await workspace.exec("echo fine")).toBe("fine\n");
     });
   },
   { settings: scriptedModel, needs: agent.missing },
@@ -157,17 +157,17 @@ inBrowser(
 
 // Agents differ in what they send; the page shows the same.
 for (const other of otherAgents) {
-  inBrowser(
+  describeInBrowser(
     `${other.name} in the workspace`,
-    (stage) => {
+    (suite) => {
       beforeEach(() => void (model.script = []));
 
       test("it asks, edits, writes, changes its mode and can be stopped", async () => {
-        await using desk = await stage.openDesk({
+        await using workspace = await suite.openWorkspace({
           files: { "a.ts": "export const answer = 41;\n" },
           create: { envVars: other.asking.envVars },
         });
-        const { page } = desk;
+        const { page } = workspace;
         await openAgent(page);
         await say(page, "Hello");
         await seen(log(page).getByText("Done."));
@@ -187,7 +187,10 @@ for (const other of otherAgents) {
         await seen(log(page).getByText("+ export const answer = 42;"));
         await seen(log(page).getByText("+ export const made = true;"));
         await seen(log(page).locator("strong", { hasText: "forty-two" }));
-        expect([await desk.read("a.ts"), await desk.read("b.ts")]).toEqual(["export const answer = 42;\n", "export const made = true;\n"]);
+        expect([await workspace.read("a.ts"), await workspace.read("b.ts")]).toEqual([
+          "export const answer = 42;\n",
+          "export const made = true;\n",
+        ]);
         expect(await seriousFaults(page)).toEqual([]);
 
         await modes.selectOption(other.carefulMode);
@@ -201,6 +204,9 @@ for (const other of otherAgents) {
         expect(await modes.inputValue()).toBe(other.carefulMode);
       });
     },
-    { settings: async (props) => ({ ...(await scriptedModel(props)), ...(await serverSettings(other, props)) }), needs: other.missing },
+    {
+      settings: async (resources) => ({ ...(await scriptedModel(resources)), ...(await serverSettings(other, resources)) }),
+      needs: other.missing,
+    },
   );
 }

@@ -1,17 +1,17 @@
 import { expect, test } from "vitest";
 import { seriousFaults } from "../support/browser/axe.ts";
 import { eventually, gone, seen } from "../support/browser/workspace.ts";
-import { inBrowser } from "../support/browser/browser-suite.ts";
+import { describeInBrowser } from "../support/browser/browser-suite.ts";
 
-inBrowser("the changes view", (stage) => {
+describeInBrowser("the changes view", (suite) => {
   test("what differs from git's HEAD is listed, compared and reverted", async () => {
-    await using desk = await stage.openDesk({ files: { "a.txt": "one\ntwo\n", "b.txt": "b\n" } });
-    const { page } = desk;
-    await desk.exec("git init -q && git add . && git -c user.name=t -c user.email=t@localhost commit -qm first");
+    await using workspace = await suite.openWorkspace({ files: { "a.txt": "one\ntwo\n", "b.txt": "b\n" } });
+    const { page } = workspace;
+    await workspace.exec("git init -q && git add . && git -c user.name=t -c user.email=t@localhost commit -qm first");
     await page.getByRole("button", { name: "Changes", exact: true }).click();
     await seen(page.getByText("Nothing has changed since"));
 
-    await desk.exec("echo three >> a.txt; rm b.txt; echo new > c.txt");
+    await workspace.exec("echo three >> a.txt; rm b.txt; echo new > c.txt");
     const list = page.getByRole("complementary", { name: "changes" });
     await seen(list.getByText("3 files changed"));
     await list.getByRole("button", { name: "modified a.txt" }).click();
@@ -20,22 +20,22 @@ inBrowser("the changes view", (stage) => {
 
     await list.getByRole("button", { name: "Revert a.txt" }).click();
     await page.getByRole("button", { name: "Revert", exact: true }).click();
-    await eventually(() => desk.read("a.txt")).toBe("one\ntwo\n");
+    await eventually(() => workspace.read("a.txt")).toBe("one\ntwo\n");
     await list.getByRole("button", { name: "Revert b.txt" }).click();
     await page.getByRole("button", { name: "Revert", exact: true }).click();
-    await eventually(() => desk.read("b.txt")).toBe("b\n");
+    await eventually(() => workspace.read("b.txt")).toBe("b\n");
     await list.getByRole("button", { name: "Revert c.txt" }).click();
     await page.getByRole("button", { name: "Revert", exact: true }).click();
-    await eventually(() => desk.read("c.txt")).toBeNull();
+    await eventually(() => workspace.read("c.txt")).toBeNull();
     await gone(list.getByRole("button", { name: /Revert/ }));
   });
 
   test("without git it is what differs from the session's start", async () => {
-    await using desk = await stage.openDesk();
-    const { page } = desk;
+    await using workspace = await suite.openWorkspace();
+    const { page } = workspace;
     await page.getByRole("button", { name: "Changes", exact: true }).click();
     await seen(page.getByText("Nothing has changed since"));
-    await desk.write("made.txt", "made\n");
+    await workspace.write("made.txt", "made\n");
     await seen(page.getByRole("button", { name: "added made.txt" }));
     expect(await page.getByText("1 file changed since the session's start").count()).toBe(1);
   });

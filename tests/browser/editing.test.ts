@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { editor, eventually, gone, openFile, seen, tab, treeItem, typeAtStart } from "../support/browser/workspace.ts";
-import { inBrowser } from "../support/browser/browser-suite.ts";
+import { describeInBrowser } from "../support/browser/browser-suite.ts";
 
 // Runs in the page.
 const countDrafts = `new Promise((resolve) => {
@@ -11,95 +11,95 @@ const countDrafts = `new Promise((resolve) => {
   };
 })`;
 
-inBrowser("editing in the workspace", (stage) => {
+describeInBrowser("editing in the workspace", (suite) => {
   test("a file that is created, edited and saved is there for a command", async () => {
-    await using desk = await stage.openDesk();
-    const { page } = desk;
+    await using workspace = await suite.openWorkspace();
+    const { page } = workspace;
     await page.getByRole("button", { name: "New file" }).first().click();
     await page.getByRole("textbox", { name: "Name" }).fill("notes/today.txt");
     await page.getByRole("button", { name: "Create" }).click();
     await typeAtStart(page, "buy bread");
     await page.keyboard.press("Control+S");
-    await eventually(() => desk.exec("cat notes/today.txt")).toBe("buy bread");
+    await eventually(() => workspace.exec("cat notes/today.txt")).toBe("buy bread");
   });
 
   test("autosave writes what was typed, and a text that is not saved yet carries a mark", async () => {
-    await using desk = await stage.openDesk({ files: { "a.txt": "one\n" } });
-    const { page } = desk;
+    await using workspace = await suite.openWorkspace({ files: { "a.txt": "one\n" } });
+    const { page } = workspace;
     await openFile(page, "a.txt");
     await editor(page).click();
     await page.keyboard.press("Control+End");
     await page.keyboard.type("two");
     await seen(tab(page, "a.txt (unsaved)"));
-    await eventually(() => desk.read("a.txt")).toBe("one\ntwo");
+    await eventually(() => workspace.read("a.txt")).toBe("one\ntwo");
     await gone(tab(page, "a.txt (unsaved)"));
   });
 
   test("the editor follows a file that changes on disk while its text is clean", async () => {
-    await using desk = await stage.openDesk({ files: { "a.txt": "before\n" } });
-    await openFile(desk.page, "a.txt");
-    await desk.exec("echo after > a.txt");
-    await eventually(() => editor(desk.page).innerText()).toContain("after");
+    await using workspace = await suite.openWorkspace({ files: { "a.txt": "before\n" } });
+    await openFile(workspace.page, "a.txt");
+    await workspace.exec("echo after > a.txt");
+    await eventually(() => editor(workspace.page).innerText()).toContain("after");
   });
 
   test("an edited text is not replaced: the person compares and decides", async () => {
-    await using desk = await stage.openDesk({ files: { "a.txt": "base\n" } });
-    const { page } = desk;
+    await using workspace = await suite.openWorkspace({ files: { "a.txt": "base\n" } });
+    const { page } = workspace;
     await page.getByRole("button", { name: "Autosave: on" }).click();
     await openFile(page, "a.txt");
     await typeAtStart(page, "mine ");
-    await desk.write("a.txt", "theirs\n");
+    await workspace.write("a.txt", "theirs\n");
     await seen(page.getByText("was changed by someone else"));
     expect(await editor(page).innerText()).toContain("mine base");
     await page.getByRole("button", { name: "Compare" }).click();
     await seen(page.locator(".cm-mergeView").getByText("theirs"));
     await page.getByRole("button", { name: "Keep mine" }).click();
-    await eventually(() => desk.read("a.txt")).toBe("mine base\n");
+    await eventually(() => workspace.read("a.txt")).toBe("mine base\n");
   });
 
   test("taking theirs shows the text on disk", async () => {
-    await using desk = await stage.openDesk({ files: { "a.txt": "base\n" } });
-    const { page } = desk;
+    await using workspace = await suite.openWorkspace({ files: { "a.txt": "base\n" } });
+    const { page } = workspace;
     await page.getByRole("button", { name: "Autosave: on" }).click();
     await openFile(page, "a.txt");
     await typeAtStart(page, "mine ");
-    await desk.write("a.txt", "theirs\n");
+    await workspace.write("a.txt", "theirs\n");
     await page.getByRole("button", { name: "Take theirs" }).click();
     await eventually(() => editor(page).innerText()).toContain("theirs");
-    expect(await desk.read("a.txt")).toBe("theirs\n");
+    expect(await workspace.read("a.txt")).toBe("theirs\n");
   });
 
   test("a file deleted on disk stays open and can be written again", async () => {
-    await using desk = await stage.openDesk({ files: { "a.txt": "precious\n" } });
-    const { page } = desk;
+    await using workspace = await suite.openWorkspace({ files: { "a.txt": "precious\n" } });
+    const { page } = workspace;
     await openFile(page, "a.txt");
-    await desk.exec("rm a.txt");
+    await workspace.exec("rm a.txt");
     await seen(page.getByText("was deleted on disk"));
     await page.getByRole("button", { name: "Write it again" }).click();
-    await eventually(() => desk.read("a.txt")).toBe("precious\n");
+    await eventually(() => workspace.read("a.txt")).toBe("precious\n");
   });
 
   test("a read-only file is not replaced, and a file whose place a folder took is marked as gone", async () => {
-    await using desk = await stage.openDesk({ files: { "kept.txt": "kept\n", "becomes-folder.txt": "text\n" } });
-    const { page } = desk;
-    await desk.exec("chmod 444 kept.txt");
+    await using workspace = await suite.openWorkspace({ files: { "kept.txt": "kept\n", "becomes-folder.txt": "text\n" } });
+    const { page } = workspace;
+    await workspace.exec("chmod 444 kept.txt");
     await openFile(page, "kept.txt");
     await typeAtStart(page, "mine ");
     await page.keyboard.press("Control+S");
     await seen(page.getByText("Could not save kept.txt: The permissions do not allow it"));
-    expect(await desk.read("kept.txt")).toBe("kept\n");
-    await desk.exec("chmod 644 kept.txt");
+    expect(await workspace.read("kept.txt")).toBe("kept\n");
+    await workspace.exec("chmod 644 kept.txt");
     await page.keyboard.press("Control+S");
-    await eventually(() => desk.read("kept.txt")).toBe("mine kept\n");
+    await eventually(() => workspace.read("kept.txt")).toBe("mine kept\n");
 
     await openFile(page, "becomes-folder.txt");
-    await desk.exec("rm becomes-folder.txt && mkdir becomes-folder.txt");
+    await workspace.exec("rm becomes-folder.txt && mkdir becomes-folder.txt");
     await seen(page.locator(".tab.gone").getByText("becomes-folder.txt"));
   });
 
   test("text that was not saved is there again after a reload", async () => {
-    await using desk = await stage.openDesk({ files: { "a.txt": "base\n" } });
-    const { page } = desk;
+    await using workspace = await suite.openWorkspace({ files: { "a.txt": "base\n" } });
+    const { page } = workspace;
     await page.getByRole("button", { name: "Autosave: on" }).click();
     await openFile(page, "a.txt");
     await typeAtStart(page, "unsaved ");
@@ -107,44 +107,44 @@ inBrowser("editing in the workspace", (stage) => {
     await page.reload();
     await seen(tab(page, "a.txt (unsaved)"));
     await eventually(() => editor(page).innerText()).toContain("unsaved base");
-    expect(await desk.read("a.txt")).toBe("base\n");
+    expect(await workspace.read("a.txt")).toBe("base\n");
   });
 
   test("files are renamed, moved by dragging and deleted in the tree", async () => {
-    await using desk = await stage.openDesk({ files: { "a.txt": "a\n", "folder/b.txt": "b\n" } });
-    const { page } = desk;
+    await using workspace = await suite.openWorkspace({ files: { "a.txt": "a\n", "folder/b.txt": "b\n" } });
+    const { page } = workspace;
     await treeItem(page, "a.txt").click({ button: "right" });
     await page.getByRole("menuitem", { name: "Rename" }).click();
     await page.getByRole("textbox", { name: "Name" }).fill("c.txt");
     await page.getByRole("button", { name: "Rename" }).click();
     await seen(treeItem(page, "c.txt"));
     await treeItem(page, "c.txt").dragTo(treeItem(page, "folder"));
-    await eventually(() => desk.read("folder/c.txt")).toBe("a\n");
+    await eventually(() => workspace.read("folder/c.txt")).toBe("a\n");
     await treeItem(page, "folder").click();
     await treeItem(page, "b.txt").focus();
     await page.keyboard.press("Delete");
     await page.getByRole("button", { name: "Delete" }).last().click();
-    await eventually(() => desk.exec("ls folder")).toBe("c.txt\n");
+    await eventually(() => workspace.exec("ls folder")).toBe("c.txt\n");
   });
 
   test("line ends and a byte order mark survive an edit", async () => {
     const original = "\uFEFFone\r\ntwo\r\n";
-    await using desk = await stage.openDesk({ files: { "dos.txt": original } });
-    const { page } = desk;
+    await using workspace = await suite.openWorkspace({ files: { "dos.txt": original } });
+    const { page } = workspace;
     await openFile(page, "dos.txt");
     await editor(page).click();
     await page.keyboard.press("Control+End");
     await page.keyboard.type("three");
     await page.keyboard.press("Control+S");
-    await eventually(() => desk.read("dos.txt")).toBe(`${original}three`);
+    await eventually(() => workspace.read("dos.txt")).toBe(`${original}three`);
   });
 
   test("two people see each other's changes", async () => {
-    await using desk = await stage.openDesk({ files: { "shared.txt": "start\n" } });
-    const other = await desk.another();
-    await openFile(desk.page, "shared.txt");
+    await using workspace = await suite.openWorkspace({ files: { "shared.txt": "start\n" } });
+    const other = await workspace.another();
+    await openFile(workspace.page, "shared.txt");
     await openFile(other, "shared.txt");
-    await typeAtStart(desk.page, "hello ");
+    await typeAtStart(workspace.page, "hello ");
     await eventually(() => editor(other).innerText()).toContain("hello start");
   });
 });

@@ -7,47 +7,47 @@ import { prepareBerth, type Berth } from "../support/servers/berth.ts";
 import { eventually, launchChromium } from "../support/browser/workspace.ts";
 import { describeWith, machine } from "../support/machine.ts";
 import { freePort } from "../support/servers/port.ts";
-import { inBrowser } from "../support/browser/browser-suite.ts";
+import { describeInBrowser } from "../support/browser/browser-suite.ts";
 import { openTlsFront, type TlsFront } from "../support/servers/tls.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-inBrowser("the example partner app", (stage) => {
+describeInBrowser("the example partner app", (suite) => {
   let app: PartnerApp;
 
   beforeAll(async () => {
-    app = await startPartnerApp(stage.berth);
+    app = await startPartnerApp(suite.berth);
   });
   afterAll(() => app?.stop());
 
   test("may not show the workspace before its origin is entered", async () => {
-    const page = await openPage(stage.browser, app.url);
+    const page = await openPage(suite.browser, app.url);
     await eventually(() => childOf(page)?.url()).toMatch(/^chrome-error:/);
   });
 
   test("shows the workspace in its page, on another origin, and again after a reload", async () => {
-    await allowOrigin(stage.berth, app.url);
-    const page = await openPage(stage.browser, app.url);
+    await allowOrigin(suite.berth, app.url);
+    const page = await openPage(suite.browser, app.url);
     // It counts within seconds.
     const framed = () => page.reload().then(() => childOf(page)?.url());
     await eventually(framed).toMatch(/\/workspace\/sbx_\w+\/$/);
     const first = childOf(page)!.url();
-    expect(await greetingThroughFrame(page, stage.berth)).toBe("hello from the frame");
+    expect(await greetingThroughFrame(page, suite.berth)).toBe("hello from the frame");
     await page.reload();
     await eventually(() => childOf(page)?.url()).toBe(first);
     expect(await statusInFrame(page)).toBe(200);
   });
 
   test("brings a paused session back, and makes a new one for a destroyed one", async () => {
-    const page = await openPage(stage.browser, app.url);
+    const page = await openPage(suite.browser, app.url);
     await eventually(() => childOf(page)?.url()).toMatch(/\/workspace\/sbx_\w+\/$/);
     const before = childOf(page)!.url();
     const { sessionId } = await sessionInFrame(page);
-    await stage.berth.api.call("POST", `/api/b2b/sessions/${sessionId}/pause`);
+    await suite.berth.api.call("POST", `/api/b2b/sessions/${sessionId}/pause`);
     await page.reload();
     await eventually(async () => (await sessionInFrame(page)).status).toBe("running");
     expect(childOf(page)!.url()).toBe(before);
-    await stage.berth.api.call("DELETE", `/api/b2b/sessions/${sessionId}`);
+    await suite.berth.api.call("DELETE", `/api/b2b/sessions/${sessionId}`);
     await page.reload();
     await eventually(() => childOf(page)?.url()).toMatch(/\/workspace\/sbx_\w+\/$/);
     expect(childOf(page)!.url()).not.toBe(before);

@@ -1,18 +1,21 @@
 import { expect, test } from "vitest";
 import { eventually, screenText, typeInTerminal } from "../support/browser/workspace.ts";
-import { inBrowser } from "../support/browser/browser-suite.ts";
+import { describeInBrowser } from "../support/browser/browser-suite.ts";
 
 // What a program prints is untrusted: escape sequences may colour the screen and no more.
-inBrowser("escape sequences in a terminal", (stage) => {
+describeInBrowser("escape sequences in a terminal", (suite) => {
   test("cannot make the terminal type the title or the clipboard back into the shell", async () => {
-    await using desk = await stage.openDesk();
-    await typeInTerminal(desk.page, String.raw`printf '\e]2;evil\a\e[21t\e]52;c;?\a'; read -t 1 -n 99 typed; echo "typed=[$typed]"` + "\n");
-    await eventually(() => screenText(desk.page)).toContain("typed=[]");
+    await using workspace = await suite.openWorkspace();
+    await typeInTerminal(
+      workspace.page,
+      String.raw`printf '\e]2;evil\a\e[21t\e]52;c;?\a'; read -t 1 -n 99 typed; echo "typed=[$typed]"` + "\n",
+    );
+    await eventually(() => screenText(workspace.page)).toContain("typed=[]");
   });
 
   test("cannot rename the page, write the clipboard or run script through a link", async () => {
-    await using desk = await stage.openDesk();
-    const { page } = desk;
+    await using workspace = await suite.openWorkspace();
+    const { page } = workspace;
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"], { origin: new URL(page.url()).origin });
     await page.evaluate("navigator.clipboard.writeText('mine')");
     const title = await page.title();

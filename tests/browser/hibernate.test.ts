@@ -1,27 +1,27 @@
 import { test } from "vitest";
 import { editor, eventually, gone, openFile, screenText, seen, typeAtStart, typeInTerminal } from "../support/browser/workspace.ts";
-import { inBrowser } from "../support/browser/browser-suite.ts";
+import { describeInBrowser } from "../support/browser/browser-suite.ts";
 
-inBrowser(
+describeInBrowser(
   "a workspace whose session gave its memory back while it was paused",
-  (stage) => {
+  (suite) => {
     test("files, unsaved text and the terminal's scrollback are there again, and one can go on", async () => {
-      await using desk = await stage.openDesk({ files: { "a.txt": "base\n" } });
-      const { page, session } = desk;
+      await using workspace = await suite.openWorkspace({ files: { "a.txt": "base\n" } });
+      const { page, session } = workspace;
       await page.getByRole("button", { name: "Autosave: on" }).click();
       await openFile(page, "a.txt");
       await typeAtStart(page, "unsaved ");
       await typeInTerminal(page, "echo before-the-sleep\n");
       await eventually(() => screenText(page)).toContain("before-the-sleep");
 
-      await stage.berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/pause`);
+      await suite.berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/pause`);
       await seen(page.getByRole("heading", { name: "This session is paused" }));
-      await stage.berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/resume`);
+      await suite.berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/resume`);
       await gone(page.getByRole("heading", { name: "This session is paused" }));
 
       await eventually(() => editor(page).innerText()).toContain("unsaved base");
       await page.keyboard.press("Control+S");
-      await eventually(() => desk.read("a.txt")).toBe("unsaved base\n");
+      await eventually(() => workspace.read("a.txt")).toBe("unsaved base\n");
       await eventually(() => screenText(page)).toContain("before-the-sleep");
       await page.getByRole("button", { name: "New terminal" }).click();
       await eventually(() => page.evaluate<boolean>("document.activeElement.closest('.terminal-view') !== null")).toBe(true);

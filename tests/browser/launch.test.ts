@@ -2,25 +2,25 @@ import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import type { Session } from "@berth/contract";
 import { eventually } from "../support/browser/workspace.ts";
-import { inBrowser, type Stage } from "../support/browser/browser-suite.ts";
+import { describeInBrowser, type BrowserSuite } from "../support/browser/browser-suite.ts";
 
 const headline = (page: Page) => page.locator("h1").textContent();
 
-const openTab = async ({ browser }: Stage): Promise<Page> => (await browser.newContext()).newPage();
+const openTab = async ({ browser }: BrowserSuite): Promise<Page> => (await browser.newContext()).newPage();
 
-async function launchUrl({ berth }: Stage, { sessionId }: Session): Promise<string> {
+async function launchUrl({ berth }: BrowserSuite, { sessionId }: Session): Promise<string> {
   const { body } = await berth.api.call("POST", `/api/b2b/sessions/${sessionId}/launch-url`);
   return (body as { url: string }).url;
 }
 
-inBrowser("a launch URL in a browser", (stage) => {
-  const workspaceUrl = ({ sandboxId }: Session) => `${stage.berth.url}/workspace/${sandboxId}/`;
+describeInBrowser("a launch URL in a browser", (suite) => {
+  const workspaceUrl = ({ sandboxId }: Session) => `${suite.berth.url}/workspace/${sandboxId}/`;
 
   test("leads to an address without a secret and leaves no trace of it", async () => {
-    const page = await openTab(stage);
-    const session = await stage.berth.api.create();
+    const page = await openTab(suite);
+    const session = await suite.berth.api.create();
     await page.goto("about:blank");
-    await page.goto(await launchUrl(stage, session));
+    await page.goto(await launchUrl(suite, session));
     expect(page.url()).toBe(workspaceUrl(session));
     expect(await page.evaluate("document.referrer")).toBe("");
     expect(await page.evaluate("document.cookie")).toBe("");
@@ -31,49 +31,49 @@ inBrowser("a launch URL in a browser", (stage) => {
   });
 
   test("opens several sandboxes in one browser at once", async () => {
-    const page = await openTab(stage);
-    const sessions = [await stage.berth.api.create(), await stage.berth.api.create()];
-    for (const session of sessions) await page.goto(await launchUrl(stage, session));
+    const page = await openTab(suite);
+    const sessions = [await suite.berth.api.create(), await suite.berth.api.create()];
+    for (const session of sessions) await page.goto(await launchUrl(suite, session));
     for (const { sandboxId } of sessions) {
-      const answer = await page.goto(`${stage.berth.url}/workspace/${sandboxId}/session`);
+      const answer = await page.goto(`${suite.berth.url}/workspace/${sandboxId}/session`);
       expect(await answer!.json()).toMatchObject({ sandboxId, status: "running" });
     }
   });
 
   test("says what happened when it is forged, without a cookie, or its session is gone", async () => {
-    const page = await openTab(stage);
-    const session = await stage.berth.api.create();
-    const url = await launchUrl(stage, session);
+    const page = await openTab(suite);
+    const session = await suite.berth.api.create();
+    const url = await launchUrl(suite, session);
     expect((await page.goto(`${url.slice(0, -1)}${url.endsWith("A") ? "E" : "A"}`))!.status()).toBe(403);
     expect(await headline(page)).toBe("This link is not valid");
     expect((await page.goto(workspaceUrl(session)))!.status()).toBe(401);
     expect(await headline(page)).toBe("Open your workspace from where you found it");
-    await page.goto(await launchUrl(stage, session));
-    await stage.berth.api.call("DELETE", `/api/b2b/sessions/${session.sessionId}`);
+    await page.goto(await launchUrl(suite, session));
+    await suite.berth.api.call("DELETE", `/api/b2b/sessions/${session.sessionId}`);
     expect((await page.goto(workspaceUrl(session)))!.status()).toBe(410);
     expect(await headline(page)).toBe("This workspace is gone");
     expect(await page.context().cookies()).toEqual([]);
   });
 
   test("is not opened by a browser that looks ahead", async () => {
-    const page = await openTab(stage);
-    const session = await stage.berth.api.create();
-    const url = await launchUrl(stage, session);
-    await page.route(`${stage.berth.url}/healthz`, (route) =>
+    const page = await openTab(suite);
+    const session = await suite.berth.api.create();
+    const url = await launchUrl(suite, session);
+    await page.route(`${suite.berth.url}/healthz`, (route) =>
       route.fulfill({ contentType: "text/html", body: `<link rel="prefetch" href="${url.replaceAll("&", "&amp;")}">` }),
     );
     const prefetched = page.waitForResponse(url);
-    await page.goto(`${stage.berth.url}/healthz`);
+    await page.goto(`${suite.berth.url}/healthz`);
     expect((await prefetched).status()).toBe(503);
     expect(await page.context().cookies()).toEqual([]);
   });
 
   test("lets nothing from the sandbox act as a page of ours", async () => {
-    const page = await openTab(stage);
-    const session = await stage.berth.api.create();
-    await stage.berth.api.writeFile(session.sandboxId, "evil.html", "<script>document.title = 'stolen'</script>");
-    await stage.berth.api.writeFile(session.sandboxId, "evil.js", "document.title = 'stolen'");
-    await page.goto(await launchUrl(stage, session));
+    const page = await openTab(suite);
+    const session = await suite.berth.api.create();
+    await suite.berth.api.writeFile(session.sandboxId, "evil.html", "<script>document.title = 'stolen'</script>");
+    await suite.berth.api.writeFile(session.sandboxId, "evil.js", "document.title = 'stolen'");
+    await page.goto(await launchUrl(suite, session));
     const address = (name: string) => `/workspace/${session.sandboxId}/api/files/content?path=${name}`;
     const download = page.waitForEvent("download");
     await page.evaluate(`location.href = ${JSON.stringify(address("evil.html"))}`);
@@ -93,12 +93,12 @@ inBrowser("a launch URL in a browser", (stage) => {
 });
 
 // On a server of its own: on a busy machine a browser may need longer to follow a link than any test would wait for its end.
-inBrowser(
+describeInBrowser(
   "a launch URL that has run out",
-  (stage) => {
+  (suite) => {
     test("says so", async () => {
-      const page = await openTab(stage);
-      const url = await launchUrl(stage, await stage.berth.api.create());
+      const page = await openTab(suite);
+      const url = await launchUrl(suite, await suite.berth.api.create());
       await eventually(async () => (await page.goto(url))!.status()).toBe(410);
       expect(await headline(page)).toBe("This link has expired");
     });

@@ -4,12 +4,12 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { editor, eventually, seen, treeItem, typeInTerminal } from "../support/browser/workspace.ts";
-import { inBrowser } from "../support/browser/browser-suite.ts";
+import { describeInBrowser } from "../support/browser/browser-suite.ts";
 
-inBrowser("search, ports and files of the workspace", (stage) => {
+describeInBrowser("search, ports and files of the workspace", (suite) => {
   test("a search leads to the line", async () => {
-    await using desk = await stage.openDesk({ files: { "src/a.ts": "one\ntwo\nneedle here\n", "b.txt": "hay\n" } });
-    const { page } = desk;
+    await using workspace = await suite.openWorkspace({ files: { "src/a.ts": "one\ntwo\nneedle here\n", "b.txt": "hay\n" } });
+    const { page } = workspace;
     await seen(treeItem(page, "b.txt"));
     await page.keyboard.press("Control+Shift+F");
     await page.getByRole("textbox", { name: "Search in files" }).fill("needle");
@@ -21,8 +21,8 @@ inBrowser("search, ports and files of the workspace", (stage) => {
 
   test("a program that listens appears, and opens beside the code on an origin of its own", async () => {
     const server = `require("node:http").createServer((q, r) => r.end("<h1>hello from " + q.url + "</h1>")).listen(4321);`;
-    await using desk = await stage.openDesk({ files: { "server.cjs": server } });
-    const { page } = desk;
+    await using workspace = await suite.openWorkspace({ files: { "server.cjs": server } });
+    const { page } = workspace;
     await typeInTerminal(page, "node server.cjs || /opt/berth/bin/node server.cjs\n");
     await page.getByRole("button", { name: "Port 4321" }).click();
     await page.getByRole("button", { name: "Preview port 4321 here" }).click();
@@ -41,8 +41,8 @@ inBrowser("search, ports and files of the workspace", (stage) => {
   });
 
   test("files and folders dropped on the tree are uploaded; what is there is replaced only when the person says so", async () => {
-    await using desk = await stage.openDesk({ files: { "folder/a.txt": "theirs\n" } });
-    const { page } = desk;
+    await using workspace = await suite.openWorkspace({ files: { "folder/a.txt": "theirs\n" } });
+    const { page } = workspace;
     const outside = await mkdtemp(join(tmpdir(), "berth-drop-"));
     await mkdir(join(outside, "folder/deep"), { recursive: true });
     for (const path of ["one.txt", "folder/a.txt", "folder/deep/b.txt"]) await writeFile(join(outside, path), "mine\n");
@@ -52,19 +52,19 @@ inBrowser("search, ports and files of the workspace", (stage) => {
     await dropFiles(page, [join(outside, "one.txt"), join(outside, "folder")]);
     await seen(page.getByRole("heading", { name: "Replace existing files?" }));
     await seen(page.getByText("folder/a.txt", { exact: true }));
-    expect([await desk.read("one.txt"), await desk.read("folder/deep/b.txt"), await desk.read("folder/a.txt")]).toEqual([
+    expect([await workspace.read("one.txt"), await workspace.read("folder/deep/b.txt"), await workspace.read("folder/a.txt")]).toEqual([
       "mine\n",
       "mine\n",
       "theirs\n",
     ]);
     await page.getByRole("button", { name: "Replace" }).click();
-    await eventually(() => desk.read("folder/a.txt")).toBe("mine\n");
+    await eventually(() => workspace.read("folder/a.txt")).toBe("mine\n");
     await rm(outside, { recursive: true });
   });
 
   test("the folder can be downloaded as a zip", async () => {
-    await using desk = await stage.openDesk({ files: { "folder/a.txt": "a\n" } });
-    const { page } = desk;
+    await using workspace = await suite.openWorkspace({ files: { "folder/a.txt": "a\n" } });
+    const { page } = workspace;
     await treeItem(page, "folder").click({ button: "right" });
     const downloading = page.waitForEvent("download");
     await page.getByRole("menuitem", { name: "Download as zip" }).click();
@@ -73,18 +73,18 @@ inBrowser("search, ports and files of the workspace", (stage) => {
 
   test("a picture is shown", async () => {
     const dot = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "base64");
-    await using desk = await stage.openDesk({ files: { "dot.png": dot } });
-    await treeItem(desk.page, "dot.png").click();
+    await using workspace = await suite.openWorkspace({ files: { "dot.png": dot } });
+    await treeItem(workspace.page, "dot.png").click();
     await eventually(() =>
-      desk.page.getByRole("img", { name: "dot.png" }).evaluate((image) => Number(Reflect.get(image, "naturalWidth"))),
+      workspace.page.getByRole("img", { name: "dot.png" }).evaluate((image) => Number(Reflect.get(image, "naturalWidth"))),
     ).toBe(1);
   });
 
   test("the README is open on a first visit, and its preview is a click away", async () => {
-    await using desk = await stage.openDesk({
+    await using workspace = await suite.openWorkspace({
       files: { "README.md": "# Welcome\n\n<script>alert(1)</script><img src=x onerror=alert(1)>text\n" },
     });
-    const { page } = desk;
+    const { page } = workspace;
     await seen(editor(page));
     await page.getByRole("button", { name: "Open preview" }).click();
     await seen(page.getByRole("heading", { name: "Welcome" }));
@@ -92,8 +92,8 @@ inBrowser("search, ports and files of the workspace", (stage) => {
   });
 
   test("the path above a text leads to its folder in the tree", async () => {
-    await using desk = await stage.openDesk({ files: { "src/deep/a.ts": "export {};\n", "b.txt": "b\n" } });
-    const { page } = desk;
+    await using workspace = await suite.openWorkspace({ files: { "src/deep/a.ts": "export {};\n", "b.txt": "b\n" } });
+    const { page } = workspace;
     await seen(treeItem(page, "b.txt"));
     await page.keyboard.press("Control+P");
     await page.getByRole("combobox").fill("a.ts");

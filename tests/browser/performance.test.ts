@@ -1,22 +1,22 @@
 import { expect, test } from "vitest";
 import { editor, eventually, openFile, screenText, seen, treeItem, typeInTerminal } from "../support/browser/workspace.ts";
 import { untilQuiet } from "../support/run/quiet.ts";
-import { inBrowser } from "../support/browser/browser-suite.ts";
+import { describeInBrowser } from "../support/browser/browser-suite.ts";
 
 const FIRST_EDITOR_MS = 1000;
 const VISITS = 5;
 const ANSWER_MS = 2000;
 
-inBrowser("how the workspace bears load", (stage) => {
+describeInBrowser("how the workspace bears load", (suite) => {
   test("the first editor is visible within a second of opening the link", async () => {
-    await using desk = await stage.openDesk({ files: { "README.md": "# Hello\n" } });
-    await seen(editor(desk.page));
+    await using workspace = await suite.openWorkspace({ files: { "README.md": "# Hello\n" } });
+    await seen(editor(workspace.page));
     const visitsMs: number[] = [];
     let quiet = true;
     while (visitsMs.length < VISITS) {
-      const link = await desk.link();
+      const link = await workspace.link();
       // A browser that has never been here, with an empty page.
-      const page = await (await stage.browser.newContext()).newPage();
+      const page = await (await suite.browser.newContext()).newPage();
       quiet = (await untilQuiet()) && quiet;
       const startedMs = performance.now();
       await page.goto(link, { waitUntil: "commit" });
@@ -31,20 +31,20 @@ inBrowser("how the workspace bears load", (stage) => {
   test("a file of 5 MB opens, is edited and saved", async () => {
     const line = "the quick brown fox jumps over the lazy dog, again and again\n";
     const text = line.repeat(Math.ceil((5 * 1024 * 1024) / line.length));
-    await using desk = await stage.openDesk({ files: { "big.txt": text } });
-    const { page } = desk;
+    await using workspace = await suite.openWorkspace({ files: { "big.txt": text } });
+    const { page } = workspace;
     await openFile(page, "big.txt");
     await editor(page).click();
     await page.keyboard.press("Control+Home");
     await page.keyboard.type("x");
     await page.keyboard.press("Control+S");
-    await eventually(async () => (await desk.read("big.txt"))?.length).toBe(text.length + 1);
+    await eventually(async () => (await workspace.read("big.txt"))?.length).toBe(text.length + 1);
   });
 
   test("what is not text, or too large, is offered for download", async () => {
     const files = { "binary.bin": Uint8Array.of(0, 1, 2, 255), "huge.log": new Uint8Array(21 * 1024 * 1024).fill(65) };
-    await using desk = await stage.openDesk({ files });
-    const { page } = desk;
+    await using workspace = await suite.openWorkspace({ files });
+    const { page } = workspace;
     await page.getByRole("treeitem", { name: "binary.bin" }).click();
     await seen(page.getByText("It is not a text file"));
     await page.getByRole("treeitem", { name: "huge.log" }).click();
@@ -53,9 +53,9 @@ inBrowser("how the workspace bears load", (stage) => {
   });
 
   test("100 MB of output neither freeze the page nor make the daemon grow", async () => {
-    await using desk = await stage.openDesk({ files: { "README.md": "# Hello\n" } });
-    const { page } = desk;
-    await desk.exec("yes 0123456789012345678901234567890123456789 | head -c 100000000 > big.txt");
+    await using workspace = await suite.openWorkspace({ files: { "README.md": "# Hello\n" } });
+    const { page } = workspace;
+    await workspace.exec("yes 0123456789012345678901234567890123456789 | head -c 100000000 > big.txt");
     await typeInTerminal(page, "cat big.txt; echo finished-$((1+1))\n");
     // While the output runs the page still answers: half of the clicks at once, whatever else the machine does.
     const answersMs: number[] = [];
@@ -70,7 +70,7 @@ inBrowser("how the workspace bears load", (stage) => {
     expect(median(answersMs)).toBeLessThan(ANSWER_MS);
     await expect.poll(() => screenText(page), { timeout: 60_000 }).toContain("finished-2");
     // Everything resident, at the worst moment of its life, with the program's file that all daemons of the machine share.
-    const status = await desk.exec("cat /proc/$(pgrep -f daemon.cjs | head -1)/status");
+    const status = await workspace.exec("cat /proc/$(pgrep -f daemon.cjs | head -1)/status");
     const peakMb = Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? Infinity) / 1024;
     console.log(`the daemon's memory at its peak: ${peakMb.toFixed(1)} MB`);
     expect(peakMb).toBeLessThan(60);

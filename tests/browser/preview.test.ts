@@ -6,14 +6,14 @@ import { beforeAll, expect, test } from "vitest";
 import type { Session } from "@berth/contract";
 import type { PreviewLink } from "@berth/contract/workspace.ts";
 import { eventually } from "../support/browser/workspace.ts";
-import { inBrowser } from "../support/browser/browser-suite.ts";
+import { describeInBrowser } from "../support/browser/browser-suite.ts";
 
-inBrowser("a dev server in the sandbox, previewed", (stage) => {
+describeInBrowser("a dev server in the sandbox, previewed", (suite) => {
   let session: Session;
   let workspace: Page;
 
   beforeAll(async () => {
-    const { berth, browser } = stage;
+    const { berth, browser } = suite;
     session = await berth.api.create();
     await berth.api.writeFile(session.sandboxId, "vite.tar", packed("vite"));
     await berth.api.writeFile(session.sandboxId, "index.html", '<h1 id="greeting"></h1><script type="module" src="/main.js"></script>');
@@ -36,14 +36,14 @@ inBrowser("a dev server in the sandbox, previewed", (stage) => {
     const page = await workspace.context().newPage();
     const answer = await page.goto((await linkTo(5173)).url);
     expect([answer!.status(), await page.locator("h1").textContent()]).toEqual([502, "Nothing listens on this port yet"]);
-    await stage.berth.api.exec(session.sandboxId, `(${VITE} >vite.log 2>&1 &)`);
+    await suite.berth.api.exec(session.sandboxId, `(${VITE} >vite.log 2>&1 &)`);
     await eventually(() =>
       page
         .locator("#greeting")
         .textContent({ timeout: 1000 })
         .catch(() => ""),
     ).toBe("first");
-    expect(new URL(page.url()).host).toBe(`5173-${session.sandboxId.replace("_", "-")}.${new URL(stage.berth.url).host}`);
+    expect(new URL(page.url()).host).toBe(`5173-${session.sandboxId.replace("_", "-")}.${new URL(suite.berth.url).host}`);
   });
 
   test("follows a change of a module without reloading the page", async () => {
@@ -54,7 +54,7 @@ inBrowser("a dev server in the sandbox, previewed", (stage) => {
     await eventually(() => page.locator("#greeting").textContent()).toBe("first");
     await connected;
     await page.evaluate("window.stayed = true");
-    await stage.berth.api.writeFile(session.sandboxId, "greeting.js", 'export const greeting = "second";');
+    await suite.berth.api.writeFile(session.sandboxId, "greeting.js", 'export const greeting = "second";');
     await eventually(() => page.locator("#greeting").textContent()).toBe("second");
     expect(await page.evaluate("window.stayed")).toBe(true);
   });
@@ -68,13 +68,13 @@ inBrowser("a dev server in the sandbox, previewed", (stage) => {
     await eventually(() => frame.locator("#greeting").textContent()).toBe("second");
     const inside = workspace.frames().find((candidate) => candidate.url().includes("5173-"))!;
     expect(await inside.evaluate(`(() => { try { return parent.document.title } catch { return "kept out" } })()`)).toBe("kept out");
-    const stolen = `fetch(${JSON.stringify(`${stage.berth.url}/workspace/${session.sandboxId}/session`)}, { credentials: "include" })`;
+    const stolen = `fetch(${JSON.stringify(`${suite.berth.url}/workspace/${session.sandboxId}/session`)}, { credentials: "include" })`;
     expect(await inside.evaluate(`${stolen}.then((answer) => answer.status, () => "kept out")`)).toBe("kept out");
     expect(await inside.evaluate("document.cookie")).toBe("");
   });
 
   test("is closed to a browser without the workspace, and to one with a link that it was not given", async () => {
-    const page = await (await stage.browser.newContext()).newPage();
+    const page = await (await suite.browser.newContext()).newPage();
     const { url } = await linkTo(5173);
     expect((await page.goto(new URL("/", url).href))!.status()).toBe(401);
     expect((await page.goto(url.replace("sig=", "sig=A")))!.status()).toBe(401);

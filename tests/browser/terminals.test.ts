@@ -1,17 +1,17 @@
 import { test } from "vitest";
 import { editor, eventually, openFile, screenText, seen, tab, treeItem, typeInTerminal } from "../support/browser/workspace.ts";
-import { inBrowser } from "../support/browser/browser-suite.ts";
+import { describeInBrowser } from "../support/browser/browser-suite.ts";
 
-inBrowser("terminals in the workspace", (stage) => {
+describeInBrowser("terminals in the workspace", (suite) => {
   test("a command runs and its output is seen", async () => {
-    await using desk = await stage.openDesk();
-    await typeInTerminal(desk.page, "echo sum-$((20+22))\n");
-    await eventually(() => screenText(desk.page)).toContain("sum-42");
+    await using workspace = await suite.openWorkspace();
+    await typeInTerminal(workspace.page, "echo sum-$((20+22))\n");
+    await eventually(() => screenText(workspace.page)).toContain("sum-42");
   });
 
   test("a file changed in the terminal is followed by the editor and the tree", async () => {
-    await using desk = await stage.openDesk({ files: { "a.txt": "before\n" } });
-    const { page } = desk;
+    await using workspace = await suite.openWorkspace({ files: { "a.txt": "before\n" } });
+    const { page } = workspace;
     await openFile(page, "a.txt");
     await typeInTerminal(page, "echo changed-in-terminal > a.txt; touch new.txt\n");
     await eventually(() => editor(page).innerText()).toContain("changed-in-terminal");
@@ -19,8 +19,8 @@ inBrowser("terminals in the workspace", (stage) => {
   });
 
   test("after a reload tabs and terminal are as they were", async () => {
-    await using desk = await stage.openDesk({ files: { "a.txt": "a\n", "b.txt": "b\n" } });
-    const { page } = desk;
+    await using workspace = await suite.openWorkspace({ files: { "a.txt": "a\n", "b.txt": "b\n" } });
+    const { page } = workspace;
     await openFile(page, "a.txt");
     await openFile(page, "b.txt");
     await typeInTerminal(page, "export KEPT=yes; echo remember-$KEPT\n");
@@ -34,8 +34,8 @@ inBrowser("terminals in the workspace", (stage) => {
   });
 
   test("terminals are opened, split, renamed and closed", async () => {
-    await using desk = await stage.openDesk();
-    const { page } = desk;
+    await using workspace = await suite.openWorkspace();
+    const { page } = workspace;
     const tabs = page.getByRole("tablist", { name: "Terminals" }).getByRole("tab");
     await eventually(() => tabs.count()).toBe(1);
     await page.getByRole("button", { name: "New terminal" }).click();
@@ -51,23 +51,23 @@ inBrowser("terminals in the workspace", (stage) => {
   });
 
   test("a program that ends leaves its exit status", async () => {
-    await using desk = await stage.openDesk();
-    await typeInTerminal(desk.page, "exit 7\n");
-    await seen(desk.page.getByText("The program ended (exit 7)."));
+    await using workspace = await suite.openWorkspace();
+    await typeInTerminal(workspace.page, "exit 7\n");
+    await seen(workspace.page.getByText("The program ended (exit 7)."));
   });
 
   test("two people share a terminal", async () => {
-    await using desk = await stage.openDesk();
-    await typeInTerminal(desk.page, "echo from-the-first\n");
-    const other = await desk.another();
+    await using workspace = await suite.openWorkspace();
+    await typeInTerminal(workspace.page, "echo from-the-first\n");
+    const other = await workspace.another();
     await eventually(() => screenText(other)).toContain("from-the-first");
     await typeInTerminal(other, "echo from-the-second\n");
-    await eventually(() => screenText(desk.page)).toContain("from-the-second");
+    await eventually(() => screenText(workspace.page)).toContain("from-the-second");
   });
 
   test("the tab of the terminal in use is in sight, and an opened panel is never empty", async () => {
-    await using desk = await stage.openDesk({ context: { viewport: { width: 800, height: 600 } } });
-    const { page } = desk;
+    await using workspace = await suite.openWorkspace({ context: { viewport: { width: 800, height: 600 } } });
+    const { page } = workspace;
     const terminals = page.getByRole("tablist", { name: "Terminals" });
     for (let count = 1; count <= 5; count++) {
       await eventually(() => terminals.getByRole("tab").count()).toBe(count);

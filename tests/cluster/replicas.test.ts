@@ -11,9 +11,9 @@ import { createPasses } from "../../server/egress/passes.ts";
 import { createSecrets } from "../../server/secrets.ts";
 import { createApi } from "../support/servers/api.ts";
 import { prepareBerth, type Berth } from "../support/servers/berth.ts";
-import { eventually, launchChromium, openDesk, screenText, typeInTerminal } from "../support/browser/workspace.ts";
+import { eventually, launchChromium, openWorkspace, screenText, typeInTerminal } from "../support/browser/workspace.ts";
 import { describeWith, machine, type Missing } from "../support/machine.ts";
-import { layCable, type Cable } from "../support/servers/severable-proxy.ts";
+import { openSeverableProxy, type SeverableProxy } from "../support/servers/severable-proxy.ts";
 import { startKubernetesDouble } from "../support/kubernetes/double.ts";
 import type { Kubelet } from "../support/kubernetes/kubelet.ts";
 import { realCluster } from "../support/kubernetes/real.ts";
@@ -60,14 +60,14 @@ function replicas(name: string, prepare: () => Promise<TestedCluster>, missing: 
     let cluster: TestedCluster;
     let postgres: Awaited<ReturnType<typeof startPostgres>>;
     let servers: Berth[] = [];
-    let address: Cable;
+    let address: SeverableProxy;
     let inFront = 0;
     const world = createServer((_request, response) => void response.end("the world"));
 
     beforeAll(async () => {
       [cluster, postgres] = await Promise.all([prepare(), startPostgres()]);
       await once(world.listen(0, "127.0.0.1"), "listening");
-      address = await layCable(() => Number(new URL(servers[inFront]!.url).port));
+      address = await openSeverableProxy(() => Number(new URL(servers[inFront]!.url).port));
       const shared = {
         BERTH_DRIVER: "kubernetes",
         ...cluster.env,
@@ -163,16 +163,16 @@ function replicas(name: string, prepare: () => Promise<TestedCluster>, missing: 
       test("a terminal goes on at another replica when its own is killed, with nothing lost", async () => {
         const front = { ...servers[1]!, api: apis()[1]! };
         inFront = 0;
-        await using desk = await openDesk(front, browser);
-        await typeInTerminal(desk.page, "export KEPT=yes; (for i in $(seq 60); do echo line-$i; sleep 0.1; done)\n");
-        await eventually(() => screenText(desk.page)).toContain("line-5");
+        await using workspace = await openWorkspace(front, browser);
+        await typeInTerminal(workspace.page, "export KEPT=yes; (for i in $(seq 60); do echo line-$i; sleep 0.1; done)\n");
+        await eventually(() => screenText(workspace.page)).toContain("line-5");
         await servers[0]!.kill();
         inFront = 1;
-        await eventually(() => screenText(desk.page)).toContain("line-60");
-        const lines = (await screenText(desk.page)).match(/^line-\d+$/gm) ?? [];
+        await eventually(() => screenText(workspace.page)).toContain("line-60");
+        const lines = (await screenText(workspace.page)).match(/^line-\d+$/gm) ?? [];
         expect(lines).toEqual(lines.map((_, i) => `line-${60 - lines.length + 1 + i}`));
-        await typeInTerminal(desk.page, "echo still-$KEPT\n");
-        await eventually(() => screenText(desk.page)).toContain("still-yes");
+        await typeInTerminal(workspace.page, "echo still-$KEPT\n");
+        await eventually(() => screenText(workspace.page)).toContain("still-yes");
         await servers[0]!.start();
       });
     });

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startBerth, type Berth } from "../support/servers/berth.ts";
-import { editor, eventually, launchChromium, openDesk, openFile, screenText, typeInTerminal } from "../support/browser/workspace.ts";
+import { editor, eventually, launchChromium, openWorkspace, openFile, screenText, typeInTerminal } from "../support/browser/workspace.ts";
 import { runCli } from "../support/servers/cli.ts";
 import { describeWith, machine, type Missing } from "../support/machine.ts";
 import { freePort } from "../support/servers/port.ts";
@@ -168,14 +168,14 @@ export function engineJourneys(
       afterAll(() => browser?.close());
 
       test("a person edits a file, uses the terminal and finds it all after pause and resume", async () => {
-        await using desk = await openDesk(berth, browser, { files: { "a.txt": "before\n" } });
-        const { page } = desk;
+        await using workspace = await openWorkspace(berth, browser, { files: { "a.txt": "before\n" } });
+        const { page } = workspace;
         await openFile(page, "a.txt");
         await typeInTerminal(page, "echo changed-in-terminal > a.txt\n");
         await eventually(() => editor(page).innerText()).toContain("changed-in-terminal");
-        expect((await step(desk.session, "pause")).status).toBe(200);
-        expect((await step(desk.session, "resume", { autoStartAgent: false })).status).toBe(200);
-        await page.goto(await desk.link());
+        expect((await step(workspace.session, "pause")).status).toBe(200);
+        expect((await step(workspace.session, "resume", { autoStartAgent: false })).status).toBe(200);
+        await page.goto(await workspace.link());
         await openFile(page, "a.txt");
         await eventually(() => editor(page).innerText()).toContain("changed-in-terminal");
         await typeInTerminal(page, "echo back-$((40+2))\n");

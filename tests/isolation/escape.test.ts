@@ -2,30 +2,30 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeWith } from "../support/machine.ts";
-import { openIsland, missing, type Island, type Sandbox } from "./sandboxes.ts";
+import { openSandboxes, missing, type Sandboxes, type Sandbox } from "./sandboxes.ts";
 import { refusedWith, SYSCALLS, type CallName } from "./syscalls/syscalls.ts";
 
 // Hostile code in a real sandbox tries to reach the host and its neighbour. Every test fails if the attempt succeeds.
 describeWith(missing, "getting out of a sandbox", () => {
-  let island: Island;
+  let sandboxes: Sandboxes;
   let attacker: Sandbox;
   let neighbour: Sandbox;
   let secretFile: string;
 
   beforeAll(async () => {
     process.env.BERTH_TEST_SECRET = "environment-of-the-server";
-    island = await openIsland();
-    [attacker, neighbour] = await Promise.all([island.make(), island.make()]);
-    secretFile = join(island.dataDir, "demo-api-key");
+    sandboxes = await openSandboxes();
+    [attacker, neighbour] = await Promise.all([sandboxes.create(), sandboxes.create()]);
+    secretFile = join(sandboxes.dataDir, "demo-api-key");
     writeFileSync(secretFile, "key-of-the-operator", { mode: 0o644 });
     await neighbour.sh("echo neighbours-secret > /workspace/secret; echo neighbours-secret > ~/secret; chmod 644 /workspace/secret");
   });
   afterAll(async () => {
     delete process.env.BERTH_TEST_SECRET;
-    await island?.[Symbol.asyncDispose]();
+    await sandboxes?.[Symbol.asyncDispose]();
   });
 
-  const initOf = ({ id }: Sandbox) => Number(readFileSync(join(island.dataDir, "sandboxes", id, "init.pid"), "utf8"));
+  const initOf = ({ id }: Sandbox) => Number(readFileSync(join(sandboxes.dataDir, "sandboxes", id, "init.pid"), "utf8"));
 
   test("the user inside has no privileges and cannot gain any", async () => {
     const { output } = await attacker.sh("id -u; grep -E '^(Cap|NoNewPrivs|Seccomp:)' /proc/self/status | tr -d '\\t'");
@@ -61,14 +61,14 @@ print(attempt(lambda: os.setuid(0)), attempt(lambda: os.setgid(0)), attempt(lamb
 
   test("the data folder and the host's own folders are not there", async () => {
     const paths = [
-      island.dataDir,
+      sandboxes.dataDir,
       secretFile,
       "/root/.ssh",
       "/etc/shadow",
       "/var/lib",
       "/boot",
       "/sys/kernel",
-      join(island.dataDir, "sandboxes", neighbour.id),
+      join(sandboxes.dataDir, "sandboxes", neighbour.id),
     ];
     const { output } = await attacker.sh(
       `for p in ${paths.join(" ")}; do ls -d $p 2>/dev/null; done; find / -maxdepth 3 -xdev -name demo-api-key 2>/dev/null`,
@@ -215,7 +215,7 @@ print(len([p for p in glob.glob("/proc/[0-9]*") if b"daemon.cjs" in open(p + "/c
     const lines = output.trim().split("\n");
     expect(lines.slice(0, 3)).toEqual(Array.from({ length: 3 }, () => "ESRCH ESRCH ESRCH ESRCH"));
     expect(lines.at(-1)).toBe("1");
-    expect(await island.driver.inspect(neighbour.id, AbortSignal.timeout(30_000))).toBe("running");
+    expect(await sandboxes.driver.inspect(neighbour.id, AbortSignal.timeout(30_000))).toBe("running");
     expect(await attacker.sh("echo still here")).toMatchObject({ output: "still here\n" });
   });
 

@@ -8,14 +8,14 @@ import { describeWith } from "../support/machine.ts";
 import type { LinkRequest, Links } from "../../server/link.ts";
 import { createLinks } from "../../server/link.ts";
 import { silentLog } from "../../server/log.ts";
-import { openIsland, missing, type Island, type Sandbox } from "./sandboxes.ts";
+import { openSandboxes, missing, type Sandboxes, type Sandbox } from "./sandboxes.ts";
 
 const MiB = 1024 * 1024;
 
 // The sandbox owns its end of the control socket: hostile code replaces the daemon with whatever it likes. The server must
 // neither be led elsewhere nor hang, nor run out of memory.
 describeWith(missing, "a hostile daemon", () => {
-  let island: Island;
+  let sandboxes: Sandboxes;
   let sandbox: Sandbox;
   let links: Links;
   let trap: Server;
@@ -31,18 +31,18 @@ describeWith(missing, "a hostile daemon", () => {
       socket.destroy();
     });
     await new Promise<void>((resolve) => trap.listen(trapPath, resolve));
-    island = await openIsland();
-    links = createLinks({ driver: island.driver, tokenOf: () => "x", log: silentLog, headersTimeoutMs: 700, dialTimeoutMs: 5_000 });
+    sandboxes = await openSandboxes();
+    links = createLinks({ driver: sandboxes.driver, tokenOf: () => "x", log: silentLog, headersTimeoutMs: 700, dialTimeoutMs: 5_000 });
   });
   beforeEach(async () => {
-    sandbox = await island.make();
+    sandbox = await sandboxes.create();
   });
   afterEach(async () => {
-    await island.driver.destroy(sandbox.id, AbortSignal.timeout(30_000));
+    await sandboxes.driver.destroy(sandbox.id, AbortSignal.timeout(30_000));
   });
   afterAll(async () => {
     await links?.[Symbol.asyncDispose]();
-    await island?.[Symbol.asyncDispose]();
+    await sandboxes?.[Symbol.asyncDispose]();
     trap?.close();
     rmSync(folder, { recursive: true, force: true });
   });
@@ -67,7 +67,7 @@ while True:
     await sandbox.sh(
       `cat > /tmp/evil.py <<'EOF'\n${program}\nEOF\nsetsid python3 /tmp/evil.py > /dev/null 2>&1 & while ! [ -e /tmp/listening ]; do sleep 0.01; done`,
     );
-    island.links.forget(sandbox.id);
+    sandboxes.links.forget(sandbox.id);
     const { status, body } = await get({ path: "/ping", headersTimeoutMs: 20_000 });
     body.resume();
     expect(status).toBe(418);
@@ -83,7 +83,7 @@ while True:
   ])("%s in place of the socket is refused at once", async (_name, replace) => {
     await sandbox.sh(`mv /run/berth/daemon.sock /run/berth/old; ${replace()}`);
     const startMs = performance.now();
-    await expect(island.driver.dial(sandbox.id, AbortSignal.timeout(40_000))).rejects.toMatchObject({ code: "sandbox_unreachable" });
+    await expect(sandboxes.driver.dial(sandbox.id, AbortSignal.timeout(40_000))).rejects.toMatchObject({ code: "sandbox_unreachable" });
     expect(performance.now() - startMs).toBeLessThan(20_000);
     expect(trapped).toBe(0);
   });
@@ -99,7 +99,7 @@ EOF
 setsid python3 /tmp/swap.py > /dev/null 2>&1 & sleep 0.2`);
     const outcomes = { reached: 0, refused: 0 };
     for (let round = 0; round < 400; round++) {
-      const socket = await island.driver.dial(sandbox.id, AbortSignal.timeout(5_000)).catch(() => undefined);
+      const socket = await sandboxes.driver.dial(sandbox.id, AbortSignal.timeout(5_000)).catch(() => undefined);
       outcomes[socket ? "reached" : "refused"]++;
       socket?.destroy();
     }
@@ -155,13 +155,13 @@ setsid python3 /tmp/swap.py > /dev/null 2>&1 & sleep 0.2`);
 
   test("a sandbox with a hostile daemon can be paused, stays paused when it does not wake, and can be hibernated and destroyed", async () => {
     await impersonate("time.sleep(60)");
-    await island.driver.pause(sandbox.id, AbortSignal.timeout(30_000));
-    expect(await island.driver.inspect(sandbox.id, AbortSignal.timeout(30_000))).toBe("frozen");
-    await expect(island.driver.resume(sandbox.spec, AbortSignal.timeout(500))).rejects.toMatchObject({ name: "TimeoutError" });
-    expect(await island.driver.inspect(sandbox.id, AbortSignal.timeout(30_000))).toBe("frozen");
-    await island.driver.hibernate(sandbox.id, AbortSignal.timeout(30_000));
-    expect(await island.driver.inspect(sandbox.id, AbortSignal.timeout(30_000))).toBe("stopped");
-    await island.driver.resume(sandbox.spec, AbortSignal.timeout(30_000));
+    await sandboxes.driver.pause(sandbox.id, AbortSignal.timeout(30_000));
+    expect(await sandboxes.driver.inspect(sandbox.id, AbortSignal.timeout(30_000))).toBe("frozen");
+    await expect(sandboxes.driver.resume(sandbox.spec, AbortSignal.timeout(500))).rejects.toMatchObject({ name: "TimeoutError" });
+    expect(await sandboxes.driver.inspect(sandbox.id, AbortSignal.timeout(30_000))).toBe("frozen");
+    await sandboxes.driver.hibernate(sandbox.id, AbortSignal.timeout(30_000));
+    expect(await sandboxes.driver.inspect(sandbox.id, AbortSignal.timeout(30_000))).toBe("stopped");
+    await sandboxes.driver.resume(sandbox.spec, AbortSignal.timeout(30_000));
     expect(await sandbox.sh("echo honest again")).toMatchObject({ output: "honest again\n" });
   });
 });

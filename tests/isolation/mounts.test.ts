@@ -5,20 +5,20 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeWith } from "../support/machine.ts";
 import { parseMounts } from "../../server/drivers/host/mounts.ts";
-import { openIsland, runtimeName, missing, type Island, type Sandbox } from "./sandboxes.ts";
+import { openSandboxes, runtimeName, missing, type Sandboxes, type Sandbox } from "./sandboxes.ts";
 
 // An operator's machine may have mounts below the folders that sandboxes are shown: a disk for /usr/local, a share in a
 // template's root. All sandboxes see the same ones.
 describeWith(missing, "mounts that sandboxes share", () => {
-  let island: Island;
+  let sandboxes: Sandboxes;
   const mounted: string[] = [];
 
   beforeAll(async () => {
-    island = await openIsland();
+    sandboxes = await openSandboxes();
   });
   afterAll(async () => {
     for (const path of mounted.toReversed()) execFileSync("umount", ["--lazy", path]);
-    await island?.[Symbol.asyncDispose]();
+    await sandboxes?.[Symbol.asyncDispose]();
   });
 
   // As loose as a mount can be.
@@ -52,13 +52,13 @@ describeWith(missing, "mounts that sandboxes share", () => {
   }
 
   test("mounts below a folder of the host that is shown are closed too, at every depth", async () => {
-    const sandbox = await island.make();
-    await island.driver.hibernate(sandbox.id, AbortSignal.timeout(30_000));
-    island.links.forget(sandbox.id);
-    const shown = join(island.dataDir, "egress", sandbox.id);
+    const sandbox = await sandboxes.create();
+    await sandboxes.driver.hibernate(sandbox.id, AbortSignal.timeout(30_000));
+    sandboxes.links.forget(sandbox.id);
+    const shown = join(sandboxes.dataDir, "egress", sandbox.id);
     mountBelow(join(shown, "below"));
     mountBelow(join(shown, "below/deeper"));
-    await island.driver.resume(sandbox.spec, AbortSignal.timeout(30_000));
+    await sandboxes.driver.resume(sandbox.spec, AbortSignal.timeout(30_000));
     expectClosed(await attempt(sandbox, ["/run/berth-egress/below", "/run/berth-egress/below/deeper"]), 2);
   });
 
@@ -70,7 +70,7 @@ describeWith(missing, "mounts that sandboxes share", () => {
       mountBelow(join(root, "srv/share"));
       mountBelow(join(root, "disk"));
       mountBelow(join(root, "disk/deeper"));
-      const sandbox = await island.make({ root });
+      const sandbox = await sandboxes.create({ root });
       expectClosed(await attempt(sandbox, ["/srv/share", "/disk", "/disk/deeper"]), 3);
       const own = await sandbox.sh("(echo x > /etc/mark) 2>/dev/null || cat /etc/mark; (echo x > /new) 2>/dev/null || echo kept");
       expect(own.output).toBe("its own root\nkept\n");

@@ -3,12 +3,12 @@ import { createServer, type AddressInfo, type Server as TcpServer } from "node:n
 import { networkInterfaces } from "node:os";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { describeWith } from "../support/machine.ts";
-import { openIsland, missing, type Island, type Sandbox } from "./sandboxes.ts";
+import { openSandboxes, missing, type Sandboxes, type Sandbox } from "./sandboxes.ts";
 import { SYSCALLS } from "./syscalls/syscalls.ts";
 
 // Hostile code tries to reach the host's network, the server, its neighbours and what is behind the egress proxy.
 describeWith(missing, "the network of a sandbox", () => {
-  let island: Island;
+  let sandboxes: Sandboxes;
   let attacker: Sandbox;
   let closed: Sandbox;
   // Stands for the server's own port and for services on the host; `visits` must stay empty.
@@ -32,14 +32,14 @@ describeWith(missing, "the network of a sandbox", () => {
       new Promise<void>((resolve) => allowed.listen(0, "127.0.0.1", resolve)),
       new Promise<void>((resolve) => abstract.listen("\0berth-isolation-test", resolve)),
     ]);
-    island = await openIsland({ allow: [`127.0.0.1:${portOf(allowed)}`] });
-    [attacker, closed] = await Promise.all([island.make(), island.make({ egress: { policy: "none" } })]);
+    sandboxes = await openSandboxes({ allow: [`127.0.0.1:${portOf(allowed)}`] });
+    [attacker, closed] = await Promise.all([sandboxes.create(), sandboxes.create({ egress: { policy: "none" } })]);
   });
   beforeEach(() => {
     visits = [];
   });
   afterAll(async () => {
-    await island?.[Symbol.asyncDispose]();
+    await sandboxes?.[Symbol.asyncDispose]();
     for (const server of [service, allowed]) server?.closeAllConnections();
     for (const server of [service, allowed, abstract]) server?.close();
   });
@@ -70,7 +70,7 @@ describeWith(missing, "the network of a sandbox", () => {
 def dial(path):
     with socket.socket(socket.AF_UNIX) as s: s.connect(path)
 print(attempt(lambda: dial("\\0berth-isolation-test")))
-for path in ("/var/run/docker.sock", "/run/docker.sock", "/run/containerd/containerd.sock", "/run/dbus/system_bus_socket", "${island.dataDir}/egress/${closed.id}/proxy.sock"):
+for path in ("/var/run/docker.sock", "/run/docker.sock", "/run/containerd/containerd.sock", "/run/dbus/system_bus_socket", "${sandboxes.dataDir}/egress/${closed.id}/proxy.sock"):
     print(attempt(lambda: dial(path)))
 print(sorted(os.listdir("/run")), os.listdir("/run/berth"), os.listdir("/run/berth-egress"))`);
     expect(output).toBe(`ECONNREFUSED\n${"ENOENT\n".repeat(5)}['berth', 'berth-egress'] ['daemon.sock'] ['proxy.sock']\n`);

@@ -1,21 +1,21 @@
 import { existsSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeWith, testWith } from "../support/machine.ts";
-import { openIsland, missing, type Island, type Sandbox } from "./sandboxes.ts";
+import { openSandboxes, missing, type Sandboxes, type Sandbox } from "./sandboxes.ts";
 
 const CHROMIUM = ["/usr/lib/chromium/chromium", "/usr/bin/chromium", "/usr/bin/google-chrome"].find((path) => existsSync(path));
 const noChromium = CHROMIUM === undefined ? "needs Chromium (apt-get install chromium)" : undefined;
 
 // A filter that is too tight shows here: these programs use more of the kernel than most.
 describeWith(missing, "ordinary programs in a sandbox", () => {
-  let island: Island;
+  let sandboxes: Sandboxes;
   let sandbox: Sandbox;
 
   beforeAll(async () => {
-    island = await openIsland();
-    sandbox = await island.make();
+    sandboxes = await openSandboxes();
+    sandbox = await sandboxes.create();
   });
-  afterAll(() => island?.[Symbol.asyncDispose]());
+  afterAll(() => sandboxes?.[Symbol.asyncDispose]());
 
   testWith(noChromium, "a browser renders a page", async () => {
     const { output } = await sandbox.sh(

@@ -27,12 +27,12 @@ export const missing: Missing[] = [
 ];
 
 // A small installation of real sandboxes: what the server would build, without the server.
-export interface Island extends AsyncDisposable {
+export interface Sandboxes extends AsyncDisposable {
   driver: Driver;
   links: Links;
   egress: Egress;
   dataDir: string;
-  make(template?: Partial<Template>): Promise<Sandbox>;
+  create(template?: Partial<Template>): Promise<Sandbox>;
 }
 
 export interface Sandbox {
@@ -49,7 +49,7 @@ export interface Outcome {
   code: number | null;
 }
 
-export async function openIsland({ allow = [] }: { allow?: string[] } = {}): Promise<Island> {
+export async function openSandboxes({ allow = [] }: { allow?: string[] } = {}): Promise<Sandboxes> {
   if (!probe.usable) throw new Error(probe.reason);
   const dataDir = mkdtempSync(join(tmpdir(), "berth-isolation-"));
   const { runtime, boundDisks } = probe;
@@ -75,7 +75,7 @@ export async function openIsland({ allow = [] }: { allow?: string[] } = {}): Pro
     links,
     egress,
     dataDir,
-    async make(changes = {}) {
+    async create(changes = {}) {
       const id = newId("sbx", Date.now());
       const template = { ...DEFAULT_TEMPLATE, diskMb: 256, ...changes };
       const spec = { id, template, tokenHash: createHash("sha256").update(tokenOf(id)).digest("hex") };

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeWith } from "../../support/machine.ts";
-import { openIsland, missing, type Island, type Sandbox } from "../sandboxes.ts";
+import { openSandboxes, missing, type Sandboxes, type Sandbox } from "../sandboxes.ts";
 import { SYSCALLS } from "../syscalls/syscalls.ts";
 
 const MiB = 1024 * 1024;
@@ -65,18 +65,18 @@ for number in range(20000):
 };
 
 describeWith(missing, "the kernel's memory", () => {
-  let island: Island;
+  let sandboxes: Sandboxes;
 
   beforeAll(async () => {
-    island = await openIsland();
+    sandboxes = await openSandboxes();
   });
-  afterAll(() => island?.[Symbol.asyncDispose]());
+  afterAll(() => sandboxes?.[Symbol.asyncDispose]());
 
-  const memoryOf = async ({ id }: Sandbox) => (await island.driver.stats(id, AbortSignal.timeout(30_000))).memoryBytes ?? 0;
+  const memoryOf = async ({ id }: Sandbox) => (await sandboxes.driver.stats(id, AbortSignal.timeout(30_000))).memoryBytes ?? 0;
   const until = (file: string) => `while [ ! -e /tmp/${file} ] && pgrep -x python3 > /dev/null; do sleep 0.02; done; cat /tmp/said`;
 
   test.each(Object.entries(HOLDINGS))("%s: counts as the memory of the sandbox", async (_name, { program, atLeastBytes }) => {
-    const holder = await island.make();
+    const holder = await sandboxes.create();
     // The program waits before it takes anything, and then with what it has.
     await holder.sh(`cat > /tmp/program <<'END'
 ${SYSCALLS}
@@ -92,6 +92,6 @@ python3 /tmp/program > /tmp/said 2>&1 & ${until("started")}`);
     const { output } = await holder.sh(`touch /tmp/go; ${until("ready")}`);
     expect(output).toBe("");
     expect((await memoryOf(holder)) - before).toBeGreaterThan(atLeastBytes);
-    await island.driver.destroy(holder.id, AbortSignal.timeout(30_000));
+    await sandboxes.driver.destroy(holder.id, AbortSignal.timeout(30_000));
   });
 });

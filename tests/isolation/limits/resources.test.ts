@@ -1,7 +1,7 @@
 import { statfsSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeWith } from "../../support/machine.ts";
-import { openIsland, missing, type Island, type Sandbox } from "../sandboxes.ts";
+import { openSandboxes, missing, type Sandboxes, type Sandbox } from "../sandboxes.ts";
 import { SYSCALLS } from "../syscalls/syscalls.ts";
 
 const MiB = 1024 * 1024;
@@ -9,29 +9,29 @@ const MiB = 1024 * 1024;
 // Hostile code takes all it can get. The sandbox stays within its limits, a neighbour keeps answering, and everything can
 // still be destroyed.
 describeWith(missing, "what a sandbox can use up", () => {
-  let island: Island;
+  let sandboxes: Sandboxes;
   let neighbour: Sandbox;
 
   beforeAll(async () => {
-    island = await openIsland();
-    neighbour = await island.make();
+    sandboxes = await openSandboxes();
+    neighbour = await sandboxes.create();
   });
-  afterAll(() => island?.[Symbol.asyncDispose]());
+  afterAll(() => sandboxes?.[Symbol.asyncDispose]());
 
-  const destroy = (sandbox: Sandbox) => island.driver.destroy(sandbox.id, AbortSignal.timeout(30_000));
+  const destroy = (sandbox: Sandbox) => sandboxes.driver.destroy(sandbox.id, AbortSignal.timeout(30_000));
   const isWell = async (sandbox: Sandbox) => (await sandbox.sh("echo well")).output === "well\n";
 
   test("a fork bomb ends at the limit of processes", async () => {
-    const bomber = await island.make({ pids: 128 });
+    const bomber = await sandboxes.create({ pids: 128 });
     await bomber.sh("(bomb() { bomb | bomb & }; bomb) > /dev/null 2>&1 & sleep 1", { timeoutMs: 5_000 }).catch(() => undefined);
-    expect((await island.driver.stats(bomber.id, AbortSignal.timeout(30_000))).pids).toBeLessThanOrEqual(128);
+    expect((await sandboxes.driver.stats(bomber.id, AbortSignal.timeout(30_000))).pids).toBeLessThanOrEqual(128);
     expect(await isWell(neighbour)).toBe(true);
     await destroy(bomber);
-    expect(await island.driver.inspect(bomber.id, AbortSignal.timeout(30_000))).toBe("absent");
+    expect(await sandboxes.driver.inspect(bomber.id, AbortSignal.timeout(30_000))).toBe("absent");
   });
 
   test("a memory hog is killed; the sandbox and its neighbour live on", async () => {
-    const hog = await island.make({ memoryMb: 192 });
+    const hog = await sandboxes.create({ memoryMb: 192 });
     const { code, output } = await hog.python("held = [bytearray(16 * 1024 * 1024) for _ in range(1000)]\nprint('got it all')");
     expect(output).not.toContain("got it all");
     expect(code).not.toBe(0);
@@ -41,7 +41,7 @@ describeWith(missing, "what a sandbox can use up", () => {
   });
 
   test("many small hogs together are killed before the daemon is", async () => {
-    const crowd = await island.make({ memoryMb: 128 });
+    const crowd = await sandboxes.create({ memoryMb: 128 });
     await crowd.sh(
       "for i in $(seq 40); do python3 -c 'held = bytearray(6 << 20); import time; time.sleep(20)' > /dev/null 2>&1 & done; sleep 3",
     );
@@ -50,7 +50,7 @@ describeWith(missing, "what a sandbox can use up", () => {
   });
 
   test("files in /tmp and in shared memory count as memory and are bounded", async () => {
-    const hog = await island.make({ memoryMb: 256, tmpMb: 32 });
+    const hog = await sandboxes.create({ memoryMb: 256, tmpMb: 32 });
     const { output } = await hog.sh(
       "head -c 64M /dev/zero > /tmp/a; head -c 128M /dev/zero > /dev/shm/a; head -c 1M /dev/zero > /run/berth/a; stat -c %s /tmp/a /dev/shm/a /run/berth/a; rm -f /tmp/a /dev/shm/a /run/berth/a",
     );
@@ -62,22 +62,22 @@ describeWith(missing, "what a sandbox can use up", () => {
   });
 
   test("the disk is bounded in bytes, and a full one can still be hibernated and resumed", async () => {
-    const filler = await island.make({ diskMb: 64 });
-    const before = freeBytes(island.dataDir);
+    const filler = await sandboxes.create({ diskMb: 64 });
+    const before = freeBytes(sandboxes.dataDir);
     await filler.sh("echo precious > note; head -c 200M /dev/urandom > big; cat big > ~/big; sync");
-    expect(before - freeBytes(island.dataDir)).toBeLessThan(512 * MiB);
+    expect(before - freeBytes(sandboxes.dataDir)).toBeLessThan(512 * MiB);
     expect(
       Number((await filler.sh("du -sm / --one-file-system /workspace ~ 2>/dev/null | grep workspace | cut -f1")).output),
     ).toBeLessThanOrEqual(64);
-    await island.driver.hibernate(filler.id, AbortSignal.timeout(30_000));
-    island.links.forget(filler.id);
-    await island.driver.resume(filler.spec, AbortSignal.timeout(30_000));
+    await sandboxes.driver.hibernate(filler.id, AbortSignal.timeout(30_000));
+    sandboxes.links.forget(filler.id);
+    await sandboxes.driver.resume(filler.spec, AbortSignal.timeout(30_000));
     expect((await filler.sh("cat note; rm big ~/big; echo room > again; cat again")).output).toBe("precious\nroom\n");
     await destroy(filler);
   });
 
   test("the disk is bounded in files", async () => {
-    const filler = await island.make({ diskMb: 32 });
+    const filler = await sandboxes.create({ diskMb: 32 });
     const { output } = await filler.python(`
 made = 0
 try:
@@ -95,15 +95,15 @@ print(made)`);
   });
 
   test("a tree as deep as a program can make it is destroyed", async () => {
-    const digger = await island.make();
+    const digger = await sandboxes.create();
     await digger.python("import os\nfor _ in range(3000):\n    os.mkdir('d' * 100)\n    os.chdir('d' * 100)");
     await destroy(digger);
-    expect(await island.driver.inspect(digger.id, AbortSignal.timeout(30_000))).toBe("absent");
+    expect(await sandboxes.driver.inspect(digger.id, AbortSignal.timeout(30_000))).toBe("absent");
   });
 
   test("the processor is shared by quota", async () => {
-    const burner = await island.make({ cpus: 0.2 });
-    const used = async () => (await island.driver.stats(burner.id, AbortSignal.timeout(30_000))).cpuMs ?? 0;
+    const burner = await sandboxes.create({ cpus: 0.2 });
+    const used = async () => (await sandboxes.driver.stats(burner.id, AbortSignal.timeout(30_000))).cpuMs ?? 0;
     await burner.sh("for i in 1 2 3 4; do (while :; do :; done) > /dev/null 2>&1 & done");
     const [startMs, beforeMs] = [performance.now(), await used()];
     await neighbour.sh("sleep 1");
@@ -130,10 +130,10 @@ print(len(held))`);
   });
 
   test("a frozen sandbox uses no processor", async () => {
-    const burner = await island.make();
+    const burner = await sandboxes.create();
     await burner.sh("(while :; do :; done) > /dev/null 2>&1 &");
-    await island.driver.pause(burner.id, AbortSignal.timeout(30_000));
-    const used = async () => (await island.driver.stats(burner.id, AbortSignal.timeout(30_000))).cpuMs;
+    await sandboxes.driver.pause(burner.id, AbortSignal.timeout(30_000));
+    const used = async () => (await sandboxes.driver.stats(burner.id, AbortSignal.timeout(30_000))).cpuMs;
     const before = await used();
     await neighbour.sh("sleep 0.3");
     expect(await used()).toBe(before);

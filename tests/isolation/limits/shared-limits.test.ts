@@ -2,7 +2,7 @@ import { execFile, execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeWith } from "../../support/machine.ts";
-import { openIsland, missing, type Island, type Sandbox } from "../sandboxes.ts";
+import { openSandboxes, missing, type Sandboxes, type Sandbox } from "../sandboxes.ts";
 import { SYSCALLS } from "../syscalls/syscalls.ts";
 
 const MiB = 1024 * 1024;
@@ -94,15 +94,15 @@ const LIMITS: Record<string, Limit> = {
 };
 
 describeWith(missing, "limits that all sandboxes share", () => {
-  let island: Island;
+  let sandboxes: Sandboxes;
   let attacker: Sandbox;
   let neighbour: Sandbox;
 
   beforeAll(async () => {
-    island = await openIsland();
-    [attacker, neighbour] = await Promise.all([island.make({ pids: 64 }), island.make()]);
+    sandboxes = await openSandboxes();
+    [attacker, neighbour] = await Promise.all([sandboxes.create({ pids: 64 }), sandboxes.create()]);
   });
-  afterAll(() => island?.[Symbol.asyncDispose]());
+  afterAll(() => sandboxes?.[Symbol.asyncDispose]());
 
   const release = () => attacker.sh("pkill -KILL -x python3; while pgrep -x python3 > /dev/null; do :; done");
 
@@ -194,13 +194,13 @@ listener = socket.socket()
 listener.bind(("127.0.0.1", 0))
 listener.listen()
 socket.create_connection(listener.getsockname())`);
-    const init = readFileSync(`${island.dataDir}/sandboxes/${attacker.id}/init.pid`, "utf8");
+    const init = readFileSync(`${sandboxes.dataDir}/sandboxes/${attacker.id}/init.pid`, "utf8");
     expect(
       await onHost(`import os\npath = "/proc/${init}/net/nf_conntrack"\nprint(open(path).read() if os.path.exists(path) else "")`),
     ).toBe("\n");
   });
 
-  const memoryOf = async (sandbox: Sandbox) => (await island.driver.stats(sandbox.id, AbortSignal.timeout(30_000))).memoryBytes ?? 0;
+  const memoryOf = async (sandbox: Sandbox) => (await sandboxes.driver.stats(sandbox.id, AbortSignal.timeout(30_000))).memoryBytes ?? 0;
 });
 
 // A Python program of the host's root.

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeWith, testWith } from "../../support/machine.ts";
 import { MISSING, REFUSED, WORKING, type Call } from "./attempts.ts";
 import { makeProgram, readAnswers } from "./elf32.ts";
-import { openIsland, missing, type Island, type Sandbox } from "../sandboxes.ts";
+import { openSandboxes, missing, type Sandboxes, type Sandbox } from "../sandboxes.ts";
 import { COMPANION, NATIVE, numberOf, SYSCALLS, type CallName } from "./syscalls.ts";
 
 const needsX64 = NATIVE === "x64" ? undefined : "needs x64: other processors have no such way in";
@@ -36,14 +36,14 @@ function hostRuns32Bit(): boolean {
 
 // The filter cannot be walked around through the processor's other system call tables, which number their calls differently.
 describeWith(missing, "other system call tables", () => {
-  let island: Island;
+  let sandboxes: Sandboxes;
   let attacker: Sandbox;
 
   beforeAll(async () => {
-    island = await openIsland();
-    attacker = await island.make();
+    sandboxes = await openSandboxes();
+    attacker = await sandboxes.create();
   });
-  afterAll(() => island?.[Symbol.asyncDispose]());
+  afterAll(() => sandboxes?.[Symbol.asyncDispose]());
 
   // Undefined when the machine does not run such programs: then there is no way in.
   async function runProgram(calls: readonly Call[]): Promise<number[] | undefined> {

@@ -71,9 +71,9 @@ export const preferredAgent: TestAgent = AGENTS.find((agent) => agent.missing ==
 export const otherAgents: readonly TestAgent[] = AGENTS.filter((agent) => agent !== preferredAgent);
 
 // Settings of a server whose default template has this agent. The preferred one it has by itself.
-export async function serverSettings(agent: TestAgent, props: AsyncDisposableStack): Promise<Record<string, string>> {
+export async function serverSettings(agent: TestAgent, resources: AsyncDisposableStack): Promise<Record<string, string>> {
   if (agent === preferredAgent) return {};
-  const folder = props.use(await mkdtempDisposable(join(tmpdir(), "berth-templates-")));
+  const folder = resources.use(await mkdtempDisposable(join(tmpdir(), "berth-templates-")));
   await writeFile(join(folder.path, "templates.yaml"), `default: { agent: ${agent.name} }\n`);
   return { BERTH_TEMPLATES: join(folder.path, "templates.yaml") };
 }

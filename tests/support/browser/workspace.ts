@@ -11,7 +11,7 @@ export function launchChromium(extra: string[] = []): Promise<Browser> {
 }
 
 // A person at their workspace: a session with files, opened through its launch URL.
-export interface Desk extends AsyncDisposable {
+export interface OpenedWorkspace extends AsyncDisposable {
   session: Session;
   page: Page;
   // A fresh launch URL.
@@ -23,7 +23,7 @@ export interface Desk extends AsyncDisposable {
   another(): Promise<Page>;
 }
 
-export interface DeskOptions {
+export interface WorkspaceOptions {
   files?: Record<string, string | Uint8Array>;
   create?: object;
   context?: BrowserContextOptions;
@@ -31,11 +31,11 @@ export interface DeskOptions {
   closed?: boolean;
 }
 
-export async function openDesk(
+export async function openWorkspace(
   berth: Berth,
   browser: Browser,
-  { files = {}, create = {}, context = {}, closed = false }: DeskOptions = {},
-): Promise<Desk> {
+  { files = {}, create = {}, context = {}, closed = false }: WorkspaceOptions = {},
+): Promise<OpenedWorkspace> {
   const session = await berth.api.create(create);
   for (const [path, text] of Object.entries(files)) await berth.api.writeFile(session.sandboxId, path, text);
   const faults: string[] = [];

@@ -1,19 +1,19 @@
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 
-// A network cable between the browser and the server that a test can pull: every connection through it breaks, and new
-// ones are refused until it is plugged in again.
-export interface Cable extends AsyncDisposable {
+// A TCP proxy between the browser and the server. `sever` breaks every connection through it and refuses new ones until
+// `restore` is called.
+export interface SeverableProxy extends AsyncDisposable {
   port: number;
-  pull(): void;
-  plug(): void;
+  sever(): void;
+  restore(): void;
 }
 
-export async function layCable(targetPort: () => number): Promise<Cable> {
+export async function openSeverableProxy(targetPort: () => number): Promise<SeverableProxy> {
   const sockets = new Set<Socket>();
-  let pulled = false;
+  let severed = false;
   const server = createServer((socket) => {
-    if (pulled) return void socket.destroy();
+    if (severed) return void socket.destroy();
     const beyond = connect(targetPort(), "127.0.0.1");
     for (const [end, other] of [
       [socket, beyond],
@@ -30,16 +30,16 @@ export async function layCable(targetPort: () => number): Promise<Cable> {
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  const pull = () => {
-    pulled = true;
+  const sever = () => {
+    severed = true;
     for (const socket of sockets) socket.destroy();
   };
   return {
     port: (server.address() as AddressInfo).port,
-    pull,
-    plug: () => void (pulled = false),
+    sever,
+    restore: () => void (severed = false),
     async [Symbol.asyncDispose]() {
-      pull();
+      sever();
       await new Promise((done) => server.close(done));
     },
   };
