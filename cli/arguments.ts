@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from "commander";
 import { DAY } from "@berth/server/clock.ts";
-import { duration, origin, wholeNumber, type Kind } from "@berth/server/config-kinds.ts";
+import { duration, origin, wholeNumber, type Kind } from "@berth/server/config/kinds.ts";
 
 // Arguments are checked by the kinds that the configuration has, so that both refuse in the same words.
 function argument<T>(kind: Kind<T>): (text: string) => T {

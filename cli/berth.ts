@@ -1,7 +1,7 @@
 import { Command, CommanderError } from "commander";
 import manifest from "./package.json" with { type: "json" };
 import { reportFailure } from "./failure.ts";
-import { style } from "./style.ts";
+import { style } from "./terminal/style.ts";
 
 // Each command is a file; only the one that is asked for is loaded, because the parts of the server behind it are not
 // small.

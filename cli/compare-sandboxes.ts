@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import type { Config } from "@berth/server/config.ts";
+import type { Config } from "@berth/server/config/config.ts";
 import { openDriver } from "@berth/server/drivers/index.ts";
 import { hostNameFile } from "@berth/server/host.ts";
 import { silentLog } from "@berth/server/log.ts";

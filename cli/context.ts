@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Clock } from "@berth/server/clock.ts";
-import type { Config } from "@berth/server/config.ts";
+import type { Config } from "@berth/server/config/config.ts";
 import type { Db } from "@berth/server/store/schema.ts";
 import type { Store } from "@berth/server/store/open.ts";
 
@@ -17,7 +17,7 @@ export type Note = (action: string, partnerId: string, target: string) => Promis
 
 export async function withStore<T>(work: (context: Context) => Promise<T>): Promise<T> {
   const [{ readConfig }, { openStore }, { silentLog }, { systemClock }, { appendAudit }] = await Promise.all([
-    import("@berth/server/config.ts"),
+    import("@berth/server/config/config.ts"),
     import("@berth/server/store/open.ts"),
     import("@berth/server/log.ts"),
     import("@berth/server/clock.ts"),

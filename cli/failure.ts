@@ -1,7 +1,7 @@
 import { isAppError } from "@berth/contract";
-import { ConfigError } from "@berth/server/config.ts";
-import { escapeControls } from "./escape-controls.ts";
-import { style } from "./style.ts";
+import { ConfigError } from "@berth/server/config/config.ts";
+import { escapeControls } from "./terminal/escape-controls.ts";
+import { style } from "./terminal/style.ts";
 
 // Says what went wrong in sentences, never as a stack; gives the exit code.
 export function reportFailure(error: unknown, asJson: boolean): number {

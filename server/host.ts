@@ -3,8 +3,8 @@ import { mkdir, readFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { lockDataFolder } from "./data-folder-lock.ts";
-import { writePrivateFile } from "./private-file.ts";
+import { lockDataFolder } from "./data-folder/data-folder-lock.ts";
+import { writePrivateFile } from "./data-folder/private-file.ts";
 
 // The data folder belongs to one server at a time. Its name goes with the folder: sandboxes that were made here are
 // recognised after a restart, whatever the machine calls itself then.

@@ -2,7 +2,7 @@ import { Command } from "commander";
 import { listAudit, type StoredAuditEntry } from "@berth/server/store/audit.ts";
 import { count } from "../arguments.ts";
 import { withStore } from "../context.ts";
-import { clean, isoOf, orDash, show, table } from "../output.ts";
+import { clean, isoOf, orDash, show, table } from "../terminal/output.ts";
 
 interface Options {
   json?: boolean;

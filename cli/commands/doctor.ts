@@ -1,10 +1,10 @@
 import { access, constants, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { Command } from "commander";
-import { readConfig, describeConfig, type Config } from "@berth/server/config.ts";
-import { show } from "../output.ts";
+import { readConfig, describeConfig, type Config } from "@berth/server/config/config.ts";
+import { show } from "../terminal/output.ts";
 import manifest from "../package.json" with { type: "json" };
-import { style } from "../style.ts";
+import { style } from "../terminal/style.ts";
 
 // One thing that was looked at. A failed one makes the exit code 1.
 export interface Finding {

@@ -2,15 +2,15 @@ import { mkdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { createInterface } from "node:readline/promises";
 import { Command } from "commander";
-import { readConfig, type Config } from "@berth/server/config.ts";
-import { lockDataFolder, otherServersRun } from "@berth/server/data-folder-lock.ts";
+import { readConfig, type Config } from "@berth/server/config/config.ts";
+import { lockDataFolder, otherServersRun } from "@berth/server/data-folder/data-folder-lock.ts";
 import { removeSharedFiles } from "@berth/server/drivers/oci/filesystem/shared-files.ts";
 import { deleteDataFolder, hasInstallation, type DeletedFolder } from "../down/data-folder.ts";
 import { endInstallation } from "../down/end.ts";
 import { openInstallation } from "../down/installation.ts";
 import { describePlan, describeReport, isIdle, type Report } from "../down/report.ts";
 import { findServer, stopServer } from "../down/running-server.ts";
-import { show } from "../output.ts";
+import { show } from "../terminal/output.ts";
 
 interface Options {
   json?: boolean;

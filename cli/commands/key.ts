@@ -3,8 +3,8 @@ import { issueKey, listKeys, revokeKey, rotateKey, ROTATION_OVERLAP_MS, type Iss
 import { getPartner } from "@berth/server/keys/partners.ts";
 import { length } from "../arguments.ts";
 import { withStore } from "../context.ts";
-import { facts, isoOf, relative, show, state, table } from "../output.ts";
-import { style } from "../style.ts";
+import { facts, isoOf, relative, show, state, table } from "../terminal/output.ts";
+import { style } from "../terminal/style.ts";
 
 interface Options {
   json?: boolean;

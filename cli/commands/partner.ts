@@ -3,7 +3,7 @@ import { createPartner, listPartners, updatePartner, type Partner, type PartnerC
 import { issueKey } from "@berth/server/keys/keys.ts";
 import { limit, origins, partnerId, type Limit } from "../arguments.ts";
 import { withStore } from "../context.ts";
-import { clean, facts, isoOf, orDash, relative, show, state, table } from "../output.ts";
+import { clean, facts, isoOf, orDash, relative, show, state, table } from "../terminal/output.ts";
 import { keyJson, newKeyText } from "./key.ts";
 
 interface Options {

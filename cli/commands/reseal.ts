@@ -1,12 +1,12 @@
 import { Command } from "commander";
 import type { SessionId } from "@berth/contract";
-import { webhookContext } from "@berth/server/events/lane.ts";
-import { loadMasterKeys } from "@berth/server/master-key.ts";
-import { createSecrets, type Secrets } from "@berth/server/secrets.ts";
+import { webhookContext } from "@berth/server/events/webhooks/lane.ts";
+import { loadMasterKeys } from "@berth/server/secrets/master-key.ts";
+import { createSecrets, type Secrets } from "@berth/server/secrets/secrets.ts";
 import type { Db } from "@berth/server/store/schema.ts";
 import { findSession, type SessionRow } from "@berth/server/store/sessions/sessions.ts";
 import { withStore } from "../context.ts";
-import { show } from "../output.ts";
+import { show } from "../terminal/output.ts";
 
 export const command = build();
 

@@ -1,9 +1,9 @@
 import { flushCompileCache } from "node:module";
 import { Command } from "commander";
-import type { Config } from "@berth/server/config.ts";
+import type { Config } from "@berth/server/config/config.ts";
 import type { Server } from "@berth/server/main.ts";
-import { prettyLog } from "../pretty-log.ts";
-import { style } from "../style.ts";
+import { prettyLog } from "../terminal/pretty-log.ts";
+import { style } from "../terminal/style.ts";
 
 export const command = build();
 
@@ -12,7 +12,7 @@ function build(): Command {
 }
 
 async function serve(): Promise<void> {
-  const { readConfig, describeConfig } = await import("@berth/server/config.ts");
+  const { readConfig, describeConfig } = await import("@berth/server/config/config.ts");
   const { config, warnings } = readConfig();
   const { createLog } = await import("@berth/server/log.ts");
   const log = createLog(config.logLevel, process.stderr.isTTY ? prettyLog(process.stderr) : undefined);
@@ -21,7 +21,7 @@ async function serve(): Promise<void> {
 
   // From now on: a signal during the start must not leave half a server behind.
   const signalled = untilSignal();
-  const { untilUncaughtError } = await import("@berth/server/uncaught-errors.ts");
+  const { untilUncaughtError } = await import("@berth/server/faults/uncaught-errors.ts");
   const failed = untilUncaughtError(log);
   const { startServer } = await import("@berth/server/main.ts");
   const server = await startServer(config, { log });

@@ -7,7 +7,7 @@ import { isStep, statusOf } from "@berth/server/sessions/states.ts";
 import type { Db } from "@berth/server/store/schema.ts";
 import { count } from "../arguments.ts";
 import { withStore, type Context } from "../context.ts";
-import { clean, facts, isoOf, orDash, relative, show, state, table } from "../output.ts";
+import { clean, facts, isoOf, orDash, relative, show, state, table } from "../terminal/output.ts";
 
 interface Options {
   json?: boolean;

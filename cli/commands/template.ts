@@ -1,9 +1,9 @@
 import { Command } from "commander";
 import { findAgent, type TemplateAgent } from "@berth/server/agents/installed.ts";
-import { readConfig } from "@berth/server/config.ts";
+import { readConfig } from "@berth/server/config/config.ts";
 import { probeDrivers, RUNTIME_DIR } from "@berth/server/drivers/index.ts";
 import { loadTemplates } from "@berth/server/templates.ts";
-import { orDash, show, table } from "../output.ts";
+import { orDash, show, table } from "../terminal/output.ts";
 
 export const command = build();
 

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, realpathSync, rmdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { isSandboxId } from "@berth/contract";
-import { MASTER_KEY_FILE } from "@berth/server/master-key.ts";
+import { MASTER_KEY_FILE } from "@berth/server/secrets/master-key.ts";
 import { DEMO_KEY_FILE } from "@berth/server/keys/seed.ts";
 import { groupPrefix, openCgroups } from "@berth/server/drivers/oci/cgroups/cgroups.ts";
 import { readMountPoints } from "@berth/server/drivers/host/mounts.ts";
@@ -22,7 +22,7 @@ const OURS = new Set([
   "egress",
   "probe",
 ]);
-// Left by a server that died while it wrote one of them (server/private-file.ts).
+// Left by a server that died while it wrote one of them (server/data-folder/private-file.ts).
 const DRAFT = new RegExp(`^(${PRIVATE_FILES.join("|")})\\.[0-9a-f]{12}$`);
 
 // Whether a server has been here: BERTH_DATA_DIR may be set to a wrong folder. What is left when somebody has tried to

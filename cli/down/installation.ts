@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { SandboxId } from "@berth/contract";
-import type { Config } from "@berth/server/config.ts";
+import type { Config } from "@berth/server/config/config.ts";
 import type { Driver } from "@berth/server/drivers/driver.ts";
 import { openDriver, probeDrivers } from "@berth/server/drivers/index.ts";
 import { hostNameFile } from "@berth/server/host.ts";

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
-import { findLockHolder } from "@berth/server/data-folder-lock.ts";
+import { findLockHolder } from "@berth/server/data-folder/data-folder-lock.ts";
 import { readProcess } from "@berth/server/drivers/host/process-table.ts";
 
 const STOP_PATIENCE_MS = 90_000;

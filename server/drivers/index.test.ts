@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { readConfig } from "../config.ts";
+import { readConfig } from "../config/config.ts";
 import { silentLog, type Log } from "../log.ts";
 import { openDriver, probeDrivers } from "./index.ts";
 

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { join, resolve } from "node:path";
 import { systemClock } from "../clock.ts";
 import type { Log } from "../log.ts";
-import type { Secrets } from "../secrets.ts";
+import type { Secrets } from "../secrets/secrets.ts";
 import type { Templates } from "../templates.ts";
 import type { Driver, DriverName, DriverProbe } from "./driver.ts";
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { AppError, isSandboxId, type SandboxId } from "@berth/contract";
-import type { Links } from "../link.ts";
+import type { Links } from "../daemon-link/daemon-links.ts";
 import { handshakeHeaders, relayToApi } from "./relay/api-relay.ts";
 import { toDaemonPath } from "./relay/daemon-path.ts";
 import { refuseUpgrade, splitTarget } from "./requests/reply.ts";

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { AppError, isAppError, isSandboxId, type SandboxId } from "@berth/contract";
 import { CLOSE } from "@berth/contract/daemon.ts";
-import type { Links } from "../link.ts";
+import type { Links } from "../daemon-link/daemon-links.ts";
 import { accessOf } from "./access/browser-access.ts";
 import { handshakeHeaders, relayToApi } from "./relay/api-relay.ts";
 import type { AppFiles } from "./pages/app-files.ts";

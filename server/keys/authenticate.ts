@@ -1,7 +1,7 @@
 import { SECOND, MINUTE, type Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { Store } from "../store/open.ts";
-import { hashKey } from "./format.ts";
+import { hashKey } from "../api-key-format.ts";
 import { fromRow, type Partner } from "./partners.ts";
 
 export interface Authenticated {

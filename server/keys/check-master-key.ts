@@ -1,5 +1,5 @@
-import { ConfigError } from "../config.ts";
-import type { Secrets } from "../secrets.ts";
+import { ConfigError } from "../config/config.ts";
+import type { Secrets } from "../secrets/secrets.ts";
 import type { Db } from "../store/schema.ts";
 
 // A wrong key would go unnoticed until somebody resumes a session, so the start looks at the oldest and the newest that

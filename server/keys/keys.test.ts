@@ -8,7 +8,7 @@ import { createTestClock, DAY, HOUR, MINUTE, SECOND, type TestClock } from "../c
 import { silentLog } from "../log.ts";
 import type { Store } from "../store/open.ts";
 import { createAuthenticator } from "./authenticate.ts";
-import { KEY_PATTERN, newKey } from "./format.ts";
+import { KEY_PATTERN, newKey } from "../api-key-format.ts";
 import { getKey, issueKey, listKeys, revokeKey, rotateKey } from "./keys.ts";
 import { createPartner, getPartner, listPartners, updatePartner } from "./partners.ts";
 import { seedDemo } from "./seed.ts";

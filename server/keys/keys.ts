@@ -2,7 +2,7 @@ import { AppError, newId } from "@berth/contract";
 import type { Selectable } from "kysely";
 import { HOUR, type Clock } from "../clock.ts";
 import type { Db, KeysTable } from "../store/schema.ts";
-import { hashKey, hintOf, newKey } from "./format.ts";
+import { hashKey, hintOf, newKey } from "../api-key-format.ts";
 import { getPartner } from "./partners.ts";
 
 // What is known of a key. The key itself is nowhere; whoever issues one sees it once.

@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import type { Clock } from "../clock.ts";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import type { Store } from "../store/open.ts";
 import type { Db } from "../store/schema.ts";
-import { writePrivateFile } from "../private-file.ts";
-import { hashKey, newKey } from "./format.ts";
+import { writePrivateFile } from "../data-folder/private-file.ts";
+import { hashKey, newKey } from "../api-key-format.ts";
 import { issueKey } from "./keys.ts";
 
 export const DEMO_PARTNER = "demo";

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "vitest";
-import { createSecrets } from "../secrets.ts";
+import { createSecrets } from "../secrets/secrets.ts";
 import { findSession, moveSession } from "../store/sessions/sessions.ts";
 import { createEndSandboxes, type EndSandboxesDeps } from "./end-sandboxes.ts";
 import { aRequest, openTestHeart } from "./testing.ts";

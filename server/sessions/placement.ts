@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isAppError } from "@berth/contract";
-import { failpoint } from "../failpoints.ts";
+import { failpoint } from "../faults/failpoints.ts";
 import type { Log } from "../log.ts";
 import type { SessionRow } from "../store/sessions/sessions.ts";
 import type { Pool } from "./pool.ts";

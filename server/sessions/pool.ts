@@ -1,10 +1,10 @@
 import { isAppError } from "@berth/contract";
 import { SECOND, type Clock } from "../clock.ts";
 import type { Driver } from "../drivers/driver.ts";
-import { failpoint } from "../failpoints.ts";
+import { failpoint } from "../faults/failpoints.ts";
 import type { Log } from "../log.ts";
-import { runWork } from "../loop-work.ts";
-import type { Secrets } from "../secrets.ts";
+import { runWork } from "../event-loop/loop-work.ts";
+import type { Secrets } from "../secrets/secrets.ts";
 import type { Store } from "../store/open.ts";
 import { insertSession, sessionsInState, type Home, type SessionRow } from "../store/sessions/sessions.ts";
 import { templateHash, type Templates } from "../templates.ts";

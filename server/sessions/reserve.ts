@@ -1,6 +1,6 @@
 import { AppError, isAppError, newId, type Template } from "@berth/contract";
 import type { Clock } from "../clock.ts";
-import { newToken, type Secrets } from "../secrets.ts";
+import { newToken, type Secrets } from "../secrets/secrets.ts";
 import type { Store } from "../store/open.ts";
 import type { Db } from "../store/schema.ts";
 import {

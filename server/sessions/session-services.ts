@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { SECOND } from "../clock.ts";
-import { runWork } from "../loop-work.ts";
+import { runWork } from "../event-loop/loop-work.ts";
 import type { Store } from "../store/open.ts";
 import { sessionsInState, type Home } from "../store/sessions/sessions.ts";
 import { createCapacity, type CapacityOptions } from "./capacity.ts";

@@ -1,7 +1,7 @@
 import type { Updateable } from "kysely";
 import { AppError, isAppError } from "@berth/contract";
 import type { Clock } from "../clock.ts";
-import { failpoint } from "../failpoints.ts";
+import { failpoint } from "../faults/failpoints.ts";
 import type { Log } from "../log.ts";
 import { appendEvent } from "../store/events.ts";
 import type { Store } from "../store/open.ts";

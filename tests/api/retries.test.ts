@@ -1,5 +1,5 @@
 import { connect } from "node:net";
-import { readConfig } from "../../server/config.ts";
+import { readConfig } from "../../server/config/config.ts";
 import { openDriver } from "../../server/drivers/index.ts";
 import { silentLog } from "../../server/log.ts";
 import { setTimeout as delay } from "node:timers/promises";

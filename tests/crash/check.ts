@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { SessionStatus } from "@berth/contract";
-import { readConfig, type Config } from "../../server/config.ts";
+import { readConfig, type Config } from "../../server/config/config.ts";
 import type { Driver } from "../../server/drivers/driver.ts";
 import { openDriver } from "../../server/drivers/index.ts";
 import { silentLog } from "../../server/log.ts";

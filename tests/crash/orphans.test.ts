@@ -2,7 +2,7 @@ import { readlinkSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { describeWith } from "../support/machine.ts";
-import { readConfig } from "../../server/config.ts";
+import { readConfig } from "../../server/config/config.ts";
 import { probeOci } from "../../server/drivers/oci/probe.ts";
 import { startBerth } from "../support/servers/berth.ts";
 import { measureOrphans } from "./orphans.ts";

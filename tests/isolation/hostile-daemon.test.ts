@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { describeWith } from "../support/machine.ts";
-import type { LinkRequest, Links } from "../../server/link.ts";
-import { createLinks } from "../../server/link.ts";
+import type { LinkRequest, Links } from "../../server/daemon-link/daemon-links.ts";
+import { createLinks } from "../../server/daemon-link/daemon-links.ts";
 import { silentLog } from "../../server/log.ts";
 import { openSandboxes, missing, type Sandboxes, type Sandbox } from "./sandboxes.ts";
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { spawn as spawnOnTerminal } from "@lydell/node-pty";
 import { expect, test } from "vitest";
-import { findLockHolder } from "../../server/data-folder-lock.ts";
+import { findLockHolder } from "../../server/data-folder/data-folder-lock.ts";
 import { readCgroupLayout } from "../../server/drivers/oci/cgroups/cgroup-layouts.ts";
 import { groupPrefix, openCgroups } from "../../server/drivers/oci/cgroups/cgroups.ts";
 import { startBerth, type Berth } from "../support/servers/berth.ts";

@@ -3,7 +3,7 @@ import { existsSync, globSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, test, type TestFunction, type TestOptions } from "vitest";
 import { agentBinaries } from "../../daemon/build.ts";
-import { readConfig } from "../../server/config.ts";
+import { readConfig } from "../../server/config/config.ts";
 import { probeOci } from "../../server/drivers/oci/probe.ts";
 import { onPath } from "./on-path.ts";
 

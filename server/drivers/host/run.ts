@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { basename } from "node:path";
 import { AppError } from "@berth/contract";
-import { runWork } from "../../loop-work.ts";
+import { runWork } from "../../event-loop/loop-work.ts";
 
 export interface RunOptions {
   signal?: AbortSignal;

@@ -8,7 +8,7 @@ import { isSandboxId } from "@berth/contract";
 import { expect, test } from "vitest";
 import { describeWith } from "../../../tests/support/machine.ts";
 import { daemonRuntime } from "../../../tests/support/runtime.ts";
-import { readConfig } from "../../config.ts";
+import { readConfig } from "../../config/config.ts";
 import { silentLog } from "../../log.ts";
 import { findLeftovers } from "./testing/remaining-resources.ts";
 import { createOciDriver } from "./oci.ts";

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, isSandboxId, type SandboxId } from "@berth/contract";
 import { DAEMON_SOCKET } from "@berth/contract/daemon.ts";
 import type { Log } from "../../log.ts";
-import { isLoopbackHost, isLoopbackUrl } from "../../loopback.ts";
+import { isLoopbackHost, isLoopbackUrl } from "../../network/loopback.ts";
 import { dialSocketFile } from "../host/dial-socket.ts";
 import type { Driver, SandboxCondition, SandboxSpec } from "../driver.ts";
 import { speaking } from "../driver-errors.ts";

@@ -1,6 +1,6 @@
 import type { SandboxId } from "@berth/contract";
 import { DAY, type Clock } from "../../clock.ts";
-import type { Secrets } from "../../secrets.ts";
+import type { Secrets } from "../../secrets/secrets.ts";
 import { hmacText, sameText } from "./launch-ticket.ts";
 
 // The cookies that a ticket is exchanged for. Each is bound to one sandbox (a preview's also to its port) and to the

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { newId, type SandboxId } from "@berth/contract";
 import { createTestClock, MINUTE, SECOND } from "../../clock.ts";
-import { createSecrets } from "../../secrets.ts";
+import { createSecrets } from "../../secrets/secrets.ts";
 import { createTickets } from "./launch-ticket.ts";
 
 const oldKey = Buffer.alloc(32, 1);

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { isSandboxId, type SandboxId } from "@berth/contract";
 import type { Clock } from "../../clock.ts";
-import type { Secrets } from "../../secrets.ts";
+import type { Secrets } from "../../secrets/secrets.ts";
 
 // The signed part of a launch URL: who may open which sandbox, and since when. Anyone who holds the URL may use it until
 // it expires, so it is short-lived and is exchanged for a cookie at once.

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { AppError, isSandboxId, type SandboxId } from "@berth/contract";
 import type { PreviewLink } from "@berth/contract/workspace.ts";
 import { MINUTE, type Clock } from "../../clock.ts";
-import type { Secrets } from "../../secrets.ts";
+import type { Secrets } from "../../secrets/secrets.ts";
 import { hmacText, sameText } from "../access/launch-ticket.ts";
 
 // Ports of a sandbox open on hosts of their own, `{port}-{sandboxId}.{preview domain}`: another site than the app, one for

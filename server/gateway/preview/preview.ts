@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { AppError, isAppError, type SandboxId } from "@berth/contract";
-import type { LinkResponse, Links } from "../../link.ts";
+import type { LinkResponse, Links } from "../../daemon-link/daemon-links.ts";
 import { accessOf } from "../access/browser-access.ts";
 import type { Cookies } from "../access/cookie.ts";
 import { sendPage } from "../pages/status-pages.ts";

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { AppError, isAppError, type SandboxId } from "@berth/contract";
-import type { Links } from "../../link.ts";
+import type { Links } from "../../daemon-link/daemon-links.ts";
 import { relay } from "./http-relay.ts";
 import { fromDaemonHeaders, toDaemonHeaders } from "./sandbox-headers.ts";
 import type { Standings } from "../access/session-cache.ts";

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:
 import { Transform, type Readable } from "node:stream";
 import { AppError, type SandboxId } from "@berth/contract";
 import { announcesExitCode, fromDaemonTrailers } from "./sandbox-headers.ts";
-import type { LinkRequest, LinkResponse, Links } from "../../link.ts";
+import type { LinkRequest, LinkResponse, Links } from "../../daemon-link/daemon-links.ts";
 
 // Passes one HTTP request on to a daemon and its answer back, both as streams: whoever is slower sets the pace, and
 // when either side leaves the other is let go. Resolves when the answer is sent or the caller has left; rejects, with

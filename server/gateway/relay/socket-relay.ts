@@ -4,8 +4,8 @@ import type { Duplex } from "node:stream";
 import type { SandboxId } from "@berth/contract";
 import { CLOSE } from "@berth/contract/daemon.ts";
 import { SECOND, type Clock } from "../../clock.ts";
-import type { Links, Refused, Upgraded } from "../../link.ts";
-import { markWork } from "../../loop-work.ts";
+import type { Links, Refused, Upgraded } from "../../daemon-link/daemon-links.ts";
+import { markWork } from "../../event-loop/loop-work.ts";
 import { closeFrame, createFrameWalker, pingFrame } from "./websocket-frames.ts";
 import type { Standing, Standings } from "../access/session-cache.ts";
 

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { createHash, timingSafeEqual } from "node:crypto";
 import { Histogram, type Registry } from "prom-client";
 import { AppError } from "@berth/contract";
-import { isLoopbackHost, isLoopbackUrl } from "../../loopback.ts";
+import { isLoopbackHost, isLoopbackUrl } from "../../network/loopback.ts";
 
 export interface MetricsDeps {
   registry: Registry;

@@ -1,5 +1,5 @@
 import type { FastifyInstance, RouteHandlerMethod } from "fastify";
-import { markWork } from "../../loop-work.ts";
+import { markWork } from "../../event-loop/loop-work.ts";
 
 // Names what the event loop does after the route, from the moment that the body is there. To be called before routes are
 // added.

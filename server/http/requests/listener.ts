@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { AppError } from "@berth/contract";
-import { createConnectionBoundaries } from "../../connection-boundary.ts";
+import { createConnectionBoundaries } from "../../faults/connection-boundary.ts";
 import type { Log } from "../../log.ts";
 import { errorBody } from "./error-reply.ts";
 import { nextRequestId } from "./request-id.ts";

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "@berth/contract";
 import { HOUR, SECOND, type Clock } from "../../clock.ts";
 import type { Log } from "../../log.ts";
-import type { Secrets } from "../../secrets.ts";
+import type { Secrets } from "../../secrets/secrets.ts";
 import { claimKey, releaseKey, releaseKeysOf, renewKey, storeAnswer, type Claim } from "../../store/idempotency.ts";
 import type { Store } from "../../store/open.ts";
 import type { Db } from "../../store/schema.ts";

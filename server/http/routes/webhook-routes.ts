@@ -13,7 +13,7 @@ import {
   type WebhookWithSecret,
 } from "@berth/contract";
 import type { Clock } from "../../clock.ts";
-import type { Endpoints, NewEndpoint, NewSecret, Record as Recorder } from "../../events/endpoints.ts";
+import type { Endpoints, NewEndpoint, NewSecret, Record as Recorder } from "../../events/webhooks/endpoints.ts";
 import { appendAudit } from "../../store/audit.ts";
 import type { EndpointRow } from "../../store/webhooks/endpoints.ts";
 import type { DeliveryFilter, DeliveryRow, ListedDelivery } from "../../store/webhooks/deliveries.ts";

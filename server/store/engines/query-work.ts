@@ -1,5 +1,5 @@
 import type { CompiledQuery, KyselyPlugin } from "kysely";
-import { currentWork, markWork, type LoopWork } from "../../loop-work.ts";
+import { currentWork, markWork, type LoopWork } from "../../event-loop/loop-work.ts";
 
 const works = new WeakMap<CompiledQuery["queryId"], LoopWork>();
 

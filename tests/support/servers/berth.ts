@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { readConfig } from "../../../server/config.ts";
+import { readConfig } from "../../../server/config/config.ts";
 import { openDriver } from "../../../server/drivers/index.ts";
 import { silentLog } from "../../../server/log.ts";
 import { createApi, type Api } from "./api.ts";

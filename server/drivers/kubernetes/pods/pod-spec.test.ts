@@ -1,7 +1,7 @@
 import { newId } from "@berth/contract";
 import { expect, test } from "vitest";
 import { restricted } from "../../../../tests/support/kubernetes/controllers.ts";
-import { readConfig } from "../../../config.ts";
+import { readConfig } from "../../../config/config.ts";
 import { DEFAULT_TEMPLATE } from "../../../templates.ts";
 import { describePod, type PodSettings } from "./pod-spec.ts";
 import { sandboxKind, statefulSetKind } from "../workloads/workload-kinds.ts";

@@ -1,0 +1,215 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { DAY, HOUR, MINUTE } from "../clock.ts";
+import { baseUrlOf, ConfigError, describeConfig, describeDefault, readConfig, type Config } from "./config.ts";
+import { VARIABLES } from "./variables.ts";
+import { loadMasterKeys } from "../secrets/master-key.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "berth-config-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const KEY = "ab".repeat(32);
+const API_KEY = `berth_${KEY}`;
+
+test("an empty environment gives what runs on a laptop", () => {
+  const { config, warnings } = readConfig({});
+  expect(warnings).toEqual([]);
+  expect(config).toMatchObject({ host: "127.0.0.1", port: 8080, driver: "auto", poolSize: 2, launchTtlMs: 5 * MINUTE, pausedMs: 30 * DAY });
+  expect(baseUrlOf(config)).toBe("http://localhost:8080");
+  expect(baseUrlOf(config, 4711)).toBe("http://localhost:4711");
+  expect(config.dataDir).toBe(join(process.cwd(), ".berth"));
+  expect(Object.isFrozen(config)).toBe(true);
+});
+
+// Name, what was set, field, what is read.
+const right: [string, string, keyof Config, unknown][] = [
+  ["BERTH_HOST", "::", "host", "::"],
+  ["BERTH_PORT", "0", "port", 0],
+  ["PORT", "9000", "port", 9000],
+  ["BERTH_PORT", " 9001 ", "port", 9001],
+  ["BERTH_BASE_URL", "https://berth.example.com/", "baseUrl", "https://berth.example.com"],
+  ["BERTH_DATA_DIR", "/var/lib/berth", "dataDir", "/var/lib/berth"],
+  ["BERTH_DRIVER", "oci", "driver", "oci"],
+  ["BERTH_API_KEY", API_KEY, "apiKey", API_KEY],
+  ["BERTH_LAUNCH_TTL", "90", "launchTtlMs", 90_000],
+  ["BERTH_LAUNCH_TTL", "90s", "launchTtlMs", 90_000],
+  ["BERTH_LAUNCH_TTL", "1.5h", "launchTtlMs", 1.5 * HOUR],
+  ["BERTH_HIBERNATE_AFTER", "0", "hibernateAfterMs", 0],
+  ["BERTH_HIBERNATE_AFTER", "250ms", "hibernateAfterMs", 250],
+  ["BERTH_TOMBSTONE_DAYS", "0.5", "tombstoneMs", 12 * HOUR],
+  ["BERTH_TIMEOUT_ACTION", "destroy", "timeoutAction", "destroy"],
+  ["BERTH_ALLOW_UNISOLATED", "1", "allowUnisolated", true],
+  ["BERTH_WEBHOOK_ALLOW_PRIVATE", "off", "webhookAllowPrivate", false],
+  ["BERTH_EGRESS_ALLOW", "10.1.0.0/16, git.internal:22", "egressAllow", ["10.1.0.0/16", "git.internal:22"]],
+  ["BERTH_PREVIEW_DOMAIN", "Preview.Example.net", "previewDomain", "preview.example.net"],
+  ["BERTH_POOL_SIZE", "", "poolSize", 2],
+];
+test.each(right)("%s=%s is read", (name, text, field, value) => {
+  expect(readConfig({ [name]: text }).config[field]).toEqual(value);
+});
+
+test("BERTH_PORT goes before PORT", () => {
+  expect(readConfig({ BERTH_PORT: "1", PORT: "2" }).config.port).toBe(1);
+});
+
+// Name, what was set, a part of what is allowed.
+const wrong: [string, string, string][] = [
+  ["BERTH_HOST", "not a host", "host name"],
+  ["BERTH_PORT", "65536", "0 to 65535"],
+  ["BERTH_PORT", "80a", "whole number"],
+  ["BERTH_PORT", "-1", "whole number"],
+  ["PORT", "http", "whole number"],
+  ["BERTH_BASE_URL", "berth.example.com", "http:// or https://"],
+  ["BERTH_BASE_URL", "https://berth.example.com/path", "without a path"],
+  ["BERTH_BASE_URL", "https://me:secret@berth.example.com", "without a path"],
+  ["BERTH_DRIVER", "podman", "one of auto, oci, docker, kubernetes, process"],
+  ["BERTH_ALLOW_UNISOLATED", "maybe", "1, true"],
+  ["BERTH_POOL_SIZE", "1.5", "whole number"],
+  ["BERTH_POOL_SIZE", "1001", "0 to 1000"],
+  ["BERTH_MAX_SANDBOXES", "0", "1 to"],
+  ["BERTH_LAUNCH_TTL", "5 minutes", "such as 90s"],
+  ["BERTH_LAUNCH_TTL", "300000", "to 1d"],
+  ["BERTH_LAUNCH_TTL", "0", "from 1s"],
+  ["BERTH_HIBERNATE_AFTER", "-5m", "such as 90s"],
+  ["BERTH_TIMEOUT_ACTION", "kill", "one of pause, destroy"],
+  ["BERTH_PAUSED_DAYS", "30d", "number of days"],
+  ["BERTH_TOMBSTONE_DAYS", "4000", "0 to 3650"],
+  ["BERTH_RATE_LIMIT", "lots", "whole number"],
+  ["BERTH_PREVIEW_DOMAIN", "https://preview.example.net", "domain name"],
+  ["BERTH_EGRESS_ALLOW", ", ,", "a list with commas"],
+  ["BERTH_WEBHOOK_ALLOW_PRIVATE", "2", "1, true"],
+  ["BERTH_LOG_LEVEL", "verbose", "one of debug"],
+  ["BERTH_MODEL_PROVIDER", "own", "one of anthropic, openai"],
+  ["BERTH_MODEL_BASE_URL", "api.example.com", "http:// or https://"],
+  ["BERTH_MODEL_TOKEN_CAP", "1e6", "whole number"],
+];
+test.each(wrong)("%s=%s stops the start with a sentence", (name, text, allowed) => {
+  const [fault, ...others] = faultsOf({ [name]: text });
+  expect(others).toEqual([]);
+  expect(fault).toMatch(new RegExp(`^${name} is ${escape(JSON.stringify(text))}; allowed: .*${escape(allowed)}.*\\.$`));
+});
+
+const wrongSecrets: [string, string, string][] = [
+  ["BERTH_API_KEY", "berth_short-and-secret", "64 lowercase hexadecimal"],
+  ["BERTH_API_KEY", API_KEY.toUpperCase(), "64 lowercase hexadecimal"],
+  ["BERTH_MASTER_KEY", "not-hexadecimal-secret", "openssl rand -hex 32"],
+  ["BERTH_MASTER_KEY", `${KEY},short-secret`, "openssl rand -hex 32"],
+  ["BERTH_DATABASE_URL", "mysql://user:secret@host/berth", "postgres://"],
+  ["BERTH_METRICS_TOKEN", "secret", "at least 16 characters"],
+];
+test.each(wrongSecrets)("a wrong %s is named but not shown", (name, text, allowed) => {
+  const [fault, ...others] = faultsOf({ [name]: text });
+  expect(others).toEqual([]);
+  expect(fault).toContain(`${name} has a value of ${text.length} characters that is not allowed; allowed: `);
+  expect(fault).toContain(allowed);
+  expect(fault?.toLowerCase()).not.toContain("secret");
+});
+
+test("all faults are told at once", () => {
+  expect(faultsOf({ BERTH_PORT: "x", BERTH_DRIVER: "y", BERTH_API_KEY: "z" })).toHaveLength(3);
+});
+
+test("PostgreSQL needs a master key, so that all servers agree", () => {
+  const url = "postgres://berth:secret@db/berth";
+  expect(faultsOf({ BERTH_DATABASE_URL: url })).toEqual([
+    expect.stringContaining("BERTH_MASTER_KEY is not set; with PostgreSQL it is required"),
+  ]);
+  expect(readConfig({ BERTH_DATABASE_URL: url, BERTH_MASTER_KEY: KEY }).config.databaseUrl).toBe(url);
+});
+
+test("previews on the app's own host are refused", () => {
+  const env = { BERTH_BASE_URL: "https://berth.example.com", BERTH_PREVIEW_DOMAIN: "berth.example.com" };
+  expect(faultsOf(env)).toEqual([expect.stringContaining("another site")]);
+});
+
+test("a secret can come from a file", () => {
+  const file = join(folder, "key");
+  writeFileSync(file, `${API_KEY}\n`);
+  expect(readConfig({ BERTH_API_KEY_FILE: file }).config.apiKey).toBe(API_KEY);
+  expect(faultsOf({ BERTH_API_KEY_FILE: join(folder, "absent") })).toEqual([expect.stringContaining("cannot be read (ENOENT)")]);
+});
+
+test("a name that is not ours is warned about, with the one that was probably meant", () => {
+  expect(readConfig({ BERTH_DRIVR: "oci", BERTH_SOMETHING: "1", OTHER: "1" }).warnings).toEqual([
+    "BERTH_DRIVR is not a setting of Berth and is ignored; did you mean BERTH_DRIVER?",
+    "BERTH_SOMETHING is not a setting of Berth and is ignored.",
+  ]);
+});
+
+test("a server for other machines without a base URL is warned about", () => {
+  expect(readConfig({ BERTH_HOST: "0.0.0.0" }).warnings).toEqual([
+    expect.stringContaining("BERTH_BASE_URL is not set, so links lead to http://localhost:8080"),
+  ]);
+  expect(readConfig({ BERTH_HOST: "0.0.0.0", BERTH_BASE_URL: "https://berth.example.com" }).warnings).toEqual([]);
+});
+
+test("previews below the app's own domain are warned about", () => {
+  const env = { BERTH_BASE_URL: "https://berth.example.com", BERTH_PREVIEW_DOMAIN: "preview.berth.example.com" };
+  expect(readConfig(env).warnings).toEqual([expect.stringContaining("one site to a browser")]);
+  expect(readConfig({ ...env, BERTH_PREVIEW_DOMAIN: "berth-preview.example" }).warnings).toEqual([]);
+});
+
+test("what is printed shows no secret", () => {
+  const env = {
+    BERTH_API_KEY: API_KEY,
+    BERTH_MASTER_KEY: KEY,
+    BERTH_DATABASE_URL: "postgres://u:secret@db/berth",
+    BERTH_LAUNCH_TTL: "90",
+    BERTH_MODEL_API_KEY: "secret",
+  };
+  const shown = describeConfig(readConfig(env).config);
+  expect(shown).toMatchObject({ BERTH_API_KEY: "set (hidden)", BERTH_MASTER_KEY: "set (hidden)", BERTH_LAUNCH_TTL: "90s" });
+  expect(JSON.stringify(shown)).not.toMatch(/secret|abab/);
+  expect(Object.keys(describeConfig(readConfig({}).config, { all: true }))).toHaveLength(Object.keys(VARIABLES).length);
+});
+
+test("every variable has a name of ours, a sentence and a default that can be told", () => {
+  for (const [field, variable] of Object.entries(VARIABLES)) {
+    expect(variable.name).toMatch(/^BERTH_[A-Z_]+$/);
+    expect(variable.help).toMatch(/\.$/);
+    expect(describeDefault(field as keyof Config)).not.toBe("not set");
+  }
+});
+
+test("docs/configuration.md describes every variable", () => {
+  const guide = readFileSync(join(import.meta.dirname, "../../docs/configuration.md"), "utf8");
+  const wanted = Object.entries(VARIABLES).map(
+    ([field, { name, help }]) => `| \`${name}\` | ${describeDefault(field as keyof Config)} | ${help} |`,
+  );
+  const found = guide.split("\n").filter((line) => /^\| `BERTH_[A-Z_]+` \|/.test(line));
+  expect(found).toEqual(wanted);
+});
+
+test("the first start makes a master key that only its owner can read, and all servers read the same", async () => {
+  const dataDir = join(folder, "data");
+  const loaded = await Promise.all([1, 2, 3, 4].map(() => loadMasterKeys({ masterKeys: null, dataDir })));
+  expect(new Set(loaded.map((keys) => keys[0]?.toString("hex"))).size).toBe(1);
+  expect(statSync(join(dataDir, "master-key")).mode & 0o777).toBe(0o600);
+  expect(statSync(dataDir).mode & 0o777).toBe(0o700);
+  expect(readFileSync(join(dataDir, "master-key"), "utf8")).toMatch(/^[0-9a-f]{64}\n$/);
+});
+
+test("configured master keys come newest first, and none is made", async () => {
+  const { config } = readConfig({ BERTH_MASTER_KEY: `${"cd".repeat(32)},${KEY}`, BERTH_DATA_DIR: join(folder, "unused") });
+  const keys = await loadMasterKeys(config);
+  expect(keys.map((key) => key.toString("hex"))).toEqual(["cd".repeat(32), KEY]);
+});
+
+test("a damaged master key stops the start instead of being replaced", async () => {
+  writeFileSync(join(folder, "master-key"), "damaged");
+  await expect(loadMasterKeys({ masterKeys: null, dataDir: folder })).rejects.toThrow("Restore it from a backup");
+});
+
+function faultsOf(env: Record<string, string>): readonly string[] {
+  try {
+    readConfig(env);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.faults;
+    throw error;
+  }
+}
+
+const escape = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");

@@ -1,0 +1,143 @@
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { isLoopbackHost } from "../network/loopback.ts";
+import { VARIABLES, type Variable } from "./variables.ts";
+
+// The whole configuration, read once at start. Field names, values and defaults are in variables.ts.
+export type Config = Readonly<{ [Field in keyof typeof VARIABLES]: (typeof VARIABLES)[Field] extends Variable<infer T> ? T : never }>;
+
+// Every wrong setting at once, a sentence each.
+export class ConfigError extends Error {
+  readonly faults: readonly string[];
+
+  constructor(faults: readonly string[]) {
+    super(faults.join("\n"));
+    this.name = "ConfigError";
+    this.faults = faults;
+  }
+}
+
+export interface ReadConfig {
+  config: Config;
+  // Sentences about settings that are probably mistakes but harm nothing.
+  warnings: string[];
+}
+
+export function readConfig(env: Record<string, string | undefined> = process.env): ReadConfig {
+  const faults: string[] = [];
+  const read = Object.entries(VARIABLES).map(([field, variable]) => [field, readVariable(variable as Variable<unknown>, env, faults)]);
+  const config = Object.fromEntries(read) as { -readonly [Field in keyof Config]: Config[Field] };
+  if (faults.length === 0) checkTogether(config, faults);
+  if (faults.length > 0) throw new ConfigError(faults);
+  config.dataDir = resolve(config.dataDir);
+  return { config: Object.freeze(config), warnings: [...unknownVariables(env), ...doubtsAbout(config)] };
+}
+
+// Where the service is reached. `port` is the one really listened on, which differs when the configured one is 0.
+export const baseUrlOf = (config: Config, port = config.port) => config.baseUrl ?? `http://localhost:${port}`;
+
+// The configuration as it may be shown: secrets masked, only what differs from the default unless `all`.
+export function describeConfig(config: Config, { all = false } = {}): Record<string, string> {
+  const shown = Object.entries(VARIABLES as Record<string, Variable<unknown>>)
+    .map(([field, variable]) => ({ variable, value: config[field as keyof Config] as unknown }))
+    .filter(({ variable, value }) => all || value !== variable.default)
+    .map(({ variable, value }) => [variable.name, show(variable, value)]);
+  return Object.fromEntries(shown) as Record<string, string>;
+}
+
+// The default as docs/configuration.md shows it.
+export function describeDefault(field: keyof Config): string {
+  const variable = VARIABLES[field] as Variable<unknown>;
+  return variable.defaultHelp ?? show(variable, variable.default);
+}
+
+function readVariable<T>(variable: Variable<T>, env: Record<string, string | undefined>, faults: string[]): T {
+  const found = lookUp(variable, env, faults);
+  if (!found) return variable.default;
+  const value = variable.kind.parse(found.text);
+  if (value === undefined) {
+    const seen = variable.secret
+      ? `has a value of ${found.text.length} characters that is not allowed`
+      : `is ${JSON.stringify(found.text)}`;
+    faults.push(`${found.name} ${seen}; allowed: ${variable.kind.allowed}.`);
+  }
+  return value ?? variable.default;
+}
+
+// An empty variable counts as absent: that is how compose files and charts pass on what nobody set.
+function lookUp(variable: Variable<unknown>, env: Record<string, string | undefined>, faults: string[]) {
+  for (const name of [variable.name, ...(variable.alias ? [variable.alias] : [])]) {
+    const text = env[name]?.trim();
+    if (text) return { name, text };
+  }
+  const fileName = `${variable.name}_FILE`;
+  const file = variable.secret ? env[fileName]?.trim() : undefined;
+  if (!file) return undefined;
+  try {
+    return { name: fileName, text: readFileSync(file, "utf8").trim() };
+  } catch (error) {
+    faults.push(
+      `${fileName} is ${JSON.stringify(file)}, which cannot be read (${(error as NodeJS.ErrnoException).code}); allowed: a file that holds the value.`,
+    );
+    return undefined;
+  }
+}
+
+function checkTogether(config: Config, faults: string[]): void {
+  if (config.databaseUrl && !config.masterKeys)
+    faults.push(
+      "BERTH_MASTER_KEY is not set; with PostgreSQL it is required, so that all servers agree (make one with: openssl rand -hex 32).",
+    );
+  if (
+    config.previewDomain &&
+    config.baseUrl &&
+    config.previewDomain === new URL(config.baseUrl).host &&
+    !config.previewDomain.startsWith("localhost")
+  )
+    faults.push(
+      `BERTH_PREVIEW_DOMAIN is "${config.previewDomain}", the host of BERTH_BASE_URL; allowed: another site, because previews run code that nobody vouches for.`,
+    );
+}
+
+function doubtsAbout(config: Config): string[] {
+  const doubts: string[] = [];
+  if (!config.baseUrl && !isLoopbackHost(config.host))
+    doubts.push(`BERTH_BASE_URL is not set, so links lead to ${baseUrlOf(config)}; set it to the address that partners and browsers use.`);
+  if (config.baseUrl && config.previewDomain && isBelow(config.previewDomain, new URL(config.baseUrl).host))
+    doubts.push(
+      "BERTH_PREVIEW_DOMAIN and BERTH_BASE_URL are one site to a browser, so previews can plant cookies for the app; use another domain.",
+    );
+  return doubts;
+}
+
+const isBelow = (one: string, other: string) => !one.startsWith("localhost") && (one.endsWith(`.${other}`) || other.endsWith(`.${one}`));
+
+function unknownVariables(env: Record<string, string | undefined>): string[] {
+  const known = Object.values(VARIABLES as Record<string, Variable<unknown>>).flatMap((v) =>
+    v.secret ? [v.name, `${v.name}_FILE`] : [v.name],
+  );
+  return Object.keys(env)
+    .filter((name) => name.startsWith("BERTH_") && !known.includes(name))
+    .map((name) => {
+      const near = known.find((candidate) => distance(candidate, name) <= 3);
+      return `${name} is not a setting of Berth and is ignored${near ? `; did you mean ${near}?` : "."}`;
+    });
+}
+
+function show(variable: Variable<unknown>, value: unknown): string {
+  if (value === null) return "not set";
+  if (variable.secret) return "set (hidden)";
+  if (variable.kind.show) return variable.kind.show(value);
+  if (Array.isArray(value)) return value.join(",");
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) next[j] = Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1));
+    row = next;
+  }
+  return row[b.length]!;
+}

@@ -1,0 +1,112 @@
+import { DAY, HOUR, MINUTE, SECOND } from "../clock.ts";
+
+// The kinds of value that a variable can have: what is allowed, in words, and how it is read. `parse` gives undefined for
+// what is not allowed; the sentence for the operator is made from `allowed`.
+export interface Kind<T> {
+  allowed: string;
+  parse(text: string): T | undefined;
+  // How a value is written, where that is not simply its text.
+  show?(value: T): string;
+}
+
+export const anyText: Kind<string> = { allowed: "any text", parse: (text) => text };
+
+export const flag: Kind<boolean> = {
+  allowed: "1, true, yes, on, or 0, false, no, off",
+  parse: (text) =>
+    ["1", "true", "yes", "on"].includes(text.toLowerCase())
+      ? true
+      : ["0", "false", "no", "off"].includes(text.toLowerCase())
+        ? false
+        : undefined,
+};
+
+export const oneOf = <const T extends string>(...values: T[]): Kind<T> => ({
+  allowed: `one of ${values.join(", ")}`,
+  parse: (text) => values.find((value) => value === text),
+});
+
+export const wholeNumber = (minimum: number, maximum: number): Kind<number> => ({
+  allowed: `a whole number from ${minimum} to ${maximum}`,
+  parse: (text) => (/^\d{1,15}$/.test(text) ? within(Number(text), minimum, maximum) : undefined),
+});
+
+// A number of days, kept as milliseconds. Fractions are fine: 0.5 is twelve hours.
+export const days = (maximum: number): Kind<number> => ({
+  allowed: `a number of days from 0 to ${maximum}`,
+  parse: (text) => (/^\d{1,6}(\.\d{1,6})?$/.test(text) ? within(Number(text) * DAY, 0, maximum * DAY) : undefined),
+  show: (ms) => String(ms / DAY),
+});
+
+const UNITS = { ms: 1, s: SECOND, m: MINUTE, h: HOUR, d: DAY };
+
+// A length of time, kept as milliseconds: a number with its unit. A bare number counts seconds.
+export const duration = (minimumMs: number, maximumMs: number): Kind<number> => ({
+  allowed: `a length of time from ${describeMs(minimumMs)} to ${describeMs(maximumMs)}, such as 90s, 5m, 2h or 1d (a bare number counts seconds)`,
+  parse(text) {
+    const match = /^(\d{1,12}(?:\.\d{1,6})?)(ms|s|m|h|d)?$/.exec(text);
+    return match ? within(Math.round(Number(match[1]) * UNITS[(match[2] ?? "s") as keyof typeof UNITS]), minimumMs, maximumMs) : undefined;
+  },
+  show: describeMs,
+});
+
+// The address of a service: scheme and host, nothing after it, so that a path can be put behind it.
+export const origin: Kind<string> = {
+  allowed: "an http:// or https:// address without a path, such as https://berth.example.com",
+  parse(text) {
+    const url = parseUrl(text, ["http:", "https:"]);
+    const bare = url && url.pathname === "/" && !url.search && !url.hash && !url.username && !url.password;
+    return bare ? url.origin : undefined;
+  },
+};
+
+export const httpUrl: Kind<string> = {
+  allowed: "an http:// or https:// address",
+  parse: (text) => parseUrl(text, ["http:", "https:"])?.href.replace(/\/$/, ""),
+};
+
+export const postgresUrl: Kind<string> = {
+  allowed: "a PostgreSQL address, such as postgres://user:password@host:5432/berth",
+  parse: (text) => (parseUrl(text, ["postgres:", "postgresql:"]) ? text : undefined),
+};
+
+const LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?";
+export const domain: Kind<string> = {
+  allowed: "a domain name, with a port if it needs one, such as preview.example.net or localhost:8080",
+  parse: (text) => (new RegExp(`^${LABEL}(\\.${LABEL})*(:\\d{1,5})?$`).test(text.toLowerCase()) ? text.toLowerCase() : undefined),
+};
+
+export const list = <T>(item: Kind<T>): Kind<T[]> => ({
+  allowed: `a list with commas between, each ${item.allowed}`,
+  parse(text) {
+    const items = text
+      .split(",")
+      .map((part) => part.trim())
+      .filter((part) => part !== "")
+      .map((part) => item.parse(part));
+    return items.length > 0 && items.every((value) => value !== undefined) ? items : undefined;
+  },
+});
+
+export const matching = (pattern: RegExp, allowed: string): Kind<string> => ({
+  allowed,
+  parse: (text) => (pattern.test(text) ? text : undefined),
+});
+
+export const secretKey: Kind<Buffer> = {
+  allowed: "32 bytes as 64 hexadecimal characters (openssl rand -hex 32)",
+  parse: (text) => (/^[0-9a-f]{64}$/i.test(text) ? Buffer.from(text, "hex") : undefined),
+};
+
+export function describeMs(ms: number): string {
+  const unit = (["d", "h", "m", "s"] as const).find((name) => ms >= UNITS[name] && ms % UNITS[name] === 0);
+  if (unit) return `${ms / UNITS[unit]}${unit}`;
+  return ms === 0 ? "0" : `${ms}ms`;
+}
+
+const within = (value: number, minimum: number, maximum: number) => (value >= minimum && value <= maximum ? value : undefined);
+
+function parseUrl(text: string, protocols: string[]): URL | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  return url && protocols.includes(url.protocol) && url.hostname !== "" ? url : undefined;
+}

@@ -1,0 +1,34 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { isSandboxId, type SandboxId } from "@berth/contract";
+import type { Secrets } from "../secrets/secrets.ts";
+
+// What a daemon on another machine shows to the proxy: which sandbox it is and by which template it was made, signed. Every
+// server that knows the master key can check it. Code in the sandbox can read it, so a pass alone opens nothing: see
+// admission.ts.
+export interface Passes {
+  issue(holder: PassHolder): string;
+  check(pass: string): PassHolder | null;
+}
+
+export interface PassHolder {
+  sandboxId: SandboxId;
+  template: string;
+}
+
+export function createPasses(secrets: Pick<Secrets, "derive">): Passes {
+  const sign = (key: Buffer, text: string) => createHmac("sha256", key).update(text).digest();
+  const keys = () => secrets.derive("egress-v1");
+  return {
+    issue({ sandboxId, template }) {
+      const text = `${sandboxId}.${template}`;
+      return `${text}.${sign(keys()[0]!, text).toString("base64url")}`;
+    },
+    check(pass) {
+      const [sandboxId = "", template = "", signature = "", ...rest] = pass.split(".");
+      const given = Buffer.from(signature, "base64url");
+      if (rest.length > 0 || !isSandboxId(sandboxId) || given.length !== 32) return null;
+      const genuine = keys().filter((key) => timingSafeEqual(sign(key, `${sandboxId}.${template}`), given)).length > 0;
+      return genuine ? { sandboxId, template } : null;
+    },
+  };
+}

@@ -1,0 +1,61 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { EgressPolicy, SandboxId, Template } from "@berth/contract";
+import { createDoorMaker, type DoorMakerOptions, type EgressCounters } from "./proxy/proxy-factory.ts";
+import { listenInFolder } from "./socket-listener.ts";
+
+// The way out of sandboxes. Each has a Unix socket of its own, `{dataDir}/egress/{sandboxId}/proxy.sock`, whose folder the
+// driver shows inside, read-only, at /run/berth-egress. Who is asking is known by the socket: there is nothing to forge.
+// `open` comes before the driver's create or resume, and again for every live sandbox after a restart of the server;
+// programs inside find the new socket under the old name. Every method may be repeated.
+export interface Egress extends AsyncDisposable {
+  open(sandboxId: SandboxId, template: Pick<Template, "egress">): Promise<void>;
+  // Cuts what is under way and removes the socket.
+  close(sandboxId: SandboxId): Promise<void>;
+  readonly counters: Readonly<EgressCounters>;
+}
+
+export interface EgressOptions extends DoorMakerOptions {
+  dataDir: string;
+}
+
+export function createEgress(options: EgressOptions): Egress {
+  const parent = join(options.dataDir, "egress");
+  const { maxConnections = 256 } = options;
+  const counters: EgressCounters = { allowed: 0, refused: 0 };
+  const makeDoor = createDoorMaker(options, counters);
+  const doors = new Map<SandboxId, Promise<AsyncDisposable>>();
+
+  async function shut(sandboxId: SandboxId): Promise<void> {
+    const door = await doors.get(sandboxId)?.catch(() => undefined);
+    doors.delete(sandboxId);
+    await door?.[Symbol.asyncDispose]();
+  }
+
+  function openSocket(sandboxId: SandboxId, policy: EgressPolicy): Promise<AsyncDisposable> {
+    const { door, flood } = makeDoor(sandboxId, policy);
+    return listenInFolder(door, parent, sandboxId, { flood, maxConnections });
+  }
+
+  return {
+    counters,
+    async open(sandboxId, { egress }) {
+      const opening = doors.get(sandboxId) ?? openSocket(sandboxId, egress);
+      doors.set(sandboxId, opening);
+      try {
+        await opening;
+      } catch (error) {
+        doors.delete(sandboxId);
+        throw error;
+      }
+    },
+    async close(sandboxId) {
+      await shut(sandboxId);
+      await rm(join(parent, sandboxId), { recursive: true, force: true });
+    },
+    // The folders stay: sandboxes outlive the server and look there for the next one's socket.
+    async [Symbol.asyncDispose]() {
+      await Promise.all([...doors.keys()].map(shut));
+    },
+  };
+}

@@ -1,0 +1,233 @@
+import { once } from "node:events";
+import { createServer, request, type Server } from "node:http";
+import { connect, type AddressInfo, type Socket } from "node:net";
+import { text } from "node:stream/consumers";
+import { newId, type SandboxId } from "@berth/contract";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { createTestClock, type TestClock } from "../clock.ts";
+import { silentLog } from "../log.ts";
+import { createSecrets } from "../secrets/secrets.ts";
+import { freePort } from "../host.ts";
+import { DEFAULT_TEMPLATE } from "../templates.ts";
+import { CHECK_MS } from "./admission.ts";
+import { createNetworkEgress, type NetworkEgress, type NetworkEgressOptions } from "./network-egress.ts";
+import { openEgress } from "./open-egress.ts";
+import { createPasses } from "./egress-tokens.ts";
+
+const sandboxId = newId("sbx", 1);
+const secrets = createSecrets([Buffer.alloc(32, 1)]);
+let egress: NetworkEgress;
+let clock: TestClock;
+let web: Server;
+let webPort: number;
+// What store and engine say. A test that sets `outage` has them fail.
+let running: Set<SandboxId>;
+let addresses: Map<SandboxId, string>;
+let outage: boolean;
+let open: (options?: Partial<NetworkEgressOptions>) => Promise<NetworkEgress>;
+const servers: NetworkEgress[] = [];
+
+beforeEach(async () => {
+  web = createServer((_, response) => response.end("the world"));
+  await new Promise<void>((resolve) => web.listen(0, "127.0.0.1", resolve));
+  webPort = (web.address() as AddressInfo).port;
+  const templates = new Map([
+    ["default", DEFAULT_TEMPLATE],
+    ["closed", { ...DEFAULT_TEMPLATE, name: "closed", egress: { policy: "none" as const } }],
+  ]);
+  clock = createTestClock();
+  running = new Set([sandboxId]);
+  addresses = new Map([[sandboxId, "127.0.0.1"]]);
+  outage = false;
+  open = async (options = {}) => {
+    const opened = await createNetworkEgress({
+      listen: "127.0.0.1:0",
+      passes: createPasses(secrets),
+      templates,
+      clock,
+      async running(ids) {
+        if (outage) throw new Error("the database does not answer");
+        return new Set(ids.filter((id) => running.has(id)));
+      },
+      isAddressOf: async (id, address) => addresses.get(id) === address,
+      log: silentLog,
+      allow: [`127.0.0.1:${webPort}`],
+      onModel: (_, response, id) => void response.end(`the model for ${id}`),
+      ...options,
+    });
+    servers.push(opened);
+    return opened;
+  };
+  egress = await open();
+});
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server[Symbol.asyncDispose]();
+  web.closeAllConnections();
+  await new Promise((resolve) => web.close(resolve));
+});
+
+// As the daemon does: the pass, then whatever the program in the sandbox said.
+async function say(firstLine: string, rest: string, { at = egress, from = "127.0.0.1" } = {}): Promise<string> {
+  const socket = connect({ port: at.port, host: "127.0.0.1", localAddress: from });
+  socket.write(`${firstLine}\n${rest}`);
+  return await text(socket).catch(() => "cut");
+}
+const get = (url: string) => `GET ${url} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
+const pass = (template = "default") => egress.pass({ sandboxId, template });
+
+test("a connection with a pass is served by the policy of its template", async () => {
+  expect(await say(pass(), get(`http://127.0.0.1:${webPort}/`))).toContain("the world");
+  expect(await say(pass("closed"), get(`http://127.0.0.1:${webPort}/`))).toMatch(/403 .*no way out/s);
+  expect(await say(pass(), get("http://169.254.169.254/"))).toContain("403");
+});
+
+test("the model relay learns from the pass who is asking", async () => {
+  expect(await say(pass(), get("/model/v1/messages"))).toContain(`the model for ${sandboxId}`);
+});
+
+test("tunnels go through", async () => {
+  const tunnel = await new Promise<string>((resolve, reject) => {
+    const socket = connect(egress.port, "127.0.0.1");
+    socket.write(`${pass()}\n`);
+    const asked = request({ createConnection: () => socket, method: "CONNECT", path: `127.0.0.1:${webPort}` });
+    asked.once("connect", (_response, tunnelled) => {
+      tunnelled.write(get("/"));
+      text(tunnelled).then(resolve, reject);
+    });
+    asked.once("error", reject).end();
+  });
+  expect(tunnel).toContain("the world");
+});
+
+test("without a genuine pass there is no way out, and no word", async () => {
+  const genuine = pass();
+  const other = createPasses(createSecrets([Buffer.alloc(32, 2)])).issue({ sandboxId, template: "default" });
+  const forged = [
+    "",
+    "GET / HTTP/1.1",
+    other,
+    genuine.slice(0, -2),
+    `${genuine}.`,
+    genuine.replace(".default.", ".closed."),
+    genuine.replace(sandboxId, newId("sbx", 2)),
+    egress.pass({ sandboxId, template: "forgotten" }),
+    "x".repeat(10_000),
+  ];
+  for (const line of forged) expect(["", "cut"]).toContain(await say(line, get(`http://127.0.0.1:${webPort}/`)));
+  expect(egress.counters).toEqual({ allowed: 0, refused: 0 });
+});
+
+test("a pass from before a key was rotated still counts", async () => {
+  const rotated = createPasses(createSecrets([Buffer.alloc(32, 9), Buffer.alloc(32, 1)]));
+  expect(rotated.check(pass())).toEqual({ sandboxId, template: "default" });
+});
+
+test("closing a sandbox cuts its connections", async () => {
+  const socket = connect(egress.port, "127.0.0.1", () => socket.write(`${pass()}\n`));
+  await expect.poll(() => egress.close(sandboxId).then(() => socket.readyState)).toBe("closed");
+});
+
+const world = () => get(`http://127.0.0.1:${webPort}/`);
+const refused = ["", "cut"];
+
+// A tunnel that stays open.
+async function holdTunnel(at = egress): Promise<Socket> {
+  const socket = connect({ port: at.port, host: "127.0.0.1", localAddress: addresses.get(sandboxId) }).on("error", () => {});
+  socket.write(`${pass()}\nCONNECT 127.0.0.1:${webPort} HTTP/1.1\r\nhost: x\r\n\r\n`);
+  const [answer] = (await once(socket, "data")) as [Buffer];
+  expect(answer.toString()).toContain("200");
+  return socket.resume();
+}
+
+test("a pass is good from the sandbox's own address and from no other", async () => {
+  expect(refused).toContain(await say(pass(), world(), { from: "127.0.0.9" }));
+  expect(refused).toContain(await say(pass(), get("/model/v1/messages"), { from: "127.0.0.9" }));
+  expect(await say(pass(), world())).toContain("the world");
+});
+
+test("a pass is good while the session runs", async () => {
+  running.delete(sandboxId);
+  expect(refused).toContain(await say(pass(), world()));
+  running.add(sandboxId);
+  await clock.advance(CHECK_MS);
+  expect(await say(pass(), world())).toContain("the world");
+});
+
+test("when a session ends, every server cuts its connections within seconds", async () => {
+  const replicas = [egress, await open()];
+  const tunnels = await Promise.all(replicas.map((replica) => holdTunnel(replica)));
+  await clock.advance(5 * CHECK_MS);
+  expect(tunnels.map(({ closed }) => closed)).toEqual([false, false]);
+  const closed = tunnels.map((tunnel) => once(tunnel, "close"));
+  running.delete(sandboxId);
+  await clock.advance(CHECK_MS);
+  await Promise.all(closed);
+  // A server that has cut a connection remembers no more that it was allowed.
+  for (const at of replicas) expect(refused).toContain(await say(pass(), world(), { at }));
+});
+
+test("a sandbox that is resumed elsewhere is served at its new address, and no longer at the old one", async () => {
+  const before = await holdTunnel();
+  const closed = once(before, "close");
+  addresses.set(sandboxId, "127.0.0.7");
+  await clock.advance(CHECK_MS);
+  await closed;
+  expect(refused).toContain(await say(pass(), world()));
+  expect(await say(pass(), world(), { from: "127.0.0.7" })).toContain("the world");
+});
+
+test("while the database does not answer, what was known goes on, and nothing new begins", async () => {
+  const tunnel = await holdTunnel();
+  outage = true;
+  await clock.advance(5 * CHECK_MS);
+  expect(await say(pass(), world())).toContain("the world");
+  expect(tunnel.closed).toBe(false);
+  const other = newId("sbx", 2);
+  running.add(other);
+  addresses.set(other, "127.0.0.1");
+  expect(refused).toContain(await say(egress.pass({ sandboxId: other, template: "default" }), world()));
+  outage = false;
+  await clock.advance(CHECK_MS);
+  expect(await say(egress.pass({ sandboxId: other, template: "default" }), world())).toContain("the world");
+});
+
+test("connections without a pass are bounded for each address, and hold up no other", async () => {
+  const small = await open({ maxConnections: 4 });
+  const silent = Array.from({ length: 60 }, () =>
+    connect({ port: small.port, host: "127.0.0.1", localAddress: "127.0.0.9" }).on("error", () => {}),
+  );
+  await expect.poll(() => silent.filter(({ closed }) => closed).length).toBe(60 - 36);
+  expect(await say(pass(), world(), { at: small })).toContain("the world");
+  for (const socket of silent) socket.destroy();
+});
+
+test("an address that floods is shut out before its pass is looked at", async () => {
+  const strict = await open({ maxPerSecond: 5, floodRestMs: 600_000 });
+  const other = newId("sbx", 2);
+  running.add(other);
+  addresses.set(other, "127.0.0.9");
+  for (let i = 0; i < 10; i++) await say("nonsense", "", { at: strict, from: "127.0.0.9" });
+  const otherPass = egress.pass({ sandboxId: other, template: "default" });
+  expect(refused).toContain(await say(otherPass, world(), { at: strict, from: "127.0.0.9" }));
+  expect(await say(pass(), world(), { at: strict })).toContain("the world");
+});
+
+test.each([
+  ["sandbox", false, true],
+  ["node", false, false],
+  ["node", true, true],
+  [null, true, false],
+] as const)("an address that is the %s's is good where BERTH_EGRESS_MASQUERADED is %s: %s", async (owner, egressMasqueraded, good) => {
+  const listen = `127.0.0.1:${await freePort("127.0.0.1")}`;
+  await using opened = await openEgress({
+    config: { dataDir: "", egressAllow: [`127.0.0.1:${webPort}`], egressListen: listen, egressMasqueraded },
+    driver: { traits: { hostBound: false, freezes: false, isolates: true }, addressOwner: async () => owner },
+    running: async (ids) => new Set(ids),
+    clock,
+    secrets,
+    templates: new Map([["default", DEFAULT_TEMPLATE]]),
+    log: silentLog,
+  });
+  const answer = await say(opened.pass!({ sandboxId, template: "default" }), world(), { at: opened as NetworkEgress });
+  expect(answer.includes("the world")).toBe(good);
+});

@@ -1,0 +1,53 @@
+import type { Clock } from "../clock.ts";
+import type { Config } from "../config/config.ts";
+import type { Driver } from "../drivers/driver.ts";
+import type { Log } from "../log.ts";
+import type { Secrets } from "../secrets/secrets.ts";
+import type { Templates } from "../templates.ts";
+import { createEgress, type Egress } from "./local-egress.ts";
+import type { DoorMakerOptions } from "./proxy/proxy-factory.ts";
+import { createNetworkEgress, type NetworkEgress, type NetworkEgressOptions } from "./network-egress.ts";
+import { createPasses } from "./egress-tokens.ts";
+
+export interface OpenEgressOptions {
+  config: Pick<Config, "dataDir" | "egressAllow" | "egressListen" | "egressMasqueraded">;
+  driver: Pick<Driver, "traits" | "addressOwner">;
+  running: NetworkEgressOptions["running"];
+  clock: Clock;
+  secrets: Secrets;
+  templates: Templates;
+  log: Log;
+  onModel?: DoorMakerOptions["onModel"];
+}
+
+// The way out that fits the driver.
+export async function openEgress({
+  config,
+  driver,
+  running,
+  clock,
+  secrets,
+  templates,
+  log,
+  onModel,
+}: OpenEgressOptions): Promise<Egress & Partial<Pick<NetworkEgress, "pass">>> {
+  const common = { log, allow: config.egressAllow, ...(onModel ? { onModel } : {}) };
+  // On this machine sandboxes reach a Unix socket.
+  if (driver.traits.hostBound) return createEgress({ ...common, dataDir: config.dataDir });
+  if (config.egressListen !== null)
+    return await createNetworkEgress({
+      ...common,
+      listen: config.egressListen,
+      passes: createPasses(secrets),
+      templates,
+      clock,
+      running,
+      sharedAddresses: config.egressMasqueraded,
+      async isAddressOf(sandboxId, address, signal) {
+        const owner = await driver.addressOwner?.(sandboxId, address, signal);
+        return owner === "sandbox" || (owner === "node" && config.egressMasqueraded);
+      },
+    });
+  log.warn("egress.closed", { reason: "BERTH_EGRESS_LISTEN is not set: sandboxes have no way out" });
+  return { counters: { allowed: 0, refused: 0 }, async open() {}, async close() {}, async [Symbol.asyncDispose]() {} };
+}

@@ -1,0 +1,66 @@
+import { Gauge, Histogram, type Registry } from "prom-client";
+import type { Log } from "../log.ts";
+import { takeLongestWork } from "./loop-work.ts";
+
+export interface LoopWatchDeps {
+  log: Log;
+  registry: Registry;
+}
+
+const TICK_MS = 20;
+// As long as this nobody is served; a person notices it in a terminal.
+const STALL_MS = 100;
+// A machine that is too busy would otherwise fill the log.
+const LOG_EVERY_MS = 1000;
+
+// Notices when the event loop stands still: a timer that comes late tells for how long, and the marks of loop-work.ts tell
+// what ran meanwhile. `cpuMs` is the time that this thread really computed: much less than `ms` means that it waited, for a
+// disk or because the machine gave the processor to others. A timer cannot see a stall shorter than its own period.
+export function createLoopWatch({ log, registry }: LoopWatchDeps): Disposable {
+  const stalls = new Histogram({
+    name: "berth_event_loop_stall_seconds",
+    help: "Times for which the event loop stood still, over 100 ms each, by what ran meanwhile",
+    labelNames: ["handler"] as const,
+    buckets: [0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers: [registry],
+  });
+  const longest = new Gauge({
+    name: "berth_event_loop_longest_stall_seconds",
+    help: "The longest of them since the start",
+    registers: [registry],
+  });
+  let longestMs = 0;
+  let lastMs = performance.now();
+  let lastCpuMs = threadCpuMs();
+  let loggedMs = -Infinity;
+  let unlogged = 0;
+
+  function tick(): void {
+    const nowMs = performance.now();
+    const cpuMs = threadCpuMs();
+    const [stalledMs, usedMs] = [nowMs - lastMs - TICK_MS, cpuMs - lastCpuMs];
+    [lastMs, lastCpuMs] = [nowMs, cpuMs];
+    const { work } = takeLongestWork();
+    if (stalledMs >= STALL_MS) report(work.name, stalledMs, usedMs, nowMs);
+  }
+
+  function report(handler: string, stalledMs: number, cpuMs: number, nowMs: number): void {
+    stalls.observe({ handler }, stalledMs / 1000);
+    longestMs = Math.max(longestMs, stalledMs);
+    longest.set(longestMs / 1000);
+    if (nowMs - loggedMs < LOG_EVERY_MS) return void unlogged++;
+    log.warn("loop.stalled", { handler, ms: Math.round(stalledMs), cpuMs: Math.round(cpuMs), ...(unlogged > 0 && { unlogged }) });
+    [loggedMs, unlogged] = [nowMs, 0];
+  }
+
+  // What happened before is nobody's stall.
+  takeLongestWork();
+  const timer = setInterval(tick, TICK_MS);
+  timer.unref();
+  return { [Symbol.dispose]: () => clearInterval(timer) };
+}
+
+function threadCpuMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
+}

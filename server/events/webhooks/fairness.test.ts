@@ -1,0 +1,182 @@
+import { sql } from "kysely";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Clock } from "../../clock.ts";
+import { startTestApp, type TestApp } from "../../http/testing/test-app.ts";
+import { appendEvent } from "../../store/events.ts";
+import { startRawReceiver, startReceiver } from "../testing/receivers.ts";
+
+// One partner does its worst and another one must not notice. What counts is the order of events, not how long they take.
+
+const start = Date.now();
+let app: TestApp;
+let nowMs = start;
+const clock: Clock = { now: () => nowMs, every: () => ({ async [Symbol.asyncDispose]() {} }) };
+beforeEach(async () => {
+  nowMs = start;
+  app = await startTestApp({ clock });
+});
+afterEach(() => app[Symbol.asyncDispose]());
+
+const createHook = async (url: string, key = app.key): Promise<string> => {
+  const { status, json } = await app.call("POST", "/api/b2b/webhooks", { body: { url }, key });
+  expect(status).toBe(201);
+  return (json as { id: string }).id;
+};
+const happen = (partnerId: string, sessionId: string, n = 0) =>
+  app.store.transaction((tx) =>
+    appendEvent(tx, { partnerId, sessionId, type: "session.created", at: clock.now(), data: { sessionId, n } }),
+  );
+// A backlog, each event of another session.
+const happenOften = (partnerId: string, count: number) =>
+  sql`with recursive counter(n) as (select 1 union all select n + 1 from counter where n < ${count})
+      insert into events (id, partner_id, session_id, type, at, data)
+      select 'evt_' || ${partnerId} || n, ${partnerId}, 'ses_' || n, 'session.created', ${nowMs}, '{"n":' || n || '}' from counter`.execute(
+    app.store.db,
+  );
+const pendingOf = async (endpointId: string): Promise<number> => {
+  const query = app.store.db.selectFrom("webhook_deliveries").where("endpoint_id", "=", endpointId).where("state", "=", "pending");
+  return (await query.select(({ fn }) => fn.countAll<number>().as("count")).executeTakeFirstOrThrow()).count;
+};
+
+// Without trying each of thousands of deliveries once more.
+const endFlood = async (receiver: { hangUp(): void }) => {
+  await app.store.db.updateTable("webhook_endpoints").set({ state: "disabled" }).execute();
+  receiver.hangUp();
+  await app.webhooks.settled();
+};
+
+describe("a partner whose receivers hang", () => {
+  it.each([
+    { name: "8 receivers of one partner", partners: { hanging: 8 } },
+    { name: "50 receivers of three partners", partners: { first: 20, second: 20, third: 10 } },
+  ])("holds up no other partner: $name", async ({ partners }) => {
+    await using hanging = await startRawReceiver(() => {});
+    await using healthy = await startReceiver();
+    for (const [partnerId, count] of Object.entries(partners)) {
+      const key = await app.addPartner(partnerId);
+      for (let i = 0; i < count; i++) await createHook(hanging.url, key);
+      for (let i = 0; i < 10; i++) await happen(partnerId, `ses_${i}`);
+    }
+    await app.webhooks.tick();
+    await createHook(healthy.url);
+    await happen("acme", "ses_a");
+    await app.webhooks.tick();
+    const arrived = expect.poll(() => healthy.received.length).toBe(1);
+    // No hanging attempt has had to end for it.
+    expect(await Promise.race([hanging.firstClosed, arrived])).not.toBe("closed");
+    await arrived;
+    expect(hanging.count()).toBeGreaterThan(0);
+    expect(hanging.count()).toBeLessThanOrEqual(Object.keys(partners).length * 8);
+    hanging.hangUp();
+    await app.webhooks.settled();
+  });
+
+  it("still gets what its other receivers can take", async () => {
+    await using hanging = await startRawReceiver(() => {});
+    await using healthy = await startReceiver();
+    const ids: string[] = [];
+    for (let i = 0; i < 7; i++) ids.push(await createHook(hanging.url));
+    // All have failed before, so they have one lane each, and one of the partner's eight is left.
+    await app.store.db.updateTable("webhook_endpoints").set({ failing_since: nowMs }).where("id", "in", ids).execute();
+    for (let i = 0; i < 10; i++) await happen("acme", `ses_${i}`);
+    await app.webhooks.tick();
+    await createHook(healthy.url);
+    await happen("acme", "ses_a");
+    await app.webhooks.tick();
+    await expect.poll(() => healthy.received.length).toBe(1);
+    await expect.poll(() => hanging.open.size).toBe(7);
+    hanging.hangUp();
+    await app.webhooks.settled();
+  });
+});
+
+describe("a partner with a long backlog", () => {
+  it("of 100,000 events does not delay another partner's event, and stores a bounded part of it as deliveries", async () => {
+    await using hanging = await startRawReceiver(() => {});
+    const key = await app.addPartner("flood");
+    const endpointId = await createHook(hanging.url, key);
+    const floodAtArrival: number[] = [];
+    await using healthy = await startReceiver(async () => {
+      floodAtArrival.push(await pendingOf(endpointId));
+      return 204;
+    });
+    await createHook(healthy.url);
+    await happenOften("flood", 100_000);
+    await happen("acme", "ses_a");
+    const ticked = app.webhooks.tick();
+    await expect.poll(() => floodAtArrival).toHaveLength(1);
+    expect(floodAtArrival[0]).toBeLessThan(5_000);
+    await ticked;
+    expect(await pendingOf(endpointId)).toBeLessThanOrEqual(5_100);
+    await endFlood(hanging);
+  });
+
+  it("of many endpoints that are all behind does not push another partner's endpoint out", async () => {
+    await using hanging = await startRawReceiver(() => {});
+    await using healthy = await startReceiver();
+    for (let p = 0; p < 5; p++) {
+      const key = await app.addPartner(`flood${p}`);
+      for (let i = 0; i < 20; i++) await createHook(hanging.url, key);
+      await happenOften(`flood${p}`, 1_000);
+    }
+    await createHook(healthy.url);
+    await happen("acme", "ses_a");
+    const ticked = app.webhooks.tick();
+    await expect.poll(() => healthy.received.length).toBe(1);
+    await endFlood(hanging);
+    await ticked;
+  });
+
+  it("gets all of it, in order for each session, when its receiver works again", async () => {
+    await using receiver = await startReceiver();
+    const endpointId = await createHook(receiver.url);
+    await happenOften("acme", 220);
+    for (let n = 1000; n < 1030; n++) await happen("acme", "ses_long", n);
+    await app.webhooks.tick();
+    await expect.poll(() => receiver.received.length, { timeout: 50_000 }).toBe(250);
+    await app.webhooks.settled();
+    const long = receiver.events().flatMap(({ data }) => (data.n && data.n >= 1000 ? [data.n] : []));
+    expect(long).toEqual(Array.from({ length: 30 }, (_, n) => 1000 + n));
+    expect(await pendingOf(endpointId)).toBe(0);
+  });
+});
+
+describe("messages out of turn", () => {
+  it("are refused when ten tests wait, and taken again when they have been sent", async () => {
+    await using hanging = await startRawReceiver(() => {});
+    const id = await createHook(hanging.url);
+    const test = () => app.call("POST", `/api/b2b/webhooks/${id}/test`);
+    const answers = await Promise.all(Array.from({ length: 30 }, test));
+    expect(answers.filter(({ status }) => status === 202)).toHaveLength(10);
+    const refused = answers.find(({ status }) => status !== 202)!;
+    expect([refused.status, refused.headers.get("x-error-code"), refused.headers.get("retry-after")]).toEqual([
+      429,
+      "webhook_queue_full",
+      "15",
+    ]);
+    // A test that fails is not tried again: it makes room.
+    await expect.poll(() => hanging.open.size).toBeGreaterThan(0);
+    const other = await createHook(hanging.url);
+    expect((await app.call("POST", `/api/b2b/webhooks/${other}/test`)).status).toBe(202);
+    hanging.hangUp();
+    await expect.poll(() => pendingOf(id)).toBe(0);
+    expect((await test()).status).toBe(202);
+    await app.webhooks.settled();
+  });
+
+  it("are refused when a hundred redeliveries wait, and tests are not", async () => {
+    await using failing = await startReceiver(() => 500);
+    const id = await createHook(failing.url);
+    await happen("acme", "ses_a");
+    await app.webhooks.tick();
+    await app.webhooks.settled();
+    const { json } = await app.call("GET", `/api/b2b/webhooks/${id}/deliveries`);
+    const [{ id: deliveryId }] = (json as { data: [{ id: string }] }).data;
+    const statuses: number[] = [];
+    for (let i = 0; i < 101; i++)
+      statuses.push((await app.call("POST", `/api/b2b/webhooks/${id}/deliveries/${deliveryId}/redeliver`)).status);
+    expect(statuses).toEqual([...Array<number>(100).fill(202), 429]);
+    expect((await app.call("POST", `/api/b2b/webhooks/${id}/test`)).status).toBe(202);
+    await app.webhooks.settled();
+  });
+});

@@ -1,0 +1,97 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { newId } from "@berth/contract";
+import type { Clock } from "../../clock.ts";
+import { eventsAfter, type StoredEvent } from "../../store/events.ts";
+import type { Store } from "../../store/open.ts";
+import { countPending, enqueue } from "../../store/webhooks/deliveries.ts";
+import { endpointsBehind, moveCursor, type EndpointRow } from "../../store/webhooks/endpoints.ts";
+
+// Puts events into the lanes of the endpoints that want them, a batch at a time and one partner after the other.
+
+export interface FanOutDeps {
+  store: Store;
+  clock: Clock;
+  // Called after each turn: what was put into lanes can be sent while the rest is still being put in.
+  onQueued(): Promise<void>;
+}
+
+// Beyond this many pending deliveries an endpoint's events stay in the outbox, where they are stored once for all of the
+// partner's endpoints. They follow as deliveries finish, so nothing is lost.
+export const MAX_PENDING = 5_000;
+const EVENTS_PER_BATCH = 100;
+const ENDPOINTS_PER_WINDOW = 200;
+
+// One batch for each endpoint that is behind, of these partners or of everyone.
+export type FanOut = (partnerIds?: readonly string[]) => Promise<FanOutResult>;
+
+export interface FanOutResult {
+  // There are more events, and room for them.
+  hasMore: boolean;
+  // Partners with an endpoint that has too many pending deliveries to take more.
+  heldBack: Set<string>;
+}
+
+type BatchResult = "more" | "done" | "held_back";
+
+export function createFanOut({ store, clock, onQueued }: FanOutDeps): FanOut {
+  async function fanOutBatch(endpoint: EndpointRow): Promise<BatchResult> {
+    if ((await countPending(store.db, endpoint.id, MAX_PENDING)) >= MAX_PENDING) return "held_back";
+    const events = await eventsAfter(store.db, endpoint.partner_id, endpoint.cursor_seq, EVENTS_PER_BATCH);
+    const last = events.at(-1);
+    if (!last) return "done";
+    const types = endpoint.types === null ? null : new Set(JSON.parse(endpoint.types) as string[]);
+    const wanted = types ? events.filter(({ type }) => types.has(type)) : events;
+    const nowMs = clock.now();
+    await store.transaction(async (tx) => {
+      // Another server may have done it.
+      if (!(await moveCursor(tx, endpoint, last.seq))) return;
+      const deliveries = wanted.map((event) => toDelivery(endpoint.id, event, nowMs));
+      await enqueue(tx, deliveries, nowMs);
+    });
+    return events.length === EVENTS_PER_BATCH ? "more" : "done";
+  }
+
+  return async (partnerIds) => {
+    const result: FanOutResult = { hasMore: false, heldBack: new Set() };
+    let afterId = "";
+    for (;;) {
+      const window = await endpointsBehind(store.db, { ...(partnerIds && { partnerIds }), afterId, limit: ENDPOINTS_PER_WINDOW });
+      for (const turn of turnsByPartner(window)) {
+        for (const endpoint of turn) {
+          const batch = await fanOutBatch(endpoint);
+          if (batch === "more") result.hasMore = true;
+          if (batch === "held_back") result.heldBack.add(endpoint.partner_id);
+          // SQLite answers at once, in this thread: without a pause nothing else would run until the end.
+          await nextTurn();
+        }
+        await onQueued();
+      }
+      if (window.length < ENDPOINTS_PER_WINDOW) return result;
+      afterId = window.at(-1)?.id ?? "";
+    }
+  };
+}
+
+// The first endpoint of every partner, then the second of every partner, and so on.
+function turnsByPartner<Endpoint extends { partner_id: string }>(endpoints: Endpoint[]): Endpoint[][] {
+  const turns: Endpoint[][] = [];
+  for (const own of Map.groupBy(endpoints, ({ partner_id }) => partner_id).values())
+    for (const [turn, endpoint] of own.entries()) (turns[turn] ??= []).push(endpoint);
+  return turns;
+}
+
+const toDelivery = (endpointId: string, event: StoredEvent, nowMs: number) => ({
+  id: newId("dlv", nowMs),
+  endpoint_id: endpointId,
+  lane: event.sessionId,
+  seq: event.seq,
+  event_id: event.id,
+  type: event.type,
+  payload: JSON.stringify({ type: event.type, timestamp: new Date(event.at).toISOString(), data: event.data }),
+  state: "pending" as const,
+  attempts: 0,
+  last_status: null,
+  last_error: null,
+  created_at: nowMs,
+  finished_at: null,
+});

@@ -1,0 +1,110 @@
+import { TEST_EVENT_TYPE } from "@berth/contract";
+import { DAY, HOUR, MINUTE, SECOND } from "../../clock.ts";
+import { disableEndpoint, noteFailure, updateEndpoint, type EndpointRow } from "../../store/webhooks/endpoints.ts";
+import { headOfLane, noteAttempt, type DeliveryRow } from "../../store/webhooks/deliveries.ts";
+import { hurryLanes, leaveEmptyLane, releaseLane, renewLane, type LaneRow } from "../../store/webhooks/lanes.ts";
+import { ATTEMPT_MS, sendMessage, type Outcome } from "./send.ts";
+import { signatureHeaders } from "./signature.ts";
+import type { WebhooksDeps } from "./webhooks.ts";
+
+// The waits between attempts that Standard Webhooks recommends; after the last the delivery has failed for good.
+export const BACKOFF_MS = [5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR];
+// Longer than an attempt takes. Renewed when too little of it is left for another one.
+export const LEASE_MS = 30 * SECOND;
+const RENEW_MS = 20 * SECOND;
+// Then another lane of the endpoint has its turn.
+const DELIVERIES_PER_TURN = 20;
+const GIVE_UP_MS = 5 * DAY;
+
+// Why a lane was left: it holds more that can be sent at once, or there is nothing to do before something else happens.
+export type LaneResult = "due" | "waits";
+
+// Works off one lane, whose lease the caller holds: delivery after delivery until one fails, none is left or the turn
+// is over.
+export function createLaneRunner({ store, secrets, clock, log, allowPrivate }: WebhooksDeps): (lane: LaneRow) => Promise<LaneResult> {
+  const { db } = store;
+
+  async function run(lane: LaneRow): Promise<LaneResult> {
+    let lastSentSeq = -1;
+    let { attempt, lease_until: leaseUntil } = lane;
+    for (let sent = 0; sent < DELIVERIES_PER_TURN; sent++) {
+      const delivery = await headOfLane(db, lane);
+      if (!delivery) {
+        await leaveEmptyLane(db, lane, lastSentSeq < 0 ? lane.last_seq : lastSentSeq, clock.now());
+        return "waits";
+      }
+      const endpoint = await db.selectFrom("webhook_endpoints").selectAll().where("id", "=", lane.endpoint_id).executeTakeFirst();
+      if (endpoint?.state !== "enabled") return release(lane, attempt, 0);
+      if (leaseUntil - clock.now() < RENEW_MS) {
+        leaseUntil = clock.now() + LEASE_MS;
+        if (!(await renewLane(db, lane, leaseUntil))) return "waits";
+      }
+      const outcome = await attemptDelivery(endpoint, delivery);
+      if (outcome.ok) {
+        await recordSuccess(endpoint, delivery, outcome.status);
+      } else {
+        // A test is for a person who waits for its result.
+        const wait = delivery.type === TEST_EVENT_TYPE ? undefined : BACKOFF_MS[attempt];
+        await recordFailure(endpoint, delivery, outcome, wait === undefined);
+        if (wait !== undefined) return release(lane, attempt + 1, withJitter(wait));
+      }
+      attempt = 0;
+      lastSentSeq = delivery.seq;
+    }
+    await release(lane, attempt, 0);
+    return "due";
+  }
+
+  async function release(lane: LaneRow, attempt: number, waitMs: number): Promise<"waits"> {
+    await releaseLane(db, lane, { attempt, nextAt: clock.now() + waitMs });
+    return "waits";
+  }
+
+  function attemptDelivery(endpoint: EndpointRow, delivery: DeliveryRow): Promise<Outcome> {
+    const open = (sealed: string) => secrets.open(sealed, webhookContext(endpoint.id));
+    const keys = [open(endpoint.secret)];
+    if (endpoint.old_secret !== null && (endpoint.old_secret_until ?? 0) > clock.now()) keys.push(open(endpoint.old_secret));
+    const headers = signatureHeaders({ id: delivery.event_id, body: delivery.payload, atMs: clock.now() }, keys);
+    return sendMessage({ url: endpoint.url, headers, body: delivery.payload }, allowPrivate, AbortSignal.timeout(ATTEMPT_MS));
+  }
+
+  async function recordSuccess(endpoint: EndpointRow, delivery: DeliveryRow, status: number): Promise<void> {
+    await noteAttempt(db, delivery.id, {
+      state: "delivered",
+      attempts: delivery.attempts + 1,
+      last_status: status,
+      last_error: null,
+      finished_at: clock.now(),
+    });
+    if (endpoint.failing_since === null) return;
+    await updateEndpoint(db, endpoint.id, { failing_since: null });
+    await hurryLanes(db, endpoint.id, clock.now());
+  }
+
+  async function recordFailure(
+    endpoint: EndpointRow,
+    delivery: DeliveryRow,
+    outcome: Outcome & { ok: false },
+    isLast: boolean,
+  ): Promise<void> {
+    await noteAttempt(db, delivery.id, {
+      state: isLast ? "failed" : "pending",
+      attempts: delivery.attempts + 1,
+      last_status: outcome.status,
+      last_error: outcome.error,
+      finished_at: isLast ? clock.now() : null,
+    });
+    const failingSince = await noteFailure(db, endpoint.id, clock.now());
+    const reason = outcome.status === 410 ? "gone" : clock.now() - failingSince >= GIVE_UP_MS ? "failing" : null;
+    if (reason === null) return;
+    await disableEndpoint(db, endpoint.id, reason, clock.now());
+    log.warn("webhooks.disabled", { endpointId: endpoint.id, partner: endpoint.partner_id, reason });
+  }
+
+  return run;
+}
+
+export const webhookContext = (endpointId: string): string => `webhook:${endpointId}`;
+
+// Up to a fifth longer, so that what failed together does not come back together.
+const withJitter = (ms: number): number => Math.round(ms * (1 + Math.random() * 0.2));

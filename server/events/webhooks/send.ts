@@ -1,0 +1,126 @@
+import { request as httpRequest } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { isIP } from "node:net";
+import { isPublicAddress } from "../../network/public-address.ts";
+import { resolveLocalName, resolveName } from "../../network/resolve-name.ts";
+
+// One attempt to hand a message to a partner's receiver. The address comes from the partner, so it is not trusted: names
+// are resolved here, private addresses are refused after that, and the connection goes to the address that was checked.
+// The answer is not trusted either: it is bounded in time and bytes, and nothing of it is used but the status.
+
+export type Outcome = { ok: true; status: number } | { ok: false; status: number | null; error: string };
+
+export interface Message {
+  url: string;
+  headers: Record<string, string>;
+  body: string;
+}
+
+// For everything up to the end of the answer's headers.
+export const ATTEMPT_MS = 15_000;
+// The body is read only so that an honest receiver can finish writing it. The connection does not outlive the attempt.
+const BODY_MS = 1_000;
+const MAX_BODY_BYTES = 64 * 1024;
+const MAX_HEADER_BYTES = 16 * 1024;
+// 100 Continue and the like, before the answer proper.
+const MAX_INFORMATIONAL = 8;
+
+export async function sendMessage(message: Message, allowPrivate: boolean, signal: AbortSignal): Promise<Outcome> {
+  try {
+    const url = new URL(message.url);
+    const address = await resolveTarget(url.hostname, allowPrivate, signal);
+    const status = await post(url, address, message, signal);
+    if (status < 100 || status > 599) return { ok: false, status: null, error: INVALID_ANSWER };
+    // A redirect could lead anywhere, so it is a failure like any other.
+    return status >= 200 && status < 300 ? { ok: true, status } : { ok: false, status, error: `The receiver answered ${status}` };
+  } catch (error) {
+    return { ok: false, status: null, error: explain(error, signal) };
+  }
+}
+
+export const isRefusedAddress = (host: string, allowPrivate: boolean): boolean =>
+  !allowPrivate && isIP(bare(host)) !== 0 && !isPublicAddress(bare(host));
+
+const bare = (host: string): string => host.replace(/^\[|\]$/g, "");
+
+const INVALID_ANSWER = "The answer is not valid HTTP";
+
+// What is wrong in words for the partner's delivery log.
+class RefusedError extends Error {}
+
+async function resolveTarget(hostname: string, allowPrivate: boolean, signal: AbortSignal): Promise<string> {
+  const host = bare(hostname);
+  const resolve = allowPrivate ? resolveLocalName : resolveName;
+  const found = isIP(host) ? [host] : await orAbort(() => resolve(host), signal);
+  const allowed = found.find((address) => allowPrivate || isPublicAddress(address));
+  if (allowed === undefined) throw new RefusedError("The address is not on the public Internet");
+  return allowed;
+}
+
+// The status of the answer. The connection is closed when the promise settles.
+function post(url: URL, address: string, { headers, body }: Message, signal: AbortSignal): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  const send = url.protocol === "https:" ? httpsRequest : httpRequest;
+  let status: number | undefined;
+  let bodyTimer: NodeJS.Timeout | undefined;
+  let informational = 0;
+  const end = () => (status === undefined ? reject(new RefusedError("The connection ended without an answer")) : resolve(status));
+  const request = send(
+    {
+      host: address,
+      port: url.port || (url.protocol === "https:" ? 443 : 80),
+      path: url.pathname + url.search,
+      method: "POST",
+      // The certificate is that of the name, wherever the name leads.
+      servername: isIP(bare(url.hostname)) ? "" : url.hostname,
+      headers: {
+        host: url.host,
+        "content-type": "application/json",
+        "content-length": Buffer.byteLength(body),
+        "user-agent": "berth-webhooks",
+        ...headers,
+      },
+      agent: false,
+      maxHeaderSize: MAX_HEADER_BYTES,
+      signal,
+    },
+    (response) => {
+      status = response.statusCode ?? 0;
+      bodyTimer = setTimeout(end, BODY_MS);
+      let bytes = 0;
+      response.on("data", (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes > MAX_BODY_BYTES) end();
+      });
+      for (const event of ["end", "close", "error"]) response.on(event, end);
+    },
+  );
+  request.on("information", () => {
+    if (++informational > MAX_INFORMATIONAL) reject(new RefusedError(INVALID_ANSWER));
+  });
+  request.on("error", (error) => (status === undefined ? reject(error) : end()));
+  // Every way out ends here, an answer of 101 for example.
+  request.on("close", end);
+  request.end(body);
+  return promise.finally(() => {
+    clearTimeout(bodyTimer);
+    request.destroy();
+  });
+}
+
+async function orAbort<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  const { promise, reject } = Promise.withResolvers<never>();
+  const stop = () => reject(signal.reason as Error);
+  signal.addEventListener("abort", stop, { once: true });
+  return Promise.race([work(), promise]).finally(() => signal.removeEventListener("abort", stop));
+}
+
+// In the partner's delivery log: what it can do something about, nothing of our inside.
+function explain(error: unknown, signal: AbortSignal): string {
+  if (error instanceof RefusedError) return error.message;
+  if (signal.aborted) return `No answer within ${ATTEMPT_MS / 1000} seconds`;
+  const { code } = error as NodeJS.ErrnoException;
+  if (code?.startsWith("HPE_")) return INVALID_ANSWER;
+  return code ? `The connection failed: ${code}` : "The connection failed";
+}

@@ -1,0 +1,151 @@
+import { MINUTE, SECOND, type Clock } from "../../clock.ts";
+import type { Log } from "../../log.ts";
+import type { Secrets } from "../../secrets/secrets.ts";
+import type { Store } from "../../store/open.ts";
+import { claimDueLane, dueEndpoints, type DueEndpoint, type LaneRow } from "../../store/webhooks/lanes.ts";
+import { createFanOut } from "./fan-out.ts";
+import { createLaneSlots } from "./lane-slots.ts";
+import { createLaneRunner, LEASE_MS } from "./lane.ts";
+import { purgeOutbox } from "./purge.ts";
+
+// Sends events to partners: at least once, in order for each session, over restarts and with any number of servers.
+// First events are put into lanes, then every lane that is due is worked off by the holder of its lease. Partners take
+// turns in both, and each has its own share of the lanes that send at the same time.
+export interface Webhooks extends AsyncDisposable {
+  // Something has happened to the partner's sessions or webhooks: look now rather than at the next tick.
+  wake(partnerId: string): void;
+  tick(): Promise<void>;
+  // Resolves when nothing is being sent.
+  settled(): Promise<void>;
+}
+
+export interface WebhooksDeps {
+  store: Store;
+  secrets: Pick<Secrets, "open">;
+  clock: Clock;
+  log: Log;
+  // Names this process.
+  owner: string;
+  allowPrivate: boolean;
+}
+
+const TICK_MS = SECOND;
+const PURGE_MS = MINUTE;
+
+export function createWebhooks(deps: WebhooksDeps): Webhooks {
+  const { store, clock, log, owner } = deps;
+  const runLane = createLaneRunner(deps);
+  const slots = createLaneSlots();
+  const fanOut = createFanOut({ store, clock, onQueued: startLanes });
+  const running = new Set<Promise<void>>();
+  // What the next look is about: these partners, or everyone.
+  const woken = new Set<string>();
+  let everyone = false;
+  // Lanes were due for which there was no slot.
+  let isFull = false;
+  // Partners whose events wait until some of their deliveries are finished.
+  const heldBack = new Set<string>();
+  let closed = false;
+  let looking: Promise<void> | undefined;
+
+  async function look(): Promise<void> {
+    const partnerIds = everyone ? undefined : [...woken];
+    everyone = false;
+    woken.clear();
+    for (const id of partnerIds ?? heldBack) heldBack.delete(id);
+    const result = await fanOut(partnerIds);
+    for (const id of result.heldBack) heldBack.add(id);
+    await startLanes();
+    if (!result.hasMore) return;
+    if (partnerIds) for (const id of partnerIds) woken.add(id);
+    else everyone = true;
+  }
+
+  // Gives every partner that has something due a lane, then every one a second lane, and so on. The partner with the
+  // fewest lanes comes first.
+  async function startLanes(): Promise<void> {
+    isFull = false;
+    const due = Map.groupBy(await dueEndpoints(store.db, clock.now()).execute(), ({ partner_id }) => partner_id);
+    let partners = [...due.entries()].map(([id, endpoints]) => ({ id, endpoints }));
+    while (partners.length > 0) {
+      partners = partners.toSorted((a, b) => slots.ofPartner(a.id) - slots.ofPartner(b.id));
+      for (const partner of partners) partner.endpoints = await startOneLane(partner.endpoints);
+      partners = partners.filter(({ endpoints }) => endpoints.length > 0);
+    }
+  }
+
+  // Starts a lane of the first endpoint that has one. Returns the endpoints that may have more, in the order of their turns.
+  async function startOneLane(endpoints: DueEndpoint[]): Promise<DueEndpoint[]> {
+    const withRoom = endpoints.filter(slots.hasRoom);
+    if (withRoom.length < endpoints.length) isFull = true;
+    for (const [index, endpoint] of withRoom.entries()) {
+      const nowMs = clock.now();
+      const lane = await claimDueLane(store.db, endpoint.id, { owner, nowMs, untilMs: nowMs + LEASE_MS });
+      if (!lane) continue;
+      start(endpoint, lane);
+      return [...withRoom.slice(index + 1), endpoint];
+    }
+    return [];
+  }
+
+  function start(endpoint: DueEndpoint, lane: LaneRow): void {
+    const giveBack = slots.take(endpoint);
+    const run = runLane(lane)
+      .catch((error: unknown) => {
+        log.warn("webhooks.lane_failed", { endpointId: lane.endpoint_id, error: String(error) });
+        return "waits" as const;
+      })
+      .then((result) => {
+        giveBack();
+        running.delete(run);
+        if (isFull || result === "due" || heldBack.has(endpoint.partner_id)) wake(endpoint.partner_id);
+      });
+    running.add(run);
+  }
+
+  // One look at a time; a wake during one leads to another.
+  async function lookUntilDone(): Promise<void> {
+    looking ??= (async () => {
+      while (isWoken()) await look();
+    })()
+      .catch((error: unknown) => log.warn("webhooks.tick_failed", { error: String(error) }))
+      .finally(() => {
+        looking = undefined;
+        if (isWoken()) void lookUntilDone();
+      });
+    await looking;
+  }
+
+  const isWoken = (): boolean => (everyone || woken.size > 0) && !closed;
+
+  function wake(partnerId: string): void {
+    woken.add(partnerId);
+    void lookUntilDone();
+  }
+
+  async function tick(): Promise<void> {
+    everyone = true;
+    await lookUntilDone();
+  }
+
+  async function settled(): Promise<void> {
+    await looking;
+    while (running.size > 0) await Promise.all(running);
+  }
+
+  const ticks = clock.every(TICK_MS, tick);
+  const purges = clock.every(PURGE_MS, () =>
+    purgeOutbox(store.db, clock.now()).catch((error: unknown) => log.warn("webhooks.purge_failed", { error: String(error) })),
+  );
+  return {
+    wake,
+    tick,
+    settled,
+    async [Symbol.asyncDispose]() {
+      closed = true;
+      await ticks[Symbol.asyncDispose]();
+      await purges[Symbol.asyncDispose]();
+      await settled();
+    },
+  };
+}

@@ -1,0 +1,79 @@
+import { once } from "node:events";
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { PassThrough } from "node:stream";
+import { expect, test } from "vitest";
+import { createConnectionBoundary } from "./connection-boundary.ts";
+import { silentLog, type Log } from "../log.ts";
+
+function openBoundary() {
+  const lines: { event: string; fields: Record<string, unknown> }[] = [];
+  const log: Log = { ...silentLog, error: (event, fields) => void lines.push({ event, fields: { ...fields } }) };
+  return { boundary: createConnectionBoundary({ log, connection: "test", fields: { sandboxId: "sbx_1" } }), lines };
+}
+
+test("a throw in a listener ends every stream of the connection, and is logged once", async () => {
+  const { boundary, lines } = openBoundary();
+  const [one, other] = [new PassThrough(), new PassThrough()];
+  boundary.cover(one, other);
+  // Added after `cover`, as a library would.
+  one.on("data", () => {
+    throw new RangeError("Invalid status code: 0");
+  });
+  other.on("close", () => {
+    throw new Error("once more");
+  });
+  one.write("bytes");
+  await expect.poll(() => one.closed && other.closed).toBe(true);
+  expect(lines).toEqual([
+    {
+      event: "connection.failed",
+      fields: { connection: "test", sandboxId: "sbx_1", error: expect.stringContaining("Invalid status code: 0") },
+    },
+  ]);
+});
+
+test("a handler that throws or rejects ends the connection", async () => {
+  for (const handler of [
+    () => {
+      throw new Error("at once");
+    },
+    async () => {
+      throw new Error("later");
+    },
+  ]) {
+    const { boundary, lines } = openBoundary();
+    const stream = new PassThrough();
+    boundary.cover(stream);
+    const closed = once(stream, "close");
+    boundary.run(handler);
+    await closed;
+    expect(lines).toHaveLength(1);
+  }
+});
+
+test("a stream that joins a failed boundary is destroyed", () => {
+  const { boundary } = openBoundary();
+  boundary.run(() => {
+    throw new Error("too late");
+  });
+  const stream = new PassThrough();
+  boundary.cover(stream);
+  expect(stream.destroyed).toBe(true);
+});
+
+test("a peer that resets a socket without an error listener ends that socket, without a word", async () => {
+  const { boundary, lines } = openBoundary();
+  const accepted = Promise.withResolvers<Socket>();
+  const server = createServer(accepted.resolve);
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const peer = connect((server.address() as AddressInfo).port, "127.0.0.1");
+  const socket = await accepted.promise;
+  boundary.cover(socket);
+  socket.resume();
+  // Not `once`, which would add the listener that is to be missing.
+  const closed = new Promise((resolve) => socket.on("close", resolve));
+  peer.resetAndDestroy();
+  await closed;
+  expect(lines).toEqual([]);
+  server.close();
+});

@@ -1,0 +1,188 @@
+import type { Template } from "@berth/contract";
+import type { ScannedValue } from "../json/json-scanner.ts";
+import type { Shape } from "../json/json-shape.ts";
+import { isProvidersOwn, type ModelConfig, type ModelProvider } from "../provider/model-config.ts";
+import { inertFields, type ModelApi } from "./request-fields.ts";
+
+// What a request to a model may contain. Much of what providers offer reaches further than the sandbox may: tools that the
+// provider runs (web search, code, MCP servers), URLs that it fetches, and state that it keeps beyond the request. All of
+// that is refused unless the template allows it: it would be a way out of a sandbox that has none. Where the template
+// restricts the way out, so is every field that we do not know.
+
+export interface RequestPolicy {
+  // Tools that the provider runs, and state that it keeps.
+  serverTools: boolean;
+  // Images and files that the provider fetches from a URL.
+  remoteUrls: boolean;
+  // Fields that we do not know, and whose effect we therefore cannot tell.
+  unknownFields: boolean;
+}
+
+export function requestPolicyOf({ egress, model: own }: Pick<Template, "egress" | "model">, model: ModelConfig): RequestPolicy {
+  const serverTools = own?.serverTools === true;
+  const isPublic = egress.policy === "public";
+  return {
+    serverTools,
+    // A model server of the operator's may reach private addresses that the sandbox must not reach.
+    remoteUrls: serverTools || (isPublic && isProvidersOwn(model)),
+    unknownFields: serverTools || isPublic,
+  };
+}
+
+export interface RequestRule {
+  // What the relay itself reads or changes.
+  part?: RequestPart;
+  allows?: (value: ScannedValue) => boolean;
+  // What lifts the rule; without it nothing does.
+  unless?: keyof RequestPolicy;
+  // The sentence for the caller. `{field}` stands for the field's path.
+  refusal?: string;
+  // Encoded images, which cost far fewer tokens than text of their length.
+  isImage?: (value: ScannedValue) => boolean;
+}
+
+export type RequestPart = "root" | "model" | "stream" | "stream_options" | "store";
+export type RequestShape = Shape<RequestRule>;
+
+const SERVER_TOOL = "{field} asks for a tool that the model's provider runs; this template allows only tools that run in the sandbox";
+const SERVER_STATE = "{field} refers to what the model's provider keeps; this template allows only requests that are complete";
+const REMOTE_URL = "{field} is a URL that the model's provider would fetch; in this template send the content itself, as a data: URL";
+
+export function describeRefusal({ refusal = "{field} is not allowed" }: RequestRule, { kind, text, path }: ScannedValue): string {
+  const shown = kind === "string" && /^[\w.:/-]{1,60}$/.test(text) ? `${path()} ("${text}")` : path();
+  return refusal.replace("{field}", () => shown);
+}
+
+const isFalse = ({ kind }: ScannedValue) => kind === "null" || kind === "false";
+const isBoolean = (value: ScannedValue) => value.kind === "true" || isFalse(value);
+const isNothing = (value: ScannedValue) => isFalse(value) || value.kind === "array";
+const isList = ({ kind }: ScannedValue) => kind === "array" || kind === "null";
+const never = () => false;
+
+// Absent, null, false or an empty list.
+function absent(refusal: string): RequestShape {
+  return {
+    mark: { allows: isNothing, unless: "serverTools", refusal },
+    items: { mark: { allows: never, unless: "serverTools", refusal } },
+  };
+}
+
+// The tools that the sandbox's own programs run. Whatever a provider adds later is refused until it is known here.
+const CLIENT_TOOLS: Record<ModelProvider, RegExp> = {
+  // tool_search looks only through the tools of the request itself; namespace is a group of tools.
+  openai: /^(function|custom|local_shell|apply_patch|namespace|tool_search)$/,
+  anthropic: /^(custom|(bash|text_editor|computer|memory)_\d{8}|tool_search_tool_(regex|bm25)(_\d{8})?)$/,
+};
+
+function toolsOf(provider: ModelProvider): RequestShape {
+  const isClientTool = ({ kind, text }: ScannedValue) => kind === "null" || (kind === "string" && CLIENT_TOOLS[provider].test(text));
+  const tools: RequestShape = { mark: { allows: isList, unless: "serverTools", refusal: SERVER_TOOL } };
+  const type: RequestShape = { mark: { allows: isClientTool, unless: "serverTools", refusal: SERVER_TOOL } };
+  tools.items = {
+    fields: new Map([
+      ["type", type],
+      ["tools", tools],
+    ]),
+  };
+  return tools;
+}
+
+const URL_FIELDS = ["url", "uri", "image_url", "file_url", "video_url", "audio_url", "document_url", "file_uri"];
+const isData = ({ kind, text }: ScannedValue) => kind !== "string" || text.startsWith("data:");
+// Base64 has no colon.
+const isEncoded = (value: ScannedValue) => isData(value) || !value.text.includes(":");
+
+// Messages and what they are made of, at any depth. The arguments of a tool call are the model's own and mean nothing to
+// the provider, so nothing is looked for in them.
+function contentOf(provider: ModelProvider): RequestShape {
+  const content: RequestShape = {};
+  const url: RequestShape = {
+    mark: { allows: isData, unless: "remoteUrls", refusal: REMOTE_URL, isImage: ({ text }) => text.startsWith("data:image/") },
+  };
+  const type: RequestShape = {
+    mark: { allows: ({ text }) => text !== "item_reference" && !text.includes("\\"), unless: "serverTools", refusal: SERVER_STATE },
+  };
+  const fields = new Map<string, RequestShape>([
+    ...URL_FIELDS.map((field) => [field, url] as const),
+    ["file_data", { mark: { allows: isEncoded, unless: "remoteUrls", refusal: REMOTE_URL } }],
+    ["file_id", absent(SERVER_STATE)],
+    ["type", type],
+    ["tools", toolsOf(provider)],
+    // Anthropic's images and OpenAI's sounds.
+    ["data", { mark: { isImage: ({ kind }) => kind === "string" } }],
+    ["arguments", {}],
+    ["env", {}],
+    ...(provider === "anthropic" ? ([["input", {}]] as const) : []),
+  ]);
+  for (const shape of [content, url]) Object.assign(shape, { fields, otherFields: content, items: content });
+  return content;
+}
+
+const part = (name: RequestPart, allows?: RequestRule["allows"], refusal?: string): RequestShape => ({
+  mark: { part: name, ...(allows && { allows }), ...(refusal !== undefined && { refusal }) },
+});
+
+const OPENAI_CONTENT = contentOf("openai");
+const ANTHROPIC_CONTENT = contentOf("anthropic");
+const MODEL = part("model", ({ kind }) => kind === "string", "{field} must be a string");
+const STREAM = part("stream", isBoolean, "{field} must be true or false");
+const STORE: RequestShape = { mark: { part: "store", allows: isFalse, unless: "serverTools", refusal: SERVER_STATE } };
+
+// A request in the background answers before it has cost anything, and its result cannot be fetched through the relay.
+const BACKGROUND: RequestShape = {
+  mark: { allows: isFalse, refusal: "{field}: requests in the background are not passed on, because their tokens could not be counted" },
+};
+
+// Search, code, plugins and connectors of the providers that offer one of the two interfaces.
+const SERVER_TOOL_FIELDS = `mcp_servers container web_search_options web_search enable_search search_options search_parameters
+  plugins connectors`;
+const EVERYWHERE: [string, RequestShape][] = [
+  ["model", MODEL],
+  ["models", absent("{field} is not passed on: `model` alone names the model")],
+  ["stream", STREAM],
+  ["background", BACKGROUND],
+  ...SERVER_TOOL_FIELDS.split(/\s+/).map((field): [string, RequestShape] => [field, absent(SERVER_TOOL)]),
+];
+
+const UNKNOWN: RequestShape = {
+  mark: {
+    allows: never,
+    unless: "unknownFields",
+    refusal: "{field} is not passed on, because this template restricts where the sandbox may connect",
+  },
+};
+
+function request(api: ModelApi, fields: [string, RequestShape][]): RequestShape {
+  const inert = inertFields(api).map((field): [string, RequestShape] => [field, {}]);
+  return {
+    mark: { part: "root", allows: ({ kind }) => kind === "object", refusal: "The request to the model is not a JSON object" },
+    fields: new Map([...inert, ...EVERYWHERE, ...fields]),
+    otherFields: UNKNOWN,
+  };
+}
+
+const STREAM_OPTIONS = part("stream_options", ({ kind }) => kind === "object" || kind === "null", "{field} must be an object");
+
+export const REQUEST_SHAPES: Record<ModelApi, RequestShape> = {
+  chat: request("chat", [
+    ["messages", OPENAI_CONTENT],
+    ["tools", toolsOf("openai")],
+    ["stream_options", STREAM_OPTIONS],
+    ["store", STORE],
+  ]),
+  completions: request("completions", [["stream_options", STREAM_OPTIONS]]),
+  responses: request("responses", [
+    ["input", OPENAI_CONTENT],
+    ["tools", toolsOf("openai")],
+    ["store", STORE],
+    ["previous_response_id", absent(SERVER_STATE)],
+    ["conversation", absent(SERVER_STATE)],
+    ["prompt", absent(SERVER_STATE)],
+  ]),
+  embeddings: request("embeddings", []),
+  messages: request("messages", [
+    ["messages", ANTHROPIC_CONTENT],
+    ["system", ANTHROPIC_CONTENT],
+    ["tools", toolsOf("anthropic")],
+  ]),
+};
