@@ -3,7 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { isSandboxId } from "@berth/contract";
 import { MASTER_KEY_FILE } from "@berth/server/secrets/master-key.ts";
 import { DEMO_KEY_FILE } from "@berth/server/keys/seed.ts";
-import { groupPrefix, openCgroups } from "@berth/server/drivers/oci/cgroups/cgroups.ts";
+import { cgroupPrefix, openCgroups } from "@berth/server/drivers/oci/cgroups/cgroups.ts";
 import { readMountPoints } from "@berth/server/drivers/host/mounts.ts";
 import { mustRun } from "@berth/server/drivers/host/run.ts";
 
@@ -31,7 +31,7 @@ export function hasInstallation(dataDir: string): boolean {
   if ([STORE_FILE, HOST_NAME_FILE].some((name) => existsSync(join(dataDir, name)))) return true;
   const sandboxes = join(dataDir, "sandboxes");
   if (existsSync(sandboxes) && readdirSync(sandboxes).some(isSandboxId)) return true;
-  return process.platform === "linux" && openCgroups(groupPrefix(realPathOf(dataDir))).list().length > 0;
+  return process.platform === "linux" && openCgroups(cgroupPrefix(realPathOf(dataDir))).list().length > 0;
 }
 
 function realPathOf(folder: string): string {

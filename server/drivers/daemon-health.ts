@@ -21,7 +21,7 @@ export async function awaitDaemon({ dial, alive, timeoutMs, pollMs = 3 }: AwaitD
   const endMs = performance.now() + timeoutMs;
   waiting++;
   try {
-    while (!(await answers(dial, signal))) {
+    while (!(await daemonAnswers(dial, signal))) {
       if (!(await alive())) throw new AppError("sandbox_failed", { cause: new Error("the daemon ended before it answered") });
       if (performance.now() > endMs)
         throw new AppError("sandbox_timeout", { cause: new Error(`the daemon did not answer in ${timeoutMs} ms`) });
@@ -33,7 +33,7 @@ export async function awaitDaemon({ dial, alive, timeoutMs, pollMs = 3 }: AwaitD
 }
 
 // One question, one answer: true when the daemon says that it is well.
-export async function answers(dial: (signal: AbortSignal) => Promise<Socket>, signal: AbortSignal): Promise<boolean> {
+export async function daemonAnswers(dial: (signal: AbortSignal) => Promise<Socket>, signal: AbortSignal): Promise<boolean> {
   signal.throwIfAborted();
   try {
     return await askHealth(await dial(signal), signal);

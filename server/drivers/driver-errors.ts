@@ -2,7 +2,7 @@ import { AppError, isAppError } from "@berth/contract";
 
 // Runs a step of a driver. What goes wrong in it is the sandbox's failure, unless the caller gave up or the error speaks
 // our language already.
-export async function speaking<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
+export async function withDriverErrors<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
   try {
     signal.throwIfAborted();
     return await work();

@@ -1,8 +1,8 @@
 import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { basename, join } from "node:path";
 import { isSandboxId } from "@berth/contract";
-import { groupPrefix, openCgroups } from "../../server/drivers/oci/cgroups/cgroups.ts";
-import { givenUserIds, isSandboxUserId } from "../../server/drivers/oci/users/user-ids.ts";
+import { cgroupPrefix, openCgroups } from "../../server/drivers/oci/cgroups/cgroups.ts";
+import { assignedUserIds, isSandboxUserId } from "../../server/drivers/oci/users/user-ids.ts";
 
 // Something on this machine that belongs to a sandbox of the installation, whether or not anybody knows that sandbox.
 export interface Trace {
@@ -13,14 +13,14 @@ export interface Trace {
 // Everything of the kernel's and of the disk's: folders, user ids, mounts, loop devices, control groups, processes.
 export function findTraces(dataDir: string): Trace[] {
   const place = realpathSync(dataDir);
-  const prefix = groupPrefix(place);
+  const prefix = cgroupPrefix(place);
   const named = (line: string, what: string): Trace[] => (line.includes(place) ? idsIn(line).map((id) => ({ id, what })) : []);
   const folders = ["sandboxes", "containers", "egress"].flatMap((name) =>
     entriesOf(join(place, name))
       .filter(isSandboxId)
       .map((id) => ({ id, what: `the folder ${name}/${id}` })),
   );
-  const users = [...givenUserIds(join(place, "sandboxes"))].map(([id, ids]) => ({ id, what: `the user id ${ids.user}` }));
+  const users = [...assignedUserIds(join(place, "sandboxes"))].map(([id, ids]) => ({ id, what: `the user id ${ids.user}` }));
   const mounts = linesOf("/proc/self/mountinfo").flatMap((line) => named(line, "a mount"));
   const loops = entriesOf("/sys/block").flatMap((name) => named(read(`/sys/block/${name}/loop/backing_file`), `the loop device ${name}`));
   const groups = openCgroups(prefix)
@@ -35,9 +35,9 @@ export function findTraces(dataDir: string): Trace[] {
 export function findStrayUserIds(dataDir: string): string[] {
   const place = realpathSync(dataDir);
   // A sandbox may come or go between these looks: what is stray must be so twice.
-  const processes = findProcesses(place, groupPrefix(place));
+  const processes = findProcesses(place, cgroupPrefix(place));
   const files = ownersOf(place, 4);
-  const pairs = [...givenUserIds(join(place, "sandboxes")).values()];
+  const pairs = [...assignedUserIds(join(place, "sandboxes")).values()];
   const given = new Set(pairs.flatMap(({ root, user }) => [root, user]));
   const stray = (id: number) => isSandboxUserId(id) && !given.has(id);
   return [

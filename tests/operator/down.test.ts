@@ -7,7 +7,7 @@ import { spawn as spawnOnTerminal } from "@lydell/node-pty";
 import { expect, test } from "vitest";
 import { findLockHolder } from "../../server/data-folder/data-folder-lock.ts";
 import { readCgroupLayout } from "../../server/drivers/oci/cgroups/cgroup-layouts.ts";
-import { groupPrefix, openCgroups } from "../../server/drivers/oci/cgroups/cgroups.ts";
+import { cgroupPrefix, openCgroups } from "../../server/drivers/oci/cgroups/cgroups.ts";
 import { startBerth, type Berth } from "../support/servers/berth.ts";
 import { cliEnv, cliPath, runCli, type CliPlace } from "../support/servers/cli.ts";
 import { describeWith, machine } from "../support/machine.ts";
@@ -217,7 +217,7 @@ function change({ dataDir }: Berth, statement: string, id: string): void {
 
 // Whatever the machine has of an installation, each with its kind as the first word.
 function findRemains(place: string): string[] {
-  const prefix = groupPrefix(place);
+  const prefix = cgroupPrefix(place);
   const isOurs = (text: string) => text.includes(place) || text.includes(prefix);
   const processes = readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid && !/^State:\s+[ZX]/m.test(read(`/proc/${name}/status`)))

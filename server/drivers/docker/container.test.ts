@@ -20,7 +20,7 @@ test("every wall is there", () => {
       NetworkMode: "none",
       ReadonlyRootfs: true,
       CapDrop: ["ALL"],
-      SecurityOpt: ["no-new-privileges:true", `seccomp=${JSON.stringify(seccompProfile({ choosesErrors: true }))}`],
+      SecurityOpt: ["no-new-privileges:true", `seccomp=${JSON.stringify(seccompProfile({ honoursErrno: true }))}`],
       Privileged: false,
       IpcMode: "private",
       CgroupnsMode: "private",

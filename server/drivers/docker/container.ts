@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { posix } from "node:path";
 import type { SandboxId } from "@berth/contract";
-import { cpuShares } from "../cpu-shares.ts";
+import { cpuShares } from "../host/cpu-shares.ts";
 import type { SandboxSpec } from "../driver.ts";
 import { PSEUDO_TERMINALS } from "../host/host-limits.ts";
 import { FILTERED_ARCHITECTURES, seccompProfile } from "../host/seccomp.ts";
@@ -113,7 +113,7 @@ export function coverVolumes(config: ContainerConfig, declared: readonly string[
 // sockets of most families open. Where there is none for the processor, naming none selects the Engine's.
 function filterOptions(architecture: NodeJS.Architecture = process.arch): string[] {
   if (!FILTERED_ARCHITECTURES.includes(architecture)) return [];
-  return [`seccomp=${JSON.stringify(seccompProfile({ choosesErrors: true }, architecture))}`];
+  return [`seccomp=${JSON.stringify(seccompProfile({ honoursErrno: true }, architecture))}`];
 }
 
 function environment({ tokenHash }: SandboxSpec): string[] {

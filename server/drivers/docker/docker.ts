@@ -5,14 +5,14 @@ import { DAEMON_SOCKET } from "@berth/contract/daemon.ts";
 import type { Log } from "../../log.ts";
 import { dialSocketFile } from "../host/dial-socket.ts";
 import type { Driver, SandboxCondition, SandboxSpec, SandboxSummary } from "../driver.ts";
-import { speaking } from "../driver-errors.ts";
+import { withDriverErrors } from "../driver-errors.ts";
 import { awaitDaemon } from "../daemon-health.ts";
 import { createKeyedLock } from "../keyed-lock.ts";
 import { coverVolumes, describeContainer, LABEL } from "./container.ts";
 import { createContainers, type ContainerStatus } from "./containers.ts";
 import { createEngine } from "./engine.ts";
 import { createFreezer } from "./freezer.ts";
-import { createPlaces } from "./storage.ts";
+import { createSandboxStorage } from "./storage.ts";
 
 export interface DockerOptions {
   socketPath: string;
@@ -44,7 +44,7 @@ export function createDockerDriver(options: DockerOptions): Driver {
   const inTurn = createKeyedLock();
   // A server that is not root can give its folders to nobody else.
   const uid = process.getuid?.() || 1000;
-  const places = createPlaces({ dataDir, uid, bounded: boundDisks });
+  const places = createSandboxStorage({ dataDir, uid, bounded: boundDisks });
 
   const describe = (spec: SandboxSpec) => describeContainer(spec, { installation, image, uid, folders: places.of(spec.id), runtimeDir });
   const dial = (id: SandboxId, signal: AbortSignal) => dialSocketFile(join(places.of(id).control, DAEMON_SOCKET), signal);
@@ -97,7 +97,8 @@ export function createDockerDriver(options: DockerOptions): Driver {
   }
   const inspect = async (id: SandboxId, signal: AbortSignal) => conditionOf(id, await containers.status(id, signal));
 
-  const step = <Result>(id: SandboxId, signal: AbortSignal, work: () => Promise<Result>) => inTurn(id, () => speaking(signal, work));
+  const step = <Result>(id: SandboxId, signal: AbortSignal, work: () => Promise<Result>) =>
+    inTurn(id, () => withDriverErrors(signal, work));
 
   return {
     name: "docker",
@@ -133,10 +134,10 @@ export function createDockerDriver(options: DockerOptions): Driver {
       }),
 
     destroy: (id, signal) => step(id, signal, () => remove(id, signal)),
-    inspect: (id, signal) => speaking(signal, () => inspect(id, signal)),
+    inspect: (id, signal) => withDriverErrors(signal, () => inspect(id, signal)),
 
     list: (signal) =>
-      speaking(signal, async () => {
+      withDriverErrors(signal, async () => {
         const known = await containers.list(signal);
         const ids = [...new Set([...known.keys(), ...(await places.list())])].filter(isSandboxId);
         return await Promise.all(ids.map(async (id): Promise<SandboxSummary> => ({ id, condition: await conditionOf(id, known.get(id)) })));

@@ -22,7 +22,7 @@ interface Inspected {
   Config: { Env: string[]; Labels: Record<string, string> };
   HostConfig: { Memory: number };
 }
-const patience = (ms = 60_000) => AbortSignal.timeout(ms);
+const deadline = (ms = 60_000) => AbortSignal.timeout(ms);
 
 describeWith(missing, "docker", () => {
   let engine: TestEngine;
@@ -46,7 +46,7 @@ describeWith(missing, "docker", () => {
     driver = createDockerDriver(options);
   });
   afterEach(async () => {
-    for (const { id } of made) await driver.destroy(id, patience());
+    for (const { id } of made) await driver.destroy(id, deadline());
     made = [];
   });
   afterAll(async () => {
@@ -68,23 +68,23 @@ describeWith(missing, "docker", () => {
 
   test("the engine going away is told as a timeout, and its coming back is survived with every file", async () => {
     const spec = newSpec();
-    await driver.create(spec, patience());
+    await driver.create(spec, deadline());
     await exec(driver, spec.id, "echo kept > note");
     await engine.stop();
-    await expect(driver.pause(spec.id, patience())).rejects.toMatchObject({ code: "sandbox_timeout" });
+    await expect(driver.pause(spec.id, deadline())).rejects.toMatchObject({ code: "sandbox_timeout" });
     // Not an empty list: that would say that every sandbox is gone.
-    await expect(driver.list(patience())).rejects.toMatchObject({ code: "sandbox_timeout" });
-    await expect(driver.create(newSpec(), patience())).rejects.toMatchObject({ code: "sandbox_timeout" });
+    await expect(driver.list(deadline())).rejects.toMatchObject({ code: "sandbox_timeout" });
+    await expect(driver.create(newSpec(), deadline())).rejects.toMatchObject({ code: "sandbox_timeout" });
     expect(await probeDocker(engine.socketPath, engine.image)).toMatchObject({ usable: false });
     await engine.start();
-    expect(await driver.inspect(spec.id, patience())).toBe("stopped");
-    expect(await driver.resume(spec, patience())).toEqual({ restarted: true });
+    expect(await driver.inspect(spec.id, deadline())).toBe("stopped");
+    expect(await driver.resume(spec, deadline())).toEqual({ restarted: true });
     expect(await exec(driver, spec.id, "cat note")).toBe("kept\n");
   });
 
   test("a sandbox is the Debian that the image was made from, whatever this machine is", async () => {
     const { id } = newSpec();
-    await driver.create(made[0]!, patience());
+    await driver.create(made[0]!, deadline());
     expect(await exec(driver, id, ". /etc/os-release && echo $ID $VERSION_CODENAME")).toBe("debian bookworm\n");
     const packages = await exec(driver, id, "dpkg-query --show --showformat '${Package} ${db:Status-Status}\\n'");
     expect(packages.split("\n")).toEqual(expect.arrayContaining(["dpkg installed", "git installed", "ripgrep installed"]));
@@ -92,7 +92,7 @@ describeWith(missing, "docker", () => {
 
   test("inside there is an ordinary user without a privilege, a network or a way to write to the root", async () => {
     const { id } = newSpec({ tmpMb: 32 });
-    await driver.create(made[0]!, patience());
+    await driver.create(made[0]!, deadline());
     const status = await exec(driver, id, "id -u; grep -E '^(CapEff|CapBnd|NoNewPrivs|Seccomp):' /proc/self/status | tr -s '\\t ' ' '");
     expect(status).toBe("1000\nCapEff: 0000000000000000\nCapBnd: 0000000000000000\nNoNewPrivs: 1\nSeccomp: 2\n");
     expect(await exec(driver, id, "ls /sys/class/net")).toBe("lo\n");
@@ -106,7 +106,7 @@ describeWith(missing, "docker", () => {
 
   test("memory and processes are bounded", async () => {
     const spec = newSpec({ memoryMb: 256, pids: 40 });
-    await driver.create(spec, patience());
+    await driver.create(spec, deadline());
     const hog = await exec(
       driver,
       spec.id,
@@ -114,25 +114,25 @@ describeWith(missing, "docker", () => {
     );
     expect(hog).toBe("ended with 137\n");
     await exec(driver, spec.id, "for i in $(seq 60); do sleep 3 > /dev/null 2>&1 & done");
-    expect((await driver.stats(spec.id, patience())).pids).toBeLessThanOrEqual(40);
+    expect((await driver.stats(spec.id, deadline())).pids).toBeLessThanOrEqual(40);
   });
 
   test("disk and control folder are bounded", async () => {
     const { id } = newSpec({ diskMb: 64 });
-    await driver.create(made[0]!, patience());
+    await driver.create(made[0]!, deadline());
     for (const path of ["/workspace/fill", "/home/user/fill", "/run/berth/fill"]) {
       await exec(driver, id, `head -c 100M /dev/zero > ${path} || true`);
       expect(Number(await exec(driver, id, `stat -c %s ${path}`))).toBeLessThan(64 * 1024 * 1024);
     }
     // A full disk keeps nobody out.
-    await driver.hibernate(id, patience());
-    await driver.resume(made[0]!, patience());
+    await driver.hibernate(id, deadline());
+    await driver.resume(made[0]!, deadline());
     expect(await exec(driver, id, "rm /workspace/fill && echo room > note && cat note")).toBe("room\n");
   });
 
   test("environment and labels of the container hold no secret", async () => {
     const spec = newSpec({ env: { SECRET: "of the template" } });
-    await driver.create(spec, patience());
+    await driver.create(spec, deadline());
     const { Config } = await inspect(spec);
     const names = ["BERTH_TOKEN_HASH", "BERTH_SOCKET", "BERTH_WORKSPACE", "BERTH_HOME", "BERTH_EGRESS", "HOME", "LANG", "PATH"];
     expect(new Set(Config.Env.map((line) => line.split("=")[0]))).toEqual(new Set(names));
@@ -146,11 +146,11 @@ describeWith(missing, "docker", () => {
       // The time in which an echo may come must not run out while this machine stands still.
       patient = createDockerDriver({ ...options, echoMs: 10 * 60_000 });
       spec = newSpec();
-      await patient.create(spec, patience());
+      await patient.create(spec, deadline());
     });
     afterEach(() => patient[Symbol.asyncDispose]());
     const echo = async (change: "paused" | "resumed") => engine.echo((await inspect(spec)).Id, change);
-    const believed = async () => [await patient.inspect(spec.id, patience()), (await patient.list(patience()))[0]?.condition];
+    const believed = async () => [await patient.inspect(spec.id, deadline()), (await patient.list(deadline()))[0]?.condition];
     // The Engine is wrong now.
     const mislead = async (change: "paused" | "resumed", status: string) => {
       await echo(change);
@@ -158,14 +158,14 @@ describeWith(missing, "docker", () => {
     };
 
     test("of a pause is not taken for one", async () => {
-      await patient.pause(spec.id, patience());
-      await patient.resume(spec, patience());
+      await patient.pause(spec.id, deadline());
+      await patient.resume(spec, deadline());
       await mislead("paused", "paused");
       expect(await believed()).toEqual(["running", "running"]);
-      expect(await patient.resume(spec, patience())).toEqual({ restarted: false });
+      expect(await patient.resume(spec, deadline())).toEqual({ restarted: false });
       expect(await exec(patient, spec.id, "echo well")).toBe("well\n");
       // Refused while the Engine believes it, done when it knows better.
-      const pausing = patient.pause(spec.id, patience());
+      const pausing = patient.pause(spec.id, deadline());
       await echo("resumed");
       await pausing;
       expect((await inspect(spec)).State.Status).toBe("paused");
@@ -173,55 +173,55 @@ describeWith(missing, "docker", () => {
     });
 
     test("of a resume is not taken for one", async () => {
-      await patient.pause(spec.id, patience());
+      await patient.pause(spec.id, deadline());
       await mislead("resumed", "running");
       expect(await believed()).toEqual(["frozen", "frozen"]);
-      await patient.pause(spec.id, patience());
-      const resuming = patient.resume(spec, patience());
+      await patient.pause(spec.id, deadline());
+      const resuming = patient.resume(spec, deadline());
       await echo("paused");
       expect(await resuming).toEqual({ restarted: false });
       expect(await exec(patient, spec.id, "echo well")).toBe("well\n");
     });
 
     test("of a resume keeps a frozen sandbox neither from being stopped nor from being destroyed", async () => {
-      await patient.pause(spec.id, patience());
+      await patient.pause(spec.id, deadline());
       await mislead("resumed", "running");
-      const hibernating = patient.hibernate(spec.id, patience());
+      const hibernating = patient.hibernate(spec.id, deadline());
       await echo("paused");
       await hibernating;
       expect(await believed()).toEqual(["stopped", "stopped"]);
-      await patient.resume(spec, patience());
-      await patient.pause(spec.id, patience());
+      await patient.resume(spec, deadline());
+      await patient.pause(spec.id, deadline());
       await mislead("resumed", "running");
-      await patient.destroy(spec.id, patience());
-      expect(await patient.inspect(spec.id, patience())).toBe("absent");
+      await patient.destroy(spec.id, deadline());
+      expect(await patient.inspect(spec.id, deadline())).toBe("absent");
     });
   });
 
   test("a container that somebody removed is made anew over the same files", async () => {
     const spec = newSpec();
-    await driver.create(spec, patience());
+    await driver.create(spec, deadline());
     await exec(driver, spec.id, "echo kept > note");
     await engine.call("DELETE", `/containers/${containerName(spec.id)}?force=1`);
-    expect(await driver.inspect(spec.id, patience())).toBe("stopped");
-    expect(await driver.list(patience())).toContainEqual({ id: spec.id, condition: "stopped" });
-    await driver.resume(spec, patience());
+    expect(await driver.inspect(spec.id, deadline())).toBe("stopped");
+    expect(await driver.list(deadline())).toContainEqual({ id: spec.id, condition: "stopped" });
+    await driver.resume(spec, deadline());
     expect(await exec(driver, spec.id, "cat note")).toBe("kept\n");
   });
 
   test("a tree deeper than any path is destroyed like every other", async () => {
     const spec = newSpec();
-    await driver.create(spec, patience());
+    await driver.create(spec, deadline());
     await exec(driver, spec.id, "d=$(printf 'd%.0s' $(seq 200)); for i in $(seq 40); do mkdir $d && cd $d || break; done; pwd | wc -c");
-    await driver.destroy(spec.id, patience());
-    expect(await driver.inspect(spec.id, patience())).toBe("absent");
+    await driver.destroy(spec.id, deadline());
+    expect(await driver.inspect(spec.id, deadline())).toBe("absent");
   });
 
   test("a template that changed while the sandbox slept counts at the next resume", async () => {
     const spec = newSpec();
-    await driver.create(spec, patience());
-    await driver.hibernate(spec.id, patience());
-    await driver.resume({ ...spec, template: { ...spec.template, memoryMb: 333 } }, patience());
+    await driver.create(spec, deadline());
+    await driver.hibernate(spec.id, deadline());
+    await driver.resume({ ...spec, template: { ...spec.template, memoryMb: 333 } }, deadline());
     expect((await inspect(spec)).HostConfig.Memory).toBe(333 * 1024 * 1024);
   });
 
@@ -232,7 +232,7 @@ describeWith(missing, "docker", () => {
       Labels: { "dev.berth.installation": "other" },
       HostConfig: { NetworkMode: "none" },
     });
-    expect(await driver.list(patience())).toEqual([]);
+    expect(await driver.list(deadline())).toEqual([]);
     await engine.call("DELETE", "/containers/stranger?force=1");
   });
 
@@ -246,12 +246,12 @@ describeWith(missing, "docker", () => {
     );
     await engine.call("DELETE", "/containers/base");
     const spec = newSpec({ image, tmpMb: 16 });
-    await driver.create(spec, patience());
+    await driver.create(spec, deadline());
     for (const path of ["/data/fill", "/tmp/fill"]) {
       await exec(driver, spec.id, `head -c 32M /dev/zero > ${path} || true`);
       expect(Number(await exec(driver, spec.id, `stat -c %s ${path}`))).toBe(16 * 1024 * 1024);
     }
-    await driver.destroy(spec.id, patience());
+    await driver.destroy(spec.id, deadline());
     expect(await engine.named("")).toEqual([]);
     await engine.call("DELETE", `/images/${image}`);
   });
@@ -259,8 +259,8 @@ describeWith(missing, "docker", () => {
   test("an image that cannot be had and a runtime that is not there fail the create and leave nothing", async () => {
     for (const template of [{ image: "127.0.0.1:9/nothing:1" }, { runtime: "runsc-not-here" }]) {
       const spec = newSpec(template);
-      await expect(driver.create(spec, patience())).rejects.toMatchObject({ code: "sandbox_failed" });
-      expect(await driver.inspect(spec.id, patience())).toBe("absent");
+      await expect(driver.create(spec, deadline())).rejects.toMatchObject({ code: "sandbox_failed" });
+      expect(await driver.inspect(spec.id, deadline())).toBe("absent");
     }
     expect(await engine.named("")).toEqual([]);
   });

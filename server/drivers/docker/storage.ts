@@ -9,7 +9,7 @@ import type { SandboxFolders } from "./container.ts";
 // The places of sandboxes on the Engine's machine: the disk with workspace and home, the control folder and the way out.
 // Where `bounded`, what the sandbox can write to has an end, as on oci: the disk is a file system of its own, and the
 // control folder is a little memory. That takes mounts which the Engine can see, so not a server in a container.
-export interface Places {
+export interface SandboxStorage {
   of(id: SandboxId): SandboxFolders;
   open(id: SandboxId, diskMb: number, signal: AbortSignal): Promise<void>;
   // Lets go of the mounts; the files stay.
@@ -21,7 +21,7 @@ export interface Places {
 
 const CONTROL_OPTIONS = "size=64k,nr_inodes=16,mode=700,nosuid,nodev,noexec";
 
-export function createPlaces({ dataDir, uid, bounded }: { dataDir: string; uid: number; bounded: boolean }): Places {
+export function createSandboxStorage({ dataDir, uid, bounded }: { dataDir: string; uid: number; bounded: boolean }): SandboxStorage {
   const volumes = createVolumes(bounded);
   const sandboxesDir = join(dataDir, "sandboxes");
   const folderOf = (id: SandboxId) => join(sandboxesDir, id);

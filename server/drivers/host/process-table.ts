@@ -22,7 +22,11 @@ export function readProcess(pid: number): ProcessEntry | undefined {
 
 // The processes that belong to `root`: its descendants, whatever shares a session or group with one of them, and orphans
 // that work in one of the `folders`. The last is a courtesy, not a wall: who changes folders is not found.
-export function familyOf(root: number, folders: readonly string[], all: readonly ProcessEntry[] = readProcesses()): ProcessEntry[] {
+export function findRelatedProcesses(
+  root: number,
+  folders: readonly string[],
+  all: readonly ProcessEntry[] = readProcesses(),
+): ProcessEntry[] {
   const family = new Map<number, ProcessEntry>();
   const groups = new Set<number>([root]);
   const own = all.find((entry) => entry.pid === process.pid);

@@ -65,7 +65,7 @@ const TABLES: Partial<Record<NodeJS.Architecture, readonly string[]>> = {
 export const FILTERED_ARCHITECTURES = Object.keys(TABLES);
 
 // In the words of the OCI runtime specification, which Docker understands too.
-export function seccompProfile({ choosesErrors }: { choosesErrors: boolean }, architecture: NodeJS.Architecture = process.arch) {
+export function seccompProfile({ honoursErrno }: { honoursErrno: boolean }, architecture: NodeJS.Architecture = process.arch) {
   const architectures = TABLES[architecture];
   if (!architectures) throw new Error(`there is no system call filter for ${architecture}`);
   return {
@@ -78,7 +78,7 @@ export function seccompProfile({ choosesErrors }: { choosesErrors: boolean }, ar
       refuse(["socket", "socketpair"], EPERM, { index: 0, value: LAST_FAMILY, op: "SCMP_CMP_GT" }),
       ...TYPING_REQUESTS.map((request) => refuse(["ioctl"], EPERM, isNumber(1, request))),
       ...ATTACH_OPTIONS.map((option) => refuse(["setsockopt"], EPERM, isNumber(1, SOL_SOCKET), isNumber(2, option))),
-      ...(choosesErrors ? WITH_OTHER_ERRORS : []),
+      ...(honoursErrno ? WITH_OTHER_ERRORS : []),
     ],
   };
 }

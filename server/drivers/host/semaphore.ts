@@ -1,8 +1,8 @@
 // Lets a bounded number of pieces of work through at a time, the others in the order they came. A hundred containers that
 // are started at once take longer, each of them, than a hundred started a few at a time.
-export type Turnstile = <Result>(signal: AbortSignal, work: () => Promise<Result>) => Promise<Result>;
+export type Semaphore = <Result>(signal: AbortSignal, work: () => Promise<Result>) => Promise<Result>;
 
-export function createTurnstile(places: number): Turnstile {
+export function createSemaphore(places: number): Semaphore {
   let free = places;
   const queue = new Set<() => void>();
 

@@ -1,13 +1,13 @@
 import type { V1Pod } from "@kubernetes/client-node";
 import { AppError } from "@berth/contract";
-import { answers } from "../daemon-health.ts";
+import { daemonAnswers } from "../daemon-health.ts";
 import type { Cluster } from "./cluster/cluster.ts";
-import { listenToController } from "./workloads/controller-errors.ts";
-import { dialAddress } from "./network/dial-pod.ts";
+import { watchControllerErrors } from "./workloads/controller-errors.ts";
+import { dialPodAddress } from "./pods/dial-pod-address.ts";
 import { podsPath } from "./cluster/names.ts";
-import { isAlive, isLeaving, isOnLostNode, isOwnedBy, troubleOf, type Trouble } from "./pods/pod-state.ts";
+import { isAlive, isLeaving, isOnLostNode, isOwnedBy, startFailureOf, type StartFailure } from "./pods/pod-state.ts";
 import type { Pods } from "./pods/pod-watch.ts";
-import { watchForRoom } from "./pods/unschedulable.ts";
+import { watchScheduling } from "./pods/scheduling.ts";
 import type { Workloads } from "./workloads/workloads.ts";
 
 export interface WaitDeps {
@@ -29,10 +29,10 @@ const ERROR_PATIENCE_MS = 5_000;
 // Resolves with the pod once its daemon answers. What is believed is the API server's own answer, read again at every
 // change that the watch tells of and once a second: an address that the watch still remembers may be another pod's by now.
 export async function awaitUp(deps: WaitDeps, name: string, signal: AbortSignal): Promise<V1Pod> {
-  let trouble: Trouble | null = null;
+  let trouble: StartFailure | null = null;
   let erringSinceMs: number | null = null;
-  const complaint = listenToController(deps, signal);
-  const hasNoRoom = watchForRoom(deps, signal);
+  const complaint = watchControllerErrors(deps, signal);
+  const hasNoRoom = watchScheduling(deps, signal);
   try {
     for (;;) {
       const workload = await deps.workloads.read(name, signal);
@@ -40,7 +40,7 @@ export async function awaitUp(deps: WaitDeps, name: string, signal: AbortSignal)
       const found = await deps.pods.read(await deps.workloads.podOf(name, signal), signal);
       // What a workload of the same name has left behind is for the cluster to collect.
       const pod = found && isOwnedBy(found, workload) ? found : null;
-      trouble = pod && !isLeaving(pod) ? troubleOf(pod) : null;
+      trouble = pod && !isLeaving(pod) ? startFailureOf(pod) : null;
       if (trouble?.kind === "failed" || (trouble && (await hasNoRoom(pod)))) throw failure(trouble);
       const error = await complaint(workload, pod);
       erringSinceMs = error === null ? null : (erringSinceMs ?? performance.now());
@@ -48,12 +48,12 @@ export async function awaitUp(deps: WaitDeps, name: string, signal: AbortSignal)
       const lookAgainMs = performance.now() + LOOK_MS;
       for (let changed = false; !changed && performance.now() < lookAgainMs;) {
         const isDialable = pod !== null && isAlive(pod) && pod.status?.podIP !== undefined;
-        if (isDialable && (await answers((inner) => dialAddress(pod, inner), signal))) return pod;
+        if (isDialable && (await daemonAnswers((inner) => dialPodAddress(pod, inner), signal))) return pod;
         changed = await deps.pods.changed(name, isDialable ? ASK_MS : LOOK_MS, signal);
       }
     }
   } catch (error) {
-    // The caller's patience ended while the cluster had no place for the pod: that is what to say.
+    // The caller gave up while the cluster had no place for the pod: that is what to say.
     throw signal.aborted && trouble ? failure(trouble) : error;
   }
 }
@@ -79,7 +79,7 @@ function isStuck({ metadata, ...pod }: V1Pod, stuckMs: number): boolean {
   return Date.now() - sinceMs > stuckMs;
 }
 
-function failure({ kind, reason }: Trouble): AppError {
+function failure({ kind, reason }: StartFailure): AppError {
   const full = kind === "no_room" || /exceeded quota/.test(reason);
   return new AppError(full ? "capacity_reached" : "sandbox_failed", { cause: new Error(`kubernetes: ${reason}`) });
 }

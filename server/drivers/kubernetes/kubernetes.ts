@@ -3,7 +3,7 @@ import { AppError, type SandboxId } from "@berth/contract";
 import { MINUTE, type Clock } from "../../clock.ts";
 import type { Log } from "../../log.ts";
 import type { Driver, SandboxCondition, SandboxSpec } from "../driver.ts";
-import { speaking } from "../driver-errors.ts";
+import { withDriverErrors } from "../driver-errors.ts";
 import { createKeyedLock } from "../keyed-lock.ts";
 import { createClaims } from "./warm-pools/claims.ts";
 import type { Cluster } from "./cluster/cluster.ts";
@@ -167,7 +167,8 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
     }
   }
 
-  const step = <Result>(id: SandboxId, signal: AbortSignal, work: () => Promise<Result>) => inTurn(id, () => speaking(signal, work));
+  const step = <Result>(id: SandboxId, signal: AbortSignal, work: () => Promise<Result>) =>
+    inTurn(id, () => withDriverErrors(signal, work));
   const hibernate = (id: SandboxId, signal: AbortSignal) => step(id, signal, () => stop(nameOf(id), signal));
 
   async function destroy(id: SandboxId, signal: AbortSignal): Promise<void> {

@@ -12,7 +12,7 @@ import { claimsLeft, openDouble } from "../../../tests/support/kubernetes/driver
 
 // What goes wrong in clusters, on the double, with both kinds of workload.
 const TOKEN = "a token of the suite";
-const patience = (ms = 30_000) => AbortSignal.timeout(ms);
+const deadline = (ms = 30_000) => AbortSignal.timeout(ms);
 const newSpec = (template: Partial<SandboxSpec["template"]> = {}): SandboxSpec => ({
   id: newId("sbx", Date.now()),
   template: { ...DEFAULT_TEMPLATE, ...template },
@@ -42,16 +42,16 @@ describe.each(kinds)("$workload", ({ crds }) => {
   test("losing a node stops the sandbox, keeps its files, and a resume places it elsewhere", async () => {
     const { double, driver } = await start({ crds }, { stuckMs: 200 });
     const spec = newSpec();
-    await driver.create(spec, patience());
+    await driver.create(spec, deadline());
     await exec(driver, spec.id, "echo kept > note");
     expect(double.kubelet.nodeOf(podName(crds, spec))).toBe("node-a");
 
     double.kubelet.loseNode("node-a");
-    await expect.poll(() => driver.inspect(spec.id, patience())).toBe("stopped");
-    expect(await driver.list(patience())).toEqual([{ id: spec.id, condition: "stopped" }]);
-    await expect(driver.dial(spec.id, patience())).rejects.toMatchObject({ code: "sandbox_unreachable" });
+    await expect.poll(() => driver.inspect(spec.id, deadline())).toBe("stopped");
+    expect(await driver.list(deadline())).toEqual([{ id: spec.id, condition: "stopped" }]);
+    await expect(driver.dial(spec.id, deadline())).rejects.toMatchObject({ code: "sandbox_unreachable" });
 
-    expect(await driver.resume(spec, patience())).toEqual({ restarted: true });
+    expect(await driver.resume(spec, deadline())).toEqual({ restarted: true });
     expect(double.kubelet.nodeOf(podName(crds, spec))).toBe("node-b");
     expect(await exec(driver, spec.id, "cat note")).toBe("kept\n");
   });
@@ -59,47 +59,47 @@ describe.each(kinds)("$workload", ({ crds }) => {
   test("a pod that the cluster replaced by itself counts as stopped, and is", async () => {
     const { double, driver } = await start({ crds });
     const spec = newSpec();
-    await driver.create(spec, patience());
+    await driver.create(spec, deadline());
     await exec(driver, spec.id, "echo kept > note");
     double.kubelet.deletePod(podName(crds, spec));
 
     // Whoever looks at the new pod suspends it.
-    const look = async () => [await driver.inspect(spec.id, patience()), double.objects.list("pods").length];
+    const look = async () => [await driver.inspect(spec.id, deadline()), double.objects.list("pods").length];
     await expect.poll(look).toEqual(["stopped", 0]);
-    expect(await driver.resume(spec, patience())).toEqual({ restarted: true });
+    expect(await driver.resume(spec, deadline())).toEqual({ restarted: true });
     expect(await exec(driver, spec.id, "cat note")).toBe("kept\n");
   });
 
   test("a daemon that dies counts as stopped, and a resume starts it over the same files", async () => {
     const { double, driver } = await start({ crds });
     const spec = newSpec();
-    await driver.create(spec, patience());
+    await driver.create(spec, deadline());
     await exec(driver, spec.id, "echo kept > note");
     process.kill(double.kubelet.pidOf(podName(crds, spec))!, "SIGKILL");
 
-    await expect.poll(() => driver.inspect(spec.id, patience())).toBe("stopped");
-    expect(await driver.resume(spec, patience())).toEqual({ restarted: true });
+    await expect.poll(() => driver.inspect(spec.id, deadline())).toBe("stopped");
+    expect(await driver.resume(spec, deadline())).toEqual({ restarted: true });
     expect(await exec(driver, spec.id, "cat note")).toBe("kept\n");
   });
 
   test("an image that cannot be fetched fails the create and leaves nothing", async () => {
     const { double, driver } = await start({ crds });
     const spec = newSpec({ image: MISSING_IMAGE });
-    await expect(driver.create(spec, patience())).rejects.toMatchObject({ code: "sandbox_failed" });
+    await expect(driver.create(spec, deadline())).rejects.toMatchObject({ code: "sandbox_failed" });
     await expect.poll(() => claimsLeft(double, spec.id)).toEqual([]);
   });
 
   test("a cluster without room says so when the caller gives up", async () => {
     const { double, driver } = await start({ crds, nodes: [] });
     const spec = newSpec();
-    await expect(driver.create(spec, patience(1500))).rejects.toMatchObject({ code: "capacity_reached" });
+    await expect(driver.create(spec, deadline(1500))).rejects.toMatchObject({ code: "capacity_reached" });
     await expect.poll(() => claimsLeft(double, spec.id)).toEqual([]);
   });
 
   test("a cluster whose scheduler finds no node is full, long before the caller gives up", async () => {
     const { double, driver } = await start({ crds, nodes: [] }, { scheduleWaitMs: 200 });
     const spec = newSpec();
-    const signal = patience();
+    const signal = deadline();
     await expect(driver.create(spec, signal)).rejects.toMatchObject({ code: "capacity_reached", retryAfterSeconds: 10 });
     expect(signal.aborted).toBe(false);
     await expect.poll(() => claimsLeft(double, spec.id)).toEqual([]);
@@ -108,7 +108,7 @@ describe.each(kinds)("$workload", ({ crds }) => {
   test("a pod for which an autoscaler adds a node is waited for", async () => {
     const { double, driver } = await start({ crds, nodes: [] }, { scheduleWaitMs: 1_500 });
     const spec = newSpec();
-    const waiting = driver.create(spec, patience());
+    const waiting = driver.create(spec, deadline());
     await expect.poll(() => double.objects.get("pods", podName(crds, spec))).toBeDefined();
     const { name, uid } = double.objects.get("pods", podName(crds, spec))!.metadata;
     const event = { metadata: { name: `${name}.scale-up` }, reason: "TriggeredScaleUp", involvedObject: { name, uid } };
@@ -125,7 +125,7 @@ describe.each(kinds)("$workload", ({ crds }) => {
   test("a full quota is told as such", async () => {
     const { double, driver } = await start({ crds, refusePod: () => "pods is forbidden: exceeded quota: sandboxes" });
     const spec = newSpec();
-    await expect(driver.create(spec, patience())).rejects.toMatchObject({ code: "capacity_reached" });
+    await expect(driver.create(spec, deadline())).rejects.toMatchObject({ code: "capacity_reached" });
     await expect.poll(() => claimsLeft(double, spec.id)).toEqual([]);
   });
 
@@ -135,14 +135,14 @@ describe.each(kinds)("$workload", ({ crds }) => {
     const kind = crds ? "sandboxes" : "statefulsets";
     const pod = () => double.objects.get("pods", podName(crds, spec))!.metadata;
     const looks = () => double.calls.filter((call) => call === "GET pods").length;
-    await driver.create(spec, patience());
+    await driver.create(spec, deadline());
     const left = pod().uid;
     const garbage = double.holdGarbage();
     double.objects.remove(kind, nameOf(spec.id));
     // The pod is there, alive, and answers, under the name that the next one will have.
     const looksBefore = looks();
     let created = false;
-    const creating = driver.create(spec, patience()).then(() => (created = true));
+    const creating = driver.create(spec, deadline()).then(() => (created = true));
     // Who looks a second time has not taken what it saw at first.
     await expect.poll(() => created || looks() >= looksBefore + 2).toBe(true);
     expect(created).toBe(false);
@@ -156,9 +156,9 @@ describe.each(kinds)("$workload", ({ crds }) => {
   test("a template that changed while the sandbox slept counts at the next resume", async () => {
     const { double, driver } = await start({ crds });
     const spec = newSpec();
-    await driver.create(spec, patience());
-    await driver.hibernate(spec.id, patience());
-    await driver.resume({ ...spec, template: { ...spec.template, memoryMb: 333 } }, patience());
+    await driver.create(spec, deadline());
+    await driver.hibernate(spec.id, deadline());
+    await driver.resume({ ...spec, template: { ...spec.template, memoryMb: 333 } }, deadline());
     expect(JSON.stringify(double.objects.get("pods", podName(crds, spec))?.spec)).toContain('"memory":"333Mi"');
   });
 
@@ -166,25 +166,25 @@ describe.each(kinds)("$workload", ({ crds }) => {
     const { double, driver } = await start({ crds });
     const spec = newSpec();
     double.failNext(2, 403);
-    await driver.create(spec, patience());
+    await driver.create(spec, deadline());
     double.failNext(1000, 403);
     const refused = { code: "engine_unavailable", status: 503, retryAfterSeconds: 5 };
-    await expect(driver.create(newSpec(), patience())).rejects.toMatchObject(refused);
-    await expect(driver.pause(spec.id, patience())).rejects.toMatchObject(refused);
+    await expect(driver.create(newSpec(), deadline())).rejects.toMatchObject(refused);
+    await expect(driver.pause(spec.id, deadline())).rejects.toMatchObject(refused);
     double.failNext(0, 200);
-    expect(await driver.inspect(spec.id, patience())).toBe("running");
+    expect(await driver.inspect(spec.id, deadline())).toBe("running");
   });
 
   test("three servers share one sandbox", async () => {
     const { openDriver } = await start({ crds });
     const [one, two, three] = (await Promise.all([openDriver(), openDriver(), openDriver()])) as [Driver, Driver, Driver];
     const spec = newSpec();
-    await one.create(spec, patience());
+    await one.create(spec, deadline());
     await exec(two, spec.id, "echo kept > note");
-    await three.pause(spec.id, patience());
-    await expect(one.dial(spec.id, patience())).rejects.toMatchObject({ code: "sandbox_unreachable" });
-    expect(await two.resume(spec, patience())).toEqual({ restarted: true });
-    expect(await two.resume(spec, patience())).toEqual({ restarted: false });
+    await three.pause(spec.id, deadline());
+    await expect(one.dial(spec.id, deadline())).rejects.toMatchObject({ code: "sandbox_unreachable" });
+    expect(await two.resume(spec, deadline())).toEqual({ restarted: true });
+    expect(await two.resume(spec, deadline())).toEqual({ restarted: false });
     for (const server of [one, two, three]) expect(await exec(server, spec.id, "cat note")).toBe("kept\n");
   });
 });
@@ -192,13 +192,13 @@ describe.each(kinds)("$workload", ({ crds }) => {
 test("broken watches and a forgotten history are survived", async () => {
   const { double, driver } = await start();
   const spec = newSpec();
-  await driver.create(spec, patience());
+  await driver.create(spec, deadline());
   for (let round = 0; round < 3; round++) {
     double.dropWatches();
     double.objects.compact();
-    await driver.pause(spec.id, patience());
+    await driver.pause(spec.id, deadline());
     double.dropWatches();
-    await driver.resume(spec, patience());
+    await driver.resume(spec, deadline());
     expect(await exec(driver, spec.id, "echo well")).toBe("well\n");
   }
 });
@@ -206,14 +206,14 @@ test("broken watches and a forgotten history are survived", async () => {
 test("sessions go on while the API server is away, and steps wait for it to come back", async () => {
   const { double, driver } = await start();
   const spec = newSpec();
-  await driver.create(spec, patience());
+  await driver.create(spec, deadline());
   await double.goAway();
   expect(await exec(driver, spec.id, "echo well")).toBe("well\n");
-  await expect(driver.pause(spec.id, patience())).rejects.toMatchObject({ code: "sandbox_timeout" });
-  await expect(driver.list(patience())).rejects.toMatchObject({ code: "sandbox_timeout" });
+  await expect(driver.pause(spec.id, deadline())).rejects.toMatchObject({ code: "sandbox_timeout" });
+  await expect(driver.list(deadline())).rejects.toMatchObject({ code: "sandbox_timeout" });
   await double.comeBack();
-  await driver.pause(spec.id, patience());
-  await driver.resume(spec, patience());
+  await driver.pause(spec.id, deadline());
+  await driver.resume(spec, deadline());
   expect(await exec(driver, spec.id, "echo back")).toBe("back\n");
 });
 
@@ -221,22 +221,22 @@ test("a busy API server is asked again", async () => {
   const { double, driver } = await start();
   const spec = newSpec();
   double.failNext(3, 429);
-  await driver.create(spec, patience());
+  await driver.create(spec, deadline());
   double.failNext(2, 503);
-  expect(await driver.inspect(spec.id, patience())).toBe("running");
+  expect(await driver.inspect(spec.id, deadline())).toBe("running");
 });
 
 test("an admission that refuses the workload is the sandbox's failure at once", async () => {
   const { double, driver } = await start();
   double.refuse("create", "sandboxes", 'admission webhook "policy.example" denied the request: no');
-  await expect(driver.create(newSpec(), patience())).rejects.toMatchObject({ code: "sandbox_failed" });
+  await expect(driver.create(newSpec(), deadline())).rejects.toMatchObject({ code: "sandbox_failed" });
   expect(double.calls.filter((call) => call === "POST sandboxes")).toHaveLength(1);
 });
 
 test("the daemon is asked more often than the readiness probe", async () => {
   const { driver } = await start({ readyDelayMs: 30_000 });
   const began = performance.now();
-  await driver.create(newSpec(), patience());
+  await driver.create(newSpec(), deadline());
   expect(performance.now() - began).toBeLessThan(20_000);
 });
 
@@ -244,7 +244,7 @@ test("a sandbox that no server looks after is shut down with its files kept, and
   const clock = createTestClock(Date.now());
   const { double, driver } = await start({}, { clock, deadManMs: HOUR });
   const spec = newSpec();
-  await driver.create(spec, patience());
+  await driver.create(spec, deadline());
   await exec(driver, spec.id, "echo kept > note");
 
   // Time passes for the server and for the cluster: the switch is pushed.
@@ -252,12 +252,12 @@ test("a sandbox that no server looks after is shut down with its files kept, and
     await clock.advance(15 * MINUTE);
     double.advance(15 * MINUTE);
   }
-  expect(await driver.inspect(spec.id, patience())).toBe("running");
+  expect(await driver.inspect(spec.id, deadline())).toBe("running");
 
   // Then for the cluster alone.
   double.advance(2 * HOUR);
-  await expect.poll(() => driver.inspect(spec.id, patience())).toBe("stopped");
+  await expect.poll(() => driver.inspect(spec.id, deadline())).toBe("stopped");
   await clock.advance(2 * HOUR);
-  expect(await driver.resume(spec, patience())).toEqual({ restarted: true });
+  expect(await driver.resume(spec, deadline())).toEqual({ restarted: true });
   expect(await exec(driver, spec.id, "cat note")).toBe("kept\n");
 });

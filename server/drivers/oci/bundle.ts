@@ -1,7 +1,7 @@
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import type { Template } from "@berth/contract";
-import { cpuShares } from "../cpu-shares.ts";
+import { cpuShares } from "../host/cpu-shares.ts";
 import { processLimits, PSEUDO_TERMINALS, readHostLimits } from "../host/host-limits.ts";
 import type { RuntimeKind } from "./runtime/runtime-kinds.ts";
 import { seccompProfile } from "../host/seccomp.ts";

@@ -10,7 +10,7 @@ import { describeWith } from "../../../tests/support/machine.ts";
 import { daemonRuntime } from "../../../tests/support/runtime.ts";
 import { readConfig } from "../../config/config.ts";
 import { silentLog } from "../../log.ts";
-import { findLeftovers } from "./testing/remaining-resources.ts";
+import { findRemainingResources } from "./testing/remaining-resources.ts";
 import { createOciDriver } from "./oci.ts";
 import { probeOci } from "./probe.ts";
 
@@ -40,13 +40,13 @@ describeWith(missing, "a server killed at any moment", () => {
       await once(victim, "close");
 
       const driver = createOciDriver({ dataDir, runtimeDir, log: silentLog, runtime: probe.runtime, boundDisks: probe.boundDisks });
-      const patience = () => AbortSignal.timeout(60_000);
-      for (const { id } of await driver.list(patience())) await driver.destroy(id, patience());
-      expect(await driver.list(patience())).toEqual([]);
+      const deadline = () => AbortSignal.timeout(60_000);
+      for (const { id } of await driver.list(deadline())) await driver.destroy(id, deadline());
+      expect(await driver.list(deadline())).toEqual([]);
       for (const id of printed.split("\n").filter(isSandboxId)) {
         // Also what a runtime that outlived the server would still have made.
-        await driver.destroy(id, patience());
-        expect(findLeftovers(dataDir, id)).toEqual([]);
+        await driver.destroy(id, deadline());
+        expect(findRemainingResources(dataDir, id)).toEqual([]);
       }
     }
     rmSync(dataDir, { recursive: true, force: true });

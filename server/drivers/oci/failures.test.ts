@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { describeWith } from "../../../tests/support/machine.ts";
 import { silentLog } from "../../log.ts";
 import { DEFAULT_TEMPLATE } from "../../templates.ts";
-import { findLeftovers } from "./testing/remaining-resources.ts";
+import { findRemainingResources } from "./testing/remaining-resources.ts";
 import { createOciDriver } from "./oci.ts";
 import { probeOci } from "./probe.ts";
 
@@ -47,7 +47,7 @@ describeWith(missing, "a sandbox that cannot be started", () => {
     const id = newId("sbx", Date.now());
     const spec = { id, template: { ...DEFAULT_TEMPLATE, diskMb: 64 }, tokenHash: "0".repeat(64) };
     const error: unknown = await driver.create(spec, AbortSignal.timeout(40_000)).catch((reason: unknown) => reason);
-    return { error, leftovers: findLeftovers(dataDir, id), condition: await driver.inspect(id, AbortSignal.timeout(20_000)) };
+    return { error, leftovers: findRemainingResources(dataDir, id), condition: await driver.inspect(id, AbortSignal.timeout(20_000)) };
   }
   const gone = { leftovers: [], condition: "absent" };
 

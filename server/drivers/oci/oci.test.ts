@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import { daemonRuntime } from "../../../tests/support/runtime.ts";
 import { silentLog } from "../../log.ts";
 import { driverSuite, type SuiteDriver } from "../testing/driver.suite.ts";
-import { findLeftovers } from "./testing/remaining-resources.ts";
+import { findRemainingResources } from "./testing/remaining-resources.ts";
 import { createOciDriver } from "./oci.ts";
 import { probeOci, type OciProbe } from "./probe.ts";
 import { RUNTIME_NAMES } from "./runtime/runtime-kinds.ts";
@@ -45,7 +45,7 @@ async function openSuite(probe: OciProbe, prefix: string, { boundDisks, throughL
   return {
     driver: open(),
     reopen: async () => open(),
-    leftovers: async (id) => findLeftovers(dataDir, id),
+    leftovers: async (id) => findRemainingResources(dataDir, id),
     dispose: async () => rmSync(folder, { recursive: true, force: true }),
   };
 }

@@ -7,22 +7,22 @@ import { DAEMON_SOCKET } from "@berth/contract/daemon.ts";
 import type { Log } from "../../log.ts";
 import { dialSocketFile } from "../host/dial-socket.ts";
 import type { Driver, SandboxCondition, SandboxSpec } from "../driver.ts";
-import { speaking } from "../driver-errors.ts";
+import { withDriverErrors } from "../driver-errors.ts";
 import { awaitDaemon } from "../daemon-health.ts";
 import { createKeyedLock } from "../keyed-lock.ts";
 import { mustRun, PLAIN_PATH } from "../host/run.ts";
-import { createTurnstile } from "../host/semaphore.ts";
+import { createSemaphore } from "../host/semaphore.ts";
 import { bundleConfig } from "./bundle.ts";
-import { groupPrefix, openCgroups } from "./cgroups/cgroups.ts";
-import { closeControl, controlOf, openControl } from "./filesystem/control-folder.ts";
+import { cgroupPrefix, openCgroups } from "./cgroups/cgroups.ts";
+import { closeControlFolder, controlFolderOf, openControlFolder } from "./filesystem/control-folder.ts";
 import { processLimits } from "../host/host-limits.ts";
 import { ROOTS_DIR } from "./probe.ts";
 import { prepareHostRoot, prepareTemplateRoot } from "./filesystem/root.ts";
 import { kindOf } from "./runtime/runtime-kinds.ts";
 import { createRuntime } from "./runtime/runtime.ts";
-import { findLooseMounts, looseMountsError } from "./filesystem/unrestricted-mounts.ts";
-import { stagedAt } from "./runtime/private-mounts.ts";
-import { endStragglers } from "./runtime/orphaned-commands.ts";
+import { findUnrestrictedMounts, unrestrictedMountsError } from "./filesystem/unrestricted-mounts.ts";
+import { privateMountPaths } from "./runtime/private-mounts.ts";
+import { killOrphanedCommands } from "./runtime/orphaned-commands.ts";
 import { createUserIds } from "./users/user-ids.ts";
 import { openUserNamespace } from "./users/user-namespace.ts";
 import { createVolumes } from "../host/volumes.ts";
@@ -65,13 +65,13 @@ export function createOciDriver(options: OciDriverOptions): Driver {
   // The kernel tells mounts by their real paths.
   const dataDir = realpathSync(options.dataDir);
   const sandboxesDir = join(dataDir, "sandboxes");
-  const cgroups = openCgroups(groupPrefix(dataDir));
+  const cgroups = openCgroups(cgroupPrefix(dataDir));
   const runtime = createRuntime(options.runtime, join(dataDir, "containers"), startTimeoutMs);
   const kind = kindOf(options.runtime);
   const volumes = createVolumes(options.boundDisks);
   const userIds = createUserIds(sandboxesDir);
   const inTurn = createKeyedLock();
-  const enter = createTurnstile(STARTS_AT_ONCE);
+  const enter = createSemaphore(STARTS_AT_ONCE);
   // Sandboxes that this process has looked after: nothing of an earlier server can be at work on them.
   const known = new Set<SandboxId>();
 
@@ -85,7 +85,7 @@ export function createOciDriver(options: OciDriverOptions): Driver {
 
   async function settle(id: SandboxId): Promise<void> {
     if (known.has(id)) return;
-    await endStragglers(dataDir, options.runtime, id);
+    await killOrphanedCommands(dataDir, options.runtime, id);
     known.add(id);
   }
 
@@ -104,14 +104,14 @@ export function createOciDriver(options: OciDriverOptions): Driver {
     const ids = userIds.of(folder);
     const { workspace, home } = await volumes.open(folder, { diskMb: template.diskMb, owner: ids.user, signal });
     const folders = { workspace, home, runtimeDir, egress: egressOf(id) };
-    const staged = kind.opaque ? { ...folders, control: await openControl(folder, ids.user, signal) } : undefined;
+    const staged = kind.opaque ? { ...folders, control: await openControlFolder(folder, ids.user, signal) } : undefined;
     // On gVisor the kernel that counts is the sandbox's own.
     await using userNamespace = kind.opaque ? undefined : await openUserNamespace(ids, signal);
     const config = bundleConfig({
       template,
       kind,
       ...rootOf(template),
-      ...(staged ? stagedAt(staged) : folders),
+      ...(staged ? privateMountPaths(staged) : folders),
       userIds: ids,
       userNamespace: userNamespace?.path,
       cgroupsPath: cgroups.pathOf(id),
@@ -134,8 +134,8 @@ export function createOciDriver(options: OciDriverOptions): Driver {
   // The operator may mount anything below a folder that sandboxes see, at any time. No sandbox may write to it.
   function checkMounts(id: SandboxId): void {
     const pid = initOf(id);
-    const loose = pid === undefined ? [] : findLooseMounts(read(`/proc/${pid}/mountinfo`) ?? "");
-    if (loose.length > 0) throw new Error(`${options.runtime}: ${looseMountsError(loose)}`);
+    const loose = pid === undefined ? [] : findUnrestrictedMounts(read(`/proc/${pid}/mountinfo`) ?? "");
+    if (loose.length > 0) throw new Error(`${options.runtime}: ${unrestrictedMountsError(loose)}`);
   }
 
   const answering = (id: SandboxId, signal: AbortSignal) =>
@@ -168,7 +168,7 @@ export function createOciDriver(options: OciDriverOptions): Driver {
 
   async function stop(id: SandboxId): Promise<void> {
     await clear(id);
-    await closeControl(folderOf(id));
+    await closeControlFolder(folderOf(id));
     await volumes.close(folderOf(id));
   }
 
@@ -204,13 +204,13 @@ export function createOciDriver(options: OciDriverOptions): Driver {
     if (pid === undefined) throw new AppError("sandbox_unreachable", { cause: new Error("the sandbox does not run") });
     // Through the sandbox's own view of its files, where the host has one: the socket then is in no folder of the host. On
     // either path only the last part can be changed from inside.
-    const control = kind.opaque ? controlOf(folderOf(id)) : `/proc/${pid}/root/run/berth`;
+    const control = kind.opaque ? controlFolderOf(folderOf(id)) : `/proc/${pid}/root/run/berth`;
     return dialSocketFile(join(control, DAEMON_SOCKET), signal, () => belongs(pid, id));
   }
 
   const step = <Result>(id: SandboxId, signal: AbortSignal, work: () => Promise<Result>) =>
     inTurn(id, () =>
-      speaking(signal, async () => {
+      withDriverErrors(signal, async () => {
         await settle(id);
         return await work();
       }),

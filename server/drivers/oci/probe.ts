@@ -11,8 +11,8 @@ import { prepareHostRoot } from "./filesystem/root.ts";
 import { kindOf, RUNTIME_NAMES, type RuntimeName } from "./runtime/runtime-kinds.ts";
 import { commandLine } from "./runtime/runtime.ts";
 import { FILTERED_ARCHITECTURES } from "../host/seccomp.ts";
-import { findLooseMounts, looseMountsError } from "./filesystem/unrestricted-mounts.ts";
-import { stagedAt } from "./runtime/private-mounts.ts";
+import { findUnrestrictedMounts, unrestrictedMountsError } from "./filesystem/unrestricted-mounts.ts";
+import { privateMountPaths } from "./runtime/private-mounts.ts";
 import { pickUserIds } from "./users/user-ids.ts";
 import { openUserNamespace } from "./users/user-namespace.ts";
 import { probeVolumes } from "../host/volumes.ts";
@@ -128,7 +128,7 @@ async function tryRuntime(runtime: string, scratch: string): Promise<string | un
       ...SAMPLE,
       kind,
       root: prepareHostRoot(ROOTS_DIR),
-      ...(staged ? stagedAt(staged) : folders),
+      ...(staged ? privateMountPaths(staged) : folders),
       userIds,
       userNamespace: userNamespace?.path,
       cgroupsPath: cgroups.pathOf(id),
@@ -139,11 +139,11 @@ async function tryRuntime(runtime: string, scratch: string): Promise<string | un
     const args = ["--root", join(scratch, "state"), ...kind.flags, "run", "--bundle", scratch, id];
     const limits = processLimits(SAMPLE.template);
     const { code, output } = await run(...commandLine(runtime, args, { limits, staged }), { signal });
-    const loose = kind.opaque ? [] : findLooseMounts(output);
-    if (loose.length > 0) return looseMountsError(loose);
+    const loose = kind.opaque ? [] : findUnrestrictedMounts(output);
+    if (loose.length > 0) return unrestrictedMountsError(loose);
     if (code === 0) return undefined;
     // The kernel lacks mount_setattr.
-    if (/function not implemented/i.test(output)) return looseMountsError(["/usr"]);
+    if (/function not implemented/i.test(output)) return unrestrictedMountsError(["/usr"]);
     const unknownFlag = /flag provided but not defined: -(\S+)/.exec(output)?.[1];
     if (unknownFlag) return `it is too old, it does not know --${unknownFlag}`;
     return output.split("\n").at(-1)?.slice(0, 300) ?? `ended with ${code}`;

@@ -6,11 +6,11 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { describeWith, type Missing } from "../../../tests/support/machine.ts";
 import { silentLog } from "../../log.ts";
 import { DEFAULT_TEMPLATE } from "../../templates.ts";
-import { findLeftovers } from "./testing/remaining-resources.ts";
+import { findRemainingResources } from "./testing/remaining-resources.ts";
 import { createOciDriver } from "./oci.ts";
 import { probeOci } from "./probe.ts";
 import { kindOf } from "./runtime/runtime-kinds.ts";
-import { findLooseMounts } from "./filesystem/unrestricted-mounts.ts";
+import { findUnrestrictedMounts } from "./filesystem/unrestricted-mounts.ts";
 
 const line = (point: string, options: string) => `36 35 98:0 / ${point} ${options} - ext4 /dev/vda rw`;
 
@@ -22,13 +22,13 @@ test("mounts that sandboxes share must be closed to writing, set-user-id program
     line("/opt/berth", "ro,nosuid"),
     line("/run/berth-egress", "ro,nodev"),
   ];
-  expect(findLooseMounts(mounts.join("\n"))).toEqual(["/usr/local", "/opt/berth", "/run/berth-egress"]);
-  expect(findLooseMounts(line("/", "rw"))).toEqual(["/"]);
+  expect(findUnrestrictedMounts(mounts.join("\n"))).toEqual(["/usr/local", "/opt/berth", "/run/berth-egress"]);
+  expect(findUnrestrictedMounts(line("/", "rw"))).toEqual(["/"]);
 });
 
 test("what is the sandbox's own may be written to", () => {
   const own = ["/proc", "/dev", "/dev/pts", "/dev/null", "/tmp", "/run/berth", "/workspace", "/home/user"];
-  expect(findLooseMounts(own.map((point) => line(point, "rw")).join("\n"))).toEqual([]);
+  expect(findUnrestrictedMounts(own.map((point) => line(point, "rw")).join("\n"))).toEqual([]);
 });
 
 const probe = await probeOci();
@@ -79,6 +79,6 @@ describeWith(missing, "a runtime that does not know recursive mount options", ()
     const error: unknown = await driver.create(spec, AbortSignal.timeout(30_000)).catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code: "sandbox_failed" });
     expect(String((error as Error).cause)).toContain("does not close /usr");
-    expect(findLeftovers(dataDir, id)).toEqual([]);
+    expect(findRemainingResources(dataDir, id)).toEqual([]);
   });
 });

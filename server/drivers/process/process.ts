@@ -9,11 +9,11 @@ import type { Log } from "../../log.ts";
 import { isLoopbackHost, isLoopbackUrl } from "../../network/loopback.ts";
 import { dialSocketFile } from "../host/dial-socket.ts";
 import type { Driver, SandboxCondition, SandboxSpec } from "../driver.ts";
-import { speaking } from "../driver-errors.ts";
+import { withDriverErrors } from "../driver-errors.ts";
 import { awaitDaemon } from "../daemon-health.ts";
 import { createKeyedLock } from "../keyed-lock.ts";
 import { mustRun, PLAIN_PATH } from "../host/run.ts";
-import { familyOf, readProcess, type ProcessEntry } from "../host/process-table.ts";
+import { findRelatedProcesses, readProcess, type ProcessEntry } from "../host/process-table.ts";
 import { cpuMsOf, memoryOf } from "./usage.ts";
 
 export interface ProcessDriverOptions {
@@ -89,7 +89,7 @@ export function createProcessDriver(options: ProcessDriverOptions): Driver {
 
   const family = (id: SandboxId, daemon: ProcessEntry | undefined) => {
     const { workspace, home, tmp, control } = placesOf(id);
-    return familyOf(daemon?.pid ?? -1, [workspace, home, tmp, control]);
+    return findRelatedProcesses(daemon?.pid ?? -1, [workspace, home, tmp, control]);
   };
 
   async function start({ id, tokenHash }: SandboxSpec, signal: AbortSignal): Promise<void> {
@@ -159,7 +159,7 @@ export function createProcessDriver(options: ProcessDriverOptions): Driver {
 
     create: (spec, signal) =>
       inTurn(spec.id, () =>
-        speaking(signal, async () => {
+        withDriverErrors(signal, async () => {
           const before = await conditionOf(spec.id);
           if (before === "running") return;
           if (before === "frozen") return signalAll(family(spec.id, await findDaemon(spec.id)), "SIGCONT");
@@ -176,7 +176,7 @@ export function createProcessDriver(options: ProcessDriverOptions): Driver {
 
     pause: (id, signal) =>
       inTurn(id, () =>
-        speaking(signal, async () => {
+        withDriverErrors(signal, async () => {
           const daemon = await findDaemon(id);
           if (!daemon) return;
           // The daemon first: it is the one that starts others.
@@ -192,11 +192,11 @@ export function createProcessDriver(options: ProcessDriverOptions): Driver {
         }),
       ),
 
-    hibernate: (id, signal) => inTurn(id, () => speaking(signal, () => stop(id, 5_000))),
+    hibernate: (id, signal) => inTurn(id, () => withDriverErrors(signal, () => stop(id, 5_000))),
 
     resume: (spec, signal) =>
       inTurn(spec.id, () =>
-        speaking(signal, async () => {
+        withDriverErrors(signal, async () => {
           const daemon = await findDaemon(spec.id);
           if (daemon) {
             signalAll(family(spec.id, daemon), "SIGCONT");
@@ -215,7 +215,7 @@ export function createProcessDriver(options: ProcessDriverOptions): Driver {
         }),
       ),
 
-    destroy: (id, signal) => inTurn(id, () => speaking(signal, () => remove(id))),
+    destroy: (id, signal) => inTurn(id, () => withDriverErrors(signal, () => remove(id))),
     inspect: (id) => conditionOf(id),
 
     async list() {

@@ -45,7 +45,7 @@ export function driverSuite(
       driver = suite.driver;
     });
     afterEach(async () => {
-      for (const id of made) await driver.destroy(id, patience());
+      for (const id of made) await driver.destroy(id, deadline());
       made.clear();
     });
     afterAll(async () => {
@@ -61,7 +61,7 @@ export function driverSuite(
     };
     const created = async () => {
       const spec = newSpec();
-      await driver.create(spec, patience());
+      await driver.create(spec, deadline());
       return spec;
     };
     const sh = (id: SandboxId, command: string) => exec(driver, id, command);
@@ -69,21 +69,21 @@ export function driverSuite(
     test("a created sandbox runs, answers and is listed", async () => {
       const { id } = await created();
       expect(await sh(id, "echo $((6 * 7))")).toBe("42\n");
-      expect(await driver.inspect(id, patience())).toBe("running");
-      expect(await driver.list(patience())).toContainEqual({ id, condition: "running" });
+      expect(await driver.inspect(id, deadline())).toBe("running");
+      expect(await driver.list(deadline())).toContainEqual({ id, condition: "running" });
     });
 
     test("a repeated create finds the sandbox of the first", async () => {
       const spec = await created();
       await sh(spec.id, "echo kept > note");
-      await driver.create(spec, patience());
+      await driver.create(spec, deadline());
       expect(await sh(spec.id, "cat note")).toBe("kept\n");
     });
 
     test("two creates of one sandbox at once make one sandbox", async () => {
       const spec = newSpec();
-      await Promise.all([driver.create(spec, patience()), driver.create(spec, patience())]);
-      expect((await driver.list(patience())).filter(({ id }) => id === spec.id)).toEqual([{ id: spec.id, condition: "running" }]);
+      await Promise.all([driver.create(spec, deadline()), driver.create(spec, deadline())]);
+      expect((await driver.list(deadline())).filter(({ id }) => id === spec.id)).toEqual([{ id: spec.id, condition: "running" }]);
     });
 
     test("the daemon asks for its token", async () => {
@@ -94,12 +94,12 @@ export function driverSuite(
     test("a pause takes the processor away and a resume gives it back", async () => {
       const spec = await created();
       await sh(spec.id, "(while :; do echo x >> ticks; sleep 0.02; done) > /dev/null 2>&1 &");
-      await driver.pause(spec.id, patience());
-      const paused = await driver.inspect(spec.id, patience());
+      await driver.pause(spec.id, deadline());
+      const paused = await driver.inspect(spec.id, deadline());
       expect(paused).toBe(driver.traits.freezes ? "frozen" : "stopped");
-      const { restarted } = await driver.resume(spec, patience());
+      const { restarted } = await driver.resume(spec, deadline());
       expect(restarted).toBe(!driver.traits.freezes);
-      expect(await driver.inspect(spec.id, patience())).toBe("running");
+      expect(await driver.inspect(spec.id, deadline())).toBe("running");
       if (!driver.traits.freezes) return;
       // It may have been paused before its first tick.
       const ticks = async () => Number(await sh(spec.id, "cat ticks 2> /dev/null | wc -c"));
@@ -109,20 +109,20 @@ export function driverSuite(
 
     test("pausing twice and resuming twice is the same as once", async () => {
       const spec = await created();
-      await driver.pause(spec.id, patience());
-      await driver.pause(spec.id, patience());
-      await driver.resume(spec, patience());
-      expect(await driver.resume(spec, patience())).toEqual({ restarted: false });
+      await driver.pause(spec.id, deadline());
+      await driver.pause(spec.id, deadline());
+      await driver.resume(spec, deadline());
+      expect(await driver.resume(spec, deadline())).toEqual({ restarted: false });
       expect(await sh(spec.id, "echo well")).toBe("well\n");
     });
 
     test("hibernating keeps the files of workspace and home, and no process", async () => {
       const spec = await created();
       await sh(spec.id, "echo mine > note; echo settings > ~/.settings; sleep 86391 > /dev/null 2>&1 &");
-      await driver.hibernate(spec.id, patience());
-      expect(await driver.inspect(spec.id, patience())).toBe("stopped");
-      await driver.hibernate(spec.id, patience());
-      expect(await driver.resume(spec, patience())).toEqual({ restarted: true });
+      await driver.hibernate(spec.id, deadline());
+      expect(await driver.inspect(spec.id, deadline())).toBe("stopped");
+      await driver.hibernate(spec.id, deadline());
+      expect(await driver.resume(spec, deadline())).toEqual({ restarted: true });
       expect(await sh(spec.id, "cat note ~/.settings")).toBe("mine\nsettings\n");
       expect(await sh(spec.id, "pgrep -cf 'slee[p] 86391' || true")).toBe("0\n");
     });
@@ -130,31 +130,31 @@ export function driverSuite(
     test("a paused sandbox can be hibernated", async () => {
       const spec = await created();
       await sh(spec.id, "echo mine > note");
-      await driver.pause(spec.id, patience());
-      await driver.hibernate(spec.id, patience());
-      await driver.resume(spec, patience());
+      await driver.pause(spec.id, deadline());
+      await driver.hibernate(spec.id, deadline());
+      await driver.resume(spec, deadline());
       expect(await sh(spec.id, "cat note")).toBe("mine\n");
     });
 
     test("destroying leaves nothing, whatever the condition, and may be repeated", async () => {
       const [running, paused, hibernated] = await Promise.all([created(), created(), created()]);
       await sh(running.id, "sleep 1000 > /dev/null 2>&1 &");
-      await driver.pause(paused.id, patience());
-      await driver.hibernate(hibernated.id, patience());
+      await driver.pause(paused.id, deadline());
+      await driver.hibernate(hibernated.id, deadline());
       for (const { id } of [running, paused, hibernated]) {
-        await driver.destroy(id, patience());
-        await driver.destroy(id, patience());
-        expect(await driver.inspect(id, patience())).toBe("absent");
+        await driver.destroy(id, deadline());
+        await driver.destroy(id, deadline());
+        expect(await driver.inspect(id, deadline())).toBe("absent");
         expect(await suite.leftovers(id)).toEqual([]);
       }
-      expect(await driver.list(patience())).toEqual([]);
+      expect(await driver.list(deadline())).toEqual([]);
     });
 
     test("what never was is absent", async () => {
       const { id } = newSpec();
-      expect(await driver.inspect(id, patience())).toBe("absent");
-      await driver.destroy(id, patience());
-      await expect(driver.dial(id, patience())).rejects.toMatchObject({ code: "sandbox_unreachable" });
+      expect(await driver.inspect(id, deadline())).toBe("absent");
+      await driver.destroy(id, deadline());
+      await expect(driver.dial(id, deadline())).rejects.toMatchObject({ code: "sandbox_unreachable" });
     });
 
     test("an aborted create leaves nothing", async () => {
@@ -166,7 +166,7 @@ export function driverSuite(
           () => "aborted",
         );
         if (outcome === "created") continue;
-        expect(await driver.inspect(spec.id, patience())).toBe("absent");
+        expect(await driver.inspect(spec.id, deadline())).toBe("absent");
         expect(await suite.leftovers(spec.id)).toEqual([]);
       }
     });
@@ -174,15 +174,15 @@ export function driverSuite(
     test("a server that starts anew finds every sandbox as it was", async () => {
       const [running, paused, stopped] = await Promise.all([created(), created(), created()]);
       await sh(running.id, "echo here > note");
-      await driver.pause(paused.id, patience());
-      await driver.hibernate(stopped.id, patience());
+      await driver.pause(paused.id, deadline());
+      await driver.hibernate(stopped.id, deadline());
       const other = await suite.reopen();
-      const found = new Map((await other.list(patience())).map(({ id, condition }) => [id, condition]));
+      const found = new Map((await other.list(deadline())).map(({ id, condition }) => [id, condition]));
       expect(found.get(running.id)).toBe("running");
       expect(found.get(paused.id)).toBe(driver.traits.freezes ? "frozen" : "stopped");
       expect(found.get(stopped.id)).toBe("stopped");
       expect(await exec(other, running.id, "cat note")).toBe("here\n");
-      await other.resume(paused, patience());
+      await other.resume(paused, deadline());
       expect(await exec(other, paused.id, "echo back")).toBe("back\n");
       await other[Symbol.asyncDispose]();
     });
@@ -195,7 +195,7 @@ export function driverSuite(
 
     test("numbers are told for a running sandbox", async () => {
       const { id } = await created();
-      const stats = await driver.stats(id, patience());
+      const stats = await driver.stats(id, deadline());
       expect([stats.memoryBytes, stats.cpuMs, stats.pids].filter((value) => value !== null && !(value > 0))).toEqual([]);
     });
 
@@ -210,12 +210,12 @@ export function driverSuite(
       if (!socket) return;
       const path = socket.startsWith("/") ? socket : `$(readlink /proc/$PPID/cwd)/${socket}`;
       await sh(id, `mv "${path}" "${path}.away" && ln -s "${path}.away" "${path}"`);
-      await expect(driver.dial(id, patience())).rejects.toMatchObject({ code: "sandbox_unreachable" });
+      await expect(driver.dial(id, deadline())).rejects.toMatchObject({ code: "sandbox_unreachable" });
     });
   });
 }
 
-const patience = () => AbortSignal.timeout(60_000);
+const deadline = () => AbortSignal.timeout(60_000);
 
 // Runs a command through the daemon and returns what it printed.
 export async function exec(driver: Driver, id: SandboxId, command: string, token = TOKEN): Promise<string> {
@@ -225,7 +225,7 @@ export async function exec(driver: Driver, id: SandboxId, command: string, token
 }
 
 async function ask(driver: Driver, id: SandboxId, command: string, token: string): Promise<{ status: number; body: string }> {
-  const socket = await driver.dial(id, patience());
+  const socket = await driver.dial(id, deadline());
   const headers = { "content-type": "application/json", "x-berth-token": token, connection: "close" };
   return await new Promise((resolve, reject) => {
     const asked = request({ method: "POST", path: "/exec?format=text", headers, createConnection: () => socket }, (response) => {

@@ -67,7 +67,7 @@ type Query = [table: number, number: number, args: number[]];
 async function ask(architecture: "x64" | "arm64", queries: Query[]): Promise<string[]> {
   const printed = await new Promise<string>((resolve, reject) => {
     const child = execFile("/usr/bin/python3", ["-c", EVALUATOR], (error, stdout) => (error ? reject(error) : resolve(stdout)));
-    child.stdin?.end(JSON.stringify({ profile: seccompProfile({ choosesErrors: true }, architecture), queries }));
+    child.stdin?.end(JSON.stringify({ profile: seccompProfile({ honoursErrno: true }, architecture), queries }));
   });
   return JSON.parse(printed) as string[];
 }

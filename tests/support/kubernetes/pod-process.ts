@@ -4,7 +4,7 @@ import { mkdir } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import type { V1PodSpec } from "@kubernetes/client-node";
-import { familyOf } from "../../../server/drivers/host/process-table.ts";
+import { findRelatedProcesses } from "../../../server/drivers/host/process-table.ts";
 
 // What a pod of the double is on this machine: a process with an address of its own, and folders.
 
@@ -14,7 +14,7 @@ export const nextAddress = () => `127.${randomInt(64, 128)}.${randomInt(256)}.${
 // What the daemon started dies with its container.
 export function killAll({ child, folder }: { child?: ChildProcess; folder?: string }): void {
   if (child?.pid === undefined) return;
-  for (const { pid } of familyOf(child.pid, folder === undefined ? [] : [folder])) {
+  for (const { pid } of findRelatedProcesses(child.pid, folder === undefined ? [] : [folder])) {
     try {
       process.kill(pid, "SIGKILL");
     } catch {

@@ -5,7 +5,7 @@ import { DEFAULT_TEMPLATE } from "../../../templates.ts";
 import { nameOf } from "../cluster/names.ts";
 import { sandboxOf } from "../pods/pod-watch.ts";
 
-const patience = () => AbortSignal.timeout(60_000);
+const deadline = () => AbortSignal.timeout(60_000);
 
 test("a sandbox owns its pod's address, on every server, until it is stopped", async () => {
   const { double, open } = await openDouble();
@@ -16,22 +16,22 @@ test("a sandbox owns its pod's address, on every server, until it is stopped", a
   const specOf = (sandboxId: typeof id) => ({ id: sandboxId, template: { ...DEFAULT_TEMPLATE, diskMb: 256 }, tokenHash: "0".repeat(64) });
   const addressOf = (sandboxId: typeof id) =>
     (cluster.objects.list("pods").find((pod) => sandboxOf(pod) === nameOf(sandboxId))!.status as { podIP: string }).podIP;
-  const owners = (address: string) => Promise.all([driver, other].map((server) => server.addressOwner!(id, address, patience())));
-  await Promise.all([driver.create(specOf(id), patience()), driver.create(specOf(neighbour), patience())]);
+  const owners = (address: string) => Promise.all([driver, other].map((server) => server.addressOwner!(id, address, deadline())));
+  await Promise.all([driver.create(specOf(id), deadline()), driver.create(specOf(neighbour), deadline())]);
 
   const before = addressOf(id);
   expect(await owners(before)).toEqual(["sandbox", "sandbox"]);
   expect(await owners(addressOf(neighbour))).toEqual([null, null]);
 
-  await driver.pause(id, patience());
+  await driver.pause(id, deadline());
   await expect.poll(() => owners(before)).toEqual([null, null]);
-  await driver.resume(specOf(id), patience());
+  await driver.resume(specOf(id), deadline());
   const after = addressOf(id);
   expect(after).not.toBe(before);
   expect(await owners(after)).toEqual(["sandbox", "sandbox"]);
   expect(await owners(before)).toEqual([null, null]);
 
-  await driver.destroy(id, patience());
+  await driver.destroy(id, deadline());
   await expect.poll(() => owners(after)).toEqual([null, null]);
-  await driver.destroy(neighbour, patience());
+  await driver.destroy(neighbour, deadline());
 });

@@ -43,7 +43,7 @@ function toleratedMs({ spec }: V1Pod): number {
 // Worth a try: a daemon may answer although its node does not, when only the kubelet or the API server is away.
 export const mayAnswer = isStarted;
 
-export type Trouble = { kind: "failed" | "no_room"; reason: string };
+export type StartFailure = { kind: "failed" | "no_room"; reason: string };
 
 const HOPELESS = new Set([
   "ImagePullBackOff",
@@ -55,7 +55,7 @@ const HOPELESS = new Set([
 ]);
 
 // Why the pod does not start. `failed` is for good; `no_room` may pass, when a node becomes free or is added.
-export function troubleOf(pod: V1Pod): Trouble | null {
+export function startFailureOf(pod: V1Pod): StartFailure | null {
   const { phase, reason, message, conditions, containerStatuses } = pod.status ?? {};
   if (phase === "Failed" || phase === "Succeeded")
     return { kind: "failed", reason: `the pod ended: ${reason ?? phase} ${message ?? ""}`.trim() };

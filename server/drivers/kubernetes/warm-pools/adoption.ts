@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import type { V1Pod } from "@kubernetes/client-node";
 import { AppError } from "@berth/contract";
 import { adoptionText, type AdoptRequest } from "@berth/contract/daemon.ts";
-import { dialAddress } from "../network/dial-pod.ts";
+import { dialPodAddress } from "../pods/dial-pod-address.ts";
 
 // Gives a pod that was started ahead, by a SandboxWarmPool, the hash of its session's token. Pods of a pool are all alike,
 // so nothing secret can stand in them; what stands there is our public key, and what is sent is signed for one pod and one
@@ -28,7 +28,7 @@ export function createAdoption(seeds: readonly Buffer[]): Adoption {
       const text = Buffer.from(adoptionText(pod.metadata?.uid ?? "", tokenHash));
       for (const key of keys) {
         const signature = sign(null, text, key).toString("base64url");
-        const status = await post(await dialAddress(pod, signal), { tokenHash, signature }, signal);
+        const status = await post(await dialPodAddress(pod, signal), { tokenHash, signature }, signal);
         if (status === 200) return;
         if (status !== 401) throw refused(`the daemon answered ${status}`);
       }

@@ -10,7 +10,7 @@ import type { KubernetesOptions } from "../kubernetes.ts";
 import { nameOf } from "../cluster/names.ts";
 
 // What is particular about sandboxes out of the cluster's own pools; that they keep a driver's promises is kubernetes.test.ts.
-const patience = (ms = 30_000) => AbortSignal.timeout(ms);
+const deadline = (ms = 30_000) => AbortSignal.timeout(ms);
 const newSpec = (): SandboxSpec => ({
   id: newId("sbx", Date.now()),
   template: { ...DEFAULT_TEMPLATE, diskMb: 256 },
@@ -41,7 +41,7 @@ test("a session gets the pod that waited, and the pool makes another", async () 
   await poolIsReady(double);
   const [waiting] = double.objects.list("pods");
   const spec = newSpec();
-  await driver.create(spec, patience());
+  await driver.create(spec, deadline());
   expect(await exec(driver, spec.id, "echo well")).toBe("well\n");
   expect(sandboxOf(double, spec)).toEqual([waiting!.metadata.name]);
   await expect.poll(() => double.objects.list("pods")).toHaveLength(2);
@@ -69,10 +69,10 @@ test("nothing secret stands in the pool's template, and its pods are open to no 
 test("from its second pod on, a sandbox out of a pool is like any other", async () => {
   const { double, driver } = await start();
   const spec = newSpec();
-  await driver.create(spec, patience());
+  await driver.create(spec, deadline());
   await exec(driver, spec.id, "echo kept > note");
-  await driver.hibernate(spec.id, patience());
-  await driver.resume(spec, patience());
+  await driver.hibernate(spec.id, deadline());
+  await driver.resume(spec, deadline());
   expect(await exec(driver, spec.id, "cat note")).toBe("kept\n");
   const [name] = sandboxOf(double, spec);
   const pod = double.objects.get("pods", name!)!.spec as unknown as { containers: { env: { name: string }[] }[] };
@@ -82,10 +82,10 @@ test("from its second pod on, a sandbox out of a pool is like any other", async 
 test("an empty pool is no failure: a new sandbox is started", async () => {
   const { double, driver } = await start({ warmPools: { ready: 0 } });
   const spec = newSpec();
-  await driver.create(spec, patience());
+  await driver.create(spec, deadline());
   expect(sandboxOf(double, spec)).toEqual([nameOf(spec.id)]);
   expect(await exec(driver, spec.id, "echo well")).toBe("well\n");
-  await driver.destroy(spec.id, patience());
+  await driver.destroy(spec.id, deadline());
   expect(await uncollected(double, spec.id)).toEqual([]);
 });
 
@@ -98,7 +98,7 @@ test("pods that waited while the master key was rotated are taken with the older
   const rotated = await openDriver({ warmPools: { ...warmPools!, seeds: [Buffer.alloc(32, 8), ...warmPools!.seeds] } });
   const waiting = double.objects.list("pods").map(({ metadata }) => metadata.name);
   const spec = newSpec();
-  await rotated.create(spec, patience());
+  await rotated.create(spec, deadline());
   expect(waiting).toContain(sandboxOf(double, spec)[0]);
   expect(await exec(rotated, spec.id, "echo well")).toBe("well\n");
 });
@@ -110,7 +110,7 @@ test("pods that know only another key are refused, and the claim is given back",
   double.objects.merge("sandboxwarmpools", "ready", { spec: { ...pool.spec, updateStrategy: { type: "OnReplenish" } } });
   const other = await openDriver({ warmPools: { ...warmPoolOf("ready").warmPools!, seeds: [Buffer.alloc(32, 8)] } });
   const spec = newSpec();
-  await expect(other.create(spec, patience())).rejects.toMatchObject({ code: "sandbox_failed" });
+  await expect(other.create(spec, deadline())).rejects.toMatchObject({ code: "sandbox_failed" });
   expect(await uncollected(double, spec.id)).toEqual([]);
 });
 
@@ -124,47 +124,47 @@ test("a claim that a server left half made is listed, and can be finished or des
     double.objects.create("sandboxclaims", { metadata: { name, labels }, spec });
     await expect.poll(() => double.objects.get("sandboxclaims", name)?.status?.["sandbox"]).toBeDefined();
   }
-  const listed = await driver.list(patience());
+  const listed = await driver.list(deadline());
   expect(listed.map(({ condition }) => condition)).toEqual(["stopped", "stopped"]);
-  await driver.create(one, patience());
+  await driver.create(one, deadline());
   expect(await exec(driver, one.id, "echo well")).toBe("well\n");
-  await driver.destroy(two.id, patience());
+  await driver.destroy(two.id, deadline());
   expect(await uncollected(double, two.id)).toEqual([]);
-  expect(await driver.list(patience())).toEqual([{ id: one.id, condition: "running" }]);
+  expect(await driver.list(deadline())).toEqual([{ id: one.id, condition: "running" }]);
 });
 
 test("a Sandbox that somebody deleted takes its files with it, and the claim's next one is not passed off as it", async () => {
   const { double, driver } = await start();
   const spec = newSpec();
-  await driver.create(spec, patience());
+  await driver.create(spec, deadline());
   double.objects.remove("sandboxes", sandboxOf(double, spec)[0]!);
-  await expect.poll(() => driver.inspect(spec.id, patience())).toBe("absent");
-  await expect(driver.resume(spec, patience())).rejects.toMatchObject({ code: "sandbox_failed" });
-  await driver.destroy(spec.id, patience());
+  await expect.poll(() => driver.inspect(spec.id, deadline())).toBe("absent");
+  await expect(driver.resume(spec, deadline())).rejects.toMatchObject({ code: "sandbox_failed" });
+  await driver.destroy(spec.id, deadline());
   expect(await uncollected(double, spec.id)).toEqual([]);
 });
 
 test("sessions out of a pool go on when the setting is taken away", async () => {
   const { double, driver, openDriver } = await start();
   const spec = newSpec();
-  await driver.create(spec, patience());
+  await driver.create(spec, deadline());
   const plain = await openDriver({ warmPools: undefined });
-  expect(await plain.list(patience())).toEqual([{ id: spec.id, condition: "running" }]);
-  await plain.pause(spec.id, patience());
-  await plain.resume(spec, patience());
+  expect(await plain.list(deadline())).toEqual([{ id: spec.id, condition: "running" }]);
+  await plain.pause(spec.id, deadline());
+  await plain.resume(spec, deadline());
   expect(await exec(plain, spec.id, "echo well")).toBe("well\n");
-  await plain.destroy(spec.id, patience());
+  await plain.destroy(spec.id, deadline());
   expect(await uncollected(double, spec.id)).toEqual([]);
 });
 
 test("losing a node: the claimed sandbox is stopped, and a resume places it elsewhere", async () => {
   const { double, driver } = await start({ warmPools: { ready: 0 } }, { stuckMs: 200 });
   const spec = newSpec();
-  await driver.create(spec, patience());
+  await driver.create(spec, deadline());
   await exec(driver, spec.id, "echo kept > note");
   double.kubelet.loseNode("node-a");
-  await expect.poll(() => driver.inspect(spec.id, patience())).toBe("stopped");
-  expect(await driver.resume(spec, patience())).toEqual({ restarted: true });
+  await expect.poll(() => driver.inspect(spec.id, deadline())).toBe("stopped");
+  expect(await driver.resume(spec, deadline())).toEqual({ restarted: true });
   expect(await exec(driver, spec.id, "cat note")).toBe("kept\n");
 });
 
@@ -176,7 +176,7 @@ test("a server with newer settings writes the template anew, and what waited is 
   const newer = await openDriver({ egress: "127.0.0.1:4129" });
   expect(egressOf("sandboxtemplates")).toEqual(["127.0.0.1:4129"]);
   await expect.poll(() => egressOf("sandboxes")).toEqual(["127.0.0.1:4129"]);
-  await newer.create(newSpec(), patience());
+  await newer.create(newSpec(), deadline());
 });
 
 test("a pool or a template that is not there is named", async () => {
@@ -186,7 +186,7 @@ test("a pool or a template that is not there is named", async () => {
     "names the template default, which does not exist",
   );
   double.objects.remove("sandboxwarmpools", "ready");
-  await expect(driver.create(newSpec(), patience())).rejects.toMatchObject({
+  await expect(driver.create(newSpec(), deadline())).rejects.toMatchObject({
     code: "sandbox_failed",
     cause: expect.objectContaining({ message: expect.stringContaining('SandboxWarmPool "ready" not found') as string }) as Error,
   });

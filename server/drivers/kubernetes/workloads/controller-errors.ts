@@ -8,7 +8,7 @@ const LISTEN_AFTER_MS = 1_500;
 // Why the controller makes no pod: a full quota, an admission that refuses it. The returned function is asked again and again
 // while a pod is waited for, and says null when there is nothing to hear. A Sandbox's controller complains in a condition, at
 // the generation that we asked for; a StatefulSet's has no condition for it and complains in events only.
-export function listenToController(deps: EventDeps, signal: AbortSignal) {
+export function watchControllerErrors(deps: EventDeps, signal: AbortSignal) {
   const beganMs = performance.now();
   let before: Map<string | undefined, number> | undefined;
 

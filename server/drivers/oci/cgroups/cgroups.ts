@@ -30,7 +30,7 @@ const FREEZE_TIMEOUT_MS = 5_000;
 const KILL_TIMEOUT_MS = 10_000;
 
 // The start of the names of an installation's groups, told by the real path of its data folder.
-export const groupPrefix = (dataDir: string): string => `berth-${createHash("sha256").update(dataDir).digest("hex").slice(0, 8)}`;
+export const cgroupPrefix = (dataDir: string): string => `berth-${createHash("sha256").update(dataDir).digest("hex").slice(0, 8)}`;
 
 // `prefix` tells the groups of this installation from those of others. They lie side by side, without a parent of ours that
 // somebody would have to remove.

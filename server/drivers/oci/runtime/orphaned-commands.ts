@@ -1,14 +1,14 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { STAGE } from "./private-mounts.ts";
+import { PRIVATE_MOUNTS_DIR } from "./private-mounts.ts";
 
 // What a driver runs on the host for a sandbox, besides the OCI runtime itself and what sets the stage for it.
 const PROGRAMS = ["mount", "umount", "mkfs.ext4", "rm", "prlimit"];
 
 // Ends what a server that died had started for this sandbox: it would finish its work behind our back, and mount a volume
 // or start a container that nobody expects any more.
-export async function endStragglers(dataDir: string, runtime: string, id: string): Promise<void> {
+export async function killOrphanedCommands(dataDir: string, runtime: string, id: string): Promise<void> {
   const programs = [...PROGRAMS, basename(runtime)];
   for (let left = find(programs, dataDir, id); left.length > 0; left = find(programs, dataDir, id)) {
     for (const pid of left) killIfThere(pid);
@@ -20,7 +20,7 @@ function find(programs: readonly string[], dataDir: string, id: string): number[
   const isOurs = (pid: string) => {
     const line = read(`/proc/${pid}/cmdline`);
     if (!line.includes(id) || !line.includes(dataDir)) return false;
-    return line.includes(STAGE) || programs.includes(read(`/proc/${pid}/comm`).trim());
+    return line.includes(PRIVATE_MOUNTS_DIR) || programs.includes(read(`/proc/${pid}/comm`).trim());
   };
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))

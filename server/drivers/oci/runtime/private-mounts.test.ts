@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { describeWith, machine } from "../../../../tests/support/machine.ts";
 import { run } from "../../host/run.ts";
 import { readMountPoints } from "../../host/mounts.ts";
-import { onStage, STAGE, stagedAt } from "./private-mounts.ts";
+import { withPrivateMounts, PRIVATE_MOUNTS_DIR, privateMountPaths } from "./private-mounts.ts";
 
 describeWith(machine.root, "the stage", () => {
   let folders: { first: string; second: string };
@@ -22,19 +22,19 @@ describeWith(machine.root, "the stage", () => {
   });
 
   test("shows folders that only root can walk to, in plain reach, and leaves no mount", async () => {
-    const { first, second } = stagedAt(folders);
-    const outcome = await run(...onStage(folders, "cat", [join(first, "note"), join(second, "note")]));
+    const { first, second } = privateMountPaths(folders);
+    const outcome = await run(...withPrivateMounts(folders, "cat", [join(first, "note"), join(second, "note")]));
     expect(outcome).toEqual({ code: 0, output: "one two" });
-    expect(readMountPoints().filter((point) => point.startsWith(STAGE))).toEqual([]);
+    expect(readMountPoints().filter((point) => point.startsWith(PRIVATE_MOUNTS_DIR))).toEqual([]);
   });
 
   test("a folder that is missing keeps the command from running", async () => {
-    const { code, output } = await run(...onStage({ first: join(folders.first, "missing") }, "echo", ["ran"]));
+    const { code, output } = await run(...withPrivateMounts({ first: join(folders.first, "missing") }, "echo", ["ran"]));
     expect(code).not.toBe(0);
     expect(output).not.toContain("ran");
   });
 
   test("without folders the command is run as it is", () => {
-    expect(onStage(undefined, "runc", ["--version"])).toEqual(["runc", ["--version"]]);
+    expect(withPrivateMounts(undefined, "runc", ["--version"])).toEqual(["runc", ["--version"]]);
   });
 });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { run } from "../../host/run.ts";
 import type { ProcessLimits } from "../../host/host-limits.ts";
 import { kindOf } from "./runtime-kinds.ts";
-import { onStage } from "./private-mounts.ts";
+import { withPrivateMounts } from "./private-mounts.ts";
 
 // An OCI runtime. It is asked only to start containers; its state folders are ours, one for each container, so that no
 // other user of the same runtime meets our containers.
@@ -61,7 +61,7 @@ export function commandLine(
   args: readonly string[],
   { limits, staged }: Pick<StartOptions, "limits" | "staged">,
 ): [string, string[]] {
-  const [program, rest] = onStage(staged, command, args);
+  const [program, rest] = withPrivateMounts(staged, command, args);
   if (!kindOf(command).inheritsLimits) return [program, rest];
   const { openFiles, pendingSignals, messageQueueBytes } = limits;
   const values = { nofile: openFiles, sigpending: pendingSignals, msgqueue: messageQueueBytes, core: 0 };

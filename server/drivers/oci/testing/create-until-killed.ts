@@ -7,15 +7,15 @@ import { createOciDriver } from "../oci.ts";
 
 const [dataDir = "", runtimeDir = "", runtime = "", boundDisks = ""] = process.argv.slice(2);
 const driver = createOciDriver({ dataDir, runtimeDir, log: silentLog, runtime, boundDisks: boundDisks === "true" });
-const patience = () => AbortSignal.timeout(60_000);
+const deadline = () => AbortSignal.timeout(60_000);
 
 for (;;) {
   const id = newId("sbx", Date.now());
   console.log(id);
   const spec = { id, template: { ...DEFAULT_TEMPLATE, diskMb: 64 }, tokenHash: "0".repeat(64) };
-  await driver.create(spec, patience());
-  await driver.pause(id, patience());
-  await driver.hibernate(id, patience());
-  await driver.resume(spec, patience());
-  await driver.destroy(id, patience());
+  await driver.create(spec, deadline());
+  await driver.pause(id, deadline());
+  await driver.hibernate(id, deadline());
+  await driver.resume(spec, deadline());
+  await driver.destroy(id, deadline());
 }

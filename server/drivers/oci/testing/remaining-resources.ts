@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 // For tests: whatever is left on this machine of a sandbox that is gone. Mounts, loop devices, control groups, processes
 // and files.
-export function findLeftovers(dataDir: string, id: string): string[] {
+export function findRemainingResources(dataDir: string, id: string): string[] {
   const mounts = readFileSync("/proc/self/mountinfo", "utf8").split("\n");
   const files = ["sandboxes", "containers", "egress"].map((name) => join(dataDir, name, id)).filter((path) => existsSync(path));
   return [...[...mounts, ...loopFiles(), ...cgroups(), ...processes()].filter((line) => line.includes(id)), ...files];

@@ -29,7 +29,7 @@ export function createUserIds(sandboxesDir: string): { of(folder: string): UserI
     of(folder) {
       const kept = readIds(folder);
       if (kept) return kept;
-      taken ??= new Set([...givenUserIds(sandboxesDir).values()].map(({ root }) => root));
+      taken ??= new Set([...assignedUserIds(sandboxesDir).values()].map(({ root }) => root));
       const picked = pickUserIds(taken);
       // The target of a symbolic link is written at once and whole, whatever happens to the machine.
       symlinkSync(String(picked.root), join(folder, NAME));
@@ -40,7 +40,7 @@ export function createUserIds(sandboxesDir: string): { of(folder: string): UserI
 }
 
 // The pairs that are given away, by the folder that has them.
-export function givenUserIds(sandboxesDir: string): Map<string, UserIds> {
+export function assignedUserIds(sandboxesDir: string): Map<string, UserIds> {
   const names = existsSync(sandboxesDir) ? readdirSync(sandboxesDir) : [];
   const pairs = names.map((name) => [name, readIds(join(sandboxesDir, name))] as const);
   return new Map(pairs.flatMap(([name, ids]) => (ids ? [[name, ids] as const] : [])));

@@ -2,7 +2,7 @@ import type { V1Pod } from "@kubernetes/client-node";
 import { eventsOf, type EventDeps } from "../cluster/events.ts";
 import { isUnschedulable } from "./pod-state.ts";
 
-export interface RoomDeps extends EventDeps {
+export interface SchedulingDeps extends EventDeps {
   // How long a pod may be without a node before that is the answer.
   scheduleWaitMs: number;
 }
@@ -12,7 +12,7 @@ const SCALE_UP = new Set(["TriggeredScaleUp", "Nominated"]);
 
 // Whether the cluster has no room for a pod. The returned function is asked again and again while the pod is waited for. A pod
 // for which an autoscaler adds a node goes on waiting, as long as its caller does.
-export function watchForRoom(deps: RoomDeps, signal: AbortSignal) {
+export function watchScheduling(deps: SchedulingDeps, signal: AbortSignal) {
   let sinceMs: number | null = null;
   return async (pod: V1Pod | null): Promise<boolean> => {
     if (!pod || !isUnschedulable(pod)) {
