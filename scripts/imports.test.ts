@@ -1,12 +1,14 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { readImportGraph } from "./import-graph.ts";
+import { findCircles, findFolderCircles, readImportGraph } from "./import-graph.ts";
 
 // ARCHITECTURE.md holds the table of allowed imports; this test compares the code with it.
 const root = join(import.meta.dirname, "..");
-const table = readTable();
+const table = readTable("Who may import whom");
 const graph = readImportGraph(root);
+const workspaceTable = readTable("Folders of the workspace");
+const workspaceImports = new Map([...graph.imports].filter(([file]) => file.startsWith("web/workspace/")));
 
 test("every part of the product is in the import table of ARCHITECTURE.md", () => {
   const parts = new Set(graph.files.map(partOf));
@@ -28,10 +30,43 @@ test("every import is allowed by the table of ARCHITECTURE.md", () => {
   expect(forbidden).toEqual([]);
 });
 
-function readTable(): Map<string, string[]> {
+test("a folder of the workspace imports only what its row in ARCHITECTURE.md allows", () => {
+  const forbidden = workspaceFolderImports().filter(({ from, to }) => !workspaceTable.get(from)?.includes(to));
+  expect(forbidden.map(({ file, to }) => `${file} imports ${to}`)).toEqual([]);
+});
+
+test("every allowance of a workspace folder is used", () => {
+  const used = new Set(workspaceFolderImports().map(({ from, to }) => `${from} may import ${to}`));
+  const allowed = [...workspaceTable].flatMap(([from, targets]) => targets.map((to) => `${from} may import ${to}`));
+  expect(allowed.filter((allowance) => !used.has(allowance))).toEqual([]);
+});
+
+test("a folder of the workspace may import only folders further down in its table", () => {
+  const order = [...workspaceTable.keys()];
+  const upward = [...workspaceTable].flatMap(([from, targets]) =>
+    targets.filter((to) => order.indexOf(to) <= order.indexOf(from)).map((to) => `${from} may import ${to}`),
+  );
+  expect(upward).toEqual([]);
+});
+
+test("the workspace has no import circles between files or folders, type imports included", () => {
+  expect(findCircles(workspaceImports)).toEqual([]);
+  expect(findFolderCircles({ files: [...workspaceImports.keys()], imports: workspaceImports })).toEqual([]);
+});
+
+// main.tsx, directly in web/workspace, may import every folder.
+function workspaceFolderImports(): { file: string; from: string; to: string }[] {
+  const folderOf = (file: string) => dirname(file).replace(/^web\/workspace\/?/, "");
+  return [...workspaceImports]
+    .flatMap(([file, targets]) => targets.map((target) => ({ file, from: folderOf(file), to: folderOf(target), target })))
+    .filter(({ from, to, target }) => from !== "" && from !== to && target.startsWith("web/workspace/"));
+}
+
+// The first cell of a row names the part, the last one what it may import.
+function readTable(heading: string): Map<string, string[]> {
   const text = readFileSync(join(root, "ARCHITECTURE.md"), "utf8");
-  const section = text.slice(text.indexOf("## Who may import whom"));
-  const rows = [...section.matchAll(/^\| `([^`]+)` \| (.*) \|$/gm)];
+  const section = text.slice(text.indexOf(`## ${heading}`)).split(/\n(?=## )/)[0]!;
+  const rows = [...section.matchAll(/^\| `([^`]+)` \|(?:.*\|)? (.*) \|$/gm)];
   return new Map(rows.map(([, part, allowed]) => [part!, [...allowed!.matchAll(/`([^`]+)`/g)].map(([, name]) => name!)]));
 }
 
