@@ -31,7 +31,7 @@ export async function buildDaemon(): Promise<void> {
 }
 
 async function bundle(folder: string): Promise<void> {
-  const stub = source("stub.cjs");
+  const empty = source("empty-module.cjs");
   await build({
     entryPoints: {
       daemon: source("main.ts"),
@@ -47,7 +47,7 @@ async function bundle(folder: string): Promise<void> {
     target: "node24",
     format: "cjs",
     // ws asks for these at load although a server without TLS and compression never uses them: 2 MB in every sandbox.
-    alias: { zlib: stub, https: stub, tls: stub },
+    alias: { zlib: empty, https: empty, tls: empty },
     // `import()` of a part of ours is a `require` of its own file at that moment: what few sessions use costs the others nothing.
     supported: { "dynamic-import": false },
     plugins: [{ name: "lazy parts", setup: keepLazyPartsApart }],

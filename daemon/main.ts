@@ -2,17 +2,17 @@
 import { chmodSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Health } from "@berth/contract/daemon.ts";
-import { createAgentDoor } from "./agent/routes.ts";
+import { createAgentRoutes } from "./agent/routes.ts";
 import { createChanges } from "./changes/changes.ts";
 import { contentRoutes } from "./files/content.ts";
-import { createDoor } from "./http/door.ts";
+import { createAuthentication } from "./http/authentication.ts";
 import { openEgressPipe } from "./egress/egress.ts";
 import { createEnvironment } from "./processes/environment.ts";
 import { createEvents, type Events } from "./http/events.ts";
 import { execRoutes } from "./processes/exec.ts";
 import { fileRoutes } from "./files/files.ts";
 import { findRoutes } from "./search/find.ts";
-import { listen, saveMemory } from "./processes/frugal.ts";
+import { listen } from "./http/listen.ts";
 import { readJson, type Route, sendJson } from "./http/http.ts";
 import { portRelay } from "./ports/port-relay.ts";
 import { createPorts } from "./ports/ports.ts";
@@ -21,6 +21,7 @@ import { createDaemonServer } from "./http/server.ts";
 import { createTerminals } from "./terminals/terminals.ts";
 import { createWatch } from "./files/watch.ts";
 import { openWorkspace } from "./files/workspace.ts";
+import { reduceMemory } from "./reduce-memory.ts";
 
 const VERSION = "0.1.0";
 
@@ -31,7 +32,7 @@ if (process.pid === 1 && process.execve) process.execve("/bin/sh", ["sh", join(i
 main().catch((error: unknown) => fail(error instanceof Error ? error.message : String(error)));
 
 async function main(): Promise<void> {
-  saveMemory();
+  reduceMemory();
   const {
     BERTH_TOKEN_HASH,
     BERTH_ADOPT_KEY,
@@ -42,7 +43,7 @@ async function main(): Promise<void> {
     BERTH_HOME = "/home/user",
     BERTH_EGRESS,
   } = process.env;
-  const door = createDoor({ tokenHash: BERTH_TOKEN_HASH, adoptKey: BERTH_ADOPT_KEY, adoptName: BERTH_ADOPT_NAME });
+  const authentication = createAuthentication({ tokenHash: BERTH_TOKEN_HASH, adoptKey: BERTH_ADOPT_KEY, adoptName: BERTH_ADOPT_NAME });
   if (!BERTH_SOCKET && !BERTH_LISTEN) fail("BERTH_SOCKET or BERTH_LISTEN must say where to listen");
 
   const workspace = await openWorkspace(BERTH_WORKSPACE);
@@ -70,7 +71,7 @@ async function main(): Promise<void> {
       watch.run(yes);
     },
   });
-  const agent = createAgentDoor({
+  const agent = createAgentRoutes({
     environment,
     workspace: workspace.root,
     folder: join(BERTH_HOME, ".berth/agent"),
@@ -80,7 +81,7 @@ async function main(): Promise<void> {
   const relay = portRelay({ hidden: ownPorts });
 
   const server = createDaemonServer({
-    door,
+    authentication,
     routes: [
       ...controlRoutes(),
       ...execRoutes({ environment, workspace }),

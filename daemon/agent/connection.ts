@@ -14,7 +14,7 @@ import {
   type SessionNotification,
   type WriteTextFileRequest,
 } from "@agentclientprotocol/sdk";
-import { markExpendable } from "../processes/expendable.ts";
+import { preferForOomKill } from "../processes/oom-score.ts";
 
 // One run of the agent's program, spoken to over the Agent Client Protocol on its standard input and output.
 export interface AgentConnection {
@@ -70,7 +70,7 @@ type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
 export async function connectAgent({ command, args, env, cwd, timeoutMs, handlers }: ConnectOptions): Promise<AgentConnection> {
   const child = spawn(command, args, { env, cwd, detached: true, stdio: ["pipe", "pipe", "pipe"] });
-  markExpendable(child.pid);
+  preferForOomKill(child.pid);
   running.add(child);
   const ended = watchEnd(child).finally(() => running.delete(child));
   const failedToStart = new Promise<never>((_, reject) => child.once("error", (error) => reject(startError(command, error))));

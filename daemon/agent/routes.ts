@@ -9,7 +9,7 @@ import { acceptSocket } from "../http/sockets.ts";
 
 // The agent's addresses. The agent itself, with its protocol library, is loaded when one of them is first used in
 // earnest: a session that never talks to an agent does not pay for it.
-export interface AgentDoor {
+export interface AgentRoutes {
   routes: Route[];
   upgrades: UpgradeRoute[];
   readonly state: AgentState;
@@ -21,14 +21,14 @@ export interface AgentDoor {
   pids(): number[];
 }
 
-export interface AgentDoorDeps {
+export interface AgentRoutesDeps {
   environment: Environment;
   workspace: string;
   folder: string;
   changed: (state: AgentState) => void;
 }
 
-export function createAgentDoor(deps: AgentDoorDeps): AgentDoor {
+export function createAgentRoutes(deps: AgentRoutesDeps): AgentRoutes {
   const { environment } = deps;
   let agent: Agent | null = null;
   let loading: Promise<Agent> | null = null;

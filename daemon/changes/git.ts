@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import type { Change } from "@berth/contract/agent.ts";
 import type { Environment } from "../processes/environment.ts";
-import { childProcess } from "../processes/frugal.ts";
+import { childProcess } from "../processes/child-process.ts";
 import { Fault } from "../http/http.ts";
 import { TEMPORARY_PREFIX } from "../files/walk.ts";
 

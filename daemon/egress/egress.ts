@@ -1,5 +1,5 @@
 import { createConnection, createServer, type Server } from "node:net";
-import { listen } from "../processes/frugal.ts";
+import { listen } from "../http/listen.ts";
 
 // The way out of the sandbox: bytes that arrive on a loopback port go to the server's egress socket as they are, and
 // the policy is decided there. `target` is a socket's path, or host:port where sandboxes have a network of their own; there

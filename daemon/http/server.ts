@@ -1,11 +1,11 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { Duplex } from "node:stream";
-import type { Door } from "./door.ts";
+import type { Authentication } from "./authentication.ts";
 import { Fault, matchPath, notFound, parseTarget, readJson, type Route, sendFault, sendJson, toFault, type UpgradeRoute } from "./http.ts";
 
 export interface ServerOptions {
   // Every request but the adoption itself must get past it.
-  door: Door;
+  authentication: Authentication;
   routes: Route[];
   upgrades: UpgradeRoute[];
 }
@@ -13,7 +13,7 @@ export interface ServerOptions {
 // Anybody may send one, so it is small.
 const MAX_ADOPTION_BYTES = 4096;
 
-export function createDaemonServer({ door, routes, upgrades }: ServerOptions): Server {
+export function createDaemonServer({ authentication, routes, upgrades }: ServerOptions): Server {
   // Uploads and streams last as long as they last; only the head of a request has a time limit.
   const server = createServer({ requestTimeout: 0, headersTimeout: 30_000, keepAliveTimeout: 75_000 });
 
@@ -24,10 +24,10 @@ export function createDaemonServer({ door, routes, upgrades }: ServerOptions): S
 
     async function answer() {
       if (request.method === "POST" && request.url === "/internal/adopt") {
-        door.adopt(await readJson(request, MAX_ADOPTION_BYTES));
+        authentication.adopt(await readJson(request, MAX_ADOPTION_BYTES));
         return sendJson(response, 200, { status: "ok" });
       }
-      door.check(request);
+      authentication.check(request);
       const { segments, query } = parseTarget(request.url ?? "/");
       const allowed: string[] = [];
       for (const route of routes) {
@@ -47,7 +47,7 @@ export function createDaemonServer({ door, routes, upgrades }: ServerOptions): S
     answer().catch((error: unknown) => refuseUpgrade(socket, error));
 
     async function answer() {
-      door.check(request);
+      authentication.check(request);
       const { segments, query } = parseTarget(request.url ?? "/");
       for (const route of upgrades) {
         const params = matchPath(route.path, segments);

@@ -4,8 +4,8 @@ import type { Readable, Writable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 import type { ExecEvent, ExecRequest } from "@berth/contract/daemon.ts";
 import { type Environment, isStringArray, isStringRecord } from "./environment.ts";
-import { markExpendable } from "./expendable.ts";
-import { childProcess } from "./frugal.ts";
+import { preferForOomKill } from "./oom-score.ts";
+import { childProcess } from "./child-process.ts";
 import { badRequest, readJson, type Route } from "../http/http.ts";
 import type { Workspace } from "../files/workspace.ts";
 
@@ -38,7 +38,7 @@ function start({ command, stdin }: ExecRequest, cwd: string, env: Record<string,
   const [file, ...args] = typeof command === "string" ? ["/bin/sh", "-c", command] : command;
   // Its own process group, so that the end of the command is the end of all that it started.
   const child = childProcess().spawn(file ?? "", args, { cwd, env, detached: true, stdio: ["pipe", "pipe", "pipe"] });
-  markExpendable(child.pid);
+  preferForOomKill(child.pid);
   child.stdin.on("error", () => {});
   child.stdin.end(stdin ?? "");
   return child;

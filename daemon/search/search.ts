@@ -6,7 +6,7 @@ import type { Readable } from "node:stream";
 import type { SearchEvent } from "@berth/contract/daemon.ts";
 import type { Environment } from "../processes/environment.ts";
 import { parseLimit } from "./find.ts";
-import { childProcess } from "../processes/frugal.ts";
+import { childProcess } from "../processes/child-process.ts";
 import { badRequest, type Route } from "../http/http.ts";
 import { linesOf } from "./lines.ts";
 import { TEMPORARY_PREFIX } from "../files/walk.ts";

@@ -2,7 +2,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { ReadStream } from "node:tty";
 import { createPtyInput } from "./pty-input.ts";
-import { markExpendable } from "../processes/expendable.ts";
+import { preferForOomKill } from "../processes/oom-score.ts";
 
 // A program on a pseudo-terminal. We use the native part of node-pty alone: its JavaScript allocates a buffer for every
 // read, which grows the daemon by hundreds of megabytes before V8 sees a reason to collect them. Here one buffer serves
@@ -68,7 +68,7 @@ export function openPty({ command, cwd, cols, rows, env, output, exited }: PtyOp
     else linger();
   });
 
-  markExpendable(pid);
+  preferForOomKill(pid);
 
   const input = createPtyInput(fd);
   const stream = new ReadStream(fd, { onread: { buffer: Buffer.allocUnsafe(READ_BYTES), callback: received } } as object);

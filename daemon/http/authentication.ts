@@ -6,14 +6,14 @@ import { badRequest, Fault } from "./http.ts";
 // Who may talk to the daemon: whoever has the token whose hash it knows. Usually it was started with that hash. A sandbox
 // that was started ahead, for nobody yet, was given its servers' public key instead, and takes the first hash that one of
 // them has signed for this very sandbox; until then it answers nobody.
-export interface Door {
+export interface Authentication {
   // Throws unless the request carries the token.
   check(request: IncomingMessage): void;
   // May be repeated with the same hash; another one is refused.
   adopt(body: Partial<AdoptRequest>): void;
 }
 
-export interface DoorOptions {
+export interface AuthenticationOptions {
   // SHA-256 (hex) of the token.
   tokenHash: string | undefined;
   // Ed25519, the raw 32 bytes in base64url; and the name that signatures must be for.
@@ -24,7 +24,7 @@ export interface DoorOptions {
 const HASH = /^[0-9a-f]{64}$/;
 const unauthorized = () => new Fault(401, "unauthorized", "The sandbox's token is missing or wrong");
 
-export function createDoor({ tokenHash, adoptKey, adoptName }: DoorOptions): Door {
+export function createAuthentication({ tokenHash, adoptKey, adoptName }: AuthenticationOptions): Authentication {
   if (tokenHash === undefined && (adoptKey === undefined || !adoptName))
     throw new Error(
       "BERTH_TOKEN_HASH must be the SHA-256 of a token, in hex, or BERTH_ADOPT_KEY and BERTH_ADOPT_NAME say who may give one",
