@@ -19,12 +19,12 @@ import { createAuthenticator } from "./keys/authenticate.ts";
 import { checkMasterKey } from "./keys/check-master-key.ts";
 import { readPartner } from "./keys/partners.ts";
 import { seedDemo } from "./keys/seed.ts";
-import { createLinks } from "./daemon-link/daemon-links.ts";
+import { createDaemonLinks } from "./daemon-link/daemon-links.ts";
 import type { Log } from "./log.ts";
 import { createLoopWatch } from "./event-loop/loop-watch.ts";
 import { nameClockWork, runWork } from "./event-loop/loop-work.ts";
 import { loadMasterKeys } from "./secrets/master-key.ts";
-import { measure } from "./metrics.ts";
+import { registerMetrics } from "./metrics.ts";
 import { createModelRelay } from "./relays/model/model-relay.ts";
 import { createSecrets } from "./secrets/secrets.ts";
 import { createHeart } from "./sessions/session-services.ts";
@@ -68,7 +68,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
     if (row.driver !== home.driver || row.host !== home.host) throw new AppError("session_elsewhere");
     return secrets.open(row.token, sandboxId);
   };
-  const links = opening.use(createLinks({ driver, tokenOf, log }));
+  const links = opening.use(createDaemonLinks({ driver, tokenOf, log }));
 
   const model = createModelRelay({ config, templates, secrets, db: store.db, clock, log });
   const egress = opening.use(
@@ -84,7 +84,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
     }),
   );
   const registry = new Registry();
-  const measures = measure(registry, store.db, egress);
+  const metrics = registerMetrics(registry, store.db, egress);
 
   const heart = opening.use(
     createHeart({
@@ -101,7 +101,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
       rules: config,
       capacity: { maxSandboxes: config.maxSandboxes ?? Infinity, reserveBytes: MEMORY_RESERVE_BYTES },
       poolSize: config.poolSize,
-      onFound: measures.found,
+      onFound: metrics.found,
       stepTimeoutMs: driver.traits.hostBound ? STEP_TIMEOUT_MS.local : STEP_TIMEOUT_MS.cluster,
     }),
   );

@@ -1,13 +1,13 @@
 import { Counter, Gauge, collectDefaultMetrics, type Registry } from "prom-client";
 import type { Db } from "./store/schema.ts";
 
-export interface Measures {
+export interface ServerMetrics {
   // Reconcile found something that was not as it should be.
   found(kind: string): void;
 }
 
 // The operator's numbers besides those of HTTP. What the store knows is counted when somebody looks, not on the way.
-export function measure(registry: Registry, db: Db, egress: { counters: { allowed: number; refused: number } }): Measures {
+export function registerMetrics(registry: Registry, db: Db, egress: { counters: { allowed: number; refused: number } }): ServerMetrics {
   collectDefaultMetrics({ register: registry, prefix: "berth_" });
   new Gauge({
     name: "berth_sessions",

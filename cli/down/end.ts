@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { AppError } from "@berth/contract";
 import { systemClock } from "@berth/server/clock.ts";
 import type { Config } from "@berth/server/config/config.ts";
-import { createLinks } from "@berth/server/daemon-link/daemon-links.ts";
+import { createDaemonLinks } from "@berth/server/daemon-link/daemon-links.ts";
 import { silentLog } from "@berth/server/log.ts";
 import { loadMasterKeys, MASTER_KEY_FILE } from "@berth/server/secrets/master-key.ts";
 import { createSecrets, type Secrets } from "@berth/server/secrets/secrets.ts";
@@ -39,7 +39,7 @@ async function endKnown(
   fate: Fate,
   { sharesStore, ...made }: { secrets: Secrets; templates: Templates; sharesStore: boolean },
 ): Promise<EndedSandboxes> {
-  await using links = createLinks({
+  await using links = createDaemonLinks({
     driver,
     log: silentLog,
     tokenOf: async (sandboxId) => {

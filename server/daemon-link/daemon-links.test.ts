@@ -8,14 +8,14 @@ import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { AppError, type SandboxId } from "@berth/contract";
-import { createLinks, type Links } from "./daemon-links.ts";
+import { createDaemonLinks, type DaemonLinks } from "./daemon-links.ts";
 import { silentLog } from "../log.ts";
 
 const sandbox: SandboxId = "sbx_00000000000000000000000000";
 let folder: string;
 let socketPath: string;
 let server: Server | HttpServer | undefined;
-let links: Links;
+let links: DaemonLinks;
 const sockets = new Set<Socket>();
 const failures: string[] = [];
 
@@ -242,8 +242,8 @@ function endless(socket: Socket): void {
 }
 
 // Only a test about silence is impatient: a busy machine is slow.
-function openLinks({ tokenOf = () => "secret", headersTimeoutMs = 20_000 } = {}): Links {
-  return createLinks({
+function openLinks({ tokenOf = () => "secret", headersTimeoutMs = 20_000 } = {}): DaemonLinks {
+  return createDaemonLinks({
     driver: {
       async dial() {
         const socket = connect(socketPath);

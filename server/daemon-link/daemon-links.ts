@@ -12,7 +12,7 @@ import type { Log } from "../log.ts";
 // frozen, dead or hostile, so every wait has an end and every answer a bound. Failures are AppErrors
 // `sandbox_unreachable`; an AppError that a request's body stream fails with, and the reason of an aborted signal, pass
 // through as they are.
-export interface Links extends AsyncDisposable {
+export interface DaemonLinks extends AsyncDisposable {
   // The answer's body is not read yet: whoever asked must read it to its end or destroy it.
   request(sandboxId: SandboxId, request: LinkRequest): Promise<LinkResponse>;
   // A connection that the daemon has agreed to switch to WebSocket, or its refusal.
@@ -60,7 +60,7 @@ export interface Refused {
   refused: { status: number; headers: IncomingHttpHeaders; body: string };
 }
 
-export interface LinksOptions {
+export interface DaemonLinksOptions {
   driver: Pick<Driver, "dial">;
   tokenOf: (sandboxId: SandboxId) => string | Promise<string>;
   log: Log;
@@ -74,12 +74,18 @@ const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_SMALL_BODY_BYTES = 64 * 1024;
 const STOP_TIMEOUT_MS = 20_000;
 
-export function createLinks({ driver, tokenOf, log, dialTimeoutMs = 5_000, headersTimeoutMs = 30_000 }: LinksOptions): Links {
-  const lines = new Map<SandboxId, Line>();
+export function createDaemonLinks({
+  driver,
+  tokenOf,
+  log,
+  dialTimeoutMs = 5_000,
+  headersTimeoutMs = 30_000,
+}: DaemonLinksOptions): DaemonLinks {
+  const linkBySandbox = new Map<SandboxId, DaemonLink>();
   const boundaryFor = (sandboxId: SandboxId) => ({ log, connection: "link", fields: { sandboxId } });
 
-  function lineTo(sandboxId: SandboxId): Line {
-    const known = lines.get(sandboxId);
+  function linkTo(sandboxId: SandboxId): DaemonLink {
+    const known = linkBySandbox.get(sandboxId);
     if (known) return known;
     const ended = new AbortController();
     const boundaryOf = createConnectionBoundaries(boundaryFor(sandboxId));
@@ -88,41 +94,41 @@ export function createLinks({ driver, tokenOf, log, dialTimeoutMs = 5_000, heade
       boundaryOf(socket);
       return socket;
     };
-    const line: Line = { ended, dial, inFlight: 0, sockets: 0, pool: openPool(dial, headersTimeoutMs), token: undefined };
-    lines.set(sandboxId, line);
-    line.pool.on("disconnect", () => dropIdle(sandboxId, line));
-    return line;
+    const link: DaemonLink = { ended, dial, inFlight: 0, sockets: 0, pool: openPool(dial, headersTimeoutMs), token: undefined };
+    linkBySandbox.set(sandboxId, link);
+    link.pool.on("disconnect", () => dropIdle(sandboxId, link));
+    return link;
   }
 
-  // Another server may have ended the sandbox without our hearing of it: a line lives no longer than it is used.
-  function dropIdle(sandboxId: SandboxId, line: Line): void {
-    const used = line.inFlight + line.sockets + line.pool.stats.connected > 0;
-    if (!used && lines.get(sandboxId) === line) forget(sandboxId);
+  // Another server may have ended the sandbox without our hearing of it: a link lives no longer than it is used.
+  function dropIdle(sandboxId: SandboxId, link: DaemonLink): void {
+    const used = link.inFlight + link.sockets + link.pool.stats.connected > 0;
+    if (!used && linkBySandbox.get(sandboxId) === link) forget(sandboxId);
   }
 
-  async function counted<Result>(sandboxId: SandboxId, line: Line, work: () => Promise<Result>): Promise<Result> {
-    if (line.inFlight >= MAX_IN_FLIGHT) throw new AppError("rate_limited", { message: "Too many requests to this sandbox at once" });
-    line.inFlight++;
+  async function counted<Result>(sandboxId: SandboxId, link: DaemonLink, work: () => Promise<Result>): Promise<Result> {
+    if (link.inFlight >= MAX_IN_FLIGHT) throw new AppError("rate_limited", { message: "Too many requests to this sandbox at once" });
+    link.inFlight++;
     try {
       return await work();
     } finally {
-      line.inFlight--;
-      dropIdle(sandboxId, line);
+      link.inFlight--;
+      dropIdle(sandboxId, link);
     }
   }
 
-  async function tokenFor(sandboxId: SandboxId, line: Line): Promise<string> {
-    line.token ??= await tokenOf(sandboxId);
-    return line.token;
+  async function tokenFor(sandboxId: SandboxId, link: DaemonLink): Promise<string> {
+    link.token ??= await tokenOf(sandboxId);
+    return link.token;
   }
 
   async function request(sandboxId: SandboxId, asked: LinkRequest): Promise<LinkResponse> {
-    const line = lineTo(sandboxId);
-    return counted(sandboxId, line, async () => {
-      const headers = { ...asked.headers, [TOKEN_HEADER]: await tokenFor(sandboxId, line) };
+    const link = linkTo(sandboxId);
+    return counted(sandboxId, link, async () => {
+      const headers = { ...asked.headers, [TOKEN_HEADER]: await tokenFor(sandboxId, link) };
       const patience = startPatience(asked, asked.headersTimeoutMs ?? headersTimeoutMs);
       try {
-        const answer = await line.pool.request({
+        const answer = await link.pool.request({
           method: asked.method,
           path: asked.path,
           headers,
@@ -142,19 +148,19 @@ export function createLinks({ driver, tokenOf, log, dialTimeoutMs = 5_000, heade
   }
 
   async function upgrade(sandboxId: SandboxId, asked: LinkUpgrade): Promise<Upgraded | Refused> {
-    const line = lineTo(sandboxId);
-    return counted(sandboxId, line, async () => {
-      const headers = { ...asked.headers, connection: "Upgrade", upgrade: "websocket", [TOKEN_HEADER]: await tokenFor(sandboxId, line) };
-      const signal = AbortSignal.any([line.ended.signal, AbortSignal.timeout(headersTimeoutMs), ...(asked.signal ? [asked.signal] : [])]);
+    const link = linkTo(sandboxId);
+    return counted(sandboxId, link, async () => {
+      const headers = { ...asked.headers, connection: "Upgrade", upgrade: "websocket", [TOKEN_HEADER]: await tokenFor(sandboxId, link) };
+      const signal = AbortSignal.any([link.ended.signal, AbortSignal.timeout(headersTimeoutMs), ...(asked.signal ? [asked.signal] : [])]);
       try {
-        const answer = await switchProtocol(await line.dial(), asked.path, headers, signal);
-        // From here on the connection belongs to the caller, but it still ends with the line.
+        const answer = await switchProtocol(await link.dial(), asked.path, headers, signal);
+        // From here on the connection belongs to the caller, but it still ends with the link.
         if ("socket" in answer) {
-          closeWith(answer.socket, line.ended.signal);
-          line.sockets++;
+          closeWith(answer.socket, link.ended.signal);
+          link.sockets++;
           answer.socket.once("close", () => {
-            line.sockets--;
-            dropIdle(sandboxId, line);
+            link.sockets--;
+            dropIdle(sandboxId, link);
           });
         }
         return answer;
@@ -178,10 +184,10 @@ export function createLinks({ driver, tokenOf, log, dialTimeoutMs = 5_000, heade
   }
 
   function forget(sandboxId: SandboxId): void {
-    const line = lines.get(sandboxId);
-    if (!line) return;
-    lines.delete(sandboxId);
-    closeLine(line);
+    const link = linkBySandbox.get(sandboxId);
+    if (!link) return;
+    linkBySandbox.delete(sandboxId);
+    closeLink(link);
   }
 
   return {
@@ -191,12 +197,12 @@ export function createLinks({ driver, tokenOf, log, dialTimeoutMs = 5_000, heade
     stop: (sandboxId, signal) => tell(sandboxId, "/internal/stop", {}, STOP_TIMEOUT_MS, signal),
     forget,
     async [Symbol.asyncDispose]() {
-      for (const sandboxId of lines.keys()) forget(sandboxId);
+      for (const sandboxId of linkBySandbox.keys()) forget(sandboxId);
     },
   };
 }
 
-interface Line {
+interface DaemonLink {
   ended: AbortController;
   dial: () => Promise<Socket>;
   pool: Pool;
@@ -231,10 +237,10 @@ async function connectWith(dial: () => Promise<Socket>, done: buildConnector.Cal
   done(null, socket);
 }
 
-function closeLine(line: Line): void {
+function closeLink(link: DaemonLink): void {
   const reason = unreachable("the connection was closed");
-  line.ended.abort(reason);
-  void line.pool.destroy(reason);
+  link.ended.abort(reason);
+  void link.pool.destroy(reason);
 }
 
 // The pool's own timer starts anew with every interim answer, so that a daemon could stretch it with 1xx answers; this

@@ -5,17 +5,17 @@ import type { Secrets } from "../secrets/secrets.ts";
 // What a daemon on another machine shows to the proxy: which sandbox it is and by which template it was made, signed. Every
 // server that knows the master key can check it. Code in the sandbox can read it, so a pass alone opens nothing: see
 // admission.ts.
-export interface Passes {
-  issue(holder: PassHolder): string;
-  check(pass: string): PassHolder | null;
+export interface EgressTokens {
+  issue(holder: TokenHolder): string;
+  check(token: string): TokenHolder | null;
 }
 
-export interface PassHolder {
+export interface TokenHolder {
   sandboxId: SandboxId;
   template: string;
 }
 
-export function createPasses(secrets: Pick<Secrets, "derive">): Passes {
+export function createEgressTokens(secrets: Pick<Secrets, "derive">): EgressTokens {
   const sign = (key: Buffer, text: string) => createHmac("sha256", key).update(text).digest();
   const keys = () => secrets.derive("egress-v1");
   return {
@@ -23,8 +23,8 @@ export function createPasses(secrets: Pick<Secrets, "derive">): Passes {
       const text = `${sandboxId}.${template}`;
       return `${text}.${sign(keys()[0]!, text).toString("base64url")}`;
     },
-    check(pass) {
-      const [sandboxId = "", template = "", signature = "", ...rest] = pass.split(".");
+    check(token) {
+      const [sandboxId = "", template = "", signature = "", ...rest] = token.split(".");
       const given = Buffer.from(signature, "base64url");
       if (rest.length > 0 || !isSandboxId(sandboxId) || given.length !== 32) return null;
       const genuine = keys().filter((key) => timingSafeEqual(sign(key, `${sandboxId}.${template}`), given)).length > 0;

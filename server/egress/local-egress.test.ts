@@ -8,7 +8,7 @@ import { text } from "node:stream/consumers";
 import { newId, type EgressPolicy, type SandboxId } from "@berth/contract";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { silentLog, type Log } from "../log.ts";
-import { createEgress, type Egress, type EgressOptions } from "./local-egress.ts";
+import { createLocalEgress, type Egress, type EgressOptions } from "./local-egress.ts";
 import { isPublicAddress } from "../network/public-address.ts";
 
 const PUBLIC: EgressPolicy = { policy: "public" };
@@ -67,7 +67,7 @@ describe("egress", () => {
   });
 
   const open = async (policy: EgressPolicy, options: Partial<EgressOptions> = {}) => {
-    egress = createEgress({ dataDir, log: listeningLog, allow: [`127.0.0.1:${webPort}`], ...options });
+    egress = createLocalEgress({ dataDir, log: listeningLog, allow: [`127.0.0.1:${webPort}`], ...options });
     await egress.open(id, { egress: policy });
   };
   const socketPath = (sandboxId = id) => join(dataDir, "egress", sandboxId, "proxy.sock");

@@ -1,7 +1,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { EgressPolicy, SandboxId, Template } from "@berth/contract";
-import { createDoorMaker, type DoorMakerOptions, type EgressCounters } from "./proxy/proxy-factory.ts";
+import { createProxyFactory, type ProxyFactoryOptions, type EgressCounters } from "./proxy/proxy-factory.ts";
 import { listenInFolder } from "./socket-listener.ts";
 
 // The way out of sandboxes. Each has a Unix socket of its own, `{dataDir}/egress/{sandboxId}/proxy.sock`, whose folder the
@@ -15,37 +15,37 @@ export interface Egress extends AsyncDisposable {
   readonly counters: Readonly<EgressCounters>;
 }
 
-export interface EgressOptions extends DoorMakerOptions {
+export interface EgressOptions extends ProxyFactoryOptions {
   dataDir: string;
 }
 
-export function createEgress(options: EgressOptions): Egress {
+export function createLocalEgress(options: EgressOptions): Egress {
   const parent = join(options.dataDir, "egress");
   const { maxConnections = 256 } = options;
   const counters: EgressCounters = { allowed: 0, refused: 0 };
-  const makeDoor = createDoorMaker(options, counters);
-  const doors = new Map<SandboxId, Promise<AsyncDisposable>>();
+  const createProxy = createProxyFactory(options, counters);
+  const proxies = new Map<SandboxId, Promise<AsyncDisposable>>();
 
   async function shut(sandboxId: SandboxId): Promise<void> {
-    const door = await doors.get(sandboxId)?.catch(() => undefined);
-    doors.delete(sandboxId);
-    await door?.[Symbol.asyncDispose]();
+    const proxy = await proxies.get(sandboxId)?.catch(() => undefined);
+    proxies.delete(sandboxId);
+    await proxy?.[Symbol.asyncDispose]();
   }
 
   function openSocket(sandboxId: SandboxId, policy: EgressPolicy): Promise<AsyncDisposable> {
-    const { door, flood } = makeDoor(sandboxId, policy);
-    return listenInFolder(door, parent, sandboxId, { flood, maxConnections });
+    const { proxy, flood } = createProxy(sandboxId, policy);
+    return listenInFolder(proxy, parent, sandboxId, { flood, maxConnections });
   }
 
   return {
     counters,
     async open(sandboxId, { egress }) {
-      const opening = doors.get(sandboxId) ?? openSocket(sandboxId, egress);
-      doors.set(sandboxId, opening);
+      const opening = proxies.get(sandboxId) ?? openSocket(sandboxId, egress);
+      proxies.set(sandboxId, opening);
       try {
         await opening;
       } catch (error) {
-        doors.delete(sandboxId);
+        proxies.delete(sandboxId);
         throw error;
       }
     },
@@ -55,7 +55,7 @@ export function createEgress(options: EgressOptions): Egress {
     },
     // The folders stay: sandboxes outlive the server and look there for the next one's socket.
     async [Symbol.asyncDispose]() {
-      await Promise.all([...doors.keys()].map(shut));
+      await Promise.all([...proxies.keys()].map(shut));
     },
   };
 }

@@ -12,7 +12,7 @@ import { DEFAULT_TEMPLATE } from "../templates.ts";
 import { CHECK_MS } from "./admission.ts";
 import { createNetworkEgress, type NetworkEgress, type NetworkEgressOptions } from "./network-egress.ts";
 import { openEgress } from "./open-egress.ts";
-import { createPasses } from "./egress-tokens.ts";
+import { createEgressTokens } from "./egress-tokens.ts";
 
 const sandboxId = newId("sbx", 1);
 const secrets = createSecrets([Buffer.alloc(32, 1)]);
@@ -42,7 +42,7 @@ beforeEach(async () => {
   open = async (options = {}) => {
     const opened = await createNetworkEgress({
       listen: "127.0.0.1:0",
-      passes: createPasses(secrets),
+      tokens: createEgressTokens(secrets),
       templates,
       clock,
       async running(ids) {
@@ -73,22 +73,22 @@ async function say(firstLine: string, rest: string, { at = egress, from = "127.0
   return await text(socket).catch(() => "cut");
 }
 const get = (url: string) => `GET ${url} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
-const pass = (template = "default") => egress.pass({ sandboxId, template });
+const token = (template = "default") => egress.issueToken({ sandboxId, template });
 
 test("a connection with a pass is served by the policy of its template", async () => {
-  expect(await say(pass(), get(`http://127.0.0.1:${webPort}/`))).toContain("the world");
-  expect(await say(pass("closed"), get(`http://127.0.0.1:${webPort}/`))).toMatch(/403 .*no way out/s);
-  expect(await say(pass(), get("http://169.254.169.254/"))).toContain("403");
+  expect(await say(token(), get(`http://127.0.0.1:${webPort}/`))).toContain("the world");
+  expect(await say(token("closed"), get(`http://127.0.0.1:${webPort}/`))).toMatch(/403 .*no way out/s);
+  expect(await say(token(), get("http://169.254.169.254/"))).toContain("403");
 });
 
 test("the model relay learns from the pass who is asking", async () => {
-  expect(await say(pass(), get("/model/v1/messages"))).toContain(`the model for ${sandboxId}`);
+  expect(await say(token(), get("/model/v1/messages"))).toContain(`the model for ${sandboxId}`);
 });
 
 test("tunnels go through", async () => {
   const tunnel = await new Promise<string>((resolve, reject) => {
     const socket = connect(egress.port, "127.0.0.1");
-    socket.write(`${pass()}\n`);
+    socket.write(`${token()}\n`);
     const asked = request({ createConnection: () => socket, method: "CONNECT", path: `127.0.0.1:${webPort}` });
     asked.once("connect", (_response, tunnelled) => {
       tunnelled.write(get("/"));
@@ -100,8 +100,8 @@ test("tunnels go through", async () => {
 });
 
 test("without a genuine pass there is no way out, and no word", async () => {
-  const genuine = pass();
-  const other = createPasses(createSecrets([Buffer.alloc(32, 2)])).issue({ sandboxId, template: "default" });
+  const genuine = token();
+  const other = createEgressTokens(createSecrets([Buffer.alloc(32, 2)])).issue({ sandboxId, template: "default" });
   const forged = [
     "",
     "GET / HTTP/1.1",
@@ -110,7 +110,7 @@ test("without a genuine pass there is no way out, and no word", async () => {
     `${genuine}.`,
     genuine.replace(".default.", ".closed."),
     genuine.replace(sandboxId, newId("sbx", 2)),
-    egress.pass({ sandboxId, template: "forgotten" }),
+    egress.issueToken({ sandboxId, template: "forgotten" }),
     "x".repeat(10_000),
   ];
   for (const line of forged) expect(["", "cut"]).toContain(await say(line, get(`http://127.0.0.1:${webPort}/`)));
@@ -118,12 +118,12 @@ test("without a genuine pass there is no way out, and no word", async () => {
 });
 
 test("a pass from before a key was rotated still counts", async () => {
-  const rotated = createPasses(createSecrets([Buffer.alloc(32, 9), Buffer.alloc(32, 1)]));
-  expect(rotated.check(pass())).toEqual({ sandboxId, template: "default" });
+  const rotated = createEgressTokens(createSecrets([Buffer.alloc(32, 9), Buffer.alloc(32, 1)]));
+  expect(rotated.check(token())).toEqual({ sandboxId, template: "default" });
 });
 
 test("closing a sandbox cuts its connections", async () => {
-  const socket = connect(egress.port, "127.0.0.1", () => socket.write(`${pass()}\n`));
+  const socket = connect(egress.port, "127.0.0.1", () => socket.write(`${token()}\n`));
   await expect.poll(() => egress.close(sandboxId).then(() => socket.readyState)).toBe("closed");
 });
 
@@ -133,24 +133,24 @@ const refused = ["", "cut"];
 // A tunnel that stays open.
 async function holdTunnel(at = egress): Promise<Socket> {
   const socket = connect({ port: at.port, host: "127.0.0.1", localAddress: addresses.get(sandboxId) }).on("error", () => {});
-  socket.write(`${pass()}\nCONNECT 127.0.0.1:${webPort} HTTP/1.1\r\nhost: x\r\n\r\n`);
+  socket.write(`${token()}\nCONNECT 127.0.0.1:${webPort} HTTP/1.1\r\nhost: x\r\n\r\n`);
   const [answer] = (await once(socket, "data")) as [Buffer];
   expect(answer.toString()).toContain("200");
   return socket.resume();
 }
 
 test("a pass is good from the sandbox's own address and from no other", async () => {
-  expect(refused).toContain(await say(pass(), world(), { from: "127.0.0.9" }));
-  expect(refused).toContain(await say(pass(), get("/model/v1/messages"), { from: "127.0.0.9" }));
-  expect(await say(pass(), world())).toContain("the world");
+  expect(refused).toContain(await say(token(), world(), { from: "127.0.0.9" }));
+  expect(refused).toContain(await say(token(), get("/model/v1/messages"), { from: "127.0.0.9" }));
+  expect(await say(token(), world())).toContain("the world");
 });
 
 test("a pass is good while the session runs", async () => {
   running.delete(sandboxId);
-  expect(refused).toContain(await say(pass(), world()));
+  expect(refused).toContain(await say(token(), world()));
   running.add(sandboxId);
   await clock.advance(CHECK_MS);
-  expect(await say(pass(), world())).toContain("the world");
+  expect(await say(token(), world())).toContain("the world");
 });
 
 test("when a session ends, every server cuts its connections within seconds", async () => {
@@ -163,7 +163,7 @@ test("when a session ends, every server cuts its connections within seconds", as
   await clock.advance(CHECK_MS);
   await Promise.all(closed);
   // A server that has cut a connection remembers no more that it was allowed.
-  for (const at of replicas) expect(refused).toContain(await say(pass(), world(), { at }));
+  for (const at of replicas) expect(refused).toContain(await say(token(), world(), { at }));
 });
 
 test("a sandbox that is resumed elsewhere is served at its new address, and no longer at the old one", async () => {
@@ -172,23 +172,23 @@ test("a sandbox that is resumed elsewhere is served at its new address, and no l
   addresses.set(sandboxId, "127.0.0.7");
   await clock.advance(CHECK_MS);
   await closed;
-  expect(refused).toContain(await say(pass(), world()));
-  expect(await say(pass(), world(), { from: "127.0.0.7" })).toContain("the world");
+  expect(refused).toContain(await say(token(), world()));
+  expect(await say(token(), world(), { from: "127.0.0.7" })).toContain("the world");
 });
 
 test("while the database does not answer, what was known goes on, and nothing new begins", async () => {
   const tunnel = await holdTunnel();
   outage = true;
   await clock.advance(5 * CHECK_MS);
-  expect(await say(pass(), world())).toContain("the world");
+  expect(await say(token(), world())).toContain("the world");
   expect(tunnel.closed).toBe(false);
   const other = newId("sbx", 2);
   running.add(other);
   addresses.set(other, "127.0.0.1");
-  expect(refused).toContain(await say(egress.pass({ sandboxId: other, template: "default" }), world()));
+  expect(refused).toContain(await say(egress.issueToken({ sandboxId: other, template: "default" }), world()));
   outage = false;
   await clock.advance(CHECK_MS);
-  expect(await say(egress.pass({ sandboxId: other, template: "default" }), world())).toContain("the world");
+  expect(await say(egress.issueToken({ sandboxId: other, template: "default" }), world())).toContain("the world");
 });
 
 test("connections without a pass are bounded for each address, and hold up no other", async () => {
@@ -197,7 +197,7 @@ test("connections without a pass are bounded for each address, and hold up no ot
     connect({ port: small.port, host: "127.0.0.1", localAddress: "127.0.0.9" }).on("error", () => {}),
   );
   await expect.poll(() => silent.filter(({ closed }) => closed).length).toBe(60 - 36);
-  expect(await say(pass(), world(), { at: small })).toContain("the world");
+  expect(await say(token(), world(), { at: small })).toContain("the world");
   for (const socket of silent) socket.destroy();
 });
 
@@ -207,9 +207,9 @@ test("an address that floods is shut out before its pass is looked at", async ()
   running.add(other);
   addresses.set(other, "127.0.0.9");
   for (let i = 0; i < 10; i++) await say("nonsense", "", { at: strict, from: "127.0.0.9" });
-  const otherPass = egress.pass({ sandboxId: other, template: "default" });
-  expect(refused).toContain(await say(otherPass, world(), { at: strict, from: "127.0.0.9" }));
-  expect(await say(pass(), world(), { at: strict })).toContain("the world");
+  const otherToken = egress.issueToken({ sandboxId: other, template: "default" });
+  expect(refused).toContain(await say(otherToken, world(), { at: strict, from: "127.0.0.9" }));
+  expect(await say(token(), world(), { at: strict })).toContain("the world");
 });
 
 test.each([
@@ -228,6 +228,6 @@ test.each([
     templates: new Map([["default", DEFAULT_TEMPLATE]]),
     log: silentLog,
   });
-  const answer = await say(opened.pass!({ sandboxId, template: "default" }), world(), { at: opened as NetworkEgress });
+  const answer = await say(opened.issueToken!({ sandboxId, template: "default" }), world(), { at: opened as NetworkEgress });
   expect(answer.includes("the world")).toBe(good);
 });

@@ -6,15 +6,15 @@ import type { Clock } from "../clock.ts";
 import { createConnectionBoundaries } from "../faults/connection-boundary.ts";
 import type { Templates } from "../templates.ts";
 import { createAdmission, type AdmissionDeps } from "./admission.ts";
-import { createDoorMaker, type DoorMakerOptions, type EgressCounters, type SandboxDoor } from "./proxy/proxy-factory.ts";
+import { createProxyFactory, type ProxyFactoryOptions, type EgressCounters, type SandboxProxy } from "./proxy/proxy-factory.ts";
 import type { Egress } from "./local-egress.ts";
-import type { PassHolder, Passes } from "./egress-tokens.ts";
+import type { TokenHolder, EgressTokens } from "./egress-tokens.ts";
 import { createSourceLimit } from "./limits/source-limit.ts";
 
-export interface NetworkEgressOptions extends DoorMakerOptions, Pick<AdmissionDeps, "running" | "isAddressOf"> {
+export interface NetworkEgressOptions extends ProxyFactoryOptions, Pick<AdmissionDeps, "running" | "isAddressOf"> {
   // host:port
   listen: string;
-  passes: Passes;
+  tokens: EgressTokens;
   templates: Templates;
   clock: Clock;
   // Many sandboxes come from one address, that of their node.
@@ -22,59 +22,59 @@ export interface NetworkEgressOptions extends DoorMakerOptions, Pick<AdmissionDe
 }
 
 export interface NetworkEgress extends Egress {
-  pass(holder: PassHolder): string;
+  issueToken(holder: TokenHolder): string;
   readonly port: number;
 }
 
-const MAX_PASS_BYTES = 512;
-const PASS_TIMEOUT_MS = 5_000;
+const MAX_TOKEN_BYTES = 512;
+const TOKEN_TIMEOUT_MS = 5_000;
 // Connections of one address that have not shown their pass yet.
 const MAX_WAITING = 32;
 
 // The way out for sandboxes that run on other machines: one TCP port for all of them. A connection begins with a line that
 // holds the sandbox's pass; what follows goes to that sandbox's proxy, as on its Unix socket. Any server serves any sandbox.
 export async function createNetworkEgress(options: NetworkEgressOptions): Promise<NetworkEgress> {
-  const { listen, passes, templates, log, maxConnections = 256, maxPerSecond = 500, floodRestMs: restMs = 1_000 } = options;
+  const { listen, tokens, templates, log, maxConnections = 256, maxPerSecond = 500, floodRestMs: restMs = 1_000 } = options;
   const counters: EgressCounters = { allowed: 0, refused: 0 };
-  const makeDoor = createDoorMaker(options, counters);
-  const doors = new Map<SandboxId, SandboxDoor & { sockets: Map<Socket, string> }>();
+  const createProxy = createProxyFactory(options, counters);
+  const proxies = new Map<SandboxId, SandboxProxy & { sockets: Map<Socket, string> }>();
   const sockets = new Set<Socket>();
   const boundaryOf = createConnectionBoundaries({ log, connection: "egress" });
   const sources = options.sharedAddresses ? null : createSourceLimit({ maxOpen: maxConnections + MAX_WAITING, maxPerSecond, restMs });
   const admission = createAdmission({ ...options, open: openConnections });
 
   function* openConnections() {
-    for (const [sandboxId, entry] of doors)
+    for (const [sandboxId, entry] of proxies)
       for (const [socket, address] of entry.sockets) yield { sandboxId, address, end: () => void socket.destroy() };
   }
 
-  function openDoor(sandboxId: SandboxId, policy: EgressPolicy) {
-    const entry = { ...makeDoor(sandboxId, policy), sockets: new Map<Socket, string>() };
+  function addProxy(sandboxId: SandboxId, policy: EgressPolicy) {
+    const entry = { ...createProxy(sandboxId, policy), sockets: new Map<Socket, string>() };
     // An HTTP server looks after its timeouts only once it listens, which this one never does itself.
-    entry.door.emit("listening");
-    doors.set(sandboxId, entry);
+    entry.proxy.emit("listening");
+    proxies.set(sandboxId, entry);
     return entry;
   }
 
-  async function admit(socket: Socket, address: string, pass: string): Promise<void> {
-    const holder = passes.check(pass);
+  async function admit(socket: Socket, address: string, token: string): Promise<void> {
+    const holder = tokens.check(token);
     const template = holder && templates.get(holder.template);
     if (!template || !(await admission.allows(holder.sandboxId, address))) return void socket.destroy();
     if (!socket.destroyed) letIn(socket, address, holder.sandboxId, template.egress);
   }
 
   function letIn(socket: Socket, address: string, sandboxId: SandboxId, policy: EgressPolicy): void {
-    const entry = doors.get(sandboxId) ?? openDoor(sandboxId, policy);
+    const entry = proxies.get(sandboxId) ?? addProxy(sandboxId, policy);
     entry.sockets.set(socket, address);
     socket.once("close", () => {
       entry.sockets.delete(socket);
       if (entry.sockets.size > 0) return;
-      doors.delete(sandboxId);
-      entry.door.close();
+      proxies.delete(sandboxId);
+      entry.proxy.close();
     });
-    // A door that listens nowhere does not count its connections itself.
+    // A proxy that listens nowhere does not count its connections itself.
     if (!entry.flood.take() || entry.sockets.size > maxConnections) return void socket.destroy();
-    entry.door.emit("connection", socket);
+    entry.proxy.emit("connection", socket);
   }
 
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
@@ -99,11 +99,11 @@ export async function createNetworkEgress(options: NetworkEgressOptions): Promis
       const address = server.address();
       return typeof address === "object" && address ? address.port : 0;
     },
-    pass: (holder) => passes.issue(holder),
+    issueToken: (holder) => tokens.issue(holder),
     // A pass is enough: there is nothing to prepare for a sandbox.
     async open() {},
     async close(sandboxId) {
-      for (const socket of doors.get(sandboxId)?.sockets.keys() ?? []) socket.destroy();
+      for (const socket of proxies.get(sandboxId)?.sockets.keys() ?? []) socket.destroy();
     },
     async [Symbol.asyncDispose]() {
       await admission[Symbol.asyncDispose]();
@@ -123,7 +123,7 @@ function addressOf({ remoteAddress = "" }: Socket): string {
 // The first line, without its end; what came behind it stays in the socket. null when there is none in time and bounds.
 function readLine(socket: Socket, done: (line: string | null) => void): void {
   let seen = Buffer.alloc(0);
-  const timer = setTimeout(() => finish(null), PASS_TIMEOUT_MS);
+  const timer = setTimeout(() => finish(null), TOKEN_TIMEOUT_MS);
   const finish = (line: string | null) => {
     clearTimeout(timer);
     socket.off("readable", onReadable).off("end", onEnd).off("close", onEnd);
@@ -135,7 +135,7 @@ function readLine(socket: Socket, done: (line: string | null) => void): void {
     if (chunk === null) return;
     seen = Buffer.concat([seen, chunk]);
     const end = seen.indexOf("\n");
-    if (end < 0) return seen.length > MAX_PASS_BYTES ? finish(null) : undefined;
+    if (end < 0) return seen.length > MAX_TOKEN_BYTES ? finish(null) : undefined;
     if (end + 1 < seen.length) socket.unshift(seen.subarray(end + 1));
     finish(seen.subarray(0, end).toString("latin1"));
   };

@@ -4,10 +4,10 @@ import type { Driver } from "../drivers/driver.ts";
 import type { Log } from "../log.ts";
 import type { Secrets } from "../secrets/secrets.ts";
 import type { Templates } from "../templates.ts";
-import { createEgress, type Egress } from "./local-egress.ts";
-import type { DoorMakerOptions } from "./proxy/proxy-factory.ts";
+import { createLocalEgress, type Egress } from "./local-egress.ts";
+import type { ProxyFactoryOptions } from "./proxy/proxy-factory.ts";
 import { createNetworkEgress, type NetworkEgress, type NetworkEgressOptions } from "./network-egress.ts";
-import { createPasses } from "./egress-tokens.ts";
+import { createEgressTokens } from "./egress-tokens.ts";
 
 export interface OpenEgressOptions {
   config: Pick<Config, "dataDir" | "egressAllow" | "egressListen" | "egressMasqueraded">;
@@ -17,7 +17,7 @@ export interface OpenEgressOptions {
   secrets: Secrets;
   templates: Templates;
   log: Log;
-  onModel?: DoorMakerOptions["onModel"];
+  onModel?: ProxyFactoryOptions["onModel"];
 }
 
 // The way out that fits the driver.
@@ -30,15 +30,15 @@ export async function openEgress({
   templates,
   log,
   onModel,
-}: OpenEgressOptions): Promise<Egress & Partial<Pick<NetworkEgress, "pass">>> {
+}: OpenEgressOptions): Promise<Egress & Partial<Pick<NetworkEgress, "issueToken">>> {
   const common = { log, allow: config.egressAllow, ...(onModel ? { onModel } : {}) };
   // On this machine sandboxes reach a Unix socket.
-  if (driver.traits.hostBound) return createEgress({ ...common, dataDir: config.dataDir });
+  if (driver.traits.hostBound) return createLocalEgress({ ...common, dataDir: config.dataDir });
   if (config.egressListen !== null)
     return await createNetworkEgress({
       ...common,
       listen: config.egressListen,
-      passes: createPasses(secrets),
+      tokens: createEgressTokens(secrets),
       templates,
       clock,
       running,

@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream";
 import type { Registry } from "prom-client";
 import { AppError, isAppError } from "@berth/contract";
 import { SECOND, type Clock } from "../clock.ts";
-import type { Links } from "../daemon-link/daemon-links.ts";
+import type { DaemonLinks } from "../daemon-link/daemon-links.ts";
 import type { Log } from "../log.ts";
 import { markWork } from "../event-loop/loop-work.ts";
 import type { Secrets } from "../secrets/secrets.ts";
@@ -39,7 +39,7 @@ export interface GatewayDeps {
   sessions: Pick<Sessions, "bySandbox" | "onChange">;
   findPartner: StandingsDeps["findPartner"];
   authenticate: SandboxesDeps["authenticate"];
-  links: Pick<Links, "request" | "upgrade" | "forget">;
+  links: Pick<DaemonLinks, "request" | "upgrade" | "forget">;
   tickets: Pick<Tickets, "verify">;
   secrets: Pick<Secrets, "derive">;
   registry: Registry;

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { AppError, isSandboxId, type SandboxId } from "@berth/contract";
-import type { Links } from "../daemon-link/daemon-links.ts";
+import type { DaemonLinks } from "../daemon-link/daemon-links.ts";
 import { handshakeHeaders, relayToApi } from "./relay/api-relay.ts";
 import { toDaemonPath } from "./relay/daemon-path.ts";
 import { refuseUpgrade, splitTarget } from "./requests/reply.ts";
@@ -13,7 +13,7 @@ export interface SandboxesDeps {
   // Who presents a key with this request; null when nobody does.
   authenticate: (request: IncomingMessage) => Promise<{ id: string } | null>;
   standings: Standings;
-  links: Pick<Links, "request">;
+  links: Pick<DaemonLinks, "request">;
   sockets: Pick<SocketRelay, "join">;
 }
 

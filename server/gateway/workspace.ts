@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { AppError, isAppError, isSandboxId, type SandboxId } from "@berth/contract";
 import { CLOSE } from "@berth/contract/daemon.ts";
-import type { Links } from "../daemon-link/daemon-links.ts";
+import type { DaemonLinks } from "../daemon-link/daemon-links.ts";
 import { accessOf } from "./access/browser-access.ts";
 import { handshakeHeaders, relayToApi } from "./relay/api-relay.ts";
 import type { AppFiles } from "./pages/app-files.ts";
@@ -22,7 +22,7 @@ export interface WorkspaceDeps extends LaunchDeps {
   files: AppFiles;
   streams: SessionStreams;
   previews: PreviewLinks;
-  links: Pick<Links, "request">;
+  links: Pick<DaemonLinks, "request">;
   sockets: Pick<SocketRelay, "join">;
   baseUrl: string;
   previewDomain: string | null;

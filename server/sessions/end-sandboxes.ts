@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { AppError, type SandboxId } from "@berth/contract";
 import { SECOND, type Clock } from "../clock.ts";
 import type { Driver } from "../drivers/driver.ts";
-import type { Links } from "../daemon-link/daemon-links.ts";
+import type { DaemonLinks } from "../daemon-link/daemon-links.ts";
 import type { Log } from "../log.ts";
 import type { Secrets } from "../secrets/secrets.ts";
 import type { Store } from "../store/open.ts";
@@ -37,7 +37,7 @@ export interface EndedSandboxes {
 export interface EndSandboxesDeps {
   store: Store;
   driver: Driver;
-  links: Pick<Links, "start" | "stop" | "forget">;
+  links: Pick<DaemonLinks, "start" | "stop" | "forget">;
   templates: Templates;
   secrets: Secrets;
   home: Home;

@@ -18,7 +18,7 @@ import { fewAtATime } from "./for-each-concurrently.ts";
 import { STEPS, isStep, type Step } from "./states.ts";
 import type { Steps } from "./steps.ts";
 import { eventData } from "./view.ts";
-import type { EgressDoors, Work } from "./step-actions.ts";
+import type { SandboxEgress, Work } from "./step-actions.ts";
 
 // Brings store and engine together again after somebody died: finishes the steps that nobody works on, destroys
 // sandboxes that no row owns, and tells the truth about rows whose sandbox is not what they say. Runs at start and then
@@ -52,7 +52,7 @@ export interface Difference {
 export interface ReconcileDeps {
   store: Store;
   driver: Driver;
-  egress: Pick<EgressDoors, "close">;
+  egress: Pick<SandboxEgress, "close">;
   steps: Steps;
   works: Record<Step, Work>;
   home: Home;

@@ -58,8 +58,8 @@ export function createHeart(deps: HeartDeps): Heart {
       (error: unknown) => log.error(`${name}.failed`, { error: String(error) }),
     );
 
-  // The doors of sandboxes that outlived the last server closed with it.
-  async function openDoors(): Promise<void> {
+  // The proxies of sandboxes that outlived the last server closed with it.
+  async function reopenEgress(): Promise<void> {
     for (const row of await sessionsInState(store.db, home, ["warm", "running"])) {
       const template = templates.get(row.template);
       if (template) await egress.open(row.sandbox_id, template);
@@ -70,7 +70,7 @@ export function createHeart(deps: HeartDeps): Heart {
     sessions,
     reconcile,
     async begin() {
-      await openDoors();
+      await reopenEgress();
       // Calls need not wait for this: a session in a step that a dead server left answers as one that is being worked on.
       // On one machine an earlier process of this home is dead, whatever its leases say; elsewhere it may live on.
       const tidying = quietly("reconcile", () => reconcile.run({ predecessors: host !== null }))().then(pool.fillInALull);

@@ -5,7 +5,7 @@ import type { Clock } from "../clock.ts";
 import { MINUTE } from "../clock.ts";
 import type { Driver, SandboxSpec } from "../drivers/driver.ts";
 import { failpoint } from "../faults/failpoints.ts";
-import type { Links } from "../daemon-link/daemon-links.ts";
+import type { DaemonLinks } from "../daemon-link/daemon-links.ts";
 import type { Log } from "../log.ts";
 import { sha256Hex, type Secrets } from "../secrets/secrets.ts";
 import type { SessionsTable } from "../store/schema.ts";
@@ -32,8 +32,8 @@ const UNDO_TIMEOUT_MS = 10_000;
 
 export interface WorksDeps {
   driver: Driver;
-  links: Pick<Links, "start" | "stop" | "forget">;
-  egress: EgressDoors;
+  links: Pick<DaemonLinks, "start" | "stop" | "forget">;
+  egress: SandboxEgress;
   templates: Templates;
   // Variables that let the agent reach a model through the server, for this session.
   modelEnv(row: SessionRow, template: Template): Record<string, string>;
@@ -43,11 +43,11 @@ export interface WorksDeps {
 }
 
 // The way out of a sandbox, opened before it runs and closed when it is gone.
-export interface EgressDoors {
+export interface SandboxEgress {
   open(sandboxId: SessionRow["sandbox_id"], template: Template): Promise<void>;
   close(sandboxId: SessionRow["sandbox_id"]): Promise<void>;
   // Where sandboxes reach it over the network: by what it knows them.
-  pass?(holder: { sandboxId: SessionRow["sandbox_id"]; template: string }): string;
+  issueToken?(holder: { sandboxId: SessionRow["sandbox_id"]; template: string }): string;
 }
 
 export function createWorks({ driver, links, egress, templates, modelEnv, secrets, clock, log }: WorksDeps): Record<Step, Work> {
@@ -70,7 +70,7 @@ export function createWorks({ driver, links, egress, templates, modelEnv, secret
       agent: template.agent && withModelSettings(template.agent, env),
       fallbackAgents: template.fallbackAgents?.map((agent) => withModelSettings(agent, env)) ?? [],
       autoStartAgent: row.auto_start_agent === 1,
-      ...(egress.pass ? { egressPass: egress.pass({ sandboxId: row.sandbox_id, template: template.name }) } : {}),
+      ...(egress.issueToken ? { egressPass: egress.issueToken({ sandboxId: row.sandbox_id, template: template.name }) } : {}),
     };
   }
 

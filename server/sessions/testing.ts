@@ -6,7 +6,7 @@ import { MINUTE, createTestClock } from "../clock.ts";
 import { createProcessDriver } from "../drivers/process/process.ts";
 import type { Driver } from "../drivers/driver.ts";
 import { createPartner } from "../keys/partners.ts";
-import { createLinks } from "../daemon-link/daemon-links.ts";
+import { createDaemonLinks } from "../daemon-link/daemon-links.ts";
 import { silentLog } from "../log.ts";
 import { createSecrets } from "../secrets/secrets.ts";
 import { openStore } from "../store/open.ts";
@@ -31,7 +31,7 @@ export async function openTestHeart(
     if (!row) throw new Error(`no row for ${sandboxId}`);
     return secrets.open(row.token, row.sandbox_id);
   };
-  const links = createLinks({ driver, tokenOf, log: silentLog });
+  const links = createDaemonLinks({ driver, tokenOf, log: silentLog });
   const deps: HeartDeps = {
     store,
     driver,

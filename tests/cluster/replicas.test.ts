@@ -7,7 +7,7 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { nameOf } from "../../server/drivers/kubernetes/cluster/names.ts";
 import { sandboxOf } from "../../server/drivers/kubernetes/pods/pod-watch.ts";
-import { createPasses } from "../../server/egress/egress-tokens.ts";
+import { createEgressTokens } from "../../server/egress/egress-tokens.ts";
 import { createSecrets } from "../../server/secrets/secrets.ts";
 import { createApi } from "../support/servers/api.ts";
 import { prepareBerth, type Berth } from "../support/servers/berth.ts";
@@ -116,7 +116,7 @@ function replicas(name: string, prepare: () => Promise<TestedCluster>, missing: 
       const [one, two] = apis() as [ReturnType<typeof createApi>, ReturnType<typeof createApi>];
       const session = await one.create();
       const secrets = createSecrets([Buffer.from(servers[0]!.env["BERTH_MASTER_KEY"]!, "hex")]);
-      const pass = createPasses(secrets).issue({ sandboxId: session.sandboxId as SandboxId, template: "default" });
+      const pass = createEgressTokens(secrets).issue({ sandboxId: session.sandboxId as SandboxId, template: "default" });
       const tunnelThrough = async (server: Berth, localAddress: string) => {
         const port = Number(server.env["BERTH_EGRESS_LISTEN"]!.split(":").at(-1));
         const socket = connect({ host: "127.0.0.1", port, localAddress }).on("error", () => {});

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { describeWith } from "../support/machine.ts";
-import type { LinkRequest, Links } from "../../server/daemon-link/daemon-links.ts";
-import { createLinks } from "../../server/daemon-link/daemon-links.ts";
+import type { LinkRequest, DaemonLinks } from "../../server/daemon-link/daemon-links.ts";
+import { createDaemonLinks } from "../../server/daemon-link/daemon-links.ts";
 import { silentLog } from "../../server/log.ts";
 import { openSandboxes, missing, type Sandboxes, type Sandbox } from "./sandboxes.ts";
 
@@ -17,7 +17,7 @@ const MiB = 1024 * 1024;
 describeWith(missing, "a hostile daemon", () => {
   let sandboxes: Sandboxes;
   let sandbox: Sandbox;
-  let links: Links;
+  let links: DaemonLinks;
   let trap: Server;
   let trapPath: string;
   let folder: string;
@@ -32,7 +32,13 @@ describeWith(missing, "a hostile daemon", () => {
     });
     await new Promise<void>((resolve) => trap.listen(trapPath, resolve));
     sandboxes = await openSandboxes();
-    links = createLinks({ driver: sandboxes.driver, tokenOf: () => "x", log: silentLog, headersTimeoutMs: 700, dialTimeoutMs: 5_000 });
+    links = createDaemonLinks({
+      driver: sandboxes.driver,
+      tokenOf: () => "x",
+      log: silentLog,
+      headersTimeoutMs: 700,
+      dialTimeoutMs: 5_000,
+    });
   });
   beforeEach(async () => {
     sandbox = await sandboxes.create();

@@ -9,8 +9,8 @@ import { readConfig } from "../../server/config/config.ts";
 import type { Driver, SandboxSpec } from "../../server/drivers/driver.ts";
 import { createOciDriver } from "../../server/drivers/oci/oci.ts";
 import { probeOci } from "../../server/drivers/oci/probe.ts";
-import { createEgress, type Egress } from "../../server/egress/local-egress.ts";
-import { createLinks, type Links } from "../../server/daemon-link/daemon-links.ts";
+import { createLocalEgress, type Egress } from "../../server/egress/local-egress.ts";
+import { createDaemonLinks, type DaemonLinks } from "../../server/daemon-link/daemon-links.ts";
 import { silentLog } from "../../server/log.ts";
 import { DEFAULT_TEMPLATE } from "../../server/templates.ts";
 import type { Missing } from "../support/machine.ts";
@@ -29,7 +29,7 @@ export const missing: Missing[] = [
 // A small installation of real sandboxes: what the server would build, without the server.
 export interface Sandboxes extends AsyncDisposable {
   driver: Driver;
-  links: Links;
+  links: DaemonLinks;
   egress: Egress;
   dataDir: string;
   create(template?: Partial<Template>): Promise<Sandbox>;
@@ -54,9 +54,9 @@ export async function openSandboxes({ allow = [] }: { allow?: string[] } = {}): 
   const dataDir = mkdtempSync(join(tmpdir(), "berth-isolation-"));
   const { runtime, boundDisks } = probe;
   const driver = createOciDriver({ dataDir, runtimeDir: await daemonRuntime(), log: silentLog, runtime, boundDisks });
-  const egress = createEgress({ dataDir, log: silentLog, allow, dialTimeoutMs: 5_000 });
+  const egress = createLocalEgress({ dataDir, log: silentLog, allow, dialTimeoutMs: 5_000 });
   const tokenOf = (id: SandboxId) => `token of ${id}`;
-  const links = createLinks({ driver, tokenOf, log: silentLog });
+  const links = createDaemonLinks({ driver, tokenOf, log: silentLog });
   const made = new Set<SandboxId>();
 
   async function exec(id: SandboxId, command: string | string[], stdin: string, timeoutMs: number): Promise<Outcome> {

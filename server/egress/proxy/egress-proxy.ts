@@ -9,7 +9,7 @@ import { answer, passOn, refusalText } from "./forward.ts";
 import { refuseTarget, type Target } from "../policy/policy.ts";
 import { parseAbsolute, parseAuthority } from "../policy/target.ts";
 
-export interface DoorOptions extends DialOptions {
+export interface EgressProxyOptions extends DialOptions {
   flood: FloodLimit;
   boundaryOf: (socket: CoverableStream) => ConnectionBoundary;
   // Requests for the server itself (below /model/), where there is somebody to answer them.
@@ -28,7 +28,7 @@ const MAX_HEADER_BYTES = 32 * 1024;
 const CHECKS_PER_TIMEOUT = 4;
 
 // One sandbox's proxy, not yet listening: CONNECT for everything encrypted, absolute-form requests for plain HTTP.
-export function createDoor(options: DoorOptions): Server {
+export function createEgressProxy(options: EgressProxyOptions): Server {
   const {
     policy,
     flood,

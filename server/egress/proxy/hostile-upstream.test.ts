@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { newId } from "@berth/contract";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { silentLog, type Log } from "../../log.ts";
-import { createEgress, type Egress } from "../local-egress.ts";
+import { createLocalEgress, type Egress } from "../local-egress.ts";
 
 // Anyone can run the server that a sandbox asks. Whatever it answers, the proxy lives on: the request gets 502 or its
 // connection ends, and a neighbour's request is served. An exception that reaches the process fails this whole file.
@@ -29,7 +29,7 @@ beforeEach(async () => {
   });
   await once(upstream.listen(0, "127.0.0.1"), "listening");
   port = (upstream.address() as AddressInfo).port;
-  egress = createEgress({ dataDir, log, allow: [`127.0.0.1:${port}`] });
+  egress = createLocalEgress({ dataDir, log, allow: [`127.0.0.1:${port}`] });
   for (const sandboxId of [attacker, neighbour]) await egress.open(sandboxId, { egress: { policy: "public" } });
 });
 afterEach(async () => {
@@ -121,7 +121,7 @@ test("a throw while an answer is handled ends that connection, is logged once, a
     throw new Error("a fault of ours");
   };
   await egress[Symbol.asyncDispose]();
-  egress = createEgress({ dataDir, log, allow: [`127.0.0.1:${port}`], onModel });
+  egress = createLocalEgress({ dataDir, log, allow: [`127.0.0.1:${port}`], onModel });
   for (const sandboxId of [attacker, neighbour]) await egress.open(sandboxId, { egress: { policy: "public" } });
   const socket = connect(join(dataDir, "egress", attacker, "proxy.sock")).on("error", () => {});
   socket.resume().write("GET /model/v1/models HTTP/1.1\r\nhost: x\r\n\r\n");

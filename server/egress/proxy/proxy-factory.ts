@@ -4,7 +4,7 @@ import { createConnectionBoundaries } from "../../faults/connection-boundary.ts"
 import { createFairShare } from "../../fair-share.ts";
 import type { Log } from "../../log.ts";
 import { parseAllowances } from "../policy/allowances.ts";
-import { createDoor } from "./egress-proxy.ts";
+import { createEgressProxy } from "./egress-proxy.ts";
 import { createFloodLimit, type FloodLimit } from "../limits/flood-limit.ts";
 import type { Target } from "../policy/policy.ts";
 import { createResolve, type Resolve } from "./resolve.ts";
@@ -14,7 +14,7 @@ export interface EgressCounters {
   refused: number;
 }
 
-export interface DoorMakerOptions {
+export interface ProxyFactoryOptions {
   log: Log;
   // BERTH_EGRESS_ALLOW.
   allow?: readonly string[];
@@ -32,9 +32,9 @@ export interface DoorMakerOptions {
   floodRestMs?: number;
 }
 
-export interface SandboxDoor {
+export interface SandboxProxy {
   // Its proxy, not yet listening.
-  door: Server;
+  proxy: Server;
   // For whoever lets connections in to it.
   flood: FloodLimit;
 }
@@ -45,10 +45,10 @@ const MAX_QUERIES = 1024;
 const MAX_QUERIES_PER_SANDBOX = 64;
 
 // Makes the proxies of single sandboxes, all with the operator's settings and all counted together.
-export function createDoorMaker(
-  options: DoorMakerOptions,
+export function createProxyFactory(
+  options: ProxyFactoryOptions,
   counters: EgressCounters,
-): (sandboxId: SandboxId, policy: EgressPolicy) => SandboxDoor {
+): (sandboxId: SandboxId, policy: EgressPolicy) => SandboxProxy {
   const { allow = [], log, onModel, resolve = createResolve(allow) } = options;
   const { dialTimeoutMs = 10_000, idleTimeoutMs = 300_000, headersTimeoutMs = 15_000, maxConnections = 256, maxOutside = 4096 } = options;
   const { maxPerSecond = 500, floodRestMs: restMs = 1_000 } = options;
@@ -58,7 +58,7 @@ export function createDoorMaker(
   return (sandboxId, policy) => {
     const logRefusal = createRefusalLog(log, sandboxId);
     const flood = createFloodLimit({ maxPerSecond, restMs });
-    const door = createDoor({
+    const proxy = createEgressProxy({
       policy,
       flood,
       boundaryOf: createConnectionBoundaries({ log, connection: "egress", fields: { sandboxId } }),
@@ -77,7 +77,7 @@ export function createDoorMaker(
         logRefusal(target, reason);
       },
     });
-    return { door, flood };
+    return { proxy, flood };
   };
 }
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { AppError, isAppError, type SandboxId } from "@berth/contract";
-import type { LinkResponse, Links } from "../../daemon-link/daemon-links.ts";
+import type { LinkResponse, DaemonLinks } from "../../daemon-link/daemon-links.ts";
 import { accessOf } from "../access/browser-access.ts";
 import type { Cookies } from "../access/cookie.ts";
 import { sendPage } from "../pages/status-pages.ts";
@@ -18,7 +18,7 @@ export interface PreviewDeps {
   previews: PreviewLinks;
   cookies: Cookies;
   standings: Standings;
-  links: Pick<Links, "request">;
+  links: Pick<DaemonLinks, "request">;
   sockets: Pick<SocketRelay, "join">;
   baseUrl: string;
 }

@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { AppError, isAppError, type SandboxId } from "@berth/contract";
-import type { Links } from "../../daemon-link/daemon-links.ts";
+import type { DaemonLinks } from "../../daemon-link/daemon-links.ts";
 import { relay } from "./http-relay.ts";
 import { fromDaemonHeaders, toDaemonHeaders } from "./sandbox-headers.ts";
 import type { Standings } from "../access/session-cache.ts";
 
 // Passes a request on to the daemon's API, for whoever has been let in: a partner's backend or the workspace page.
 export async function relayToApi(
-  { links, standings }: { links: Pick<Links, "request">; standings: Standings },
+  { links, standings }: { links: Pick<DaemonLinks, "request">; standings: Standings },
   { request, response, sandboxId, path }: { request: IncomingMessage; response: ServerResponse; sandboxId: SandboxId; path: string },
 ): Promise<void> {
   try {

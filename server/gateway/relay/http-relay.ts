@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:
 import { Transform, type Readable } from "node:stream";
 import { AppError, type SandboxId } from "@berth/contract";
 import { announcesExitCode, fromDaemonTrailers } from "./sandbox-headers.ts";
-import type { LinkRequest, LinkResponse, Links } from "../../daemon-link/daemon-links.ts";
+import type { LinkRequest, LinkResponse, DaemonLinks } from "../../daemon-link/daemon-links.ts";
 
 // Passes one HTTP request on to a daemon and its answer back, both as streams: whoever is slower sets the pace, and
 // when either side leaves the other is let go. Resolves when the answer is sent or the caller has left; rejects, with
@@ -24,7 +24,7 @@ export interface Passage {
 
 const MAX_BODY_BYTES = 4 * 1024 ** 3;
 
-export async function relay(links: Pick<Links, "request">, passage: Passage): Promise<void> {
+export async function relay(links: Pick<DaemonLinks, "request">, passage: Passage): Promise<void> {
   const { request, response, sandboxId, path, headers } = passage;
   const gone = new AbortController();
   const leave = () => gone.abort(CALLER_LEFT);

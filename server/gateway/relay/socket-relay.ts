@@ -4,7 +4,7 @@ import type { Duplex } from "node:stream";
 import type { SandboxId } from "@berth/contract";
 import { CLOSE } from "@berth/contract/daemon.ts";
 import { SECOND, type Clock } from "../../clock.ts";
-import type { Links, Refused, Upgraded } from "../../daemon-link/daemon-links.ts";
+import type { DaemonLinks, Refused, Upgraded } from "../../daemon-link/daemon-links.ts";
 import { markWork } from "../../event-loop/loop-work.ts";
 import { closeFrame, createFrameWalker, pingFrame } from "./websocket-frames.ts";
 import type { Standing, Standings } from "../access/session-cache.ts";
@@ -35,7 +35,7 @@ export interface Joint {
 export type Refusal = { code: number; reason: string } & Partial<Refused>;
 
 export interface SocketRelayDeps {
-  links: Pick<Links, "upgrade">;
+  links: Pick<DaemonLinks, "upgrade">;
   standings: Standings;
   clock: Clock;
 }

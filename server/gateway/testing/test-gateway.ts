@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { Registry } from "prom-client";
 import { newId, type SandboxId, type SessionStatus } from "@berth/contract";
 import { createTestClock } from "../../clock.ts";
-import { createLinks } from "../../daemon-link/daemon-links.ts";
+import { createDaemonLinks } from "../../daemon-link/daemon-links.ts";
 import { silentLog } from "../../log.ts";
 import { createSecrets } from "../../secrets/secrets.ts";
 import type { SessionView } from "../../sessions/sessions.ts";
@@ -29,7 +29,7 @@ export interface TestGateway extends AsyncDisposable {
   session: SessionView;
   partner: GatewayPartner;
   clock: ReturnType<typeof createTestClock>;
-  links: ReturnType<typeof createLinks>;
+  links: ReturnType<typeof createDaemonLinks>;
   registry: Registry;
   // API keys and whose they are.
   keys: Record<string, { id: string } | undefined>;
@@ -78,7 +78,7 @@ export async function openGateway(options: { https?: boolean; appFolder?: string
   const { port } = server.address() as AddressInfo;
   const origin = options.https ? `https://berth.example` : `http://localhost:${port}`;
 
-  const links = createLinks({
+  const links = createDaemonLinks({
     driver: {
       async dial() {
         const socket = connect(socketPath);
