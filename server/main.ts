@@ -27,7 +27,7 @@ import { loadMasterKeys } from "./secrets/master-key.ts";
 import { registerMetrics } from "./metrics.ts";
 import { createModelRelay } from "./relays/model/model-relay.ts";
 import { createSecrets } from "./secrets/secrets.ts";
-import { createHeart } from "./sessions/session-services.ts";
+import { createSessionServices } from "./sessions/session-services.ts";
 import { openStore } from "./store/open.ts";
 import { readSandboxToken, runningAmong } from "./store/sessions/sessions.ts";
 import { loadTemplates } from "./templates.ts";
@@ -86,8 +86,8 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
   const registry = new Registry();
   const metrics = registerMetrics(registry, store.db, egress);
 
-  const heart = opening.use(
-    createHeart({
+  const sessionServices = opening.use(
+    createSessionServices({
       store,
       driver,
       links,
@@ -105,7 +105,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
       stepTimeoutMs: driver.traits.hostBound ? STEP_TIMEOUT_MS.local : STEP_TIMEOUT_MS.cluster,
     }),
   );
-  const { sessions } = heart;
+  const { sessions } = sessionServices;
 
   const keys = opening.use(createAuthenticator({ store, clock, log }));
   // Known before anything listens, because links and tickets carry it.
@@ -161,7 +161,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
 
   // From here on somebody may be waiting.
   opening.use(createLoopWatch({ log, registry }));
-  await heart.begin();
+  await sessionServices.start();
   await app.listen({ host: config.host, port });
   const closing = opening.move();
   const close = () => {

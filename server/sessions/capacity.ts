@@ -15,7 +15,7 @@ export interface Capacity {
   // How many sandboxes there are beyond the bound.
   excess(db: Db): Promise<number>;
   // True when memory is so short that paused sandboxes should give theirs back at once.
-  pressed(): boolean;
+  isMemoryLow(): boolean;
 }
 
 export interface CapacityOptions {
@@ -39,7 +39,7 @@ export function createCapacity(home: Home, engine: Engine, options: CapacityOpti
     admit: (tx) => check(tx, (inside) => countSandboxes(inside, home, { blanks: false })),
     admitBlank: (tx) => check(tx, (inside) => countSandboxes(inside, home)),
     excess: async (db) => (maxSandboxes === Infinity ? 0 : Math.max(0, (await countSandboxes(db, home)) - maxSandboxes)),
-    pressed: () => home.host !== null && availableBytes() < 2 * reserveBytes,
+    isMemoryLow: () => home.host !== null && availableBytes() < 2 * reserveBytes,
   };
 }
 

@@ -33,7 +33,7 @@ export interface SessionsDeps {
   clock: Clock;
   changes: Changes;
   placement: Placement;
-  pool: Pick<Pool, "giveWay" | "fillInALull">;
+  pool: Pick<Pool, "makeRoom" | "fillSoon">;
 }
 
 // The partner's calls: each reads the row, asks the table what this trigger means in this state, and begins the step.
@@ -48,7 +48,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
   };
 
   async function find(partnerId: string, id: string): Promise<SessionRow> {
-    const row = await findSession(store.db, lookable(id));
+    const row = await findSession(store.db, wellFormed(id));
     if (!row || row.partner_id !== partnerId || viewOf(row) === null) throw new AppError("session_not_found");
     return row;
   }
@@ -76,12 +76,12 @@ export function createSessions(deps: SessionsDeps): Sessions {
       const begun =
         "wait" in verdict ? await afterStep(row) : await steps.begin(row, verdict.begin, note, returns ? capacity.admit : undefined);
       if (!begun) continue;
-      if (returns) pool.fillInALull();
+      if (returns) pool.fillSoon();
       if (begun.state === "destroying") await steps.interrupt(begun.id);
       try {
         return seen((await steps.perform(begun, also(options)))!);
       } catch (error) {
-        if (!returns || !isAppError(error, "capacity_reached") || !(await pool.giveWay())) throw error;
+        if (!returns || !isAppError(error, "capacity_reached") || !(await pool.makeRoom())) throw error;
       }
     }
   }
@@ -101,7 +101,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
   return {
     create,
     async get(partnerId, id) {
-      const row = await readSession(store, lookable(id));
+      const row = await readSession(store, wellFormed(id));
       const view = row && viewOf(row);
       if (!view || view.partnerId !== partnerId) throw new AppError("session_not_found");
       return view;
@@ -145,8 +145,8 @@ export function createSessions(deps: SessionsDeps): Sessions {
 const POLL_MS = 25;
 
 // An id that cannot be one is looked for all the same, under a name that nobody has: 404 takes the same time for all.
-const lookable = (id: string) => (isSessionId(id) ? id : NOBODY);
-const NOBODY = `ses_${"0".repeat(26)}`;
+const wellFormed = (id: string) => (isSessionId(id) ? id : UNUSED_ID);
+const UNUSED_ID = `ses_${"0".repeat(26)}`;
 
 function seen(row: SeenRow): SessionView {
   const view = viewOf(row);

@@ -9,10 +9,10 @@ import type { Secrets } from "../secrets/secrets.ts";
 import type { Store } from "../store/open.ts";
 import { findSession, findSessionBySandbox, moveSession, sessionsInState, type Home, type SessionRow } from "../store/sessions/sessions.ts";
 import type { Templates } from "../templates.ts";
-import { fewAtATime } from "./for-each-concurrently.ts";
+import { BACKGROUND, forEachConcurrently } from "./for-each-concurrently.ts";
 import { isStep, SESSION_STATES } from "./states.ts";
 import { createSteps } from "./steps.ts";
-import { createWorks } from "./step-actions.ts";
+import { createStepActions } from "./step-actions.ts";
 
 // Ends every sandbox of a home while no server acts on it, through the same steps as a server: rows and events tell what
 // happened, and a run that is interrupted is finished by the next one or by the next server.
@@ -56,7 +56,7 @@ const LIST_TIMEOUT_MS = 30 * SECOND;
 
 export function createEndSandboxes(deps: EndSandboxesDeps): EndSandboxes {
   const { store, driver, home, hasReplicas, clock, log } = deps;
-  const works = createWorks({
+  const actions = createStepActions({
     ...deps,
     driver: hibernateOnPause(driver),
     // Only a server has one.
@@ -64,14 +64,14 @@ export function createEndSandboxes(deps: EndSandboxesDeps): EndSandboxes {
     modelEnv: () => ({}),
   });
   const owner = `down-${randomBytes(8).toString("hex")}`;
-  const steps = createSteps({ store, works, owner, stepTimeoutMs: STEP_TIMEOUT_MS, clock, log, onChange: () => {} });
+  const steps = createSteps({ store, actions, owner, stepTimeoutMs: STEP_TIMEOUT_MS, clock, log, onChange: () => {} });
 
   async function end(goal: Goal): Promise<EndedSandboxes> {
     const ended: EndedSandboxes = { paused: 0, destroyed: 0, discarded: 0, orphans: 0, failures: [] };
     const guarded = (sandboxId: SandboxId, work: () => Promise<void>) =>
       work().catch((error: unknown) => void ended.failures.push(`${sandboxId}: ${describe(error)}`));
     const rows = await sessionsInState(store.db, home, LIVING);
-    await fewAtATime(rows, (row) =>
+    await forEachConcurrently(rows, BACKGROUND, (row) =>
       guarded(row.sandbox_id, async () => {
         const result = await endSession(row, goal);
         if (result) ended[result]++;
@@ -79,7 +79,7 @@ export function createEndSandboxes(deps: EndSandboxesDeps): EndSandboxes {
     );
     // Also those that were ended above: one that had stopped by itself may still hold a mount.
     const sandboxes = await driver.list(AbortSignal.timeout(LIST_TIMEOUT_MS));
-    await fewAtATime(sandboxes, ({ id }) =>
+    await forEachConcurrently(sandboxes, BACKGROUND, ({ id }) =>
       guarded(id, async () => {
         const row = await findSessionBySandbox(store.db, id);
         const signal = AbortSignal.timeout(STEP_TIMEOUT_MS);

@@ -1,11 +1,16 @@
-// Does `work` for every item, a few at a time, so that a thousand sessions at once do not keep the engine from partners'
-// calls. `work` handles its own errors.
-export async function fewAtATime<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+// Runs `work` for every item, at most `concurrency` at a time, so that a thousand due sessions cannot keep the engine from
+// partners' calls. `work` handles its own errors.
+export async function forEachConcurrently<T>(
+  items: readonly T[],
+  { concurrency }: { concurrency: number },
+  work: (item: T) => Promise<void>,
+): Promise<void> {
   const queue = [...items];
   const worker = async () => {
     for (let item = queue.shift(); item !== undefined; item = queue.shift()) await work(item);
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  await Promise.all(Array.from({ length: concurrency }, worker));
 }
 
-const AT_ONCE = 4;
+// For work that no caller waits for.
+export const BACKGROUND = { concurrency: 4 };

@@ -16,7 +16,7 @@ export interface Placement extends AsyncDisposable {
 
 export interface PlacementDeps extends Omit<ReserveDeps, "lease"> {
   steps: Steps;
-  pool: Pick<Pool, "giveWay" | "fillInALull">;
+  pool: Pick<Pool, "makeRoom" | "fillSoon">;
   stepTimeoutMs: number;
   log: Log;
 }
@@ -37,7 +37,7 @@ export function createPlacement(given: PlacementDeps): Placement {
         return await attempt(wanted, inTransaction);
       } catch (error) {
         const isFull = isAppError(error, "capacity_reached") && performance.now() < endMs;
-        if (!isFull || !(await pool.giveWay(wanted.kind))) throw error;
+        if (!isFull || !(await pool.makeRoom(wanted.kind))) throw error;
         // A refusal by a bound of our own comes at once, and the blank that is waited for may take a while.
         await sleep(AGAIN_MS);
       }
@@ -62,7 +62,7 @@ export function createPlacement(given: PlacementDeps): Placement {
   async function begin(wanted: Wanted, from: { fromPool: boolean }): Promise<SessionRow> {
     const row = await reserve(deps, wanted, from);
     failpoint("creating.begun");
-    pool.fillInALull();
+    pool.fillSoon();
     return row;
   }
 
@@ -81,7 +81,7 @@ export function createPlacement(given: PlacementDeps): Placement {
       const exchanged = settled.signal.aborted ? null : await lookForWarm(row, wanted);
       if (exchanged) {
         discard(exchanged);
-        pool.fillInALull();
+        pool.fillSoon();
         return { claimed: exchanged.claimed };
       }
       if (settled.signal.aborted) return { made: await making };

@@ -5,106 +5,110 @@ import type { Driver } from "../drivers/driver.ts";
 import { loadTemplates, templateHash } from "../templates.ts";
 import { createCapacity } from "./capacity.ts";
 import { exchange, reserve } from "./reserve.ts";
-import { aRequest, openTestHeart } from "./testing.ts";
+import { aRequest, openTestSessions } from "./testing.ts";
 
-let heart: Awaited<ReturnType<typeof openTestHeart>> | undefined;
+let services: Awaited<ReturnType<typeof openTestSessions>> | undefined;
 afterEach(async () => {
-  await heart?.[Symbol.asyncDispose]();
-  heart = undefined;
+  await services?.[Symbol.asyncDispose]();
+  services = undefined;
 });
 
-const statesOf = async () => (await heart!.store.db.selectFrom("sessions").select("state").execute()).map((row) => row.state).sort();
+const statesOf = async () => (await services!.store.db.selectFrom("sessions").select("state").execute()).map((row) => row.state).sort();
 const filled = (size: number) => expect.poll(statesOf).toEqual(Array.from({ length: size }, () => "warm"));
 
 test("a create takes a warm sandbox without asking the engine, and the pool fills up again", async () => {
   let creates = 0;
-  heart = await openTestHeart({
+  services = await openTestSessions({
     poolSize: 2,
     wrapDriver: (driver): Driver => ({ ...driver, create: (...args) => (creates++, driver.create(...args)) }),
   });
-  await heart.begin();
+  await services.start();
   await filled(2);
-  const session = await heart.sessions.create(heart.acme, aRequest({ envVars: { A: "1" } }));
+  const session = await services.sessions.create(services.acme, aRequest({ envVars: { A: "1" } }));
   expect(session).toMatchObject({ status: "running", externalUserId: "user-1", timeoutMs: 60 * MINUTE });
   await expect.poll(statesOf).toEqual(["running", "warm", "warm"]);
   expect(creates).toBe(3);
 });
 
 test("a warm sandbox that died unnoticed costs time, not the session", async () => {
-  heart = await openTestHeart({ poolSize: 1 });
-  await heart.begin();
+  services = await openTestSessions({ poolSize: 1 });
+  await services.start();
   await filled(1);
-  const [warm] = await heart.driver.list(AbortSignal.timeout(30_000));
-  await heart.driver.destroy(warm!.id, AbortSignal.timeout(30_000));
-  const session = await heart.sessions.create(heart.acme, aRequest());
+  const [warm] = await services.driver.list(AbortSignal.timeout(30_000));
+  await services.driver.destroy(warm!.id, AbortSignal.timeout(30_000));
+  const session = await services.sessions.create(services.acme, aRequest());
   expect(session.status).toBe("running");
   expect(session.sandboxId).not.toBe(warm!.id);
 });
 
 test("a crash loop never makes more than the bound", async () => {
-  heart = await openTestHeart({ poolSize: 2 });
-  await heart.begin();
+  services = await openTestSessions({ poolSize: 2 });
+  await services.start();
   await filled(2);
   for (let crash = 0; crash < 3; crash++) {
-    const successor = heart.another();
-    await successor.begin();
+    const successor = services.another();
+    await successor.start();
     await successor[Symbol.asyncDispose]();
   }
   expect(await statesOf()).toEqual(["warm", "warm"]);
-  expect(await heart.driver.list(AbortSignal.timeout(30_000))).toHaveLength(2);
+  expect(await services.driver.list(AbortSignal.timeout(30_000))).toHaveLength(2);
 });
 
 test("a changed template empties the pool of the old kind and fills it with the new", async () => {
-  heart = await openTestHeart({ poolSize: 1 });
-  await heart.begin();
+  services = await openTestSessions({ poolSize: 1 });
+  await services.start();
   await filled(1);
-  const [old] = await heart.driver.list(AbortSignal.timeout(30_000));
-  const changed: Template = { ...heart.deps.templates.get("default")!, memoryMb: 512 };
-  const successor = heart.another({ templates: new Map([["default", changed]]) });
-  await successor.begin();
-  await expect.poll(async () => (await heart!.driver.list(AbortSignal.timeout(30_000))).map(({ id }) => id === old!.id)).toEqual([false]);
+  const [old] = await services.driver.list(AbortSignal.timeout(30_000));
+  const changed: Template = { ...services.deps.templates.get("default")!, memoryMb: 512 };
+  const successor = services.another({ templates: new Map([["default", changed]]) });
+  await successor.start();
+  await expect
+    .poll(async () => (await services!.driver.list(AbortSignal.timeout(30_000))).map(({ id }) => id === old!.id))
+    .toEqual([false]);
   await successor[Symbol.asyncDispose]();
 });
 
 test("so does another image of the driver's", async () => {
-  heart = await openTestHeart({ poolSize: 1 });
-  await heart.begin();
+  services = await openTestSessions({ poolSize: 1 });
+  await services.start();
   await filled(1);
-  const [old] = await heart.driver.list(AbortSignal.timeout(30_000));
-  const driver = { ...heart.driver, traits: { ...heart.driver.traits, recipe: "berth-sandbox:0.2.0" } };
-  const successor = heart.another({ driver });
-  await successor.begin();
-  await expect.poll(async () => (await heart!.driver.list(AbortSignal.timeout(30_000))).map(({ id }) => id === old!.id)).toEqual([false]);
+  const [old] = await services.driver.list(AbortSignal.timeout(30_000));
+  const driver = { ...services.driver, traits: { ...services.driver.traits, recipe: "berth-sandbox:0.2.0" } };
+  const successor = services.another({ driver });
+  await successor.start();
+  await expect
+    .poll(async () => (await services!.driver.list(AbortSignal.timeout(30_000))).map(({ id }) => id === old!.id))
+    .toEqual([false]);
   await successor[Symbol.asyncDispose]();
 });
 
 test("a create takes the place of another template's blank, and is refused only by sessions", async () => {
   const ordinary = loadTemplates(undefined).get("default")!;
-  heart = await openTestHeart({
+  services = await openTestSessions({
     poolSize: 1,
     templates: new Map(["default", "other"].map((name) => [name, { ...ordinary, name }])),
     capacity: { maxSandboxes: 2, reserveBytes: 0 },
   });
-  await heart.begin();
+  await services.start();
   await filled(2);
-  const create = () => heart!.sessions.create(heart!.acme, aRequest());
+  const create = () => services!.sessions.create(services!.acme, aRequest());
   await create();
   await create();
   await expect.poll(statesOf).toEqual(["running", "running"]);
-  expect(await heart.driver.list(AbortSignal.timeout(30_000))).toHaveLength(2);
+  expect(await services.driver.list(AbortSignal.timeout(30_000))).toHaveLength(2);
   await expect(create()).rejects.toMatchObject({ code: "capacity_reached" });
 });
 
 test("a hibernated session that comes back takes a place of the pool's, and none of another session's", async () => {
-  heart = await openTestHeart({ poolSize: 1, capacity: { maxSandboxes: 2, reserveBytes: 0 } });
-  await heart.begin();
+  services = await openTestSessions({ poolSize: 1, capacity: { maxSandboxes: 2, reserveBytes: 0 } });
+  await services.start();
   await filled(1);
   const become = (states: string[]) => expect.poll(statesOf).toEqual(states);
-  const create = () => heart!.sessions.create(heart!.acme, aRequest());
-  const resume = (id: string) => heart!.sessions.resume("acme", id, { autoStartAgent: false });
+  const create = () => services!.sessions.create(services!.acme, aRequest());
+  const resume = (id: string) => services!.sessions.resume("acme", id, { autoStartAgent: false });
   const sleep = async (id: string) => {
-    await heart!.sessions.pause("acme", id);
-    await heart!.clock.advance(11 * MINUTE);
+    await services!.sessions.pause("acme", id);
+    await services!.clock.advance(11 * MINUTE);
   };
 
   const first = await create();
@@ -120,7 +124,7 @@ test("a hibernated session that comes back takes a place of the pool's, and none
   await create();
   await become(["paused", "running", "running"]);
   await expect(resume(second.id)).rejects.toMatchObject({ code: "capacity_reached", retryAfterSeconds: 10 });
-  expect((await heart.sessions.get("acme", second.id)).status).toBe("paused");
+  expect((await services.sessions.get("acme", second.id)).status).toBe("paused");
 });
 
 // An engine with room for so many sandboxes. One that is stopped takes none.
@@ -150,12 +154,12 @@ const twoTemplates = () => {
   return new Map(["other", "default"].map((name) => [name, { ...ordinary, name }]));
 };
 const templatesOf = async (state: "warm" | "running") =>
-  (await heart!.store.db.selectFrom("sessions").select("template").where("state", "=", state).execute()).map((row) => row.template);
+  (await services!.store.db.selectFrom("sessions").select("template").where("state", "=", state).execute()).map((row) => row.template);
 
 test("a create that waits for the engine takes a warm sandbox that becomes free meanwhile", async () => {
   const waiting = Promise.withResolvers<string>();
   let first = true;
-  heart = await openTestHeart({
+  services = await openTestSessions({
     poolSize: 1,
     wrapDriver: (driver): Driver => ({
       ...driver,
@@ -167,21 +171,21 @@ test("a create that waits for the engine takes a warm sandbox that becomes free 
       },
     }),
   });
-  const creating = heart.sessions.create(heart.acme, aRequest({ envVars: { A: "1" }, metadata: { plan: "pro" } }));
+  const creating = services.sessions.create(services.acme, aRequest({ envVars: { A: "1" }, metadata: { plan: "pro" } }));
   const abandoned = await waiting.promise;
-  await heart.begin();
+  await services.start();
   const session = await creating;
   expect(session).toMatchObject({ status: "running", externalUserId: "user-1", metadata: { plan: "pro" } });
   expect(session.sandboxId).not.toBe(abandoned);
   // Nothing is left of the sandbox that was waited for, and the pool fills up again.
   await expect.poll(statesOf).toEqual(["running", "warm"]);
-  expect((await heart.driver.list(AbortSignal.timeout(30_000))).map(({ id }) => id)).not.toContain(abandoned);
+  expect((await services.driver.list(AbortSignal.timeout(30_000))).map(({ id }) => id)).not.toContain(abandoned);
 });
 
 test("a create that changes over to a warm sandbox counts once against a quota", async () => {
   const waiting = Promise.withResolvers<void>();
   let first = true;
-  heart = await openTestHeart({
+  services = await openTestSessions({
     poolSize: 1,
     wrapDriver: (driver): Driver => ({
       ...driver,
@@ -193,45 +197,48 @@ test("a create that changes over to a warm sandbox counts once against a quota",
       },
     }),
   });
-  const creating = heart.sessions.create({ id: "acme", maxSessions: 1, maxSessionsPerUser: 1 }, aRequest());
+  const creating = services.sessions.create({ id: "acme", maxSessions: 1, maxSessionsPerUser: 1 }, aRequest());
   await waiting.promise;
-  await heart.begin();
+  await services.start();
   expect((await creating).status).toBe("running");
 });
 
 test("a server that dies right after such a change leaves nothing behind", async () => {
-  heart = await openTestHeart({ poolSize: 1 });
-  await heart.begin();
+  services = await openTestSessions({ poolSize: 1 });
+  await services.start();
   await filled(1);
-  const template = heart.deps.templates.get("default")!;
-  const home = { driver: heart.driver.name, host: "test" };
-  const lease = () => ({ owner: "a dead server", untilMs: heart!.clock.now() + MINUTE });
-  const deps = { ...heart.deps, home, lease, capacity: createCapacity(home, "sqlite", { maxSandboxes: 100, reserveBytes: 0 }) };
-  const kind = { template, templateHash: templateHash(template, heart.driver.traits.recipe) };
-  const wanted = { kind, partner: heart.acme, request: aRequest() };
+  const template = services.deps.templates.get("default")!;
+  const home = { driver: services.driver.name, host: "test" };
+  const lease = () => ({ owner: "a dead server", untilMs: services!.clock.now() + MINUTE });
+  const deps = { ...services.deps, home, lease, capacity: createCapacity(home, "sqlite", { maxSandboxes: 100, reserveBytes: 0 }) };
+  const kind = { template, templateHash: templateHash(template, services.driver.traits.recipe) };
+  const wanted = { kind, partner: services.acme, request: aRequest() };
   const row = await reserve(deps, wanted, { fromPool: false });
   expect(await exchange(deps, wanted, row)).toMatchObject({ claimed: { state: "creating" }, left: { id: row.id, state: "discarding" } });
   // There is no second one, and a row that has changed is not exchanged again.
   expect(await exchange(deps, wanted, row)).toBeNull();
-  await heart.another({ poolSize: 0 }).reconcile.run({ predecessors: true });
+  await services.another({ poolSize: 0 }).reconcile.run({ predecessors: true });
   expect(await statesOf()).toEqual([]);
-  expect(await heart.driver.list(AbortSignal.timeout(30_000))).toEqual([]);
+  expect(await services.driver.list(AbortSignal.timeout(30_000))).toEqual([]);
 });
 
 test("a create that finds the engine full gets the place of another template's blank", async () => {
-  heart = await openTestHeart({ poolSize: 1, templates: twoTemplates(), wrapDriver: withRoomFor(1).wrap });
-  await heart.begin();
+  services = await openTestSessions({ poolSize: 1, templates: twoTemplates(), wrapDriver: withRoomFor(1).wrap });
+  await services.start();
   await filled(1);
   expect(await templatesOf("warm")).toEqual(["other"]);
-  expect((await heart.sessions.create(heart.acme, aRequest())).status).toBe("running");
+  expect((await services.sessions.create(services.acme, aRequest())).status).toBe("running");
   await expect.poll(statesOf).toEqual(["running"]);
-  await expect(heart.sessions.create(heart.acme, aRequest())).rejects.toMatchObject({ code: "capacity_reached", retryAfterSeconds: 10 });
+  await expect(services.sessions.create(services.acme, aRequest())).rejects.toMatchObject({
+    code: "capacity_reached",
+    retryAfterSeconds: 10,
+  });
 });
 
 test("a blank that is still being made gives way, too", async () => {
   const ordinary = withRoomFor(1);
   const making = Promise.withResolvers<void>();
-  heart = await openTestHeart({
+  services = await openTestSessions({
     poolSize: 1,
     templates: twoTemplates(),
     // The blank holds its place and never gets ready.
@@ -248,33 +255,33 @@ test("a blank that is still being made gives way, too", async () => {
       };
     },
   });
-  await heart.begin();
+  await services.start();
   await making.promise;
-  expect((await heart.sessions.create(heart.acme, aRequest())).status).toBe("running");
+  expect((await services.sessions.create(services.acme, aRequest())).status).toBe("running");
   await expect.poll(statesOf).toEqual(["running"]);
 });
 
 test("a hibernated session that comes back to a full engine gets the place of a blank", async () => {
-  heart = await openTestHeart({ poolSize: 1, templates: twoTemplates(), wrapDriver: withRoomFor(1).wrap });
-  const session = await heart.sessions.create(heart.acme, aRequest());
-  await heart.begin();
-  await heart.sessions.pause("acme", session.id);
-  await heart.clock.advance(11 * MINUTE);
+  services = await openTestSessions({ poolSize: 1, templates: twoTemplates(), wrapDriver: withRoomFor(1).wrap });
+  const session = await services.sessions.create(services.acme, aRequest());
+  await services.start();
+  await services.sessions.pause("acme", session.id);
+  await services.clock.advance(11 * MINUTE);
   await expect.poll(() => templatesOf("warm")).toEqual(["other"]);
-  expect((await heart.sessions.resume("acme", session.id, { autoStartAgent: false })).status).toBe("running");
+  expect((await services.sessions.resume("acme", session.id, { autoStartAgent: false })).status).toBe("running");
   await expect.poll(statesOf).toEqual(["running"]);
 });
 
 test("a pool that finds the engine full does not ask again at every look", async () => {
   const { wrap, calls } = withRoomFor(1);
-  heart = await openTestHeart({ poolSize: 1, wrapDriver: wrap });
-  await heart.begin();
+  services = await openTestSessions({ poolSize: 1, wrapDriver: wrap });
+  await services.start();
   await filled(1);
-  await heart.sessions.create(heart.acme, aRequest());
+  await services.sessions.create(services.acme, aRequest());
   // The pool has tried to fill up, and failed.
   await expect.poll(async () => [calls.length, (await statesOf()).join()]).toEqual([2, "running"]);
-  await heart.clock.advance(20_000);
+  await services.clock.advance(20_000);
   expect(calls).toHaveLength(2);
-  await heart.clock.advance(MINUTE);
+  await services.clock.advance(MINUTE);
   expect(calls.length).toBeGreaterThan(2);
 });

@@ -18,10 +18,10 @@ export interface Pool extends AsyncDisposable {
   // Fills up, and throws out what no longer fits its template. Cheap when there is nothing to do; one run at a time.
   fill(): Promise<void>;
   // The same once there is a lull: making sandboxes would slow down the very creates that empty the pool.
-  fillInALull(): void;
+  fillSoon(): void;
   // For a create (of this kind) or a resume that has found no room. True when it should try again: a blank of its kind is
   // there to be claimed, or about to be, or one of another kind has been thrown out. The pool makes no new ones for a while.
-  giveWay(kind?: Kind): Promise<boolean>;
+  makeRoom(kind?: Kind): Promise<boolean>;
 }
 
 const FILLING = { name: "pool" };
@@ -52,7 +52,7 @@ export function createPool(deps: PoolDeps): Pool {
   let waitingSince = 0;
   let heldOffUntilMs = 0;
 
-  function fillInALull(): void {
+  function fillSoon(): void {
     if (lull === undefined) waitingSince = performance.now();
     clearTimeout(lull);
     const patience = Math.max(0, PATIENCE_MS - (performance.now() - waitingSince));
@@ -111,7 +111,7 @@ export function createPool(deps: PoolDeps): Pool {
     );
   }
 
-  async function giveWay(kind?: Kind): Promise<boolean> {
+  async function makeRoom(kind?: Kind): Promise<boolean> {
     heldOffUntilMs = clock.now() + HOLD_OFF_MS;
     const blanks = await sessionsInState(store.db, home, ["warm", "warming"]);
     if (kind && blanks.some((row) => isOfKind(row, kind))) return true;
@@ -148,8 +148,8 @@ export function createPool(deps: PoolDeps): Pool {
 
   return {
     fill,
-    fillInALull,
-    giveWay,
+    fillSoon,
+    makeRoom,
     async [Symbol.asyncDispose]() {
       closed = true;
       clearTimeout(lull);

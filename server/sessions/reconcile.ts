@@ -14,11 +14,11 @@ import {
   type SessionRow,
 } from "../store/sessions/sessions.ts";
 import type { Changes } from "./create-sessions.ts";
-import { fewAtATime } from "./for-each-concurrently.ts";
+import { BACKGROUND, forEachConcurrently } from "./for-each-concurrently.ts";
 import { STEPS, isStep, type Step } from "./states.ts";
 import type { Steps } from "./steps.ts";
 import { eventData } from "./view.ts";
-import type { SandboxEgress, Work } from "./step-actions.ts";
+import type { SandboxEgress, StepAction } from "./step-actions.ts";
 
 // Brings store and engine together again after somebody died: finishes the steps that nobody works on, destroys
 // sandboxes that no row owns, and tells the truth about rows whose sandbox is not what they say. Runs at start and then
@@ -30,7 +30,7 @@ export interface Reconcile {
   // How many steps there were that nobody worked on.
   finishSteps(predecessors?: boolean): Promise<number>;
   // What differed. Beside the steps, not behind them: one that hangs must not keep orphans alive.
-  mendDifferences(): Promise<Difference[]>;
+  repairDifferences(): Promise<Difference[]>;
   // What `run` would do, without doing it.
   compare(): Promise<Difference[]>;
 }
@@ -54,7 +54,7 @@ export interface ReconcileDeps {
   driver: Driver;
   egress: Pick<SandboxEgress, "close">;
   steps: Steps;
-  works: Record<Step, Work>;
+  actions: Record<Step, StepAction>;
   home: Home;
   owner: string;
   clock: Clock;
@@ -69,16 +69,16 @@ const DESTROY_TIMEOUT_MS = 30_000;
 const WAKE_TIMEOUT_MS = 30_000;
 
 export function createReconcile(deps: ReconcileDeps): Reconcile {
-  const { store, driver, egress, steps, works, home, owner, clock, log, changes, onFound } = deps;
+  const { store, driver, egress, steps, actions, home, owner, clock, log, changes, onFound } = deps;
 
   async function run(options = { predecessors: false }): Promise<Findings> {
-    const [stepsDone, found] = await Promise.all([finishSteps(options.predecessors), mendDifferences()]);
+    const [stepsDone, found] = await Promise.all([finishSteps(options.predecessors), repairDifferences()]);
     return { steps: stepsDone, orphans: found.filter(({ kind }) => kind === "orphan").length, differences: found.length };
   }
 
   async function finishSteps(predecessors = false): Promise<number> {
     const abandoned = await abandonedSteps(store.db, home, clock.now(), predecessors ? owner : undefined);
-    await fewAtATime(abandoned, async (row) => {
+    await forEachConcurrently(abandoned, BACKGROUND, async (row) => {
       onFound(`step_${row.state}`);
       log.warn("reconcile.step", { sessionId: row.id, sandboxId: row.sandbox_id, state: row.state });
       await finish(row).catch((error: unknown) =>
@@ -88,10 +88,10 @@ export function createReconcile(deps: ReconcileDeps): Reconcile {
     return abandoned.length;
   }
 
-  async function mendDifferences(): Promise<Difference[]> {
+  async function repairDifferences(): Promise<Difference[]> {
     const found = await compare(deps);
-    await fewAtATime(found, (difference) =>
-      mend(difference).catch((error: unknown) => log.error("reconcile.failed", { ...difference, error: String(error) })),
+    await forEachConcurrently(found, BACKGROUND, (difference) =>
+      repair(difference).catch((error: unknown) => log.error("reconcile.failed", { ...difference, error: String(error) })),
     );
     return found;
   }
@@ -104,7 +104,7 @@ export function createReconcile(deps: ReconcileDeps): Reconcile {
     if (mine) await steps.perform(mine);
   }
 
-  async function mend(difference: Difference): Promise<void> {
+  async function repair(difference: Difference): Promise<void> {
     onFound(difference.kind);
     log.warn("reconcile.difference", difference);
     if (difference.kind === "orphan") return destroyOrphan(difference.sandboxId as SandboxId);
@@ -112,14 +112,14 @@ export function createReconcile(deps: ReconcileDeps): Reconcile {
     if (!row || row.lease_until !== null) return;
     // Looked at twice: the list may be older than the row.
     const condition = await driver.inspect(row.sandbox_id, AbortSignal.timeout(LIST_TIMEOUT_MS));
-    if (judge(row, condition)?.kind !== difference.kind) return;
-    if (row.state === "warm") return redo(row, "discarding");
-    if (difference.kind === "lost") return admitLoss(row);
+    if (findDifference(row, condition)?.kind !== difference.kind) return;
+    if (row.state === "warm") return runStep(row, "discarding");
+    if (difference.kind === "lost") return pauseLost(row);
     if (difference.kind === "stopped") return void (await updateSession(store.db, row, { hibernated: 1 }));
-    if (difference.kind === "awake") return redo(row, "hibernating");
+    if (difference.kind === "awake") return runStep(row, "hibernating");
     // A resume like any other, so that whoever was told of the loss hears of the return. It finds the processes as they were.
-    if (difference.kind === "returned") return redo(row, "resuming");
-    return works.resuming.act(row, AbortSignal.timeout(WAKE_TIMEOUT_MS));
+    if (difference.kind === "returned") return runStep(row, "resuming");
+    return actions.resuming.act(row, AbortSignal.timeout(WAKE_TIMEOUT_MS));
   }
 
   // With the way out that it may still have here: its row was there when that was opened.
@@ -128,7 +128,7 @@ export function createReconcile(deps: ReconcileDeps): Reconcile {
     await egress.close(sandboxId);
   }
 
-  async function redo(row: SessionRow, step: "discarding" | "hibernating" | "resuming"): Promise<void> {
+  async function runStep(row: SessionRow, step: "discarding" | "hibernating" | "resuming"): Promise<void> {
     const begun = await steps.begin(row, step);
     if (!begun) return;
     await steps.perform(begun).catch((error: unknown) => {
@@ -138,7 +138,7 @@ export function createReconcile(deps: ReconcileDeps): Reconcile {
 
   // The sandbox of a running session has stopped by itself (the machine was restarted, it ran out of memory). Its files
   // are kept, so it is paused, not lost.
-  async function admitLoss(row: SessionRow): Promise<void> {
+  async function pauseLost(row: SessionRow): Promise<void> {
     const nowMs = clock.now();
     const paused = await store.transaction(async (tx) => {
       const moved = await moveSession(tx, row, "paused", {
@@ -157,7 +157,7 @@ export function createReconcile(deps: ReconcileDeps): Reconcile {
     if (paused) changes.tell(paused);
   }
 
-  return { run, finishSteps, mendDifferences, compare: () => compare(deps) };
+  return { run, finishSteps, repairDifferences, compare: () => compare(deps) };
 }
 
 // How the engine's list and the store's rows differ, without doing anything about it.
@@ -167,7 +167,9 @@ export async function compare({ store, driver, home }: Pick<ReconcileDeps, "stor
   const rows = await sessionsInState(store.db, home, ["warm", "running", "paused"]);
   const conditions = new Map(sandboxes.map((sandbox) => [sandbox.id, sandbox.condition]));
   const owned = new Set(rows.map((row) => row.sandbox_id));
-  const wrong = rows.map((row) => judge(row, conditions.get(row.sandbox_id) ?? "absent")).filter((difference) => difference !== null);
+  const wrong = rows
+    .map((row) => findDifference(row, conditions.get(row.sandbox_id) ?? "absent"))
+    .filter((difference) => difference !== null);
   const strangers = sandboxes.filter((sandbox) => !owned.has(sandbox.id));
   return [...wrong, ...(await orphansAmong(store, strangers))];
 }
@@ -182,7 +184,7 @@ async function orphansAmong(store: Store, strangers: SandboxSummary[]): Promise<
 }
 
 // What is wrong with this row, given what the engine has. null when all is well.
-function judge(row: SessionRow, condition: SandboxSummary["condition"]): Difference | null {
+function findDifference(row: SessionRow, condition: SandboxSummary["condition"]): Difference | null {
   const difference = (kind: Difference["kind"]): Difference => ({ sandboxId: row.sandbox_id, sessionId: row.id, kind });
   const holdsNothing = condition === "absent" || condition === "stopped";
   switch (row.state) {

@@ -8,7 +8,7 @@ import * as due from "../store/sessions/due.ts";
 import { updateSession, type Home, type SessionRow } from "../store/sessions/sessions.ts";
 import type { Capacity } from "./capacity.ts";
 import type { Changes } from "./create-sessions.ts";
-import { fewAtATime } from "./for-each-concurrently.ts";
+import { BACKGROUND, forEachConcurrently } from "./for-each-concurrently.ts";
 import type { Step } from "./states.ts";
 import type { Steps } from "./steps.ts";
 import { eventData } from "./view.ts";
@@ -40,7 +40,7 @@ export function createSchedule({ store, steps, capacity, home, clock, log, chang
     await each(await due.timedOut(store.db, home, nowMs, BATCH), (row) =>
       take(row, rules.timeoutAction === "destroy" ? "destroying" : "pausing", { stop_reason: "timeout" }),
     );
-    const sleepBeforeMs = capacity.pressed() ? nowMs : nowMs - rules.hibernateAfterMs;
+    const sleepBeforeMs = capacity.isMemoryLow() ? nowMs : nowMs - rules.hibernateAfterMs;
     await each(await due.toHibernate(store.db, home, sleepBeforeMs, BATCH), (row) => take(row, "hibernating"));
     await each(await due.pausedTooLong(store.db, home, nowMs - rules.pausedMs, BATCH), (row) =>
       take(row, "destroying", { stop_reason: "retention" }),
@@ -72,7 +72,7 @@ export function createSchedule({ store, steps, capacity, home, clock, log, chang
 
   // One that fails is tried again at the next tick.
   const each = (rows: SessionRow[], work: (row: SessionRow) => Promise<void>) =>
-    fewAtATime(rows, (row) =>
+    forEachConcurrently(rows, BACKGROUND, (row) =>
       work(row).catch((error: unknown) => log.warn("schedule.failed", { sessionId: row.id, error: String(error) })),
     );
 

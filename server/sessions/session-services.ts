@@ -11,17 +11,17 @@ import { createReconcile, type Reconcile } from "./reconcile.ts";
 import { createSchedule, type ScheduleDeps } from "./schedule.ts";
 import type { Sessions } from "./sessions.ts";
 import { createSteps } from "./steps.ts";
-import { createWorks, type WorksDeps } from "./step-actions.ts";
+import { createStepActions, type StepActionsDeps } from "./step-actions.ts";
 
 // Sessions and everything that keeps them true over time, put together.
-export interface Heart extends AsyncDisposable {
+export interface SessionServices extends AsyncDisposable {
   sessions: Sessions;
   reconcile: Reconcile;
   // Begins to put in order what an earlier server left behind, and to tick.
-  begin(): Promise<void>;
+  start(): Promise<void>;
 }
 
-export interface HeartDeps extends WorksDeps {
+export interface SessionServicesDeps extends StepActionsDeps {
   store: Store;
   // null: the sandboxes are not bound to a machine.
   host: string | null;
@@ -36,19 +36,19 @@ export interface HeartDeps extends WorksDeps {
 const TICK_MS = 1 * SECOND;
 const RECONCILE_MS = 10 * SECOND;
 
-export function createHeart(deps: HeartDeps): Heart {
+export function createSessionServices(deps: SessionServicesDeps): SessionServices {
   const { store, driver, egress, templates, clock, log, host, poolSize, stepTimeoutMs, onFound = () => {} } = deps;
   const home: Home = { driver: driver.name, host };
   // A process that died and its successor are two owners.
   const owner = randomBytes(8).toString("hex");
   const changes = createChanges();
-  const works = createWorks(deps);
+  const actions = createStepActions(deps);
   const capacity = createCapacity(home, store.engine, deps.capacity);
-  const steps = createSteps({ store, works, owner, stepTimeoutMs, clock, log, onChange: changes.tell });
+  const steps = createSteps({ store, actions, owner, stepTimeoutMs, clock, log, onChange: changes.tell });
   const pool = createPool({ ...deps, steps, capacity, home, size: poolSize });
   const placement = createPlacement({ ...deps, steps, capacity, home, pool });
   const sessions = createSessions({ ...deps, steps, capacity, home, changes, placement, pool });
-  const reconcile = createReconcile({ ...deps, steps, works, home, owner, changes, onFound });
+  const reconcile = createReconcile({ ...deps, steps, actions, home, owner, changes, onFound });
   const schedule = createSchedule({ ...deps, steps, capacity, home, changes });
   const ticking: AsyncDisposable[] = [];
 
@@ -69,11 +69,11 @@ export function createHeart(deps: HeartDeps): Heart {
   return {
     sessions,
     reconcile,
-    async begin() {
+    async start() {
       await reopenEgress();
       // Calls need not wait for this: a session in a step that a dead server left answers as one that is being worked on.
       // On one machine an earlier process of this home is dead, whatever its leases say; elsewhere it may live on.
-      const tidying = quietly("reconcile", () => reconcile.run({ predecessors: host !== null }))().then(pool.fillInALull);
+      const tidying = quietly("reconcile", () => reconcile.run({ predecessors: host !== null }))().then(pool.fillSoon);
       ticking.push(
         { [Symbol.asyncDispose]: () => tidying },
         clock.every(TICK_MS, quietly("schedule", schedule.tick)),
@@ -81,7 +81,7 @@ export function createHeart(deps: HeartDeps): Heart {
           RECONCILE_MS,
           quietly("reconcile", () => reconcile.finishSteps()),
         ),
-        clock.every(RECONCILE_MS, quietly("reconcile", reconcile.mendDifferences)),
+        clock.every(RECONCILE_MS, quietly("reconcile", reconcile.repairDifferences)),
         clock.every(RECONCILE_MS, quietly("pool", pool.fill)),
       );
     },

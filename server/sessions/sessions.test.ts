@@ -3,17 +3,17 @@ import { AppError, type ErrorCode } from "@berth/contract";
 import { onBothEngines } from "../../tests/support/databases/stores.ts";
 import { eventsAfter } from "../store/events.ts";
 import { findSession } from "../store/sessions/sessions.ts";
-import { aRequest, openTestHeart } from "./testing.ts";
+import { aRequest, openTestSessions } from "./testing.ts";
 
 onBothEngines("sessions", (databases) => {
-  let heart: Awaited<ReturnType<typeof openTestHeart>>;
+  let services: Awaited<ReturnType<typeof openTestSessions>>;
   beforeAll(async () => {
-    heart = await openTestHeart({ databaseUrl: (await databases.create()).url });
+    services = await openTestSessions({ databaseUrl: (await databases.create()).url });
   });
-  afterAll(() => heart?.[Symbol.asyncDispose]());
+  afterAll(() => services?.[Symbol.asyncDispose]());
 
-  const create = (changes = {}) => heart.sessions.create(heart.acme, aRequest(changes));
-  const condition = (session: { sandboxId: `sbx_${string}` }) => heart.driver.inspect(session.sandboxId, AbortSignal.timeout(30_000));
+  const create = (changes = {}) => services.sessions.create(services.acme, aRequest(changes));
+  const condition = (session: { sandboxId: `sbx_${string}` }) => services.driver.inspect(session.sandboxId, AbortSignal.timeout(30_000));
   const codeOf = async (call: Promise<unknown>): Promise<ErrorCode | "ok"> =>
     call.then(
       () => "ok" as const,
@@ -24,14 +24,14 @@ onBothEngines("sessions", (databases) => {
     const session = await create();
     expect(session.status).toBe("running");
     expect(await condition(session)).toBe("running");
-    expect((await heart.sessions.pause("acme", session.id)).status).toBe("paused");
+    expect((await services.sessions.pause("acme", session.id)).status).toBe("paused");
     expect(await condition(session)).toBe("frozen");
-    expect((await heart.sessions.resume("acme", session.id, { autoStartAgent: false })).status).toBe("running");
+    expect((await services.sessions.resume("acme", session.id, { autoStartAgent: false })).status).toBe("running");
     expect(await condition(session)).toBe("running");
-    expect((await heart.sessions.destroy("acme", session.id)).status).toBe("destroyed");
+    expect((await services.sessions.destroy("acme", session.id)).status).toBe("destroyed");
     expect(await condition(session)).toBe("absent");
-    expect((await heart.sessions.get("acme", session.id)).status).toBe("destroyed");
-    const types = (await eventsAfter(heart.store.db, "acme", 0, 1000))
+    expect((await services.sessions.get("acme", session.id)).status).toBe("destroyed");
+    const types = (await eventsAfter(services.store.db, "acme", 0, 1000))
       .filter((event) => event.sessionId === session.id)
       .map((event) => event.type);
     expect(types).toEqual(["session.created", "session.paused", "session.resumed", "session.destroyed"]);
@@ -39,13 +39,13 @@ onBothEngines("sessions", (databases) => {
 
   test("the state decides: pause on paused, resume on running, everything on destroyed", async () => {
     const session = await create();
-    expect(await codeOf(heart.sessions.resume("acme", session.id, { autoStartAgent: true }))).toBe("session_already_running");
-    await heart.sessions.pause("acme", session.id);
-    expect(await codeOf(heart.sessions.pause("acme", session.id))).toBe("session_already_paused");
-    await heart.sessions.destroy("acme", session.id);
-    expect(await codeOf(heart.sessions.pause("acme", session.id))).toBe("session_not_found");
-    expect(await codeOf(heart.sessions.resume("acme", session.id, { autoStartAgent: true }))).toBe("session_not_found");
-    expect(await codeOf(heart.sessions.destroy("acme", session.id))).toBe("ok");
+    expect(await codeOf(services.sessions.resume("acme", session.id, { autoStartAgent: true }))).toBe("session_already_running");
+    await services.sessions.pause("acme", session.id);
+    expect(await codeOf(services.sessions.pause("acme", session.id))).toBe("session_already_paused");
+    await services.sessions.destroy("acme", session.id);
+    expect(await codeOf(services.sessions.pause("acme", session.id))).toBe("session_not_found");
+    expect(await codeOf(services.sessions.resume("acme", session.id, { autoStartAgent: true }))).toBe("session_not_found");
+    expect(await codeOf(services.sessions.destroy("acme", session.id))).toBe("ok");
   });
 
   test("a session of another partner, one that never was and a malformed id are not found", async () => {
@@ -55,35 +55,37 @@ onBothEngines("sessions", (databases) => {
       ["acme", `ses_${"0".repeat(26)}`],
       ["acme", "../../etc/passwd"],
     ] as const)
-      expect(await codeOf(heart.sessions.get(partner, id))).toBe("session_not_found");
-    await heart.sessions.destroy("acme", session.id);
+      expect(await codeOf(services.sessions.get(partner, id))).toBe("session_not_found");
+    await services.sessions.destroy("acme", session.id);
   });
 
   test("of 50 pauses at once one wins and 49 are conflicts", async () => {
     const session = await create();
-    const codes = await Promise.all(Array.from({ length: 50 }, () => codeOf(heart.sessions.pause("acme", session.id))));
+    const codes = await Promise.all(Array.from({ length: 50 }, () => codeOf(services.sessions.pause("acme", session.id))));
     expect(codes.filter((code) => code === "ok")).toHaveLength(1);
     expect(codes.filter((code) => code === "session_busy" || code === "session_already_paused")).toHaveLength(49);
-    await heart.sessions.destroy("acme", session.id);
+    await services.sessions.destroy("acme", session.id);
   });
 
   test("a delete among pauses and resumes always ends destroyed, with the sandbox gone", async () => {
     for (let round = 0; round < 5; round++) {
       const session = await create();
       const others = Array.from({ length: 6 }, (_, i) =>
-        codeOf(i % 2 ? heart.sessions.pause("acme", session.id) : heart.sessions.resume("acme", session.id, { autoStartAgent: false })),
+        codeOf(
+          i % 2 ? services.sessions.pause("acme", session.id) : services.sessions.resume("acme", session.id, { autoStartAgent: false }),
+        ),
       );
-      const deletes = [heart.sessions.destroy("acme", session.id), heart.sessions.destroy("acme", session.id)];
+      const deletes = [services.sessions.destroy("acme", session.id), services.sessions.destroy("acme", session.id)];
       expect((await Promise.all(deletes)).map((view) => view.status)).toEqual(["destroyed", "destroyed"]);
       await Promise.all(others);
-      expect((await heart.sessions.get("acme", session.id)).status).toBe("destroyed");
+      expect((await services.sessions.get("acme", session.id)).status).toBe("destroyed");
       expect(await condition(session)).toBe("absent");
     }
   });
 
   test("quotas hold when creates race", async () => {
     const limited = { id: "acme", maxSessions: null, maxSessionsPerUser: 2 };
-    const calls = Array.from({ length: 5 }, () => heart.sessions.create(limited, aRequest({ externalUserId: "greedy" })));
+    const calls = Array.from({ length: 5 }, () => services.sessions.create(limited, aRequest({ externalUserId: "greedy" })));
     const codes = await Promise.all(calls.map((call) => codeOf(call)));
     expect(codes.filter((code) => code === "ok")).toHaveLength(2);
     expect(codes.filter((code) => code === "session_quota")).toHaveLength(3);
@@ -91,7 +93,7 @@ onBothEngines("sessions", (databases) => {
 
   test("the bound on live sandboxes holds when creates race", async () => {
     const capacity = { maxSandboxes: 2, reserveBytes: 0 };
-    await using small = await openTestHeart({ databaseUrl: (await databases.create()).url, capacity });
+    await using small = await openTestSessions({ databaseUrl: (await databases.create()).url, capacity });
     const calls = await Promise.all(Array.from({ length: 8 }, () => codeOf(small.sessions.create(small.acme, aRequest()))));
     expect(calls.filter((code) => code === "ok")).toHaveLength(2);
     expect(calls.filter((code) => code === "capacity_reached")).toHaveLength(6);
@@ -99,7 +101,7 @@ onBothEngines("sessions", (databases) => {
 
   test("creates that wait for the engine change over to one warm sandbox each", async () => {
     let held = 2;
-    await using slow = await openTestHeart({
+    await using slow = await openTestSessions({
       databaseUrl: (await databases.create()).url,
       poolSize: 2,
       wrapDriver: (driver) => ({
@@ -113,7 +115,7 @@ onBothEngines("sessions", (databases) => {
     });
     const calls = [slow.sessions.create(slow.acme, aRequest()), slow.sessions.create(slow.acme, aRequest())];
     await expect.poll(() => held).toBe(0);
-    await slow.begin();
+    await slow.start();
     const sessions = await Promise.all(calls);
     expect(new Set(sessions.map(({ sandboxId }) => sandboxId)).size).toBe(2);
     const states = async () => (await slow.store.db.selectFrom("sessions").select("state").execute()).map(({ state }) => state).sort();
@@ -122,22 +124,22 @@ onBothEngines("sessions", (databases) => {
 
   test("a destroyed session keeps neither its environment nor its token", async () => {
     const session = await create({ envVars: { SECRET: "s3cret" } });
-    const before = await findSession(heart.store.db, session.id);
+    const before = await findSession(services.store.db, session.id);
     expect(before!.env).toMatch(/^v1\./);
     expect(JSON.stringify(before)).not.toContain("s3cret");
-    await heart.sessions.destroy("acme", session.id);
-    expect(await findSession(heart.store.db, session.id)).toMatchObject({ env: null, token: "" });
+    await services.sessions.destroy("acme", session.id);
+    expect(await findSession(services.store.db, session.id)).toMatchObject({ env: null, token: "" });
   });
 
   test("the environment reaches commands in the sandbox", async () => {
     const session = await create({ envVars: { GREETING: "hello" } });
-    const answer = await heart.links.request(session.sandboxId, {
+    const answer = await services.links.request(session.sandboxId, {
       method: "POST",
       path: "/exec",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ command: "echo $GREETING" }),
     });
     expect(await answer.body.reduce((text: string, chunk) => text + String(chunk), "")).toContain("hello\\n");
-    await heart.sessions.destroy("acme", session.id);
+    await services.sessions.destroy("acme", session.id);
   });
 });

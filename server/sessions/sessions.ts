@@ -1,7 +1,7 @@
 import type { SandboxId, SessionId, SessionStatus } from "@berth/contract";
 import type { Db } from "../store/schema.ts";
 
-// The heart, as the rest of the server sees it. Every method is scoped to a partner: a session of another is not found.
+// The services, as the rest of the server sees it. Every method is scoped to a partner: a session of another is not found.
 // Errors are AppErrors with the codes of the contract.
 export interface Sessions extends AsyncDisposable {
   create(partner: PartnerLimits, request: CreateRequest, options?: ChangeOptions): Promise<SessionView>;

@@ -16,7 +16,7 @@ import type { Step } from "./states.ts";
 
 // What each step does to the sandbox, and what it writes when that is done. Everything here may be repeated: a step that
 // a dead server left behind is simply done again.
-export interface Work {
+export interface StepAction {
   act(row: SessionRow, signal: AbortSignal): Promise<void>;
   // Columns to write when the step is done, next to the state.
   done(row: SessionRow): Updateable<SessionsTable>;
@@ -30,7 +30,7 @@ export type SessionEventType = "session.created" | "session.paused" | "session.r
 export const WARNING_MS = 5 * MINUTE;
 const UNDO_TIMEOUT_MS = 10_000;
 
-export interface WorksDeps {
+export interface StepActionsDeps {
   driver: Driver;
   links: Pick<DaemonLinks, "start" | "stop" | "forget">;
   egress: SandboxEgress;
@@ -50,7 +50,16 @@ export interface SandboxEgress {
   issueToken?(holder: { sandboxId: SessionRow["sandbox_id"]; template: string }): string;
 }
 
-export function createWorks({ driver, links, egress, templates, modelEnv, secrets, clock, log }: WorksDeps): Record<Step, Work> {
+export function createStepActions({
+  driver,
+  links,
+  egress,
+  templates,
+  modelEnv,
+  secrets,
+  clock,
+  log,
+}: StepActionsDeps): Record<Step, StepAction> {
   function templateOf(row: SessionRow): Template {
     const template = templates.get(row.template);
     if (!template) throw new Error(`The template ${row.template} of ${row.id} is not configured any more`);

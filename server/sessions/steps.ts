@@ -9,7 +9,7 @@ import type { Db, SessionsTable } from "../store/schema.ts";
 import { deleteSession, moveSession, releaseLease, takeOverStep, type Lease, type SessionRow } from "../store/sessions/sessions.ts";
 import { STEPS, isStep, type Step } from "./states.ts";
 import { eventData } from "./view.ts";
-import type { Work } from "./step-actions.ts";
+import type { StepAction } from "./step-actions.ts";
 
 // Steps between states: entered by one guarded UPDATE that takes a lease, left by one transaction that writes row and
 // event. In between the engine works, for as long as the lease at most. Whoever was overtaken meanwhile changes nothing.
@@ -30,7 +30,7 @@ export type InTransaction = (tx: Db, row: SessionRow) => Promise<void>;
 
 export interface StepsDeps {
   store: Store;
-  works: Record<Step, Work>;
+  actions: Record<Step, StepAction>;
   owner: string;
   stepTimeoutMs: number;
   clock: Clock;
@@ -40,7 +40,7 @@ export interface StepsDeps {
 
 const LEASE_MARGIN_MS = 15_000;
 
-export function createSteps({ store, works, owner, stepTimeoutMs, clock, log, onChange }: StepsDeps): Steps {
+export function createSteps({ store, actions, owner, stepTimeoutMs, clock, log, onChange }: StepsDeps): Steps {
   const underWay = new Map<string, { stop: AbortController; settled: Promise<unknown> }>();
   const lease = (): Lease => ({ owner, untilMs: clock.now() + stepTimeoutMs + LEASE_MARGIN_MS });
 
@@ -78,7 +78,7 @@ export function createSteps({ store, works, owner, stepTimeoutMs, clock, log, on
     const step = row.state;
     const startedMs = clock.now();
     try {
-      await works[step].act(row, AbortSignal.any([stop, AbortSignal.timeout(stepTimeoutMs)]));
+      await actions[step].act(row, AbortSignal.any([stop, AbortSignal.timeout(stepTimeoutMs)]));
       const left = await leave(row, step, inTransaction);
       log.info(`session.${step}.done`, { sessionId: row.id, sandboxId: row.sandbox_id, tookMs: clock.now() - startedMs });
       return left;
@@ -93,7 +93,7 @@ export function createSteps({ store, works, owner, stepTimeoutMs, clock, log, on
 
   async function leave(row: SessionRow, step: Step, inTransaction?: InTransaction): Promise<SessionRow | null> {
     const { done } = STEPS[step];
-    const { event, done: changes } = works[step];
+    const { event, done: changes } = actions[step];
     failpoint(`${step}.acted`);
     if (done === "gone") {
       if (!(await deleteSession(store.db, row))) throw overtaken();
@@ -118,7 +118,7 @@ export function createSteps({ store, works, owner, stepTimeoutMs, clock, log, on
     const undone = isStep(failed)
       ? await begin(row, failed)
       : await moveSession(store.db, row, failed, {
-          ...works[step].failed?.(row),
+          ...actions[step].failed?.(row),
           lease_owner: null,
           lease_until: null,
           updated_at: clock.now(),

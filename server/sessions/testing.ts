@@ -12,14 +12,14 @@ import { createSecrets } from "../secrets/secrets.ts";
 import { openStore } from "../store/open.ts";
 import { findSessionBySandbox } from "../store/sessions/sessions.ts";
 import { loadTemplates } from "../templates.ts";
-import { createHeart, type HeartDeps } from "./session-services.ts";
+import { createSessionServices, type SessionServicesDeps } from "./session-services.ts";
 import type { CreateRequest } from "./sessions.ts";
 
-// A heart on a real store and real daemons (the process driver), with a clock that the test moves.
-export async function openTestHeart(
-  options: Partial<HeartDeps> & { wrapDriver?: (driver: Driver) => Driver; databaseUrl?: string | null } = {},
+// The session services on a real store and real daemons (the process driver), with a clock that the test moves.
+export async function openTestSessions(
+  options: Partial<SessionServicesDeps> & { wrapDriver?: (driver: Driver) => Driver; databaseUrl?: string | null } = {},
 ) {
-  const dataDir = await mkdtemp(join(tmpdir(), "berth-heart-"));
+  const dataDir = await mkdtemp(join(tmpdir(), "berth-sessions-"));
   const clock = createTestClock(Date.now());
   const log = silentLog;
   const store = await openStore({ file: join(dataDir, "berth.db"), url: options.databaseUrl ?? null, log });
@@ -32,7 +32,7 @@ export async function openTestHeart(
     return secrets.open(row.token, row.sandbox_id);
   };
   const links = createDaemonLinks({ driver, tokenOf, log: silentLog });
-  const deps: HeartDeps = {
+  const deps: SessionServicesDeps = {
     store,
     driver,
     links,
@@ -49,10 +49,10 @@ export async function openTestHeart(
     stepTimeoutMs: 20_000,
     ...options,
   };
-  const heart = createHeart(deps);
+  const services = createSessionServices(deps);
   await createPartner(store.db, clock, "acme");
   return {
-    ...heart,
+    ...services,
     deps,
     store,
     driver,
@@ -60,9 +60,9 @@ export async function openTestHeart(
     clock,
     acme: { id: "acme", maxSessions: null, maxSessionsPerUser: null },
     // Another server over the same data, as after a crash: the first one is simply not asked any more.
-    another: (changed: Partial<HeartDeps> = {}) => createHeart({ ...deps, ...changed }),
+    another: (changed: Partial<SessionServicesDeps> = {}) => createSessionServices({ ...deps, ...changed }),
     async [Symbol.asyncDispose]() {
-      await heart[Symbol.asyncDispose]();
+      await services[Symbol.asyncDispose]();
       await links[Symbol.asyncDispose]();
       for (const { id } of await processes.list(AbortSignal.timeout(60_000))) await processes.destroy(id, AbortSignal.timeout(60_000));
       await processes[Symbol.asyncDispose]();

@@ -1,6 +1,6 @@
 import { isAppError } from "@berth/contract";
 import { afterEach, describe, expect, test } from "vitest";
-import { aRequest, openTestHeart } from "../../server/sessions/testing.ts";
+import { aRequest, openTestSessions } from "../../server/sessions/testing.ts";
 import { openDouble } from "../support/kubernetes/driver.ts";
 
 // A cluster with room for five pods, a pool of two and eight creates: store, driver and daemons are real, the cluster is the
@@ -19,14 +19,15 @@ describe.each([
     const { double, open } = await openDouble({ crds, nodes: ["node-a"], podsPerNode: 5 });
     stack.use(double);
     const driver = stack.use(await open({ scheduleWaitMs: 3_000 }));
-    const heart = stack.use(await openTestHeart({ wrapDriver: () => driver, host: null, poolSize: 2 }));
-    const statesOf = async () => (await heart.store.db.selectFrom("sessions").select("state").execute()).map(({ state }) => state).sort();
-    await heart.begin();
+    const services = stack.use(await openTestSessions({ wrapDriver: () => driver, host: null, poolSize: 2 }));
+    const statesOf = async () =>
+      (await services.store.db.selectFrom("sessions").select("state").execute()).map(({ state }) => state).sort();
+    await services.start();
     await expect.poll(statesOf).toEqual(["warm", "warm"]);
 
     // The scheduler gets to the pods when the pool's next blank is there, too, and takes that one first.
     const scheduling = double.kubelet.holdScheduling();
-    const calls = Array.from({ length: 8 }, (_, i) => heart.sessions.create(heart.acme, aRequest({ externalUserId: `user-${i}` })));
+    const calls = Array.from({ length: 8 }, (_, i) => services.sessions.create(services.acme, aRequest({ externalUserId: `user-${i}` })));
     const outcomesOf = calls.map((call) =>
       call.then(
         ({ status }) => status,

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { createTestClock, MINUTE } from "../../server/clock.ts";
 import { nameOf } from "../../server/drivers/kubernetes/cluster/names.ts";
 import type { SessionView } from "../../server/sessions/sessions.ts";
-import { aRequest, openTestHeart } from "../../server/sessions/testing.ts";
+import { aRequest, openTestSessions } from "../../server/sessions/testing.ts";
 import { eventsAfter } from "../../server/store/events.ts";
 import type { DoubleOptions } from "../support/kubernetes/double.ts";
 import { openDouble } from "../support/kubernetes/driver.ts";
@@ -20,23 +20,23 @@ async function start(options: Partial<DoubleOptions>) {
   stack.use(double);
   const clock = createTestClock(Date.now());
   const driver = stack.use(await open({ clock, stuckMs: 200 }));
-  const heart = stack.use(await openTestHeart({ wrapDriver: () => driver, host: null, clock }));
-  const session = await heart.sessions.create(heart.acme, aRequest({ envVars: { GREETING: "hello" } }));
+  const services = stack.use(await openTestSessions({ wrapDriver: () => driver, host: null, clock }));
+  const session = await services.sessions.create(services.acme, aRequest({ envVars: { GREETING: "hello" } }));
   const podName = options.crds ? nameOf(session.sandboxId) : `${nameOf(session.sandboxId)}-0`;
   const pid = () => double.kubelet.pidOf(podName);
-  return { double, clock, heart, session, podName, pid, firstPid: pid(), node: double.kubelet.nodeOf(podName)! };
+  return { double, clock, services, session, podName, pid, firstPid: pid(), node: double.kubelet.nodeOf(podName)! };
 }
 
 type Started = Awaited<ReturnType<typeof start>>;
-const statusOf = async ({ heart, session }: Started) => (await heart.sessions.get("acme", session.id)).status;
-const eventsOf = async ({ heart, session }: Started) =>
-  (await eventsAfter(heart.store.db, "acme", 0, 100)).filter(({ sessionId }) => sessionId === session.id).map(({ type }) => type);
-const inspect = ({ heart, session }: Started) => heart.driver.inspect(session.sandboxId, AbortSignal.timeout(30_000));
+const statusOf = async ({ services, session }: Started) => (await services.sessions.get("acme", session.id)).status;
+const eventsOf = async ({ services, session }: Started) =>
+  (await eventsAfter(services.store.db, "acme", 0, 100)).filter(({ sessionId }) => sessionId === session.id).map(({ type }) => type);
+const inspect = ({ services, session }: Started) => services.driver.inspect(session.sandboxId, AbortSignal.timeout(30_000));
 
-async function run({ heart }: Started, { sandboxId }: SessionView, command: string): Promise<string> {
+async function run({ services }: Started, { sandboxId }: SessionView, command: string): Promise<string> {
   const headers = { "content-type": "application/json" };
   const body = JSON.stringify({ command });
-  const answer = await heart.links.request(sandboxId, { method: "POST", path: "/exec", headers, body });
+  const answer = await services.links.request(sandboxId, { method: "POST", path: "/exec", headers, body });
   return await answer.body.reduce((text: string, chunk) => text + String(chunk), "");
 }
 
@@ -46,85 +46,85 @@ describe.each([
 ])("$workload", ({ crds }) => {
   test("a node that comes back before its pods are evicted costs its sessions nothing", async () => {
     const started = await start({ crds, evictAfterMs: null });
-    const { double, heart, session, node } = started;
+    const { double, services, session, node } = started;
     double.kubelet.silenceNode(node);
     expect(await inspect(started)).toBe("unreachable");
-    expect(await heart.reconcile.mendDifferences()).toEqual([]);
+    expect(await services.reconcile.repairDifferences()).toEqual([]);
     expect(await statusOf(started)).toBe("running");
     // The node is silent, not dead: a new connection to the daemon works.
-    heart.links.forget(session.sandboxId);
+    services.links.forget(session.sandboxId);
     expect(await run(started, session, "echo $GREETING")).toContain("hello");
 
     double.kubelet.returnNode(node);
     expect(await inspect(started)).toBe("running");
-    expect(await heart.reconcile.mendDifferences()).toEqual([]);
+    expect(await services.reconcile.repairDifferences()).toEqual([]);
     expect(await statusOf(started)).toBe("running");
     expect([started.pid(), await eventsOf(started)]).toEqual([started.firstPid, ["session.created"]]);
   });
 
   test("an eviction is believed: the session is paused with its files, and resumes elsewhere", async () => {
     const started = await start({ crds });
-    const { double, heart, session, node } = started;
+    const { double, services, session, node } = started;
     await run(started, session, "echo kept > note");
     double.kubelet.silenceNode(node);
     await expect.poll(() => inspect(started)).toBe("stopped");
-    await heart.reconcile.mendDifferences();
+    await services.reconcile.repairDifferences();
     expect(await statusOf(started)).toBe("paused");
     expect(await eventsOf(started)).toEqual(["session.created", "session.failed", "session.paused"]);
-    heart.links.forget(session.sandboxId);
-    await heart.sessions.resume("acme", session.id, { autoStartAgent: false });
+    services.links.forget(session.sandboxId);
+    await services.sessions.resume("acme", session.id, { autoStartAgent: false });
     expect(await run(started, session, "cat note")).toContain("kept");
     expect(double.kubelet.nodeOf(started.podName)).not.toBe(node);
 
     // When the old node is back it ends what it still had, and the resumed session does not notice.
     const resumedPid = started.pid();
     double.kubelet.returnNode(node);
-    expect(await heart.reconcile.mendDifferences()).toEqual([]);
+    expect(await services.reconcile.repairDifferences()).toEqual([]);
     expect([await statusOf(started), started.pid()]).toEqual(["running", resumedPid]);
   });
 
   test("a sandbox that was believed lost and is alive again is adopted as running, with its processes", async () => {
     const started = await start({ crds, evictAfterMs: null });
-    const { double, clock, heart, session, node } = started;
+    const { double, clock, services, session, node } = started;
     double.kubelet.silenceNode(node);
     await clock.advance(MINUTE);
     expect(await inspect(started)).toBe("stopped");
-    await heart.reconcile.mendDifferences();
-    expect(await heart.sessions.get("acme", session.id)).toMatchObject({ status: "paused", stopReason: "sandbox_lost" });
+    await services.reconcile.repairDifferences();
+    expect(await services.sessions.get("acme", session.id)).toMatchObject({ status: "paused", stopReason: "sandbox_lost" });
 
     double.kubelet.returnNode(node);
-    expect(await heart.reconcile.compare()).toEqual([{ sandboxId: session.sandboxId, sessionId: session.id, kind: "returned" }]);
-    await heart.reconcile.mendDifferences();
-    expect(await heart.sessions.get("acme", session.id)).toMatchObject({ status: "running", stopReason: null });
+    expect(await services.reconcile.compare()).toEqual([{ sandboxId: session.sandboxId, sessionId: session.id, kind: "returned" }]);
+    await services.reconcile.repairDifferences();
+    expect(await services.sessions.get("acme", session.id)).toMatchObject({ status: "running", stopReason: null });
     expect(started.pid()).toBe(started.firstPid);
     expect(await run(started, session, "echo $GREETING")).toContain("hello");
     expect(await eventsOf(started)).toEqual(["session.created", "session.failed", "session.paused", "session.resumed"]);
-    expect(await heart.reconcile.mendDifferences()).toEqual([]);
+    expect(await services.reconcile.repairDifferences()).toEqual([]);
   });
 
   test("a session that was paused by its partner is not adopted: a sandbox that runs all the same is stopped", async () => {
     const started = await start({ crds });
-    const { heart, session } = started;
-    await heart.sessions.pause("acme", session.id);
-    await heart.driver.resume(
-      { id: session.sandboxId, template: heart.deps.templates.get("default")!, tokenHash: "0".repeat(64) },
+    const { services, session } = started;
+    await services.sessions.pause("acme", session.id);
+    await services.driver.resume(
+      { id: session.sandboxId, template: services.deps.templates.get("default")!, tokenHash: "0".repeat(64) },
       AbortSignal.timeout(30_000),
     );
-    expect(await heart.reconcile.mendDifferences()).toMatchObject([{ kind: "awake" }]);
+    expect(await services.reconcile.repairDifferences()).toMatchObject([{ kind: "awake" }]);
     expect([await statusOf(started), await inspect(started)]).toEqual(["paused", "stopped"]);
   });
 
   test("an API server that is away, and comes back with every node silent, costs sessions nothing", async () => {
     const started = await start({ crds, evictAfterMs: null });
-    const { double, heart, session, node } = started;
+    const { double, services, session, node } = started;
     await double.goAway();
-    await expect(heart.reconcile.mendDifferences()).rejects.toMatchObject({ code: "sandbox_timeout" });
+    await expect(services.reconcile.repairDifferences()).rejects.toMatchObject({ code: "sandbox_timeout" });
     expect(await run(started, session, "echo $GREETING")).toContain("hello");
     double.kubelet.silenceNode(node);
     await double.comeBack();
-    expect(await heart.reconcile.mendDifferences()).toEqual([]);
+    expect(await services.reconcile.repairDifferences()).toEqual([]);
     double.kubelet.returnNode(node);
-    expect(await heart.reconcile.mendDifferences()).toEqual([]);
+    expect(await services.reconcile.repairDifferences()).toEqual([]);
     expect([await statusOf(started), started.pid()]).toEqual(["running", started.firstPid]);
   });
 });
