@@ -1,17 +1,25 @@
 import { once } from "node:events";
 import { WebSocket } from "ws";
 import type { Terminal } from "@berth/contract/daemon.ts";
-import type { Installation } from "./installation.ts";
+import { createApi } from "../../support/servers/api.ts";
 
-// One way to be a bad neighbour. It runs from `start` until the signal, and what it meets on the way (refusals, closed
-// sockets) is its own problem.
+// One way to be a bad neighbour. It runs from `start` until the signal and ignores refusals and closed sockets.
 export interface Attack {
   name: string;
-  start(installation: Installation, signal: AbortSignal): Promise<void>;
+  start(target: AttackTarget, signal: AbortSignal): Promise<void>;
 }
 
-// What the sandbox's own user can do. Each is a program that never ends by itself.
-const PROGRAMS: Record<string, (installation: Installation) => string> = {
+export interface AttackTarget {
+  serverUrl: string;
+  // Of the hostile partner, and a sandbox of its own.
+  key: string;
+  sandboxId: string;
+  upstreamUrl: string;
+  silentUrl: string;
+}
+
+// Attacks from inside the sandbox. Each is a program that never ends by itself.
+const PROGRAMS: Record<string, (target: AttackTarget) => string> = {
   "egress flood": ({ upstreamUrl }) => `for i in $(seq 24); do (while :; do curl -s -o /dev/null ${upstreamUrl}; done) & done; wait`,
   "egress connections": ({ upstreamUrl }) => {
     const { host } = new URL(upstreamUrl);
@@ -39,14 +47,14 @@ while True:
 export const ATTACKS: Attack[] = [
   ...Object.entries(PROGRAMS).map(([name, program]) => ({
     name,
-    start: async (installation: Installation, signal: AbortSignal) => exec(installation, program(installation), signal),
+    start: async (target: AttackTarget, signal: AbortSignal) => exec(target, program(target), signal),
   })),
-  { name: "endless exec output", start: (installation, signal) => repeat(4, () => exec(installation, "yes", signal)) },
-  { name: "terminal output", start: (installation, signal) => repeat(4, () => floodTerminal(installation, signal)) },
-  { name: "WebSocket frames", start: (installation, signal) => floodFrames(installation, signal) },
-  { name: "500 connections", start: (installation, signal) => holdConnections(installation, signal) },
-  { name: "webhooks that hang", start: (installation, signal) => floodWebhooks(installation, signal) },
-  { name: "huge lists", start: (installation, signal) => readLists(installation, signal) },
+  { name: "endless exec output", start: (target, signal) => repeat(4, () => exec(target, "yes", signal)) },
+  { name: "terminal output", start: (target, signal) => repeat(4, () => floodTerminal(target, signal)) },
+  { name: "WebSocket frames", start: (target, signal) => floodFrames(target, signal) },
+  { name: "500 connections", start: (target, signal) => holdConnections(target, signal) },
+  { name: "webhooks that hang", start: (target, signal) => floodWebhooks(target, signal) },
+  { name: "huge lists", start: (target, signal) => readLists(target, signal) },
 ];
 
 const python = (program: string) => `python3 -c '${program}'`;
@@ -54,9 +62,9 @@ const python = (program: string) => `python3 -c '${program}'`;
 const repeat = async (times: number, work: () => Promise<void>) => void (await Promise.all(Array.from({ length: times }, work)));
 
 // Reads the output as fast as it comes, as a partner's backend would.
-async function exec({ berth, hostile }: Installation, command: string, signal: AbortSignal): Promise<void> {
-  const headers = { authorization: `Bearer ${hostile.key}`, "content-type": "application/json" };
-  const url = `${berth.url}/sandboxes/${hostile.session.sandboxId}/exec?format=text`;
+async function exec({ serverUrl, key, sandboxId }: AttackTarget, command: string, signal: AbortSignal): Promise<void> {
+  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+  const url = `${serverUrl}/sandboxes/${sandboxId}/exec?format=text`;
   while (!signal.aborted) {
     await ignoreErrors(async () => {
       const answer = await fetch(url, { method: "POST", headers, body: JSON.stringify({ command }), signal });
@@ -65,19 +73,19 @@ async function exec({ berth, hostile }: Installation, command: string, signal: A
   }
 }
 
-async function openTerminal({ hostile, berth }: Installation, command: string[]): Promise<WebSocket> {
-  const base = `/sandboxes/${hostile.session.sandboxId}/terminals`;
-  const { body } = await hostile.api.call("POST", base, { cols: 200, rows: 50, command });
-  const url = `${berth.url.replace("http", "ws")}${base}/${(body as Terminal).id}`;
-  const socket = new WebSocket(url, { headers: { authorization: `Bearer ${hostile.key}` } });
+async function openTerminal({ serverUrl, key, sandboxId }: AttackTarget, command: string[]): Promise<WebSocket> {
+  const base = `/sandboxes/${sandboxId}/terminals`;
+  const { body } = await createApi(serverUrl, key).call("POST", base, { cols: 200, rows: 50, command });
+  const url = `${serverUrl.replace("http", "ws")}${base}/${(body as Terminal).id}`;
+  const socket = new WebSocket(url, { headers: { authorization: `Bearer ${key}` } });
   socket.on("error", () => undefined);
   await once(socket, "open");
   return socket;
 }
 
-async function floodTerminal(installation: Installation, signal: AbortSignal): Promise<void> {
+async function floodTerminal(target: AttackTarget, signal: AbortSignal): Promise<void> {
   await ignoreErrors(async () => {
-    const socket = await openTerminal(installation, ["yes"]);
+    const socket = await openTerminal(target, ["yes"]);
     let seen = 0;
     socket.on("message", (data: Buffer, isBinary) => {
       if (!isBinary) return;
@@ -90,9 +98,9 @@ async function floodTerminal(installation: Installation, signal: AbortSignal): P
 }
 
 // Some 10,000 frames a second, in bursts, because a timer is no finer.
-async function floodFrames(installation: Installation, signal: AbortSignal): Promise<void> {
+async function floodFrames(target: AttackTarget, signal: AbortSignal): Promise<void> {
   await ignoreErrors(async () => {
-    const socket = await openTerminal(installation, ["cat"]);
+    const socket = await openTerminal(target, ["cat"]);
     const timer = setInterval(() => {
       if (socket.readyState === socket.OPEN && socket.bufferedAmount < 1 << 20) for (let i = 0; i < 100; i++) socket.send(Buffer.from("x"));
     }, 10);
@@ -102,32 +110,34 @@ async function floodFrames(installation: Installation, signal: AbortSignal): Pro
   });
 }
 
-async function holdConnections({ berth, hostile }: Installation, signal: AbortSignal): Promise<void> {
-  const headers = { authorization: `Bearer ${hostile.key}` };
-  const url = `${berth.url.replace("http", "ws")}/sandboxes/${hostile.session.sandboxId}/events`;
+async function holdConnections({ serverUrl, key, sandboxId }: AttackTarget, signal: AbortSignal): Promise<void> {
+  const headers = { authorization: `Bearer ${key}` };
+  const url = `${serverUrl.replace("http", "ws")}/sandboxes/${sandboxId}/events`;
   const sockets = Array.from({ length: 500 }, () => new WebSocket(url, { headers }).on("error", () => undefined));
   if (!signal.aborted) await once(signal, "abort");
   for (const socket of sockets) socket.terminate();
 }
 
-async function floodWebhooks({ hostile, silentUrl }: Installation, signal: AbortSignal): Promise<void> {
+async function floodWebhooks({ serverUrl, key, silentUrl }: AttackTarget, signal: AbortSignal): Promise<void> {
+  const api = createApi(serverUrl, key);
   const ids: string[] = [];
   for (let i = 0; i < 8; i++) {
-    const { body } = await hostile.api.call("POST", "/api/b2b/webhooks", { url: `${silentUrl}/${i}`, events: ["session.created"] });
+    const { body } = await api.call("POST", "/api/b2b/webhooks", { url: `${silentUrl}/${i}`, types: ["session.created"] });
     ids.push((body as { id: string }).id);
   }
-  while (!signal.aborted) await Promise.all(ids.map((id) => ignoreErrors(() => hostile.api.call("POST", `/api/b2b/webhooks/${id}/test`))));
-  for (const id of ids) await hostile.api.call("DELETE", `/api/b2b/webhooks/${id}`);
+  while (!signal.aborted) await Promise.all(ids.map((id) => ignoreErrors(() => api.call("POST", `/api/b2b/webhooks/${id}/test`))));
+  for (const id of ids) await api.call("DELETE", `/api/b2b/webhooks/${id}`);
 }
 
-async function readLists({ hostile }: Installation, signal: AbortSignal): Promise<void> {
+async function readLists({ serverUrl, key }: AttackTarget, signal: AbortSignal): Promise<void> {
+  const api = createApi(serverUrl, key);
   const metadata = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`key-${i}`, "x".repeat(512)]));
   const made = await Promise.all(
-    Array.from({ length: 4 }, (_, i) => hostile.api.create({ externalUserId: `${i}`, metadata, autoStartAgent: false })),
+    Array.from({ length: 4 }, (_, i) => api.create({ externalUserId: `${i}`, metadata, autoStartAgent: false })),
   );
-  const read = () => ignoreErrors(() => hostile.api.call("GET", "/api/b2b/sessions?limit=100&expand=details"));
+  const read = () => ignoreErrors(() => api.call("GET", "/api/b2b/sessions?limit=100&expand=details"));
   while (!signal.aborted) await Promise.all(Array.from({ length: 16 }, read));
-  for (const { sessionId } of made) await hostile.api.call("DELETE", `/api/b2b/sessions/${sessionId}`);
+  for (const { sessionId } of made) await api.call("DELETE", `/api/b2b/sessions/${sessionId}`);
 }
 
 async function ignoreErrors(work: () => Promise<unknown>): Promise<void> {

@@ -33,18 +33,15 @@ describeWith([await machine.oci(), machine.command("python3"), machine.command("
     expect(AT_ONCE.flat().toSorted()).toEqual(ATTACKS.map(({ name }) => name).toSorted());
   });
 
-  test.each(AT_ONCE.map((names) => [names.join(", "), names] as const))("costs its neighbour nothing but time: %s", async (name, names) => {
-    const attacks = ATTACKS.filter((attack) => names.includes(attack.name));
-    const attack = {
-      name,
-      start: async (...args: Parameters<(typeof attacks)[number]["start"]>) =>
-        void (await Promise.all(attacks.map((one) => one.start(...args)))),
-    };
-    const round = await measure(installation, victim, attack, ROUNDS);
-    expect(round.refused).toEqual([]);
-    for (const action of ACTIONS) expect(round.times[action]).toHaveLength(ROUNDS);
-    expect(round.serverMemoryMb).toBeLessThan(MAX_SERVER_MB);
-  });
+  test.each(AT_ONCE.map((names) => [names.join(", "), names] as const))(
+    "costs its neighbour nothing but time: %s",
+    async (_name, names) => {
+      const round = await measure(installation, victim, names, ROUNDS);
+      expect(round.refused).toEqual([]);
+      for (const action of ACTIONS) expect(round.times[action].length).toBeGreaterThanOrEqual(ROUNDS);
+      expect(round.serverMemoryMb).toBeLessThan(MAX_SERVER_MB);
+    },
+  );
 
   test("the hostile tenant can be removed", async () => {
     const { api, session } = installation.hostile;

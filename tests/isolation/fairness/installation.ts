@@ -1,27 +1,24 @@
 import { execFile } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { RequestListener } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Session } from "@berth/contract";
 import { createApi, type Api } from "../../support/servers/api.ts";
 import { startBerth, type Berth } from "../../support/servers/berth.ts";
-import { startModelServer } from "../../support/agents/model-server.ts";
+import { startAttacker, type AttackerOptions } from "./attacker.ts";
+import { close, listen, urlOf } from "./servers.ts";
 
 // A server with two partners that share it: one is hostile, one is the victim. Both have a running session.
 export interface Installation extends AsyncDisposable {
   berth: Berth;
   hostile: Tenant;
   victim: Tenant;
-  // Answers every request at once; sandboxes may reach it.
-  upstreamUrl: string;
-  // Accepts every request and never answers; a webhook receiver that hangs.
-  silentUrl: string;
-  // The victim's webhook receiver has got the event of this session.
-  delivered(sessionId: string): Promise<void>;
+  // Starts attacks of the hostile partner; disposing the result ends them.
+  attack(names: readonly string[]): Promise<AsyncDisposable>;
+  // When the victim's webhook receiver got the event of this session, by performance.now().
+  delivered(sessionId: string): Promise<number>;
   metric(name: string): Promise<number>;
 }
 
@@ -34,13 +31,16 @@ export interface Tenant {
 const root = join(import.meta.dirname, "../../..");
 const METRICS_TOKEN = "a-token-for-the-numbers";
 
-export async function openInstallation(): Promise<Installation> {
+export async function openInstallation(options: AttackerOptions = {}): Promise<Installation> {
   await using stack = new AsyncDisposableStack();
-  const model = stack.use(await startModelServer());
-  const upstream = stack.adopt(await listen((_request, response) => response.end("here\n")), close);
-  const silent = stack.adopt(await listen(() => undefined), close);
-  const deliveries = new Map<string, () => void>();
-  const receiver = stack.adopt(await listen(readEvent(deliveries)), close);
+  const attacker = stack.use(await startAttacker(options));
+  const deliveries = new Map<string, PromiseWithResolvers<number>>();
+  const deliveryOf = (sessionId: string): PromiseWithResolvers<number> => {
+    const known = deliveries.get(sessionId) ?? Promise.withResolvers<number>();
+    deliveries.set(sessionId, known);
+    return known;
+  };
+  const receiver = stack.adopt(await listen(readEvent((sessionId) => deliveryOf(sessionId).resolve(performance.now()))), close);
   const folder = stack.adopt(mkdtempSync(join(tmpdir(), "berth-fairness-")), (path) => rmSync(path, { recursive: true, force: true }));
   // Small, so that a full disk and full memory are reached within seconds.
   writeFileSync(join(folder, "templates.yaml"), "default: { memoryMb: 512, diskMb: 512 }\n");
@@ -53,9 +53,9 @@ export async function openInstallation(): Promise<Installation> {
       BERTH_RATE_LIMIT: "6000",
       BERTH_METRICS_TOKEN: METRICS_TOKEN,
       BERTH_WEBHOOK_ALLOW_PRIVATE: "1",
-      BERTH_EGRESS_ALLOW: `127.0.0.1:${portOf(upstream)}`,
+      BERTH_EGRESS_ALLOW: new URL(attacker.upstreamUrl).host,
       BERTH_MODEL_PROVIDER: "openai",
-      BERTH_MODEL_BASE_URL: `${model.url}/v1`,
+      BERTH_MODEL_BASE_URL: `${attacker.modelUrl}/v1`,
       BERTH_MODEL_API_KEY: "sk-of-the-operator",
       BERTH_MODEL_NAME: "scripted",
     }),
@@ -66,7 +66,7 @@ export async function openInstallation(): Promise<Installation> {
   };
   const hostile = await tenant(berth.key);
   const victim = await tenant(await createPartner(berth, "victim"));
-  const webhook = await victim.api.call("POST", "/api/b2b/webhooks", { url: urlOf(receiver), events: ["session.created"] });
+  const webhook = await victim.api.call("POST", "/api/b2b/webhooks", { url: urlOf(receiver), types: ["session.created"] });
   if (webhook.status !== 201) throw new Error(`the webhook was refused: ${JSON.stringify(webhook.body)}`);
   const open = stack.move();
 
@@ -74,9 +74,13 @@ export async function openInstallation(): Promise<Installation> {
     berth,
     hostile,
     victim,
-    upstreamUrl: urlOf(upstream),
-    silentUrl: urlOf(silent),
-    delivered: (sessionId) => new Promise((resolve) => deliveries.set(sessionId, resolve)),
+    attack: (names) => {
+      const { upstreamUrl, silentUrl } = attacker;
+      const { key, session } = hostile;
+      return attacker.attack(names, { serverUrl: berth.url, key, sandboxId: session.sandboxId, upstreamUrl, silentUrl });
+    },
+    // The event may arrive before the answer to the create.
+    delivered: (sessionId) => deliveryOf(sessionId).promise.finally(() => deliveries.delete(sessionId)),
     async metric(name) {
       const headers = { authorization: `Bearer ${METRICS_TOKEN}` };
       const text = await (await fetch(`${berth.url}/metrics`, { headers })).text();
@@ -95,29 +99,13 @@ async function createPartner(berth: Berth, id: string): Promise<string> {
   return (JSON.parse(stdout) as { key: { key: string } }).key.key;
 }
 
-type Handler = Parameters<typeof createServer>[1];
-
-function readEvent(deliveries: Map<string, () => void>): NonNullable<Handler> {
+function readEvent(onDelivered: (sessionId: string) => void): RequestListener {
   return (request, response) => {
     let body = "";
     request.setEncoding("utf8").on("data", (chunk: string) => (body += chunk));
     request.on("end", () => {
       response.end();
-      deliveries.get((JSON.parse(body) as { data: { sessionId: string } }).data.sessionId)?.();
+      onDelivered((JSON.parse(body) as { data: { sessionId: string } }).data.sessionId);
     });
   };
 }
-
-async function listen(handler: NonNullable<Handler>): Promise<Server> {
-  const server = createServer(handler);
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  return server;
-}
-
-async function close(server: Server): Promise<void> {
-  server.closeAllConnections();
-  await new Promise((done) => server.close(done));
-}
-
-const portOf = (server: Server) => (server.address() as AddressInfo).port;
-const urlOf = (server: Server) => `http://127.0.0.1:${portOf(server)}`;

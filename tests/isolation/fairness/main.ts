@@ -1,4 +1,4 @@
-// `npm run fairness [-- --rounds N] [-- --only NAME]`: what a victim notices of each attack, as a table. The times are
+// `npm run fairness -- [--rounds N] [--only NAME …]`: what a victim notices of each attack, as a table. The times are
 // those of this machine; the ratios to its quiet times are what counts.
 import { parseArgs } from "node:util";
 import { ATTACKS } from "./attacks.ts";
@@ -6,22 +6,22 @@ import { openInstallation } from "./installation.ts";
 import { measure, percentile, type Round } from "./measure.ts";
 import { ACTIONS, openVictim } from "./victim.ts";
 
-const { values } = parseArgs({ options: { rounds: { type: "string", default: "40" }, only: { type: "string" } } });
+const { values } = parseArgs({ options: { rounds: { type: "string", default: "40" }, only: { type: "string", multiple: true } } });
 const rounds = Number(values.rounds);
 
-await using installation = await openInstallation();
+await using installation = await openInstallation({ niceness: 19 });
 // Sandboxes outlive the server, so an interrupted run must remove them too.
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => void removeAll());
 await using victim = await openVictim(installation);
-await measure(installation, victim, null, 5);
-const quiet = await measure(installation, victim, null, rounds);
+await measure(installation, victim, [], 5);
+const quiet = await measure(installation, victim, [], rounds);
 console.log(
   `| attack | ${ACTIONS.map((action) => `${action} p50 / p99 ms`).join(" | ")} | worst p99, × quiet | refused | longest stall ms | server MB |`,
 );
 console.log(`|---|${"---|".repeat(ACTIONS.length + 4)}`);
 print(quiet);
-for (const attack of ATTACKS.filter(({ name }) => values.only === undefined || name === values.only))
-  print(await measure(installation, victim, attack, rounds));
+for (const { name } of ATTACKS.filter((attack) => values.only?.includes(attack.name) ?? true))
+  print(await measure(installation, victim, [name], rounds));
 
 async function removeAll(): Promise<void> {
   await installation[Symbol.asyncDispose]();

@@ -1,42 +1,37 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Attack } from "./attacks.ts";
 import type { Installation } from "./installation.ts";
-import { ACTIONS, type Victim } from "./victim.ts";
+import { ACTIONS, STEPS, type Action, type Victim } from "./victim.ts";
 
 export interface Round {
   attack: string;
   // Milliseconds of each action, in the order in which they were taken.
-  times: Record<(typeof ACTIONS)[number], number[]>;
+  times: Record<Action, number[]>;
   refused: string[];
   // The longest that the server's event loop stood still, and what the server used at the end.
   longestStallMs: number;
   serverMemoryMb: number;
 }
 
-// Lets an attack run and does what the victim does, over and over, for that many rounds of every action.
-export async function measure(installation: Installation, victim: Victim, attack: Attack | null, rounds: number): Promise<Round> {
+// Lets attacks run, none for a quiet server, and does what the victim does for that many rounds. Cheap actions are repeated
+// within a round, so that there are enough of them for a percentile.
+export async function measure(installation: Installation, victim: Victim, attacks: readonly string[], rounds: number): Promise<Round> {
   const times = { create: [], exec: [], keystroke: [], webhook: [] } as Round["times"];
   const refused: string[] = [];
-  const stop = new AbortController();
-  const attacking = attack?.start(installation, stop.signal);
-  try {
-    // Until the attack is in full swing.
-    if (attack) await sleep(1_000);
-    // Reading resets the longest stall.
-    await installation.metric("berth_nodejs_eventloop_lag_max_seconds");
-    for (let round = 0; round < rounds; round++)
-      for (const action of ACTIONS)
-        await victim[action]().then(
-          (ms) => times[action].push(ms),
-          (error: unknown) => refused.push(`${action}: ${String(error)}`),
-        );
-    const longestStallMs = 1_000 * (await installation.metric("berth_nodejs_eventloop_lag_max_seconds"));
-    const serverMemoryMb = (await installation.metric("berth_process_resident_memory_bytes")) / 2 ** 20;
-    return { attack: attack?.name ?? "quiet", times, refused, longestStallMs, serverMemoryMb };
-  } finally {
-    stop.abort();
-    await attacking?.catch(() => undefined);
+  await using _attack = attacks.length > 0 ? await installation.attack(attacks) : null;
+  // Until the attacks are in full swing.
+  if (attacks.length > 0) await sleep(1_000);
+  // Reading resets the longest stall.
+  await installation.metric("berth_nodejs_eventloop_lag_max_seconds");
+  for (let round = 0; round < rounds; round++) {
+    for (const step of STEPS) {
+      const outcome = await victim[step]().catch((error: unknown) => String(error));
+      if (typeof outcome === "string") refused.push(`${step}: ${outcome}`);
+      else for (const action of ACTIONS) if (outcome[action] !== undefined) times[action].push(outcome[action]);
+    }
   }
+  const longestStallMs = 1_000 * (await installation.metric("berth_nodejs_eventloop_lag_max_seconds"));
+  const serverMemoryMb = (await installation.metric("berth_process_resident_memory_bytes")) / 2 ** 20;
+  return { attack: attacks.join(", ") || "quiet", times, refused, longestStallMs, serverMemoryMb };
 }
 
 export function percentile(values: number[], share: number): number {

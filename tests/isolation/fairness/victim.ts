@@ -3,16 +3,21 @@ import { WebSocket } from "ws";
 import type { Terminal } from "@berth/contract/daemon.ts";
 import type { Installation } from "./installation.ts";
 
-// What the victim does all day. Each call does it once and returns how many milliseconds it took; it throws when
-// something was refused or lost.
+export const ACTIONS = ["create", "exec", "keystroke", "webhook"] as const;
+export type Action = (typeof ACTIONS)[number];
+// How many milliseconds the actions took that a step consists of.
+export type Times = Partial<Record<Action, number>>;
+
+// What the victim does all day. Each step throws when something was refused or lost.
 export interface Victim extends AsyncDisposable {
-  create(): Promise<number>;
-  exec(): Promise<number>;
-  keystroke(): Promise<number>;
-  webhook(): Promise<number>;
+  // Creates a session, waits for its webhook and destroys it.
+  session(): Promise<Times>;
+  exec(): Promise<Times>;
+  keystroke(): Promise<Times>;
 }
 
-export const ACTIONS = ["create", "exec", "keystroke", "webhook"] as const;
+// One round.
+export const STEPS = ["session", "exec", "keystroke", "exec", "keystroke", "exec", "keystroke", "keystroke", "keystroke"] as const;
 
 export async function openVictim({ berth, victim, delivered }: Installation): Promise<Victim> {
   const { api, key, session } = victim;
@@ -26,25 +31,21 @@ export async function openVictim({ berth, victim, delivered }: Installation): Pr
   await once(socket, "open");
   let typed = 0;
 
-  async function makeSession({ untilDelivered }: { untilDelivered: boolean }): Promise<number> {
-    const startMs = performance.now();
-    const { sessionId } = await api.create({ externalUserId: "another", autoStartAgent: false });
-    const createdMs = performance.now();
-    if (untilDelivered) await delivered(sessionId);
-    const tookMs = (untilDelivered ? performance.now() : createdMs) - (untilDelivered ? createdMs : startMs);
-    const { status } = await api.call("DELETE", `/api/b2b/sessions/${sessionId}`);
-    if (status !== 200) throw new Error(`DELETE answered ${status}`);
-    return tookMs;
-  }
-
   return {
-    create: () => makeSession({ untilDelivered: false }),
-    webhook: () => makeSession({ untilDelivered: true }),
+    async session() {
+      const startMs = performance.now();
+      const { sessionId } = await api.create({ externalUserId: "another", autoStartAgent: false });
+      const createdMs = performance.now();
+      const deliveredMs = await delivered(sessionId);
+      const { status } = await api.call("DELETE", `/api/b2b/sessions/${sessionId}`);
+      if (status !== 200) throw new Error(`DELETE answered ${status}`);
+      return { create: createdMs - startMs, webhook: Math.max(0, deliveredMs - createdMs) };
+    },
     async exec() {
       const startMs = performance.now();
       const { code, stdout } = await api.exec(session.sandboxId, ["echo", "well"]);
       if (code !== 0 || stdout !== "well\n") throw new Error(`exec printed ${JSON.stringify(stdout)} and ended with ${code}`);
-      return performance.now() - startMs;
+      return { exec: performance.now() - startMs };
     },
     async keystroke() {
       const character = String.fromCharCode(97 + (typed++ % 26));
@@ -56,7 +57,7 @@ export async function openVictim({ berth, victim, delivered }: Installation): Pr
       })();
       socket.send(Buffer.from(character));
       await echoed;
-      return performance.now() - startMs;
+      return { keystroke: performance.now() - startMs };
     },
     async [Symbol.asyncDispose]() {
       socket.terminate();

@@ -1,0 +1,38 @@
+import { setPriority } from "node:os";
+import { startModelServer } from "../../support/agents/model-server.ts";
+import { ATTACKS, type AttackTarget } from "./attacks.ts";
+import { listen, urlOf } from "./servers.ts";
+
+export type AttackerOrder = { type: "attack"; names: string[]; target: AttackTarget } | { type: "stop" };
+export type AttackerReport = { type: "ready"; modelUrl: string; upstreamUrl: string; silentUrl: string } | { type: "stopped" };
+
+setPriority(Number(process.argv[2]));
+
+const model = await startModelServer();
+const upstream = await listen((_request, response) => response.end("here\n"));
+const silent = await listen(() => undefined);
+let stop = new AbortController();
+let attacking: Promise<unknown> = Promise.resolve();
+
+process.on("message", (order: AttackerOrder) => {
+  if (order.type === "attack") {
+    stop = new AbortController();
+    const attacks = ATTACKS.filter(({ name }) => order.names.includes(name));
+    attacking = Promise.allSettled(attacks.map((attack) => attack.start(order.target, stop.signal)));
+    return;
+  }
+  stop.abort();
+  void attacking.then(() => {
+    // The model server keeps what it is sent.
+    model.requests.length = 0;
+    report({ type: "stopped" });
+  });
+});
+process.on("disconnect", () => process.exit());
+// The parent reports what failed and removes the sandboxes; it ends this process then.
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => undefined);
+report({ type: "ready", modelUrl: model.url, upstreamUrl: urlOf(upstream), silentUrl: urlOf(silent) });
+
+function report(message: AttackerReport): void {
+  process.send?.(message);
+}
