@@ -2,16 +2,10 @@ import { access, constants, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { Command } from "commander";
 import { readConfig, describeConfig, type Config } from "@berth/server/config/config.ts";
-import { show } from "../terminal/output.ts";
+import type { Finding } from "../doctor/finding.ts";
 import manifest from "../package.json" with { type: "json" };
+import { show } from "../terminal/output.ts";
 import { style } from "../terminal/style.ts";
-
-// One thing that was looked at. A failed one makes the exit code 1.
-export interface Finding {
-  topic: string;
-  state: "good" | "note" | "bad";
-  text: string;
-}
 
 export const command = build();
 
@@ -140,7 +134,7 @@ async function lookAtStore(config: Config): Promise<Finding[]> {
       text: `${named} answers; schema ${version} of ${MIGRATIONS.length}, ${stand}`,
     };
     if (version !== MIGRATIONS.length) return [schema];
-    const { compareSandboxes } = await import("../compare-sandboxes.ts");
+    const { compareSandboxes } = await import("../doctor/compare-sandboxes.ts");
     return [schema, ...(await compareSandboxes(config, store))];
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : "";

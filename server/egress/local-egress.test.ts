@@ -8,7 +8,8 @@ import { text } from "node:stream/consumers";
 import { newId, type EgressPolicy, type SandboxId } from "@berth/contract";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { silentLog, type Log } from "../log.ts";
-import { createLocalEgress, type Egress, type EgressOptions } from "./local-egress.ts";
+import type { Egress } from "./egress.ts";
+import { createLocalEgress, type LocalEgressOptions } from "./local-egress.ts";
 import { isPublicAddress } from "../network/public-address.ts";
 
 const PUBLIC: EgressPolicy = { policy: "public" };
@@ -66,7 +67,7 @@ describe("egress", () => {
     rmSync(dataDir, { recursive: true });
   });
 
-  const open = async (policy: EgressPolicy, options: Partial<EgressOptions> = {}) => {
+  const open = async (policy: EgressPolicy, options: Partial<LocalEgressOptions> = {}) => {
     egress = createLocalEgress({ dataDir, log: listeningLog, allow: [`127.0.0.1:${webPort}`], ...options });
     await egress.open(id, { egress: policy });
   };

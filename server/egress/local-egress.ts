@@ -1,25 +1,17 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { EgressPolicy, SandboxId, Template } from "@berth/contract";
+import type { EgressPolicy, SandboxId } from "@berth/contract";
+import type { Egress } from "./egress.ts";
 import { createProxyFactory, type ProxyFactoryOptions, type EgressCounters } from "./proxy/proxy-factory.ts";
 import { listenInFolder } from "./socket-listener.ts";
 
-// The way out of sandboxes. Each has a Unix socket of its own, `{dataDir}/egress/{sandboxId}/proxy.sock`, whose folder the
-// driver shows inside, read-only, at /run/berth-egress. Who is asking is known by the socket: there is nothing to forge.
-// `open` comes before the driver's create or resume, and again for every live sandbox after a restart of the server;
-// programs inside find the new socket under the old name. Every method may be repeated.
-export interface Egress extends AsyncDisposable {
-  open(sandboxId: SandboxId, template: Pick<Template, "egress">): Promise<void>;
-  // Cuts what is under way and removes the socket.
-  close(sandboxId: SandboxId): Promise<void>;
-  readonly counters: Readonly<EgressCounters>;
-}
-
-export interface EgressOptions extends ProxyFactoryOptions {
+export interface LocalEgressOptions extends ProxyFactoryOptions {
   dataDir: string;
 }
 
-export function createLocalEgress(options: EgressOptions): Egress {
+// The way out for sandboxes on this machine. Each has a Unix socket of its own, `{dataDir}/egress/{sandboxId}/proxy.sock`; the
+// driver mounts its folder read-only at /run/berth-egress. The socket identifies the sandbox, so there is nothing to forge.
+export function createLocalEgress(options: LocalEgressOptions): Egress {
   const parent = join(options.dataDir, "egress");
   const { maxConnections = 256 } = options;
   const counters: EgressCounters = { allowed: 0, refused: 0 };

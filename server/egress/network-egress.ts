@@ -7,7 +7,7 @@ import { createConnectionBoundaries } from "../faults/connection-boundary.ts";
 import type { Templates } from "../templates.ts";
 import { createAdmission, type AdmissionDeps } from "./admission.ts";
 import { createProxyFactory, type ProxyFactoryOptions, type EgressCounters, type SandboxProxy } from "./proxy/proxy-factory.ts";
-import type { Egress } from "./local-egress.ts";
+import type { Egress } from "./egress.ts";
 import type { TokenHolder, EgressTokens } from "./egress-tokens.ts";
 import { createSourceLimit } from "./limits/source-limit.ts";
 

@@ -1,5 +1,5 @@
 import ipaddr from "ipaddr.js";
-import type { Target } from "./policy.ts";
+import type { Target } from "./target.ts";
 
 // The operator's exceptions (BERTH_EGRESS_ALLOW): a host name, an address or a network, with an optional port. They lift
 // the rule about private addresses, and open the port they name, both for their own addresses alone; they never widen a

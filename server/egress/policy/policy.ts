@@ -1,12 +1,7 @@
 import type { EgressPolicy } from "@berth/contract";
 import { isPublicAddress } from "../../network/public-address.ts";
 import { splitPort, type Allowances } from "./allowances.ts";
-
-export interface Target {
-  // A name or an address as it was asked for, in lower case, without brackets and without a last dot.
-  host: string;
-  port: number;
-}
+import type { Target } from "./target.ts";
 
 // SSH, the web and git. Mail in particular is not among them: sandboxes are for strangers.
 const PORTS = new Set([22, 80, 443, 8080, 8443, 9418]);

@@ -1,5 +1,10 @@
 import { domainToASCII } from "node:url";
-import type { Target } from "./policy.ts";
+
+export interface Target {
+  // A name or an address as it was asked for, in lower case, without brackets and without a last dot.
+  host: string;
+  port: number;
+}
 
 // The target of `CONNECT host:port`. Undefined when it is none.
 export function parseAuthority(authority: string): Target | undefined {

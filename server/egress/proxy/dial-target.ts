@@ -1,7 +1,8 @@
 import { connect, isIP, type Socket } from "node:net";
 import type { EgressPolicy } from "@berth/contract";
 import type { Allowances } from "../policy/allowances.ts";
-import { permittedAddresses, type Target } from "../policy/policy.ts";
+import { permittedAddresses } from "../policy/policy.ts";
+import type { Target } from "../policy/target.ts";
 import type { Resolve } from "./resolve.ts";
 
 export interface DialOptions {

@@ -6,7 +6,8 @@ import { runWork } from "../../event-loop/loop-work.ts";
 import { dialTarget, type DialOptions, type Refusal } from "./dial-target.ts";
 import type { FloodLimit } from "../limits/flood-limit.ts";
 import { answer, passOn, refusalText } from "./forward.ts";
-import { refuseTarget, type Target } from "../policy/policy.ts";
+import { refuseTarget } from "../policy/policy.ts";
+import type { Target } from "../policy/target.ts";
 import { parseAbsolute, parseAuthority } from "../policy/target.ts";
 
 export interface EgressProxyOptions extends DialOptions {

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { newId } from "@berth/contract";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { silentLog, type Log } from "../../log.ts";
-import { createLocalEgress, type Egress } from "../local-egress.ts";
+import type { Egress } from "../egress.ts";
+import { createLocalEgress } from "../local-egress.ts";
 
 // Anyone can run the server that a sandbox asks. Whatever it answers, the proxy lives on: the request gets 502 or its
 // connection ends, and a neighbour's request is served. An exception that reaches the process fails this whole file.

@@ -6,7 +6,7 @@ import type { Log } from "../../log.ts";
 import { parseAllowances } from "../policy/allowances.ts";
 import { createEgressProxy } from "./egress-proxy.ts";
 import { createFloodLimit, type FloodLimit } from "../limits/flood-limit.ts";
-import type { Target } from "../policy/policy.ts";
+import type { Target } from "../policy/target.ts";
 import { createResolve, type Resolve } from "./resolve.ts";
 
 export interface EgressCounters {

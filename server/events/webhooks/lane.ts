@@ -1,11 +1,13 @@
 import { TEST_EVENT_TYPE } from "@berth/contract";
-import { DAY, HOUR, MINUTE, SECOND } from "../../clock.ts";
+import { DAY, HOUR, MINUTE, SECOND, type Clock } from "../../clock.ts";
+import type { Log } from "../../log.ts";
+import type { Secrets } from "../../secrets/secrets.ts";
+import type { Store } from "../../store/open.ts";
 import { disableEndpoint, noteFailure, updateEndpoint, type EndpointRow } from "../../store/webhooks/endpoints.ts";
 import { headOfLane, noteAttempt, type DeliveryRow } from "../../store/webhooks/deliveries.ts";
 import { hurryLanes, leaveEmptyLane, releaseLane, renewLane, type LaneRow } from "../../store/webhooks/lanes.ts";
 import { ATTEMPT_MS, sendMessage, type Outcome } from "./send.ts";
 import { signatureHeaders } from "./signature.ts";
-import type { WebhooksDeps } from "./webhooks.ts";
 
 // The waits between attempts that Standard Webhooks recommends; after the last the delivery has failed for good.
 export const BACKOFF_MS = [5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR];
@@ -19,9 +21,18 @@ const GIVE_UP_MS = 5 * DAY;
 // Why a lane was left: it holds more that can be sent at once, or there is nothing to do before something else happens.
 export type LaneResult = "due" | "waits";
 
+export interface LaneRunnerDeps {
+  store: Store;
+  secrets: Pick<Secrets, "open">;
+  clock: Clock;
+  log: Log;
+  // Whether a receiver may have a private address.
+  allowPrivate: boolean;
+}
+
 // Works off one lane, whose lease the caller holds: delivery after delivery until one fails, none is left or the turn
 // is over.
-export function createLaneRunner({ store, secrets, clock, log, allowPrivate }: WebhooksDeps): (lane: LaneRow) => Promise<LaneResult> {
+export function createLaneRunner({ store, secrets, clock, log, allowPrivate }: LaneRunnerDeps): (lane: LaneRow) => Promise<LaneResult> {
   const { db } = store;
 
   async function run(lane: LaneRow): Promise<LaneResult> {

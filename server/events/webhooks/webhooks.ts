@@ -1,11 +1,8 @@
-import { MINUTE, SECOND, type Clock } from "../../clock.ts";
-import type { Log } from "../../log.ts";
-import type { Secrets } from "../../secrets/secrets.ts";
-import type { Store } from "../../store/open.ts";
+import { MINUTE, SECOND } from "../../clock.ts";
 import { claimDueLane, dueEndpoints, type DueEndpoint, type LaneRow } from "../../store/webhooks/lanes.ts";
 import { createFanOut } from "./fan-out.ts";
 import { createLaneSlots } from "./lane-slots.ts";
-import { createLaneRunner, LEASE_MS } from "./lane.ts";
+import { createLaneRunner, LEASE_MS, type LaneRunnerDeps } from "./lane.ts";
 import { purgeOutbox } from "./purge.ts";
 
 // Sends events to partners: at least once, in order for each session, over restarts and with any number of servers.
@@ -19,14 +16,9 @@ export interface Webhooks extends AsyncDisposable {
   settled(): Promise<void>;
 }
 
-export interface WebhooksDeps {
-  store: Store;
-  secrets: Pick<Secrets, "open">;
-  clock: Clock;
-  log: Log;
-  // Names this process.
+export interface WebhooksDeps extends LaneRunnerDeps {
+  // Identifies this process in leases.
   owner: string;
-  allowPrivate: boolean;
 }
 
 const TICK_MS = SECOND;

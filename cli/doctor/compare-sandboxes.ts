@@ -5,7 +5,7 @@ import { hostNameFile } from "@berth/server/host.ts";
 import { silentLog } from "@berth/server/log.ts";
 import { compare, type Difference } from "@berth/server/sessions/reconcile.ts";
 import type { Store } from "@berth/server/store/open.ts";
-import type { Finding } from "./commands/doctor.ts";
+import type { Finding } from "./finding.ts";
 
 const MEANINGS: Record<Difference["kind"], string> = {
   orphan: "belongs to no session",
