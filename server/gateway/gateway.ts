@@ -4,40 +4,39 @@ import type { Registry } from "prom-client";
 import { AppError, isAppError } from "@berth/contract";
 import { SECOND, type Clock } from "../clock.ts";
 import type { DaemonLinks } from "../daemon-link/daemon-links.ts";
-import type { Log } from "../log.ts";
 import { markWork } from "../event-loop/loop-work.ts";
+import type { Log } from "../log.ts";
 import type { Secrets } from "../secrets/secrets.ts";
 import type { Sessions } from "../sessions/sessions.ts";
-import { createAppFiles } from "./pages/app-files.ts";
 import { createCookies } from "./access/cookie.ts";
-import { createGatewayMetrics } from "./requests/metrics.ts";
-import { sendPage, type PageName } from "./pages/status-pages.ts";
-import { createPreview } from "./preview/preview.ts";
+import type { Tickets } from "./access/launch-ticket.ts";
+import { createSessionCache, type SessionCacheDeps } from "./access/session-cache.ts";
+import { createAppFiles } from "./pages/app-files.ts";
+import { sendStatusPage, type PageName } from "./pages/status-pages.ts";
 import { createPreviewLinks } from "./preview/preview-link.ts";
-import { logAnswer, logFault } from "./requests/request-log.ts";
+import { createPreview } from "./preview/preview.ts";
+import { createSocketRelay } from "./relay/socket-relay.ts";
+import { createGatewayMetrics } from "./requests/metrics.ts";
 import { describeError, refuseUpgrade, sendError } from "./requests/reply.ts";
+import { logInternalError, logReply } from "./requests/request-log.ts";
 import { createSandboxes, type SandboxesDeps } from "./sandboxes.ts";
 import { createSessionStreams } from "./session-stream.ts";
-import { createSocketRelay } from "./relay/socket-relay.ts";
-import { createStandings, type StandingsDeps } from "./access/session-cache.ts";
-import type { Tickets } from "./access/launch-ticket.ts";
 import { createWorkspace } from "./workspace.ts";
 
-// The way from outside into sandboxes: `/workspace/**` for browsers, `/sandboxes/**` for partners' backends, and hosts of
-// the preview domain for web servers in sandboxes. It takes its requests before the API sees them, because it passes
-// streams on as they are. Disposing ends sockets and event streams, refuses new ones, and gives other answers that are
-// under way a while.
+// Relays outside requests into sandboxes: `/workspace/**` for browsers, `/sandboxes/**` for partners' backends, and the hosts
+// of the preview domain for web servers in sandboxes. Its requests bypass the API, because it streams bodies unparsed.
+// Disposing refuses new requests, closes sockets and event streams, and gives other replies DRAIN_MS to finish.
 export interface Gateway extends AsyncDisposable {
-  // Whether a request is the gateway's: asked for every request of the server.
+  // True if the gateway handles this request. Called for every request of the server.
   owns(request: IncomingMessage): boolean;
-  // A rejection is a fault of ours, and ends the connection.
+  // Rejects only on a bug; the caller of this method then closes the connection.
   request(request: IncomingMessage, response: ServerResponse): Promise<void>;
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>;
 }
 
 export interface GatewayDeps {
   sessions: Pick<Sessions, "bySandbox" | "onChange">;
-  findPartner: StandingsDeps["findPartner"];
+  findPartner: SessionCacheDeps["findPartner"];
   authenticate: SandboxesDeps["authenticate"];
   links: Pick<DaemonLinks, "request" | "upgrade" | "forget">;
   tickets: Pick<Tickets, "verify">;
@@ -46,23 +45,35 @@ export interface GatewayDeps {
   clock: Clock;
   log: Log;
   baseUrl: string;
-  // null: no previews.
+  // null: previews are off.
   previewDomain: string | null;
-  // Where the browser app is built.
+  // The build output of the browser app.
   appFolder: string;
 }
 
 export function createGateway(deps: GatewayDeps): Gateway {
   const { links, tickets, secrets, clock, log, baseUrl, previewDomain, authenticate } = deps;
-  const standings = createStandings(deps);
+  const sessionCache = createSessionCache(deps);
   const cookies = createCookies({ secrets, secure: baseUrl.startsWith("https:"), clock });
-  const sockets = createSocketRelay({ links, standings, clock });
+  const sockets = createSocketRelay({ links, sessionCache, clock });
   const previews = createPreviewLinks({ secrets, baseUrl, domain: previewDomain, clock });
-  const streams = createSessionStreams({ standings, clock, previewUrlOf: (sandboxId) => previews.templateOf(sandboxId) });
+  const streams = createSessionStreams({ sessionCache, clock, previewUrlOf: (sandboxId) => previews.templateOf(sandboxId) });
   const files = createAppFiles(deps.appFolder);
-  const sandboxes = createSandboxes({ authenticate, standings, links, sockets });
-  const workspace = createWorkspace({ tickets, cookies, standings, log, files, streams, previews, links, sockets, baseUrl, previewDomain });
-  const preview = createPreview({ previews, cookies, standings, links, sockets, baseUrl });
+  const sandboxes = createSandboxes({ authenticate, sessionCache, links, sockets });
+  const workspace = createWorkspace({
+    tickets,
+    cookies,
+    sessionCache,
+    log,
+    files,
+    streams,
+    previews,
+    links,
+    sockets,
+    baseUrl,
+    previewDomain,
+  });
+  const preview = createPreview({ previews, cookies, sessionCache, links, sockets, baseUrl });
 
   const areas = {
     sandboxes: { name: "sandboxes", work: { name: "gateway sandboxes" }, ...sandboxes },
@@ -74,8 +85,8 @@ export function createGateway(deps: GatewayDeps): Gateway {
     const match = AREA.exec(request.url ?? "");
     return match?.[1] === "sandboxes" ? areas.sandboxes : match ? areas.workspace : null;
   };
-  // A request that came in while a sandbox was being frozen would wait for a daemon that does not answer.
-  const pauses = deps.sessions.onChange(({ sandboxId, status }) => {
+  // A request that arrives while its sandbox is being frozen would wait for a daemon that cannot respond.
+  const sessionChanges = deps.sessions.onChange(({ sandboxId, status }) => {
     if (status !== "running") links.forget(sandboxId);
   });
   const open = new Set<ServerResponse>();
@@ -88,10 +99,10 @@ export function createGateway(deps: GatewayDeps): Gateway {
     async request(request, response) {
       const area = areaOf(request);
       if (area) markWork(area.work);
-      const fail = (error: unknown) => {
-        logFault(log, request, error);
+      const replyWithError = (error: unknown) => {
+        logInternalError(log, request, error);
         const page = area?.name !== "sandboxes" && wantsPage(request) ? pageFor(error) : null;
-        if (page) sendPage(response, page, "*");
+        if (page) sendStatusPage(response, page, "*");
         else sendError(response, error);
       };
       request.on("error", () => {});
@@ -99,42 +110,41 @@ export function createGateway(deps: GatewayDeps): Gateway {
       open.add(response);
       response.once("close", () => {
         open.delete(response);
-        metrics.answered(area?.name ?? "none", response.statusCode);
+        metrics.countReply(area?.name ?? "none", response.statusCode);
       });
-      logAnswer(log, area?.name, request, response);
-      if (closed) fail(new AppError("unavailable"));
-      else await area?.request(request, response).catch(fail);
+      logReply(log, area?.name, request, response);
+      if (closed) replyWithError(new AppError("unavailable"));
+      else await area?.request(request, response).catch(replyWithError);
     },
 
     async upgrade(request, socket, head) {
       const area = areaOf(request);
       if (area) markWork(area.work);
-      const fail = (error: unknown) => {
-        logFault(log, request, error);
+      const replyWithError = (error: unknown) => {
+        logInternalError(log, request, error);
         const { status, body, headers } = describeError(error);
         refuseUpgrade(socket, status, JSON.stringify(body), headers);
       };
       socket.on("error", () => socket.destroy());
-      if (closed) fail(new AppError("unavailable"));
-      else await area?.upgrade(request, socket, head).catch(fail);
+      if (closed) replyWithError(new AppError("unavailable"));
+      else await area?.upgrade(request, socket, head).catch(replyWithError);
     },
 
     async [Symbol.asyncDispose]() {
       closed = true;
-      pauses[Symbol.dispose]();
+      sessionChanges[Symbol.dispose]();
       await streams[Symbol.asyncDispose]();
       await sockets[Symbol.asyncDispose]();
-      await standings[Symbol.asyncDispose]();
+      await sessionCache[Symbol.asyncDispose]();
       setTimeout(() => open.forEach((response) => response.destroy()), DRAIN_MS).unref();
     },
   };
 }
 
 const AREA = /^\/(workspace|sandboxes)(?=[/?]|$)/;
-// How long an answer that is under way may go on when the server stops.
 const DRAIN_MS = 10 * SECOND;
 
-// A browser that opens an address, as opposed to a page that asks for something.
+// True for a browser that navigates to the address; scripts get JSON.
 const wantsPage = (request: IncomingMessage) => request.headers.accept?.includes("text/html") ?? false;
 
 function pageFor(error: unknown): PageName {

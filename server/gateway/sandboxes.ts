@@ -2,19 +2,21 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { AppError, isSandboxId, type SandboxId } from "@berth/contract";
 import type { DaemonLinks } from "../daemon-link/daemon-links.ts";
-import { handshakeHeaders, relayToApi } from "./relay/api-relay.ts";
+import { notRunningError, type SessionCache } from "./access/session-cache.ts";
+import { relayToApi } from "./relay/api-relay.ts";
 import { toDaemonPath } from "./relay/daemon-path.ts";
-import { refuseUpgrade, splitTarget } from "./requests/reply.ts";
-import { isHandshake, type SocketRelay } from "./relay/socket-relay.ts";
-import type { Standings } from "./access/session-cache.ts";
+import type { SocketRelay } from "./relay/socket-relay.ts";
+import { handshakeHeaders, requireHandshake } from "./relay/websocket-handshake.ts";
+import { refuseUpgrade } from "./requests/reply.ts";
+import { splitUrl } from "./requests/request-parts.ts";
 
-// `/sandboxes/{sandboxId}/…`: the daemon's API for a partner's backend, which shows its key.
+// `/sandboxes/{sandboxId}/…`: the daemon's API for partners' backends, authorized by API key.
 export interface SandboxesDeps {
-  // Who presents a key with this request; null when nobody does.
+  // The partner whose API key the request carries; null if it carries no valid key.
   authenticate: (request: IncomingMessage) => Promise<{ id: string } | null>;
-  standings: Standings;
+  sessionCache: SessionCache;
   links: Pick<DaemonLinks, "request">;
-  sockets: Pick<SocketRelay, "join">;
+  sockets: Pick<SocketRelay, "relay">;
 }
 
 export interface Sandboxes {
@@ -22,31 +24,32 @@ export interface Sandboxes {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>;
 }
 
-export function createSandboxes({ authenticate, standings, links, sockets }: SandboxesDeps): Sandboxes {
-  async function admit(request: IncomingMessage): Promise<{ partnerId: string; sandboxId: SandboxId; path: string }> {
+export function createSandboxes({ authenticate, sessionCache, links, sockets }: SandboxesDeps): Sandboxes {
+  async function authorize(request: IncomingMessage): Promise<{ partnerId: string; sandboxId: SandboxId; path: string }> {
     const partner = await authenticate(request);
     if (!partner) throw new AppError("unauthorized");
-    const { path, query } = splitTarget(request);
+    const { path, query } = splitUrl(request);
     const [, , id = "", ...rest] = path.split("/");
-    const standing = isSandboxId(id) ? await standings.of(id) : null;
-    if (standing?.session.partnerId !== partner.id || standing.session.status === "destroyed") throw new AppError("session_not_found");
-    if (standing.session.status === "paused") throw new AppError("session_paused");
-    // The address itself says whether the sandbox is well.
-    const asked = rest.join("/") === "" ? "/health" : toDaemonPath(`/${rest.join("/")}`, query);
-    if (asked === null) throw new AppError("not_found");
-    return { partnerId: partner.id, sandboxId: standing.session.sandboxId, path: asked };
+    const cached = isSandboxId(id) ? await sessionCache.get(id) : null;
+    if (cached?.session.partnerId !== partner.id) throw new AppError("session_not_found");
+    const notRunning = notRunningError(cached);
+    if (notRunning) throw notRunning;
+    // The bare sandbox URL replies with the daemon's health.
+    const daemonPath = rest.join("/") === "" ? "/health" : toDaemonPath(`/${rest.join("/")}`, query);
+    if (daemonPath === null) throw new AppError("not_found");
+    return { partnerId: partner.id, sandboxId: cached.session.sandboxId, path: daemonPath };
   }
 
   return {
     async request(request, response) {
-      const { sandboxId, path } = await admit(request);
-      await relayToApi({ links, standings }, { request, response, sandboxId, path });
+      const { sandboxId, path } = await authorize(request);
+      await relayToApi({ links, sessionCache }, { request, response, sandboxId, path });
     },
 
     async upgrade(request, socket, head) {
-      const { partnerId, sandboxId, path } = await admit(request);
-      if (!isHandshake(request)) throw new AppError("validation_failed", { message: "This is not a WebSocket handshake" });
-      await sockets.join({
+      const { partnerId, sandboxId, path } = await authorize(request);
+      requireHandshake(request);
+      await sockets.relay({
         request,
         socket,
         head,

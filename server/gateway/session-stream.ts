@@ -2,31 +2,30 @@ import type { ServerResponse } from "node:http";
 import { AppError, type SandboxId } from "@berth/contract";
 import type { WorkspaceSession } from "@berth/contract/workspace.ts";
 import { SECOND, type Clock } from "../clock.ts";
-import type { Standing, Standings } from "./access/session-cache.ts";
+import type { CachedSession, SessionCache } from "./access/session-cache.ts";
 
-// The session as the workspace page sees it, once or as a stream of server-sent events.
+// The session as the workspace page sees it: once, or as a stream of server-sent events.
 export interface SessionStreams extends AsyncDisposable {
-  describe(standing: Standing): WorkspaceSession;
-  // `isStillAllowed` is asked now and then: cookies age.
+  describe(cached: CachedSession): WorkspaceSession;
+  // `isStillAllowed` is checked periodically, because cookies expire.
   stream(sandboxId: SandboxId, response: ServerResponse, isStillAllowed: () => Promise<boolean>): void;
-  // How many are open now.
+  // The number of open streams.
   count: () => number;
 }
 
 export interface SessionStreamsDeps {
-  standings: Standings;
+  sessionCache: SessionCache;
   clock: Clock;
   previewUrlOf: (sandboxId: SandboxId) => string | null;
 }
 
-const ALIVE_MS = 15 * SECOND;
-// For one sandbox.
-const MAX_STREAMS = 100;
+const KEEP_ALIVE_MS = 15 * SECOND;
+const MAX_STREAMS_PER_SANDBOX = 100;
 
-export function createSessionStreams({ standings, clock, previewUrlOf }: SessionStreamsDeps): SessionStreams {
+export function createSessionStreams({ sessionCache, clock, previewUrlOf }: SessionStreamsDeps): SessionStreams {
   const open = new Map<ServerResponse, { sandboxId: SandboxId; isStillAllowed: () => Promise<boolean> }>();
 
-  function describe({ session, partner }: Standing): WorkspaceSession {
+  function describe({ session, partner }: CachedSession): WorkspaceSession {
     return {
       sessionId: session.id,
       sandboxId: session.sandboxId,
@@ -42,7 +41,8 @@ export function createSessionStreams({ standings, clock, previewUrlOf }: Session
 
   function stream(sandboxId: SandboxId, response: ServerResponse, isStillAllowed: () => Promise<boolean>): void {
     const siblings = [...open.values()].filter((other) => other.sandboxId === sandboxId);
-    if (siblings.length >= MAX_STREAMS) throw new AppError("rate_limited", { message: "Too many pages of this workspace are open" });
+    if (siblings.length >= MAX_STREAMS_PER_SANDBOX)
+      throw new AppError("rate_limited", { message: "Too many pages of this workspace are open; close some of them" });
     response.writeHead(200, {
       "content-type": "text/event-stream",
       "cache-control": "no-store",
@@ -51,20 +51,20 @@ export function createSessionStreams({ standings, clock, previewUrlOf }: Session
     });
     response.flushHeaders();
     open.set(response, { sandboxId, isStillAllowed });
-    const following = standings.follow(sandboxId, (standing) => {
-      const good = standing?.partner.state === "active";
-      if (good) response.write(`data: ${JSON.stringify(describe(standing))}\n\n`);
-      if (!good || standing.session.status === "destroyed") response.end();
+    const watch = sessionCache.watch(sandboxId, (cached) => {
+      const isActive = cached?.partner.state === "active";
+      if (isActive) response.write(`data: ${JSON.stringify(describe(cached))}\n\n`);
+      if (!isActive || cached.session.status === "destroyed") response.end();
     });
     response.once("close", () => {
       open.delete(response);
-      following[Symbol.dispose]();
+      watch[Symbol.dispose]();
     });
   }
 
-  const living = clock.every(ALIVE_MS, async () => {
+  const keepAlives = clock.every(KEEP_ALIVE_MS, async () => {
     for (const [response, { isStillAllowed }] of open) {
-      // Nobody has read for a long time.
+      // The client has stopped reading.
       if (response.writableNeedDrain) response.destroy();
       else if (!(await isStillAllowed().catch(() => true))) response.end();
       else response.write(":\n\n");
@@ -76,7 +76,7 @@ export function createSessionStreams({ standings, clock, previewUrlOf }: Session
     stream,
     count: () => open.size,
     async [Symbol.asyncDispose]() {
-      await living[Symbol.asyncDispose]();
+      await keepAlives[Symbol.asyncDispose]();
       for (const response of open.keys()) response.end();
     },
   };

@@ -1,21 +1,22 @@
 import type { IncomingMessage } from "node:http";
 import type { SandboxId } from "@berth/contract";
 import type { Cookies } from "./cookie.ts";
-import type { Standing, Standings } from "./session-cache.ts";
+import type { CachedSession, SessionCache } from "./session-cache.ts";
 
-// Whether the browser behind a request may use a sandbox: it has the cookie, there is such a session, and its partner is
-// not suspended. The session may be paused or destroyed.
-export type Access = { standing: Standing; refused?: undefined } | { standing: Standing | null; refused: "signedOut" | "suspended" };
+// Access is granted if the session exists, the browser holds its cookie, and the partner is not suspended. The session may
+// be running, paused or destroyed.
+export type BrowserAccess =
+  | { cached: CachedSession; denied?: undefined }
+  | { cached: CachedSession | null; denied: "signedOut" | "suspended" };
 
-export async function accessOf(
-  { cookies, standings }: { cookies: Cookies; standings: Standings },
+export async function checkAccess(
+  { cookies, sessionCache }: { cookies: Cookies; sessionCache: SessionCache },
   request: IncomingMessage,
-  sandboxId: SandboxId,
-  port?: number,
-): Promise<Access> {
-  const standing = await standings.of(sandboxId);
-  if (!standing) return { standing, refused: "signedOut" };
-  const subject = { sandboxId, partnerId: standing.partner.id, ...(port !== undefined && { port }) };
-  if (!cookies.check(request.headers.cookie, subject)) return { standing, refused: "signedOut" };
-  return standing.partner.state === "active" ? { standing } : { standing, refused: "suspended" };
+  { sandboxId, port }: { sandboxId: SandboxId; port?: number },
+): Promise<BrowserAccess> {
+  const cached = await sessionCache.get(sandboxId);
+  if (!cached) return { cached, denied: "signedOut" };
+  const subject = { sandboxId, partnerId: cached.partner.id, ...(port !== undefined && { port }) };
+  if (!cookies.check(request.headers.cookie, subject)) return { cached, denied: "signedOut" };
+  return cached.partner.state === "active" ? { cached } : { cached, denied: "suspended" };
 }

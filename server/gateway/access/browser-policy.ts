@@ -1,10 +1,10 @@
 import type { IncomingMessage } from "node:http";
-import { headerOf } from "../requests/reply.ts";
+import { headerOf } from "../requests/request-parts.ts";
 import type { GatewayPartner } from "./session-cache.ts";
 
-// What a browser is told about who may embed what and load what from where, and the checks on what it tells about the
-// page that a request comes from. Our cookies travel in frames of other sites, so these checks are what keeps other
-// sites from using them.
+// Two kinds of policy: the headers that tell a browser who may frame a page and what the page may load, and the checks of
+// the request headers that name the page behind a request. Other sites may frame our pages, so browsers attach our cookies
+// to requests from there; these checks stop other sites from using them.
 
 export function frameAncestors(partner: GatewayPartner): string {
   return ["'self'", ...partner.origins.filter((origin) => ORIGIN.test(origin))].join(" ");
@@ -12,8 +12,8 @@ export function frameAncestors(partner: GatewayPartner): string {
 
 const ORIGIN = /^https?:\/\/(\*\.)?[a-z0-9.-]+(:\d{1,5})?$/i;
 
-// The workspace page. Scripts come from the app's own folder alone: other addresses on this origin lead into sandboxes.
-export function appPolicy(baseUrl: string, ancestors: string, previewDomain: string | null): string {
+// For the workspace page. Scripts load only from the app's assets, because other paths on this origin lead into sandboxes.
+export function contentSecurityPolicy(baseUrl: string, ancestors: string, previewDomain: string | null): string {
   const { protocol, host, origin } = new URL(baseUrl);
   const assets = `${origin}/workspace/assets/`;
   const socket = `${protocol === "https:" ? "wss:" : "ws:"}//${host}`;
@@ -21,7 +21,7 @@ export function appPolicy(baseUrl: string, ancestors: string, previewDomain: str
     "default-src 'none'",
     `script-src ${assets}`,
     `worker-src ${assets}`,
-    // The editor and the terminal make style elements of their own.
+    // The editor and the terminal create style elements.
     "style-src 'self' 'unsafe-inline'",
     `font-src ${assets} data:`,
     "img-src 'self' data: blob:",
@@ -35,25 +35,26 @@ export function appPolicy(baseUrl: string, ancestors: string, previewDomain: str
   ].join("; ");
 }
 
-// A change, and every WebSocket, must come from a page of `origin` itself.
+// Mutations and WebSockets must come from a page of `origin`.
 export function isFromOrigin(request: IncomingMessage, origin: string): boolean {
   return headerOf(request, "origin") === origin;
 }
 
 export const isMutation = (request: IncomingMessage): boolean => request.method !== "GET" && request.method !== "HEAD";
 
-// A read that another site's page causes. Browsers that do not say are let through: the answer says that it is not for others.
-export function isFromElsewhere(request: IncomingMessage): boolean {
+// True if a page of another origin caused the request. Browsers without Fetch Metadata pass: the Cross-Origin-Resource-Policy
+// of the reply protects them.
+export function isCrossOrigin(request: IncomingMessage): boolean {
   const site = headerOf(request, "sec-fetch-site");
   return site !== undefined && site !== "same-origin" && site !== "none";
 }
 
-// Whether a browser would run or apply the answer as a part of a page.
-export function wouldBeExecuted(request: IncomingMessage): boolean {
-  return EXECUTED.has(headerOf(request, "sec-fetch-dest") ?? "") || request.headers["service-worker"] !== undefined;
+// True if the browser would execute the reply or apply it to a page.
+export function isActiveContentLoad(request: IncomingMessage): boolean {
+  return ACTIVE_DESTINATIONS.has(headerOf(request, "sec-fetch-dest") ?? "") || request.headers["service-worker"] !== undefined;
 }
 
-const EXECUTED = new Set([
+const ACTIVE_DESTINATIONS = new Set([
   "audioworklet",
   "embed",
   "frame",

@@ -1,65 +1,70 @@
 import type { SandboxId } from "@berth/contract";
 import { DAY, type Clock } from "../../clock.ts";
 import type { Secrets } from "../../secrets/secrets.ts";
-import { hmacText, sameText } from "./launch-ticket.ts";
+import { isSameSignature, signLines } from "./signature.ts";
 
-// The cookies that a ticket is exchanged for. Each is bound to one sandbox (a preview's also to its port) and to the
-// partner; the session and the partner are looked up with every request, so a cookie dies with either. There is a cookie
-// for every sandbox, so that one browser can have several open.
+// The cookies that tickets are exchanged for. Each is bound to a partner and one sandbox, and for a preview to one port.
+// Every request looks up the session and the partner, so a cookie is useless once either is gone. Each sandbox has its own
+// cookie, so that one browser can have several workspaces open.
 export interface Cookies {
+  // Returns Set-Cookie lines, like `clear` and `evict`.
   issue(subject: CookieSubject): string[];
   // `header` is the request's Cookie header.
   check(header: string | undefined, subject: CookieSubject): boolean;
   clear(subject: CookieSubject): string[];
-  // The header without our cookies, for a server inside a sandbox; undefined when nothing is left.
+  // The Cookie header without our cookies, for a server inside a sandbox; undefined if no cookie is left.
   strip(header: string | undefined): string | undefined;
-  // Whether a Set-Cookie line of a sandbox would overwrite ours.
+  // True if a Set-Cookie line from a sandbox would overwrite one of our cookies.
   isOurs(setCookie: string): boolean;
-  // Cookies of other workspaces that are too many for one browser, as Set-Cookie lines that remove them.
+  // Removes the oldest workspace cookies, except that of `keep`, once the browser has too many.
   evict(header: string | undefined, keep: SandboxId): string[];
 }
 
 export interface CookieSubject {
   sandboxId: SandboxId;
   partnerId: string;
-  // A preview's cookie: lives on the preview's own host.
+  // Set for previews, whose cookies belong to the preview's own host.
   port?: number;
 }
 
 export interface CookiesOptions {
   secrets: Pick<Secrets, "derive">;
-  // On https: Secure, partitioned and allowed in a partner's frame. On http (localhost): first party only.
+  // True on https: cookies are Secure, partitioned and allowed in a partner's frame. False on http (localhost): cookies are
+  // first-party only.
   secure: boolean;
   clock: Pick<Clock, "now">;
 }
 
 const LIFETIME_MS = 7 * DAY;
-// Some 100 bytes each, and Node refuses requests with more than 16 KiB of headers.
+// Each cookie takes about 100 bytes, and Node rejects requests with more than 16 KiB of headers.
 const MAX_WORKSPACES = 40;
 const FRAMED = "Secure; SameSite=None; Partitioned";
 
 export function createCookies({ secrets, secure, clock }: CookiesOptions): Cookies {
   const keys = secrets.derive("cookie-v1");
+  const variantsOf = secure ? secureVariants : insecureVariants;
 
-  function isGood(value: string, subject: CookieSubject): boolean {
+  function isValid(value: string, subject: CookieSubject): boolean {
     const match = VALUE.exec(value);
     if (!match) return false;
     const [, issuedAt = "", sig = ""] = match;
     const ageMs = clock.now() - Number.parseInt(issuedAt, 36);
-    return keys.filter((key) => sameText(sig, sign(key, subject, issuedAt))).length > 0 && ageMs < LIFETIME_MS;
+    return keys.filter((key) => isSameSignature(sig, sign(key, subject, issuedAt))).length > 0 && ageMs < LIFETIME_MS;
   }
 
   return {
     issue(subject) {
       const issuedAt = clock.now().toString(36);
       const value = `${issuedAt}.${sign(keys[0]!, subject, issuedAt)}`;
-      return linesFor(subject, secure, (name) => `${name}=${value}; Max-Age=${LIFETIME_MS / 1000}`);
+      return variantsOf(subject).map(({ name, attributes }) =>
+        setCookieLine(`${name}=${value}; Max-Age=${LIFETIME_MS / 1000}`, attributes),
+      );
     },
     check(header, subject) {
-      const names = namesOf(subject, secure);
-      return parseCookies(header).some(([name, value]) => names.includes(name) && isGood(value, subject));
+      const names = variantsOf(subject).map(({ name }) => name);
+      return parseCookies(header).some(([name, value]) => names.includes(name) && isValid(value, subject));
     },
-    clear: (subject) => linesFor(subject, secure, (name) => `${name}=; Max-Age=0`),
+    clear: (subject) => variantsOf(subject).map(({ name, attributes }) => setCookieLine(`${name}=; Max-Age=0`, attributes)),
     strip(header) {
       const kept = parseCookies(header).filter(([name]) => !OURS.test(name));
       return kept.length === 0 ? undefined : kept.map(([name, value]) => (name === "" ? value : `${name}=${value}`)).join("; ");
@@ -69,37 +74,39 @@ export function createCookies({ secrets, secure, clock }: CookiesOptions): Cooki
       const others = parseCookies(header).filter(([name]) => WORKSPACE.test(name) && !name.endsWith(keep));
       const oldestFirst = others.toSorted(([, a], [, b]) => issueTime(a) - issueTime(b));
       const excess = oldestFirst.slice(0, Math.max(0, others.length + 1 - MAX_WORKSPACES));
-      return excess.map(([name]) => line(`${name}=; Max-Age=0`, name.startsWith("__Host-") ? FRAMED : "SameSite=Lax"));
+      return excess.map(([name]) => setCookieLine(`${name}=; Max-Age=0`, name.startsWith("__Host-") ? FRAMED : "SameSite=Lax"));
     },
   };
 }
 
 const sign = (key: Buffer, { sandboxId, partnerId, port }: CookieSubject, issuedAt: string) =>
-  hmacText(key, ["v1", port === undefined ? "workspace" : `preview ${port}`, partnerId, sandboxId, issuedAt]);
+  signLines(key, ["v1", port === undefined ? "workspace" : `preview ${port}`, partnerId, sandboxId, issuedAt]);
 
 const VALUE = /^([0-9a-z]{1,11})\.([A-Za-z0-9_-]{43})$/;
 const OURS = /^(__Host-)?berth-/i;
 const WORKSPACE = /^(__Host-)?berth-sbx_/;
 
-// The name says which sandbox, not the path: a cookie with the prefix __Host- cannot be planted by a neighbouring domain,
-// and must have the path "/".
-const baseName = ({ sandboxId, port }: CookieSubject) => (port === undefined ? `berth-${sandboxId}` : "berth-preview");
-
-// A preview on http is embedded by the workspace from another site (its host is below localhost), where a browser takes
-// only partitioned cookies; browsers that know localhost to be safe accept those. The plain one serves the others, in a tab.
-function variantsOf(subject: CookieSubject, secure: boolean): { name: string; attributes: string }[] {
-  const framed = { name: `__Host-${baseName(subject)}`, attributes: FRAMED };
-  const plain = { name: baseName(subject), attributes: "SameSite=Lax" };
-  if (secure) return [framed];
-  return subject.port === undefined ? [plain] : [framed, plain];
+interface Variant {
+  name: string;
+  attributes: string;
 }
 
-const namesOf = (subject: CookieSubject, secure: boolean) => variantsOf(subject, secure).map(({ name }) => name);
+const secureVariants = (subject: CookieSubject): Variant[] => [framedVariant(subject)];
 
-const linesFor = (subject: CookieSubject, secure: boolean, begin: (name: string) => string) =>
-  variantsOf(subject, secure).map(({ name, attributes }) => line(begin(name), attributes));
+// On http, a workspace embeds its previews from another site, because preview hosts are subdomains of localhost. There a
+// browser accepts only partitioned cookies, and only if it treats localhost as secure. The plain variant is for other
+// browsers, which can open the preview in a tab.
+const insecureVariants = (subject: CookieSubject): Variant[] =>
+  subject.port === undefined ? [plainVariant(subject)] : [framedVariant(subject), plainVariant(subject)];
 
-const line = (begin: string, attributes: string) => `${begin}; Path=/; HttpOnly; ${attributes}`;
+const framedVariant = (subject: CookieSubject): Variant => ({ name: `__Host-${baseName(subject)}`, attributes: FRAMED });
+const plainVariant = (subject: CookieSubject): Variant => ({ name: baseName(subject), attributes: "SameSite=Lax" });
+
+// The sandbox is in the name rather than in the path: a sibling domain cannot set a cookie with the prefix __Host-, and such
+// a cookie must have the path "/".
+const baseName = ({ sandboxId, port }: CookieSubject) => (port === undefined ? `berth-${sandboxId}` : "berth-preview");
+
+const setCookieLine = (start: string, attributes: string) => `${start}; Path=/; HttpOnly; ${attributes}`;
 
 function parseCookies(header: string | undefined): [name: string, value: string][] {
   return (header ?? "")

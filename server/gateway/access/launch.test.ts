@@ -43,35 +43,35 @@ describe("a launch URL", () => {
     await using gateway = await openGateway();
     const { pathname, search } = gateway.launchUrl();
     const forged = search.replace(/sig=.{43}/, `sig=${"A".repeat(43)}`);
-    expect(pageOf(await gateway.ask(pathname))).toEqual([400, "This link is incomplete"]);
-    expect(pageOf(await gateway.ask("/workspace"))).toEqual([400, "This link is incomplete"]);
-    expect(pageOf(await gateway.ask(`${pathname + search}&x=1`))).toEqual([400, "This link is incomplete"]);
-    expect(pageOf(await gateway.ask(pathname + forged))).toEqual([403, "This link is not valid"]);
-    expect(pageOf(await gateway.ask(pathname + search, { headers: { "sec-purpose": "prefetch;prerender" } }))).toEqual([
+    expect(workspacePage(await gateway.ask(pathname))).toEqual([400, "This link is incomplete"]);
+    expect(workspacePage(await gateway.ask("/workspace"))).toEqual([400, "This link is incomplete"]);
+    expect(workspacePage(await gateway.ask(`${pathname + search}&x=1`))).toEqual([400, "This link is incomplete"]);
+    expect(workspacePage(await gateway.ask(pathname + forged))).toEqual([403, "This link is not valid"]);
+    expect(workspacePage(await gateway.ask(pathname + search, { headers: { "sec-purpose": "prefetch;prerender" } }))).toEqual([
       503,
       "Not opened in advance",
     ]);
-    expect(pageOf(await gateway.ask(pathname + search, { method: "POST" }))).toEqual([405, "This link can only be opened"]);
+    expect(workspacePage(await gateway.ask(pathname + search, { method: "POST" }))).toEqual([405, "This link can only be opened"]);
     expect(await gateway.ask(pathname + search, { method: "HEAD" })).toMatchObject({ status: 405, body: "", headers: { allow: "GET" } });
     await gateway.clock.advance(300_000);
-    expect(pageOf(await gateway.ask(pathname + search))).toEqual([410, "This link has expired"]);
+    expect(workspacePage(await gateway.ask(pathname + search))).toEqual([410, "This link has expired"]);
   });
 
   it("opens nothing of a destroyed session or a suspended partner, whenever it was made", async () => {
     await using gateway = await openGateway();
     const { pathname, search } = gateway.launchUrl();
     gateway.partner.state = "suspended";
-    expect(pageOf(await gateway.ask(pathname + search))).toEqual([403, "Access is suspended"]);
+    expect(workspacePage(await gateway.ask(pathname + search))).toEqual([403, "Access is suspended"]);
     gateway.partner.state = "active";
     gateway.become("destroyed");
-    expect(pageOf(await gateway.ask(pathname + search))).toEqual([410, "This workspace is gone"]);
+    expect(workspacePage(await gateway.ask(pathname + search))).toEqual([410, "This workspace is gone"]);
   });
 
   it("opens a paused session too", async () => {
     await using gateway = await openGateway();
     gateway.become("paused");
     const cookie = await gateway.signIn();
-    expect(pageOf(await gateway.ask(`/workspace/${gateway.sandboxId}/`, { headers: { cookie } }))).toEqual([
+    expect(workspacePage(await gateway.ask(`/workspace/${gateway.sandboxId}/`, { headers: { cookie } }))).toEqual([
       200,
       "Your workspace is paused",
     ]);
@@ -84,11 +84,14 @@ describe("the workspace's address", () => {
     const cookie = await gateway.signIn();
     const address = `/workspace/${gateway.sandboxId}/`;
     const title = "Open your workspace from where you found it";
-    expect(pageOf(await gateway.ask(address))).toEqual([401, title]);
-    expect(pageOf(await gateway.ask(address, { headers: { cookie: `${cookie}x` } }))).toEqual([401, title]);
-    expect(pageOf(await gateway.ask(address, { headers: { cookie: cookie.slice(0, -3) } }))).toEqual([401, title]);
+    expect(workspacePage(await gateway.ask(address))).toEqual([401, title]);
+    expect(workspacePage(await gateway.ask(address, { headers: { cookie: `${cookie}x` } }))).toEqual([401, title]);
+    expect(workspacePage(await gateway.ask(address, { headers: { cookie: cookie.slice(0, -3) } }))).toEqual([401, title]);
     const stolen = `berth-sbx_00000000000000000000000000=${cookie.split("=")[1]}`;
-    expect(pageOf(await gateway.ask("/workspace/sbx_00000000000000000000000000/", { headers: { cookie: stolen } }))).toEqual([401, title]);
+    expect(workspacePage(await gateway.ask("/workspace/sbx_00000000000000000000000000/", { headers: { cookie: stolen } }))).toEqual([
+      401,
+      title,
+    ]);
     expect((await gateway.ask(address, { headers: { cookie: `other=1; ${cookie}` } })).status).toBe(200);
     expect(await gateway.ask(address.slice(0, -1))).toMatchObject({ status: 308, headers: { location: address } });
   });
@@ -99,16 +102,16 @@ describe("the workspace's address", () => {
     const open = () => gateway.ask(`/workspace/${gateway.sandboxId}/`, { headers: { cookie } });
     gateway.partner.state = "suspended";
     gateway.become("running");
-    expect(pageOf(await open())).toEqual([403, "Access is suspended"]);
+    expect(workspacePage(await open())).toEqual([403, "Access is suspended"]);
     expect(await gateway.ask(`/workspace/${gateway.sandboxId}/session`, { headers: { cookie } })).toMatchObject({ status: 401 });
     gateway.partner.state = "active";
     gateway.become("destroyed");
-    const farewell = await open();
-    expect(pageOf(farewell)).toEqual([410, "This workspace is gone"]);
-    expect(farewell.headers["set-cookie"]![0]).toContain("Max-Age=0");
+    const closeReason = await open();
+    expect(workspacePage(closeReason)).toEqual([410, "This workspace is gone"]);
+    expect(closeReason.headers["set-cookie"]![0]).toContain("Max-Age=0");
     gateway.become("running");
     await gateway.clock.advance(7 * 24 * 3_600_000);
-    expect(pageOf(await open())).toEqual([401, "Open your workspace from where you found it"]);
+    expect(workspacePage(await open())).toEqual([401, "Open your workspace from where you found it"]);
   });
 
   it("hears of a suspension that was made elsewhere within seconds", async () => {
@@ -133,7 +136,7 @@ describe("the workspace's address", () => {
 });
 
 // Status and title of a page, after a look at what every page has in common.
-function pageOf(answer: Answer): [number, string | undefined] {
+function workspacePage(answer: Answer): [number, string | undefined] {
   expect(answer.headers).toMatchObject({
     "content-type": "text/html; charset=utf-8",
     "cache-control": "no-store",

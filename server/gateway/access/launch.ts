@@ -1,47 +1,47 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Log } from "../../log.ts";
-import type { Cookies } from "./cookie.ts";
-import { sendPage } from "../pages/status-pages.ts";
+import { sendStatusPage } from "../pages/status-pages.ts";
+import { splitUrl } from "../requests/request-parts.ts";
 import { frameAncestors, isPrefetch } from "./browser-policy.ts";
-import { splitTarget } from "../requests/reply.ts";
-import type { Standings } from "./session-cache.ts";
+import type { Cookies } from "./cookie.ts";
 import type { Tickets } from "./launch-ticket.ts";
+import type { SessionCache } from "./session-cache.ts";
 
-// `/workspace/?s=&partner=&ts=&sig=`: exchanges the ticket for the cookie and leads on to the workspace, whose address
-// carries no secret. The ticket may be exchanged again until it expires: browsers repeat requests as they like.
 export interface LaunchDeps {
   tickets: Pick<Tickets, "verify">;
   cookies: Cookies;
-  standings: Standings;
+  sessionCache: SessionCache;
   log: Log;
 }
 
+// Handles launch URLs, `/workspace/?s=&partner=&ts=&sig=`: exchanges the ticket for a cookie and redirects to the workspace,
+// whose address holds no secret. A ticket works repeatedly until it expires, because browsers repeat requests.
 export async function launch(
-  { tickets, cookies, standings, log }: LaunchDeps,
+  { tickets, cookies, sessionCache, log }: LaunchDeps,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  // Whoever shows what went wrong in a frame shows nothing but a sentence of ours.
-  if (request.method !== "GET") return sendPage(response, "notAllowed", "*");
-  if (isPrefetch(request)) return sendPage(response, "prefetched", "*");
-  const ticket = tickets.verify(splitTarget(request).query);
+  // Any site may frame these pages: they contain nothing but fixed text.
+  if (request.method !== "GET") return sendStatusPage(response, "notAllowed", "*");
+  if (isPrefetch(request)) return sendStatusPage(response, "prefetched", "*");
+  const ticket = tickets.verify(splitUrl(request).query);
   if (!ticket.valid) {
     log.info("launch.refused", { fault: ticket.fault });
-    return sendPage(response, ticket.fault === "early" ? "expired" : ticket.fault, "*");
+    return sendStatusPage(response, ticket.fault === "early" ? "expired" : ticket.fault, "*");
   }
   const { sandboxId, partnerId } = ticket;
-  const standing = await standings.of(sandboxId);
-  if (standing && standing.partner.id !== partnerId) return sendPage(response, "forged", "*");
-  if (!standing || standing.session.status === "destroyed") return sendPage(response, "destroyed", "*");
-  if (standing.partner.state !== "active") return sendPage(response, "suspended", frameAncestors(standing.partner));
-  log.info("launch.opened", { sessionId: standing.session.id, partnerId });
+  const cached = await sessionCache.get(sandboxId);
+  if (cached && cached.partner.id !== partnerId) return sendStatusPage(response, "forged", "*");
+  if (!cached || cached.session.status === "destroyed") return sendStatusPage(response, "destroyed", "*");
+  if (cached.partner.state !== "active") return sendStatusPage(response, "suspended", frameAncestors(cached.partner));
+  log.info("launch.opened", { sessionId: cached.session.id, partnerId });
   response.writeHead(303, {
     location: `/workspace/${sandboxId}/`,
     "set-cookie": [...cookies.issue({ sandboxId, partnerId }), ...cookies.evict(request.headers.cookie, sandboxId)],
     "content-length": 0,
     "cache-control": "no-store",
     "referrer-policy": "no-referrer",
-    "content-security-policy": `default-src 'none'; frame-ancestors ${frameAncestors(standing.partner)}`,
+    "content-security-policy": `default-src 'none'; frame-ancestors ${frameAncestors(cached.partner)}`,
   });
   response.end();
 }

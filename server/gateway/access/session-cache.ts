@@ -1,19 +1,18 @@
-import type { SandboxId } from "@berth/contract";
+import { AppError, type SandboxId } from "@berth/contract";
 import { SECOND, type Clock } from "../../clock.ts";
 import type { Log } from "../../log.ts";
 import type { Sessions, SessionView } from "../../sessions/sessions.ts";
 
-// Whether a sandbox may be used right now, and by whom: its session and the session's partner. Every request asks, so the
-// answer is kept for a moment; changes that this server makes or hears of count at once, those of other servers and of
-// the command line within FRESH_MS.
-export interface Standings extends AsyncDisposable {
-  // null: there is no such sandbox, or none that a partner could know.
-  of(sandboxId: SandboxId): Promise<Standing | null>;
-  // Calls back with what is so now, and after every change until disposed.
-  follow(sandboxId: SandboxId, listener: (standing: Standing | null) => void): Disposable;
+// A short-lived cache of sessions and their partners, keyed by sandbox, because every request needs both. Changes made by
+// this server invalidate the entry at once; changes by other servers and by the CLI show up within FRESH_MS.
+export interface SessionCache extends AsyncDisposable {
+  // null: no such sandbox, or a pooled sandbox that has no partner yet.
+  get(sandboxId: SandboxId): Promise<CachedSession | null>;
+  // Calls the listener with the current value, and again after every change until disposed.
+  watch(sandboxId: SandboxId, listener: (cached: CachedSession | null) => void): Disposable;
 }
 
-export interface Standing {
+export interface CachedSession {
   session: SessionView;
   partner: GatewayPartner;
 }
@@ -26,103 +25,114 @@ export interface GatewayPartner {
   origins: readonly string[];
 }
 
-export interface StandingsDeps {
+export interface SessionCacheDeps {
   sessions: Pick<Sessions, "bySandbox" | "onChange">;
-  // Fails when there is no such partner.
+  // Rejects if there is no such partner.
   findPartner: (id: string) => Promise<GatewayPartner>;
   clock: Clock;
   log: Log;
 }
 
-type Listener = (standing: Standing | null) => void;
-interface Followed {
-  listeners: Set<Listener>;
-  // What the listeners were last told.
-  last: string;
-}
-
 const FRESH_MS = 3 * SECOND;
-const REMEMBERED = 10_000;
+const MAX_ENTRIES = 10_000;
 
-export function createStandings({ sessions, findPartner, clock, log }: StandingsDeps): Standings {
-  const known = new Map<SandboxId, { readAt: number; reading: Promise<Standing | null> }>();
-  const followed = new Map<SandboxId, Followed>();
+export function createSessionCache({ sessions, findPartner, clock, log }: SessionCacheDeps): SessionCache {
+  const entries = new Map<SandboxId, { readAt: number; reading: Promise<CachedSession | null> }>();
+  const watched = new Map<SandboxId, Watched>();
 
-  function of(sandboxId: SandboxId): Promise<Standing | null> {
-    const entry = known.get(sandboxId);
+  function get(sandboxId: SandboxId): Promise<CachedSession | null> {
+    const entry = entries.get(sandboxId);
     if (entry && clock.now() - entry.readAt < FRESH_MS) return entry.reading;
-    return readAnew(sandboxId);
+    return reload(sandboxId);
   }
 
-  function readAnew(sandboxId: SandboxId): Promise<Standing | null> {
-    if (known.size >= REMEMBERED) known.clear();
+  function reload(sandboxId: SandboxId): Promise<CachedSession | null> {
+    if (entries.size >= MAX_ENTRIES) entries.clear();
     const entry = { readAt: clock.now(), reading: read(sandboxId) };
-    known.set(sandboxId, entry);
-    // A failure is not remembered.
-    entry.reading.catch(() => known.get(sandboxId) === entry && known.delete(sandboxId));
+    entries.set(sandboxId, entry);
+    // Failures are not cached.
+    entry.reading.catch(() => entries.get(sandboxId) === entry && entries.delete(sandboxId));
     return entry.reading;
   }
 
-  async function read(sandboxId: SandboxId): Promise<Standing | null> {
+  async function read(sandboxId: SandboxId): Promise<CachedSession | null> {
     const session = await sessions.bySandbox(sandboxId);
     return session && { session, partner: await findPartner(session.partnerId) };
   }
 
   async function refresh(sandboxId: SandboxId): Promise<void> {
     try {
-      const standing = await readAnew(sandboxId);
-      const entry = followed.get(sandboxId);
-      const now = summaryOf(standing);
-      if (!entry || entry.last === now) return;
-      entry.last = now;
-      for (const listener of entry.listeners) listener(standing);
+      const cached = await reload(sandboxId);
+      const entry = watched.get(sandboxId);
+      const fingerprint = fingerprintOf(cached);
+      if (!entry || entry.lastFingerprint === fingerprint) return;
+      entry.lastFingerprint = fingerprint;
+      for (const listener of entry.listeners) listener(cached);
     } catch (error) {
-      // The next round tries again; until then what is known stays.
-      log.warn("gateway.standing_not_read", { sandboxId, message: String(error) });
+      // The next refresh retries; until then, watchers keep the last known value.
+      logFailedRead(sandboxId, error);
     }
   }
 
-  function follow(sandboxId: SandboxId, listener: Listener): Disposable {
-    const entry: Followed = followed.get(sandboxId) ?? { listeners: new Set(), last: "" };
-    followed.set(sandboxId, entry);
+  function watch(sandboxId: SandboxId, listener: Listener): Disposable {
+    const entry: Watched = watched.get(sandboxId) ?? { listeners: new Set(), lastFingerprint: "" };
+    watched.set(sandboxId, entry);
     entry.listeners.add(listener);
-    void begin(sandboxId, entry, listener);
+    void notifyFirst(sandboxId, entry, listener);
     return {
       [Symbol.dispose]() {
         entry.listeners.delete(listener);
-        if (entry.listeners.size === 0 && followed.get(sandboxId) === entry) followed.delete(sandboxId);
+        if (entry.listeners.size === 0 && watched.get(sandboxId) === entry) watched.delete(sandboxId);
       },
     };
   }
 
-  async function begin(sandboxId: SandboxId, entry: Followed, listener: Listener): Promise<void> {
+  async function notifyFirst(sandboxId: SandboxId, entry: Watched, listener: Listener): Promise<void> {
     try {
-      const standing = await of(sandboxId);
-      entry.last ||= summaryOf(standing);
-      if (entry.listeners.has(listener)) listener(standing);
+      const cached = await get(sandboxId);
+      entry.lastFingerprint ||= fingerprintOf(cached);
+      if (entry.listeners.has(listener)) listener(cached);
     } catch (error) {
-      log.warn("gateway.standing_not_read", { sandboxId, message: String(error) });
+      logFailedRead(sandboxId, error);
     }
   }
 
+  const logFailedRead = (sandboxId: SandboxId, error: unknown) =>
+    log.warn("gateway.session_read_failed", { sandboxId, message: String(error) });
+
   const changes = sessions.onChange((session) => {
-    known.delete(session.sandboxId);
-    if (followed.has(session.sandboxId)) void refresh(session.sandboxId);
+    entries.delete(session.sandboxId);
+    if (watched.has(session.sandboxId)) void refresh(session.sandboxId);
   });
-  const rounds = clock.every(FRESH_MS, async () => {
-    for (const sandboxId of followed.keys()) await refresh(sandboxId);
+  const refreshes = clock.every(FRESH_MS, async () => {
+    for (const sandboxId of watched.keys()) await refresh(sandboxId);
   });
 
   return {
-    of,
-    follow,
+    get,
+    watch,
     async [Symbol.asyncDispose]() {
       changes[Symbol.dispose]();
-      followed.clear();
-      await rounds[Symbol.asyncDispose]();
+      watched.clear();
+      await refreshes[Symbol.asyncDispose]();
     },
   };
 }
 
-const summaryOf = (standing: Standing | null) =>
-  standing ? `${standing.session.status} ${standing.session.generation} ${standing.partner.state} ${standing.partner.name}` : "none";
+// The error for a request that needs a running session; null if the session is running.
+export function notRunningError(cached: CachedSession | null, cause?: unknown): AppError | null {
+  if (!cached || cached.session.status === "destroyed") return new AppError("session_not_found", { cause });
+  return cached.session.status === "paused" ? new AppError("session_paused", { cause }) : null;
+}
+
+type Listener = (cached: CachedSession | null) => void;
+
+interface Watched {
+  listeners: Set<Listener>;
+  // Of the value that the listeners received last.
+  lastFingerprint: string;
+}
+
+// Everything that a watcher reacts to.
+const fingerprintOf = (cached: CachedSession | null) =>
+  cached ? `${cached.session.status} ${cached.session.generation} ${cached.partner.state} ${cached.partner.name}` : "none";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { WorkspaceSession } from "@berth/contract/workspace.ts";
-import { pageOf } from "./app-page.ts";
+import { workspacePage } from "./app-page.ts";
 
 const session: WorkspaceSession = {
   sessionId: "ses_1",
@@ -17,7 +17,7 @@ const template = "<html><head><title>app</title></head><body></body></html>";
 
 it("the page carries the session, which no name can turn into markup", () => {
   for (const partnerName of ["</script><script>alert(1)</script>", "<!--<script>", "$& $1 $`", "\u2028"]) {
-    const { body } = pageOf(template, { ...session, partnerName });
+    const { body } = workspacePage(template, { ...session, partnerName });
     const [, data = ""] = /<script type="application\/json" id="session">([^<]*)<\/script><\/head>/.exec(body) ?? [];
     expect(JSON.parse(data)).toEqual({ ...session, partnerName });
     expect(body.match(/<script/g)).toHaveLength(1);
@@ -25,6 +25,6 @@ it("the page carries the session, which no name can turn into markup", () => {
 });
 
 it("the first folder is fetched beside the scripts, unless there is nobody to answer", () => {
-  expect(pageOf(template, session).headers.link).toContain("</workspace/sbx_1/api/files?path=>; rel=preload; as=fetch");
-  expect(pageOf(template, { ...session, status: "paused" }).headers).toEqual({});
+  expect(workspacePage(template, session).headers.link).toContain("</workspace/sbx_1/api/files?path=>; rel=preload; as=fetch");
+  expect(workspacePage(template, { ...session, status: "paused" }).headers).toEqual({});
 });

@@ -128,7 +128,7 @@ const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64");
 const MOORING = `<svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="1.6" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><circle cx="12" cy="5" r="2.2"/><path d="M12 7.2V21M7.5 11h9M4 14.5c.6 3.8 3.9 6.5 8 6.5s7.400-2.700 8-6.5"/></svg>`;
 
 // `frameAncestors`: who may show the page in a frame; a partner's product should be able to show what went wrong, too.
-export function sendPage(response: ServerResponse, name: PageName, frameAncestors = "'self'"): void {
+export function sendStatusPage(response: ServerResponse, name: PageName, frameAncestors = "'self'"): void {
   if (response.headersSent) {
     response.destroy();
     return;

@@ -3,12 +3,12 @@ import type { SandboxId } from "@berth/contract";
 import type { Cookies } from "../access/cookie.ts";
 import type { PreviewLinks } from "./preview-link.ts";
 
-// What passes between a browser and a web server inside a sandbox. That server believes to be on localhost (development
-// servers insist on it), so its address is exchanged in both directions. It has an origin of its own, where it may do
-// what any website may; what could reach beyond that origin is taken out.
+// The headers that pass between a browser and a web server in a sandbox. Development servers insist on localhost, so the
+// server's address is rewritten both ways. A preview has its own origin and may do there what any website may; headers
+// with effects beyond that origin are removed.
 export interface PreviewHeaders {
-  inward(request: IncomingMessage): Record<string, string>;
-  outward(headers: IncomingHttpHeaders): Record<string, string | string[]>;
+  toSandbox(request: IncomingMessage): Record<string, string>;
+  fromSandbox(headers: IncomingHttpHeaders): Record<string, string | string[]>;
 }
 
 export interface PreviewHeadersOptions {
@@ -16,11 +16,11 @@ export interface PreviewHeadersOptions {
   links: PreviewLinks;
   sandboxId: SandboxId;
   port: number;
-  // Who may show the preview in a frame.
+  // The value of the frame-ancestors directive.
   ancestors: string;
 }
 
-// Between two neighbours only (RFC 9110), and `expect`, which Node has already answered.
+// Hop-by-hop headers (RFC 9110), and `expect`, which Node has already handled.
 const HOP_BY_HOP = new Set([
   "connection",
   "expect",
@@ -34,10 +34,10 @@ const HOP_BY_HOP = new Set([
   "transfer-encoding",
   "upgrade",
 ]);
-// Would count for more than the preview's own pages, or keep them out of the workspace's frame. The first group acts on
-// the whole site, where other previews are: it clears their cookies and caches, or binds sessions to a device. The second
-// sends the browser or its reports elsewhere, for longer than the preview lives.
-const NOT_OUTWARD = new Set([
+// Headers with effects beyond the preview's own pages. The first three act on the whole site, which other previews share:
+// they clear cookies and caches, or bind sessions to a device. The next six redirect the browser or its reports, and outlive
+// the preview. The last one would keep the preview out of the workspace's frame.
+const BLOCKED_FROM_SANDBOX = new Set([
   "clear-site-data",
   "secure-session-registration",
   "sec-session-registration",
@@ -52,7 +52,7 @@ const NOT_OUTWARD = new Set([
 const SENDABLE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 export function createPreviewHeaders({ cookies, links, sandboxId, port, ancestors }: PreviewHeadersOptions): PreviewHeaders {
-  // Pages of other ports of the same sandbox are known inside by their own localhost.
+  // Inside the sandbox, a page on another of its ports is on localhost too.
   const toInner = (url: string) => {
     const outer = URL.canParse(url) ? links.parseHost(new URL(url).host) : null;
     return outer?.sandboxId === sandboxId ? url.replace(/^https?:\/\/[^/]+/, `http://localhost:${outer.port}`) : url;
@@ -63,7 +63,7 @@ export function createPreviewHeaders({ cookies, links, sandboxId, port, ancestor
     );
 
   return {
-    inward(request) {
+    toSandbox(request) {
       const headers = keep(request.headers, HOP_BY_HOP);
       delete headers["sec-websocket-extensions"];
       delete headers["cookie"];
@@ -74,8 +74,8 @@ export function createPreviewHeaders({ cookies, links, sandboxId, port, ancestor
       return { ...headers, ...Object.fromEntries(moved), ...(cookie !== undefined && { cookie }), host: `localhost:${port}` };
     },
 
-    outward(headers) {
-      const kept: Record<string, string | string[]> = keep(headers, new Set([...HOP_BY_HOP, ...NOT_OUTWARD]));
+    fromSandbox(headers) {
+      const kept: Record<string, string | string[]> = keep(headers, new Set([...HOP_BY_HOP, ...BLOCKED_FROM_SANDBOX]));
       for (const name of ["location", "access-control-allow-origin"]) if (typeof kept[name] === "string") kept[name] = toOuter(kept[name]);
       const policy = typeof kept["content-security-policy"] === "string" ? [withoutAncestors(kept["content-security-policy"])] : [];
       const setCookie = (headers["set-cookie"] ?? []).filter((line) => SENDABLE.test(line) && !cookies.isOurs(line)).map(withoutDomain);
@@ -104,7 +104,7 @@ const withoutAncestors = (policy: string) =>
     .filter((directive) => !/^\s*frame-ancestors\b/i.test(directive))
     .join(";");
 
-// A cookie for the whole domain would reach the previews of others.
+// A cookie for the whole domain would reach other sandboxes' previews.
 const withoutDomain = (line: string) =>
   line
     .split(";")

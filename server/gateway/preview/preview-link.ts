@@ -3,28 +3,31 @@ import { AppError, isSandboxId, type SandboxId } from "@berth/contract";
 import type { PreviewLink } from "@berth/contract/workspace.ts";
 import { MINUTE, type Clock } from "../../clock.ts";
 import type { Secrets } from "../../secrets/secrets.ts";
-import { hmacText, sameText } from "../access/launch-ticket.ts";
+import { isSameSignature, signLines } from "../access/signature.ts";
 
-// Ports of a sandbox open on hosts of their own, `{port}-{sandboxId}.{preview domain}`: another site than the app, one for
-// every sandbox and port. A link carries a ticket, which that host exchanges for a cookie of its own.
+// Every port of a sandbox has its own host, `{port}-{sandboxId}.{preview domain}`, on another site than the app. A preview
+// link carries a ticket, which that host exchanges for its own cookie.
 export interface PreviewLinks {
-  // The address for display, with `{port}` for the number; null when there are no previews.
+  // The preview URL with the placeholder `{port}`; null if previews are off.
   templateOf(sandboxId: SandboxId): string | null;
   originOf(sandboxId: SandboxId, port: number): string;
-  // Which port of which sandbox a Host header means; null: it is no preview's.
-  parseHost(host: string | undefined): { sandboxId: SandboxId; port: number } | null;
+  // Parses a Host header; null if it is not a preview host.
+  parseHost(host: string | undefined): PreviewTarget | null;
   issue(subject: PreviewSubject, path: string): PreviewLink;
-  // `query` is that of a request to OPEN_PATH. null: forged, expired or malformed.
-  verify(query: string, at: { sandboxId: SandboxId; port: number }): { partnerId: string; path: string } | null;
+  // `query` is the query of a request to OPEN_PATH. null: forged, expired or malformed.
+  verify(query: string, target: PreviewTarget): { partnerId: string; path: string } | null;
 }
 
-export interface PreviewSubject {
+export interface PreviewTarget {
   sandboxId: SandboxId;
-  partnerId: string;
   port: number;
 }
 
-// Where the exchange happens on a preview's host; the only path there that is ours.
+export interface PreviewSubject extends PreviewTarget {
+  partnerId: string;
+}
+
+// The path of the ticket exchange, the only path on a preview host that the gateway handles itself.
 export const OPEN_PATH = "/.berth/open";
 
 const TTL_MS = MINUTE;
@@ -59,7 +62,7 @@ export function createPreviewLinks({ secrets, baseUrl, domain, clock }: PreviewL
     },
 
     issue(subject, path) {
-      if (suffix === null) throw new AppError("not_found", { message: "This server has no preview domain" });
+      if (suffix === null) throw new AppError("not_found", { message: "Previews are off: this server has no preview domain" });
       const expiresAtMs = clock.now() + TTL_MS;
       const url = new URL(OPEN_PATH, `${protocol}//${hostOf(subject.sandboxId, subject.port)}`);
       url.search = new URLSearchParams({
@@ -71,12 +74,12 @@ export function createPreviewLinks({ secrets, baseUrl, domain, clock }: PreviewL
       return { url: url.href, expiresAtMs };
     },
 
-    verify(query, at) {
+    verify(query, target) {
       const entries = [...new URLSearchParams(query)];
       const { partner = "", expires = "", path = "", sig = "" } = Object.fromEntries(entries) as Record<string, string>;
       const expiresAtMs = Number(expires);
-      const subject = { ...at, partnerId: partner };
-      const matches = keys.filter((key) => sameText(sig, sign(key, subject, expiresAtMs, path)));
+      const subject = { ...target, partnerId: partner };
+      const matches = keys.filter((key) => isSameSignature(sig, sign(key, subject, expiresAtMs, path)));
       if (entries.length !== 4 || matches.length === 0 || !(clock.now() < expiresAtMs) || !isLocalPath(path)) return null;
       return { partnerId: partner, path };
     },
@@ -91,7 +94,7 @@ export async function readPreviewRequest(request: IncomingMessage): Promise<{ po
   if (goodPort && goodPath) return { port, path };
   const details = [
     ...(goodPort ? [] : [{ field: "port", message: "Must be a whole number from 1 to 65535" }]),
-    ...(goodPath ? [] : [{ field: "path", message: "Must be a path that begins with one slash" }]),
+    ...(goodPath ? [] : [{ field: "path", message: "Must be a path that starts with one slash" }]),
   ];
   throw new AppError("validation_failed", { details });
 }
@@ -99,9 +102,9 @@ export async function readPreviewRequest(request: IncomingMessage): Promise<{ po
 const HOST = /^([1-9][0-9]{0,4})-sbx[-_]([0-9a-z]{26})$/;
 
 const sign = (key: Buffer, { sandboxId, partnerId, port }: PreviewSubject, expiresAtMs: number, path: string) =>
-  hmacText(key, ["v1", partnerId, sandboxId, port, expiresAtMs, path]);
+  signLines(key, ["v1", partnerId, sandboxId, port, expiresAtMs, path]);
 
-// A path on the same host: `//elsewhere` and `/\elsewhere` would lead away.
+// Rejects `//host` and `/\host`, which browsers resolve to another host.
 const isLocalPath = (path: string) => path.length <= MAX_PATH_LENGTH && /^\/(?![/\\])[\x21-\x7e]*$/.test(path);
 
 async function readSmallJson(request: IncomingMessage): Promise<Record<string, unknown>> {
@@ -116,7 +119,7 @@ async function readSmallJson(request: IncomingMessage): Promise<Record<string, u
     const body: unknown = JSON.parse(Buffer.concat(parts).toString("utf8"));
     if (typeof body === "object" && body !== null && !Array.isArray(body)) return body as Record<string, unknown>;
   } catch {
-    // Said below.
+    // Invalid JSON gets the same error as JSON of another type.
   }
   throw new AppError("validation_failed", { details: [{ field: "body", message: "Must be a JSON object" }] });
 }

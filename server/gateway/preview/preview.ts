@@ -1,25 +1,27 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import { AppError, isAppError, type SandboxId } from "@berth/contract";
-import type { LinkResponse, DaemonLinks } from "../../daemon-link/daemon-links.ts";
-import { accessOf } from "../access/browser-access.ts";
-import type { Cookies } from "../access/cookie.ts";
-import { sendPage } from "../pages/status-pages.ts";
+import { AppError, isAppError } from "@berth/contract";
+import type { DaemonLinks, LinkResponse } from "../../daemon-link/daemon-links.ts";
+import { checkAccess } from "../access/browser-access.ts";
 import { frameAncestors, isMutation, isPrefetch } from "../access/browser-policy.ts";
+import type { Cookies } from "../access/cookie.ts";
+import type { GatewayPartner, SessionCache } from "../access/session-cache.ts";
+import { sendStatusPage } from "../pages/status-pages.ts";
+import { relayHttp } from "../relay/http-relay.ts";
+import { closeReasonFor, type SocketRelay } from "../relay/socket-relay.ts";
+import { requireHandshake } from "../relay/websocket-handshake.ts";
+import { refuseUpgrade } from "../requests/reply.ts";
+import { headerOf, splitUrl } from "../requests/request-parts.ts";
 import { createPreviewHeaders, type PreviewHeaders } from "./preview-headers.ts";
-import { OPEN_PATH, type PreviewLinks } from "./preview-link.ts";
-import { relay } from "../relay/http-relay.ts";
-import { headerOf, refuseUpgrade, splitTarget } from "../requests/reply.ts";
-import { farewellFor, isHandshake, type SocketRelay } from "../relay/socket-relay.ts";
-import type { GatewayPartner, Standings } from "../access/session-cache.ts";
+import { OPEN_PATH, type PreviewLinks, type PreviewTarget } from "./preview-link.ts";
 
-// `{port}-{sandboxId}.{preview domain}`: a web server that runs in the sandbox, on an origin of its own.
+// `{port}-{sandboxId}.{preview domain}`: a web server that runs in a sandbox, on its own origin.
 export interface PreviewDeps {
   previews: PreviewLinks;
   cookies: Cookies;
-  standings: Standings;
+  sessionCache: SessionCache;
   links: Pick<DaemonLinks, "request">;
-  sockets: Pick<SocketRelay, "join">;
+  sockets: Pick<SocketRelay, "relay">;
   baseUrl: string;
 }
 
@@ -28,113 +30,108 @@ export interface Preview {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>;
 }
 
-interface Place {
-  sandboxId: SandboxId;
-  port: number;
-}
-
 export function createPreview(deps: PreviewDeps): Preview {
-  const { previews, cookies, standings, links, sockets, baseUrl } = deps;
+  const { previews, cookies, sessionCache, links, sockets, baseUrl } = deps;
   const { origin: appOrigin } = new URL(baseUrl);
   const ancestorsOf = (partner: GatewayPartner) => `${frameAncestors(partner)} ${appOrigin}`;
-  const headersFor = ({ sandboxId, port }: Place, partner: GatewayPartner): PreviewHeaders =>
-    createPreviewHeaders({ cookies, links: previews, sandboxId, port, ancestors: ancestorsOf(partner) });
+  const headersFor = (target: PreviewTarget, partner: GatewayPartner): PreviewHeaders =>
+    createPreviewHeaders({ cookies, links: previews, ...target, ancestors: ancestorsOf(partner) });
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const place = placeOf(request);
-    const { path } = splitTarget(request);
-    if (path.startsWith("/.berth/")) return open(place, request, response);
-    const { standing, refused } = await accessOf(deps, request, place.sandboxId, place.port);
-    if (!standing) return sendPage(response, "previewSignedOut", "*");
-    const ancestors = ancestorsOf(standing.partner);
-    if (refused) return sendPage(response, refused === "suspended" ? "suspended" : "previewSignedOut", ancestors);
-    if (standing.session.status === "destroyed") return sendPage(response, "destroyed", ancestors);
-    if (standing.session.status === "paused") return sendPage(response, "previewPaused", ancestors);
-    if (isMutation(request) && !isFromSandbox(request, place)) throw new AppError("forbidden");
-    const headers = headersFor(place, standing.partner);
+    const target = targetOf(request);
+    const { path } = splitUrl(request);
+    if (path.startsWith("/.berth/")) return exchangeTicket(target, request, response);
+    const { cached, denied } = await checkAccess(deps, request, target);
+    if (!cached) return sendStatusPage(response, "previewSignedOut", "*");
+    const ancestors = ancestorsOf(cached.partner);
+    if (denied) return sendStatusPage(response, denied === "suspended" ? "suspended" : "previewSignedOut", ancestors);
+    if (cached.session.status === "destroyed") return sendStatusPage(response, "destroyed", ancestors);
+    if (cached.session.status === "paused") return sendStatusPage(response, "previewPaused", ancestors);
+    if (isMutation(request) && !isFromSandbox(request, target)) throw new AppError("forbidden");
+    const headers = headersFor(target, cached.partner);
     try {
-      await relay(links, {
+      await relayHttp(links, {
         request,
         response,
-        sandboxId: place.sandboxId,
-        path: innerPath(request, place),
-        headers: headers.inward(request),
-        answerHeaders: (answer) => headers.outward(answer),
-        inspect(answer) {
-          if (!isPortClosed(answer)) return false;
-          sendPage(response, "previewSilent", ancestors);
+        sandboxId: target.sandboxId,
+        path: daemonPathOf(request, target),
+        headers: headers.toSandbox(request),
+        responseHeaders: (daemonHeaders) => headers.fromSandbox(daemonHeaders),
+        intercept(daemonResponse) {
+          if (!isPortClosed(daemonResponse)) return false;
+          sendStatusPage(response, "previewSilent", ancestors);
           return true;
         },
       });
     } catch (error) {
       if (!isAppError(error, "sandbox_unreachable")) throw error;
-      sendPage(response, "unavailable", ancestors);
+      sendStatusPage(response, "unavailable", ancestors);
     }
   }
 
-  // Exchanges the ticket of a link that the workspace has made for this host's own cookie.
-  async function open(place: Place, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { path, query } = splitTarget(request);
-    if (path !== OPEN_PATH) return sendPage(response, "notFound", "*");
-    if (request.method !== "GET") return sendPage(response, "notAllowed", "*");
-    if (isPrefetch(request)) return sendPage(response, "prefetched", "*");
-    const ticket = previews.verify(query, place);
-    const standing = await standings.of(place.sandboxId);
-    if (!ticket || standing?.partner.id !== ticket.partnerId) return sendPage(response, "previewSignedOut", "*");
-    if (standing.partner.state !== "active") return sendPage(response, "suspended", "*");
+  // Exchanges the ticket of a link that the workspace issued for this host's own cookie.
+  async function exchangeTicket(target: PreviewTarget, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { path, query } = splitUrl(request);
+    if (path !== OPEN_PATH) return sendStatusPage(response, "notFound", "*");
+    if (request.method !== "GET") return sendStatusPage(response, "notAllowed", "*");
+    if (isPrefetch(request)) return sendStatusPage(response, "prefetched", "*");
+    const ticket = previews.verify(query, target);
+    const cached = await sessionCache.get(target.sandboxId);
+    if (!ticket || cached?.partner.id !== ticket.partnerId) return sendStatusPage(response, "previewSignedOut", "*");
+    if (cached.partner.state !== "active") return sendStatusPage(response, "suspended", "*");
     response.writeHead(303, {
       location: ticket.path,
-      "set-cookie": cookies.issue({ ...place, partnerId: ticket.partnerId }),
+      "set-cookie": cookies.issue({ ...target, partnerId: ticket.partnerId }),
       "content-length": 0,
       "cache-control": "no-store",
       "referrer-policy": "no-referrer",
-      "content-security-policy": `default-src 'none'; frame-ancestors ${ancestorsOf(standing.partner)}`,
+      "content-security-policy": `default-src 'none'; frame-ancestors ${ancestorsOf(cached.partner)}`,
     });
     response.end();
   }
 
   async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-    const place = placeOf(request);
-    if (!isHandshake(request)) throw new AppError("validation_failed", { message: "This is not a WebSocket handshake" });
-    if (!isFromSandbox(request, place)) throw new AppError("forbidden");
-    const { standing, refused } = await accessOf(deps, request, place.sandboxId, place.port);
-    if (refused) throw new AppError("unauthorized");
-    if (farewellFor(standing)) throw new AppError("session_paused");
-    await sockets.join({
+    const target = targetOf(request);
+    requireHandshake(request);
+    if (!isFromSandbox(request, target)) throw new AppError("forbidden");
+    const { cached, denied } = await checkAccess(deps, request, target);
+    if (denied) throw new AppError("unauthorized");
+    if (closeReasonFor(cached)) throw new AppError("session_paused");
+    await sockets.relay({
       request,
       socket,
       head,
-      sandboxId: place.sandboxId,
-      path: innerPath(request, place),
-      headers: headersFor(place, standing.partner).inward(request),
-      isStillAllowed: async () => !(await accessOf(deps, request, place.sandboxId, place.port)).refused,
-      refuse: ({ refused: answer }) => refuseUpgrade(socket, answer?.status ?? 503, "{}"),
+      sandboxId: target.sandboxId,
+      path: daemonPathOf(request, target),
+      headers: headersFor(target, cached.partner).toSandbox(request),
+      isStillAllowed: async () => !(await checkAccess(deps, request, target)).denied,
+      refuse: ({ refused }) => refuseUpgrade(socket, refused?.status ?? 503, "{}"),
     });
   }
 
-  // Our cookie travels in frames of other sites, so changes are taken from pages of this sandbox alone.
-  function isFromSandbox(request: IncomingMessage, { sandboxId }: Place): boolean {
+  // Other sites may frame a preview, so browsers attach our cookie to their requests. Mutations are therefore accepted only
+  // from pages of the same sandbox.
+  function isFromSandbox(request: IncomingMessage, { sandboxId }: PreviewTarget): boolean {
     if (headerOf(request, "sec-fetch-site") === "same-origin") return true;
     const origin = headerOf(request, "origin");
-    const from = origin !== undefined && URL.canParse(origin) ? new URL(origin) : null;
-    const place = from && previews.parseHost(from.host);
-    return place?.sandboxId === sandboxId && origin === previews.originOf(sandboxId, place.port);
+    const from = origin !== undefined && URL.canParse(origin) ? previews.parseHost(new URL(origin).host) : null;
+    return from?.sandboxId === sandboxId && origin === previews.originOf(sandboxId, from.port);
   }
 
-  const placeOf = (request: IncomingMessage): Place => {
-    const place = previews.parseHost(request.headers.host);
-    if (!place) throw new AppError("not_found");
-    return place;
-  };
+  function targetOf(request: IncomingMessage): PreviewTarget {
+    const target = previews.parseHost(request.headers.host);
+    if (!target) throw new AppError("not_found");
+    return target;
+  }
 
   return { request: handle, upgrade };
 }
 
-function innerPath(request: IncomingMessage, { port }: Place): string {
-  const target = request.url ?? "/";
-  if (!target.startsWith("/")) throw new AppError("not_found");
-  return `/ports/${port}${target}`;
+function daemonPathOf(request: IncomingMessage, { port }: PreviewTarget): string {
+  const url = request.url ?? "/";
+  if (!url.startsWith("/")) throw new AppError("not_found");
+  return `/ports/${port}${url}`;
 }
 
-// The daemon's own answer when nothing listens. An application that says the same gets the same page.
+// The daemon's own reply when no server listens on the port. An application that sends the same reply gets the same page.
 const isPortClosed = ({ status, headers }: LinkResponse) => status === 502 && headers["x-error-code"] === "port_closed";

@@ -1,49 +1,33 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { AppError, isAppError, type SandboxId } from "@berth/contract";
 import type { DaemonLinks } from "../../daemon-link/daemon-links.ts";
-import { relay } from "./http-relay.ts";
-import { fromDaemonHeaders, toDaemonHeaders } from "./sandbox-headers.ts";
-import type { Standings } from "../access/session-cache.ts";
+import { notRunningError, type SessionCache } from "../access/session-cache.ts";
+import { relayHttp } from "./http-relay.ts";
+import { headersFromSandbox, headersToSandbox } from "./sandbox-headers.ts";
 
-// Passes a request on to the daemon's API, for whoever has been let in: a partner's backend or the workspace page.
+// Relays an authorized request, from a partner's backend or from the workspace page, to the daemon's API.
 export async function relayToApi(
-  { links, standings }: { links: Pick<DaemonLinks, "request">; standings: Standings },
+  { links, sessionCache }: { links: Pick<DaemonLinks, "request">; sessionCache: SessionCache },
   { request, response, sandboxId, path }: { request: IncomingMessage; response: ServerResponse; sandboxId: SandboxId; path: string },
 ): Promise<void> {
   try {
-    await relay(links, {
+    await relayHttp(links, {
       request,
       response,
       sandboxId,
       path,
-      headers: toDaemonHeaders(request.headers),
-      answerHeaders: fromDaemonHeaders,
-      // Nothing that a sandbox says makes a browser ask for a password; such an answer means that our token was refused.
-      inspect({ status }) {
+      headers: headersToSandbox(request.headers),
+      responseHeaders: headersFromSandbox,
+      intercept({ status }) {
+        // These statuses would make a browser prompt for a password. From a daemon they mean that it rejected our token.
         if (status === 401 || status === 407)
-          throw new AppError("sandbox_unreachable", { cause: new Error(`the sandbox answered ${status}`) });
+          throw new AppError("sandbox_unreachable", { cause: new Error(`the sandbox replied with status ${status}`) });
         return false;
       },
     });
   } catch (error) {
-    throw await explain(standings, sandboxId, error);
+    // If the session was paused or destroyed during the request, that is the reason for the failure.
+    if (!isAppError(error, "sandbox_unreachable")) throw error;
+    throw notRunningError(await sessionCache.get(sandboxId), error) ?? error;
   }
-}
-
-// A request that failed because the session was paused or destroyed while it ran fails for that reason.
-async function explain(standings: Standings, sandboxId: SandboxId, error: unknown): Promise<unknown> {
-  if (!isAppError(error, "sandbox_unreachable")) return error;
-  const standing = await standings.of(sandboxId);
-  if (!standing || standing.session.status === "destroyed") return new AppError("session_not_found", { cause: error });
-  return standing.session.status === "paused" ? new AppError("session_paused", { cause: error }) : error;
-}
-
-// The subset of the caller's handshake that the daemon sees. Extensions are left out: frames pass as they are.
-export function handshakeHeaders(request: IncomingMessage): Record<string, string> {
-  const protocol = request.headers["sec-websocket-protocol"];
-  return {
-    "sec-websocket-key": request.headers["sec-websocket-key"] ?? "",
-    "sec-websocket-version": "13",
-    ...(protocol !== undefined && { "sec-websocket-protocol": protocol }),
-  };
 }

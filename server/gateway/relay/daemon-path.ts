@@ -1,13 +1,13 @@
-// Which paths of the daemon the outside may ask for, given what stands behind the mount. Paths of files travel in the
-// query, so a path of the daemon's API is made of plain words: anything that could be read in two ways (dots, encoded
-// slashes, empty segments) is refused instead of cleaned up. null: not for the outside.
+// Maps the rest of a gateway path to a path of the daemon's API; null if callers may not use it. File paths travel in the
+// query, so API paths consist of plain words. A path that could be read in two ways (dots, encoded slashes, empty segments)
+// is refused rather than normalized.
 export function toDaemonPath(rest: string, query: string): string | null {
-  if (!PLAIN.test(rest)) return null;
+  if (!PLAIN_SEGMENTS.test(rest)) return null;
   const [, first = "", ...deeper] = rest.toLowerCase().split("/");
   if (rest.split("/").some((segment) => segment === "." || segment === "..")) return null;
-  // The server's own, and the preview's, which has an origin of its own.
+  // `/internal` is for the server only, and ports are reachable only through their preview origins.
   if (first === "internal" || (first === "ports" && deeper.length > 0)) return null;
   return query === "" ? rest : `${rest}?${query}`;
 }
 
-const PLAIN = /^(\/[A-Za-z0-9._~-]+)+$/;
+const PLAIN_SEGMENTS = /^(\/[A-Za-z0-9._~-]+)+$/;

@@ -1,8 +1,9 @@
 import type { IncomingHttpHeaders } from "node:http";
 
-// What passes between a caller and a daemon. Both lists name what is allowed: keys and cookies of the caller never reach
-// the sandbox, and nothing that it answers can act on our origin (no cookies, no redirects, no policies).
-const TO_DAEMON = [
+// The headers that the relay passes between a caller and a daemon. Both are allowlists: the caller's keys and cookies never
+// reach the sandbox, and a sandbox's reply cannot act on our origin (no cookies, redirects or policies). Previews have
+// their own rules in preview/preview-headers.ts.
+const TO_SANDBOX = [
   "accept",
   "content-length",
   "content-type",
@@ -13,7 +14,7 @@ const TO_DAEMON = [
   "if-unmodified-since",
   "range",
 ];
-const FROM_DAEMON = [
+const FROM_SANDBOX = [
   "accept-ranges",
   "allow",
   "content-disposition",
@@ -25,11 +26,11 @@ const FROM_DAEMON = [
   "x-error-code",
 ];
 
-export const toDaemonHeaders = (headers: IncomingHttpHeaders): Record<string, string> => pick(headers, TO_DAEMON);
+export const headersToSandbox = (headers: IncomingHttpHeaders): Record<string, string> => pick(headers, TO_SANDBOX);
 
-// The answer may be a file of the user's, of any type. A browser must never take it for a page, a script or a frame of ours.
-export function fromDaemonHeaders(headers: IncomingHttpHeaders): Record<string, string> {
-  const picked = pick(headers, FROM_DAEMON);
+// The reply may be a user's file of any type. These headers stop a browser from treating it as our page, script or frame.
+export function headersFromSandbox(headers: IncomingHttpHeaders): Record<string, string> {
+  const picked = pick(headers, FROM_SANDBOX);
   return {
     ...picked,
     "content-disposition": attachment(picked["content-disposition"]),
@@ -41,11 +42,11 @@ export function fromDaemonHeaders(headers: IncomingHttpHeaders): Record<string, 
   };
 }
 
-// The only trailer that means something to a caller. It needs a body of unknown length: Node refuses any other.
+// X-Exit-Code is the only trailer that is relayed. Node allows trailers only on a body of unknown length.
 export const announcesExitCode = (headers: IncomingHttpHeaders): boolean =>
   headers["content-length"] === undefined && String(headers["trailer"]).toLowerCase() === EXIT_CODE;
 
-export function fromDaemonTrailers(trailers: Record<string, string>): Record<string, string> {
+export function trailersFromSandbox(trailers: Record<string, string>): Record<string, string> {
   const code = trailers[EXIT_CODE];
   return code !== undefined && /^-?\d{1,5}$/.test(code) ? { [EXIT_CODE]: code } : {};
 }
@@ -57,7 +58,7 @@ function attachment(disposition: string | undefined): string {
   return `attachment${parameters ?? ""}`;
 }
 
-// Only values that Node would send again; a hostile daemon may use bytes that it would not.
+// A hostile daemon may send header bytes that Node refuses to write.
 const SENDABLE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 function pick(headers: IncomingHttpHeaders, names: readonly string[]): Record<string, string> {

@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { closeFrame, createFrameWalker } from "./websocket-frames.ts";
+import { closeFrame, createFrameTracker } from "./websocket-frames.ts";
 
 const payload = fc.oneof(fc.uint8Array({ maxLength: 130 }), fc.uint8Array({ minLength: 65_500, maxLength: 65_600, size: "max" }));
 
-describe("a frame walker", () => {
+describe("a frame tracker", () => {
   it("is between frames exactly where a frame ends, however the bytes arrive", () => {
     fc.assert(
       fc.property(
@@ -15,12 +15,12 @@ describe("a frame walker", () => {
           const frames = payloads.map((data) => frameOf(Buffer.from(data), mask));
           const ends = new Set(frames.map((_, i) => Buffer.concat(frames.slice(0, i + 1)).length));
           const stream = Buffer.concat(frames);
-          const walker = createFrameWalker();
+          const tracker = createFrameTracker();
           for (let at = 0; at < stream.length; at += step) {
-            walker.walk(stream.subarray(at, at + step));
-            expect(walker.whole).toBe(ends.has(Math.min(at + step, stream.length)));
+            tracker.track(stream.subarray(at, at + step));
+            expect(tracker.atBoundary).toBe(ends.has(Math.min(at + step, stream.length)));
           }
-          expect(walker.closing).toBe(false);
+          expect(tracker.closing).toBe(false);
         },
       ),
       { numRuns: 20 },
@@ -28,17 +28,17 @@ describe("a frame walker", () => {
   });
 
   it("sees a goodbye pass", () => {
-    const walker = createFrameWalker();
-    walker.walk(closeFrame(4404));
-    expect([walker.whole, walker.closing]).toEqual([true, true]);
+    const tracker = createFrameTracker();
+    tracker.track(closeFrame(4404));
+    expect([tracker.atBoundary, tracker.closing]).toEqual([true, true]);
   });
 
   it("never throws on garbage", () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 40 })), (parts) => {
-        const walker = createFrameWalker();
-        for (const part of parts) walker.walk(Buffer.from(part));
-        expect(typeof walker.whole).toBe("boolean");
+        const tracker = createFrameTracker();
+        for (const part of parts) tracker.track(Buffer.from(part));
+        expect(typeof tracker.atBoundary).toBe("boolean");
       }),
     );
   });

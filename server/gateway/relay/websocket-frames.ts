@@ -1,26 +1,26 @@
-// Just enough of the WebSocket protocol (RFC 6455) to put a ping or a goodbye between two frames of a stream that is
-// passed on as it is.
+// Just enough of the WebSocket protocol (RFC 6455) to insert a ping or close frame between two frames of a relayed stream.
 
-// Follows a stream of frames by their headers alone. `whole` is true while the last byte seen ended a frame.
-export interface FrameWalker {
-  readonly whole: boolean;
-  // True once a close frame has passed: nothing may follow it.
+// Tracks frame boundaries by parsing frame headers only.
+export interface FrameTracker {
+  // True if the last byte ended a frame.
+  readonly atBoundary: boolean;
+  // True after a close frame. No frame may follow it.
   readonly closing: boolean;
-  walk(bytes: Buffer): void;
+  track(bytes: Buffer): void;
 }
 
-export function createFrameWalker(): FrameWalker {
+export function createFrameTracker(): FrameTracker {
   let header = Buffer.alloc(0);
   let payloadLeft = 0;
   let closing = false;
   return {
-    get whole() {
+    get atBoundary() {
       return header.length === 0 && payloadLeft === 0;
     },
     get closing() {
       return closing;
     },
-    walk(bytes) {
+    track(bytes) {
       let rest = bytes;
       while (rest.length > 0) {
         const skipped = Math.min(payloadLeft, rest.length);
@@ -32,7 +32,7 @@ export function createFrameWalker(): FrameWalker {
         rest = rest.subarray(missing);
         if (header.length < headerLength(header)) continue;
         payloadLeft = payloadLength(header);
-        closing ||= (header[0]! & 0x0f) === OPCODE.close;
+        closing ||= (header[0]! & 0x0f) === CLOSE_OPCODE;
         header = Buffer.alloc(0);
       }
     },
@@ -43,21 +43,21 @@ export const pingFrame = Buffer.from([0x80 | 0x9, 0]);
 
 export function closeFrame(code: number, reason = ""): Buffer {
   const text = Buffer.from(reason).subarray(0, 123);
-  return Buffer.concat([Buffer.from([0x80 | OPCODE.close, 2 + text.length, code >> 8, code & 0xff]), text]);
+  return Buffer.concat([Buffer.from([0x80 | CLOSE_OPCODE, 2 + text.length, code >> 8, code & 0xff]), text]);
 }
 
-const OPCODE = { close: 0x8 };
+const CLOSE_OPCODE = 0x8;
 
-// How long the header is, as far as the bytes seen can tell; from a server, frames are not masked, but a hostile one may.
-function headerLength(seen: Buffer): number {
-  if (seen.length < 2) return 2;
-  const masked = (seen[1]! & 0x80) === 0 ? 0 : 4;
-  const short = seen[1]! & 0x7f;
-  return 2 + masked + (short === 127 ? 8 : short === 126 ? 2 : 0);
+// The header's length as far as its first bytes tell. Servers do not mask frames, but a hostile daemon may.
+function headerLength(start: Buffer): number {
+  if (start.length < 2) return 2;
+  const maskBytes = (start[1]! & 0x80) === 0 ? 0 : 4;
+  const shortLength = start[1]! & 0x7f;
+  return 2 + maskBytes + (shortLength === 127 ? 8 : shortLength === 126 ? 2 : 0);
 }
 
 function payloadLength(header: Buffer): number {
-  const short = header[1]! & 0x7f;
-  if (short === 126) return header.readUInt16BE(2);
-  return short === 127 ? Number(header.readBigUInt64BE(2)) : short;
+  const shortLength = header[1]! & 0x7f;
+  if (shortLength === 126) return header.readUInt16BE(2);
+  return shortLength === 127 ? Number(header.readBigUInt64BE(2)) : shortLength;
 }

@@ -1,8 +1,7 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 
-// The gateway's numbers for the operator.
 export interface GatewayMetrics {
-  answered(area: string, status: number): void;
+  countReply(area: string, status: number): void;
 }
 
 export function createGatewayMetrics(
@@ -11,7 +10,7 @@ export function createGatewayMetrics(
 ): GatewayMetrics {
   new Gauge({
     name: "berth_gateway_open",
-    help: "What is under way: WebSockets, event streams of pages, and all answers (streams among them)",
+    help: "Open WebSockets, event streams of workspace pages, and replies in progress (including event streams)",
     labelNames: ["kind"],
     registers: [registry],
     collect() {
@@ -24,5 +23,5 @@ export function createGatewayMetrics(
     labelNames: ["area", "status"],
     registers: [registry],
   });
-  return { answered: (area, status) => requests.inc({ area, status }) };
+  return { countReply: (area, status) => requests.inc({ area, status }) };
 }

@@ -1,8 +1,8 @@
-import { STATUS_CODES, type IncomingMessage, type ServerResponse } from "node:http";
+import { STATUS_CODES, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { AppError, isAppError } from "@berth/contract";
 
-// Replies of the gateway that are not pages: the same error body as the partner API's.
+// The gateway's replies other than pages. Errors have the same body as in the partner API.
 export function sendJson(response: ServerResponse, status: number, body: object, headers: Record<string, string> = {}): void {
   if (response.headersSent) {
     response.destroy();
@@ -37,19 +37,7 @@ export function describeError(error: unknown): { status: number; body: object; h
   };
 }
 
-// The path and the query of a request, as they came.
-export function splitTarget(request: IncomingMessage): { path: string; query: string } {
-  const target = request.url ?? "/";
-  const at = target.indexOf("?");
-  return at < 0 ? { path: target, query: "" } : { path: target.slice(0, at), query: target.slice(at + 1) };
-}
-
-export const headerOf = (request: IncomingMessage, name: string): string | undefined => {
-  const value = request.headers[name];
-  return Array.isArray(value) ? value[0] : value;
-};
-
-// The answer to an upgrade that does not happen, on the bare connection.
+// Refuses an upgrade on the bare socket, where there is no response object.
 export function refuseUpgrade(socket: Duplex, status: number, json: string, headers: Record<string, string> = {}): void {
   socket.on("error", () => socket.destroy());
   const lines = Object.entries({

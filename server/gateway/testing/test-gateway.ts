@@ -17,9 +17,9 @@ import { createDaemonLinks } from "../../daemon-link/daemon-links.ts";
 import { silentLog } from "../../log.ts";
 import { createSecrets } from "../../secrets/secrets.ts";
 import type { SessionView } from "../../sessions/sessions.ts";
-import { createGateway } from "../gateway.ts";
-import type { GatewayPartner } from "../access/session-cache.ts";
 import { createTickets } from "../access/launch-ticket.ts";
+import type { GatewayPartner } from "../access/session-cache.ts";
+import { createGateway } from "../gateway.ts";
 
 // A gateway on a port of its own, with a session whose daemon is whatever a test puts behind the socket.
 export interface TestGateway extends AsyncDisposable {

@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import type { FastifyInstance } from "fastify";
 import { stringify } from "yaml";
 import { describeApi } from "@berth/contract/openapi.ts";
-import { docsPage } from "./docs-page.ts";
 import { addRoute } from "../requests/route.ts";
+import { docsPage } from "./docs-page.ts";
 
 // The description for programs at /api/b2b/docs and for people at /docs. Both are made once; the YAML when it is first
 // asked for, because it takes a tenth of a second that a start should not.

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { presentedKey } from "./authentication.ts";
 import { startTestApp, type TestApp } from "../testing/test-app.ts";
+import { presentedKey } from "./authentication.ts";
 
 let app: TestApp;
 beforeAll(async () => {

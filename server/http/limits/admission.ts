@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "@berth/contract";
 import { hideMediaType } from "../requests/request-body.ts";
-import { applyAllowance, type Buckets } from "./rate-limit.ts";
 import { presentedKey, type Authenticate, type Principal } from "./authentication.ts";
+import { applyAllowance, type Buckets } from "./rate-limit.ts";
 
 // What every request passes before anything else looks at it: the key first, then its rate, then whether there is such a
 // path and such a method on it. Runs before the body is read, so nobody without a key learns more than that.

@@ -1,7 +1,7 @@
 import { SECOND, type Clock } from "../../clock.ts";
 import type { Log } from "../../log.ts";
-import { reserveTokens } from "../../store/rate-buckets.ts";
 import type { Store } from "../../store/open.ts";
+import { reserveTokens } from "../../store/rate-buckets.ts";
 import { allowanceOf, type Allowance, type Buckets } from "./rate-limit.ts";
 
 // For several servers on one PostgreSQL. A server takes tokens out of the shared bucket a hundredth at a time and hands

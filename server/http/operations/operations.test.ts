@@ -2,10 +2,10 @@ import { connect } from "node:net";
 import { Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
+import { systemClock } from "../../clock.ts";
 import { createLog } from "../../log.ts";
 import { createMemorySessions } from "../testing/memory-sessions.ts";
 import { startTestApp } from "../testing/test-app.ts";
-import { systemClock } from "../../clock.ts";
 
 describe("for the operator", () => {
   it("health and readiness are told apart, and draining is not ready", async () => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { newId, type Event } from "@berth/contract";
-import { appendEvent } from "../../store/events.ts";
-import { revokeKey } from "../../keys/keys.ts";
 import { systemClock } from "../../clock.ts";
+import { revokeKey } from "../../keys/keys.ts";
+import { appendEvent } from "../../store/events.ts";
 import { startTestApp, type TestApp } from "../testing/test-app.ts";
 
 let app: TestApp;

@@ -5,8 +5,8 @@ import type { Feed } from "../../events/feed.ts";
 import { eventPage, lastEventSeq, seqOfEvent, type StoredEvent } from "../../store/events.ts";
 import type { Store } from "../../store/open.ts";
 import { presentedKey, type Authenticate } from "../limits/authentication.ts";
-import { parseLimit, single, type Query } from "./list-query.ts";
 import { addRoute } from "../requests/route.ts";
+import { parseLimit, single, type Query } from "./list-query.ts";
 
 export interface EventRouteDeps {
   store: Store;

@@ -6,11 +6,11 @@ import type { ChangeOptions, Sessions, SessionView } from "../../sessions/sessio
 import { appendAudit } from "../../store/audit.ts";
 import type { Store } from "../../store/open.ts";
 import type { Db } from "../../store/schema.ts";
-import { auditEntry } from "./audit-entry.ts";
 import { jsonObject } from "../requests/request-body.ts";
+import { addRoute } from "../requests/route.ts";
+import { auditEntry } from "./audit-entry.ts";
 import type { Idempotency, Result } from "./idempotency.ts";
 import { encodeCursor, parseExpand, parseList, type Query } from "./list-query.ts";
-import { addRoute } from "../requests/route.ts";
 import { etagOf, matchesEtag, toResumed, toSession, withDetails } from "./session-view.ts";
 import { parseCreate, parseResume, parseUpdate } from "./validation.ts";
 

@@ -15,14 +15,14 @@ import {
 import type { Clock } from "../../clock.ts";
 import type { Endpoints, NewEndpoint, NewSecret, Record as Recorder } from "../../events/webhooks/endpoints.ts";
 import { appendAudit } from "../../store/audit.ts";
-import type { EndpointRow } from "../../store/webhooks/endpoints.ts";
 import type { DeliveryFilter, DeliveryRow, ListedDelivery } from "../../store/webhooks/deliveries.ts";
-import { auditEntry } from "./audit-entry.ts";
-import { jsonObject } from "../requests/request-body.ts";
+import type { EndpointRow } from "../../store/webhooks/endpoints.ts";
 import { bodyFault } from "../requests/error-reply.ts";
+import { jsonObject } from "../requests/request-body.ts";
+import { addRoute } from "../requests/route.ts";
+import { auditEntry } from "./audit-entry.ts";
 import type { Idempotency, Result, Save } from "./idempotency.ts";
 import { parseLimit, single, type Query } from "./list-query.ts";
-import { addRoute } from "../requests/route.ts";
 import { faultFinder, refuse } from "./validation.ts";
 
 export interface WebhookRouteDeps {

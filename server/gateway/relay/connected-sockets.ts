@@ -1,0 +1,94 @@
+import type { Duplex } from "node:stream";
+import { SECOND, type Clock } from "../../clock.ts";
+import { markWork } from "../../event-loop/loop-work.ts";
+import { closeFrame, createFrameTracker, pingFrame } from "./websocket-frames.ts";
+
+// A caller's WebSocket and a daemon's, connected after both handshakes.
+export interface ConnectedSockets {
+  // Sends a ping, or cuts the connection if the caller has been silent for too long.
+  ping(): void;
+  close(code: number, reason: string): void;
+}
+
+export interface ConnectOptions {
+  caller: HandshakenSocket;
+  daemon: HandshakenSocket;
+  clock: Pick<Clock, "now">;
+  silenceMs: number;
+}
+
+interface HandshakenSocket {
+  socket: Duplex;
+  // The bytes that arrived together with the handshake.
+  head: Buffer;
+}
+
+const TO_CALLER = { name: "gateway socket to caller" };
+const TO_DAEMON = { name: "gateway socket to daemon" };
+const CLOSE_TIMEOUT_MS = 2 * SECOND;
+const PAUSE_GRACE_MS = 500;
+
+export function connectSockets({
+  caller: { socket: caller, head },
+  daemon: fromDaemon,
+  clock,
+  silenceMs,
+}: ConnectOptions): ConnectedSockets {
+  const daemon = fromDaemon.socket;
+  const frames = createFrameTracker();
+  let lastHeardAt = clock.now();
+  let closed = false;
+
+  const toCaller = (bytes: Buffer) => {
+    markWork(TO_CALLER);
+    frames.track(bytes);
+    if (!caller.write(bytes)) daemon.pause();
+  };
+  if (fromDaemon.head.length > 0) toCaller(fromDaemon.head);
+  if (head.length > 0) daemon.write(head);
+  daemon.on("data", toCaller);
+  caller.on("drain", () => daemon.resume());
+  caller.on("data", () => {
+    markWork(TO_DAEMON);
+    lastHeardAt = clock.now();
+  });
+  caller.pipe(daemon);
+  caller.on("error", () => caller.destroy());
+  caller.once("close", () => daemon.destroy());
+  daemon.once("close", () => {
+    if (frames.closing) return endSocket(caller);
+    // The daemon disconnected without a close frame, usually because a pause has begun. Wait for the pause to complete:
+    // the session cache then closes the socket with the right code.
+    setTimeout(() => close(1011, "the sandbox does not answer"), PAUSE_GRACE_MS).unref();
+  });
+
+  function close(code: number, reason: string): void {
+    if (closed) return;
+    closed = true;
+    daemon.off("data", toCaller);
+    // Unpipe first: destroying the daemon's socket would otherwise stop the reads that see the caller's close frame.
+    caller.unpipe(daemon);
+    daemon.destroy();
+    // A close frame cannot be inserted in the middle of another frame, so cut the connection instead.
+    if (frames.closing) endSocket(caller);
+    else if (frames.atBoundary) endSocket(caller, closeFrame(code, reason));
+    else caller.destroy();
+  }
+
+  return {
+    ping() {
+      if (clock.now() - lastHeardAt > silenceMs) caller.destroy();
+      else if (!closed && frames.atBoundary && !frames.closing) caller.write(pingFrame);
+    },
+    close,
+  };
+}
+
+// Half-closes the socket, drains it until the peer closes its side, and destroys it after a timeout.
+export function endSocket(socket: Duplex, lastFrame?: Buffer): void {
+  socket.on("error", () => socket.destroy());
+  socket.end(lastFrame);
+  socket.resume();
+  const timer = setTimeout(() => socket.destroy(), CLOSE_TIMEOUT_MS);
+  socket.once("close", () => clearTimeout(timer));
+}
