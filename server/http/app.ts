@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import type { Registry } from "prom-client";
 import { MAX_BODY_BYTES } from "@berth/contract";
 import type { Clock } from "../clock.ts";
+import type { FairTurns } from "../event-loop/fair-turns.ts";
 import type { Feed } from "../events/feed.ts";
 import type { Endpoints } from "../events/webhooks/endpoints.ts";
 import type { Tickets } from "../gateway/access/launch-ticket.ts";
@@ -14,6 +15,7 @@ import { addDocsRoutes } from "./docs/docs-routes.ts";
 import { admitRequests, answerBadUrl } from "./limits/admission.ts";
 import type { Authenticate, Principal } from "./limits/authentication.ts";
 import { createMemoryBuckets } from "./limits/memory-buckets.ts";
+import { startInTurn } from "./limits/partner-turns.ts";
 import { createSharedBuckets } from "./limits/shared-buckets.ts";
 import { addHealth } from "./operations/health.ts";
 import { addMetrics } from "./operations/metrics.ts";
@@ -50,6 +52,8 @@ export interface AppDeps {
   // Where the numbers of every part of the server are kept.
   registry: Registry;
   metricsToken: string | null;
+  // In which the requests of partners are started.
+  turns?: FairTurns;
   // Takes its requests before the API sees them: the gateway.
   mount?: Mount;
 }
@@ -96,6 +100,7 @@ export async function createApp(deps: AppDeps): Promise<App> {
   const buckets = store.engine === "postgres" ? createSharedBuckets(store, clock, log) : createMemoryBuckets(clock);
   markRoutes(app);
   admitRequests(app, { ...deps, buckets });
+  startInTurn(app, deps.turns);
   readBodies(app);
   logRequests(app, log);
   addMetrics(app, deps);

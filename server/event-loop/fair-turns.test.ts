@@ -1,0 +1,102 @@
+import { describe, expect, test } from "vitest";
+import { createFairTurns, type FairTurns } from "./fair-turns.ts";
+
+const COST_MS = 5;
+
+// An event loop whose rounds the test turns itself, and work that takes COST_MS each.
+function createBench(maxWaitingPerHolder = 100) {
+  const planned: (() => void)[] = [];
+  const started: string[] = [];
+  let clockMs = 0;
+  const turns: FairTurns = createFairTurns({
+    maxWaitingPerHolder,
+    nextRound: (work) => void planned.push(work),
+    nowMs: () => clockMs,
+  });
+  return {
+    started,
+    enter: (holder: string, name = holder, costMs = COST_MS) =>
+      turns.enter(holder, () => {
+        started.push(name);
+        clockMs += costMs;
+      }),
+    turnRound() {
+      started.length = 0;
+      for (const work of planned.splice(0)) work();
+      return [...started];
+    },
+    isIdle: () => planned.length === 0,
+  };
+}
+
+describe("turns", () => {
+  test("a single start does not wait", () => {
+    const bench = createBench();
+    bench.enter("a");
+    expect(bench.started).toEqual(["a"]);
+  });
+
+  test("of many at once, one is started in each round of the event loop", () => {
+    const bench = createBench();
+    for (let i = 0; i < 4; i++) bench.enter("greedy");
+    expect(bench.started).toHaveLength(1);
+    bench.turnRound();
+    expect([bench.turnRound(), bench.turnRound(), bench.turnRound()]).toEqual([["greedy"], ["greedy"], ["greedy"]]);
+  });
+
+  test("a newcomer waits for one of a greedy holder's, however many wait", () => {
+    const bench = createBench();
+    for (let i = 0; i < 50; i++) bench.enter("greedy");
+    bench.enter("victim");
+    bench.turnRound();
+    expect([bench.turnRound(), bench.turnRound(), bench.turnRound()]).toEqual([["greedy"], ["victim"], ["greedy"]]);
+  });
+
+  test("holders take turns, and what one holder asks for stays in order", () => {
+    const bench = createBench();
+    bench.enter("a", "a0");
+    for (const name of ["a1", "a2", "b1", "b2", "c1"]) bench.enter(name[0]!, name);
+    const order: string[] = [];
+    while (!bench.isIdle()) order.push(...bench.turnRound());
+    expect(order).toEqual(["a1", "b1", "c1", "a2", "b2"]);
+  });
+
+  test("several that cost next to nothing share a round", () => {
+    const bench = createBench();
+    bench.enter("a", "first");
+    for (let i = 0; i < 20; i++) bench.enter("a", `${i}`, 0.01);
+    bench.turnRound();
+    expect(bench.turnRound()).toEqual(["0", "1", "2", "3", "4", "5", "6", "7"]);
+  });
+
+  test("a holder with too many waiting is refused, and others are not", () => {
+    const bench = createBench(2);
+    expect(["a", "a", "a", "a", "b"].map((holder) => bench.enter(holder))).toEqual([true, true, true, false, true]);
+    while (!bench.isIdle()) bench.turnRound();
+    expect(bench.enter("a")).toBe(true);
+  });
+
+  test("nothing is left behind when all have had their turn", () => {
+    const bench = createBench();
+    for (let i = 0; i < 3; i++) bench.enter("a");
+    for (let round = 0; round < 5; round++) bench.turnRound();
+    expect(bench.isIdle()).toBe(true);
+    bench.enter("b");
+    expect(bench.started).toEqual(["b"]);
+  });
+});
+
+test("on the real event loop, timers and sockets come between two starts", async () => {
+  const turns = createFairTurns({ maxWaitingPerHolder: 100 });
+  const order: string[] = [];
+  const hold = (name: string) => {
+    order.push(name);
+    for (const endMs = performance.now() + 3; performance.now() < endMs;);
+  };
+  const last = Promise.withResolvers<void>();
+  setTimeout(() => order.push("timer"), 1);
+  for (let i = 0; i < 5; i++) turns.enter("greedy", () => hold(`start ${i}`));
+  turns.enter("greedy", () => last.resolve());
+  await last.promise;
+  expect(order.indexOf("timer")).toBeLessThan(order.indexOf("start 2"));
+});

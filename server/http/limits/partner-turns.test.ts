@@ -1,0 +1,36 @@
+import { afterEach, expect, test, vi } from "vitest";
+import type { FairTurns } from "../../event-loop/fair-turns.ts";
+import { startTestApp, type TestApp } from "../testing/test-app.ts";
+
+let app: TestApp | undefined;
+afterEach(() => app?.[Symbol.asyncDispose]());
+
+// Turns that the test gives.
+function createHeldTurns() {
+  const waiting: { holder: string; start: () => void }[] = [];
+  const turns: FairTurns = { enter: (holder, start) => waiting.push({ holder, start }) > 0 };
+  return { turns, waiting };
+}
+
+test("a request does nothing before its partner's turn", async () => {
+  const { turns, waiting } = createHeldTurns();
+  app = await startTestApp({ turns });
+  const list = vi.spyOn(app.sessions, "list");
+  const other = await app.addPartner("other");
+  const answers = [app.call("GET", "/api/b2b/sessions"), app.call("GET", "/api/b2b/sessions", { key: other })];
+  await expect.poll(() => waiting.map(({ holder }) => holder).toSorted()).toEqual(["acme", "other"]);
+  expect(list).not.toHaveBeenCalled();
+  for (const { start } of waiting) start();
+  expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200]);
+});
+
+test("a partner with too many requests waiting is asked to come back", async () => {
+  app = await startTestApp({ turns: { enter: () => false } });
+  const answer = await app.call("GET", "/api/b2b/sessions");
+  expect([answer.status, answer.headers.get("retry-after")]).toEqual([429, "1"]);
+});
+
+test("probes do not wait", async () => {
+  app = await startTestApp(createHeldTurns());
+  expect((await app.call("GET", "/readyz", { key: null })).status).toBe(200);
+});
