@@ -77,7 +77,8 @@ export interface SessionView {
   status: SessionStatus;
   generation: number;
   template: string;
-  metadata: Record<string, string>;
+  // A JSON object of texts, as it is stored: a list of large ones is passed on without being parsed.
+  metadataJson: string;
   timeoutMs: number;
   expiresAt: number | null;
   stopReason: string | null;

@@ -14,7 +14,7 @@ export function viewOf(row: SeenRow): SessionView | null {
     status,
     generation: row.generation,
     template: row.template,
-    metadata: row.metadata === "{}" ? {} : (JSON.parse(row.metadata) as Record<string, string>),
+    metadataJson: row.metadata,
     timeoutMs: row.timeout_ms,
     expiresAt: row.expires_at,
     stopReason: row.stop_reason,

@@ -206,7 +206,7 @@ function sampleSession(nowMs: number): SessionView {
     status: "running",
     generation: 1,
     template: "default",
-    metadata: {},
+    metadataJson: "{}",
     timeoutMs: 3_600_000,
     expiresAt: nowMs + 3_600_000,
     stopReason: null,

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { AppError, type SessionList, type StatusOnly } from "@berth/contract";
+import { AppError, type StatusOnly } from "@berth/contract";
 import type { Clock } from "../../clock.ts";
 import type { Tickets } from "../../gateway/access/launch-ticket.ts";
 import type { ChangeOptions, Sessions, SessionView } from "../../sessions/sessions.ts";
@@ -11,7 +11,7 @@ import { addRoute } from "../requests/route.ts";
 import { auditEntry } from "./audit-entry.ts";
 import type { Idempotency, Result } from "./idempotency.ts";
 import { encodeCursor, parseExpand, parseList, type Query } from "./list-query.ts";
-import { etagOf, matchesEtag, toResumed, toSession, withDetails } from "./session-view.ts";
+import { etagOf, matchesEtag, pageJson, toResumed, toSession, withDetails } from "./session-view.ts";
 import { parseCreate, parseResume, parseUpdate } from "./validation.ts";
 
 export interface SessionRouteDeps {
@@ -46,11 +46,12 @@ export function addSessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): 
     }),
   );
 
-  addRoute(app, "listSessions", async (request): Promise<SessionList> => {
+  addRoute(app, "listSessions", async (request, reply) => {
     const query = request.query as Query;
-    const show = shown(parseExpand(query));
+    const expanded = parseExpand(query);
     const page = await sessions.list(partnerOf(request), parseList(query));
-    return { data: page.sessions.map(show), nextCursor: page.next && encodeCursor(page.next) };
+    const nextCursor = page.next && encodeCursor(page.next);
+    return reply.type("application/json; charset=utf-8").send(pageJson(baseUrl, page.sessions, { nextCursor, expanded }));
   });
 
   addRoute(app, "getSession", async (request, reply) => {

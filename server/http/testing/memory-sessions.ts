@@ -49,7 +49,7 @@ export function createMemorySessions(store: Store, clock: Clock): Sessions {
         status: "running",
         generation: 2,
         template,
-        metadata,
+        metadataJson: JSON.stringify(metadata),
         timeoutMs,
         expiresAt: createdAt + timeoutMs,
         stopReason: null,
@@ -73,14 +73,14 @@ export function createMemorySessions(store: Store, clock: Clock): Sessions {
       const session = find(partnerId, id);
       if (session.status === "destroyed") throw new AppError("session_not_found");
       const expiry = timeoutMs === undefined ? {} : { timeoutMs, expiresAt: session.expiresAt && clock.now() + timeoutMs };
-      return change(session, { ...expiry, ...(metadata && { metadata }) }, options);
+      return change(session, { ...expiry, ...(metadata && { metadataJson: JSON.stringify(metadata) }) }, options);
     },
     async list(partnerId, { status, externalUserId, metadata = {}, limit, after }) {
       const place = (one: { createdAt: number; id: string }) => `${String(one.createdAt).padStart(16, "0")} ${one.id}`;
       const all = [...sessions.values()]
         .filter((one) => one.partnerId === partnerId && (status === undefined || one.status === status))
         .filter((one) => externalUserId === undefined || one.externalUserId === externalUserId)
-        .filter((one) => Object.entries(metadata).every(([key, value]) => one.metadata[key] === value))
+        .filter((one) => hasMetadata(one, metadata))
         .filter((one) => after === undefined || place(one) < place(after))
         .sort((a, b) => (place(a) < place(b) ? 1 : -1));
       const page = all.slice(0, limit);
@@ -93,4 +93,9 @@ export function createMemorySessions(store: Store, clock: Clock): Sessions {
     },
     async [Symbol.asyncDispose]() {},
   };
+}
+
+function hasMetadata({ metadataJson }: SessionView, wanted: Record<string, string>): boolean {
+  const metadata = JSON.parse(metadataJson) as Record<string, string>;
+  return Object.entries(wanted).every(([key, value]) => metadata[key] === value);
 }
