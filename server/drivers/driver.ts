@@ -1,65 +1,94 @@
 import type { Socket } from "node:net";
 import type { SandboxId, Template } from "@berth/contract";
 
-// One way of making sandboxes. The id is ours and is chosen before the call, so every method may be repeated: a second
-// `create` finds the sandbox of the first, a second `destroy` finds nothing and is content. Every method honours its
-// signal: it stops soon after the abort and leaves nothing that a repeated call or `destroy` cannot finish.
-// Errors are AppErrors: `sandbox_failed`, `sandbox_timeout` (the engine did not answer), `engine_unavailable` (it denies our
-// requests), `capacity_reached` (it has no room), `sandbox_unreachable` (dial).
+// One way of running sandboxes. `testing/driver.suite.ts` checks this contract against every driver.
+//
+// Idempotence: the caller chooses the sandbox id before the call, so every method can be retried after a crash, a timeout or
+// an abort. A retry finds what the first call has done and finishes it. Calls that change one sandbox run one after the other,
+// in the order in which they were made; calls for different sandboxes run concurrently.
+//
+// Cancellation: a method rejects with `signal.reason` soon after the abort. Whatever it leaves behind can be finished by the
+// same call or removed by `destroy`.
+//
+// Errors: every other rejection is an AppError. Its `cause` has the details for the log.
+// - `sandbox_failed`: this sandbox cannot do what was asked. A retry may help.
+// - `sandbox_timeout`: the engine or the daemon did not answer in time. The outcome is unknown; `inspect` tells it.
+// - `sandbox_unreachable`: `dial` cannot connect to the daemon.
+// - `capacity_reached`: the machine or the cluster has no room for the sandbox now. Retry later.
+// - `engine_unavailable`: the engine denies our requests. An operator has to restore the server's access.
 export interface Driver extends AsyncDisposable {
   readonly name: DriverName;
   readonly traits: DriverTraits;
 
-  // Makes and starts the sandbox over an empty workspace (or the one that is there) and resolves when its daemon answers.
+  // Creates and starts the sandbox, and resolves when its daemon answers. A sandbox that already runs is left as it is; a
+  // frozen or stopped one is started over its files. If the call fails, it removes what it has created, but never files that
+  // existed before.
   create(spec: SandboxSpec, signal: AbortSignal): Promise<void>;
-  // Takes the CPU away; memory and processes stay where `traits.freezes`, else the same as `hibernate`.
+
+  // Stops the sandbox from using the CPU. If `traits.freezes`, processes and memory are kept; otherwise this is `hibernate`.
+  // No-op if the sandbox does not run.
   pause(id: SandboxId, signal: AbortSignal): Promise<void>;
-  // Frees the memory: stops every process, keeps the files. From running or frozen.
+
+  // Ends all processes of a running or frozen sandbox, which frees its memory, and keeps the files of workspace and home.
+  // No-op if the sandbox is stopped.
   hibernate(id: SandboxId, signal: AbortSignal): Promise<void>;
-  // Brings a frozen or stopped sandbox back and resolves when its daemon answers. `restarted` means that the processes are
-  // new ones over the old files, so that the daemon must be told its environment again. Never deletes anything.
+
+  // Continues a frozen sandbox or starts a stopped one over its files, and resolves when its daemon answers. A running sandbox
+  // is left as it is. `restarted` is true if the processes are new, so that the caller has to send the daemon its environment
+  // again. The sandbox must exist. Never deletes files, even if it fails.
   resume(spec: SandboxSpec, signal: AbortSignal): Promise<{ restarted: boolean }>;
-  // Removes sandbox and files for good.
+
+  // Removes the sandbox and all its files, in whatever condition it is. No-op if it does not exist.
   destroy(id: SandboxId, signal: AbortSignal): Promise<void>;
 
-  // What is really there now.
+  // The actual condition now. Rejects if the engine does not answer, so that a missing answer is not mistaken for a missing
+  // sandbox.
   inspect(id: SandboxId, signal: AbortSignal): Promise<SandboxCondition>;
-  // Every sandbox of this installation that the engine (or the files) know of, whatever its condition.
+
+  // Every sandbox of this installation of which anything is left, including those that a failed call has left incomplete.
+  // Rejects, and does not return a part of the list, if the engine does not answer.
   list(signal: AbortSignal): Promise<SandboxSummary[]>;
+
+  // The resources that a sandbox uses now. `cpuMs` counts from its last start.
   stats(id: SandboxId, signal: AbortSignal): Promise<SandboxStats>;
 
-  // A fresh connection to the daemon. The peer is untrusted: a driver makes sure that it is this sandbox and nothing else
-  // (no symbolic link in a control folder leads anywhere), a caller bounds what it reads.
+  // Opens a new connection to the daemon. The driver guarantees that the peer is a process of this sandbox: it follows no
+  // symbolic link that the sandbox has placed, and connects to no address that now belongs to another sandbox. The peer itself
+  // is untrusted, so the caller must bound what it reads. Rejects with `sandbox_unreachable`.
   dial(id: SandboxId, signal: AbortSignal): Promise<Socket>;
-  // Whose address this is, where sandboxes have a network of their own: the sandbox's, that of the machine it runs on (its
-  // connections come from there where a network masquerades them), or neither's.
+
+  // Tells who has a network address: the sandbox, the node that runs it (the source address of its connections if the network
+  // masquerades them), or null for neither. Only for drivers whose sandboxes have their own network.
   addressOwner?(id: SandboxId, address: string, signal: AbortSignal): Promise<"sandbox" | "node" | null>;
 }
 
 export type DriverName = "oci" | "docker" | "kubernetes" | "process";
 
 export interface DriverTraits {
-  // Sandboxes live on this machine: only the server that owns one can act on it.
+  // Sandboxes live on this machine, so only the server that runs here can act on them.
   hostBound: boolean;
   // `pause` keeps memory and processes.
   freezes: boolean;
   // Code in the sandbox cannot reach the host.
   isolates: boolean;
-  // What sandboxes are made of that no template says, such as the image of templates that name none. Blank ones that were
-  // made of something else are thrown away.
+  // Settings that shape every sandbox but are in no template, such as the default image. Sandboxes in the pool that were made
+  // with another recipe are destroyed.
   recipe?: string;
 }
 
 export interface SandboxSpec {
   id: SandboxId;
   template: Template;
-  // SHA-256 (hex) of the token that the daemon asks for.
+  // SHA-256 (hex) of the token that callers of the daemon must send.
   tokenHash: string;
 }
 
-// running: the daemon should answer. frozen: paused with memory. stopped: files only. absent: nothing at all.
-// unreachable: it ran when its machine was last heard of, and may go on when the machine comes back. The engine decides
-// soon: it becomes `running` or `stopped`.
+// - running: the daemon should answer.
+// - frozen: paused, with its memory and processes.
+// - stopped: only files exist.
+// - absent: nothing exists.
+// - unreachable: the sandbox ran when its machine last answered, and continues if the machine comes back in time. The engine
+//   turns it into `running` or `stopped` within minutes.
 export type SandboxCondition = "running" | "unreachable" | "frozen" | "stopped" | "absent";
 
 export interface SandboxSummary {
@@ -67,14 +96,14 @@ export interface SandboxSummary {
   condition: SandboxCondition;
 }
 
-// null: the engine does not tell. Kubernetes knows the memory where metrics are installed, and never the other two.
+// null: the engine does not measure it. Kubernetes reports memory if the metrics API is installed, and nothing else.
 export interface SandboxStats {
   memoryBytes: number | null;
   cpuMs: number | null;
   pids: number | null;
 }
 
-// What `berth doctor` and the choice of `BERTH_DRIVER=auto` show.
+// Whether a driver works on this machine, for `berth doctor` and for `BERTH_DRIVER=auto`.
 export interface DriverProbe {
   driver: DriverName;
   usable: boolean;
