@@ -5,18 +5,18 @@ import { AppError, isAppError } from "@berth/contract";
 
 export interface AwaitDaemonOptions {
   dial: (signal: AbortSignal) => Promise<Socket>;
-  // False once it is certain that the daemon will never answer, because its process is gone.
+  // False once the daemon's process has ended, so that it can never answer.
   alive: () => boolean | Promise<boolean>;
   timeoutMs: number;
   pollMs?: number;
 }
 
-const TRY_MS = 2_000;
-// How many sandboxes are being waited for. In a crowd everybody asks less often, so that asking does not become the work.
+const HEALTH_TIMEOUT_MS = 2_000;
+// How many sandboxes are waited for now. Each of them is polled less often the more there are, to bound the load of polling.
 let waiting = 0;
 
-// Resolves as soon as the daemon answers GET /health. Rejects with `sandbox_failed` when its process has ended, with
-// `sandbox_timeout` when it does not answer in time.
+// Resolves as soon as the daemon answers GET /health. Rejects with `sandbox_failed` if its process has ended, and with
+// `sandbox_timeout` if it does not answer in time.
 export async function awaitDaemon({ dial, alive, timeoutMs, pollMs = 3 }: AwaitDaemonOptions, signal: AbortSignal): Promise<void> {
   const endMs = performance.now() + timeoutMs;
   waiting++;
@@ -24,7 +24,7 @@ export async function awaitDaemon({ dial, alive, timeoutMs, pollMs = 3 }: AwaitD
     while (!(await daemonAnswers(dial, signal))) {
       if (!(await alive())) throw new AppError("sandbox_failed", { cause: new Error("the daemon ended before it answered") });
       if (performance.now() > endMs)
-        throw new AppError("sandbox_timeout", { cause: new Error(`the daemon did not answer in ${timeoutMs} ms`) });
+        throw new AppError("sandbox_timeout", { cause: new Error(`the daemon did not answer within ${timeoutMs} ms`) });
       await sleep(pollMs + waiting, undefined, { signal });
     }
   } finally {
@@ -32,11 +32,11 @@ export async function awaitDaemon({ dial, alive, timeoutMs, pollMs = 3 }: AwaitD
   }
 }
 
-// One question, one answer: true when the daemon says that it is well.
+// Asks the daemon for its health once.
 export async function daemonAnswers(dial: (signal: AbortSignal) => Promise<Socket>, signal: AbortSignal): Promise<boolean> {
   signal.throwIfAborted();
   try {
-    return await askHealth(await dial(signal), signal);
+    return await isHealthy(await dial(signal), signal);
   } catch (error) {
     signal.throwIfAborted();
     if (isAppError(error, "sandbox_unreachable")) return false;
@@ -44,19 +44,19 @@ export async function daemonAnswers(dial: (signal: AbortSignal) => Promise<Socke
   }
 }
 
-function askHealth(socket: Socket, signal: AbortSignal): Promise<boolean> {
+function isHealthy(socket: Socket, signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
-    const asked = request({ path: "/health", createConnection: () => socket, signal, headers: { connection: "close" } });
-    const finish = (well: boolean) => {
+    const health = request({ path: "/health", createConnection: () => socket, signal, headers: { connection: "close" } });
+    const finish = (healthy: boolean) => {
       clearTimeout(timer);
-      resolve(well);
+      resolve(healthy);
       socket.destroy();
     };
-    const timer = setTimeout(finish, TRY_MS, false);
-    // The status line is all that matters, and all that is read: the body is the sandbox's and may never end. A daemon that
-    // asks for its token is as awake as one that does not.
-    asked.once("response", ({ statusCode }) => finish(statusCode === 200 || statusCode === 401));
-    asked.on("error", () => finish(false));
-    asked.end();
+    const timer = setTimeout(finish, HEALTH_TIMEOUT_MS, false);
+    // Read only the status line: the sandbox controls the body, which may never end. A daemon that demands its token (401) is
+    // up as well.
+    health.once("response", ({ statusCode }) => finish(statusCode === 200 || statusCode === 401));
+    health.on("error", () => finish(false));
+    health.end();
   });
 }

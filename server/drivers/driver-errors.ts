@@ -1,20 +1,19 @@
 import { AppError, isAppError } from "@berth/contract";
 
-// Runs a step of a driver. What goes wrong in it is the sandbox's failure, unless the caller gave up or the error speaks
-// our language already.
+// Runs an operation of a driver so that it rejects as driver.ts promises: with the abort reason, or with an AppError.
 export async function withDriverErrors<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
   try {
     signal.throwIfAborted();
     return await work();
   } catch (error) {
-    // That there was no room is worth more to the caller than that his time was up.
+    // The caller can act on a lack of capacity, so report it even if the deadline has passed as well.
     if (isAppError(error, "capacity_reached")) throw error;
     if (signal.aborted) throw signal.reason;
     if (isAppError(error)) throw error;
-    const exhausted = EXHAUSTED.has((error as NodeJS.ErrnoException | null)?.code ?? "");
-    throw new AppError(exhausted ? "capacity_reached" : "sandbox_failed", { cause: error });
+    const isExhausted = EXHAUSTED.has((error as NodeJS.ErrnoException | null)?.code ?? "");
+    throw new AppError(isExhausted ? "capacity_reached" : "sandbox_failed", { cause: error });
   }
 }
 
-// The machine has no room left: disk, open files, memory, processes. It passes, so the caller may try again.
+// The machine has run out of disk, open files, memory or processes.
 const EXHAUSTED = new Set(["ENOSPC", "EDQUOT", "EMFILE", "ENFILE", "ENOMEM", "EAGAIN"]);

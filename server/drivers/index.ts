@@ -6,12 +6,12 @@ import type { Secrets } from "../secrets/secrets.ts";
 import type { Templates } from "../templates.ts";
 import type { Driver, DriverName, DriverProbe } from "./driver.ts";
 
-// What the drivers need of the configuration.
+// The part of the configuration that drivers read.
 export interface DriverConfig {
-  // A driver's name, or `auto`.
+  // The name of a driver, or `auto`.
   driver: string;
   dataDir: string;
-  // Where the server listens and where it is reached, and whether the operator has said that no isolation is fine there.
+  // Where the server listens, its public URL, and whether the operator accepts sandboxes without isolation.
   host: string;
   baseUrl: string | null;
   allowUnisolated: boolean;
@@ -35,17 +35,17 @@ export interface DriverConfig {
   egressAddress: string | null;
 }
 
-// What only a driver that makes sandboxes needs; who merely looks at them does without.
-export interface Making {
+// Needed only by callers that create sandboxes, not by those that list or destroy them.
+export interface CreationDeps {
   templates: Templates;
   secrets: Secrets;
 }
 
 interface DriverOptions extends DriverConfig {
-  // The daemon's runtime folder.
+  // The folder with the daemon and the Node that runs it.
   runtimeDir: string;
   log: Log;
-  making: Making | undefined;
+  creation: CreationDeps | undefined;
 }
 
 interface DriverEntry {
@@ -53,7 +53,7 @@ interface DriverEntry {
   open(options: DriverOptions): Promise<Driver>;
 }
 
-// A driver's code, and its vendor's library, is loaded only when it is looked at.
+// Each driver, and its vendor's library, is imported on first use: they take time and memory to load.
 const DRIVERS: Record<DriverName, DriverEntry> = {
   oci: {
     async probe({ ociRuntime }) {
@@ -80,7 +80,7 @@ const DRIVERS: Record<DriverName, DriverEntry> = {
         image: sandboxImage,
         runtimeDir: sandboxRuntime === "image" ? null : runtimeDir,
         boundDisks: sandboxRuntime === "mount" && (await canBoundDisks(options.dataDir)),
-        // Two servers on one Engine must not take each other's containers for their own.
+        // Two servers on one Engine must be able to tell their containers apart.
         installation: options.installation ?? createHash("sha256").update(resolve(options.dataDir)).digest("hex").slice(0, 12),
       });
     },
@@ -90,7 +90,7 @@ const DRIVERS: Record<DriverName, DriverEntry> = {
       const warmPools = [...poolsOf(kubernetesWarmPools).values()];
       return (await import("./kubernetes/probe.ts")).probeKubernetes({ kubeconfig, namespace, storageClass, warmPools });
     },
-    async open({ log, making, ...config }) {
+    async open({ log, creation, ...config }) {
       const { createKubernetesDriver } = await import("./kubernetes/kubernetes.ts");
       return createKubernetesDriver({
         kubeconfig: config.kubeconfig,
@@ -104,11 +104,11 @@ const DRIVERS: Record<DriverName, DriverEntry> = {
         scheduleWaitMs: config.kubernetesScheduleWaitMs,
         nodeSelector: Object.fromEntries(config.kubernetesNodeSelector.map((pair) => pair.split("=") as [string, string])),
         warmPools:
-          making && config.kubernetesWarmPools.length > 0
+          creation && config.kubernetesWarmPools.length > 0
             ? {
                 pools: poolsOf(config.kubernetesWarmPools),
-                templates: making.templates,
-                seeds: making.secrets.derive("kubernetes-adoption-v1"),
+                templates: creation.templates,
+                seeds: creation.secrets.derive("kubernetes-adoption-v1"),
               }
             : undefined,
         clock: systemClock,
@@ -131,8 +131,8 @@ const DRIVERS: Record<DriverName, DriverEntry> = {
   },
 };
 
-// `template=pool`
-const poolsOf = (given: readonly string[]) => new Map(given.map((pair) => pair.split("=") as [string, string]));
+// Parses pairs of `template=pool`.
+const poolsOf = (pairs: readonly string[]) => new Map(pairs.map((pair) => pair.split("=") as [string, string]));
 
 async function canBoundDisks(dataDir: string): Promise<boolean> {
   if (process.getuid?.() !== 0) return false;
@@ -140,34 +140,34 @@ async function canBoundDisks(dataDir: string): Promise<boolean> {
   return (await probeVolumes(join(dataDir, "probe"))).bounded;
 }
 
-// The order of `auto`. Kubernetes is taken only when it is named.
+// The order in which `auto` tries the drivers. Kubernetes has to be named.
 const AUTO: readonly DriverName[] = ["oci", "docker", "process"];
-// The daemon with what comes beside it, as sandboxes of this machine see it.
+// The built daemon with the programs that it needs, mounted into the sandboxes of this machine.
 export const RUNTIME_DIR = join(import.meta.dirname, "../../daemon/dist");
 
-// Opens the driver that is named, or the first that works here, and logs which it took and why. Rejects with a sentence
-// for each that cannot be used.
-export async function openDriver(config: DriverConfig, log: Log, making?: Making): Promise<Driver> {
+// Opens the configured driver, or with `auto` the first one that works, and logs which one and why. If none works, it rejects
+// with one sentence per driver.
+export async function openDriver(config: DriverConfig, log: Log, creation?: CreationDeps): Promise<Driver> {
   const refusals: string[] = [];
   for (const name of candidates(config.driver)) {
     const { usable, reason } = await DRIVERS[name].probe(config);
     if (usable) {
       log.info("driver.chosen", { driver: name, reason, ...(refusals.length > 0 && { refused: refusals }) });
-      return await DRIVERS[name].open({ ...config, runtimeDir: RUNTIME_DIR, log, making });
+      return await DRIVERS[name].open({ ...config, runtimeDir: RUNTIME_DIR, log, creation });
     }
     refusals.push(`The driver ${name} cannot be used: ${reason}`);
   }
   throw new Error(refusals.join("\n"));
 }
 
-// What each driver that would be considered says about this machine, for `berth doctor`.
+// Probes the drivers that `openDriver` would try, for `berth doctor`.
 export function probeDrivers(config: DriverConfig): Promise<DriverProbe[]> {
   return Promise.all(candidates(config.driver).map((name) => DRIVERS[name].probe(config)));
 }
 
-function candidates(wanted: string): readonly DriverName[] {
-  if (wanted === "auto") return AUTO;
-  const name = (Object.keys(DRIVERS) as DriverName[]).find((known) => known === wanted);
-  if (name === undefined) throw new Error(`There is no driver "${wanted}"; there are ${Object.keys(DRIVERS).join(", ")} and auto.`);
+function candidates(configured: string): readonly DriverName[] {
+  if (configured === "auto") return AUTO;
+  const name = (Object.keys(DRIVERS) as DriverName[]).find((driver) => driver === configured);
+  if (name === undefined) throw new Error(`There is no driver "${configured}". Choose one of ${Object.keys(DRIVERS).join(", ")} or auto.`);
   return [name];
 }

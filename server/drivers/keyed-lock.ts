@@ -1,19 +1,19 @@
-// One piece of work at a time for each key, in the order of the calls.
+// Runs at most one piece of work per key at a time, in the order of the calls. Different keys do not wait for each other.
 export type KeyedLock = <Result>(key: string, work: () => Promise<Result>) => Promise<Result>;
 
 export function createKeyedLock(): KeyedLock {
   const tails = new Map<string, Promise<unknown>>();
   return async (key, work) => {
-    const before = tails.get(key);
-    const mine = (async () => {
-      await before?.catch(() => undefined);
+    const previous = tails.get(key);
+    const current = (async () => {
+      await previous?.catch(() => undefined);
       return await work();
     })();
-    tails.set(key, mine);
+    tails.set(key, current);
     try {
-      return await mine;
+      return await current;
     } finally {
-      if (tails.get(key) === mine) tails.delete(key);
+      if (tails.get(key) === current) tails.delete(key);
     }
   };
 }

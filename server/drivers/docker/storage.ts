@@ -22,7 +22,7 @@ export interface SandboxStorage {
 const CONTROL_OPTIONS = "size=64k,nr_inodes=16,mode=700,nosuid,nodev,noexec";
 
 export function createSandboxStorage({ dataDir, uid, bounded }: { dataDir: string; uid: number; bounded: boolean }): SandboxStorage {
-  const volumes = createVolumes(bounded);
+  const volumes = createVolumes({ bounded });
   const sandboxesDir = join(dataDir, "sandboxes");
   const folderOf = (id: SandboxId) => join(sandboxesDir, id);
 

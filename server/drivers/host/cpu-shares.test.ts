@@ -3,16 +3,16 @@ import { cpuShares } from "./cpu-shares.ts";
 
 const HOST_SHARES = 1024;
 
-test("a sandbox of the usual size weighs an eighth of the server", () => {
+test("a sandbox with one CPU has an eighth of the weight of the server", () => {
   expect(cpuShares(1)).toBe(HOST_SHARES / 8);
 });
 
-test("sandboxes share the processors by the size of their templates", () => {
+test("the weight is proportional to the CPUs of the template", () => {
   expect(cpuShares(4)).toBe(4 * cpuShares(1));
   expect(cpuShares(0.5)).toBe(cpuShares(1) / 2);
 });
 
-test("the kernel accepts the shares of the smallest and of the largest template", () => {
+test("the weight of the smallest and of the largest template is in the range that the kernel accepts", () => {
   expect(cpuShares(0.001)).toBe(2);
   expect(cpuShares(10_000)).toBe(262_144);
 });

@@ -1,15 +1,16 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { AppError } from "@berth/contract";
+import { awaitConnect } from "../await-connect.ts";
 
-// Linux: a descriptor that only names the file. Opening it neither blocks on a FIFO nor wakes a device.
+// Linux: a descriptor that only refers to the file. Opening it does not block on a FIFO and has no effect on a device.
 const O_PATH = 0x200000;
 
-// Connects to the Unix socket at `path`, whose last part is in the hands of the sandbox: a symbolic link, a FIFO or a
-// device in its place is refused. What was looked at is what is connected to, because the connection goes through the
-// open descriptor (which also lifts the 108 bytes limit of socket paths). `stillTheirs` is asked after the file has been
-// opened, for paths that lead through something that may be replaced, such as /proc/{pid}/root.
-export async function dialSocketFile(path: string, signal: AbortSignal, stillTheirs: () => boolean = () => true): Promise<Socket> {
+// Connects to the Unix socket at `path`. The sandbox controls the last part of the path, so a symbolic link, a FIFO or a device
+// in its place is refused. There is no race between this check and the connection, because both use one open descriptor. (The
+// descriptor also avoids the limit of 108 bytes for socket paths.) `isStillOwned` is called after the file is opened. It is for
+// paths that may have changed their meaning, such as /proc/{pid}/root, whose process id may have been reused.
+export async function dialSocketFile(path: string, signal: AbortSignal, isStillOwned: () => boolean = () => true): Promise<Socket> {
   signal.throwIfAborted();
   let descriptor: number | undefined;
   try {
@@ -20,35 +21,12 @@ export async function dialSocketFile(path: string, signal: AbortSignal, stillThe
     }
     const file = descriptor === undefined ? lstatSync(path) : fstatSync(descriptor);
     if (!file.isSocket()) throw new Error(`${path} is not a socket`);
-    if (!stillTheirs()) throw new Error(`${path} does not belong to the sandbox any more`);
-    return await connected(connect(address), signal);
+    if (!isStillOwned()) throw new Error(`${path} no longer belongs to the sandbox`);
+    return await awaitConnect(connect(address), signal);
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     throw new AppError("sandbox_unreachable", { cause: error });
   } finally {
     if (descriptor !== undefined) closeSync(descriptor);
   }
-}
-
-function connected(socket: Socket, signal: AbortSignal): Promise<Socket> {
-  return new Promise((resolve, reject) => {
-    const settle = (act: () => void) => () => {
-      signal.removeEventListener("abort", onAbort);
-      socket.removeListener("error", onError);
-      act();
-    };
-    let failure: unknown;
-    const fail = settle(() => {
-      socket.destroy();
-      reject(failure instanceof Error ? failure : new Error("aborted", { cause: failure }));
-    });
-    const onAbort = () => ((failure = signal.reason), fail());
-    const onError = (error: Error) => ((failure = error), fail());
-    signal.addEventListener("abort", onAbort, { once: true });
-    socket.once("error", onError);
-    socket.once(
-      "connect",
-      settle(() => resolve(socket)),
-    );
-  });
 }

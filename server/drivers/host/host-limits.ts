@@ -1,29 +1,29 @@
 import { readFileSync } from "node:fs";
 
-// In one sandbox. The kernel has some 3,000 for all sandboxes together (kernel.pty.max).
+// Per sandbox. All sandboxes of a machine share about 3,000 (kernel.pty.max).
 export const PSEUDO_TERMINALS = 64;
 const OPEN_FILES = 16_384;
-const FEWEST_OPEN_FILES = 1024;
-// Of all files that the machine can have open, all processes of one sandbox together get no more.
+const MIN_OPEN_FILES = 1024;
+// The share of the machine's open files that all processes of one sandbox get together.
 const SHARE_OF_FILES = 1 / 4;
 const PENDING_SIGNALS = 16_384;
 const MESSAGE_QUEUE_BYTES = 819_200;
 
-// The limits of the server and of its machine. Without a capability that many places withhold from root, a sandbox cannot be
-// given higher limits than the server has, nor a better chance than the server's when memory runs out.
+// The limits of the server and of its machine. A sandbox cannot get higher limits or a lower OOM score than the server, unless the
+// server has CAP_SYS_RESOURCE, which many container platforms withhold from root.
 export interface HostLimits {
   openFiles: number;
   pendingSignals: number;
   messageQueueBytes: number;
   oomScore: number;
-  // Of the whole machine; systemd lifts it.
+  // For the whole machine. systemd raises it.
   fileMax: number;
 }
 
-// Each process of a sandbox is started with these.
+// The limits with which each process of a sandbox starts.
 export interface ProcessLimits {
   openFiles: number;
-  // These two are counted for all processes of a user, so for the sandbox. A timer counts as a pending signal.
+  // The kernel counts these two per user, and therefore per sandbox. A timer counts as a pending signal.
   pendingSignals: number;
   messageQueueBytes: number;
 }
@@ -44,7 +44,7 @@ export function readHostLimits(): HostLimits {
 }
 
 export function processLimits({ pids }: { pids: number }, host = readHostLimits()): ProcessLimits {
-  const shareOfFiles = Math.max(FEWEST_OPEN_FILES, Math.floor((host.fileMax * SHARE_OF_FILES) / pids));
+  const shareOfFiles = Math.max(MIN_OPEN_FILES, Math.floor((host.fileMax * SHARE_OF_FILES) / pids));
   return {
     openFiles: Math.min(OPEN_FILES, host.openFiles, shareOfFiles),
     pendingSignals: Math.min(PENDING_SIGNALS, host.pendingSignals),

@@ -6,7 +6,7 @@ export interface Mount {
   options: readonly string[];
 }
 
-// The lines of /proc/{pid}/mountinfo. The kernel writes spaces and the like as octal numbers.
+// Parses /proc/{pid}/mountinfo. The kernel escapes spaces and similar characters as octal numbers.
 export function parseMounts(mountinfo: string): Mount[] {
   return [...mountinfo.matchAll(/^\d+ \d+ \d+:\d+ \S+ (\S+) (\S+)/gm)].map(([, point = "", options = ""]) => ({
     point: point.replace(/\\([0-7]{3})/g, (_match, octal: string) => String.fromCharCode(parseInt(octal, 8))),
@@ -14,13 +14,13 @@ export function parseMounts(mountinfo: string): Mount[] {
   }));
 }
 
-// Where something is mounted, as this process sees it.
+// The mount points in the mount namespace of this process.
 export const readMountPoints = (): string[] => parseMounts(readFileSync("/proc/self/mountinfo", "utf8")).map(({ point }) => point);
 
 export const isMounted = (mountPoint: string) => readMountPoints().includes(mountPoint);
 
-// Somebody of the host who works in there, such as an operator who looks around, must not keep it: it leaves our sight at
-// once and is let go of when they leave.
+// If a process of the host still uses the mount, such as the shell of an operator, the mount disappears from the tree now and
+// is released when that process leaves it.
 export async function unmount(mountPoint: string): Promise<void> {
   const { code } = await run("umount", [mountPoint]);
   if (code !== 0) await mustRun("umount", ["--lazy", mountPoint]);

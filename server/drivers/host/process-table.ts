@@ -1,54 +1,56 @@
-import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { execFileSync } from "node:child_process";
+import { readdirSync, readlinkSync } from "node:fs";
+import { readTextFile } from "../read-text-file.ts";
 
 export interface ProcessEntry {
   pid: number;
   parent: number;
   group: number;
   session: number;
-  // Differs between two processes that had the same id one after the other.
+  // The start time, which tells two processes apart that had the same id one after the other.
   started: string;
   state: string;
-  // The program's name; empty where it is not needed.
+  // The name of the program. Empty on macOS, where no caller needs it.
   name: string;
 }
 
-// Every process of this machine that we may look at.
+// Every process of this machine that this user may see.
 export const readProcesses = (): ProcessEntry[] => (process.platform === "linux" ? readProc() : readPs());
 
 export function readProcess(pid: number): ProcessEntry | undefined {
   return process.platform === "linux" ? readStat(pid) : readPs().find((entry) => entry.pid === pid);
 }
 
-// The processes that belong to `root`: its descendants, whatever shares a session or group with one of them, and orphans
-// that work in one of the `folders`. The last is a courtesy, not a wall: who changes folders is not found.
+// Finds the process `root`, its descendants, every process that shares a session or group with one of them, and orphans whose
+// current directory is in one of the `folders`. This is best effort and no isolation: a process can leave the folder.
 export function findRelatedProcesses(
   root: number,
   folders: readonly string[],
   all: readonly ProcessEntry[] = readProcesses(),
 ): ProcessEntry[] {
-  const family = new Map<number, ProcessEntry>();
+  const found = new Map<number, ProcessEntry>();
   const groups = new Set<number>([root]);
   const own = all.find((entry) => entry.pid === process.pid);
-  const admit = (entry: ProcessEntry) => {
-    family.set(entry.pid, entry);
+  const add = (entry: ProcessEntry) => {
+    found.set(entry.pid, entry);
     if (entry.group !== own?.group) groups.add(entry.group);
     if (entry.session !== own?.session) groups.add(entry.session);
   };
-  for (let before = -1; before !== family.size;) {
-    before = family.size;
+  // Each new process may relate others to us, so repeat until a pass finds none.
+  for (let before = -1; before !== found.size;) {
+    before = found.size;
     for (const entry of all) {
-      if (family.has(entry.pid) || entry.pid === process.pid) continue;
-      const related = entry.pid === root || family.has(entry.parent) || groups.has(entry.group) || groups.has(entry.session);
-      if (related || (mayBeOurs(entry, all) && worksIn(entry.pid, folders))) admit(entry);
+      if (found.has(entry.pid) || entry.pid === process.pid) continue;
+      const isRelated = entry.pid === root || found.has(entry.parent) || groups.has(entry.group) || groups.has(entry.session);
+      if (isRelated || (isOrphanOrDaemon(entry, all) && hasDirectoryIn(entry.pid, folders))) add(entry);
     }
   }
-  return [...family.values()];
+  return [...found.values()];
 }
 
-// A process whose parent has died belongs to the first process, or to the session's systemd; a daemon, to the server that
-// started it. Others that happen to work in a sandbox's folder, such as the operator's own shell, are none of our business.
-const mayBeOurs = ({ parent }: ProcessEntry, all: readonly ProcessEntry[]) =>
+// The parent of an orphan is the first process or the user's systemd; the parent of a daemon is the server that started it.
+// Other processes with their current directory in a sandbox, such as the shell of an operator, are not part of the sandbox.
+const isOrphanOrDaemon = ({ parent }: ProcessEntry, all: readonly ProcessEntry[]) =>
   parent === 1 || parent === process.pid || all.some(({ pid, name }) => pid === parent && name === "systemd");
 
 function readProc(): ProcessEntry[] {
@@ -57,13 +59,9 @@ function readProc(): ProcessEntry[] {
 }
 
 function readStat(pid: number): ProcessEntry | undefined {
-  let line: string;
-  try {
-    line = readFileSync(`/proc/${pid}/stat`, "utf8");
-  } catch {
-    return undefined;
-  }
-  // The program's name is in parentheses and may hold spaces and parentheses of its own.
+  const line = readTextFile(`/proc/${pid}/stat`);
+  if (line === undefined) return undefined;
+  // The name of the program is in parentheses, and may itself contain spaces and parentheses.
   const fields = line.slice(line.lastIndexOf(")") + 2).split(" ");
   const name = line.slice(line.indexOf("(") + 1, line.lastIndexOf(")"));
   return {
@@ -77,11 +75,11 @@ function readStat(pid: number): ProcessEntry | undefined {
   };
 }
 
-function worksIn(pid: number, folders: readonly string[]): boolean {
+function hasDirectoryIn(pid: number, folders: readonly string[]): boolean {
   if (process.platform !== "linux") return false;
   try {
-    const folder = readlinkSync(`/proc/${pid}/cwd`);
-    return folders.some((known) => folder === known || folder.startsWith(`${known}/`));
+    const current = readlinkSync(`/proc/${pid}/cwd`);
+    return folders.some((folder) => current === folder || current.startsWith(`${folder}/`));
   } catch {
     return false;
   }

@@ -6,9 +6,9 @@ import { runWork } from "../../event-loop/loop-work.ts";
 export interface RunOptions {
   signal?: AbortSignal;
   timeoutMs?: number;
-  // Nothing of the server's environment reaches what it runs.
+  // The whole environment of the program: it inherits nothing from the server.
   env?: Record<string, string>;
-  // Output is not collected: needed where the program leaves a child behind that would hold the pipe open.
+  // Discards the output. Needed if the program leaves a child behind, which would keep the pipe open.
   quiet?: boolean;
 }
 
@@ -20,14 +20,14 @@ export interface Finished {
 const MAX_OUTPUT_BYTES = 64 * 1024;
 export const PLAIN_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-// Runs a program of the host to its end. An abort or the timeout kills it and rejects; a failing exit code is the caller's
-// to read.
+// Runs a program of the host to its end. An abort or the timeout kills it and rejects. A failing exit code resolves: the caller
+// checks it.
 export function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<Finished> {
   const { signal, timeoutMs = 30_000, env = { PATH: PLAIN_PATH, LC_ALL: "C" }, quiet = false } = options;
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
     const pipe = quiet ? "ignore" : "pipe";
-    // Node waits until the new process has begun.
+    // spawn blocks the event loop until the new process has started.
     const child = runWork({ name: `spawn ${basename(command)}` }, () =>
       spawn(command, args, {
         stdio: ["ignore", pipe, pipe],
@@ -46,18 +46,18 @@ export function run(command: string, args: readonly string[], options: RunOption
     child.stdout?.on("data", collect);
     child.stderr?.on("data", collect);
     let failure: Error | undefined;
-    // After an abort the child still has to die: only then is nothing of it left.
+    // After an abort, wait until the child has ended, so that nothing of it is left.
     child.once("error", (error) => (child.pid === undefined ? reject(error) : (failure = error)));
     child.once("close", (code) => {
       if (signal?.aborted) reject(signal.reason);
       else if (failure) reject(failure);
-      else if (child.killed) reject(new AppError("sandbox_timeout", { cause: new Error(`${command} did not end in ${timeoutMs} ms`) }));
+      else if (child.killed) reject(new AppError("sandbox_timeout", { cause: new Error(`${command} did not end within ${timeoutMs} ms`) }));
       else resolve({ code, output: Buffer.concat(chunks).toString().trim() });
     });
   });
 }
 
-// The same for a program that must succeed.
+// Like `run`, but rejects if the program fails.
 export async function mustRun(command: string, args: readonly string[], options: RunOptions = {}): Promise<string> {
   const { code, output } = await run(command, args, options);
   if (code !== 0) throw new Error(`${command} ${args.join(" ")} ended with ${code ?? "a signal"}: ${output.slice(0, 1000)}`);

@@ -3,26 +3,26 @@ import { createSemaphore } from "./semaphore.ts";
 
 const never = new AbortController().signal;
 
-test("at most so many are inside at a time, in the order they came", async () => {
+test("runs at most the given number of tasks at a time, in the order of arrival", async () => {
   const semaphore = createSemaphore(3);
   const order: number[] = [];
-  let inside = 0;
-  let most = 0;
+  let running = 0;
+  let mostRunning = 0;
   await Promise.all(
     Array.from({ length: 20 }, (_, index) =>
       semaphore(never, async () => {
         order.push(index);
-        most = Math.max(most, ++inside);
+        mostRunning = Math.max(mostRunning, ++running);
         await new Promise((resolve) => setImmediate(resolve));
-        inside--;
+        running--;
       }),
     ),
   );
-  expect(most).toBe(3);
+  expect(mostRunning).toBe(3);
   expect(order).toEqual(Array.from({ length: 20 }, (_, index) => index));
 });
 
-test("one that gives up while it waits takes no place, and one that fails gives its place back", async () => {
+test("an aborted waiter takes no permit, and a failed task releases its permit", async () => {
   const semaphore = createSemaphore(1);
   const { promise, resolve } = Promise.withResolvers<void>();
   const first = semaphore(never, () => promise);

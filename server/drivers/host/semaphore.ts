@@ -1,30 +1,30 @@
-// Lets a bounded number of pieces of work through at a time, the others in the order they came. A hundred containers that
-// are started at once take longer, each of them, than a hundred started a few at a time.
+// Runs a bounded number of tasks at a time and queues the rest in the order of arrival. Starting a hundred containers at once
+// delays each of them more than starting a few at a time.
 export type Semaphore = <Result>(signal: AbortSignal, work: () => Promise<Result>) => Promise<Result>;
 
-export function createSemaphore(places: number): Semaphore {
-  let free = places;
+export function createSemaphore(permits: number): Semaphore {
+  let free = permits;
   const queue = new Set<() => void>();
 
-  async function enter(signal: AbortSignal): Promise<void> {
+  async function acquire(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (free > 0) return void free--;
     await new Promise<void>((resolve, reject) => {
-      const admit = () => {
+      const grant = () => {
         signal.removeEventListener("abort", giveUp);
         resolve();
       };
       const giveUp = () => {
-        queue.delete(admit);
+        queue.delete(grant);
         reject(signal.reason as Error);
       };
       signal.addEventListener("abort", giveUp, { once: true });
-      queue.add(admit);
+      queue.add(grant);
     });
   }
 
-  // A place passes straight to the next in line, so that nobody who comes later can take it.
-  function leave(): void {
+  // Hands the permit directly to the next in the queue, so that a later caller cannot take it first.
+  function release(): void {
     const [next] = queue;
     if (!next) return void free++;
     queue.delete(next);
@@ -32,11 +32,11 @@ export function createSemaphore(places: number): Semaphore {
   }
 
   return async (signal, work) => {
-    await enter(signal);
+    await acquire(signal);
     try {
       return await work();
     } finally {
-      leave();
+      release();
     }
   };
 }

@@ -11,8 +11,8 @@ import { createVolumes, probeVolumes } from "./volumes.ts";
 const probe = await probeOci();
 const missing = probe.usable && probe.boundDisks ? undefined : probe.reason;
 
-describeWith(missing, "volumes", () => {
-  const volumes = createVolumes(true);
+describeWith(missing, "a volume", () => {
+  const volumes = createVolumes({ bounded: true });
   let folder: string;
   const open = () => volumes.open(folder, { diskMb: 64, owner: 12_345, signal: AbortSignal.timeout(30_000) });
   const attached = () =>
@@ -28,7 +28,7 @@ describeWith(missing, "volumes", () => {
     rmSync(folder, { recursive: true });
   });
 
-  test("are bounded, belong to the sandbox's user, and take little of the disk", async () => {
+  test("has a size limit, belongs to the sandbox's user, and takes little space of the disk", async () => {
     const { workspace, home } = await open();
     expect(statSync(workspace)).toMatchObject({ uid: 12_345, gid: 12_345 });
     expect(statSync(home).mode & 0o777).toBe(0o700);
@@ -38,7 +38,7 @@ describeWith(missing, "volumes", () => {
     expect(statSync(join(folder, "volume.img")).blocks * 512).toBeLessThan(2 * 1024 * 1024);
   });
 
-  test("keep their content over closing and opening, which may both be repeated", async () => {
+  test("keeps its content when it is closed and opened again, and both calls are idempotent", async () => {
     const { workspace } = await open();
     await open();
     writeFileSync(join(workspace, "note"), "kept");
@@ -50,7 +50,7 @@ describeWith(missing, "volumes", () => {
     expect(attached()).toHaveLength(1);
   });
 
-  test("are closed although somebody works in them, and opened again through the same device", async () => {
+  test("closes while a process of the host uses it, and opens again through the same device", async () => {
     const { workspace } = await open();
     const operator = spawn("sleep", ["100"], { cwd: workspace });
     await once(operator, "spawn");
@@ -66,7 +66,7 @@ describeWith(missing, "volumes", () => {
     expect(readFileSync(join(workspace, "note"), "utf8")).toBe("whole");
   });
 
-  test("the probe leaves nothing", async () => {
+  test("the probe leaves nothing behind", async () => {
     const scratch = join(folder, "scratch");
     expect(await probeVolumes(scratch)).toMatchObject({ bounded: true });
     expect(existsSync(scratch)).toBe(false);

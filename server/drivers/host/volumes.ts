@@ -1,17 +1,18 @@
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, truncateSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, renameSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { readTextFile } from "../read-text-file.ts";
 import { mustRun, run } from "./run.ts";
 import { isMounted, unmount } from "./mounts.ts";
 
-// The disk of a sandbox: a sparse file with a file system of its own, mounted while the sandbox runs. That bounds bytes
-// and inodes, and destroying it is the deletion of one file, however hostile its content. Where loop devices are missing
-// it is a plain folder without a bound.
+// The disk of a sandbox: a sparse file that holds a file system, mounted while the sandbox runs. It limits bytes and inodes, and
+// destroying it means deleting one file, however hostile its content is. Without loop devices it is a plain folder without
+// a limit.
 export interface Volumes {
   readonly bounded: boolean;
-  // Makes or finds the volume in `folder`. May be repeated.
+  // Creates the volume in `folder` or opens the existing one. Idempotent.
   open(folder: string, options: { diskMb: number; owner: number; signal: AbortSignal }): Promise<Volume>;
-  // Writes everything to disk and lets go of mount and loop device. Content when there is none.
+  // Flushes the volume to disk and releases its mount and loop device. No-op if it is not open.
   close(folder: string): Promise<void>;
 }
 
@@ -24,7 +25,7 @@ const RELEASE_TIMEOUT_MS = 5_000;
 const BYTES_PER_FILE = 16 * 1024;
 const MOUNT_OPTIONS = "nosuid,nodev,noatime,discard,noinit_itable,errors=remount-ro";
 
-export function createVolumes(bounded: boolean): Volumes {
+export function createVolumes({ bounded }: { bounded: boolean }): Volumes {
   return {
     bounded,
     async open(folder, { diskMb, owner, signal }) {
@@ -38,7 +39,7 @@ export function createVolumes(bounded: boolean): Volumes {
       for (const path of [volume.workspace, volume.home]) {
         mkdirSync(path, { recursive: true });
         chownSync(path, owner, owner);
-        // Whatever the user has done to it: a sandbox that cannot enter its workspace cannot start.
+        // The user may have changed the mode. A sandbox that cannot enter its workspace cannot start.
         chmodSync(path, 0o700);
       }
       return volume;
@@ -46,22 +47,22 @@ export function createVolumes(bounded: boolean): Volumes {
     async close(folder) {
       const [mountPoint, image] = [join(folder, "volume"), join(folder, "volume.img")];
       while (isMounted(mountPoint)) await unmount(mountPoint);
-      // The kernel lets go of the loop device a moment after the last view of the mount is gone. Somebody else on this
-      // machine may hold one for longer (every new mount namespace begins with a copy); then it goes with them.
+      // The kernel releases the loop device shortly after the last copy of the mount is gone. Another process may keep a copy
+      // for longer, because every new mount namespace starts with one; then the device is released with that process.
       for (const endMs = performance.now() + RELEASE_TIMEOUT_MS; findLoopDevice(image) && performance.now() < endMs;) await sleep(2);
     },
   };
 }
 
-// Says whether volumes can be bounded here, by making one.
+// Checks whether volumes can be bounded here, by creating one.
 export async function probeVolumes(scratch: string): Promise<{ bounded: boolean; reason: string }> {
   mkdirSync(scratch, { recursive: true });
-  const volumes = createVolumes(true);
+  const volumes = createVolumes({ bounded: true });
   try {
     await volumes.open(scratch, { diskMb: 16, owner: 0, signal: AbortSignal.timeout(10_000) });
-    return { bounded: true, reason: "disks are bounded by loop images" };
+    return { bounded: true, reason: "loop images limit the size of disks" };
   } catch (error) {
-    return { bounded: false, reason: `disks are not bounded, because a loop image could not be made (${firstLine(error)})` };
+    return { bounded: false, reason: `disks have no size limit, because a loop image could not be created (${firstLine(error)})` };
   } finally {
     await volumes.close(scratch).catch(() => undefined);
     await run("rm", ["-rf", "--one-file-system", "--", scratch]);
@@ -69,7 +70,7 @@ export async function probeVolumes(scratch: string): Promise<{ bounded: boolean;
 }
 
 async function makeImage(image: string, diskMb: number, signal: AbortSignal): Promise<void> {
-  // Under another name until it is whole: a crash in between leaves no half-made file system.
+  // Renamed when complete, so that a crash leaves no half-made file system under the final name.
   const draft = `${image}.new`;
   writeFileSync(draft, "", { mode: 0o600 });
   truncateSync(draft, diskMb * 1024 * 1024);
@@ -79,15 +80,15 @@ async function makeImage(image: string, diskMb: number, signal: AbortSignal): Pr
   renameSync(draft, image);
 }
 
-// A file that is still attached to a loop device is mounted through that one: two of them over one file would ruin it.
+// If the image is still attached to a loop device, mounts that device: two devices over one file would corrupt it.
 async function mountImage(image: string, mountPoint: string): Promise<void> {
   const device = findLoopDevice(image);
   if (device !== undefined) {
     const { code } = await run("mount", ["-t", "ext4", "-o", MOUNT_OPTIONS, device, mountPoint]);
     if (code === 0) return;
-    // It was just being let go of.
+    // The kernel was just releasing the device.
     for (const endMs = performance.now() + RELEASE_TIMEOUT_MS; findLoopDevice(image);) {
-      if (performance.now() > endMs) throw new Error(`${image} stays attached to ${device}`);
+      if (performance.now() > endMs) throw new Error(`${image} is still attached to ${device}`);
       await sleep(2);
     }
   }
@@ -96,18 +97,10 @@ async function mountImage(image: string, mountPoint: string): Promise<void> {
 
 function findLoopDevice(image: string): string | undefined {
   const name = readdirSync("/sys/block").find((block) => {
-    const backing = block.startsWith("loop") ? read(`/sys/block/${block}/loop/backing_file`)?.trim() : undefined;
+    const backing = block.startsWith("loop") ? readTextFile(`/sys/block/${block}/loop/backing_file`)?.trim() : undefined;
     return backing === image || backing === `${image} (deleted)`;
   });
   return name === undefined ? undefined : `/dev/${name}`;
 }
 
 const firstLine = (error: unknown) => (error instanceof Error ? error.message : String(error)).split("\n")[0];
-
-function read(path: string): string | undefined {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return undefined;
-  }
-}

@@ -18,6 +18,6 @@ const options: BundleOptions = {
   args: [],
 };
 
-test("a sandbox gets the processors of its template when there is nothing else to do, and little otherwise", () => {
+test("a sandbox may use the CPUs of its template, but has little weight when the processors are busy", () => {
   expect(bundleConfig(options).linux.resources.cpu).toEqual({ quota: 200_000, period: 100_000, shares: cpuShares(2) });
 });

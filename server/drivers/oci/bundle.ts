@@ -11,17 +11,17 @@ export interface BundleOptions {
   template: Template;
   kind: RuntimeKind;
   root: string;
-  // Names in the template's own root, to be mounted into `root`; absent, `root` is complete.
+  // Entries of the template's root to mount into `root`. Absent if `root` is complete.
   rootEntries?: readonly string[] | undefined;
-  // Of the host: folders that the sandbox sees.
+  // Folders of the host that are mounted into the sandbox.
   workspace: string;
   home: string;
   runtimeDir: string;
   egress: string;
-  // Where the daemon's socket will be; absent, it is in memory of the sandbox's own.
+  // The host's folder for the daemon's socket. Absent if the socket is in a tmpfs of the sandbox.
   control?: string | undefined;
   userIds: UserIds;
-  // The path of the sandbox's user namespace; absent, the runtime makes one.
+  // The path of the sandbox's user namespace. Absent if the runtime creates one.
   userNamespace?: string | undefined;
   cgroupsPath: string;
   env: Record<string, string>;
@@ -32,7 +32,7 @@ const MiB = 1024 * 1024;
 const CPU_PERIOD_US = 100_000;
 const OOM_SCORE = 200;
 
-// The OCI runtime's config.json. Everything that keeps a sandbox in is on this page and in seccomp.ts.
+// The config.json of the OCI runtime. This file and seccomp.ts contain all isolation of a sandbox.
 export function bundleConfig(options: BundleOptions) {
   const { template, kind, root, userIds, userNamespace, env, args, cgroupsPath } = options;
   const limits = readHostLimits();
@@ -49,7 +49,7 @@ export function bundleConfig(options: BundleOptions) {
       env: Object.entries(env).map(([name, value]) => `${name}=${value}`),
       capabilities: { bounding: [], effective: [], inheritable: [], permitted: [], ambient: [] },
       noNewPrivileges: true,
-      // When the host runs out of memory, a sandbox goes before the server does.
+      // If the host runs out of memory, the kernel kills sandboxes before the server.
       oomScoreAdj: Math.max(OOM_SCORE, limits.oomScore),
       rlimits: kind.inheritsLimits
         ? []
@@ -64,7 +64,7 @@ export function bundleConfig(options: BundleOptions) {
         ...["pid", "network", "ipc", "uts", "mount", "cgroup"].map((type) => ({ type })),
         { type: "user", ...(userNamespace === undefined ? {} : { path: userNamespace }) },
       ],
-      // Each is an id of the host that no other user has, so that even a program that got out would own nothing.
+      // No other user of the host has these ids, so even a program that escapes owns nothing there.
       uidMappings: idMappings(userIds),
       gidMappings: idMappings(userIds),
       cgroupsPath,
@@ -87,12 +87,12 @@ export function bundleConfig(options: BundleOptions) {
 }
 
 const MASKED = [
-  // What the kernel tells about itself and about others.
+  // Information about the kernel and about other users of the machine.
   "/proc/acpi /proc/asound /proc/interrupts /proc/kallsyms /proc/kcore /proc/keys /proc/key-users /proc/kmsg",
   "/proc/latency_stats /proc/modules /proc/sched_debug /proc/scsi /proc/slabinfo /proc/timer_list /proc/vmallocinfo",
 ].flatMap((paths) => paths.split(" "));
 
-// Programs live in /usr; settings, which may hold what is not for strangers, in these.
+// Sandboxes see the host's /usr for its programs. These folders may contain private settings or sources.
 const HIDDEN = ["/usr/etc", "/usr/local/etc", "/usr/src", "/usr/local/src"];
 
 function mountsOf({ template, kind, rootEntries = [], workspace, home, runtimeDir, egress, control }: BundleOptions) {
@@ -102,15 +102,15 @@ function mountsOf({ template, kind, rootEntries = [], workspace, home, runtimeDi
     source: "tmpfs",
     options: ["nosuid", "nodev", ...options],
   });
-  // With everything that is mounted below, now or until the sandbox starts: hence the recursive options. gVisor does not
-  // know them and has no need, because it applies plain ones to all that it shows below a mount point.
+  // Recursive options (rro, rnosuid …) also apply to everything that the operator has mounted below. gVisor does not know them
+  // and does not need them, because it applies plain options to the whole tree.
   const bind = (destination: string, source: string, ...options: string[]) => ({
     destination,
     type: "bind",
     source,
     options: ["rbind", ...["nosuid", "nodev", ...options].map((option) => (kind.opaque ? option : `r${option}`))],
   });
-  // Masking is not asked of the runtime: gVisor's does not do it.
+  // An empty tmpfs, because gVisor ignores maskedPaths.
   const empty = (destination: string) => tmpfs(destination, "ro", "mode=755", "size=4k", "nr_inodes=1", "noexec");
   return [
     ...rootEntries.map((name) => bind(`/${name}`, join(template.root ?? "/", name), "ro")),
@@ -124,7 +124,7 @@ function mountsOf({ template, kind, rootEntries = [], workspace, home, runtimeDi
     },
     tmpfs("/dev/shm", "mode=1777", "size=64m", "noexec"),
     tmpfs("/tmp", "mode=1777", `size=${template.tmpMb}m`, `nr_inodes=${template.tmpMb * 256}`),
-    // The daemon's socket: in memory, so that a full disk never keeps it from starting.
+    // The daemon's socket is in memory, so that the daemon starts even if the disk is full.
     control === undefined
       ? tmpfs("/run/berth", "mode=700", `uid=${USER}`, `gid=${USER}`, "size=64k", "nr_inodes=16", "noexec")
       : bind("/run/berth", control, "noexec"),

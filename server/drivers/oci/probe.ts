@@ -22,12 +22,12 @@ export type OciProbe = { usable: false; reason: string } | { usable: true; reaso
 export type OciRuntime = "auto" | RuntimeName;
 
 export const ROOTS_DIR = "/run/berth/roots";
-// What worked since the machine started works still: the next start of a server need not try again.
-const MEMORY_FILE = "/run/berth/probe.json";
+// Caches a successful probe until the machine restarts, so that the next server starts faster.
+const CACHE_FILE = "/run/berth/probe.json";
 const cached = new Map<OciRuntime, Promise<OciProbe>>();
 
-// Finds out by doing: a container with everything that a sandbox asks for is run to its end, and a volume made.
-// `auto` takes the first runtime that works.
+// Checks whether OCI containers work here, by running a container with all settings of a sandbox and by creating a volume. `auto`
+// uses the first runtime that works.
 export function probeOci(wanted: OciRuntime = "auto"): Promise<OciProbe> {
   const found = cached.get(wanted) ?? probe(wanted);
   cached.set(wanted, found);
@@ -37,58 +37,58 @@ export function probeOci(wanted: OciRuntime = "auto"): Promise<OciProbe> {
 async function probe(wanted: OciRuntime): Promise<OciProbe> {
   if (process.platform !== "linux") return { usable: false, reason: "OCI containers need Linux." };
   if (!FILTERED_ARCHITECTURES.includes(process.arch))
-    return { usable: false, reason: `The system call filter knows ${FILTERED_ARCHITECTURES.join(" and ")}, not ${process.arch}.` };
+    return { usable: false, reason: `The system call filter supports ${FILTERED_ARCHITECTURES.join(" and ")}, not ${process.arch}.` };
   if (process.getuid?.() !== 0) return { usable: false, reason: "OCI containers need the server to run as root." };
   const names = wanted === "auto" ? RUNTIME_NAMES : [wanted];
   const found = names.map(findProgram).filter((path) => path !== undefined);
   if (found.length === 0) return { usable: false, reason: `Not installed: ${names.join(", ")} (apt install ${names[0]}).` };
   const conditions = describeConditions(found);
-  const remembered = recall(conditions);
-  if (remembered) return remembered;
-  const complaints: string[] = [];
+  const previous = readCache(conditions);
+  if (previous) return previous;
+  const failures: string[] = [];
   const scratch = mkdtempSync(join(tmpdir(), "berth-probe-"));
   try {
     for (const runtime of found) {
-      const complaint = await tryRuntime(runtime, scratch);
-      if (complaint !== undefined) {
-        complaints.push(`${runtime}: ${complaint}`);
+      const failure = await tryRuntime(runtime, scratch);
+      if (failure !== undefined) {
+        failures.push(`${runtime}: ${failure}`);
         continue;
       }
       const volumes = await probeVolumes(join(scratch, "disk"));
       const reason = `${runtime} runs containers here; ${volumes.reason}.`;
-      return remember(conditions, { usable: true, runtime, boundDisks: volumes.bounded, reason });
+      return writeCache(conditions, { usable: true, runtime, boundDisks: volumes.bounded, reason });
     }
-    return { usable: false, reason: `No container could be run (${complaints.join("; ")}).` };
+    return { usable: false, reason: `No container could be started (${failures.join("; ")}).` };
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
 }
 
-// Whatever the outcome depends on: this start of the machine, the runtimes, and what we ask of them.
+// Everything that the result depends on: the boot of the machine, the runtimes, and the settings of a sandbox.
 function describeConditions(runtimes: readonly string[]): string {
   const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
-  const asked = runtimes.map((path) => {
+  const settings = runtimes.map((path) => {
     const kind = kindOf(path);
     return JSON.stringify([path, statSync(path).mtimeMs, kind, bundleConfig({ ...SAMPLE, kind, root: ROOTS_DIR })]);
   });
   return createHash("sha256")
-    .update([boot, ...asked].join("\n"))
+    .update([boot, ...settings].join("\n"))
     .digest("hex");
 }
 
-function recall(conditions: string): OciProbe | undefined {
+function readCache(conditions: string): OciProbe | undefined {
   try {
-    const memory = JSON.parse(readFileSync(MEMORY_FILE, "utf8")) as { conditions: string; probe: OciProbe };
-    return memory.conditions === conditions ? memory.probe : undefined;
+    const entry = JSON.parse(readFileSync(CACHE_FILE, "utf8")) as { conditions: string; probe: OciProbe };
+    return entry.conditions === conditions ? entry.probe : undefined;
   } catch {
     return undefined;
   }
 }
 
-function remember(conditions: string, probe: OciProbe): OciProbe {
-  mkdirSync(dirname(MEMORY_FILE), { recursive: true, mode: 0o755 });
-  writeFileSync(`${MEMORY_FILE}.${process.pid}`, JSON.stringify({ conditions, probe }));
-  renameSync(`${MEMORY_FILE}.${process.pid}`, MEMORY_FILE);
+function writeCache(conditions: string, probe: OciProbe): OciProbe {
+  mkdirSync(dirname(CACHE_FILE), { recursive: true, mode: 0o755 });
+  writeFileSync(`${CACHE_FILE}.${process.pid}`, JSON.stringify({ conditions, probe }));
+  renameSync(`${CACHE_FILE}.${process.pid}`, CACHE_FILE);
   return probe;
 }
 
@@ -105,6 +105,7 @@ const SAMPLE = {
   args: ["/bin/cat", "/proc/self/mountinfo"],
 };
 
+// Runs a container to its end. Returns the reason if that fails.
 async function tryRuntime(runtime: string, scratch: string): Promise<string | undefined> {
   const id = `probe-${process.pid}`;
   const cgroups = openCgroups("berth-probe");
@@ -120,7 +121,7 @@ async function tryRuntime(runtime: string, scratch: string): Promise<string | un
       runtimeDir: folder(SAMPLE.runtimeDir),
       egress: folder(SAMPLE.egress),
     };
-    const staged = kind.opaque ? { ...folders, control: folder("control") } : undefined;
+    const privateMounts = kind.opaque ? { ...folders, control: folder("control") } : undefined;
     const userIds = pickUserIds(new Set());
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     await using userNamespace = kind.opaque ? undefined : await openUserNamespace(userIds, signal);
@@ -128,24 +129,24 @@ async function tryRuntime(runtime: string, scratch: string): Promise<string | un
       ...SAMPLE,
       kind,
       root: prepareHostRoot(ROOTS_DIR),
-      ...(staged ? privateMountPaths(staged) : folders),
+      ...(privateMounts ? privateMountPaths(privateMounts) : folders),
       userIds,
       userNamespace: userNamespace?.path,
       cgroupsPath: cgroups.pathOf(id),
     });
-    // Nobody owns these folders inside, so the probe starts at the root.
+    // The user of the sandbox does not own the workspace of the probe, so start in the root folder.
     config.process.cwd = "/";
     writeFileSync(join(scratch, "config.json"), JSON.stringify(config));
     const args = ["--root", join(scratch, "state"), ...kind.flags, "run", "--bundle", scratch, id];
     const limits = processLimits(SAMPLE.template);
-    const { code, output } = await run(...commandLine(runtime, args, { limits, staged }), { signal });
-    const loose = kind.opaque ? [] : findUnrestrictedMounts(output);
-    if (loose.length > 0) return unrestrictedMountsError(loose);
+    const { code, output } = await run(...commandLine(runtime, args, { limits, privateMounts }), { signal });
+    const unrestricted = kind.opaque ? [] : findUnrestrictedMounts(output);
+    if (unrestricted.length > 0) return unrestrictedMountsError(unrestricted);
     if (code === 0) return undefined;
     // The kernel lacks mount_setattr.
     if (/function not implemented/i.test(output)) return unrestrictedMountsError(["/usr"]);
     const unknownFlag = /flag provided but not defined: -(\S+)/.exec(output)?.[1];
-    if (unknownFlag) return `it is too old, it does not know --${unknownFlag}`;
+    if (unknownFlag) return `it is too old and does not know --${unknownFlag}`;
     return output.split("\n").at(-1)?.slice(0, 300) ?? `ended with ${code}`;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);

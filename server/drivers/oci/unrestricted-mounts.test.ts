@@ -14,7 +14,7 @@ import { findUnrestrictedMounts } from "./filesystem/unrestricted-mounts.ts";
 
 const line = (point: string, options: string) => `36 35 98:0 / ${point} ${options} - ext4 /dev/vda rw`;
 
-test("mounts that sandboxes share must be closed to writing, set-user-id programs and devices", () => {
+test("a mount that sandboxes share must be read-only, nosuid and nodev", () => {
   const mounts = [
     line("/", "ro,relatime"),
     line("/usr", "ro,nosuid,nodev,relatime"),
@@ -26,7 +26,7 @@ test("mounts that sandboxes share must be closed to writing, set-user-id program
   expect(findUnrestrictedMounts(line("/", "rw"))).toEqual(["/"]);
 });
 
-test("what is the sandbox's own may be written to", () => {
+test("a mount that belongs to the sandbox may be writable", () => {
   const own = ["/proc", "/dev", "/dev/pts", "/dev/null", "/tmp", "/run/berth", "/workspace", "/home/user"];
   expect(findUnrestrictedMounts(own.map((point) => line(point, "rw")).join("\n"))).toEqual([]);
 });
@@ -41,7 +41,7 @@ function findMissing(): Missing {
 
 describeWith(missing, "a runtime that does not know recursive mount options", () => {
   let folder: string;
-  // Takes the place of an older runtime, which ignores options that it does not know.
+  // Acts as an older runtime, which ignores options that it does not know.
   let old: string;
 
   beforeEach(() => {
@@ -56,20 +56,22 @@ describeWith(missing, "a runtime that does not know recursive mount options", ()
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  test("is refused by the probe, in one sentence", async () => {
+  test("is refused by the probe with one sentence", async () => {
     const path = process.env.PATH;
     process.env.PATH = `${join(folder, "bin")}${delimiter}${path}`;
     try {
       const { usable, reason } = await probeOci("crun");
       expect(usable).toBe(false);
-      expect(reason).toContain("it does not close /usr, /opt/berth, /run/berth-egress and the mounts below to writing");
-      expect(reason).toContain("that takes Linux 5.12 and runc 1.1, crun 1.4 or newer");
+      expect(reason).toContain(
+        "it does not make /usr, /opt/berth, /run/berth-egress and the mounts below them read-only, nosuid and nodev",
+      );
+      expect(reason).toContain("this needs Linux 5.12 and runc 1.1, crun 1.4 or newer");
     } finally {
       process.env.PATH = path;
     }
   });
 
-  test("starts no sandbox, even where the probe has not seen it", async () => {
+  test("starts no sandbox, even if the probe has not refused it", async () => {
     if (!probe.usable) throw new Error(probe.reason);
     const dataDir = join(folder, "data");
     writeFileSync(join(folder, "init.sh"), "sleep 100");
@@ -78,7 +80,7 @@ describeWith(missing, "a runtime that does not know recursive mount options", ()
     const spec = { id, template: { ...DEFAULT_TEMPLATE, diskMb: 64 }, tokenHash: "0".repeat(64) };
     const error: unknown = await driver.create(spec, AbortSignal.timeout(30_000)).catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code: "sandbox_failed" });
-    expect(String((error as Error).cause)).toContain("does not close /usr");
+    expect(String((error as Error).cause)).toContain("does not make /usr");
     expect(findRemainingResources(dataDir, id)).toEqual([]);
   });
 });

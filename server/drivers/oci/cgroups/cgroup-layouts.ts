@@ -1,15 +1,17 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { SandboxStats } from "../../driver.ts";
+import { readTextFile } from "../../read-text-file.ts";
 
-// Where a control group's files lie and what they are called, in the two versions that Linux has.
+// The files of a control group, in cgroup v1 and in cgroup v2.
 export interface CgroupLayout {
-  // Every hierarchy in which a group may have a folder, whether or not it governs anything there.
+  // The mount points of all hierarchies. A group may have a folder in each of them.
   readonly hierarchies: string[];
-  // Bounds what the group's sockets hold in their buffers, where that does not count as its memory. The group is made.
+  // Limits the buffers of the group's sockets, and creates the group for it. No-op if socket buffers count as memory.
   limitSocketBuffers(name: string, bytes: number): void;
   pids(name: string): number[];
-  setFrozen(name: string, frozen: boolean): void;
+  freeze(name: string): void;
+  thaw(name: string): void;
   frozen(name: string): "no" | "partly" | "wholly";
   stats(name: string): SandboxStats;
 }
@@ -20,7 +22,7 @@ export interface CgroupMount {
   controllers: string[];
 }
 
-// Version 1 when it has the freezer, also where version 2 is mounted beside it.
+// Uses v1 if it has the freezer, even if v2 is mounted as well.
 export function readCgroupLayout(mounts: readonly CgroupMount[] = readCgroupMounts()): CgroupLayout {
   const hierarchies = mounts.map(({ path }) => path);
   const isVersion1 = mounts.some(({ version, controllers }) => version === 1 && controllers.includes("freezer"));
@@ -30,45 +32,47 @@ export function readCgroupLayout(mounts: readonly CgroupMount[] = readCgroupMoun
 }
 
 function version1(pathOf: (controller: string) => string | undefined): Omit<CgroupLayout, "hierarchies"> {
-  const file = (controller: string, name: string, file: string) => join(pathOf(controller) ?? "/sys/fs/cgroup", name, file);
-  const number = (controller: string, name: string, of: string) => Number(read(file(controller, name, of)));
+  const fileOf = (controller: string, name: string, file: string) => join(pathOf(controller) ?? "/sys/fs/cgroup", name, file);
+  const readNumber = (controller: string, name: string, file: string) => Number(read(fileOf(controller, name, file)));
+  const setState = (name: string, state: "FROZEN" | "THAWED") => writeFileSync(fileOf("freezer", name, "freezer.state"), state);
   return {
     limitSocketBuffers(name, bytes) {
       const parent = pathOf("memory");
-      // The file is for all protocols, whatever its name.
+      // Despite its name, the file covers all protocols.
       if (parent === undefined || !existsSync(join(parent, "memory.kmem.tcp.limit_in_bytes"))) return;
       mkdirSync(join(parent, name), { recursive: true });
-      writeFileSync(file("memory", name, "memory.kmem.tcp.limit_in_bytes"), String(bytes));
+      writeFileSync(fileOf("memory", name, "memory.kmem.tcp.limit_in_bytes"), String(bytes));
     },
-    pids: (name) => readNumbers(file("freezer", name, "cgroup.procs")),
-    setFrozen: (name, frozen) => writeFileSync(file("freezer", name, "freezer.state"), frozen ? "FROZEN" : "THAWED"),
+    pids: (name) => readNumbers(fileOf("freezer", name, "cgroup.procs")),
+    freeze: (name) => setState(name, "FROZEN"),
+    thaw: (name) => setState(name, "THAWED"),
     frozen(name) {
-      const state = read(file("freezer", name, "freezer.state")).trim();
+      const state = read(fileOf("freezer", name, "freezer.state")).trim();
       return state === "FROZEN" ? "wholly" : state === "FREEZING" ? "partly" : "no";
     },
     stats: (name) => ({
-      memoryBytes: number("memory", name, "memory.usage_in_bytes"),
-      cpuMs: number("cpuacct", name, "cpuacct.usage") / 1e6,
-      pids: number("pids", name, "pids.current"),
+      memoryBytes: readNumber("memory", name, "memory.usage_in_bytes"),
+      cpuMs: readNumber("cpuacct", name, "cpuacct.usage") / 1e6,
+      pids: readNumber("pids", name, "pids.current"),
     }),
   };
 }
 
 function version2(root: string): Omit<CgroupLayout, "hierarchies"> {
-  const file = (name: string, file: string) => join(root, name, file);
+  const fileOf = (name: string, file: string) => join(root, name, file);
   return {
-    // They count as memory.
     limitSocketBuffers() {},
-    pids: (name) => readNumbers(file(name, "cgroup.procs")),
-    setFrozen: (name, frozen) => writeFileSync(file(name, "cgroup.freeze"), frozen ? "1" : "0"),
+    pids: (name) => readNumbers(fileOf(name, "cgroup.procs")),
+    freeze: (name) => writeFileSync(fileOf(name, "cgroup.freeze"), "1"),
+    thaw: (name) => writeFileSync(fileOf(name, "cgroup.freeze"), "0"),
     frozen(name) {
-      if (read(file(name, "cgroup.events")).includes("frozen 1")) return "wholly";
-      return read(file(name, "cgroup.freeze")).trim() === "1" ? "partly" : "no";
+      if (read(fileOf(name, "cgroup.events")).includes("frozen 1")) return "wholly";
+      return read(fileOf(name, "cgroup.freeze")).trim() === "1" ? "partly" : "no";
     },
     stats: (name) => ({
-      memoryBytes: Number(read(file(name, "memory.current"))),
-      cpuMs: Number(/usage_usec (\d+)/.exec(read(file(name, "cpu.stat")))?.[1] ?? 0) / 1000,
-      pids: Number(read(file(name, "pids.current"))),
+      memoryBytes: Number(read(fileOf(name, "memory.current"))),
+      cpuMs: Number(/usage_usec (\d+)/.exec(read(fileOf(name, "cpu.stat")))?.[1] ?? 0) / 1000,
+      pids: Number(read(fileOf(name, "pids.current"))),
     }),
   };
 }
@@ -87,10 +91,4 @@ function readCgroupMounts(): CgroupMount[] {
 
 const readNumbers = (path: string) => read(path).split("\n").filter(Boolean).map(Number);
 
-function read(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return "";
-  }
-}
+const read = (path: string) => readTextFile(path) ?? "";

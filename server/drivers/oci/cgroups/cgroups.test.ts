@@ -8,7 +8,7 @@ import { describeWith, machine, testWith } from "../../../../tests/support/machi
 import { readCgroupLayout, type CgroupMount } from "./cgroup-layouts.ts";
 import { openCgroups } from "./cgroups.ts";
 
-// Both versions for real, as far as this kernel has them: a group is made by hand, as the runtime would make it.
+// Runs against both cgroup versions if this kernel has them. The test creates the groups by hand, as the runtime would.
 const mounts: Record<string, CgroupMount> = {
   "version 1": { path: "/sys/fs/cgroup/freezer", version: 1, controllers: ["freezer"] },
   "version 2": { path: findVersion2(), version: 2, controllers: [] },
@@ -28,7 +28,7 @@ for (const [name, mount] of Object.entries(mounts)) {
       return child;
     }
 
-    test("a group is frozen, thawed, killed while frozen, and removed", async () => {
+    test("a group can be frozen, thawed, killed while frozen, and removed", async () => {
       const child = await makeGroup("one");
       const ended = once(child, "exit");
       expect(cgroups.list()).toEqual(["one"]);
@@ -46,7 +46,7 @@ for (const [name, mount] of Object.entries(mounts)) {
       expect(cgroups.list()).toEqual([]);
     });
 
-    test("what is not there is killed and removed without complaint, and is not frozen", async () => {
+    test("killing and removing a missing group is a no-op, and it is not frozen", async () => {
       await cgroups.kill("none");
       await cgroups.remove("none");
       expect(cgroups.isFrozen("none")).toBe(false);
@@ -64,9 +64,9 @@ for (const [name, mount] of Object.entries(mounts)) {
   });
 }
 
-testWith(machine.root, "what cannot be there, because the hierarchy is read-only, is removed without complaint", async () => {
+testWith(machine.root, "removing a missing group from a read-only hierarchy is a no-op", async () => {
   const path = mkdtempSync(join(tmpdir(), "berth-cgroup-"));
-  // As in a container. Such a file system refuses a removal before it looks whether there is anything to remove.
+  // As in a container. A read-only file system answers EROFS even if there is nothing to remove.
   execFileSync("mount", ["-t", "tmpfs", "-o", "ro", "berth-test", path]);
   try {
     expect(() => rmdirSync(join(path, "none"))).toThrow("EROFS");

@@ -1,49 +1,52 @@
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, rmdirSync } from "node:fs";
+import { existsSync, readdirSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "@berth/contract";
 import type { SandboxStats } from "../../driver.ts";
+import { readTextFile } from "../../read-text-file.ts";
 import { readCgroupLayout } from "./cgroup-layouts.ts";
 
-// The control groups of our sandboxes, read and written directly: freezing through the runtime would cost a process of
-// its own each time.
+// The control groups of our sandboxes. They are read and written directly, because each call of the OCI runtime would start
+// a process.
 export interface Cgroups {
-  // What the bundle says: the runtime makes the group under this name, in every hierarchy.
+  // The path for the bundle. The runtime creates the group at this path in every hierarchy.
   pathOf(id: string): string;
-  // For before the start: the runtimes know of no such limit.
+  // To be called before the start, because OCI runtimes have no such limit.
   limitSocketBuffers(id: string, bytes: number): void;
   pids(id: string): number[];
   isFrozen(id: string): boolean;
+  // Resolves when every process is frozen. If it fails, the group is thawed again.
   freeze(id: string, signal: AbortSignal): Promise<void>;
   thaw(id: string): void;
-  // Kills every process and resolves when none is left.
+  // Kills every process and resolves when none is left. No-op if the group does not exist.
   kill(id: string): Promise<void>;
-  // Removes the empty groups.
+  // Removes the group, which must be empty. No-op if it does not exist.
   remove(id: string): Promise<void>;
   stats(id: string): SandboxStats;
-  // Every sandbox that has a group, whether or not anything else of it is left.
+  // The ids of all sandboxes that have a group, even if nothing else of them is left.
   list(): string[];
 }
 
 const FREEZE_TIMEOUT_MS = 5_000;
 const KILL_TIMEOUT_MS = 10_000;
 
-// The start of the names of an installation's groups, told by the real path of its data folder.
+// The prefix of the names of an installation's groups, derived from the real path of its data folder.
 export const cgroupPrefix = (dataDir: string): string => `berth-${createHash("sha256").update(dataDir).digest("hex").slice(0, 8)}`;
 
-// `prefix` tells the groups of this installation from those of others. They lie side by side, without a parent of ours that
-// somebody would have to remove.
+// `prefix` distinguishes the groups of this installation from those of others. There is no common parent group, which would have
+// to be removed with the last sandbox.
 export function openCgroups(prefix: string, layout = readCgroupLayout()): Cgroups {
   const nameOf = (id: string) => `${prefix}-${id}`;
   const foldersOf = (id: string) => layout.hierarchies.map((path) => join(path, nameOf(id)));
 
   async function freeze(id: string, signal: AbortSignal): Promise<void> {
     for (const endMs = performance.now() + FREEZE_TIMEOUT_MS; ;) {
-      layout.setFrozen(nameOf(id), true);
+      layout.freeze(nameOf(id));
       if (layout.frozen(nameOf(id)) === "wholly") return;
-      if (performance.now() > endMs) throw new AppError("sandbox_timeout", { cause: new Error("the freezer did not finish") });
-      // Version 1 passes over a process that is just being made; asking again catches it.
+      if (performance.now() > endMs)
+        throw new AppError("sandbox_timeout", { cause: new Error(`not every process froze within ${FREEZE_TIMEOUT_MS} ms`) });
+      // cgroup v1 misses a process that is being forked at the moment. Repeating the request freezes it too.
       await sleep(1, undefined, { signal });
     }
   }
@@ -58,30 +61,32 @@ export function openCgroups(prefix: string, layout = readCgroupLayout()): Cgroup
       try {
         await freeze(id, signal);
       } catch (error) {
-        layout.setFrozen(nameOf(id), false);
+        layout.thaw(nameOf(id));
         throw error;
       }
     },
 
-    thaw: (id) => layout.setFrozen(nameOf(id), false),
+    thaw: (id) => layout.thaw(nameOf(id)),
 
     async kill(id) {
       for (const endMs = performance.now() + KILL_TIMEOUT_MS; ;) {
         const left = new Set(foldersOf(id).flatMap((folder) => readPids(join(folder, "cgroup.procs"))));
         if (left.size === 0) return;
         if (performance.now() > endMs)
-          throw new AppError("sandbox_timeout", { cause: new Error(`processes ${[...left].join(", ")} do not die`) });
-        for (const pid of left) killIfThere(pid);
+          throw new AppError("sandbox_timeout", {
+            cause: new Error(`processes ${[...left].join(", ")} survived SIGKILL for ${KILL_TIMEOUT_MS} ms`),
+          });
+        for (const pid of left) killIfRunning(pid);
         // A frozen process dies only when it is thawed.
-        if (layout.frozen(nameOf(id)) !== "no") layout.setFrozen(nameOf(id), false);
+        if (layout.frozen(nameOf(id)) !== "no") layout.thaw(nameOf(id));
         await sleep(1);
       }
     },
 
     async remove(id) {
       for (const folder of foldersOf(id)) {
-        for (const endMs = performance.now() + KILL_TIMEOUT_MS; !removed(folder);) {
-          if (performance.now() > endMs) throw new AppError("sandbox_timeout", { cause: new Error(`${folder} stays busy`) });
+        for (const endMs = performance.now() + KILL_TIMEOUT_MS; !tryRemove(folder);) {
+          if (performance.now() > endMs) throw new AppError("sandbox_timeout", { cause: new Error(`${folder} is still in use`) });
           await sleep(1);
         }
       }
@@ -96,21 +101,21 @@ export function openCgroups(prefix: string, layout = readCgroupLayout()): Cgroup
   };
 }
 
-function killIfThere(pid: number): void {
+function killIfRunning(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch {
-    // It has ended.
+    // It has already ended.
   }
 }
 
-// True when the folder is gone. Groups that were made inside it go first.
-function removed(path: string): boolean {
-  for (const name of foldersIn(path)) removed(join(path, name));
+// Removes the group and the groups inside it. Returns true if it no longer exists.
+function tryRemove(path: string): boolean {
+  for (const name of foldersIn(path)) tryRemove(join(path, name));
   try {
     rmdirSync(path);
   } catch {
-    // Asked of the file system and not of the error: a read-only one, as containers have, refuses before it looks.
+    // The error does not tell whether the folder exists: a read-only file system, as in a container, always answers EROFS.
   }
   return !existsSync(path);
 }
@@ -124,10 +129,4 @@ function foldersIn(path: string): string[] {
   }
 }
 
-function readPids(path: string): number[] {
-  try {
-    return readFileSync(path, "utf8").split("\n").filter(Boolean).map(Number);
-  } catch {
-    return [];
-  }
-}
+const readPids = (path: string) => (readTextFile(path) ?? "").split("\n").filter(Boolean).map(Number);

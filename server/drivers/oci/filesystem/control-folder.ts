@@ -1,13 +1,13 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { mustRun } from "../../host/run.ts";
 import { isMounted, unmount } from "../../host/mounts.ts";
+import { mustRun } from "../../host/run.ts";
 
 export const controlFolderOf = (folder: string) => join(folder, "control");
 
-// The folder of the daemon's socket, for sandboxes that the host cannot look into. In memory and as small as the one that
-// others have inside, so that neither a full disk keeps the daemon from starting nor the sandbox fills the host's. New for
-// every start.
+// Creates the folder of the daemon's socket on the host, for runtimes whose sandboxes the host cannot look into. It is a small
+// tmpfs, so that the daemon starts even if the disk is full and the sandbox cannot fill the host's memory. Every start gets a
+// new one.
 export async function openControlFolder(folder: string, owner: number, signal: AbortSignal): Promise<string> {
   await closeControlFolder(folder);
   const path = controlFolderOf(folder);
@@ -17,7 +17,7 @@ export async function openControlFolder(folder: string, owner: number, signal: A
   return path;
 }
 
-// Content when there is none.
+// No-op if it is not open.
 export async function closeControlFolder(folder: string): Promise<void> {
   const path = controlFolderOf(folder);
   while (existsSync(path) && isMounted(path)) await unmount(path);

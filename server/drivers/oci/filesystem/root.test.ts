@@ -17,14 +17,14 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { describeWith, machine } from "../../../../tests/support/machine.ts";
 import { prepareHostRoot, prepareTemplateRoot } from "./root.ts";
 
-describeWith(machine.linux, "roots of sandboxes", () => {
+describeWith(machine.linux, "root folders", () => {
   let folder: string;
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), "berth-roots-"));
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  test("the host's root has the host's links and a user, and nothing private", () => {
+  test("the shared root has the host's links and a user, and no private files", () => {
     const root = prepareHostRoot(folder);
     expect(lstatSync(join(root, "bin")).isSymbolicLink()).toBe(lstatSync("/bin").isSymbolicLink());
     expect(readFileSync(join(root, "etc/passwd"), "utf8")).toContain("user:x:1000:1000:");
@@ -33,7 +33,7 @@ describeWith(machine.linux, "roots of sandboxes", () => {
     expect(readdirSync(join(root, "usr"))).toEqual([]);
   });
 
-  test("it is made once and found again, and no draft stays", () => {
+  test("the shared root is created once and reused, and no draft is left", () => {
     const first = prepareHostRoot(folder);
     const madeMs = statSync(first).ctimeMs;
     expect(prepareHostRoot(folder)).toBe(first);
@@ -41,7 +41,7 @@ describeWith(machine.linux, "roots of sandboxes", () => {
     expect(readdirSync(folder)).toHaveLength(1);
   });
 
-  test("a template's own root gets the mount points that it lacks", () => {
+  test("missing mount points are created in a template's root", () => {
     const root = join(folder, "root");
     mkdirSync(join(root, "tmp"), { recursive: true, mode: 0o700 });
     prepareTemplateRoot(join(folder, "parent"), root);
@@ -52,7 +52,7 @@ describeWith(machine.linux, "roots of sandboxes", () => {
     ).toEqual([]);
   });
 
-  test("a sandbox begins with an empty copy of a template's root, into which its entries are mounted", () => {
+  test("a sandbox gets an empty copy of a template's root, with the entries to mount into it", () => {
     const root = join(folder, "root");
     mkdirSync(join(root, "usr/bin"), { recursive: true });
     symlinkSync("usr/bin", join(root, "bin"));
@@ -67,7 +67,7 @@ describeWith(machine.linux, "roots of sandboxes", () => {
     expect(prepareTemplateRoot(join(folder, "parent"), root).path).toBe(path);
   });
 
-  test("a link in a template's root that would lead outside is refused", () => {
+  test("a symbolic link that leads out of a template's root is refused", () => {
     const outside = join(folder, "outside");
     const root = join(folder, "root");
     mkdirSync(outside);

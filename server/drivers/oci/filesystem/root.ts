@@ -14,18 +14,20 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 
-// The root folder of sandboxes whose template names none: empty mount points, the host's links into /usr and the few
-// files of /etc that programs need. It holds nothing of a sandbox, so all share one, read-only. It lies outside the data
-// folder because the sandbox's own root user, who is nobody on the host, must be able to walk to it.
+// Creates the root folder for templates that name none: empty mount points, the host's links into /usr, and the few files of /etc
+// that programs need. It contains no data of a sandbox, so all sandboxes share one, read-only. It is outside the data folder,
+// because the sandbox's root user, who has no rights on the host, must be able to reach it.
 export const prepareHostRoot = (parent: string): string => makeRoot(parent, planHostRoot());
 
-// For sandboxes whose template has a root of its own: where the runtime is to start, and the entries of that root to mount
-// there. The runtime would show the root itself with all mounts below it, and close only the uppermost to writing; mount
-// by mount, each is closed with everything below it.
+// Creates the root folder for templates that name a root: an empty copy of it, and the entries to mount into that copy. The runtime
+// makes only the top mount of a root read-only, not the mounts below. Entries that are mounted one by one are read-only with
+// everything below them.
 export function prepareTemplateRoot(parent: string, root: string): { path: string; entries: string[] } {
   makeMountPoints(root);
   const found = readdirSync(root, { withFileTypes: true });
-  const entries = found.filter((entry) => (entry.isDirectory() && !OWN.has(entry.name)) || entry.isFile()).map(({ name }) => name);
+  const entries = found
+    .filter((entry) => (entry.isDirectory() && !PRIVATE_FOLDERS.has(entry.name)) || entry.isFile())
+    .map(({ name }) => name);
   const links = found.filter((entry) => entry.isSymbolicLink()).map(({ name }) => [name, readlinkSync(join(root, name))]);
   const path = makeRoot(parent, {
     modes: MOUNT_POINTS,
@@ -40,14 +42,14 @@ export function prepareTemplateRoot(parent: string, root: string): { path: strin
 interface RootPlan {
   modes: Record<string, number>;
   folders: readonly string[];
-  // By name, the target.
+  // From path to target.
   links: Record<string, string>;
-  // By name, the content.
+  // From path to content.
   files: Record<string, string>;
   copies: readonly { name: string }[];
 }
 
-// Roots of the same plan are the same folder.
+// Equal plans share one folder, which is created on first use.
 function makeRoot(parent: string, plan: RootPlan): string {
   const path = join(parent, createHash("sha256").update(JSON.stringify(plan)).digest("hex").slice(0, 16));
   if (existsSync(path)) return path;
@@ -63,15 +65,14 @@ function makeRoot(parent: string, plan: RootPlan): string {
   try {
     renameSync(draft, path);
   } catch (error) {
-    // Another server of this machine was quicker, with the same content.
+    // Another server of this machine has created the same folder in the meantime.
     rmSync(draft, { recursive: true, force: true });
     if (!existsSync(path)) throw error;
   }
   return path;
 }
 
-// The mount points that every sandbox needs, made in a template's own root where they are missing. A symbolic link on the
-// way is refused: it would lead out of that root.
+// Creates the missing mount points in a template's root. Refuses symbolic links in their paths, which could lead out of that root.
 function makeMountPoints(root: string): void {
   for (const [point, mode] of Object.entries(MOUNT_POINTS)) {
     let path = root;
@@ -82,16 +83,16 @@ function makeMountPoints(root: string): void {
         mkdirSync(path);
         chmodSync(path, path === join(root, point) ? mode : 0o755);
       } else if (!found.isDirectory()) {
-        throw new Error(`the template's root has ${path}, which must be a folder`);
+        throw new Error(`${path} in the template's root must be a folder`);
       }
     }
   }
 }
 
-// Mount points whose whole content is the sandbox's own.
-const OWN = new Set(["proc", "dev", "tmp", "workspace"]);
+// Mount points that hide the template's content completely.
+const PRIVATE_FOLDERS = new Set(["proc", "dev", "tmp", "workspace"]);
 
-// The mode of a mount point is that of what gets mounted there.
+// Each mount point has the mode of what is mounted there.
 const MOUNT_POINTS: Record<string, number> = {
   proc: 0o755,
   dev: 0o755,
@@ -119,7 +120,7 @@ function planHostRoot(): RootPlan {
   };
 }
 
-// Public and needed by programs to find libraries, certificates and their default versions.
+// Public files that programs need to find libraries, certificates and default versions.
 const COPIED = [
   "etc/ld.so.cache",
   "etc/ld.so.conf",
@@ -139,7 +140,7 @@ const FILES: Record<string, string> = {
   "etc/group": "root:x:0:\nuser:x:1000:\nnogroup:x:65534:\n",
   "etc/hosts": "127.0.0.1 localhost sandbox\n::1 localhost\n",
   "etc/hostname": "sandbox\n",
-  // There is no resolver inside: names are resolved by the proxy.
+  // Sandboxes have no resolver: the egress proxy resolves names.
   "etc/resolv.conf": "",
   "etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\nservices: files\nprotocols: files\n",
   "etc/profile": 'export PATH=${PATH:-/usr/local/bin:/usr/bin:/bin}\n[ -n "$BASH" ] && [ -f /etc/bash.bashrc ] && . /etc/bash.bashrc\n',

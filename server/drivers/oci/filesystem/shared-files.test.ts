@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { removeSharedFiles } from "./shared-files.ts";
 
-test("what all installations share is removed with the last sandbox of the machine, and not before", () => {
+test("the shared files are removed only if no sandbox is left on the machine", () => {
   const parent = mkdtempSync(join(tmpdir(), "berth-shared-"));
   const folder = join(parent, "berth");
   mkdirSync(join(folder, "roots/0123"), { recursive: true });

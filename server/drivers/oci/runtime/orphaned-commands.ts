@@ -1,26 +1,27 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { basename } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { readTextFile } from "../../read-text-file.ts";
 import { PRIVATE_MOUNTS_DIR } from "./private-mounts.ts";
 
-// What a driver runs on the host for a sandbox, besides the OCI runtime itself and what sets the stage for it.
+// The programs that the driver runs on the host for a sandbox, besides the OCI runtime and what prepares its private mounts.
 const PROGRAMS = ["mount", "umount", "mkfs.ext4", "rm", "prlimit"];
 
-// Ends what a server that died had started for this sandbox: it would finish its work behind our back, and mount a volume
-// or start a container that nobody expects any more.
+// Kills the commands that a dead server has started for this sandbox. They would otherwise finish while we work, and mount
+// a volume or start a container that is no longer expected.
 export async function killOrphanedCommands(dataDir: string, runtime: string, id: string): Promise<void> {
   const programs = [...PROGRAMS, basename(runtime)];
-  for (let left = find(programs, dataDir, id); left.length > 0; left = find(programs, dataDir, id)) {
-    for (const pid of left) killIfThere(pid);
+  for (let pids = findCommands(programs, dataDir, id); pids.length > 0; pids = findCommands(programs, dataDir, id)) {
+    for (const pid of pids) killIfRunning(pid);
     await sleep(2);
   }
 }
 
-function find(programs: readonly string[], dataDir: string, id: string): number[] {
+function findCommands(programs: readonly string[], dataDir: string, id: string): number[] {
   const isOurs = (pid: string) => {
-    const line = read(`/proc/${pid}/cmdline`);
+    const line = readTextFile(`/proc/${pid}/cmdline`) ?? "";
     if (!line.includes(id) || !line.includes(dataDir)) return false;
-    return line.includes(PRIVATE_MOUNTS_DIR) || programs.includes(read(`/proc/${pid}/comm`).trim());
+    return line.includes(PRIVATE_MOUNTS_DIR) || programs.includes((readTextFile(`/proc/${pid}/comm`) ?? "").trim());
   };
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -28,18 +29,10 @@ function find(programs: readonly string[], dataDir: string, id: string): number[
     .map(Number);
 }
 
-function killIfThere(pid: number): void {
+function killIfRunning(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch {
-    // It has ended.
-  }
-}
-
-function read(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return "";
+    // It has already ended.
   }
 }

@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 
-// Only the command line of `withPrivateMounts` has this word in it.
+// Only command lines of `withPrivateMounts` contain this path.
 export const PRIVATE_MOUNTS_DIR = "/run/berth/stage";
 
 const SCRIPT = `set -e
@@ -14,13 +14,13 @@ done
 shift
 exec "$@"`;
 
-// Where a command that was started through `withPrivateMounts` sees the folders.
+// The paths at which a command that runs through `withPrivateMounts` sees the folders.
 export const privateMountPaths = <Name extends string>(folders: Record<Name, string>) =>
   Object.fromEntries(Object.keys(folders).map((name) => [name, join(PRIVATE_MOUNTS_DIR, name)])) as Record<Name, string>;
 
-// The command line that runs a command so that it sees each of the folders at `privateMountPaths`; without folders, the command as
-// it is. gVisor opens what it shows to a sandbox as the sandbox's root user, who is nobody on the host and cannot walk
-// through the server's folders. The mounts are in a namespace of the command's own and vanish with it.
+// Wraps a command line so that the command sees each of the folders at its `privateMountPaths`. Without folders, the command line
+// is unchanged. gVisor opens what it shows to a sandbox as the sandbox's root user, who has no rights on the host and cannot reach
+// the server's folders. The mounts are in a mount namespace of the command and vanish with it.
 export function withPrivateMounts(
   folders: Record<string, string> | undefined,
   command: string,

@@ -1,17 +1,17 @@
 import { basename } from "node:path";
 
-// What sets one OCI runtime apart from another.
+// How the OCI runtimes differ.
 export interface RuntimeKind {
-  // Before the command, for every call.
+  // Flags before the command, for every call.
   flags: readonly string[];
-  // The host cannot look into the sandbox: the daemon's socket has to be in a folder of the host (control-folder.ts), and
-  // folders that are shown to the sandbox are opened as its own root user (private-mounts.ts).
+  // The host cannot look into the sandbox. The daemon's socket has to be in a folder of the host (control-folder.ts), and the
+  // runtime opens the folders that it shows to the sandbox as the sandbox's root user (private-mounts.ts).
   opaque: boolean;
-  // It answers a refused system call with the error that the filter names. With another, the C library does not turn to
-  // the older way of making threads when it is refused clone3, and there are none (seen with runsc 2024-07).
+  // A denied system call fails with the errno that the filter names. If clone3 fails with another one, the C library does not
+  // fall back to clone, and programs cannot create threads (observed with runsc 2024-07).
   honoursErrno: boolean;
-  // Its containers have the resource limits that it was started with (runtime.ts). It could not set them in a user
-  // namespace that it has joined, unless root has CAP_SYS_RESOURCE, which many places withhold.
+  // Containers inherit the resource limits of the runtime's process (runtime.ts). The runtime cannot raise them in a user namespace
+  // that it has joined, unless root has CAP_SYS_RESOURCE, which many container platforms withhold.
   inheritsLimits: boolean;
 }
 
@@ -20,9 +20,9 @@ export type RuntimeName = "runc" | "crun" | "runsc";
 export const RUNTIME_KINDS: Record<RuntimeName, RuntimeKind> = {
   runc: { flags: [], opaque: false, honoursErrno: true, inheritsLimits: true },
   crun: { flags: [], opaque: false, honoursErrno: true, inheritsLimits: true },
-  // gVisor. Sockets pass between sandbox and host, which connects the daemon and the way out; the network inside is
-  // loopback; files are opened by a process beside the sandbox, never by the one that runs its programs; and our filter of
-  // system calls stands before gVisor's own kernel too.
+  // gVisor. Unix sockets work between sandbox and host, for the daemon and for egress. The network inside is loopback only. A helper
+  // process opens files, never the process that runs the sandbox's programs. Our system call filter applies in addition to
+  // gVisor's own kernel.
   runsc: {
     flags: ["--network=none", "--host-uds=all", "--overlay2=none", "--directfs=false", "--oci-seccomp"],
     opaque: true,
@@ -33,5 +33,5 @@ export const RUNTIME_KINDS: Record<RuntimeName, RuntimeKind> = {
 
 export const RUNTIME_NAMES = Object.keys(RUNTIME_KINDS) as RuntimeName[];
 
-// By the name of the program; what is unknown is taken for one that behaves like runc.
+// The kind of a runtime by the name of its program. An unknown one is treated like runc.
 export const kindOf = (command: string): RuntimeKind => RUNTIME_KINDS[basename(command) as RuntimeName] ?? RUNTIME_KINDS.runc;

@@ -1,17 +1,19 @@
-import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { run } from "../../host/run.ts";
 import type { ProcessLimits } from "../../host/host-limits.ts";
+import { readTextFile } from "../../read-text-file.ts";
 import { kindOf } from "./runtime-kinds.ts";
 import { withPrivateMounts } from "./private-mounts.ts";
 
-// An OCI runtime. It is asked only to start containers; its state folders are ours, one for each container, so that no
-// other user of the same runtime meets our containers.
+// An OCI runtime. The driver uses it only to start containers. Each container has its own state folder in our data folder, so other
+// users of the same runtime do not see it.
 export interface Runtime {
-  // Starts the container of the bundle and resolves when it runs on its own.
+  // Starts the container of the bundle, and resolves when the container runs detached.
   start(id: string, options: StartOptions, signal: AbortSignal): Promise<void>;
-  // Forgets a container whose processes are gone.
+  // Removes the runtime's state of a container whose processes have ended. No-op if there is none.
   forget(id: string): void;
+  // The ids of all containers that have state.
   list(): string[];
 }
 
@@ -19,13 +21,13 @@ interface StartOptions {
   bundle: string;
   pidFile: string;
   limits: ProcessLimits;
-  // Folders that the runtime is to find on the stage (private-mounts.ts).
-  staged: Record<string, string> | undefined;
+  // Folders that the runtime sees through private-mounts.ts.
+  privateMounts: Record<string, string> | undefined;
 }
 
 export function createRuntime(command: string, stateDir: string, timeoutMs: number): Runtime {
   return {
-    async start(id, { bundle, pidFile, limits, staged }, signal) {
+    async start(id, { bundle, pidFile, limits, privateMounts }, signal) {
       const logFile = join(bundle, "runtime.log");
       rmSync(logFile, { force: true });
       const args = [
@@ -44,8 +46,8 @@ export function createRuntime(command: string, stateDir: string, timeoutMs: numb
         pidFile,
         id,
       ];
-      // Quiet: the container inherits the runtime's output and would keep a pipe open as long as it lives.
-      const { code } = await run(...commandLine(command, args, { limits, staged }), { signal, timeoutMs, quiet: true });
+      // Quiet, because the container inherits the runtime's output and would keep a pipe open while it runs.
+      const { code } = await run(...commandLine(command, args, { limits, privateMounts }), { signal, timeoutMs, quiet: true });
       if (code !== 0) throw new Error(`${command} could not start the container: ${readErrors(logFile)}`);
     },
     forget(id) {
@@ -55,13 +57,13 @@ export function createRuntime(command: string, stateDir: string, timeoutMs: numb
   };
 }
 
-// The command line that runs the runtime so that its container has the limits and finds the staged folders.
+// The command line that starts the runtime with the resource limits and the private mounts.
 export function commandLine(
   command: string,
   args: readonly string[],
-  { limits, staged }: Pick<StartOptions, "limits" | "staged">,
+  { limits, privateMounts }: Pick<StartOptions, "limits" | "privateMounts">,
 ): [string, string[]] {
-  const [program, rest] = withPrivateMounts(staged, command, args);
+  const [program, rest] = withPrivateMounts(privateMounts, command, args);
   if (!kindOf(command).inheritsLimits) return [program, rest];
   const { openFiles, pendingSignals, messageQueueBytes } = limits;
   const values = { nofile: openFiles, sigpending: pendingSignals, msgqueue: messageQueueBytes, core: 0 };
@@ -69,14 +71,6 @@ export function commandLine(
 }
 
 function readErrors(logFile: string): string {
-  const lines = (read(logFile) ?? "").trim().split("\n").slice(-3);
+  const lines = (readTextFile(logFile) ?? "").trim().split("\n").slice(-3);
   return lines.map((line) => /"msg":"((?:[^"\\]|\\.)*)"/.exec(line)?.[1] ?? line).join("; ") || "no reason given";
-}
-
-function read(path: string): string | undefined {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return undefined;
-  }
 }

@@ -1,5 +1,5 @@
-// For crash.test.ts: a process that makes, stops and destroys sandboxes until it is killed. It prints the id of each
-// before it begins.
+// For crash.test.ts: a process that creates, pauses, hibernates, resumes and destroys sandboxes until it is killed. It prints the
+// id of each sandbox before it creates it.
 import { newId } from "@berth/contract";
 import { silentLog } from "../../../log.ts";
 import { DEFAULT_TEMPLATE } from "../../../templates.ts";

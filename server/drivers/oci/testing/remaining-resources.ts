@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { readTextFile } from "../../read-text-file.ts";
 
-// For tests: whatever is left on this machine of a sandbox that is gone. Mounts, loop devices, control groups, processes
-// and files.
+// For tests: finds the mounts, loop devices, control groups, processes and files of a sandbox that still exist on this machine.
 export function findRemainingResources(dataDir: string, id: string): string[] {
   const mounts = readFileSync("/proc/self/mountinfo", "utf8").split("\n");
   const files = ["sandboxes", "containers", "egress"].map((name) => join(dataDir, name, id)).filter((path) => existsSync(path));
@@ -19,15 +19,9 @@ function cgroups(): string[] {
 }
 
 function processes(): string[] {
-  // One that has ended and waits to be collected by the host's first process is not left.
+  // A zombie that waits for the host's first process does not count.
   const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name) && !/\) Z /.test(read(`/proc/${name}/stat`)));
   return pids.map((pid) => `${pid} ${read(`/proc/${pid}/cmdline`)} ${read(`/proc/${pid}/cgroup`)}`);
 }
 
-function read(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return "";
-  }
-}
+const read = (path: string) => readTextFile(path) ?? "";

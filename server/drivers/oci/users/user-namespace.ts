@@ -4,21 +4,21 @@ import { PLAIN_PATH } from "../../host/run.ts";
 import { idMappings, type UserIds } from "./user-ids.ts";
 
 export interface UserNamespace extends AsyncDisposable {
-  // For the runtime to join, until this is disposed of. The namespace lives on in the processes that have joined it.
+  // The runtime can join the namespace at this path until it is disposed. Processes that have joined keep the namespace alive.
   path: string;
 }
 
-// The creator keeps this one capability until it is inside: some distributions refuse user namespaces to users without.
+// Some distributions allow only users with this capability to create user namespaces. The creator loses it once inside.
 const CAPABILITIES = "-all,+sys_admin";
 
-// Makes the user namespace of a sandbox in the name of the sandbox's own root user. The kernel counts the inotify instances
-// and watches, pending signals, timers and message queues of a namespace against the user who created it, too. The runtime
-// would create it as root: then all sandboxes and the host's own services would share a single allowance.
+// Creates the user namespace of a sandbox as the sandbox's own root user. The kernel also charges inotify instances and watches,
+// pending signals, timers and message queues of a namespace to the user who created it. The runtime would create it as root, so
+// that all sandboxes and the host's services would share one limit.
 export async function openUserNamespace(ids: UserIds, signal: AbortSignal): Promise<UserNamespace> {
   signal.throwIfAborted();
   const creator = ["--reuid", `${ids.root}`, "--regid", `${ids.root}`, "--clear-groups"];
   const capabilities = ["--inh-caps", CAPABILITIES, "--ambient-caps", CAPABILITIES];
-  // It lives until its input ends, which the death of this process brings about as well.
+  // Ends when its input is closed, so that it does not outlive this process.
   const holder = spawn("setpriv", [...creator, ...capabilities, "unshare", "--user", "sh", "-c", "echo ready; exec cat"], {
     env: { PATH: PLAIN_PATH },
   });
@@ -40,11 +40,11 @@ export async function openUserNamespace(ids: UserIds, signal: AbortSignal): Prom
 
 function untilReady(holder: ChildProcessWithoutNullStreams, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    let complaint = "";
-    holder.stderr.on("data", (chunk: Buffer) => (complaint = `${complaint}${chunk.toString()}`.slice(0, 1000)));
+    let errors = "";
+    holder.stderr.on("data", (chunk: Buffer) => (errors = `${errors}${chunk.toString()}`.slice(0, 1000)));
     holder.stdout.once("data", () => resolve());
     holder.once("error", reject);
-    holder.once("close", () => reject(new Error(`no user namespace could be made: ${complaint.trim()}`)));
+    holder.once("close", () => reject(new Error(`the user namespace could not be created: ${errors.trim()}`)));
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });
 }

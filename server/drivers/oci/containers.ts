@@ -1,0 +1,176 @@
+import { existsSync, mkdirSync, readdirSync, statfsSync } from "node:fs";
+import type { Socket } from "node:net";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { AppError, isSandboxId, type SandboxId } from "@berth/contract";
+import { DAEMON_SOCKET } from "@berth/contract/daemon.ts";
+import { awaitDaemon } from "../daemon-health.ts";
+import type { SandboxCondition, SandboxSpec, SandboxStats } from "../driver.ts";
+import { dialSocketFile } from "../host/dial-socket.ts";
+import { mustRun } from "../host/run.ts";
+import { createSemaphore } from "../host/semaphore.ts";
+import { createVolumes } from "../host/volumes.ts";
+import { readTextFile } from "../read-text-file.ts";
+import { cgroupPrefix, openCgroups } from "./cgroups/cgroups.ts";
+import { closeControlFolder, controlFolderOf } from "./filesystem/control-folder.ts";
+import { findUnrestrictedMounts, unrestrictedMountsError } from "./filesystem/unrestricted-mounts.ts";
+import { launchContainer, pidFileOf } from "./launch.ts";
+import { kindOf } from "./runtime/runtime-kinds.ts";
+import { createRuntime } from "./runtime/runtime.ts";
+import { createUserIds } from "./users/user-ids.ts";
+
+// The containers of this installation's sandboxes, with their volumes and folders. The caller makes sure that only one call at
+// a time changes a sandbox.
+export interface Containers {
+  condition(id: SandboxId): SandboxCondition;
+  // Replaces whatever is left of an earlier container, and resolves when the daemon of the new one answers. If it fails, the caller
+  // cleans up with `stop` or `remove`.
+  start(spec: SandboxSpec, signal: AbortSignal): Promise<void>;
+  // Resolves when the daemon of a running container answers.
+  awaitDaemon(id: SandboxId, signal: AbortSignal): Promise<void>;
+  freeze(id: SandboxId, signal: AbortSignal): Promise<void>;
+  thaw(id: SandboxId): void;
+  // Asks the container to end, and waits for it for a short time. No-op if it does not run.
+  requestStop(id: SandboxId): Promise<void>;
+  // Kills the container and releases its mounts. The files stay. Idempotent.
+  stop(id: SandboxId): Promise<void>;
+  // Stops the container and deletes its files. Idempotent.
+  remove(id: SandboxId): Promise<void>;
+  list(): SandboxId[];
+  stats(id: SandboxId): SandboxStats;
+  dial(id: SandboxId, signal: AbortSignal): Promise<Socket>;
+}
+
+export interface ContainersOptions {
+  // A real path, because the kernel reports mounts by their real paths.
+  dataDir: string;
+  runtimeDir: string;
+  rootsDir: string;
+  // The command of the OCI runtime.
+  runtime: string;
+  boundDisks: boolean;
+  startTimeoutMs: number;
+  stopTimeoutMs: number;
+}
+
+const MAX_CONCURRENT_STARTS = 2 * availableParallelism();
+const MIN_FREE_BYTES = 256 * 1024 * 1024;
+
+export function createContainers(options: ContainersOptions): Containers {
+  const { dataDir, runtimeDir, rootsDir, startTimeoutMs, stopTimeoutMs } = options;
+  const sandboxesDir = join(dataDir, "sandboxes");
+  const cgroups = openCgroups(cgroupPrefix(dataDir));
+  const runtime = createRuntime(options.runtime, join(dataDir, "containers"), startTimeoutMs);
+  const kind = kindOf(options.runtime);
+  const volumes = createVolumes({ bounded: options.boundDisks });
+  const launchDeps = { runtime, kind, cgroups, volumes, userIds: createUserIds(sandboxesDir), rootsDir, runtimeDir };
+  const limitStarts = createSemaphore(MAX_CONCURRENT_STARTS);
+
+  const folderOf = (id: SandboxId) => join(sandboxesDir, id);
+  const egressOf = (id: SandboxId) => join(dataDir, "egress", id);
+  const isAlive = (id: SandboxId) => cgroups.pids(id).length > 0;
+
+  function checkFreeSpace(): void {
+    const { bavail, bsize } = statfsSync(dataDir);
+    if (bavail * bsize < MIN_FREE_BYTES)
+      throw new AppError("capacity_reached", { cause: new Error("the disk of the data folder is full") });
+  }
+
+  // The operator may mount file systems below a folder that sandboxes see, at any time. No sandbox may write to them.
+  function checkMounts(id: SandboxId): void {
+    const pid = initPidOf(id);
+    const found = pid === undefined ? [] : findUnrestrictedMounts(readTextFile(`/proc/${pid}/mountinfo`) ?? "");
+    if (found.length > 0) throw new Error(`${options.runtime}: ${unrestrictedMountsError(found)}`);
+  }
+
+  // The process id, on the host, of the container's first process. undefined if it has ended.
+  function initPidOf(id: SandboxId): number | undefined {
+    const pid = Number(readTextFile(pidFileOf(folderOf(id))));
+    return pid > 0 && isMember(pid, id) ? pid : undefined;
+  }
+
+  // A process id may be reused by a process outside the sandbox, but membership in its control group cannot be.
+  const isMember = (pid: number, id: SandboxId) => cgroups.pids(id).includes(pid);
+
+  // Removes what runs or is left of a container. The files stay.
+  async function removeContainer(id: SandboxId): Promise<void> {
+    await cgroups.kill(id);
+    await cgroups.remove(id);
+    runtime.forget(id);
+  }
+
+  async function stop(id: SandboxId): Promise<void> {
+    await removeContainer(id);
+    await closeControlFolder(folderOf(id));
+    await volumes.close(folderOf(id));
+  }
+
+  async function dial(id: SandboxId, signal: AbortSignal): Promise<Socket> {
+    const pid = initPidOf(id);
+    if (pid === undefined) throw new AppError("sandbox_unreachable", { cause: new Error("the sandbox does not run") });
+    // Through the sandbox's own view of its files if the host has one, so that the socket is in no folder of the host. On both
+    // paths the sandbox can change only the last part.
+    const control = kind.opaque ? controlFolderOf(folderOf(id)) : `/proc/${pid}/root/run/berth`;
+    return await dialSocketFile(join(control, DAEMON_SOCKET), signal, () => isMember(pid, id));
+  }
+
+  const awaitAnswer = (id: SandboxId, signal: AbortSignal) =>
+    awaitDaemon({ dial: (bounded) => dial(id, bounded), alive: () => isAlive(id), timeoutMs: startTimeoutMs }, signal);
+
+  return {
+    condition(id) {
+      if (isAlive(id)) return cgroups.isFrozen(id) ? "frozen" : "running";
+      return existsSync(folderOf(id)) || runtime.list().includes(id) ? "stopped" : "absent";
+    },
+
+    async start(spec, signal) {
+      const { id } = spec;
+      mkdirSync(folderOf(id), { recursive: true, mode: 0o700 });
+      checkFreeSpace();
+      await removeContainer(id);
+      mkdirSync(join(dataDir, "egress"), { recursive: true, mode: 0o700 });
+      mkdirSync(egressOf(id), { recursive: true, mode: 0o755 });
+      await limitStarts(signal, async () => {
+        await launchContainer(launchDeps, spec, { folder: folderOf(id), egress: egressOf(id) }, signal);
+        if (!kind.opaque) checkMounts(id);
+      });
+      await awaitAnswer(id, signal);
+    },
+
+    awaitDaemon: awaitAnswer,
+    freeze: (id, signal) => cgroups.freeze(id, signal),
+    thaw: (id) => cgroups.thaw(id),
+
+    async requestStop(id) {
+      const pid = initPidOf(id);
+      if (pid === undefined) return;
+      cgroups.thaw(id);
+      signalIfRunning(pid, "SIGTERM");
+      for (const endMs = performance.now() + stopTimeoutMs; isAlive(id) && performance.now() < endMs;) await sleep(3);
+    },
+
+    stop,
+
+    async remove(id) {
+      await stop(id);
+      await mustRun("rm", ["-rf", "--one-file-system", "--", folderOf(id), egressOf(id)]);
+    },
+
+    list() {
+      const folders = existsSync(sandboxesDir) ? readdirSync(sandboxesDir) : [];
+      return [...new Set([...folders, ...runtime.list(), ...cgroups.list()].filter(isSandboxId))];
+    },
+
+    stats: (id) => cgroups.stats(id),
+    dial,
+  };
+}
+
+function signalIfRunning(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has already ended.
+  }
+}

@@ -1,0 +1,84 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Template } from "@berth/contract";
+import { DAEMON_SOCKET } from "@berth/contract/daemon.ts";
+import type { SandboxSpec } from "../driver.ts";
+import { processLimits } from "../host/host-limits.ts";
+import { PLAIN_PATH } from "../host/run.ts";
+import type { Volumes } from "../host/volumes.ts";
+import { bundleConfig } from "./bundle.ts";
+import type { Cgroups } from "./cgroups/cgroups.ts";
+import { openControlFolder } from "./filesystem/control-folder.ts";
+import { prepareHostRoot, prepareTemplateRoot } from "./filesystem/root.ts";
+import { privateMountPaths } from "./runtime/private-mounts.ts";
+import type { RuntimeKind } from "./runtime/runtime-kinds.ts";
+import type { Runtime } from "./runtime/runtime.ts";
+import type { UserIds } from "./users/user-ids.ts";
+import { openUserNamespace } from "./users/user-namespace.ts";
+
+export interface LaunchDeps {
+  runtime: Runtime;
+  kind: RuntimeKind;
+  cgroups: Cgroups;
+  volumes: Volumes;
+  userIds: { of(folder: string): UserIds };
+  rootsDir: string;
+  runtimeDir: string;
+}
+
+export interface LaunchFolders {
+  // The sandbox's own folder: volume, bundle and process id.
+  folder: string;
+  egress: string;
+}
+
+const DAEMON_ENV = {
+  BERTH_SOCKET: `/run/berth/${DAEMON_SOCKET}`,
+  BERTH_WORKSPACE: "/workspace",
+  BERTH_HOME: "/home/user",
+  BERTH_EGRESS: "/run/berth-egress/proxy.sock",
+  PATH: PLAIN_PATH,
+  HOME: "/home/user",
+  LANG: "C.UTF-8",
+};
+// Socket buffers may take this fraction of a sandbox's memory. All sockets of a machine share net.ipv4.tcp_mem and udp_mem, each
+// of which is about a tenth of the machine's memory.
+const SOCKET_BUFFERS_SHARE = 32;
+
+export const pidFileOf = (folder: string) => join(folder, "init.pid");
+
+// Opens the sandbox's volume, writes its bundle, and starts the container. Resolves when the container runs, which is before its
+// daemon answers.
+export async function launchContainer(
+  { runtime, kind, cgroups, volumes, userIds, rootsDir, runtimeDir }: LaunchDeps,
+  { id, template, tokenHash }: SandboxSpec,
+  { folder, egress }: LaunchFolders,
+  signal: AbortSignal,
+): Promise<void> {
+  const ids = userIds.of(folder);
+  const { workspace, home } = await volumes.open(folder, { diskMb: template.diskMb, owner: ids.user, signal });
+  const folders = { workspace, home, runtimeDir, egress };
+  const privateMounts = kind.opaque ? { ...folders, control: await openControlFolder(folder, ids.user, signal) } : undefined;
+  // gVisor has its own kernel, so nothing is charged to the creator of the namespace.
+  await using userNamespace = kind.opaque ? undefined : await openUserNamespace(ids, signal);
+  const config = bundleConfig({
+    template,
+    kind,
+    ...rootOf(template, kind, rootsDir),
+    ...(privateMounts ? privateMountPaths(privateMounts) : folders),
+    userIds: ids,
+    userNamespace: userNamespace?.path,
+    cgroupsPath: cgroups.pathOf(id),
+    args: ["/bin/sh", "/opt/berth/init.sh"],
+    env: { ...DAEMON_ENV, BERTH_TOKEN_HASH: tokenHash },
+  });
+  writeFileSync(join(folder, "config.json"), JSON.stringify(config), { mode: 0o600 });
+  if (!kind.opaque) cgroups.limitSocketBuffers(id, (template.memoryMb * 1024 * 1024) / SOCKET_BUFFERS_SHARE);
+  await runtime.start(id, { bundle: folder, pidFile: pidFileOf(folder), limits: processLimits(template), privateMounts }, signal);
+}
+
+function rootOf({ root }: Template, kind: RuntimeKind, rootsDir: string): { root: string; rootEntries?: string[] } {
+  if (root === undefined) return { root: prepareHostRoot(rootsDir) };
+  const { path, entries } = prepareTemplateRoot(rootsDir, root);
+  return kind.opaque ? { root } : { root: path, rootEntries: entries };
+}
