@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 import { openGateway } from "./testing/test-gateway.ts";
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"];
@@ -19,7 +19,7 @@ const HEADERS = [
   "x-berth-token",
 ];
 
-it("answers whatever it is asked, in time, and never with a fault of its own", async () => {
+test("the gateway replies to every request, completely and without an internal error", async () => {
   await using gateway = await openGateway();
   await gateway.serveDaemon((request, response) => void request.resume().on("end", () => response.end("ok")));
   const cookie = await gateway.signIn();
@@ -43,7 +43,7 @@ it("answers whatever it is asked, in time, and never with a fault of its own", a
     { maxLength: 6 },
   );
   const value = fc.stringMatching(/^[\x20-\x7e]{0,40}$/);
-  const asked = fc.record({
+  const requests = fc.record({
     path: fc.tuple(start, tail).map(([begin, end]) => begin + end.join("")),
     method: fc.constantFrom(...METHODS),
     headers: fc.dictionary(
@@ -55,11 +55,11 @@ it("answers whatever it is asked, in time, and never with a fault of its own", a
     body: fc.option(value, { nil: undefined }),
   });
   await fc.assert(
-    fc.asyncProperty(asked, async ({ path, method, headers, preview, body }) => {
+    fc.asyncProperty(requests, async ({ path, method, headers, preview, body }) => {
       const { expect: _unknownToNode, ...rest } = headers;
       const target = { method, headers: { ...rest, ...(preview && { host: previewHost }) }, ...(body !== undefined && { body }) };
-      const answer = await gateway.ask(encodeURI(path).replaceAll("%25", "%"), target);
-      // 503 is for browsers that look ahead.
+      const answer = await gateway.send(encodeURI(path).replaceAll("%25", "%"), target);
+      // 503 is the reply to prefetches.
       expect(answer.status === 503 ? 200 : answer.status).toBeLessThan(500);
       expect(answer.complete).toBe(true);
     }),

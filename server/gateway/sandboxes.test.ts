@@ -1,12 +1,12 @@
 import { once } from "node:events";
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import { openGateway } from "./testing/test-gateway.ts";
 
 const key = { "x-api-key": "good" };
 
 describe("/sandboxes/{sandboxId}", () => {
-  it("passes the partner's requests on to the daemon, streams and all", async () => {
+  test("relays requests to the daemon, with bodies and trailers", async () => {
     await using gateway = await openGateway();
     await gateway.serveDaemon((request, response) => {
       let body = "";
@@ -18,7 +18,7 @@ describe("/sandboxes/{sandboxId}", () => {
         response.end();
       });
     });
-    const answer = await gateway.ask(`/sandboxes/${gateway.sandboxId}/exec?format=text`, {
+    const answer = await gateway.send(`/sandboxes/${gateway.sandboxId}/exec?format=text`, {
       method: "POST",
       headers: key,
       body: '{"command":"id"}',
@@ -27,7 +27,7 @@ describe("/sandboxes/{sandboxId}", () => {
     expect(answer.trailers).toEqual({ "x-exit-code": "7" });
   });
 
-  it("never shows the daemon the caller's key, cookies or address", async () => {
+  test("never sends the caller's key, cookies or address to the daemon", async () => {
     await using gateway = await openGateway();
     await gateway.serveDaemon((request, response) => response.end(JSON.stringify(request.headers)));
     const headers = {
@@ -38,81 +38,81 @@ describe("/sandboxes/{sandboxId}", () => {
       range: "bytes=0-1",
       "x-berth-token": "mine",
     };
-    const { body } = await gateway.ask(`/sandboxes/${gateway.sandboxId}/files`, { headers });
-    const seen = JSON.parse(body) as Record<string, string>;
-    expect(Object.keys(seen).toSorted()).toEqual(["connection", "host", "range", "x-berth-token"]);
-    expect(seen["x-berth-token"]).toBe("daemon-token");
+    const { body } = await gateway.send(`/sandboxes/${gateway.sandboxId}/files`, { headers });
+    const received = JSON.parse(body) as Record<string, string>;
+    expect(Object.keys(received).toSorted()).toEqual(["connection", "host", "range", "x-berth-token"]);
+    expect(received["x-berth-token"]).toBe("daemon-token");
   });
 
-  it("says whether the sandbox is well at its own address", async () => {
+  test("replies with the daemon's health at the bare sandbox URL", async () => {
     await using gateway = await openGateway();
     await gateway.serveDaemon((request, response) => response.end(request.url));
     for (const path of ["", "/"])
-      expect((await gateway.ask(`/sandboxes/${gateway.sandboxId}${path}`, { headers: key })).body).toBe("/health");
+      expect((await gateway.send(`/sandboxes/${gateway.sandboxId}${path}`, { headers: key })).body).toBe("/health");
   });
 
-  it("refuses in the contract's words", async () => {
+  test("refuses with the contract's error codes", async () => {
     await using gateway = await openGateway();
     await gateway.serveDaemon((_request, response) => response.end("reached"));
-    const ask = (path: string, headers: Record<string, string> = key) => gateway.ask(path, { headers });
+    const send = (path: string, headers: Record<string, string> = key) => gateway.send(path, { headers });
     const here = `/sandboxes/${gateway.sandboxId}`;
     const absent = "/sandboxes/sbx_00000000000000000000000000/health";
     const cases = [
-      [await ask(`${here}/health`, {}), 401, "unauthorized"],
-      [await ask(absent, {}), 401, "unauthorized"],
-      [await ask(`${here}/health`, { "x-api-key": "other" }), 404, "session_not_found"],
-      [await ask(absent), 404, "session_not_found"],
-      [await ask("/sandboxes/nonsense/health"), 404, "session_not_found"],
-      [await ask("/sandboxes"), 404, "session_not_found"],
-      [await ask(`${here}/internal/start`), 404, "not_found"],
-      [await ask(`${here}/INTERNAL/start`), 404, "not_found"],
-      [await ask(`${here}/ports/3000/`), 404, "not_found"],
-      [await ask(`${here}/./internal/start`), 404, "not_found"],
-      [await ask(`${here}/files/../internal/start`), 404, "not_found"],
-      [await ask(`${here}/files/%2e%2e/internal/start`), 404, "not_found"],
-      [await ask(`${here}//internal/start`), 404, "not_found"],
-      [await ask(`${here}/%69nternal/start`), 404, "not_found"],
-      [await ask(`${here}/files\\..\\internal`), 404, "not_found"],
-      [await ask(`${here}/files%2f..%2finternal/start`), 404, "not_found"],
+      [await send(`${here}/health`, {}), 401, "unauthorized"],
+      [await send(absent, {}), 401, "unauthorized"],
+      [await send(`${here}/health`, { "x-api-key": "other" }), 404, "session_not_found"],
+      [await send(absent), 404, "session_not_found"],
+      [await send("/sandboxes/nonsense/health"), 404, "session_not_found"],
+      [await send("/sandboxes"), 404, "session_not_found"],
+      [await send(`${here}/internal/start`), 404, "not_found"],
+      [await send(`${here}/INTERNAL/start`), 404, "not_found"],
+      [await send(`${here}/ports/3000/`), 404, "not_found"],
+      [await send(`${here}/./internal/start`), 404, "not_found"],
+      [await send(`${here}/files/../internal/start`), 404, "not_found"],
+      [await send(`${here}/files/%2e%2e/internal/start`), 404, "not_found"],
+      [await send(`${here}//internal/start`), 404, "not_found"],
+      [await send(`${here}/%69nternal/start`), 404, "not_found"],
+      [await send(`${here}/files\\..\\internal`), 404, "not_found"],
+      [await send(`${here}/files%2f..%2finternal/start`), 404, "not_found"],
     ] as const;
     for (const [answer, status, code] of cases) {
       expect([answer.status, answer.headers["x-error-code"]]).toEqual([status, code]);
       expect(Object.keys(JSON.parse(answer.body) as object)).toEqual(["error"]);
     }
-    gateway.become("paused");
-    expect(await ask(`${here}/health`)).toMatchObject({ status: 409, headers: { "x-error-code": "session_paused" } });
-    gateway.become("destroyed");
-    expect(await ask(`${here}/health`)).toMatchObject({ status: 404, headers: { "x-error-code": "session_not_found" } });
+    gateway.setStatus("paused");
+    expect(await send(`${here}/health`)).toMatchObject({ status: 409, headers: { "x-error-code": "session_paused" } });
+    gateway.setStatus("destroyed");
+    expect(await send(`${here}/health`)).toMatchObject({ status: 404, headers: { "x-error-code": "session_not_found" } });
   });
 
-  it("answers 502 when the daemon does not", async () => {
+  test("replies 502 if the daemon does not respond", async () => {
     await using gateway = await openGateway();
-    expect(await gateway.ask(`/sandboxes/${gateway.sandboxId}/health`, { headers: key })).toMatchObject({
+    expect(await gateway.send(`/sandboxes/${gateway.sandboxId}/health`, { headers: key })).toMatchObject({
       status: 502,
       headers: { "x-error-code": "sandbox_unreachable" },
     });
   });
 
-  it("fails a request with the reason when the session is paused under it", async () => {
+  test("fails a request with session_paused if the session is paused meanwhile", async () => {
     await using gateway = await openGateway();
     const arrived = Promise.withResolvers<void>();
     await gateway.serveDaemon(() => arrived.resolve());
-    const asking = gateway.ask(`/sandboxes/${gateway.sandboxId}/exec`, { method: "POST", headers: key, body: "{}" });
+    const pending = gateway.send(`/sandboxes/${gateway.sandboxId}/exec`, { method: "POST", headers: key, body: "{}" });
     await arrived.promise;
-    gateway.become("paused");
-    expect(await asking).toMatchObject({ status: 409, headers: { "x-error-code": "session_paused" } });
+    gateway.setStatus("paused");
+    expect(await pending).toMatchObject({ status: 409, headers: { "x-error-code": "session_paused" } });
   });
 
-  it("refuses an upgrade with a status, without a key as with a paused session", async () => {
+  test("refuses upgrades with an HTTP status", async () => {
     await using gateway = await openGateway();
     const url = `ws://127.0.0.1:${gateway.port}/sandboxes/${gateway.sandboxId}/events`;
     expect(await refusalOf(new WebSocket(url))).toBe(401);
-    gateway.become("paused");
+    gateway.setStatus("paused");
     expect(await refusalOf(new WebSocket(url, { headers: key }))).toBe(409);
   });
 });
 
-it("a socket ends soon after its key does", async () => {
+test("a socket closes within five seconds after its key is revoked", async () => {
   await using gateway = await openGateway();
   const sockets = new WebSocketServer({ noServer: true });
   const daemon = await gateway.serveDaemon((_request, response) => response.end());
@@ -128,10 +128,10 @@ it("a socket ends soon after its key does", async () => {
 });
 
 function refusalOf(socket: WebSocket): Promise<number> {
-  return new Promise((done) => {
+  return new Promise((resolve) => {
     socket.on("unexpected-response", (_request, answer) => {
       answer.resume();
-      done(answer.statusCode ?? 0);
+      resolve(answer.statusCode ?? 0);
     });
     socket.on("error", () => {});
   });

@@ -47,11 +47,11 @@ describeInBrowser("a launch URL in a browser", (suite) => {
     expect((await page.goto(`${url.slice(0, -1)}${url.endsWith("A") ? "E" : "A"}`))!.status()).toBe(403);
     expect(await headline(page)).toBe("This link is not valid");
     expect((await page.goto(workspaceUrl(session)))!.status()).toBe(401);
-    expect(await headline(page)).toBe("Open your workspace from where you found it");
+    expect(await headline(page)).toBe("This browser has no access to the workspace");
     await page.goto(await launchUrl(suite, session));
     await suite.berth.api.call("DELETE", `/api/b2b/sessions/${session.sessionId}`);
     expect((await page.goto(workspaceUrl(session)))!.status()).toBe(410);
-    expect(await headline(page)).toBe("This workspace is gone");
+    expect(await headline(page)).toBe("This workspace no longer exists");
     expect(await page.context().cookies()).toEqual([]);
   });
 

@@ -35,7 +35,7 @@ describeInBrowser("a dev server in the sandbox, previewed", (suite) => {
   test("waits with a page until something listens, then shows it by itself", async () => {
     const page = await workspace.context().newPage();
     const answer = await page.goto((await linkTo(5173)).url);
-    expect([answer!.status(), await page.locator("h1").textContent()]).toEqual([502, "Nothing listens on this port yet"]);
+    expect([answer!.status(), await page.locator("h1").textContent()]).toEqual([502, "No server is listening on this port"]);
     await suite.berth.api.exec(session.sandboxId, `(${VITE} >vite.log 2>&1 &)`);
     await eventually(() =>
       page

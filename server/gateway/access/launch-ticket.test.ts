@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { newId, type SandboxId } from "@berth/contract";
 import { createTestClock, MINUTE, SECOND } from "../../clock.ts";
 import { createSecrets } from "../../secrets/secrets.ts";
@@ -16,7 +16,7 @@ function setUp(masterKeys = [oldKey]) {
   return { clock, tickets, url: new URL(url), query: new URL(url).search.slice(1), expiresAt };
 }
 
-// Two queries with the same pairs are the same ticket, in whatever order.
+// Queries with the same pairs in another order are the same ticket.
 const meaningOf = (query: string) =>
   [...new URLSearchParams(query)]
     .map(String)
@@ -24,7 +24,7 @@ const meaningOf = (query: string) =>
     .join("&");
 
 describe("a launch URL", () => {
-  it("carries the sandbox in base64, the partner, the time of issue and a signature", () => {
+  test("contains the sandbox in base64, the partner, the time of issue and a signature", () => {
     const { url, clock, expiresAt } = setUp();
     expect(url.origin + url.pathname).toBe("https://berth.example/workspace/");
     expect([...url.searchParams.keys()]).toEqual(["s", "partner", "ts", "sig"]);
@@ -34,7 +34,7 @@ describe("a launch URL", () => {
     expect(expiresAt).toBe(clock.now() + 5 * MINUTE);
   });
 
-  it("opens the sandbox until it expires", async () => {
+  test("opens the sandbox until it expires", async () => {
     const { clock, tickets, query } = setUp();
     expect(tickets.verify(query)).toEqual({ valid: true, partnerId: "acme", sandboxId });
     await clock.advance(5 * MINUTE - 1);
@@ -43,7 +43,7 @@ describe("a launch URL", () => {
     expect(tickets.verify(query)).toEqual({ valid: false, fault: "expired" });
   });
 
-  it("may come from a server whose clock is a little ahead, not from the future", async () => {
+  test("is valid if the issuing clock is at most 30 seconds ahead", async () => {
     const { clock, tickets } = setUp();
     await clock.advance(30 * SECOND);
     const ahead = new URL(tickets.issueLaunchUrl({ partnerId: "acme", sandboxId }).url).search.slice(1);
@@ -54,7 +54,7 @@ describe("a launch URL", () => {
     expect(behind.tickets.verify(tooFar)).toEqual({ valid: false, fault: "early" });
   });
 
-  it("is verified with every active key and signed with the newest", () => {
+  test("is signed with the newest key and verified with every active key", () => {
     const old = setUp([oldKey]);
     const both = setUp([newKey, oldKey]);
     const fresh = setUp([newKey]);
@@ -63,7 +63,7 @@ describe("a launch URL", () => {
     expect(fresh.tickets.verify(old.query)).toEqual({ valid: false, fault: "forged" });
   });
 
-  it("is forged when any of its values is another", () => {
+  test("is forged if any of its values has changed", () => {
     const { tickets, url } = setUp();
     const other = Buffer.from(newId("sbx", 1)).toString("base64");
     for (const [name, value] of [
@@ -78,15 +78,15 @@ describe("a launch URL", () => {
     }
   });
 
-  it("does not accept another spelling of its signature", () => {
+  test("rejects other base64url encodings of its signature", () => {
     const { tickets, query } = setUp();
-    const spare = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    const last = spare.indexOf(query.at(-1)!);
-    for (const twin of [1, 2, 3].map((bits) => query.slice(0, -1) + spare[(last & ~3) | ((last + bits) & 3)]))
-      expect(tickets.verify(twin)).toEqual({ valid: false, fault: "forged" });
+    const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    const last = alphabet.indexOf(query.at(-1)!);
+    for (const variant of [1, 2, 3].map((bits) => query.slice(0, -1) + alphabet[(last & ~3) | ((last + bits) & 3)]))
+      expect(tickets.verify(variant)).toEqual({ valid: false, fault: "forged" });
   });
 
-  it("is malformed when a value is missing, doubled, empty, padded or accompanied", () => {
+  test("is malformed if a value is missing, repeated, empty or padded, or if there are others", () => {
     const { tickets, query, url } = setUp();
     const s = url.searchParams.get("s")!;
     const variants = [
@@ -113,7 +113,7 @@ describe("a launch URL", () => {
     for (const variant of variants) expect([variant, tickets.verify(variant)]).toEqual([variant, { valid: false, fault: "malformed" }]);
   });
 
-  it("never is valid, and never throws, for a query that was not issued", () => {
+  test("never verifies a query that was not issued, and never throws", () => {
     const { tickets, query } = setUp();
     const names = fc.constantFrom("s", "partner", "ts", "sig", "S", "x", "__proto__");
     const pairs = fc.array(fc.tuple(names, fc.oneof(fc.string(), fc.base64String(), fc.constant("acme"), fc.nat().map(String))), {
@@ -132,7 +132,7 @@ describe("a launch URL", () => {
     );
   });
 
-  it("opens what it was issued for, whoever the partner is and whenever", () => {
+  test("verifies for every partner and every time of issue", () => {
     const partner = fc.stringMatching(/^[a-z][a-z0-9-]{0,30}$/);
     fc.assert(
       fc.property(partner, fc.nat(4_000_000_000_000), (partnerId, nowMs) => {

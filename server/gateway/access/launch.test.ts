@@ -1,5 +1,5 @@
-import { describe, expect, it } from "vitest";
-import { openGateway, type Answer } from "../testing/test-gateway.ts";
+import { describe, expect, test } from "vitest";
+import { openGateway, type Reply } from "../testing/test-gateway.ts";
 
 const attributesOf = (line: string) =>
   line
@@ -8,10 +8,10 @@ const attributesOf = (line: string) =>
     .toSorted((a, b) => a.localeCompare(b));
 
 describe("a launch URL", () => {
-  it("is exchanged for a cookie on an address without a secret", async () => {
+  test("is exchanged for a cookie and redirects to an address without secrets", async () => {
     await using gateway = await openGateway();
     const { pathname, search } = gateway.launchUrl();
-    const { status, headers } = await gateway.ask(pathname + search);
+    const { status, headers } = await gateway.send(pathname + search);
     expect(status).toBe(303);
     expect(headers).toMatchObject({
       location: `/workspace/${gateway.sandboxId}/`,
@@ -23,10 +23,10 @@ describe("a launch URL", () => {
     expect(attributesOf(headers["set-cookie"]![0]!)).toEqual(["HttpOnly", "Max-Age=604800", "Path=/", "SameSite=Lax"]);
   });
 
-  it("gives a cookie that works in a partner's frame on https", async () => {
+  test("sets a cookie that works in a partner's frame on https", async () => {
     await using gateway = await openGateway({ https: true });
     const { pathname, search } = gateway.launchUrl();
-    const { headers } = await gateway.ask(pathname + search);
+    const { headers } = await gateway.send(pathname + search);
     expect(headers["set-cookie"]![0]).toMatch(new RegExp(`^__Host-berth-${gateway.sandboxId}=`));
     expect(attributesOf(headers["set-cookie"]![0]!)).toEqual([
       "HttpOnly",
@@ -39,110 +39,110 @@ describe("a launch URL", () => {
     expect(headers["content-security-policy"]).toContain("frame-ancestors 'self' https://app.acme.example");
   });
 
-  it("meets a page, never JSON, when it cannot be used", async () => {
+  test("shows a page, never JSON, when it cannot be used", async () => {
     await using gateway = await openGateway();
     const { pathname, search } = gateway.launchUrl();
     const forged = search.replace(/sig=.{43}/, `sig=${"A".repeat(43)}`);
-    expect(workspacePage(await gateway.ask(pathname))).toEqual([400, "This link is incomplete"]);
-    expect(workspacePage(await gateway.ask("/workspace"))).toEqual([400, "This link is incomplete"]);
-    expect(workspacePage(await gateway.ask(`${pathname + search}&x=1`))).toEqual([400, "This link is incomplete"]);
-    expect(workspacePage(await gateway.ask(pathname + forged))).toEqual([403, "This link is not valid"]);
-    expect(workspacePage(await gateway.ask(pathname + search, { headers: { "sec-purpose": "prefetch;prerender" } }))).toEqual([
+    expect(statusAndTitle(await gateway.send(pathname))).toEqual([400, "This link is incomplete"]);
+    expect(statusAndTitle(await gateway.send("/workspace"))).toEqual([400, "This link is incomplete"]);
+    expect(statusAndTitle(await gateway.send(`${pathname + search}&x=1`))).toEqual([400, "This link is incomplete"]);
+    expect(statusAndTitle(await gateway.send(pathname + forged))).toEqual([403, "This link is not valid"]);
+    expect(statusAndTitle(await gateway.send(pathname + search, { headers: { "sec-purpose": "prefetch;prerender" } }))).toEqual([
       503,
-      "Not opened in advance",
+      "This link cannot be preloaded",
     ]);
-    expect(workspacePage(await gateway.ask(pathname + search, { method: "POST" }))).toEqual([405, "This link can only be opened"]);
-    expect(await gateway.ask(pathname + search, { method: "HEAD" })).toMatchObject({ status: 405, body: "", headers: { allow: "GET" } });
+    expect(statusAndTitle(await gateway.send(pathname + search, { method: "POST" }))).toEqual([405, "Open this link in a browser"]);
+    expect(await gateway.send(pathname + search, { method: "HEAD" })).toMatchObject({ status: 405, body: "", headers: { allow: "GET" } });
     await gateway.clock.advance(300_000);
-    expect(workspacePage(await gateway.ask(pathname + search))).toEqual([410, "This link has expired"]);
+    expect(statusAndTitle(await gateway.send(pathname + search))).toEqual([410, "This link has expired"]);
   });
 
-  it("opens nothing of a destroyed session or a suspended partner, whenever it was made", async () => {
+  test("opens no destroyed session and no session of a suspended partner", async () => {
     await using gateway = await openGateway();
     const { pathname, search } = gateway.launchUrl();
     gateway.partner.state = "suspended";
-    expect(workspacePage(await gateway.ask(pathname + search))).toEqual([403, "Access is suspended"]);
+    expect(statusAndTitle(await gateway.send(pathname + search))).toEqual([403, "Access is suspended"]);
     gateway.partner.state = "active";
-    gateway.become("destroyed");
-    expect(workspacePage(await gateway.ask(pathname + search))).toEqual([410, "This workspace is gone"]);
+    gateway.setStatus("destroyed");
+    expect(statusAndTitle(await gateway.send(pathname + search))).toEqual([410, "This workspace no longer exists"]);
   });
 
-  it("opens a paused session too", async () => {
+  test("opens a paused session", async () => {
     await using gateway = await openGateway();
-    gateway.become("paused");
+    gateway.setStatus("paused");
     const cookie = await gateway.signIn();
-    expect(workspacePage(await gateway.ask(`/workspace/${gateway.sandboxId}/`, { headers: { cookie } }))).toEqual([
+    expect(statusAndTitle(await gateway.send(`/workspace/${gateway.sandboxId}/`, { headers: { cookie } }))).toEqual([
       200,
       "Your workspace is paused",
     ]);
   });
 });
 
-describe("the workspace's address", () => {
-  it("needs the cookie of its own sandbox, whole", async () => {
+describe("the workspace's URL", () => {
+  test("requires the intact cookie of its own sandbox", async () => {
     await using gateway = await openGateway();
     const cookie = await gateway.signIn();
     const address = `/workspace/${gateway.sandboxId}/`;
-    const title = "Open your workspace from where you found it";
-    expect(workspacePage(await gateway.ask(address))).toEqual([401, title]);
-    expect(workspacePage(await gateway.ask(address, { headers: { cookie: `${cookie}x` } }))).toEqual([401, title]);
-    expect(workspacePage(await gateway.ask(address, { headers: { cookie: cookie.slice(0, -3) } }))).toEqual([401, title]);
+    const title = "This browser has no access to the workspace";
+    expect(statusAndTitle(await gateway.send(address))).toEqual([401, title]);
+    expect(statusAndTitle(await gateway.send(address, { headers: { cookie: `${cookie}x` } }))).toEqual([401, title]);
+    expect(statusAndTitle(await gateway.send(address, { headers: { cookie: cookie.slice(0, -3) } }))).toEqual([401, title]);
     const stolen = `berth-sbx_00000000000000000000000000=${cookie.split("=")[1]}`;
-    expect(workspacePage(await gateway.ask("/workspace/sbx_00000000000000000000000000/", { headers: { cookie: stolen } }))).toEqual([
+    expect(statusAndTitle(await gateway.send("/workspace/sbx_00000000000000000000000000/", { headers: { cookie: stolen } }))).toEqual([
       401,
       title,
     ]);
-    expect((await gateway.ask(address, { headers: { cookie: `other=1; ${cookie}` } })).status).toBe(200);
-    expect(await gateway.ask(address.slice(0, -1))).toMatchObject({ status: 308, headers: { location: address } });
+    expect((await gateway.send(address, { headers: { cookie: `other=1; ${cookie}` } })).status).toBe(200);
+    expect(await gateway.send(address.slice(0, -1))).toMatchObject({ status: 308, headers: { location: address } });
   });
 
-  it("is closed by suspension at once, by destruction for good, and the cookie ages", async () => {
+  test("denies access after suspension, destruction and cookie expiry", async () => {
     await using gateway = await openGateway();
     const cookie = await gateway.signIn();
-    const open = () => gateway.ask(`/workspace/${gateway.sandboxId}/`, { headers: { cookie } });
+    const open = () => gateway.send(`/workspace/${gateway.sandboxId}/`, { headers: { cookie } });
     gateway.partner.state = "suspended";
-    gateway.become("running");
-    expect(workspacePage(await open())).toEqual([403, "Access is suspended"]);
-    expect(await gateway.ask(`/workspace/${gateway.sandboxId}/session`, { headers: { cookie } })).toMatchObject({ status: 401 });
+    gateway.setStatus("running");
+    expect(statusAndTitle(await open())).toEqual([403, "Access is suspended"]);
+    expect(await gateway.send(`/workspace/${gateway.sandboxId}/session`, { headers: { cookie } })).toMatchObject({ status: 401 });
     gateway.partner.state = "active";
-    gateway.become("destroyed");
-    const closeReason = await open();
-    expect(workspacePage(closeReason)).toEqual([410, "This workspace is gone"]);
-    expect(closeReason.headers["set-cookie"]![0]).toContain("Max-Age=0");
-    gateway.become("running");
+    gateway.setStatus("destroyed");
+    const destroyed = await open();
+    expect(statusAndTitle(destroyed)).toEqual([410, "This workspace no longer exists"]);
+    expect(destroyed.headers["set-cookie"]![0]).toContain("Max-Age=0");
+    gateway.setStatus("running");
     await gateway.clock.advance(7 * 24 * 3_600_000);
-    expect(workspacePage(await open())).toEqual([401, "Open your workspace from where you found it"]);
+    expect(statusAndTitle(await open())).toEqual([401, "This browser has no access to the workspace"]);
   });
 
-  it("hears of a suspension that was made elsewhere within seconds", async () => {
+  test("applies another server's suspension within three seconds", async () => {
     await using gateway = await openGateway();
     const cookie = await gateway.signIn();
     gateway.partner.state = "suspended";
     await gateway.clock.advance(3_000);
-    expect((await gateway.ask(`/workspace/${gateway.sandboxId}/`, { headers: { cookie } })).status).toBe(403);
+    expect((await gateway.send(`/workspace/${gateway.sandboxId}/`, { headers: { cookie } })).status).toBe(403);
   });
 
-  it("keeps a browser's cookies few enough for its requests to be read", async () => {
+  test("evicts the oldest cookies, so that the browser's headers stay below the limit", async () => {
     await using gateway = await openGateway();
     const others = Array.from(
       { length: 45 },
       (_, i) => `berth-sbx_${String(i).padStart(26, "0")}=${(1000 + i).toString(36)}.${"A".repeat(43)}`,
     );
     const { pathname, search } = gateway.launchUrl();
-    const { headers } = await gateway.ask(pathname + search, { headers: { cookie: others.join("; ") } });
+    const { headers } = await gateway.send(pathname + search, { headers: { cookie: others.join("; ") } });
     const removed = headers["set-cookie"]!.filter((line) => line.includes("Max-Age=0")).map((line) => line.split("=")[0]);
     expect(removed).toEqual(others.slice(0, 6).map((pair) => pair.split("=")[0]));
   });
 });
 
-// Status and title of a page, after a look at what every page has in common.
-function workspacePage(answer: Answer): [number, string | undefined] {
-  expect(answer.headers).toMatchObject({
+// Also checks what all pages have in common.
+function statusAndTitle(reply: Reply): [number, string | undefined] {
+  expect(reply.headers).toMatchObject({
     "content-type": "text/html; charset=utf-8",
     "cache-control": "no-store",
     "x-content-type-options": "nosniff",
   });
-  expect(answer.headers["content-security-policy"]).toMatch(/^default-src 'none'; style-src 'sha256-/);
-  expect(answer.body).not.toContain("<script");
-  return [answer.status, /<h1>(.*)<\/h1>/.exec(answer.body)?.[1]];
+  expect(reply.headers["content-security-policy"]).toMatch(/^default-src 'none'; style-src 'sha256-/);
+  expect(reply.body).not.toContain("<script");
+  return [reply.status, /<h1>(.*)<\/h1>/.exec(reply.body)?.[1]];
 }

@@ -4,46 +4,46 @@ import { extname, join, relative, sep } from "node:path";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 
-// The browser app's own files, as Vite has built them. All are known by name and held in memory, so that no request can
-// ask for any other file.
+// Serves the files that Vite builds for the browser app. They are listed once and kept in memory, so a request path never
+// reaches the file system. docs/decisions/0025 explains why this is not a library.
 export interface AppFiles {
-  // The page; null when the app is not built.
+  // The HTML page; null if the app is not built.
   page(): string | null;
-  // Sends the file at `path` (relative to /workspace/) and says whether there is one.
+  // Sends the file at `path`, relative to /workspace/. Returns false if there is none.
   send(path: string, request: IncomingMessage, response: ServerResponse): Promise<boolean>;
 }
 
-interface File {
+interface AppFile {
   type: string;
-  plain: Buffer;
-  packed: Map<"br" | "gzip", Promise<Buffer>>;
+  bytes: Buffer;
+  compressed: Map<Encoding, Promise<Buffer>>;
 }
 
 export function createAppFiles(folder: string): AppFiles {
-  let files = new Map<string, File>();
+  let files = new Map<string, AppFile>();
   let builtAt = 0;
 
-  // A new build during development is picked up by itself.
-  function current(): Map<string, File> {
-    const stamp = statSync(join(folder, "index.html"), { throwIfNoEntry: false })?.mtimeMs ?? 0;
-    if (stamp !== builtAt) {
-      files = stamp === 0 ? new Map() : readAll(folder);
-      builtAt = stamp;
+  // Picks up a new build during development.
+  function currentFiles(): Map<string, AppFile> {
+    const modifiedAt = statSync(join(folder, "index.html"), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    if (modifiedAt !== builtAt) {
+      files = modifiedAt === 0 ? new Map() : readAll(folder);
+      builtAt = modifiedAt;
     }
     return files;
   }
 
   return {
-    page: () => current().get("index.html")?.plain.toString("utf8") ?? null,
+    page: () => currentFiles().get("index.html")?.bytes.toString("utf8") ?? null,
     async send(path, request, response) {
-      const file = path === "index.html" ? undefined : (files.get(path) ?? current().get(path));
+      const file = path === "index.html" ? undefined : (files.get(path) ?? currentFiles().get(path));
       if (!file) return false;
-      const encoding = file.plain.length > 1024 && isText(file.type) ? chooseEncoding(request.headers["accept-encoding"]) : null;
-      const body = encoding === null ? file.plain : await pack(file, encoding);
+      const encoding = file.bytes.length > 1024 && isText(file.type) ? chooseEncoding(request.headers["accept-encoding"]) : null;
+      const body = encoding === null ? file.bytes : await compress(file, encoding);
       response.writeHead(200, {
         "content-type": file.type,
         "content-length": body.length,
-        // Vite puts a hash of the content into the names of assets.
+        // The names of assets contain a content hash.
         "cache-control": path.startsWith("assets/") ? "public, max-age=31536000, immutable" : "no-cache",
         "cross-origin-resource-policy": "same-origin",
         "x-content-type-options": "nosniff",
@@ -56,7 +56,7 @@ export function createAppFiles(folder: string): AppFiles {
   };
 }
 
-function readAll(folder: string): Map<string, File> {
+function readAll(folder: string): Map<string, AppFile> {
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).filter(
     (entry) => entry.isFile() && !entry.name.startsWith("."),
   );
@@ -64,7 +64,7 @@ function readAll(folder: string): Map<string, File> {
     entries.map((entry) => {
       const path = join(entry.parentPath, entry.name);
       const type = TYPES[extname(entry.name)] ?? "application/octet-stream";
-      return [relative(folder, path).replaceAll(sep, "/"), { type, plain: readFileSync(path), packed: new Map() }];
+      return [relative(folder, path).replaceAll(sep, "/"), { type, bytes: readFileSync(path), compressed: new Map() }];
     }),
   );
 }
@@ -86,18 +86,20 @@ const TYPES: Record<string, string> = {
 
 const isText = (type: string) => /^text\/|json|svg|wasm/.test(type);
 
-function chooseEncoding(accepted: string | undefined): "br" | "gzip" | null {
+function chooseEncoding(accepted: string | undefined): Encoding | null {
   const offers = (accepted ?? "").split(",").map((offer) => offer.trim().toLowerCase());
   return offers.includes("br") ? "br" : offers.includes("gzip") ? "gzip" : null;
 }
 
-const packers = {
+const compressors = {
   br: (bytes: Buffer) => promisify(brotliCompress)(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 6 } }),
   gzip: (bytes: Buffer) => promisify(gzip)(bytes),
 };
 
-function pack(file: File, encoding: "br" | "gzip"): Promise<Buffer> {
-  let packed = file.packed.get(encoding);
-  if (!packed) file.packed.set(encoding, (packed = packers[encoding](file.plain)));
-  return packed;
+type Encoding = keyof typeof compressors;
+
+function compress(file: AppFile, encoding: Encoding): Promise<Buffer> {
+  let compressed = file.compressed.get(encoding);
+  if (!compressed) file.compressed.set(encoding, (compressed = compressors[encoding](file.bytes)));
+  return compressed;
 }

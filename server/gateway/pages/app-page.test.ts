@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 import type { WorkspaceSession } from "@berth/contract/workspace.ts";
 import { workspacePage } from "./app-page.ts";
 
@@ -15,7 +15,7 @@ const session: WorkspaceSession = {
 };
 const template = "<html><head><title>app</title></head><body></body></html>";
 
-it("the page carries the session, which no name can turn into markup", () => {
+test("the page embeds the session, and no partner name can turn it into markup", () => {
   for (const partnerName of ["</script><script>alert(1)</script>", "<!--<script>", "$& $1 $`", "\u2028"]) {
     const { body } = workspacePage(template, { ...session, partnerName });
     const [, data = ""] = /<script type="application\/json" id="session">([^<]*)<\/script><\/head>/.exec(body) ?? [];
@@ -24,7 +24,7 @@ it("the page carries the session, which no name can turn into markup", () => {
   }
 });
 
-it("the first folder is fetched beside the scripts, unless there is nobody to answer", () => {
+test("the page preloads the root folder only while the session is running", () => {
   expect(workspacePage(template, session).headers.link).toContain("</workspace/sbx_1/api/files?path=>; rel=preload; as=fetch");
   expect(workspacePage(template, { ...session, status: "paused" }).headers).toEqual({});
 });

@@ -1,134 +1,116 @@
 import { createHash } from "node:crypto";
 import type { ServerResponse } from "node:http";
 
-// What a person sees instead of a workspace: one sentence about what happened and one about what to do. No script, and
-// nothing from outside.
+// The pages that a browser shows instead of a workspace: what happened and what to do next. They contain no scripts and
+// load nothing.
 export type PageName = keyof typeof PAGES;
 
 export const PAGES = {
   malformed: {
     status: 400,
     title: "This link is incomplete",
-    text: "Part of the address is missing or was changed on its way here.",
-    advice: "Go back to where you found it and open your workspace from there again.",
+    text: "Part of the address is missing or has changed.",
+    advice: "Go back to the page where you found the link and open your workspace again.",
   },
   forged: {
     status: 403,
     title: "This link is not valid",
-    text: "Its signature does not match, so we cannot tell whom it was made for.",
-    advice: "Go back to where you found it and open your workspace from there again.",
+    text: "Its signature does not match, so it cannot open a workspace.",
+    advice: "Go back to the page where you found the link and open your workspace again.",
   },
   expired: {
     status: 410,
     title: "This link has expired",
     text: "Links to a workspace work for a few minutes only. Your files are safe.",
-    advice: "Go back to where you came from and open your workspace from there: you will get a fresh link.",
+    advice: "Go back to the page where you found the link and open your workspace again. You will get a new link.",
   },
   signedOut: {
     status: 401,
-    title: "Open your workspace from where you found it",
-    text: "This browser has no access to the workspace, or no longer. Your files are safe.",
-    advice: "Go back to where you came from and open your workspace from there.",
+    title: "This browser has no access to the workspace",
+    text: "It was never given access, or its access has expired. Your files are safe.",
+    advice: "Go back to the page you came from and open your workspace again.",
   },
   suspended: {
     status: 403,
     title: "Access is suspended",
-    text: "The workspaces of this organisation cannot be opened at the moment. Your files are safe.",
-    advice: "Please ask those who gave you this link.",
+    text: "This organisation's workspaces cannot be opened at the moment. Your files are safe.",
+    advice: "Contact the organisation that gave you the link.",
   },
   destroyed: {
     status: 410,
-    title: "This workspace is gone",
-    text: "It was closed for good, and its files were removed.",
-    advice: "Go back to where you came from to start a new one.",
+    title: "This workspace no longer exists",
+    text: "It was closed permanently and its files were deleted.",
+    advice: "Go back to the page you came from to start a new workspace.",
   },
   paused: {
     status: 200,
     title: "Your workspace is paused",
-    text: "Nothing is lost: files and programs are as you left them.",
-    advice: "This page comes alive by itself when the workspace is resumed.",
+    text: "Your files and programs are as you left them.",
+    advice: "This page opens the workspace automatically when it is resumed.",
     refreshSeconds: 3,
   },
   starting: {
     status: 200,
     title: "Your workspace is running",
     text: "The editor is not installed on this server yet.",
-    advice: "This page tries again by itself.",
+    advice: "This page retries automatically.",
     refreshSeconds: 5,
   },
   unavailable: {
     status: 502,
-    title: "The workspace does not answer",
+    title: "The workspace does not respond",
     text: "Something went wrong on our side. Your files are safe.",
-    advice: "This page tries again by itself.",
+    advice: "This page retries automatically.",
     refreshSeconds: 5,
   },
   notFound: {
     status: 404,
-    title: "There is nothing here",
-    text: "The address leads nowhere.",
-    advice: "Go back to where you came from and open your workspace from there.",
+    title: "Page not found",
+    text: "There is no page at this address.",
+    advice: "Go back to the page you came from and open your workspace again.",
   },
   notAllowed: {
     status: 405,
-    title: "This link can only be opened",
-    text: "It was asked for in a way that does not open it.",
-    advice: "Follow the link in a browser.",
+    title: "Open this link in a browser",
+    text: "This address can only be opened as a page.",
+    advice: "Paste the link into the address bar of your browser.",
   },
   prefetched: {
     status: 503,
-    title: "Not opened in advance",
-    text: "A link to a workspace is opened when somebody follows it, not before.",
-    advice: "Follow the link.",
+    title: "This link cannot be preloaded",
+    text: "A link to a workspace works only when someone opens it.",
+    advice: "Open the link.",
   },
   failed: {
     status: 500,
     title: "Something went wrong",
-    text: "It is our fault, not yours. Your files are safe.",
-    advice: "Please try again in a moment.",
+    text: "The problem is on our side. Your files are safe.",
+    advice: "Try again in a moment.",
   },
   previewSignedOut: {
     status: 401,
     title: "Open this preview from the workspace",
-    text: "This browser has no access to the preview, or no longer.",
-    advice: "Go to the workspace's ports and open it from there.",
+    text: "This browser has no access to the preview, or its access has expired.",
+    advice: "Open the preview from the list of ports in the workspace.",
   },
   previewPaused: {
     status: 409,
     title: "The workspace is paused",
-    text: "Its web server answers again when the workspace is resumed.",
-    advice: "This page tries again by itself.",
+    text: "The preview is available again when the workspace is resumed.",
+    advice: "This page retries automatically.",
     refreshSeconds: 3,
   },
   previewSilent: {
     status: 502,
-    title: "Nothing listens on this port yet",
-    text: "Start your web server in the workspace's terminal.",
-    advice: "This page tries again by itself.",
+    title: "No server is listening on this port",
+    text: "Start your web server in a terminal of the workspace.",
+    advice: "This page retries automatically.",
     refreshSeconds: 2,
   },
 } as const satisfies Record<string, { status: number; title: string; text: string; advice: string; refreshSeconds?: number }>;
 
-const STYLE = `
-:root { color-scheme: light dark; --ground: #f6f7f9; --card: #fff; --ink: #16181d; --soft: #5b6270; --line: #e3e6eb; --accent: #2f6fed; }
-@media (prefers-color-scheme: dark) { :root { --ground: #101216; --card: #181b21; --ink: #eceef2; --soft: #9aa2b1; --line: #2a2f38; --accent: #7aa5ff; } }
-* { box-sizing: border-box; margin: 0; }
-body { min-height: 100vh; display: grid; place-items: center; padding: 1.5rem; background: var(--ground); color: var(--ink);
-  font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
-main { width: 100%; max-width: 30rem; padding: 2.25rem; background: var(--card); border: 1px solid var(--line); border-radius: 14px;
-  box-shadow: 0 1px 2px rgb(0 0 0 / .05), 0 12px 32px rgb(0 0 0 / .06); }
-svg { width: 2.25rem; height: 2.25rem; color: var(--accent); margin-bottom: 1.1rem; display: block; }
-h1 { font-size: 1.3rem; line-height: 1.3; letter-spacing: -.01em; text-wrap: balance; }
-p { margin-top: .7rem; color: var(--soft); text-wrap: pretty; }
-p.advice { color: var(--ink); }
-`;
-
-const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64");
-
-const MOORING = `<svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="1.6" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><circle cx="12" cy="5" r="2.2"/><path d="M12 7.2V21M7.5 11h9M4 14.5c.6 3.8 3.9 6.5 8 6.5s7.400-2.700 8-6.5"/></svg>`;
-
-// `frameAncestors`: who may show the page in a frame; a partner's product should be able to show what went wrong, too.
-export function sendStatusPage(response: ServerResponse, name: PageName, frameAncestors = "'self'"): void {
+// `frameAncestors` is a CSP source list. Partners' products embed workspaces, so their frames must show these pages too.
+export function sendStatusPage(response: ServerResponse, name: PageName, frameAncestors: string): void {
   if (response.headersSent) {
     response.destroy();
     return;
@@ -147,6 +129,24 @@ export function sendStatusPage(response: ServerResponse, name: PageName, frameAn
   response.end(response.req.method === "HEAD" ? undefined : render(name));
 }
 
+const STYLE = `
+:root { color-scheme: light dark; --ground: #f6f7f9; --card: #fff; --ink: #16181d; --soft: #5b6270; --line: #e3e6eb; --accent: #2f6fed; }
+@media (prefers-color-scheme: dark) { :root { --ground: #101216; --card: #181b21; --ink: #eceef2; --soft: #9aa2b1; --line: #2a2f38; --accent: #7aa5ff; } }
+* { box-sizing: border-box; margin: 0; }
+body { min-height: 100vh; display: grid; place-items: center; padding: 1.5rem; background: var(--ground); color: var(--ink);
+  font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
+main { width: 100%; max-width: 30rem; padding: 2.25rem; background: var(--card); border: 1px solid var(--line); border-radius: 14px;
+  box-shadow: 0 1px 2px rgb(0 0 0 / .05), 0 12px 32px rgb(0 0 0 / .06); }
+svg { width: 2.25rem; height: 2.25rem; color: var(--accent); margin-bottom: 1.1rem; display: block; }
+h1 { font-size: 1.3rem; line-height: 1.3; letter-spacing: -.01em; text-wrap: balance; }
+p { margin-top: .7rem; color: var(--soft); text-wrap: pretty; }
+p.advice { color: var(--ink); }
+`;
+
+const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64");
+
+const ANCHOR_ICON = `<svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="1.6" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><circle cx="12" cy="5" r="2.2"/><path d="M12 7.2V21M7.5 11h9M4 14.5c.6 3.8 3.9 6.5 8 6.5s7.400-2.700 8-6.5"/></svg>`;
+
 function render(name: PageName): string {
   const { title, text, advice } = PAGES[name];
   return `<!doctype html>
@@ -160,7 +160,7 @@ function render(name: PageName): string {
 </head>
 <body>
 <main>
-${MOORING}
+${ANCHOR_ICON}
 <h1>${title}</h1>
 <p>${text}</p>
 <p class="advice">${advice}</p>

@@ -1,16 +1,16 @@
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
-import { openGateway, type AskOptions, type TestGateway } from "../testing/test-gateway.ts";
+import { openGateway, type SendOptions, type TestGateway } from "../testing/test-gateway.ts";
 
 describe("a preview", () => {
-  it("opens from the workspace through a ticket, on a host and with a cookie of its own", async () => {
+  test("opens with a ticket from the workspace, on its own host and with its own cookie", async () => {
     await using gateway = await openGateway();
     await gateway.serveDaemon((request, response) => response.end(`${request.url} for ${request.headers.host}`));
     const link = await linkTo(gateway, { port: 5173, path: "/app?x=1" });
     expect(link.host).toBe(`5173-${gateway.sandboxId.replace("_", "-")}.localhost:${gateway.port}`);
-    const opened = await gateway.ask(link.pathname + link.search, { headers: { host: link.host } });
+    const opened = await gateway.send(link.pathname + link.search, { headers: { host: link.host } });
     expect(opened).toMatchObject({
       status: 303,
       headers: { location: "/app?x=1", "cache-control": "no-store", "referrer-policy": "no-referrer" },
@@ -19,19 +19,19 @@ describe("a preview", () => {
     expect(lines.map((line) => line.split("=")[0])).toEqual(["__Host-berth-preview", "berth-preview"]);
     expect(lines[0]).toMatch(/; Path=\/; HttpOnly; Secure; SameSite=None; Partitioned$/);
     for (const line of lines) {
-      const page = await gateway.ask("/app?x=1", { headers: { host: link.host, cookie: line.split(";")[0]! } });
+      const page = await gateway.send("/app?x=1", { headers: { host: link.host, cookie: line.split(";")[0]! } });
       expect(page.body).toBe("/ports/5173/app?x=1 for localhost:5173");
       expect(page.headers["content-security-policy"]).toBe(`frame-ancestors 'self' https://app.acme.example ${gateway.origin}`);
     }
   });
 
-  it("does not open with another port's cookie, the workspace's, or a link that is old, changed or for elsewhere", async () => {
+  test("rejects the cookies of other ports and of the workspace, and links that are expired, altered or for another host", async () => {
     await using gateway = await openGateway();
     await gateway.serveDaemon((_request, response) => response.end("reached"));
     const link = await linkTo(gateway, { port: 5173 });
     const target = link.pathname + link.search;
     const host = link.host;
-    const status = async (path: string, headers: Record<string, string>) => (await gateway.ask(path, { headers })).status;
+    const status = async (path: string, headers: Record<string, string>) => (await gateway.send(path, { headers })).status;
     const cookie = await cookieFor(gateway, 5173);
     expect(await status("/", { host, cookie })).toBe(200);
     expect(await status("/", { host })).toBe(401);
@@ -46,13 +46,13 @@ describe("a preview", () => {
     expect(await status(target, { host })).toBe(401);
   });
 
-  it("is linked to from the workspace only, for ports and paths that exist", async () => {
+  test("is issued a link only by the workspace, and only for valid ports and paths", async () => {
     await using gateway = await openGateway();
     const cookie = await gateway.signIn();
-    const ask = (body: string, headers: Record<string, string> = { cookie, origin: gateway.origin }) =>
-      gateway.ask(`/workspace/${gateway.sandboxId}/preview`, { method: "POST", headers, body });
-    expect((await ask('{"port":80}', { cookie })).status).toBe(403);
-    expect((await ask('{"port":80}', { origin: gateway.origin })).status).toBe(401);
+    const send = (body: string, headers: Record<string, string> = { cookie, origin: gateway.origin }) =>
+      gateway.send(`/workspace/${gateway.sandboxId}/preview`, { method: "POST", headers, body });
+    expect((await send('{"port":80}', { cookie })).status).toBe(403);
+    expect((await send('{"port":80}', { origin: gateway.origin })).status).toBe(401);
     for (const body of [
       "",
       "[]",
@@ -63,16 +63,16 @@ describe("a preview", () => {
       '{"port":80,"path":"/\\\\evil.example"}',
       '{"port":80,"path":"x"}',
     ])
-      expect((await ask(body)).status).toBe(400);
-    expect((await ask(`{"port":80,"path":"/${"x".repeat(9000)}"}`)).status).toBe(413);
+      expect((await send(body)).status).toBe(400);
+    expect((await send(`{"port":80,"path":"/${"x".repeat(9000)}"}`)).status).toBe(413);
   });
 
-  it("shows the application no cookie of ours, and an address that it believes in", async () => {
+  test("hides our cookies from the application and rewrites its address to localhost", async () => {
     await using gateway = await openGateway();
     await gateway.serveDaemon((request, response) => response.end(JSON.stringify(request.headers)));
     const own = `http://${hostOf(gateway, 5173)}`;
     const cookie = `theirs=1; ${await cookieFor(gateway, 5173)}; berth-preview=x`;
-    const { body } = await askPreview(gateway, 5173, "/", {
+    const { body } = await sendToPreview(gateway, 5173, "/", {
       method: "POST",
       headers: {
         cookie,
@@ -97,20 +97,20 @@ describe("a preview", () => {
     });
   });
 
-  it("passes on a single cookie, and survives headers that come twice", async () => {
+  test("relays a single cookie, and tolerates repeated headers", async () => {
     await using gateway = await openGateway();
-    await gateway.serveRaw((socket) =>
+    await gateway.serveRawDaemon((socket) =>
       socket.once("data", () =>
         socket.end(
           "HTTP/1.1 200 OK\r\nset-cookie: a=1\r\nconnection: close\r\nconnection: x-a\r\nvary: b\r\nvary: c\r\nx-a: 1\r\ncontent-length: 0\r\n\r\n",
         ),
       ),
     );
-    const { status, headers } = await askPreview(gateway, 3000, "/");
+    const { status, headers } = await sendToPreview(gateway, 3000, "/");
     expect([status, headers["set-cookie"], headers.vary, headers["x-a"]]).toEqual([200, ["a=1"], "b, c", undefined]);
   });
 
-  it("lets the application be a website, and nothing more", async () => {
+  test("removes headers with effects beyond its own origin", async () => {
     await using gateway = await openGateway();
     await gateway.serveDaemon((_request, response) => {
       response.setHeader("set-cookie", [
@@ -132,7 +132,7 @@ describe("a preview", () => {
       response.setHeader("secure-session-registration", '(ES256);path="/evil"');
       response.writeHead(302).end();
     });
-    const { status, headers } = await askPreview(gateway, 5173, "/");
+    const { status, headers } = await sendToPreview(gateway, 5173, "/");
     expect(status).toBe(302);
     expect(headers["set-cookie"]).toEqual(["a=1; Path=/", "b=2; HttpOnly"]);
     expect(headers.location).toBe(`http://${hostOf(gateway, 5173)}/next`);
@@ -153,10 +153,10 @@ describe("a preview", () => {
       expect([name, headers[name]]).toEqual([name, undefined]);
   });
 
-  it("takes changes from pages of the same sandbox only", async () => {
+  test("accepts mutations only from pages of the same sandbox", async () => {
     await using gateway = await openGateway();
     await gateway.serveDaemon((_request, response) => response.end());
-    const status = async (headers: Record<string, string>) => (await askPreview(gateway, 5173, "/", { method: "POST", headers })).status;
+    const status = async (headers: Record<string, string>) => (await sendToPreview(gateway, 5173, "/", { method: "POST", headers })).status;
     expect(await status({ origin: `http://${hostOf(gateway, 5173)}` })).toBe(200);
     expect(await status({ origin: `http://${hostOf(gateway, 3000)}` })).toBe(200);
     expect(await status({ origin: "null", "sec-fetch-site": "same-origin" })).toBe(200);
@@ -167,30 +167,30 @@ describe("a preview", () => {
     expect(await status({})).toBe(403);
   });
 
-  it("says in a page when nothing listens, when it is paused, and when it is over", async () => {
+  test("shows a page if no server listens, and if the session is paused, destroyed or suspended", async () => {
     await using gateway = await openGateway();
     await gateway.serveDaemon((_request, response) => {
       response.setHeader("x-error-code", "port_closed");
       response.writeHead(502).end("{}");
     });
-    const title = async () => /<h1>(.*)<\/h1>/.exec((await askPreview(gateway, 5173, "/")).body)?.[1];
-    expect(await title()).toBe("Nothing listens on this port yet");
-    gateway.become("paused");
+    const title = async () => /<h1>(.*)<\/h1>/.exec((await sendToPreview(gateway, 5173, "/")).body)?.[1];
+    expect(await title()).toBe("No server is listening on this port");
+    gateway.setStatus("paused");
     expect(await title()).toBe("The workspace is paused");
-    gateway.become("destroyed");
-    expect(await title()).toBe("This workspace is gone");
+    gateway.setStatus("destroyed");
+    expect(await title()).toBe("This workspace no longer exists");
     gateway.partner.state = "suspended";
-    gateway.become("running");
+    gateway.setStatus("running");
     expect(await title()).toBe("Access is suspended");
   });
 
-  it("passes WebSockets with the application's subprotocol, as hot reload needs them", async () => {
+  test("relays WebSockets with the application's subprotocol, as hot reload needs", async () => {
     await using gateway = await openGateway();
-    const seen: (string | undefined)[] = [];
+    const received: (string | undefined)[] = [];
     const sockets = new WebSocketServer({ noServer: true });
     const server = await gateway.serveDaemon((_request, response) => response.end());
     server.on("upgrade", (request: IncomingMessage, socket, head) => {
-      seen.push(request.url, request.headers.host, request.headers.origin);
+      received.push(request.url, request.headers.host, request.headers.origin);
       sockets.handleUpgrade(request, socket, head, (client) => client.send("full-reload"));
     });
     const host = hostOf(gateway, 5173);
@@ -200,25 +200,25 @@ describe("a preview", () => {
     const socket = connectFrom(`http://${host}`);
     expect(String((await once(socket, "message"))[0])).toBe("full-reload");
     expect(socket.protocol).toBe("vite-hmr");
-    expect(seen).toEqual(["/ports/5173/?token=1", "localhost:5173", "http://localhost:5173"]);
-    gateway.become("paused");
+    expect(received).toEqual(["/ports/5173/?token=1", "localhost:5173", "http://localhost:5173"]);
+    gateway.setStatus("paused");
     expect((await once(socket, "close"))[0]).toBe(4409);
     const foreign = connectFrom("https://evil.example");
     expect(String((await once(foreign, "error"))[0])).toContain("403");
   });
 
-  it("is the only thing that its hosts show, and shows on no other host", async () => {
+  test("serves every path of its own hosts, and no other host", async () => {
     await using gateway = await openGateway();
     await gateway.serveDaemon((request, response) => response.end(request.url));
     const cookie = await gateway.signIn();
     const own = { headers: { host: hostOf(gateway, 80), cookie: `${cookie}; ${await cookieFor(gateway, 80)}` } };
-    expect((await gateway.ask("/api/b2b/sessions", own)).body).toBe("/ports/80/api/b2b/sessions");
-    expect((await gateway.ask(`/workspace/${gateway.sandboxId}/session`, own)).body).toContain("/ports/80/workspace/");
-    expect((await gateway.ask("/x", { headers: { host: hostOf(gateway, 80).toUpperCase(), cookie: own.headers.cookie } })).body).toBe(
+    expect((await gateway.send("/api/b2b/sessions", own)).body).toBe("/ports/80/api/b2b/sessions");
+    expect((await gateway.send(`/workspace/${gateway.sandboxId}/session`, own)).body).toContain("/ports/80/workspace/");
+    expect((await gateway.send("/x", { headers: { host: hostOf(gateway, 80).toUpperCase(), cookie: own.headers.cookie } })).body).toBe(
       "/ports/80/x",
     );
     for (const host of ["99999-x.localhost", `0-${gateway.sandboxId}.localhost:${gateway.port}`, `80-${gateway.sandboxId}.evil.example`])
-      expect((await gateway.ask("/", { headers: { host } })).body).toBe("not the gateway's");
+      expect((await gateway.send("/", { headers: { host } })).body).toBe("not the gateway's");
   });
 });
 
@@ -226,7 +226,7 @@ const hostOf = (gateway: TestGateway, port: number) => `${port}-${gateway.sandbo
 
 async function linkTo(gateway: TestGateway, request: { port: number; path?: string }): Promise<URL> {
   const headers = { cookie: await gateway.signIn(), origin: gateway.origin };
-  const answer = await gateway.ask(`/workspace/${gateway.sandboxId}/preview`, { method: "POST", headers, body: JSON.stringify(request) });
+  const answer = await gateway.send(`/workspace/${gateway.sandboxId}/preview`, { method: "POST", headers, body: JSON.stringify(request) });
   return new URL((JSON.parse(answer.body) as { url: string }).url);
 }
 
@@ -237,14 +237,14 @@ async function cookieFor(gateway: TestGateway, port: number): Promise<string> {
   cookiesOf.set(gateway, known);
   if (!known.has(port)) {
     const link = await linkTo(gateway, { port });
-    const { headers } = await gateway.ask(link.pathname + link.search, { headers: { host: link.host } });
+    const { headers } = await gateway.send(link.pathname + link.search, { headers: { host: link.host } });
     known.set(port, headers["set-cookie"]![0]!.split(";")[0]!);
   }
   return known.get(port)!;
 }
 
-async function askPreview(gateway: TestGateway, port: number, path: string, options: AskOptions = {}) {
-  return gateway.ask(path, {
+async function sendToPreview(gateway: TestGateway, port: number, path: string, options: SendOptions = {}) {
+  return gateway.send(path, {
     ...options,
     headers: { cookie: await cookieFor(gateway, port), ...options.headers, host: hostOf(gateway, port) },
   });

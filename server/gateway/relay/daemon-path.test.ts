@@ -1,16 +1,16 @@
 import * as fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { toDaemonPath } from "./daemon-path.ts";
 
 describe("a path for the daemon", () => {
-  it("passes as it is when it is plain", () => {
+  test("is unchanged if it is plain", () => {
     expect(toDaemonPath("/files/content", "path=a%2F..%2Fb")).toBe("/files/content?path=a%2F..%2Fb");
     expect(toDaemonPath("/terminals/term_1-a.b~c", "")).toBe("/terminals/term_1-a.b~c");
     expect(toDaemonPath("/ports", "")).toBe("/ports");
   });
 
-  it("never leads to what is the server's or the preview's, however it is written", () => {
-    const piece = fc.constantFrom(
+  test("never reaches /internal or a port, however it is spelled", () => {
+    const fragment = fc.constantFrom(
       "/",
       "//",
       "internal",
@@ -32,10 +32,10 @@ describe("a path for the daemon", () => {
       "%00",
     );
     fc.assert(
-      fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
-        const path = toDaemonPath(`/${pieces.join("")}`, "");
+      fc.property(fc.array(fragment, { maxLength: 8 }), (fragments) => {
+        const path = toDaemonPath(`/${fragments.join("")}`, "");
         if (path === null) return;
-        // As a reader would that decodes, cleans up and ignores case.
+        // Parse like a daemon that decodes, normalizes and ignores case.
         const { pathname } = new URL(decodeURIComponent(path).replaceAll("\\", "/").toLowerCase(), "http://sandbox");
         expect(pathname).not.toMatch(/^\/+(internal(\/|$)|ports\/)/);
       }),

@@ -2,12 +2,12 @@ import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import { openGateway, openStream, type TestGateway } from "../testing/test-gateway.ts";
 
 describe("a WebSocket of the workspace", () => {
-  it("passes both ways, unchanged, with the subprotocol that the daemon chose", async () => {
+  test("relays both ways, unchanged, with the subprotocol that the daemon chose", async () => {
     await using gateway = await openGateway();
     const urls = await serveSockets(gateway, (socket) => socket.on("message", (data, binary) => socket.send(data, { binary })));
     const socket = await connectTo(gateway, { protocols: ["one", "two"] });
@@ -22,12 +22,12 @@ describe("a WebSocket of the workspace", () => {
     await expect.poll(() => gateway.registry.metrics()).toContain('berth_gateway_open{kind="sockets"} 0');
   });
 
-  it("ends with the daemon's goodbye, without the grace for a daemon that says none", async () => {
+  test("closes right after the daemon's close frame, without the grace period", async () => {
     await using gateway = await openGateway();
     await serveSockets(gateway, () => {});
     const tookMs: number[] = [];
-    // The best of some: a busy machine makes any of them slow.
-    for (let visit = 0; visit < 20 && !tookMs.some((ms) => ms < 400); visit++) {
+    // Take the fastest of several attempts, because a busy machine can make any of them slow.
+    for (let attempt = 0; attempt < 20 && !tookMs.some((ms) => ms < 400); attempt++) {
       const socket = await connectTo(gateway);
       await once(socket, "open");
       const startedMs = performance.now();
@@ -38,12 +38,12 @@ describe("a WebSocket of the workspace", () => {
     expect(Math.min(...tookMs)).toBeLessThan(400);
   });
 
-  it("is told goodbye when the session is paused, destroyed or no longer the user's", async () => {
+  test("closes with a code if the session is paused or destroyed or the partner is suspended", async () => {
     await using gateway = await openGateway();
     await serveSockets(gateway, (socket) => socket.send("hello"));
     const codes: number[] = [];
-    for (const change of [() => gateway.become("paused"), () => gateway.become("destroyed"), suspend]) {
-      gateway.become("running");
+    for (const change of [() => gateway.setStatus("paused"), () => gateway.setStatus("destroyed"), suspend]) {
+      gateway.setStatus("running");
       const socket = await connectTo(gateway);
       await once(socket, "message");
       change();
@@ -57,7 +57,7 @@ describe("a WebSocket of the workspace", () => {
     }
   });
 
-  it("is told goodbye when the server stops, and finds nobody at home after that", async () => {
+  test("closes with a code when the server stops, and new upgrades get 503", async () => {
     await using gateway = await openGateway();
     await serveSockets(gateway, (socket) => socket.send("hello"));
     const stream = await openStream(gateway, await gateway.signIn());
@@ -70,10 +70,10 @@ describe("a WebSocket of the workspace", () => {
     expect(await stream.next()).toBe("end");
     const again = await connectTo(gateway, { cookie: "" });
     expect(String((await once(again, "error"))[0])).toContain("503");
-    expect((await gateway.ask("/workspace/", { headers: { accept: "text/html" } })).body).toContain("<h1>");
+    expect((await gateway.send("/workspace/", { headers: { accept: "text/html" } })).body).toContain("<h1>");
   });
 
-  it("is told goodbye also when many were opened at once", async () => {
+  test("closes with a code even if many sockets were opened at once", async () => {
     await using gateway = await openGateway();
     await serveSockets(gateway, (socket) => socket.send("hello"));
     const cookie = await gateway.signIn();
@@ -85,7 +85,7 @@ describe("a WebSocket of the workspace", () => {
     expect((await closed).map(([code]) => Number(code))).toEqual([4503, 4503, 4503, 4503, 4503]);
   });
 
-  it("gets its refusals as close codes, which a page can read", async () => {
+  test("is refused with close codes, which a page can read", async () => {
     await using gateway = await openGateway();
     await gateway.serveDaemon((_request, response) => response.writeHead(404).end());
     const closed = async (cookie?: string) =>
@@ -93,13 +93,13 @@ describe("a WebSocket of the workspace", () => {
     const cookie = await gateway.signIn();
     expect(await closed("")).toBe(4401);
     expect(await closed(cookie)).toBe(4404);
-    gateway.become("paused");
+    gateway.setStatus("paused");
     expect(await closed(cookie)).toBe(4409);
-    gateway.become("destroyed");
+    gateway.setStatus("destroyed");
     expect(await closed(cookie)).toBe(4410);
   });
 
-  it("is refused to the pages of others", async () => {
+  test("is refused if it comes from a page of another origin", async () => {
     await using gateway = await openGateway();
     await serveSockets(gateway, () => {});
     for (const origin of ["https://evil.example", "null", `${gateway.origin}.evil.example`, undefined]) {
@@ -109,7 +109,7 @@ describe("a WebSocket of the workspace", () => {
     }
   });
 
-  it("is kept alive by pings, and cut when nobody answers them", async () => {
+  test("is kept alive by pings, and cut if the client stops answering them", async () => {
     await using gateway = await openGateway();
     await serveSockets(gateway, (socket) => socket.send("hello"));
     const socket = await connectTo(gateway);
@@ -123,18 +123,18 @@ describe("a WebSocket of the workspace", () => {
     expect((await once(socket, "close"))[0]).toBe(1006);
   });
 
-  it("is told of a pause that cut the daemon off before it was complete", async () => {
+  test("closes as paused if the daemon disconnects shortly before the pause completes", async () => {
     await using gateway = await openGateway();
     await serveSockets(gateway, (socket) => socket.send("hello"));
     const socket = await connectTo(gateway);
     await once(socket, "message");
     const closed = once(socket, "close");
     gateway.links.forget(gateway.sandboxId);
-    setTimeout(() => gateway.become("paused"), 50);
+    setTimeout(() => gateway.setStatus("paused"), 50);
     expect((await closed)[0]).toBe(4409);
   });
 
-  it("says so when the daemon is gone without a goodbye", async () => {
+  test("closes with 1011 if the daemon disconnects without a close frame", async () => {
     await using gateway = await openGateway();
     await serveSockets(gateway, (socket) => {
       socket.send("hello");
@@ -143,25 +143,25 @@ describe("a WebSocket of the workspace", () => {
     expect((await once(await connectTo(gateway), "close"))[0]).toBe(1011);
   });
 
-  it("lets go of the daemon when the caller leaves before it has answered", async () => {
+  test("disconnects from the daemon if the caller disconnects during the handshake", async () => {
     await using gateway = await openGateway({ headersTimeoutMs: 600_000 });
-    const [asked, left] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    await gateway.serveRaw((daemon) => {
-      daemon.once("data", () => asked.resolve());
-      daemon.once("close", () => left.resolve());
+    const [requested, disconnected] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    await gateway.serveRawDaemon((daemon) => {
+      daemon.once("data", () => requested.resolve());
+      daemon.once("close", () => disconnected.resolve());
     });
-    // Over a connection whose other direction stays open, so that an answer would be seen.
+    // A half-open connection, so that the test would see a reply.
     const key = "AAAAAAAAAAAAAAAAAAAAAA==";
     const handshake = ["host: localhost", "x-api-key: good", "upgrade: websocket", "connection: upgrade", "sec-websocket-version: 13"];
     const caller = connect({ port: gateway.port, host: "127.0.0.1", allowHalfOpen: true });
     caller.write([`GET /sandboxes/${gateway.sandboxId}/events HTTP/1.1`, ...handshake, `sec-websocket-key: ${key}`, "", ""].join("\r\n"));
-    await asked.promise;
+    await requested.promise;
     caller.end();
-    await left.promise;
+    await disconnected.promise;
     expect(await text(caller)).toBe("");
   });
 
-  it("makes a fast daemon wait for a slow reader", async () => {
+  test("applies back-pressure to a daemon if the caller reads slowly", async () => {
     await using gateway = await openGateway();
     let sent = 0;
     await serveSockets(gateway, (socket) => {
@@ -177,7 +177,7 @@ describe("a WebSocket of the workspace", () => {
     await expect
       .poll(async () => {
         const before = sent;
-        await new Promise((done) => setTimeout(done, 200));
+        await new Promise((resolve) => setTimeout(resolve, 200));
         return sent - before;
       })
       .toBe(0);
@@ -197,7 +197,7 @@ async function connectTo(
   });
 }
 
-// Serves WebSockets as the daemon; the result lists what was asked for.
+// Serves WebSockets as the daemon. Returns the list of requested URLs.
 async function serveSockets(gateway: TestGateway, serve: (socket: WebSocket) => void): Promise<(string | undefined)[]> {
   const urls: (string | undefined)[] = [];
   const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: true });

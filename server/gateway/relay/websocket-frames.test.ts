@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { closeFrame, createFrameTracker } from "./websocket-frames.ts";
 
 const payload = fc.oneof(fc.uint8Array({ maxLength: 130 }), fc.uint8Array({ minLength: 65_500, maxLength: 65_600, size: "max" }));
 
 describe("a frame tracker", () => {
-  it("is between frames exactly where a frame ends, however the bytes arrive", () => {
+  test("reports a boundary exactly at the end of each frame, however the bytes are split", () => {
     fc.assert(
       fc.property(
         fc.array(payload, { minLength: 1, maxLength: 4 }),
@@ -27,13 +27,13 @@ describe("a frame tracker", () => {
     );
   });
 
-  it("sees a goodbye pass", () => {
+  test("reports a close frame", () => {
     const tracker = createFrameTracker();
     tracker.track(closeFrame(4404));
     expect([tracker.atBoundary, tracker.closing]).toEqual([true, true]);
   });
 
-  it("never throws on garbage", () => {
+  test("never throws on garbage", () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 40 })), (parts) => {
         const tracker = createFrameTracker();

@@ -21,7 +21,7 @@ import { createTickets } from "../access/launch-ticket.ts";
 import type { GatewayPartner } from "../access/session-cache.ts";
 import { createGateway } from "../gateway.ts";
 
-// A gateway on a port of its own, with a session whose daemon is whatever a test puts behind the socket.
+// A gateway on a free port with one session. The test decides what runs as that session's daemon.
 export interface TestGateway extends AsyncDisposable {
   port: number;
   origin: string;
@@ -31,32 +31,32 @@ export interface TestGateway extends AsyncDisposable {
   clock: ReturnType<typeof createTestClock>;
   links: ReturnType<typeof createDaemonLinks>;
   registry: Registry;
-  // API keys and whose they are.
+  // API keys and their partners.
   keys: Record<string, { id: string } | undefined>;
-  // As a server that stops.
+  // What the server does when it stops.
   close(): Promise<void>;
   serveDaemon(listener: RequestListener): Promise<Server>;
-  serveRaw(listener: (socket: Socket) => void): Promise<void>;
-  // Changes the session and tells those who listen.
-  become(status: SessionStatus): void;
+  serveRawDaemon(listener: (socket: Socket) => void): Promise<void>;
+  // Changes the session and notifies listeners.
+  setStatus(status: SessionStatus): void;
   launchUrl(): URL;
-  // The cookie of a browser that has followed the launch URL.
+  // Follows the launch URL and returns the cookie.
   signIn(): Promise<string>;
-  ask(path: string, options?: AskOptions): Promise<Answer>;
+  send(path: string, options?: SendOptions): Promise<Reply>;
 }
 
-export interface AskOptions {
+export interface SendOptions {
   method?: string;
   headers?: Record<string, string>;
   body?: string | Buffer;
 }
 
-export interface Answer {
+export interface Reply {
   status: number;
   headers: IncomingHttpHeaders;
   trailers: Record<string, string>;
   body: string;
-  // False when the connection was cut before the answer was whole.
+  // False if the connection was cut before the end of the reply.
   complete: boolean;
 }
 
@@ -88,7 +88,7 @@ export async function openGateway(options: { https?: boolean; appFolder?: string
     },
     tokenOf: () => "daemon-token",
     log: silentLog,
-    // Only a test about silence is impatient.
+    // Long, so that only tests about silent daemons run into it.
     headersTimeoutMs: options.headersTimeoutMs ?? 20_000,
   });
   const tickets = createTickets({ secrets, baseUrl: origin, ttlMs: 300_000, clock });
@@ -126,7 +126,7 @@ export async function openGateway(options: { https?: boolean; appFolder?: string
     return next;
   }
 
-  const ask = (path: string, asked: AskOptions = {}) => askAt(port, path, asked);
+  const send = (path: string, request: SendOptions = {}) => sendTo(port, path, request);
   return {
     port,
     origin,
@@ -139,7 +139,7 @@ export async function openGateway(options: { https?: boolean; appFolder?: string
     keys,
     close: async () => gateway[Symbol.asyncDispose](),
     serveDaemon: (listener) => listen(createHttpServer(listener)),
-    async serveRaw(listener) {
+    async serveRawDaemon(listener) {
       await listen(
         createServer((socket) => {
           socket.on("error", () => {});
@@ -147,7 +147,7 @@ export async function openGateway(options: { https?: boolean; appFolder?: string
         }),
       );
     },
-    become(status) {
+    setStatus(status) {
       session.status = status;
       session.generation++;
       for (const listener of listeners) listener({ ...session });
@@ -155,15 +155,15 @@ export async function openGateway(options: { https?: boolean; appFolder?: string
     launchUrl: () => new URL(tickets.issueLaunchUrl({ partnerId: partner.id, sandboxId: session.sandboxId }).url),
     async signIn() {
       const { pathname, search } = new URL(tickets.issueLaunchUrl({ partnerId: partner.id, sandboxId: session.sandboxId }).url);
-      const { headers } = await ask(pathname + search);
+      const { headers } = await send(pathname + search);
       return (headers["set-cookie"] ?? []).map((line) => line.split(";")[0]!).join("; ");
     },
-    ask,
+    send,
     async [Symbol.asyncDispose]() {
       await gateway[Symbol.asyncDispose]();
       await links[Symbol.asyncDispose]();
       server.closeAllConnections();
-      await new Promise((done) => server.close(done));
+      await new Promise((resolve) => server.close(resolve));
       if (daemon) await closeServer(daemon, daemonSockets);
       rmSync(folder, { recursive: true, force: true });
     },
@@ -173,27 +173,27 @@ export async function openGateway(options: { https?: boolean; appFolder?: string
 async function closeServer(server: Server, sockets: Set<Socket>): Promise<void> {
   for (const socket of sockets) socket.destroy();
   sockets.clear();
-  await new Promise((done) => server.close(done));
+  await new Promise((resolve) => server.close(resolve));
 }
 
-function askAt(port: number, path: string, { method = "GET", headers = {}, body }: AskOptions): Promise<Answer> {
-  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
-  const asked = httpRequest({ host: "127.0.0.1", port, path, method, headers, agent: false }, (answer) => {
+function sendTo(port: number, path: string, { method = "GET", headers = {}, body }: SendOptions): Promise<Reply> {
+  const { promise, resolve, reject } = Promise.withResolvers<Reply>();
+  const request = httpRequest({ host: "127.0.0.1", port, path, method, headers, agent: false }, (reply) => {
     const parts: Buffer[] = [];
-    answer.on("data", (part: Buffer) => parts.push(part));
-    answer.on("error", () => {});
-    answer.on("close", () =>
+    reply.on("data", (part: Buffer) => parts.push(part));
+    reply.on("error", () => {});
+    reply.on("close", () =>
       resolve({
-        status: answer.statusCode ?? 0,
-        headers: answer.headers,
-        trailers: answer.trailers as Record<string, string>,
+        status: reply.statusCode ?? 0,
+        headers: reply.headers,
+        trailers: reply.trailers as Record<string, string>,
         body: Buffer.concat(parts).toString("utf8"),
-        complete: answer.complete,
+        complete: reply.complete,
       }),
     );
   });
-  asked.on("error", reject);
-  asked.end(body);
+  request.on("error", reject);
+  request.end(body);
   return promise;
 }
 
@@ -215,17 +215,17 @@ function sampleSession(nowMs: number): SessionView {
   };
 }
 
-// The session's stream, as a page reads it: each part, and `end`.
+// Reads the session's event stream part by part; returns "end" at the end.
 export async function openStream(gateway: TestGateway, cookie: string): Promise<{ next(): Promise<string> }> {
-  const asked = httpRequest({
+  const request = httpRequest({
     port: gateway.port,
     host: "127.0.0.1",
     path: `/workspace/${gateway.sandboxId}/session/stream`,
     headers: { cookie },
   });
-  asked.end();
-  const [answer] = (await once(asked, "response")) as [IncomingMessage];
-  const parts = answer.setEncoding("utf8")[Symbol.asyncIterator]() as AsyncIterator<string>;
+  request.end();
+  const [reply] = (await once(request, "response")) as [IncomingMessage];
+  const parts = reply.setEncoding("utf8")[Symbol.asyncIterator]() as AsyncIterator<string>;
   return {
     async next() {
       const part = await parts.next();
