@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, readFile } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { readFileIfExists } from "./bounded-io/read-small-file.ts";
 import { lockDataFolder } from "./data-folder/data-folder-lock.ts";
 import { writePrivateFile } from "./data-folder/private-file.ts";
 
@@ -25,11 +26,8 @@ export const hostNameFile = (dataDir: string) => join(dataDir, "host-name");
 
 async function nameOf(dataDir: string): Promise<string> {
   const file = hostNameFile(dataDir);
-  try {
-    return (await readFile(file, "utf8")).trim();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-  }
+  const known = await readFileIfExists(file);
+  if (known !== undefined) return known.trim();
   const name = `${hostname()}-${randomBytes(4).toString("hex")}`;
   await writePrivateFile(file, `${name}\n`);
   return name;

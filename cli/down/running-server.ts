@@ -1,7 +1,7 @@
-import { readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { findLockHolder } from "@berth/server/data-folder/data-folder-lock.ts";
 import { readProcess } from "@berth/server/drivers/host/process-table.ts";
+import { readFileIfReadable } from "@berth/server/bounded-io/read-small-file.ts";
 
 const STOP_PATIENCE_MS = 90_000;
 
@@ -23,11 +23,11 @@ export async function findServer(dataDir: string, env: Record<string, string | u
   if (pid === null) return null;
   if (pid === "hidden") throw new Error(`A server uses ${dataDir}, and this user cannot see its process. Stop it first.`);
   if (pid === 1) throw new Error("The server is the first process of this container. Stop the container, then run this in a new one.");
-  const unit = /\/([^/\n]+\.service)$/m.exec(await read(`/proc/${pid}/cgroup`))?.[1];
+  const unit = /\/([^/\n]+\.service)$/m.exec(read(`/proc/${pid}/cgroup`))?.[1];
   // A unit that this command is part of is not the server's own.
-  if (unit !== undefined && !(await read("/proc/self/cgroup")).includes(unit))
+  if (unit !== undefined && !read("/proc/self/cgroup").includes(unit))
     throw new Error(`The server runs as the unit ${unit}, which would start it again. Stop it first: systemctl stop ${unit}`);
-  const different = differences(await read(`/proc/${pid}/environ`), env);
+  const different = differences(read(`/proc/${pid}/environ`), env);
   if (different.length > 0)
     throw new Error(
       `The server (process ${pid}) has another ${different.join(", ")} than this command. Run it with the server's settings.`,
@@ -54,4 +54,4 @@ function differences(environ: string, env: Record<string, string | undefined>): 
   return DECISIVE.filter((name) => (theirs.get(name) ?? "") !== (env[name] ?? ""));
 }
 
-const read = (path: string): Promise<string> => readFile(path, "utf8").catch(() => "");
+const read = (path: string): string => readFileIfReadable(path) ?? "";

@@ -4,6 +4,7 @@ import type { Duplex, Readable } from "node:stream";
 import { type buildConnector, Pool } from "undici";
 import { AppError, isAppError, type SandboxId } from "@berth/contract";
 import { TOKEN_HEADER, type StartRequest } from "@berth/contract/daemon.ts";
+import { readBody } from "../bounded-io/read-body.ts";
 import { createConnectionBoundaries, createConnectionBoundary } from "../faults/connection-boundary.ts";
 import type { Driver } from "../drivers/driver.ts";
 import type { Log } from "../log.ts";
@@ -179,7 +180,7 @@ export function createDaemonLinks({
       headersTimeoutMs: timeoutMs,
       ...(signal && { signal }),
     });
-    const text = await readSmall(answer.body);
+    const text = await readAnswer(answer.body);
     if (answer.status >= 300) throw unreachable(`${path} answered ${answer.status}: ${text.slice(0, 200)}`);
   }
 
@@ -273,7 +274,7 @@ function switchProtocol(socket: Socket, path: string, headers: Record<string, st
   signal.addEventListener("abort", abort, { once: true });
   asked.on("upgrade", (answer, upgraded, head) => resolve({ socket: upgraded, head, headers: answer.headers }));
   asked.on("response", (answer: IncomingMessage) => {
-    void readSmall(answer)
+    void readAnswer(answer)
       .then((body) => resolve({ refused: { status: refusalStatus(answer), headers: answer.headers, body } }), reject)
       .finally(() => socket.destroy());
   });
@@ -307,15 +308,8 @@ function closeWith(socket: Duplex, signal: AbortSignal): void {
   socket.once("close", () => signal.removeEventListener("abort", close));
 }
 
-async function readSmall(body: Readable): Promise<string> {
-  const parts: Buffer[] = [];
-  let bytes = 0;
-  for await (const part of body as AsyncIterable<Buffer>) {
-    bytes += part.length;
-    if (bytes > MAX_SMALL_BODY_BYTES) throw unreachable("the answer is too long");
-    parts.push(part);
-  }
-  return Buffer.concat(parts).toString("utf8");
+async function readAnswer(body: Readable): Promise<string> {
+  return String(await readBody(body, MAX_SMALL_BODY_BYTES, () => unreachable("the answer is too long")));
 }
 
 function translate(error: unknown, signal: AbortSignal | undefined): unknown {

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import ipaddr from "ipaddr.js";
 import type { EgressPolicy, SandboxId } from "@berth/contract";
+import { readFirstLine } from "../bounded-io/read-first-line.ts";
 import type { Clock } from "../clock.ts";
 import { createConnectionBoundaries } from "../faults/connection-boundary.ts";
 import type { Templates } from "../templates.ts";
@@ -26,8 +27,7 @@ export interface NetworkEgress extends Egress {
   readonly port: number;
 }
 
-const MAX_TOKEN_BYTES = 512;
-const TOKEN_TIMEOUT_MS = 5_000;
+const TOKEN_LIMITS = { maxBytes: 512, timeoutMs: 5_000 };
 // Connections of one address that have not shown their pass yet.
 const MAX_WAITING = 32;
 
@@ -87,7 +87,9 @@ export async function createNetworkEgress(options: NetworkEgressOptions): Promis
       place?.[Symbol.dispose]();
     });
     const boundary = boundaryOf(socket);
-    boundary.run(() => readLine(socket, (line) => boundary.run(() => (line === null ? socket.destroy() : admit(socket, address, line)))));
+    boundary.run(() =>
+      readFirstLine(socket, TOKEN_LIMITS, (line) => boundary.run(() => (line === null ? socket.destroy() : admit(socket, address, line)))),
+    );
   });
   const colon = listen.lastIndexOf(":");
   server.listen(Number(listen.slice(colon + 1)), listen.slice(0, colon).replace(/^\[|\]$/g, ""));
@@ -118,26 +120,4 @@ export async function createNetworkEgress(options: NetworkEgressOptions): Promis
 // As the engine writes it: on a port for both families an IPv4 address comes in IPv6 form.
 function addressOf({ remoteAddress = "" }: Socket): string {
   return ipaddr.isValid(remoteAddress) ? ipaddr.process(remoteAddress).toString() : "";
-}
-
-// The first line, without its end; what came behind it stays in the socket. null when there is none in time and bounds.
-function readLine(socket: Socket, done: (line: string | null) => void): void {
-  let seen = Buffer.alloc(0);
-  const timer = setTimeout(() => finish(null), TOKEN_TIMEOUT_MS);
-  const finish = (line: string | null) => {
-    clearTimeout(timer);
-    socket.off("readable", onReadable).off("end", onEnd).off("close", onEnd);
-    done(line);
-  };
-  const onEnd = () => finish(null);
-  const onReadable = () => {
-    const chunk = socket.read() as Buffer | null;
-    if (chunk === null) return;
-    seen = Buffer.concat([seen, chunk]);
-    const end = seen.indexOf("\n");
-    if (end < 0) return seen.length > MAX_TOKEN_BYTES ? finish(null) : undefined;
-    if (end + 1 < seen.length) socket.unshift(seen.subarray(end + 1));
-    finish(seen.subarray(0, end).toString("latin1"));
-  };
-  socket.on("readable", onReadable).on("end", onEnd).on("close", onEnd);
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { readFileIfExists } from "../bounded-io/read-small-file.ts";
 import { ConfigError, type Config } from "../config/config.ts";
 import { createPrivateFile } from "../data-folder/private-file.ts";
 
@@ -20,9 +21,8 @@ export async function loadMasterKeys(config: Pick<Config, "masterKeys" | "dataDi
 
 async function readIfThere(file: string): Promise<string | undefined> {
   try {
-    return await readFile(file, "utf8");
+    return await readFileIfExists(file);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw new ConfigError([`The master key ${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`]);
   }
 }

@@ -1,5 +1,6 @@
 import { Pool, type Dispatcher } from "undici";
 import { AppError } from "@berth/contract";
+import { readBody } from "../../bounded-io/read-body.ts";
 
 // The Docker Engine's API, plain HTTP on its Unix socket. An engine that is away or mute is `sandbox_timeout`, one that
 // refuses is `sandbox_failed`. All our calls may be repeated, so a connection that the engine closed under us (it was
@@ -98,14 +99,7 @@ export function chooseVersion(theirs: string, theirMinimum = "1.24"): string {
 const isOlder = (a: string, b: string) => Number(a.split(".")[1]) < Number(b.split(".")[1]);
 
 async function read(response: Dispatcher.ResponseData): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of response.body as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > MAX_ANSWER_BYTES) throw new Error("the engine's answer is larger than 16 MiB");
-    chunks.push(chunk);
-  }
-  const text = Buffer.concat(chunks).toString();
+  const text = String(await readBody(response.body, MAX_ANSWER_BYTES, () => new Error("the engine's answer is larger than 16 MiB")));
   return String(response.headers["content-type"]).startsWith("application/json") && text !== "" ? parse(text) : text;
 }
 

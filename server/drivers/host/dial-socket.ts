@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync } from "node:fs";
-import { connect, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { AppError } from "@berth/contract";
-import { awaitConnect } from "../await-connect.ts";
+import { connectSocket } from "../../bounded-io/connect-socket.ts";
 
 // Linux: a descriptor that only refers to the file. Opening it does not block on a FIFO and has no effect on a device.
 const O_PATH = 0x200000;
@@ -22,7 +22,7 @@ export async function dialSocketFile(path: string, signal: AbortSignal, isStillO
     const file = descriptor === undefined ? lstatSync(path) : fstatSync(descriptor);
     if (!file.isSocket()) throw new Error(`${path} is not a socket`);
     if (!isStillOwned()) throw new Error(`${path} no longer belongs to the sandbox`);
-    return await awaitConnect(connect(address), signal);
+    return await connectSocket({ path: address }, signal);
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     throw new AppError("sandbox_unreachable", { cause: error });

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { readdirSync, readlinkSync } from "node:fs";
-import { readTextFile } from "../read-text-file.ts";
+import { readFileIfReadable } from "../../bounded-io/read-small-file.ts";
 
 export interface ProcessEntry {
   pid: number;
@@ -59,7 +59,7 @@ function readProc(): ProcessEntry[] {
 }
 
 function readStat(pid: number): ProcessEntry | undefined {
-  const line = readTextFile(`/proc/${pid}/stat`);
+  const line = readFileIfReadable(`/proc/${pid}/stat`);
   if (line === undefined) return undefined;
   // The name of the program is in parentheses, and may itself contain spaces and parentheses.
   const fields = line.slice(line.lastIndexOf(")") + 2).split(" ");

@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, renameSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { readTextFile } from "../read-text-file.ts";
+import { readFileIfReadable } from "../../bounded-io/read-small-file.ts";
 import { mustRun, run } from "./run.ts";
 import { isMounted, unmount } from "./mounts.ts";
 
@@ -97,7 +97,7 @@ async function mountImage(image: string, mountPoint: string): Promise<void> {
 
 function findLoopDevice(image: string): string | undefined {
   const name = readdirSync("/sys/block").find((block) => {
-    const backing = block.startsWith("loop") ? readTextFile(`/sys/block/${block}/loop/backing_file`)?.trim() : undefined;
+    const backing = block.startsWith("loop") ? readFileIfReadable(`/sys/block/${block}/loop/backing_file`)?.trim() : undefined;
     return backing === image || backing === `${image} (deleted)`;
   });
   return name === undefined ? undefined : `/dev/${name}`;

@@ -11,7 +11,7 @@ import { dialSocketFile } from "../host/dial-socket.ts";
 import { mustRun } from "../host/run.ts";
 import { createSemaphore } from "../host/semaphore.ts";
 import { createVolumes } from "../host/volumes.ts";
-import { readTextFile } from "../read-text-file.ts";
+import { readFileIfReadable } from "../../bounded-io/read-small-file.ts";
 import { cgroupPrefix, openCgroups } from "./cgroups/cgroups.ts";
 import { closeControlFolder, controlFolderOf } from "./filesystem/control-folder.ts";
 import { findUnrestrictedMounts, unrestrictedMountsError } from "./filesystem/unrestricted-mounts.ts";
@@ -80,13 +80,13 @@ export function createContainers(options: ContainersOptions): Containers {
   // The operator may mount file systems below a folder that sandboxes see, at any time. No sandbox may write to them.
   function checkMounts(id: SandboxId): void {
     const pid = initPidOf(id);
-    const found = pid === undefined ? [] : findUnrestrictedMounts(readTextFile(`/proc/${pid}/mountinfo`) ?? "");
+    const found = pid === undefined ? [] : findUnrestrictedMounts(readFileIfReadable(`/proc/${pid}/mountinfo`) ?? "");
     if (found.length > 0) throw new Error(`${options.runtime}: ${unrestrictedMountsError(found)}`);
   }
 
   // The process id, on the host, of the container's first process. undefined if it has ended.
   function initPidOf(id: SandboxId): number | undefined {
-    const pid = Number(readTextFile(pidFileOf(folderOf(id))));
+    const pid = Number(readFileIfReadable(pidFileOf(folderOf(id))));
     return pid > 0 && isMember(pid, id) ? pid : undefined;
   }
 

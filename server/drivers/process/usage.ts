@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readFileIfReadable } from "../../bounded-io/read-small-file.ts";
 import type { ProcessEntry } from "../host/process-table.ts";
 
 const CLOCK_TICKS_PER_SECOND = 100;
@@ -7,14 +7,14 @@ const CLOCK_TICKS_PER_SECOND = 100;
 // What the processes hold together. Shared pages count once for each, so it is an upper bound.
 export function memoryOf(entries: readonly ProcessEntry[]): number {
   if (process.platform !== "linux") return 1024 * sumOfPs(entries, "rss=", Number);
-  return entries.reduce((sum, { pid }) => sum + 4096 * Number(read(`/proc/${pid}/statm`)?.split(" ")[1] ?? 0), 0);
+  return entries.reduce((sum, { pid }) => sum + 4096 * Number(readFileIfReadable(`/proc/${pid}/statm`)?.split(" ")[1] ?? 0), 0);
 }
 
 export function cpuMsOf(entries: readonly ProcessEntry[]): number {
   if (process.platform !== "linux") return 0;
   let ticks = 0;
   for (const { pid } of entries) {
-    const line = read(`/proc/${pid}/stat`);
+    const line = readFileIfReadable(`/proc/${pid}/stat`);
     const fields = line?.slice(line.lastIndexOf(")") + 2).split(" ");
     // User and system time, its own and that of the children it has waited for.
     for (const index of [11, 12, 13, 14]) ticks += Number(fields?.[index] ?? 0);
@@ -27,12 +27,4 @@ function sumOfPs(entries: readonly ProcessEntry[], column: string, parse: (text:
   const pids = entries.map(({ pid }) => pid).join(",");
   const lines = execFileSync("ps", ["-o", column, "-p", pids], { encoding: "utf8" }).trim().split("\n");
   return lines.reduce((sum, line) => sum + (parse(line.trim()) || 0), 0);
-}
-
-function read(path: string): string | undefined {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return undefined;
-  }
 }

@@ -1,5 +1,7 @@
-import { connect, isIP, type Socket } from "node:net";
+import { isIP, type Socket } from "node:net";
 import type { EgressPolicy } from "@berth/contract";
+import { connectSocket } from "../../bounded-io/connect-socket.ts";
+import { raceAbort } from "../../bounded-io/race-abort.ts";
 import type { Allowances } from "../policy/allowances.ts";
 import { permittedAddresses } from "../policy/policy.ts";
 import type { Target } from "../policy/target.ts";
@@ -29,7 +31,8 @@ export async function dialTarget(target: Target, options: DialOptions, gone: Abo
   const permitted = permittedAddresses(options.policy, options.allowances, target, found);
   if (typeof permitted === "string") return { status: 403, reason: permitted };
   for (const address of permitted) {
-    const socket = await connectTo(address, target.port, signal);
+    const options = { host: address, port: target.port, noDelay: true, allowHalfOpen: true };
+    const socket = await connectSocket(options, signal).catch(() => undefined);
     if (socket) return socket;
   }
   return { status: 502, reason: `${target.host}:${target.port} does not answer` };
@@ -42,32 +45,5 @@ async function resolveName(host: string, { resolve, takeQuery }: DialOptions, si
   const addresses = resolve(host).catch((): string[] => []);
   // A query cannot be taken back: the place is free when the name servers have answered, not when the caller has left.
   void addresses.then(() => place[Symbol.dispose]());
-  return orAbort(addresses, signal).catch(() => []);
-}
-
-function connectTo(host: string, port: number, signal: AbortSignal): Promise<Socket | undefined> {
-  if (signal.aborted) return Promise.resolve(undefined);
-  return new Promise((resolve) => {
-    const socket = connect({ host, port, noDelay: true, allowHalfOpen: true });
-    const settle = (outcome: Socket | undefined) => {
-      signal.removeEventListener("abort", fail);
-      socket.off("error", fail);
-      resolve(outcome);
-    };
-    const fail = () => {
-      socket.destroy();
-      settle(undefined);
-    };
-    signal.addEventListener("abort", fail, { once: true });
-    socket.once("error", fail);
-    socket.once("connect", () => settle(socket));
-  });
-}
-
-function orAbort<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const stop = () => reject(signal.reason as Error);
-  if (signal.aborted) stop();
-  signal.addEventListener("abort", stop, { once: true });
-  return Promise.race([work, promise]).finally(() => signal.removeEventListener("abort", stop));
+  return raceAbort(addresses, signal).catch(() => []);
 }

@@ -2,6 +2,7 @@ import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { isIP } from "node:net";
 import { isPublicAddress } from "../../network/public-address.ts";
+import { raceAbort } from "../../bounded-io/race-abort.ts";
 import { resolveLocalName, resolveName } from "../../network/resolve-name.ts";
 
 // One attempt to hand a message to a partner's receiver. The address comes from the partner, so it is not trusted: names
@@ -51,7 +52,7 @@ class RefusedError extends Error {}
 async function resolveTarget(hostname: string, allowPrivate: boolean, signal: AbortSignal): Promise<string> {
   const host = bare(hostname);
   const resolve = allowPrivate ? resolveLocalName : resolveName;
-  const found = isIP(host) ? [host] : await orAbort(() => resolve(host), signal);
+  const found = isIP(host) ? [host] : await raceAbort(resolve(host), signal);
   const allowed = found.find((address) => allowPrivate || isPublicAddress(address));
   if (allowed === undefined) throw new RefusedError("The address is not on the public Internet");
   return allowed;
@@ -106,14 +107,6 @@ function post(url: URL, address: string, { headers, body }: Message, signal: Abo
     clearTimeout(bodyTimer);
     request.destroy();
   });
-}
-
-async function orAbort<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  const { promise, reject } = Promise.withResolvers<never>();
-  const stop = () => reject(signal.reason as Error);
-  signal.addEventListener("abort", stop, { once: true });
-  return Promise.race([work(), promise]).finally(() => signal.removeEventListener("abort", stop));
 }
 
 // In the partner's delivery log: what it can do something about, nothing of our inside.

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { AppError, isSandboxId, type SandboxId } from "@berth/contract";
 import type { PreviewLink } from "@berth/contract/workspace.ts";
+import { readBody } from "../../bounded-io/read-body.ts";
 import { MINUTE, type Clock } from "../../clock.ts";
 import type { Secrets } from "../../secrets/secrets.ts";
 import { isSameSignature, signLines } from "../access/signature.ts";
@@ -108,15 +109,9 @@ const sign = (key: Buffer, { sandboxId, partnerId, port }: PreviewSubject, expir
 const isLocalPath = (path: string) => path.length <= MAX_PATH_LENGTH && /^\/(?![/\\])[\x21-\x7e]*$/.test(path);
 
 async function readSmallJson(request: IncomingMessage): Promise<Record<string, unknown>> {
-  const parts: Buffer[] = [];
-  let bytes = 0;
-  for await (const part of request as AsyncIterable<Buffer>) {
-    bytes += part.length;
-    if (bytes > MAX_REQUEST_BYTES) throw new AppError("body_too_large");
-    parts.push(part);
-  }
+  const text = String(await readBody(request, MAX_REQUEST_BYTES, () => new AppError("body_too_large")));
   try {
-    const body: unknown = JSON.parse(Buffer.concat(parts).toString("utf8"));
+    const body: unknown = JSON.parse(text);
     if (typeof body === "object" && body !== null && !Array.isArray(body)) return body as Record<string, unknown>;
   } catch {
     // Invalid JSON gets the same error as JSON of another type.

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { AppError } from "@berth/contract";
+import { raceAbort } from "../../bounded-io/race-abort.ts";
 import type { Store } from "../../store/open.ts";
 
 // /healthz: the process is alive. /readyz: it can do its work, so send it some.
@@ -17,15 +18,9 @@ export function addHealth(app: FastifyInstance, deps: { store: Store; isDraining
 }
 
 async function answersInTime(query: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error("The database took longer than two seconds")), 2000);
-  });
   try {
-    await Promise.race([query, late]);
+    await raceAbort(query, AbortSignal.timeout(2000));
   } catch (cause) {
     throw new AppError("store_unavailable", { cause });
-  } finally {
-    clearTimeout(timer);
   }
 }

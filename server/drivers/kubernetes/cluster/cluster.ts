@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Agent, ProxyAgent, type Dispatcher } from "undici";
 import type { KubeConfig, KubernetesObject, V1Status } from "@kubernetes/client-node";
 import { AppError } from "@berth/contract";
+import { splitLines } from "../../../bounded-io/split-lines.ts";
 
 // The Kubernetes API as the driver needs it: any kind of object by its path, cancellable, over connections that are kept.
 // @kubernetes/client-node knows where the cluster is and who we are; its generated methods are not used because they make
@@ -131,7 +132,7 @@ export function createCluster(kubeConfig: KubeConfig): Cluster {
         const body = (await response.body.json().catch(() => ({}))) as V1Status;
         throw response.statusCode === 410 ? new TooOld() : refusal(request, { status: response.statusCode, body });
       }
-      for await (const line of lines(response.body)) {
+      for await (const line of splitLines(response.body, MAX_LINE)) {
         const event = JSON.parse(line) as WatchEvent<T> | { type: "ERROR"; object: V1Status };
         if (event.type !== "ERROR") yield event;
         else throw event.object.code === 410 ? new TooOld() : new Error(`watch of ${path}: ${event.object.message}`);
@@ -203,15 +204,3 @@ function refusal({ method, path }: Request, answer: Answer<unknown>): AppError {
 const unanswered = (cause: unknown) => new AppError("sandbox_timeout", { cause });
 
 const MAX_LINE = 4 * 1024 * 1024;
-
-async function* lines(body: AsyncIterable<Buffer>): AsyncIterable<string> {
-  const decoder = new TextDecoder();
-  let rest = "";
-  for await (const chunk of body) {
-    rest += decoder.decode(chunk, { stream: true });
-    if (rest.length > MAX_LINE) throw new Error("a line of the watch is longer than 4 MiB");
-    const parts = rest.split("\n");
-    rest = parts.pop()!;
-    for (const part of parts) if (part.trim()) yield part;
-  }
-}

@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
 import type { KubeConfig } from "@kubernetes/client-node";
+import { readFileIfReadable } from "../../../bounded-io/read-small-file.ts";
 import { createCluster, type Cluster } from "./cluster.ts";
 
 export interface ConnectOptions {
@@ -34,9 +34,5 @@ export async function connectCluster({ kubeconfig, namespace }: ConnectOptions):
 function currentNamespace(config: KubeConfig): string {
   const named = config.getContextObject(config.getCurrentContext())?.namespace;
   if (named) return named;
-  try {
-    return readFileSync("/var/run/secrets/kubernetes.io/serviceaccount/namespace", "utf8").trim();
-  } catch {
-    return "default";
-  }
+  return readFileIfReadable("/var/run/secrets/kubernetes.io/serviceaccount/namespace")?.trim() ?? "default";
 }

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { SandboxStats } from "../../driver.ts";
-import { readTextFile } from "../../read-text-file.ts";
+import { readFileIfReadable } from "../../../bounded-io/read-small-file.ts";
 
 // The files of a control group, in cgroup v1 and in cgroup v2.
 export interface CgroupLayout {
@@ -91,4 +91,4 @@ function readCgroupMounts(): CgroupMount[] {
 
 const readNumbers = (path: string) => read(path).split("\n").filter(Boolean).map(Number);
 
-const read = (path: string) => readTextFile(path) ?? "";
+const read = (path: string) => readFileIfReadable(path) ?? "";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "@berth/contract";
 import type { SandboxStats } from "../../driver.ts";
-import { readTextFile } from "../../read-text-file.ts";
+import { readFileIfReadable } from "../../../bounded-io/read-small-file.ts";
 import { readCgroupLayout } from "./cgroup-layouts.ts";
 
 // The control groups of our sandboxes. They are read and written directly, because each call of the OCI runtime would start
@@ -129,4 +129,4 @@ function foldersIn(path: string): string[] {
   }
 }
 
-const readPids = (path: string) => (readTextFile(path) ?? "").split("\n").filter(Boolean).map(Number);
+const readPids = (path: string) => (readFileIfReadable(path) ?? "").split("\n").filter(Boolean).map(Number);

@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { basename } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { readTextFile } from "../../read-text-file.ts";
+import { readFileIfReadable } from "../../../bounded-io/read-small-file.ts";
 import { PRIVATE_MOUNTS_DIR } from "./private-mounts.ts";
 
 // The programs that the driver runs on the host for a sandbox, besides the OCI runtime and what prepares its private mounts.
@@ -19,9 +19,9 @@ export async function killOrphanedCommands(dataDir: string, runtime: string, id:
 
 function findCommands(programs: readonly string[], dataDir: string, id: string): number[] {
   const isOurs = (pid: string) => {
-    const line = readTextFile(`/proc/${pid}/cmdline`) ?? "";
+    const line = readFileIfReadable(`/proc/${pid}/cmdline`) ?? "";
     if (!line.includes(id) || !line.includes(dataDir)) return false;
-    return line.includes(PRIVATE_MOUNTS_DIR) || programs.includes((readTextFile(`/proc/${pid}/comm`) ?? "").trim());
+    return line.includes(PRIVATE_MOUNTS_DIR) || programs.includes((readFileIfReadable(`/proc/${pid}/comm`) ?? "").trim());
   };
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { run } from "../../host/run.ts";
 import type { ProcessLimits } from "../../host/host-limits.ts";
-import { readTextFile } from "../../read-text-file.ts";
+import { readFileIfReadable } from "../../../bounded-io/read-small-file.ts";
 import { kindOf } from "./runtime-kinds.ts";
 import { withPrivateMounts } from "./private-mounts.ts";
 
@@ -71,6 +71,6 @@ export function commandLine(
 }
 
 function readErrors(logFile: string): string {
-  const lines = (readTextFile(logFile) ?? "").trim().split("\n").slice(-3);
+  const lines = (readFileIfReadable(logFile) ?? "").trim().split("\n").slice(-3);
   return lines.map((line) => /"msg":"((?:[^"\\]|\\.)*)"/.exec(line)?.[1] ?? line).join("; ") || "no reason given";
 }

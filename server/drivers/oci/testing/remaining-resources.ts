@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { readTextFile } from "../../read-text-file.ts";
+import { readFileIfReadable } from "../../../bounded-io/read-small-file.ts";
 
 // For tests: finds the mounts, loop devices, control groups, processes and files of a sandbox that still exist on this machine.
 export function findRemainingResources(dataDir: string, id: string): string[] {
@@ -24,4 +24,4 @@ function processes(): string[] {
   return pids.map((pid) => `${pid} ${read(`/proc/${pid}/cmdline`)} ${read(`/proc/${pid}/cgroup`)}`);
 }
 
-const read = (path: string) => readTextFile(path) ?? "";
+const read = (path: string) => readFileIfReadable(path) ?? "";
