@@ -107,6 +107,6 @@ export interface SandboxStats {
 export interface DriverProbe {
   driver: DriverName;
   usable: boolean;
-  // One sentence: what was found, or what is missing and how to get it.
+  // Full sentences for the operator: what was found, or what is missing and how to get it.
   reason: string;
 }

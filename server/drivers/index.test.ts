@@ -14,7 +14,7 @@ afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 
 const configure = (env: Record<string, string>) => readConfig({ BERTH_DATA_DIR: dataDir, ...env }).config;
 
-test("auto takes the first driver that works and logs why", async () => {
+test("auto uses the first driver that works and logs the reason", async () => {
   const config = configure({});
   const probes = await probeDrivers(config);
   const logged: object[] = [];
@@ -24,25 +24,25 @@ test("auto takes the first driver that works and logs why", async () => {
   expect(logged).toMatchObject([{ driver: driver.name, reason: expect.stringMatching(/\.$/) }]);
 });
 
-test("every probe gives its reason in a sentence, in the order of auto", async () => {
+test("every probe explains its result in full sentences, in the order of auto", async () => {
   const probes = await probeDrivers(configure({}));
   expect(probes.map(({ driver }) => driver)).toEqual(["oci", "docker", "process"]);
   for (const { reason } of probes) expect(reason).toMatch(/^\S.*\.$/s);
 });
 
 test("auto never falls back to plain processes when the base URL is public", async () => {
-  // Nothing else can be used: the OCI runtime is one that is not installed, and no Engine listens there.
-  const nothing = { BERTH_OCI_RUNTIME: "runsc", BERTH_DOCKER_SOCKET: join(dataDir, "no-engine.sock") };
-  const local = await probeDrivers(configure(nothing));
-  const atHome = local.filter(({ usable }) => usable).map(({ driver }) => driver);
-  const behindProxy = await probeDrivers(configure({ ...nothing, BERTH_BASE_URL: "https://berth.example.com" }));
+  // No other driver works: the OCI runtime is not installed, and no Docker Engine listens at this socket.
+  const noEngine = { BERTH_OCI_RUNTIME: "runsc", BERTH_DOCKER_SOCKET: join(dataDir, "no-engine.sock") };
+  const local = await probeDrivers(configure(noEngine));
+  const onLoopback = local.filter(({ usable }) => usable).map(({ driver }) => driver);
+  const behindProxy = await probeDrivers(configure({ ...noEngine, BERTH_BASE_URL: "https://berth.example.com" }));
   const usable = behindProxy.filter((probe) => probe.usable).map(({ driver }) => driver);
-  expect(atHome).toContain("process");
-  expect(usable).toEqual(atHome.filter((driver) => driver !== "process"));
+  expect(onLoopback).toContain("process");
+  expect(usable).toEqual(onLoopback.filter((driver) => driver !== "process"));
   expect(behindProxy.at(-1)!.reason).toMatch(/BERTH_BASE_URL is https:\/\/berth\.example\.com/);
 });
 
-test("plain processes are refused to the world, with the way to insist", async () => {
+test("plain processes are refused if other machines can reach the server, and the error names the override", async () => {
   const refused = openDriver(configure({ BERTH_DRIVER: "process", BERTH_HOST: "0.0.0.0" }), silentLog);
   await expect(refused).rejects.toThrow(/The driver process cannot be used: .*BERTH_ALLOW_UNISOLATED=1/);
   await using driver = await openDriver(

@@ -118,13 +118,16 @@ const DRIVERS: Record<DriverName, DriverEntry> = {
   },
   process: {
     async probe(options) {
-      const { processRefusal } = await import("./process/process.ts");
-      const refusal = processRefusal(options);
-      return { driver: "process", usable: refusal === undefined, reason: refusal ?? "Plain processes always work, without any isolation." };
+      const { exposureRefusal } = await import("./process/exposure.ts");
+      const refusal = exposureRefusal(options);
+      return { driver: "process", usable: refusal === undefined, reason: refusal ?? "Plain processes always work, but have no isolation." };
     },
     async open(options) {
-      const { createProcessDriver, processRefusal } = await import("./process/process.ts");
-      const refusal = processRefusal(options);
+      const [{ exposureRefusal }, { createProcessDriver }] = await Promise.all([
+        import("./process/exposure.ts"),
+        import("./process/process.ts"),
+      ]);
+      const refusal = exposureRefusal(options);
       if (refusal !== undefined) throw new Error(refusal);
       return createProcessDriver(options);
     },

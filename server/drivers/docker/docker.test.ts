@@ -34,7 +34,7 @@ async function openSuite(): Promise<SuiteDriver> {
   return {
     driver: open(),
     reopen: async () => open(),
-    leftovers: async (id) => [
+    remainingResources: async (id) => [
       ...(await engine.named(id)),
       ...readFileSync("/proc/self/mountinfo", "utf8")
         .split("\n")

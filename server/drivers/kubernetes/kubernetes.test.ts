@@ -4,21 +4,25 @@ import { driverSuite } from "../testing/driver.suite.ts";
 import { createKubernetesDriver } from "./kubernetes.ts";
 import { machine } from "../../../tests/support/machine.ts";
 
-// Every promise of a driver, on both kinds of workload, and with sandboxes out of one of the cluster's own pools.
+// The contract of a driver, with both kinds of workload, and with sandboxes from a SandboxWarmPool.
 for (const [name, cluster, options] of [
   ["kubernetes (Sandbox)", { crds: true }, {}],
   ["kubernetes (StatefulSet)", { crds: false }, {}],
   ["kubernetes (SandboxWarmPool)", { crds: true, warmPools: { ready: 2 } }, warmPoolOf("ready")],
 ] as const)
-  driverSuite(name, async () => {
-    const { double, open } = await openDouble(cluster);
-    return {
-      driver: await open(options),
-      reopen: () => open(options),
-      leftovers: (id) => uncollected(double, id),
-      dispose: async () => double[Symbol.asyncDispose](),
-    };
-  });
+  driverSuite(
+    name,
+    async () => {
+      const { double, open } = await openDouble(cluster);
+      return {
+        driver: await open(options),
+        reopen: () => open(options),
+        remainingResources: (id) => uncollected(double, id),
+        dispose: async () => double[Symbol.asyncDispose](),
+      };
+    },
+    { overNetwork: true },
+  );
 
 // The same on a real cluster.
 for (const [name, overrides, missing] of [
@@ -33,9 +37,9 @@ for (const [name, overrides, missing] of [
       return {
         driver: await createKubernetesDriver(options),
         reopen: () => createKubernetesDriver(options),
-        leftovers: (id) => cluster.leftovers(id),
+        remainingResources: (id) => cluster.leftovers(id),
         dispose: async () => cluster[Symbol.asyncDispose](),
       };
     },
-    { missing, testTimeoutMs: 120_000 },
+    { missing, overNetwork: true, testTimeoutMs: 120_000 },
   );

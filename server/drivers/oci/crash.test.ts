@@ -18,9 +18,9 @@ const ROUNDS = Number(process.env.BERTH_CRASH_ROUNDS ?? 4);
 const probe = await probeOci(readConfig(process.env).config.ociRuntime);
 const missing = probe.usable ? undefined : probe.reason;
 
-describeWith(missing, "a server killed at any moment", () => {
-  test("leaves nothing that the next one cannot find and destroy", async () => {
-    if (!probe.usable) return;
+describeWith(missing, "a server that is killed at a random moment", () => {
+  test("leaves only sandboxes that the next server finds and destroys", async () => {
+    if (!probe.usable) throw new Error(probe.reason);
     const dataDir = mkdtempSync(join(tmpdir(), "berth-crash-"));
     const runtimeDir = await daemonRuntime();
     const args = [
@@ -31,20 +31,20 @@ describeWith(missing, "a server killed at any moment", () => {
       String(probe.boundDisks),
     ];
     for (let round = 0; round < ROUNDS; round++) {
-      const victim = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+      const server = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
       let printed = "";
-      victim.stdout.on("data", (chunk) => (printed += String(chunk)));
-      await once(victim.stdout, "data");
+      server.stdout.on("data", (chunk) => (printed += String(chunk)));
+      await once(server.stdout, "data");
       await sleep(Math.random() * 600);
-      victim.kill("SIGKILL");
-      await once(victim, "close");
+      server.kill("SIGKILL");
+      await once(server, "close");
 
       const driver = createOciDriver({ dataDir, runtimeDir, log: silentLog, runtime: probe.runtime, boundDisks: probe.boundDisks });
       const deadline = () => AbortSignal.timeout(60_000);
       for (const { id } of await driver.list(deadline())) await driver.destroy(id, deadline());
       expect(await driver.list(deadline())).toEqual([]);
       for (const id of printed.split("\n").filter(isSandboxId)) {
-        // Also what a runtime that outlived the server would still have made.
+        // Also covers a runtime that outlived the server and would still create the container.
         await driver.destroy(id, deadline());
         expect(findRemainingResources(dataDir, id)).toEqual([]);
       }

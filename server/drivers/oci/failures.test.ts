@@ -13,10 +13,9 @@ import { probeOci } from "./probe.ts";
 const probe = await probeOci();
 const missing = probe.usable ? undefined : probe.reason;
 
-// Runtimes and daemons that do not do what they should. Whatever happens, the error says which kind it was and nothing of
-// the sandbox is left.
+// Runtimes and daemons that misbehave. In every case the error has the right code and nothing of the sandbox is left.
 interface Attempt {
-  // Scripts that take the place of the real ones.
+  // Scripts that replace the real programs.
   runtime?: string;
   daemon?: string;
   startTimeoutMs?: number;
@@ -47,32 +46,36 @@ describeWith(missing, "a sandbox that cannot be started", () => {
     const id = newId("sbx", Date.now());
     const spec = { id, template: { ...DEFAULT_TEMPLATE, diskMb: 64 }, tokenHash: "0".repeat(64) };
     const error: unknown = await driver.create(spec, AbortSignal.timeout(40_000)).catch((reason: unknown) => reason);
-    return { error, leftovers: findRemainingResources(dataDir, id), condition: await driver.inspect(id, AbortSignal.timeout(20_000)) };
+    return {
+      error,
+      remainingResources: findRemainingResources(dataDir, id),
+      condition: await driver.inspect(id, AbortSignal.timeout(20_000)),
+    };
   }
-  const gone = { leftovers: [], condition: "absent" };
+  const gone = { remainingResources: [], condition: "absent" };
 
-  test("a runtime that hangs is a timeout", async () => {
+  test("a runtime that hangs fails with sandbox_timeout", async () => {
     expect(await tryToCreate({ runtime: "exec sleep 100", startTimeoutMs: 400 })).toMatchObject({
       ...gone,
       error: { code: "sandbox_timeout" },
     });
   });
 
-  test("a runtime that fails is a failure, and its words are the cause", async () => {
-    const outcome = await tryToCreate({ runtime: `printf '{"level":"error","msg":"no such luck"}' > "$4"; exit 1` });
+  test("a runtime that fails fails the create, with its message as the cause", async () => {
+    const outcome = await tryToCreate({ runtime: `printf '{"level":"error","msg":"no such device"}' > "$4"; exit 1` });
     expect(outcome).toMatchObject({ ...gone, error: { code: "sandbox_failed" } });
-    expect(String((outcome.error as Error).cause)).toContain("no such luck");
+    expect(String((outcome.error as Error).cause)).toContain("no such device");
   });
 
-  test("a runtime that does nothing is a failure", async () => {
+  test("a runtime that does nothing fails with sandbox_failed", async () => {
     expect(await tryToCreate({ runtime: "#" })).toMatchObject({ ...gone, error: { code: "sandbox_failed" } });
   });
 
-  test("a daemon that ends at once is a failure", async () => {
+  test("a daemon that ends immediately fails with sandbox_failed", async () => {
     expect(await tryToCreate({ daemon: "exit 3" })).toMatchObject({ ...gone, error: { code: "sandbox_failed" } });
   });
 
-  test("a daemon that never listens is a timeout", async () => {
+  test("a daemon that never listens fails with sandbox_timeout", async () => {
     expect(await tryToCreate({ daemon: "sleep 100", startTimeoutMs: 400 })).toMatchObject({
       ...gone,
       error: { code: "sandbox_timeout" },

@@ -12,15 +12,15 @@ import { RUNTIME_NAMES } from "./runtime/runtime-kinds.ts";
 const probe = await probeOci();
 const refusal = (found: OciProbe) => (found.usable && found.boundDisks ? undefined : found.reason);
 
-// In a folder whose name and place make its mounts hard to recognize.
+// The data folder has a name that the kernel escapes, and is reached through a symbolic link.
 driverSuite("oci", () => openSuite(probe, "berth oci\\", { boundDisks: true, throughLink: true }), { missing: refusal(probe) });
 
-// As where loop devices are missing.
-driverSuite("oci, disks unbounded", () => openSuite(probe, "berth-oci-", { boundDisks: false, throughLink: false }), {
+// As on a machine without loop devices.
+driverSuite("oci without disk limits", () => openSuite(probe, "berth-oci-", { boundDisks: false, throughLink: false }), {
   missing: probe.usable ? undefined : probe.reason,
 });
 
-// The runtimes that `auto` did not take, where they are installed.
+// The other runtimes, if they are installed.
 for (const name of RUNTIME_NAMES.filter((one) => !(probe.usable && basename(probe.runtime) === one))) {
   const found = await probeOci(name);
   driverSuite(`oci on ${name}`, () => openSuite(found, `berth-${name}-`, { boundDisks: true, throughLink: true }), {
@@ -45,7 +45,7 @@ async function openSuite(probe: OciProbe, prefix: string, { boundDisks, throughL
   return {
     driver: open(),
     reopen: async () => open(),
-    leftovers: async (id) => findRemainingResources(dataDir, id),
+    remainingResources: async (id) => findRemainingResources(dataDir, id),
     dispose: async () => rmSync(folder, { recursive: true, force: true }),
   };
 }

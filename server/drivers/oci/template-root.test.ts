@@ -16,7 +16,7 @@ import { probeOci } from "./probe.ts";
 const probe = await probeOci();
 const missing = probe.usable ? undefined : probe.reason;
 
-describeWith(missing, "a template with a root of its own", () => {
+describeWith(missing, "a template with its own root", () => {
   let root: string;
   let dataDir: string;
   const token = "a token";
@@ -44,7 +44,7 @@ describeWith(missing, "a template with a root of its own", () => {
     });
   };
 
-  test("sandboxes see that root and nothing of the host's", async () => {
+  test("its sandboxes see that root and no files of the host", async () => {
     const driver = await open();
     const id = newId("sbx", Date.now());
     try {
@@ -56,7 +56,7 @@ describeWith(missing, "a template with a root of its own", () => {
     }
   });
 
-  test("a root that is not there fails the create with nothing left", async () => {
+  test("a missing root fails the create and leaves nothing behind", async () => {
     const driver = await open();
     const id = newId("sbx", Date.now());
     const template = { ...DEFAULT_TEMPLATE, root: join(root, "missing/deeper"), diskMb: 64 };
@@ -65,18 +65,18 @@ describeWith(missing, "a template with a root of its own", () => {
   });
 });
 
-// The least that a sandbox needs: a shell, `cat`, and the libraries of those and of Node.
+// Copies the minimum that a sandbox needs: a shell, `cat`, and the libraries of both and of Node.
 async function fillRoot(root: string): Promise<void> {
   const programs = ["/usr/bin/dash", "/usr/bin/cat", join(await daemonRuntime(), "bin/node")];
   const listed = programs.map((program) => execFileSync("ldd", [program], { encoding: "utf8" })).join("\n");
   const libraries = new Set([...listed.matchAll(/(\/\S+) \(0x/g)].map(([, path]) => path!));
-  const place = (from: string, to: string) => {
+  const copy = (from: string, to: string) => {
     mkdirSync(dirname(join(root, to)), { recursive: true });
     copyFileSync(from, join(root, to));
   };
-  for (const library of libraries) place(library, library);
-  place("/usr/bin/dash", "/bin/sh");
-  place("/usr/bin/cat", "/bin/cat");
+  for (const library of libraries) copy(library, library);
+  copy("/usr/bin/dash", "/bin/sh");
+  copy("/usr/bin/cat", "/bin/cat");
   mkdirSync(join(root, "etc"));
   writeFileSync(join(root, "etc/mark"), "its own root\n");
 }

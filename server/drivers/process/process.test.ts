@@ -7,7 +7,7 @@ import { daemonRuntime } from "../../../tests/support/runtime.ts";
 import { silentLog } from "../../log.ts";
 import { DEFAULT_TEMPLATE } from "../../templates.ts";
 import { driverSuite } from "../testing/driver.suite.ts";
-import { createProcessDriver, processRefusal } from "./process.ts";
+import { createProcessDriver } from "./process.ts";
 
 driverSuite("process", async () => {
   const dataDir = mkdtempSync(join(tmpdir(), "berth-process-"));
@@ -16,14 +16,14 @@ driverSuite("process", async () => {
   return {
     driver: open(),
     reopen: async () => open(),
-    leftovers: async (id) => [join(dataDir, "sandboxes", id), join(dataDir, "egress", id)].filter((path) => existsSync(path)),
+    remainingResources: async (id) => [join(dataDir, "sandboxes", id), join(dataDir, "egress", id)].filter((path) => existsSync(path)),
     async dispose() {
       rmSync(dataDir, { recursive: true, force: true });
     },
   };
 });
 
-test("a daemon whose id was never written down is found and ended", async () => {
+test("a daemon whose process id was never stored is found and killed", async () => {
   const dataDir = mkdtempSync(join(tmpdir(), "berth-process-"));
   const driver = createProcessDriver({ dataDir, runtimeDir: await daemonRuntime(), log: silentLog });
   const spec = { id: newId("sbx", 1), template: DEFAULT_TEMPLATE, tokenHash: "0".repeat(64) };
@@ -41,7 +41,7 @@ test("a daemon whose id was never written down is found and ended", async () => 
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-// Also while it has ended and nobody has asked how.
+// True for zombies as well.
 function exists(pid: number): boolean {
   try {
     return process.kill(pid, 0);
@@ -49,14 +49,3 @@ function exists(pid: number): boolean {
     return false;
   }
 }
-
-test("plain processes are refused to other machines unless the operator insists", () => {
-  const local = { host: "127.0.0.1", baseUrl: null, allowUnisolated: false };
-  const behindProxy = { ...local, baseUrl: "https://berth.example.com" };
-  expect(processRefusal(local)).toBeUndefined();
-  expect(processRefusal({ ...local, baseUrl: "http://localhost:8080" })).toBeUndefined();
-  expect(processRefusal({ ...local, host: "0.0.0.0", allowUnisolated: true })).toBeUndefined();
-  expect(processRefusal({ ...local, host: "0.0.0.0" })).toMatch(/BERTH_HOST is 0\.0\.0\.0.*BERTH_ALLOW_UNISOLATED=1/);
-  expect(processRefusal(behindProxy)).toMatch(/BERTH_BASE_URL is https:\/\/berth\.example\.com.*BERTH_ALLOW_UNISOLATED=1/);
-  expect(processRefusal({ ...behindProxy, allowUnisolated: true })).toBeUndefined();
-});
