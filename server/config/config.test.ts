@@ -13,7 +13,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const KEY = "ab".repeat(32);
 const API_KEY = `berth_${KEY}`;
 
-test("an empty environment gives what runs on a laptop", () => {
+test("the defaults run on a laptop", () => {
   const { config, warnings } = readConfig({});
   expect(warnings).toEqual([]);
   expect(config).toMatchObject({ host: "127.0.0.1", port: 8080, driver: "auto", poolSize: 2, launchTtlMs: 5 * MINUTE, pausedMs: 30 * DAY });
@@ -23,8 +23,8 @@ test("an empty environment gives what runs on a laptop", () => {
   expect(Object.isFrozen(config)).toBe(true);
 });
 
-// Name, what was set, field, what is read.
-const right: [string, string, keyof Config, unknown][] = [
+// Name, text, field, parsed value.
+const valid: [string, string, keyof Config, unknown][] = [
   ["BERTH_HOST", "::", "host", "::"],
   ["BERTH_PORT", "0", "port", 0],
   ["PORT", "9000", "port", 9000],
@@ -46,16 +46,16 @@ const right: [string, string, keyof Config, unknown][] = [
   ["BERTH_PREVIEW_DOMAIN", "Preview.Example.net", "previewDomain", "preview.example.net"],
   ["BERTH_POOL_SIZE", "", "poolSize", 2],
 ];
-test.each(right)("%s=%s is read", (name, text, field, value) => {
+test.each(valid)("%s=%s is accepted", (name, text, field, value) => {
   expect(readConfig({ [name]: text }).config[field]).toEqual(value);
 });
 
-test("BERTH_PORT goes before PORT", () => {
+test("BERTH_PORT takes precedence over PORT", () => {
   expect(readConfig({ BERTH_PORT: "1", PORT: "2" }).config.port).toBe(1);
 });
 
-// Name, what was set, a part of what is allowed.
-const wrong: [string, string, string][] = [
+// Name, text, a part of the message.
+const invalid: [string, string, string][] = [
   ["BERTH_HOST", "not a host", "host name"],
   ["BERTH_PORT", "65536", "0 to 65535"],
   ["BERTH_PORT", "80a", "whole number"],
@@ -78,20 +78,20 @@ const wrong: [string, string, string][] = [
   ["BERTH_TOMBSTONE_DAYS", "4000", "0 to 3650"],
   ["BERTH_RATE_LIMIT", "lots", "whole number"],
   ["BERTH_PREVIEW_DOMAIN", "https://preview.example.net", "domain name"],
-  ["BERTH_EGRESS_ALLOW", ", ,", "a list with commas"],
+  ["BERTH_EGRESS_ALLOW", ", ,", "a list separated by commas"],
   ["BERTH_WEBHOOK_ALLOW_PRIVATE", "2", "1, true"],
   ["BERTH_LOG_LEVEL", "verbose", "one of debug"],
   ["BERTH_MODEL_PROVIDER", "own", "one of anthropic, openai"],
   ["BERTH_MODEL_BASE_URL", "api.example.com", "http:// or https://"],
   ["BERTH_MODEL_TOKEN_CAP", "1e6", "whole number"],
 ];
-test.each(wrong)("%s=%s stops the start with a sentence", (name, text, allowed) => {
+test.each(invalid)("%s=%s is refused with a sentence", (name, text, allowed) => {
   const [fault, ...others] = faultsOf({ [name]: text });
   expect(others).toEqual([]);
   expect(fault).toMatch(new RegExp(`^${name} is ${escape(JSON.stringify(text))}; allowed: .*${escape(allowed)}.*\\.$`));
 });
 
-const wrongSecrets: [string, string, string][] = [
+const invalidSecrets: [string, string, string][] = [
   ["BERTH_API_KEY", "berth_short-and-secret", "64 lowercase hexadecimal"],
   ["BERTH_API_KEY", API_KEY.toUpperCase(), "64 lowercase hexadecimal"],
   ["BERTH_MASTER_KEY", "not-hexadecimal-secret", "openssl rand -hex 32"],
@@ -99,7 +99,7 @@ const wrongSecrets: [string, string, string][] = [
   ["BERTH_DATABASE_URL", "mysql://user:secret@host/berth", "postgres://"],
   ["BERTH_METRICS_TOKEN", "secret", "at least 16 characters"],
 ];
-test.each(wrongSecrets)("a wrong %s is named but not shown", (name, text, allowed) => {
+test.each(invalidSecrets)("an invalid %s is named but not shown", (name, text, allowed) => {
   const [fault, ...others] = faultsOf({ [name]: text });
   expect(others).toEqual([]);
   expect(fault).toContain(`${name} has a value of ${text.length} characters that is not allowed; allowed: `);
@@ -107,19 +107,17 @@ test.each(wrongSecrets)("a wrong %s is named but not shown", (name, text, allowe
   expect(fault?.toLowerCase()).not.toContain("secret");
 });
 
-test("all faults are told at once", () => {
+test("all invalid settings are reported at once", () => {
   expect(faultsOf({ BERTH_PORT: "x", BERTH_DRIVER: "y", BERTH_API_KEY: "z" })).toHaveLength(3);
 });
 
-test("PostgreSQL needs a master key, so that all servers agree", () => {
+test("PostgreSQL requires a configured master key", () => {
   const url = "postgres://berth:secret@db/berth";
-  expect(faultsOf({ BERTH_DATABASE_URL: url })).toEqual([
-    expect.stringContaining("BERTH_MASTER_KEY is not set; with PostgreSQL it is required"),
-  ]);
+  expect(faultsOf({ BERTH_DATABASE_URL: url })).toEqual([expect.stringContaining("BERTH_MASTER_KEY is not set. PostgreSQL requires it")]);
   expect(readConfig({ BERTH_DATABASE_URL: url, BERTH_MASTER_KEY: KEY }).config.databaseUrl).toBe(url);
 });
 
-test("previews on the app's own host are refused", () => {
+test("a preview domain on the host of the base URL is refused", () => {
   const env = { BERTH_BASE_URL: "https://berth.example.com", BERTH_PREVIEW_DOMAIN: "berth.example.com" };
   expect(faultsOf(env)).toEqual([expect.stringContaining("another site")]);
 });
@@ -131,27 +129,27 @@ test("a secret can come from a file", () => {
   expect(faultsOf({ BERTH_API_KEY_FILE: join(folder, "absent") })).toEqual([expect.stringContaining("cannot be read (ENOENT)")]);
 });
 
-test("a name that is not ours is warned about, with the one that was probably meant", () => {
+test("an unknown variable causes a warning that suggests the closest name", () => {
   expect(readConfig({ BERTH_DRIVR: "oci", BERTH_SOMETHING: "1", OTHER: "1" }).warnings).toEqual([
-    "BERTH_DRIVR is not a setting of Berth and is ignored; did you mean BERTH_DRIVER?",
-    "BERTH_SOMETHING is not a setting of Berth and is ignored.",
+    "BERTH_DRIVR is not a Berth setting and is ignored; did you mean BERTH_DRIVER?",
+    "BERTH_SOMETHING is not a Berth setting and is ignored.",
   ]);
 });
 
-test("a server for other machines without a base URL is warned about", () => {
+test("listening for other machines without a base URL causes a warning", () => {
   expect(readConfig({ BERTH_HOST: "0.0.0.0" }).warnings).toEqual([
-    expect.stringContaining("BERTH_BASE_URL is not set, so links lead to http://localhost:8080"),
+    expect.stringContaining("BERTH_BASE_URL is not set, so links point to http://localhost:8080"),
   ]);
   expect(readConfig({ BERTH_HOST: "0.0.0.0", BERTH_BASE_URL: "https://berth.example.com" }).warnings).toEqual([]);
 });
 
-test("previews below the app's own domain are warned about", () => {
+test("a preview domain below the base URL causes a warning", () => {
   const env = { BERTH_BASE_URL: "https://berth.example.com", BERTH_PREVIEW_DOMAIN: "preview.berth.example.com" };
-  expect(readConfig(env).warnings).toEqual([expect.stringContaining("one site to a browser")]);
+  expect(readConfig(env).warnings).toEqual([expect.stringContaining("belong to the same site")]);
   expect(readConfig({ ...env, BERTH_PREVIEW_DOMAIN: "berth-preview.example" }).warnings).toEqual([]);
 });
 
-test("what is printed shows no secret", () => {
+test("the printed configuration shows no secret", () => {
   const env = {
     BERTH_API_KEY: API_KEY,
     BERTH_MASTER_KEY: KEY,
@@ -165,7 +163,7 @@ test("what is printed shows no secret", () => {
   expect(Object.keys(describeConfig(readConfig({}).config, { all: true }))).toHaveLength(Object.keys(VARIABLES).length);
 });
 
-test("every variable has a name of ours, a sentence and a default that can be told", () => {
+test("every variable has a BERTH_ name, a sentence and a described default", () => {
   for (const [field, variable] of Object.entries(VARIABLES)) {
     expect(variable.name).toMatch(/^BERTH_[A-Z_]+$/);
     expect(variable.help).toMatch(/\.$/);
@@ -182,7 +180,7 @@ test("docs/configuration.md describes every variable", () => {
   expect(found).toEqual(wanted);
 });
 
-test("the first start makes a master key that only its owner can read, and all servers read the same", async () => {
+test("servers that start at once generate one master key, readable by its owner only", async () => {
   const dataDir = join(folder, "data");
   const loaded = await Promise.all([1, 2, 3, 4].map(() => loadMasterKeys({ masterKeys: null, dataDir })));
   expect(new Set(loaded.map((keys) => keys[0]?.toString("hex"))).size).toBe(1);
@@ -191,13 +189,13 @@ test("the first start makes a master key that only its owner can read, and all s
   expect(readFileSync(join(dataDir, "master-key"), "utf8")).toMatch(/^[0-9a-f]{64}\n$/);
 });
 
-test("configured master keys come newest first, and none is made", async () => {
+test("configured master keys keep their order, and none is generated", async () => {
   const { config } = readConfig({ BERTH_MASTER_KEY: `${"cd".repeat(32)},${KEY}`, BERTH_DATA_DIR: join(folder, "unused") });
   const keys = await loadMasterKeys(config);
   expect(keys.map((key) => key.toString("hex"))).toEqual(["cd".repeat(32), KEY]);
 });
 
-test("a damaged master key stops the start instead of being replaced", async () => {
+test("a damaged master key prevents the start and is not replaced", async () => {
   writeFileSync(join(folder, "master-key"), "damaged");
   await expect(loadMasterKeys({ masterKeys: null, dataDir: folder })).rejects.toThrow("Restore it from a backup");
 });

@@ -1,12 +1,13 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { isLoopbackHost } from "../network/loopback.ts";
-import { VARIABLES, type Variable } from "./variables.ts";
+import type { Variable } from "./variable.ts";
+import { VARIABLES } from "./variables.ts";
 
-// The whole configuration, read once at start. Field names, values and defaults are in variables.ts.
+// The whole configuration, read once at start.
 export type Config = Readonly<{ [Field in keyof typeof VARIABLES]: (typeof VARIABLES)[Field] extends Variable<infer T> ? T : never }>;
 
-// Every wrong setting at once, a sentence each.
+// Carries every invalid setting, one sentence each.
 export class ConfigError extends Error {
   readonly faults: readonly string[];
 
@@ -19,7 +20,7 @@ export class ConfigError extends Error {
 
 export interface ReadConfig {
   config: Config;
-  // Sentences about settings that are probably mistakes but harm nothing.
+  // Sentences about settings that are probably mistakes but do not prevent a start.
   warnings: string[];
 }
 
@@ -30,13 +31,13 @@ export function readConfig(env: Record<string, string | undefined> = process.env
   if (faults.length === 0) checkTogether(config, faults);
   if (faults.length > 0) throw new ConfigError(faults);
   config.dataDir = resolve(config.dataDir);
-  return { config: Object.freeze(config), warnings: [...unknownVariables(env), ...doubtsAbout(config)] };
+  return { config: Object.freeze(config), warnings: [...unknownVariables(env), ...suspiciousSettings(config)] };
 }
 
-// Where the service is reached. `port` is the one really listened on, which differs when the configured one is 0.
+// The public address of the service. Pass the port that the server listens on: the configured one may be 0.
 export const baseUrlOf = (config: Config, port = config.port) => config.baseUrl ?? `http://localhost:${port}`;
 
-// The configuration as it may be shown: secrets masked, only what differs from the default unless `all`.
+// The configuration for people, with secrets masked. Leaves out default values unless `all` is set.
 export function describeConfig(config: Config, { all = false } = {}): Record<string, string> {
   const shown = Object.entries(VARIABLES as Record<string, Variable<unknown>>)
     .map(([field, variable]) => ({ variable, value: config[field as keyof Config] as unknown }))
@@ -64,7 +65,7 @@ function readVariable<T>(variable: Variable<T>, env: Record<string, string | und
   return value ?? variable.default;
 }
 
-// An empty variable counts as absent: that is how compose files and charts pass on what nobody set.
+// Compose files and Helm charts pass unset values as empty variables, so an empty variable counts as unset.
 function lookUp(variable: Variable<unknown>, env: Record<string, string | undefined>, faults: string[]) {
   for (const name of [variable.name, ...(variable.alias ? [variable.alias] : [])]) {
     const text = env[name]?.trim();
@@ -77,7 +78,7 @@ function lookUp(variable: Variable<unknown>, env: Record<string, string | undefi
     return { name: fileName, text: readFileSync(file, "utf8").trim() };
   } catch (error) {
     faults.push(
-      `${fileName} is ${JSON.stringify(file)}, which cannot be read (${(error as NodeJS.ErrnoException).code}); allowed: a file that holds the value.`,
+      `${fileName} is ${JSON.stringify(file)}, which cannot be read (${(error as NodeJS.ErrnoException).code}); allowed: a readable file that contains the value.`,
     );
     return undefined;
   }
@@ -86,7 +87,7 @@ function lookUp(variable: Variable<unknown>, env: Record<string, string | undefi
 function checkTogether(config: Config, faults: string[]): void {
   if (config.databaseUrl && !config.masterKeys)
     faults.push(
-      "BERTH_MASTER_KEY is not set; with PostgreSQL it is required, so that all servers agree (make one with: openssl rand -hex 32).",
+      "BERTH_MASTER_KEY is not set. PostgreSQL requires it, because all servers must use the same key. Generate one with: openssl rand -hex 32.",
     );
   if (
     config.previewDomain &&
@@ -95,22 +96,25 @@ function checkTogether(config: Config, faults: string[]): void {
     !config.previewDomain.startsWith("localhost")
   )
     faults.push(
-      `BERTH_PREVIEW_DOMAIN is "${config.previewDomain}", the host of BERTH_BASE_URL; allowed: another site, because previews run code that nobody vouches for.`,
+      `BERTH_PREVIEW_DOMAIN is "${config.previewDomain}", the host of BERTH_BASE_URL; allowed: another site, because previews run untrusted code.`,
     );
 }
 
-function doubtsAbout(config: Config): string[] {
-  const doubts: string[] = [];
+function suspiciousSettings(config: Config): string[] {
+  const warnings: string[] = [];
   if (!config.baseUrl && !isLoopbackHost(config.host))
-    doubts.push(`BERTH_BASE_URL is not set, so links lead to ${baseUrlOf(config)}; set it to the address that partners and browsers use.`);
-  if (config.baseUrl && config.previewDomain && isBelow(config.previewDomain, new URL(config.baseUrl).host))
-    doubts.push(
-      "BERTH_PREVIEW_DOMAIN and BERTH_BASE_URL are one site to a browser, so previews can plant cookies for the app; use another domain.",
+    warnings.push(
+      `BERTH_BASE_URL is not set, so links point to ${baseUrlOf(config)}. Set it to the address that partners and browsers use.`,
     );
-  return doubts;
+  if (config.baseUrl && config.previewDomain && isSubdomain(config.previewDomain, new URL(config.baseUrl).host))
+    warnings.push(
+      "BERTH_PREVIEW_DOMAIN and BERTH_BASE_URL belong to the same site, so previews can set cookies for the app. Use another domain.",
+    );
+  return warnings;
 }
 
-const isBelow = (one: string, other: string) => !one.startsWith("localhost") && (one.endsWith(`.${other}`) || other.endsWith(`.${one}`));
+const isSubdomain = (one: string, other: string) =>
+  !one.startsWith("localhost") && (one.endsWith(`.${other}`) || other.endsWith(`.${one}`));
 
 function unknownVariables(env: Record<string, string | undefined>): string[] {
   const known = Object.values(VARIABLES as Record<string, Variable<unknown>>).flatMap((v) =>
@@ -119,8 +123,8 @@ function unknownVariables(env: Record<string, string | undefined>): string[] {
   return Object.keys(env)
     .filter((name) => name.startsWith("BERTH_") && !known.includes(name))
     .map((name) => {
-      const near = known.find((candidate) => distance(candidate, name) <= 3);
-      return `${name} is not a setting of Berth and is ignored${near ? `; did you mean ${near}?` : "."}`;
+      const near = known.find((candidate) => editDistance(candidate, name) <= 3);
+      return `${name} is not a Berth setting and is ignored${near ? `; did you mean ${near}?` : "."}`;
     });
 }
 
@@ -132,7 +136,8 @@ function show(variable: Variable<unknown>, value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-function distance(a: string, b: string): number {
+// The Levenshtein distance.
+function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {
     const next = [i];

@@ -1,11 +1,12 @@
 import { DAY, HOUR, MINUTE, SECOND } from "../clock.ts";
 
-// The kinds of value that a variable can have: what is allowed, in words, and how it is read. `parse` gives undefined for
-// what is not allowed; the sentence for the operator is made from `allowed`.
+// The type of a variable's value.
 export interface Kind<T> {
+  // Completes the sentence "allowed: …" of an error message.
   allowed: string;
+  // undefined: the value is invalid.
   parse(text: string): T | undefined;
-  // How a value is written, where that is not simply its text.
+  // Formats a value where String() would not.
   show?(value: T): string;
 }
 
@@ -31,7 +32,7 @@ export const wholeNumber = (minimum: number, maximum: number): Kind<number> => (
   parse: (text) => (/^\d{1,15}$/.test(text) ? within(Number(text), minimum, maximum) : undefined),
 });
 
-// A number of days, kept as milliseconds. Fractions are fine: 0.5 is twelve hours.
+// A number of days, stored as milliseconds. May be a fraction: 0.5 is twelve hours.
 export const days = (maximum: number): Kind<number> => ({
   allowed: `a number of days from 0 to ${maximum}`,
   parse: (text) => (/^\d{1,6}(\.\d{1,6})?$/.test(text) ? within(Number(text) * DAY, 0, maximum * DAY) : undefined),
@@ -40,9 +41,9 @@ export const days = (maximum: number): Kind<number> => ({
 
 const UNITS = { ms: 1, s: SECOND, m: MINUTE, h: HOUR, d: DAY };
 
-// A length of time, kept as milliseconds: a number with its unit. A bare number counts seconds.
+// A duration with its unit, stored as milliseconds.
 export const duration = (minimumMs: number, maximumMs: number): Kind<number> => ({
-  allowed: `a length of time from ${describeMs(minimumMs)} to ${describeMs(maximumMs)}, such as 90s, 5m, 2h or 1d (a bare number counts seconds)`,
+  allowed: `a duration from ${describeMs(minimumMs)} to ${describeMs(maximumMs)}, such as 90s, 5m, 2h or 1d (a number without a unit is in seconds)`,
   parse(text) {
     const match = /^(\d{1,12}(?:\.\d{1,6})?)(ms|s|m|h|d)?$/.exec(text);
     return match ? within(Math.round(Number(match[1]) * UNITS[(match[2] ?? "s") as keyof typeof UNITS]), minimumMs, maximumMs) : undefined;
@@ -50,7 +51,7 @@ export const duration = (minimumMs: number, maximumMs: number): Kind<number> => 
   show: describeMs,
 });
 
-// The address of a service: scheme and host, nothing after it, so that a path can be put behind it.
+// Scheme, host and port, to which a path can be appended.
 export const origin: Kind<string> = {
   allowed: "an http:// or https:// address without a path, such as https://berth.example.com",
   parse(text) {
@@ -66,18 +67,18 @@ export const httpUrl: Kind<string> = {
 };
 
 export const postgresUrl: Kind<string> = {
-  allowed: "a PostgreSQL address, such as postgres://user:password@host:5432/berth",
+  allowed: "a PostgreSQL URL, such as postgres://user:password@host:5432/berth",
   parse: (text) => (parseUrl(text, ["postgres:", "postgresql:"]) ? text : undefined),
 };
 
 const LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?";
 export const domain: Kind<string> = {
-  allowed: "a domain name, with a port if it needs one, such as preview.example.net or localhost:8080",
+  allowed: "a domain name with an optional port, such as preview.example.net or localhost:8080",
   parse: (text) => (new RegExp(`^${LABEL}(\\.${LABEL})*(:\\d{1,5})?$`).test(text.toLowerCase()) ? text.toLowerCase() : undefined),
 };
 
 export const list = <T>(item: Kind<T>): Kind<T[]> => ({
-  allowed: `a list with commas between, each ${item.allowed}`,
+  allowed: `a list separated by commas, each item ${item.allowed}`,
   parse(text) {
     const items = text
       .split(",")

@@ -1,0 +1,48 @@
+import { anyText, flag, matching, oneOf } from "../kinds.ts";
+import { variable } from "../variable.ts";
+
+export const DRIVER_VARIABLES = {
+  driver: variable({
+    name: "BERTH_DRIVER",
+    kind: oneOf("auto", "oci", "docker", "kubernetes", "process"),
+    default: "auto",
+    help: "What creates sandboxes. `auto` takes the first of oci, docker and process that works on this machine; `berth doctor` shows which.",
+  }),
+  allowUnisolated: variable({
+    name: "BERTH_ALLOW_UNISOLATED",
+    kind: flag,
+    default: false,
+    help: "Allow the process driver, which does not isolate sandboxes, on an address that other machines can reach.",
+  }),
+  ociRuntime: variable<"auto" | "runc" | "crun" | "runsc">({
+    name: "BERTH_OCI_RUNTIME",
+    kind: oneOf("auto", "runc", "crun", "runsc"),
+    default: "auto",
+    help: "Container runtime of the oci driver. `auto` takes the first of runc, crun and runsc (gVisor) that works on this machine.",
+  }),
+  sandboxImage: variable({
+    name: "BERTH_SANDBOX_IMAGE",
+    kind: matching(/^\S+$/, "the name of an image"),
+    default: "berth-sandbox:latest",
+    help: "Image for docker and kubernetes sandboxes whose template names no image.",
+  }),
+  sandboxRuntime: variable<"mount" | "image">({
+    name: "BERTH_SANDBOX_RUNTIME",
+    kind: oneOf("mount", "image"),
+    default: "mount",
+    help: "Where docker sandboxes get the daemon from: `mount` mounts the server's own copy, `image` expects it at /opt/berth in the image. Use `image` when the server itself runs in a container.",
+  }),
+  installation: variable<string | null>({
+    name: "BERTH_INSTALLATION",
+    kind: matching(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, "at most 63 lowercase letters, digits and hyphens"),
+    default: null,
+    defaultHelp: "derived from the data folder; `berth` on kubernetes",
+    help: "Name of this installation. It marks its sandboxes where several installations share a Docker Engine or a cluster.",
+  }),
+  dockerSocket: variable({
+    name: "BERTH_DOCKER_SOCKET",
+    kind: anyText,
+    default: "/var/run/docker.sock",
+    help: "Socket of the Docker Engine.",
+  }),
+};

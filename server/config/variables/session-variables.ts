@@ -1,0 +1,58 @@
+import { DAY, MINUTE, SECOND } from "../../clock.ts";
+import { anyText, days, duration, oneOf, wholeNumber } from "../kinds.ts";
+import { variable } from "../variable.ts";
+
+export const SESSION_VARIABLES = {
+  launchTtlMs: variable({
+    name: "BERTH_LAUNCH_TTL",
+    kind: duration(1 * SECOND, 1 * DAY),
+    default: 5 * MINUTE,
+    help: "How long a launch URL stays valid.",
+  }),
+  timeoutAction: variable<"pause" | "destroy">({
+    name: "BERTH_TIMEOUT_ACTION",
+    kind: oneOf("pause", "destroy"),
+    default: "pause",
+    help: "What happens to a session when its timeout elapses: `pause` keeps its files, `destroy` deletes them.",
+  }),
+  hibernateAfterMs: variable({
+    name: "BERTH_HIBERNATE_AFTER",
+    kind: duration(0, 365 * DAY),
+    default: 10 * MINUTE,
+    help: "How long a paused session keeps its memory. After that its processes end and only its files stay. `0` frees the memory at once.",
+  }),
+  pausedMs: variable({
+    name: "BERTH_PAUSED_DAYS",
+    kind: days(3650),
+    default: 30 * DAY,
+    defaultHelp: "30",
+    help: "Days after which a paused session is destroyed with its files.",
+  }),
+  tombstoneMs: variable({
+    name: "BERTH_TOMBSTONE_DAYS",
+    kind: days(3650),
+    default: 30 * DAY,
+    defaultHelp: "30",
+    help: "Days for which the API still returns a destroyed session. After that its record is deleted.",
+  }),
+  templatesFile: variable<string | null>({
+    name: "BERTH_TEMPLATES",
+    kind: anyText,
+    default: null,
+    defaultHelp: "the built-in template `default`",
+    help: "YAML or JSON file with sandbox templates.",
+  }),
+  poolSize: variable({
+    name: "BERTH_POOL_SIZE",
+    kind: wholeNumber(0, 1000),
+    default: 2,
+    help: "Warm sandboxes that are kept ready for each template, so that sessions start at once. `0` turns the pool off.",
+  }),
+  maxSandboxes: variable<number | null>({
+    name: "BERTH_MAX_SANDBOXES",
+    kind: wholeNumber(1, 1_000_000),
+    default: null,
+    defaultHelp: "no limit",
+    help: "Largest number of sandboxes on this server. Beyond it, creating a session or resuming a hibernated one fails with 503. Warm sandboxes count, but make room for sessions.",
+  }),
+};
