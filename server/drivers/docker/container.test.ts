@@ -13,7 +13,7 @@ const settings: ContainerSettings = {
   runtimeDir: "/runtime",
 };
 
-test("every wall is there", () => {
+test("the container has every isolation setting", () => {
   expect(describeContainer(spec, settings)).toMatchObject({
     User: "1000:1000",
     HostConfig: {
@@ -35,7 +35,7 @@ test("every wall is there", () => {
   });
 });
 
-test("only the folders of the sandbox and its terminals are mounted, and only its own are writable", () => {
+test("only the sandbox's folders and terminals are mounted, and only its own folders are writable", () => {
   const { Mounts } = describeContainer(spec, settings).HostConfig as { Mounts: { Target: string; ReadOnly?: boolean }[] };
   expect(Object.fromEntries(Mounts.map(({ Target, ReadOnly = false }) => [Target, ReadOnly]))).toEqual({
     "/workspace": false,
@@ -47,7 +47,7 @@ test("only the folders of the sandbox and its terminals are mounted, and only it
   });
 });
 
-test("terminals are bounded, except on a runtime that has its own", () => {
+test("the number of terminals is limited, except on a runtime that has its own", () => {
   const terminals = (runtime?: string) =>
     describeContainer({ ...spec, template: { ...DEFAULT_TEMPLATE, ...(runtime && { runtime }) } }, settings).HostConfig.Mounts.filter(
       ({ Target }) => Target === "/dev/pts",
@@ -56,24 +56,24 @@ test("terminals are bounded, except on a runtime that has its own", () => {
   expect(terminals("runsc")).toEqual([]);
 });
 
-test("nothing that is mounted below a folder of the host is shown", () => {
+test("mounts below a folder of the host are not visible", () => {
   const { Mounts } = describeContainer(spec, settings).HostConfig as { Mounts: { Type?: string; BindOptions?: object }[] };
   const binds = Mounts.filter(({ Type }) => Type === "bind");
   expect(binds).toHaveLength(3);
   for (const { BindOptions } of binds) expect(BindOptions).toEqual({ Propagation: "rprivate", NonRecursive: true });
 });
 
-test("an image that has the daemon needs no mount of it", () => {
+test("the daemon is not mounted if the image contains it", () => {
   expect(JSON.stringify(describeContainer(spec, { ...settings, runtimeDir: null }))).not.toContain('"Target":"/opt/berth"');
 });
 
-test("a volume that an image declares is covered, except where the sandbox's own folders are", () => {
+test("a tmpfs covers each volume that the image declares, except where the sandbox has its own mount", () => {
   const { Mounts } = coverVolumes(describeContainer(spec, settings), ["/data/", "/workspace/", "/tmp"], 8).HostConfig;
   expect(Mounts).toHaveLength(describeContainer(spec, settings).HostConfig.Mounts.length + 1);
   expect(Mounts.at(-1)).toEqual({ Type: "tmpfs", Target: "/data", TmpfsOptions: { SizeBytes: 8 * 1024 * 1024, Mode: 0o1777 } });
 });
 
-test("the fingerprint changes with whatever makes another container", () => {
+test("the fingerprint changes with every setting of the container", () => {
   const of = (template: Partial<typeof DEFAULT_TEMPLATE>) =>
     describeContainer({ ...spec, template: { ...DEFAULT_TEMPLATE, ...template } }, settings).Labels[LABEL.spec];
   expect(of({})).toBe(of({}));

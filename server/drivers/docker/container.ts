@@ -6,26 +6,25 @@ import type { SandboxSpec } from "../driver.ts";
 import { PSEUDO_TERMINALS } from "../host/host-limits.ts";
 import { FILTERED_ARCHITECTURES, seccompProfile } from "../host/seccomp.ts";
 
-// What a sandbox is in the Engine's words. Everything is decided here, in one pure function, so that a test can hold
-// each hardening flag.
+// The configuration of a sandbox's container. It is one pure function, so that a test can check each hardening flag.
 
 export const LABEL = { installation: "dev.berth.installation", sandbox: "dev.berth.sandbox", spec: "dev.berth.spec" } as const;
 
 export interface ContainerSettings {
   installation: string;
-  // For templates that name no image.
+  // The image of templates that name none.
   image: string;
-  // The user inside; on the host the same number (or the mapped one) owns the control folder.
+  // The user inside, who also owns the sandbox's folders on the host.
   uid: number;
-  // On the Engine's machine.
+  // Paths on the Engine's machine.
   folders: SandboxFolders;
-  // The daemon's runtime, or null when the image has it at /opt/berth.
+  // The folder with the daemon and its Node. null if the image has them at /opt/berth.
   runtimeDir: string | null;
 }
 
-// Below {dataDir}/sandboxes/{id}. The workspace and the home are named volumes over folders of ours rather than the
-// Engine's own: they belong to the sandbox's user from the start, whatever the image holds at that place, and a copy of the
-// data folder is a whole backup.
+// Folders in the data folder. Workspace and home are named volumes that bind our folders, not volumes that the Engine stores: they
+// belong to the sandbox's user from the start, whatever the image has at that path, and a copy of the data folder is a complete
+// backup.
 export interface SandboxFolders {
   control: string;
   egress: string;
@@ -58,7 +57,7 @@ export function describeContainer(spec: SandboxSpec, settings: ContainerSettings
     WorkingDir: "/workspace",
     Entrypoint: ["/opt/berth/bin/node", "/opt/berth/daemon.cjs"],
     Cmd: [],
-    // The image's own health check would be one more process in every sandbox.
+    // The health check of the image would run additional processes in every sandbox.
     Healthcheck: { Test: ["NONE"] },
     Env: environment(spec),
     StopSignal: "SIGTERM",
@@ -81,14 +80,14 @@ export function describeContainer(spec: SandboxSpec, settings: ContainerSettings
         { Name: "core", Soft: 0, Hard: 0 },
         { Name: "nofile", Soft: OPEN_FILES, Hard: OPEN_FILES },
       ],
-      // When the host runs out of memory, a sandbox goes before the server does.
+      // If the host runs out of memory, the kernel kills sandboxes before the server.
       OomScoreAdj: 500,
-      // Owned by the user, because the runtime gives it the mode that the image's /tmp happens to have.
+      // Owned by the user, because the runtime gives it the mode of the image's /tmp, which may be too strict.
       Tmpfs: { "/tmp": `rw,exec,nosuid,nodev,mode=1777,uid=${settings.uid},gid=${settings.uid},size=${template.tmpMb}m` },
-      // The daemon is no init: orphaned children need somebody to reap them.
+      // The daemon does not reap orphaned processes, so an init process has to.
       Init: true,
       RestartPolicy: { Name: "no" },
-      // What the daemon prints is bounded on the host's disk.
+      // Limits the space that the daemon's output takes on the host's disk.
       LogConfig: { Type: "json-file", Config: { "max-size": "1m", "max-file": "1" } },
       Mounts: mounts(spec, settings, labels),
       ...(template.runtime ? { Runtime: template.runtime } : {}),
@@ -97,8 +96,8 @@ export function describeContainer(spec: SandboxSpec, settings: ContainerSettings
   return { ...config, Labels: { ...labels, [LABEL.spec]: fingerprint(config) } };
 }
 
-// What the image declares as volumes the Engine would make writable, without a bound and under names that nobody knows: each
-// becomes a bounded place in memory instead, like /tmp.
+// Mounts a small tmpfs over each volume that the image declares. The Engine would otherwise create an anonymous, writable volume
+// without a size limit.
 export function coverVolumes(config: ContainerConfig, declared: readonly string[], tmpMb: number): ContainerConfig {
   const { Mounts, Tmpfs } = config.HostConfig;
   const taken = new Set([...Mounts.map(({ Target }) => Target), ...Object.keys(Tmpfs)]);
@@ -109,8 +108,8 @@ export function coverVolumes(config: ContainerConfig, declared: readonly string[
   return { ...config, HostConfig: { ...config.HostConfig, Mounts: [...Mounts, ...covers] } };
 }
 
-// The filter of the driver oci takes the place of the Engine's default, which differs from version to version and leaves
-// sockets of most families open. Where there is none for the processor, naming none selects the Engine's.
+// Uses the system call filter of the oci driver, because the Engine's default differs between versions and allows most socket
+// families. On an architecture for which we have no filter, the Engine's default applies.
 function filterOptions(architecture: NodeJS.Architecture = process.arch): string[] {
   if (!FILTERED_ARCHITECTURES.includes(architecture)) return [];
   return [`seccomp=${JSON.stringify(seccompProfile({ honoursErrno: true }, architecture))}`];
@@ -137,7 +136,7 @@ function mounts({ id, template }: SandboxSpec, { folders, runtimeDir }: Containe
     VolumeOptions: { NoCopy: true, Labels: labels, DriverConfig: { Name: "local", Options: options } },
   });
   const folder = (path: string) => ({ type: "none", o: "bind", device: path });
-  // Without mounts below the folder: older Engines would leave those writable.
+  // Not recursive, because older Engines would leave mounts below the folder writable.
   const bind = (source: string, target: string, { readOnly }: { readOnly: boolean }) => ({
     Type: "bind",
     Source: source,
@@ -148,7 +147,7 @@ function mounts({ id, template }: SandboxSpec, { folders, runtimeDir }: Containe
   return [
     volume("workspace", "/workspace", folder(folders.workspace)),
     volume("home", "/home/user", folder(folders.home)),
-    // In place of the Engine's, which has no bound. Another runtime may have terminals of its own, as gVisor does.
+    // Replaces the Engine's /dev/pts, which has no limit. Other runtimes, such as gVisor, have their own terminals.
     ...(template.runtime === undefined ? [volume("terminals", "/dev/pts", TERMINALS)] : []),
     bind(folders.control, "/run/berth", { readOnly: false }),
     bind(folders.egress, "/run/berth-egress", { readOnly: true }),
@@ -168,5 +167,5 @@ const TERMINALS: LocalVolumeOptions = {
   device: "devpts",
 };
 
-// A container that was made from other settings than today's is made anew at the next start; it holds no data.
+// A container with another fingerprint is recreated at the next start. It contains no data.
 const fingerprint = (config: object) => createHash("sha256").update(JSON.stringify(config)).digest("hex").slice(0, 32);

@@ -7,21 +7,21 @@ import { createPuller } from "./pull.ts";
 
 export type ContainerStatus = "created" | "running" | "paused" | "restarting" | "removing" | "exited" | "dead";
 
-// The container and the volumes of a sandbox: what can be asked and done. All of it may be repeated.
+// The containers and volumes of sandboxes, as the Engine manages them. All calls are idempotent.
 export interface Containers {
-  // undefined when there is no container.
+  // undefined if there is no container.
   status(id: SandboxId, signal: AbortSignal): Promise<ContainerStatus | undefined>;
   label(id: SandboxId, label: string, signal: AbortSignal): Promise<string | undefined>;
   list(signal: AbortSignal): Promise<Map<string, ContainerStatus>>;
-  // The folders that the image declares as volumes; fetches the image when the Engine does not have it.
+  // The paths that the image declares as volumes. Pulls the image if the Engine does not have it.
   declaredVolumes(image: string, signal: AbortSignal): Promise<string[]>;
-  // Content when there is a container of this name.
-  make(id: SandboxId, config: ContainerConfig, signal: AbortSignal): Promise<void>;
+  // No-op if the container exists.
+  create(id: SandboxId, config: ContainerConfig, signal: AbortSignal): Promise<void>;
   start(id: SandboxId, signal: AbortSignal): Promise<void>;
   stop(id: SandboxId, signal: AbortSignal): Promise<void>;
-  // False when the Engine refuses because of the container's state, or because there is none.
-  act(id: SandboxId, action: "pause" | "unpause", signal: AbortSignal): Promise<boolean>;
-  // Runs or is paused, as far as the Engine knows. When it has ended, its last words go to the log.
+  // Returns false if the Engine refuses because of the container's state, or because there is no container.
+  tryAction(id: SandboxId, action: "pause" | "unpause", signal: AbortSignal): Promise<boolean>;
+  // Whether the Engine reports the container as running or paused. If it has ended, logs the last lines of its output.
   isUp(id: SandboxId, signal: AbortSignal): Promise<boolean>;
   remove(id: SandboxId, signal: AbortSignal): Promise<void>;
   removeVolumes(id: SandboxId, signal: AbortSignal): Promise<void>;
@@ -33,7 +33,7 @@ interface Inspected {
   Config: { Labels: Record<string, string> };
 }
 
-// SIGTERM is enough for the daemon; the rest is for one that user code has wedged.
+// The daemon ends on SIGTERM. After this time the Engine kills a container that hangs.
 const STOP_SECONDS = 5;
 
 export function createContainers({ engine, installation, log }: { engine: Engine; installation: string; log: Log }): Containers {
@@ -45,10 +45,10 @@ export function createContainers({ engine, installation, log }: { engine: Engine
     return status === 404 ? undefined : (body as Inspected);
   }
 
-  async function lastWords(id: SandboxId, signal: AbortSignal): Promise<string> {
+  async function lastOutput(id: SandboxId, signal: AbortSignal): Promise<string> {
     const query = { stdout: "1", stderr: "1", tail: "5" };
     const { body } = await engine.call({ method: "GET", path: pathOf(id, "/logs"), query, accept: [404, 409], signal });
-    // The stream is framed for stdout and stderr; for a person the printable part will do.
+    // The stream has binary frame headers, which are removed here.
     return String(body)
       .replaceAll(/[^\x20-\x7e\n]/g, "")
       .slice(-1000);
@@ -70,19 +70,19 @@ export function createContainers({ engine, installation, log }: { engine: Engine
     },
 
     async declaredVolumes(image, signal) {
-      const look = () => engine.call({ method: "GET", path: `/images/${image}/json`, accept: [404], signal });
-      let { status, body } = await look();
+      const inspectImage = () => engine.call({ method: "GET", path: `/images/${image}/json`, accept: [404], signal });
+      let { status, body } = await inspectImage();
       if (status === 404) {
         await pull(image, signal);
-        ({ status, body } = await look());
+        ({ status, body } = await inspectImage());
       }
       if (status === 404) throw failure("image", body);
       return Object.keys((body as { Config?: { Volumes?: object | null } }).Config?.Volumes ?? {});
     },
 
-    async make(id, config, signal) {
-      // Without the signal, here and in `start`: the Engine would go on with what we no longer wait for, and whoever cleans
-      // up after the abort would find nothing yet.
+    async create(id, config, signal) {
+      // `create` and `start` do not pass the signal on: the Engine would continue after an abort, so that the caller's cleanup might
+      // run before the container exists.
       const query = { name: containerName(id) };
       const { status, body } = await engine.call({
         method: "POST",
@@ -105,9 +105,9 @@ export function createContainers({ engine, installation, log }: { engine: Engine
       await engine.call({ method: "POST", path: pathOf(id, "/stop"), query: { t: String(STOP_SECONDS) }, accept: [304, 404], signal });
     },
 
-    async act(id, action, signal) {
+    async tryAction(id, action, signal) {
       const { status, body } = await engine.call({ method: "POST", path: pathOf(id, `/${action}`), accept: [404, 409, 500], signal });
-      // The one state that the Engine takes for a fault of its own.
+      // For this one state the Engine answers 500 and not 409.
       if (status === 500 && !/is not paused/.test(messageOf(body))) throw failure(action, body);
       return status < 400;
     },
@@ -119,18 +119,18 @@ export function createContainers({ engine, installation, log }: { engine: Engine
         sandboxId: id,
         status: found?.State.Status,
         exitCode: found?.State.ExitCode,
-        said: await lastWords(id, signal),
+        output: await lastOutput(id, signal),
       });
       return false;
     },
 
     async remove(id, signal) {
-      // `v`: with the volumes that the Engine made of itself. Those of the sandbox have a name, and stay.
+      // `v` removes anonymous volumes of the Engine. The sandbox's own volumes have names and stay.
       const query = { force: "1", v: "1" };
       for (;;) {
         const { status } = await engine.call({ method: "DELETE", path: pathOf(id), query, accept: [404, 409], signal });
         if (status !== 409) return;
-        // Another removal is under way: this ends with it.
+        // Another removal is in progress. Wait for it.
         await engine.call({ method: "POST", path: pathOf(id, "/wait"), query: { condition: "removed" }, accept: [404], signal });
       }
     },
@@ -158,7 +158,7 @@ interface EngineStats {
 }
 
 function readStats({ memory_stats: memory, cpu_stats: cpu, pids_stats: pids }: EngineStats): SandboxStats {
-  // Cached files that the kernel can drop at any time are no use of the sandbox's. The name differs between cgroup v1 and v2.
+  // Page cache that the kernel can drop at any time does not count. The name of the field differs between cgroup v1 and v2.
   const reclaimable = memory?.stats?.total_inactive_file ?? memory?.stats?.inactive_file ?? 0;
   return {
     memoryBytes: Math.max(0, (memory?.usage ?? 0) - reclaimable),

@@ -2,9 +2,9 @@ import { Pool, type Dispatcher } from "undici";
 import { AppError } from "@berth/contract";
 import { readBody } from "../../bounded-io/read-body.ts";
 
-// The Docker Engine's API, plain HTTP on its Unix socket. An engine that is away or mute is `sandbox_timeout`, one that
-// refuses is `sandbox_failed`. All our calls may be repeated, so a connection that the engine closed under us (it was
-// restarted) costs one more try and is not seen by the caller.
+// The API of the Docker Engine: HTTP over its Unix socket. Rejects with `sandbox_timeout` if the Engine does not answer, and with
+// `sandbox_failed` or `capacity_reached` if it refuses. All our calls are idempotent, so a call whose connection breaks, because
+// the Engine restarts, is retried once.
 export interface Engine extends AsyncDisposable {
   call(request: EngineRequest): Promise<EngineAnswer>;
 }
@@ -15,9 +15,9 @@ export interface EngineRequest {
   path: string;
   query?: Record<string, string>;
   body?: unknown;
-  // Sent as it is instead of `body`.
+  // A tar archive to send instead of `body`.
   tar?: Buffer;
-  // Statuses beside 2xx that the caller wants to see.
+  // Error statuses that the caller handles itself.
   accept?: number[];
   timeoutMs?: number;
   signal?: AbortSignal;
@@ -25,11 +25,11 @@ export interface EngineRequest {
 
 export interface EngineAnswer {
   status: number;
-  // Parsed where it is JSON, else the text.
+  // The parsed value if it is JSON, otherwise the text.
   body: unknown;
 }
 
-// What this code is written for. Newer engines speak older versions down to their minimum, and the other way round.
+// The API version that this code is written for. Newer Engines support older versions down to their minimum.
 const NEWEST_VERSION = "1.51";
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
@@ -37,8 +37,8 @@ export function createEngine(socketPath: string): Engine {
   const pool = new Pool("http://docker", { socketPath, connections: 32, pipelining: 1, connectTimeout: 5_000, bodyTimeout: 60_000 });
   let version: Promise<string> | undefined;
 
-  // Asked for once; again after the engine was away, since another one may have come back.
-  function negotiated(): Promise<string> {
+  // Cached until a call fails, because another version of the Engine may come back.
+  function negotiatedVersion(): Promise<string> {
     version ??= negotiate().catch((error: unknown) => {
       version = undefined;
       throw error;
@@ -70,14 +70,14 @@ export function createEngine(socketPath: string): Engine {
   async function call(request: EngineRequest): Promise<EngineAnswer> {
     for (let tries = 1; ; tries++) {
       try {
-        const answer = await send(request, `/v${await negotiated()}`);
+        const answer = await send(request, `/v${await negotiatedVersion()}`);
         if (answer.status >= 400 && !request.accept?.includes(answer.status)) throw refusal(request, answer);
         return answer;
       } catch (error) {
         if (error instanceof AppError) throw error;
         request.signal?.throwIfAborted();
         version = undefined;
-        if (tries === 1 && wasCut(error)) continue;
+        if (tries === 1 && isBrokenConnection(error)) continue;
         throw new AppError("sandbox_timeout", { cause: error });
       }
     }
@@ -91,20 +91,20 @@ export function createEngine(socketPath: string): Engine {
   };
 }
 
-export function chooseVersion(theirs: string, theirMinimum = "1.24"): string {
-  const wanted = isOlder(theirs, NEWEST_VERSION) ? theirs : NEWEST_VERSION;
-  return isOlder(wanted, theirMinimum) ? theirMinimum : wanted;
+export function chooseVersion(newestOfEngine: string, oldestOfEngine = "1.24"): string {
+  const newestOfBoth = isOlder(newestOfEngine, NEWEST_VERSION) ? newestOfEngine : NEWEST_VERSION;
+  return isOlder(newestOfBoth, oldestOfEngine) ? oldestOfEngine : newestOfBoth;
 }
 
 const isOlder = (a: string, b: string) => Number(a.split(".")[1]) < Number(b.split(".")[1]);
 
 async function read(response: Dispatcher.ResponseData): Promise<unknown> {
-  const text = String(await readBody(response.body, MAX_ANSWER_BYTES, () => new Error("the engine's answer is larger than 16 MiB")));
-  return String(response.headers["content-type"]).startsWith("application/json") && text !== "" ? parse(text) : text;
+  const text = String(await readBody(response.body, MAX_ANSWER_BYTES, () => new Error("the Engine's answer is larger than 16 MiB")));
+  return String(response.headers["content-type"]).startsWith("application/json") && text !== "" ? parseIfJson(text) : text;
 }
 
-// A pull answers with many JSON values, one a line.
-function parse(text: string): unknown {
+// The answer of a pull is one JSON value per line, which is not valid JSON as a whole.
+function parseIfJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -113,15 +113,15 @@ function parse(text: string): unknown {
 }
 
 function refusal({ method, path }: EngineRequest, { status, body }: EngineAnswer): AppError {
-  const said = messageOf(body);
-  const cause = new Error(`docker: ${method} ${path}: ${status} ${said}`);
-  return new AppError(/no space left|cannot allocate memory/i.test(said) ? "capacity_reached" : "sandbox_failed", { cause });
+  const message = messageOf(body);
+  const cause = new Error(`docker: ${method} ${path}: ${status} ${message}`);
+  return new AppError(/no space left|cannot allocate memory/i.test(message) ? "capacity_reached" : "sandbox_failed", { cause });
 }
 
 export const messageOf = (body: unknown): string =>
   typeof body === "object" && body !== null && "message" in body ? String(body.message) : String(body).slice(0, 500);
 
-function wasCut(error: unknown): boolean {
+function isBrokenConnection(error: unknown): boolean {
   const { code } = error as { code?: string };
   return code === "UND_ERR_SOCKET" || code === "ECONNRESET" || code === "EPIPE";
 }

@@ -20,7 +20,7 @@ import { createDockerDriver } from "./docker.ts";
 const missing = await dockerMissing();
 const TOKEN = "a token";
 
-// The attempts of tests/isolation that an Engine's own settings would let pass, in a container of a real Engine. They are
+// The attacks of tests/isolation that the default settings of an Engine would not stop, in a container of a real Engine. They are
 // written in Perl, which every Debian image has.
 describeWith(missing, "hostile code on Docker", () => {
   let engine: TestEngine;
@@ -43,7 +43,7 @@ describeWith(missing, "hostile code on Docker", () => {
       log: silentLog,
     });
     spec = { id: newId("sbx", Date.now()), template: DEFAULT_TEMPLATE, tokenHash: createHash("sha256").update(TOKEN).digest("hex") };
-    // A mount of the operator's below a folder that the sandbox is shown.
+    // The operator has mounted a file system below a folder that the sandbox sees.
     below = join(dataDir, "egress", spec.id, "below");
     mkdirSync(below, { recursive: true });
     chmodSync(join(dataDir, "egress", spec.id), 0o755);
@@ -60,7 +60,7 @@ describeWith(missing, "hostile code on Docker", () => {
 
   const inside = (command: string) => exec(driver, spec.id, command, TOKEN);
 
-  test("system calls are filtered as on oci", async () => {
+  test("the system call filter is that of the oci driver", async () => {
     const calls = (list: readonly Call[]) => list.filter(([name]) => numberOf(name, NATIVE) !== undefined && name !== "clone");
     const all = [...calls(REFUSED), ...calls(MISSING), ...calls(WORKING)];
     const lines = all.map(([name, ...args]) => {
@@ -72,12 +72,12 @@ describeWith(missing, "hostile code on Docker", () => {
     expect(output.trim().split("\n")).toEqual(all.map(([name], index) => `${name} ${expected[index]}`));
   });
 
-  test("one sandbox does not take all pseudo-terminals, and can use those that it has", async () => {
+  test("a sandbox cannot exhaust the pseudo-terminals of the machine, and can use its own", async () => {
     const taking = `for (1 .. 4000) { open(my $f, "+<", "/dev/ptmx") or do { print $_ - 1, " $!\\n"; last }; push @held, $f }`;
     expect(await inside(`perl -e '${taking}'; script -qc tty /dev/null`)).toMatch(/^64 No space left on device\n\/dev\/pts\/\d+\r?\n/);
   });
 
-  test("a mount below a folder of the host is not shown", async () => {
+  test("a mount below a folder of the host is not visible", async () => {
     expect(await inside("(echo x > /run/berth-egress/below/file) 2> /dev/null && echo wrote; grep -c below /proc/self/mountinfo")).toBe(
       "0\n",
     );

@@ -25,22 +25,22 @@ async function probeEngine(securityOptions: string[]) {
   }
 }
 
-test("an engine that maps users is not taken", async () => {
+test("an Engine that maps users is refused", async () => {
   expect(await probeEngine(["name=seccomp,profile=builtin", "name=userns"])).toMatchObject({
     usable: false,
     reason: expect.stringContaining("userns-remap") as string,
   });
 });
 
-test("an engine without a system call filter is not taken", async () => {
+test("an Engine without a system call filter is refused", async () => {
   expect(await probeEngine(["name=apparmor"])).toMatchObject({
     usable: false,
     reason: expect.stringContaining("has no seccomp, which filters the system calls of sandboxes") as string,
   });
 });
 
-test("without an engine the probe is one sentence", async () => {
+test("the probe says what to do if there is no Engine", async () => {
   expect((await probeDocker("/nowhere/docker.sock", "x")).reason).toBe(
-    "No Docker Engine answers at /nowhere/docker.sock; start one, or name its socket in BERTH_DOCKER_SOCKET.",
+    "No Docker Engine answers at /nowhere/docker.sock. Start one, or set BERTH_DOCKER_SOCKET to its socket.",
   );
 });

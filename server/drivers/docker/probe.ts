@@ -2,10 +2,11 @@ import { isAppError } from "@berth/contract";
 import type { DriverProbe } from "../driver.ts";
 import { createEngine, type Engine } from "./engine.ts";
 
-// Is there an Engine that this server may use, and an image to make sandboxes from?
+// Checks whether the server can use a Docker Engine, and whether the sandbox image is available.
 export async function probeDocker(socketPath: string, image: string): Promise<DriverProbe> {
   await using engine = createEngine(socketPath);
-  const say = (usable: boolean, reason: string): DriverProbe => ({ driver: "docker", usable, reason });
+  const usable = (reason: string): DriverProbe => ({ driver: "docker", usable: true, reason });
+  const unusable = (reason: string): DriverProbe => ({ driver: "docker", usable: false, reason });
   try {
     const signal = AbortSignal.timeout(5_000);
     const { body } = await engine.call({ method: "GET", path: "/version", signal });
@@ -13,17 +14,16 @@ export async function probeDocker(socketPath: string, image: string): Promise<Dr
     const found = `Docker Engine ${Version} (API ${ApiVersion}) at ${socketPath}`;
     const options = await securityOptions(engine, signal);
     if (!options.some((option) => /^name=seccomp\b/.test(option)))
-      return say(false, `${found} has no seccomp, which filters the system calls of sandboxes; use an Engine and a kernel that have it.`);
+      return unusable(`${found} has no seccomp, which filters the system calls of sandboxes. Use an Engine and a kernel that support it.`);
     if (options.some((option) => /^name=(userns|rootless)\b/.test(option)))
-      return say(
-        false,
-        `${found} maps the users of containers (userns-remap or rootless), and the folders that sandboxes share with the server would belong to strangers; use an Engine without, or the driver oci, which maps them itself.`,
+      return unusable(
+        `${found} maps the users of containers (userns-remap or rootless), so sandboxes could not write to the folders that they share with the server. Use an Engine without this mapping, or the oci driver, which does its own.`,
       );
-    if (await hasImage(engine, image, signal)) return say(true, `${found}, image ${image}.`);
-    if (isPullable(image)) return say(true, `${found}; the image ${image} is fetched when it is first needed.`);
-    return say(false, `${found} has no image ${image}; make it with: docker build -f deploy/Dockerfile.sandbox -t ${image} .`);
+    if (await hasImage(engine, image, signal)) return usable(`${found}, image ${image}.`);
+    if (isPullable(image)) return usable(`${found}; the image ${image} is pulled when it is first needed.`);
+    return unusable(`${found} has no image ${image}. Build it with: docker build -f deploy/Dockerfile.sandbox -t ${image} .`);
   } catch (error) {
-    return say(false, explain(error, socketPath));
+    return unusable(explain(error, socketPath));
   }
 }
 
@@ -37,14 +37,14 @@ async function hasImage(engine: Engine, image: string, signal: AbortSignal): Pro
   return status === 200;
 }
 
-// A name with a registry's host in it; a bare one is an image of this machine's own.
+// True if the name contains the host of a registry. Other names are images that were built on this machine.
 const isPullable = (image: string) => /^[^/]+[.:][^/]*\//.test(image);
 
 function explain(error: unknown, socketPath: string): string {
   const cause = isAppError(error) ? error.cause : error;
   const { code } = cause as { code?: string };
   if (code === "ENOENT" || code === "ECONNREFUSED")
-    return `No Docker Engine answers at ${socketPath}; start one, or name its socket in BERTH_DOCKER_SOCKET.`;
-  if (code === "EACCES") return `The server may not open ${socketPath}; run it as root or as a member of the group docker.`;
+    return `No Docker Engine answers at ${socketPath}. Start one, or set BERTH_DOCKER_SOCKET to its socket.`;
+  if (code === "EACCES") return `The server may not open ${socketPath}. Run it as root or as a member of the group docker.`;
   return `The Docker Engine at ${socketPath} does not answer (${code ?? String(cause)}).`;
 }

@@ -66,13 +66,13 @@ describeWith(missing, "docker", () => {
   };
   const inspect = async ({ id }: SandboxSpec) => (await engine.call("GET", `/containers/${containerName(id)}/json`)) as Inspected;
 
-  test("the engine going away is told as a timeout, and its coming back is survived with every file", async () => {
+  test("calls time out while the Engine is down, and a sandbox keeps its files when the Engine comes back", async () => {
     const spec = newSpec();
     await driver.create(spec, deadline());
     await exec(driver, spec.id, "echo kept > note");
     await engine.stop();
     await expect(driver.pause(spec.id, deadline())).rejects.toMatchObject({ code: "sandbox_timeout" });
-    // Not an empty list: that would say that every sandbox is gone.
+    // An empty list would mean that every sandbox is gone.
     await expect(driver.list(deadline())).rejects.toMatchObject({ code: "sandbox_timeout" });
     await expect(driver.create(newSpec(), deadline())).rejects.toMatchObject({ code: "sandbox_timeout" });
     expect(await probeDocker(engine.socketPath, engine.image)).toMatchObject({ usable: false });
@@ -82,7 +82,7 @@ describeWith(missing, "docker", () => {
     expect(await exec(driver, spec.id, "cat note")).toBe("kept\n");
   });
 
-  test("a sandbox is the Debian that the image was made from, whatever this machine is", async () => {
+  test("a sandbox runs the Debian of the image, whatever the host runs", async () => {
     const { id } = newSpec();
     await driver.create(made[0]!, deadline());
     expect(await exec(driver, id, ". /etc/os-release && echo $ID $VERSION_CODENAME")).toBe("debian bookworm\n");
@@ -90,7 +90,7 @@ describeWith(missing, "docker", () => {
     expect(packages.split("\n")).toEqual(expect.arrayContaining(["dpkg installed", "git installed", "ripgrep installed"]));
   });
 
-  test("inside there is an ordinary user without a privilege, a network or a way to write to the root", async () => {
+  test("a sandbox has an ordinary user without privileges, no network, and a read-only root", async () => {
     const { id } = newSpec({ tmpMb: 32 });
     await driver.create(made[0]!, deadline());
     const status = await exec(driver, id, "id -u; grep -E '^(CapEff|CapBnd|NoNewPrivs|Seccomp):' /proc/self/status | tr -s '\\t ' ' '");
@@ -104,7 +104,7 @@ describeWith(missing, "docker", () => {
     expect((await stat(join(dataDir, "sandboxes", id, "run"))).uid).toBe(1000);
   });
 
-  test("memory and processes are bounded", async () => {
+  test("memory and processes are limited", async () => {
     const spec = newSpec({ memoryMb: 256, pids: 40 });
     await driver.create(spec, deadline());
     const hog = await exec(
@@ -117,20 +117,20 @@ describeWith(missing, "docker", () => {
     expect((await driver.stats(spec.id, deadline())).pids).toBeLessThanOrEqual(40);
   });
 
-  test("disk and control folder are bounded", async () => {
+  test("the sizes of disk and control folder are limited", async () => {
     const { id } = newSpec({ diskMb: 64 });
     await driver.create(made[0]!, deadline());
     for (const path of ["/workspace/fill", "/home/user/fill", "/run/berth/fill"]) {
       await exec(driver, id, `head -c 100M /dev/zero > ${path} || true`);
       expect(Number(await exec(driver, id, `stat -c %s ${path}`))).toBeLessThan(64 * 1024 * 1024);
     }
-    // A full disk keeps nobody out.
+    // A sandbox starts even if its disk is full.
     await driver.hibernate(id, deadline());
     await driver.resume(made[0]!, deadline());
     expect(await exec(driver, id, "rm /workspace/fill && echo room > note && cat note")).toBe("room\n");
   });
 
-  test("environment and labels of the container hold no secret", async () => {
+  test("the environment and the labels of the container contain no secret", async () => {
     const spec = newSpec({ env: { SECRET: "of the template" } });
     await driver.create(spec, deadline());
     const { Config } = await inspect(spec);
@@ -139,66 +139,69 @@ describeWith(missing, "docker", () => {
     expect(Config.Labels).toMatchObject({ "dev.berth.installation": "resilience", "dev.berth.sandbox": spec.id });
   });
 
-  describe("a late echo", () => {
-    let patient: Driver;
+  describe("a late event of containerd", () => {
+    let lateEventDriver: Driver;
     let spec: SandboxSpec;
     beforeEach(async () => {
-      // The time in which an echo may come must not run out while this machine stands still.
-      patient = createDockerDriver({ ...options, echoMs: 10 * 60_000 });
+      // Long enough that a stalled machine does not end the period in which an event may be late.
+      lateEventDriver = createDockerDriver({ ...options, lateEventMs: 10 * 60_000 });
       spec = newSpec();
-      await patient.create(spec, deadline());
+      await lateEventDriver.create(spec, deadline());
     });
-    afterEach(() => patient[Symbol.asyncDispose]());
-    const echo = async (change: "paused" | "resumed") => engine.echo((await inspect(spec)).Id, change);
-    const believed = async () => [await patient.inspect(spec.id, deadline()), (await patient.list(deadline()))[0]?.condition];
-    // The Engine is wrong now.
+    afterEach(() => lateEventDriver[Symbol.asyncDispose]());
+    const sendLateEvent = async (change: "paused" | "resumed") => engine.echo((await inspect(spec)).Id, change);
+    const conditions = async () => [
+      await lateEventDriver.inspect(spec.id, deadline()),
+      (await lateEventDriver.list(deadline()))[0]?.condition,
+    ];
+    // After this, the Engine reports a wrong status.
     const mislead = async (change: "paused" | "resumed", status: string) => {
-      await echo(change);
+      await sendLateEvent(change);
       await expect.poll(async () => (await inspect(spec)).State.Status).toBe(status);
     };
 
-    test("of a pause is not taken for one", async () => {
-      await patient.pause(spec.id, deadline());
-      await patient.resume(spec, deadline());
+    test("does not make a resumed sandbox look paused", async () => {
+      await lateEventDriver.pause(spec.id, deadline());
+      await lateEventDriver.resume(spec, deadline());
       await mislead("paused", "paused");
-      expect(await believed()).toEqual(["running", "running"]);
-      expect(await patient.resume(spec, deadline())).toEqual({ restarted: false });
-      expect(await exec(patient, spec.id, "echo well")).toBe("well\n");
-      // Refused while the Engine believes it, done when it knows better.
-      const pausing = patient.pause(spec.id, deadline());
-      await echo("resumed");
+      expect(await conditions()).toEqual(["running", "running"]);
+      expect(await lateEventDriver.resume(spec, deadline())).toEqual({ restarted: false });
+      expect(await exec(lateEventDriver, spec.id, "echo ok")).toBe("ok\n");
+      // The Engine refuses the pause until another event corrects its status.
+      const pausing = lateEventDriver.pause(spec.id, deadline());
+      await sendLateEvent("resumed");
       await pausing;
       expect((await inspect(spec)).State.Status).toBe("paused");
-      expect(await believed()).toEqual(["frozen", "frozen"]);
+      expect(await conditions()).toEqual(["frozen", "frozen"]);
     });
 
-    test("of a resume is not taken for one", async () => {
-      await patient.pause(spec.id, deadline());
+    test("does not make a paused sandbox look resumed", async () => {
+      await lateEventDriver.pause(spec.id, deadline());
       await mislead("resumed", "running");
-      expect(await believed()).toEqual(["frozen", "frozen"]);
-      await patient.pause(spec.id, deadline());
-      const resuming = patient.resume(spec, deadline());
-      await echo("paused");
+      expect(await conditions()).toEqual(["frozen", "frozen"]);
+      await lateEventDriver.pause(spec.id, deadline());
+      const resuming = lateEventDriver.resume(spec, deadline());
+      await sendLateEvent("paused");
       expect(await resuming).toEqual({ restarted: false });
-      expect(await exec(patient, spec.id, "echo well")).toBe("well\n");
+      expect(await exec(lateEventDriver, spec.id, "echo ok")).toBe("ok\n");
     });
 
-    test("of a resume keeps a frozen sandbox neither from being stopped nor from being destroyed", async () => {
-      await patient.pause(spec.id, deadline());
+    test("does not prevent a frozen sandbox from being hibernated or destroyed", async () => {
+      await lateEventDriver.pause(spec.id, deadline());
       await mislead("resumed", "running");
-      const hibernating = patient.hibernate(spec.id, deadline());
-      await echo("paused");
+      const hibernating = lateEventDriver.hibernate(spec.id, deadline());
+      await sendLateEvent("paused");
       await hibernating;
-      expect(await believed()).toEqual(["stopped", "stopped"]);
-      await patient.resume(spec, deadline());
-      await patient.pause(spec.id, deadline());
+      expect(await conditions()).toEqual(["stopped", "stopped"]);
+      await lateEventDriver.resume(spec, deadline());
+      await lateEventDriver.pause(spec.id, deadline());
       await mislead("resumed", "running");
-      await patient.destroy(spec.id, deadline());
-      expect(await patient.inspect(spec.id, deadline())).toBe("absent");
+      await lateEventDriver.destroy(spec.id, deadline());
+      expect(await lateEventDriver.inspect(spec.id, deadline())).toBe("absent");
     });
   });
 
-  test("a container that somebody removed is made anew over the same files", async () => {
+  test("a container that was removed by hand is recreated over the same files", async () => {
     const spec = newSpec();
     await driver.create(spec, deadline());
     await exec(driver, spec.id, "echo kept > note");
@@ -209,7 +212,7 @@ describeWith(missing, "docker", () => {
     expect(await exec(driver, spec.id, "cat note")).toBe("kept\n");
   });
 
-  test("a tree deeper than any path is destroyed like every other", async () => {
+  test("a tree that is deeper than the maximum path length can be destroyed", async () => {
     const spec = newSpec();
     await driver.create(spec, deadline());
     await exec(driver, spec.id, "d=$(printf 'd%.0s' $(seq 200)); for i in $(seq 40); do mkdir $d && cd $d || break; done; pwd | wc -c");
@@ -217,7 +220,7 @@ describeWith(missing, "docker", () => {
     expect(await driver.inspect(spec.id, deadline())).toBe("absent");
   });
 
-  test("a template that changed while the sandbox slept counts at the next resume", async () => {
+  test("a changed template applies at the next resume", async () => {
     const spec = newSpec();
     await driver.create(spec, deadline());
     await driver.hibernate(spec.id, deadline());
@@ -225,7 +228,7 @@ describeWith(missing, "docker", () => {
     expect((await inspect(spec)).HostConfig.Memory).toBe(333 * 1024 * 1024);
   });
 
-  test("a container of another installation is left alone", async () => {
+  test("containers of another installation are not listed", async () => {
     await engine.call("POST", "/containers/create?name=stranger", {
       Image: engine.image,
       Cmd: ["sleep", "100"],
@@ -236,7 +239,7 @@ describeWith(missing, "docker", () => {
     await engine.call("DELETE", "/containers/stranger?force=1");
   });
 
-  test("volumes that an image declares are bounded, and nothing of them is left", async () => {
+  test("volumes that an image declares have a size limit and are removed with the sandbox", async () => {
     const image = "berth-volumes:1";
     await engine.call("POST", "/containers/create?name=base", { Image: engine.image, Cmd: ["true"] });
     await engine.call(
@@ -256,7 +259,7 @@ describeWith(missing, "docker", () => {
     await engine.call("DELETE", `/images/${image}`);
   });
 
-  test("an image that cannot be had and a runtime that is not there fail the create and leave nothing", async () => {
+  test("a missing image or a missing runtime fails the create and leaves nothing behind", async () => {
     for (const template of [{ image: "127.0.0.1:9/nothing:1" }, { runtime: "runsc-not-here" }]) {
       const spec = newSpec(template);
       await expect(driver.create(spec, deadline())).rejects.toMatchObject({ code: "sandbox_failed" });
@@ -265,7 +268,7 @@ describeWith(missing, "docker", () => {
     expect(await engine.named("")).toEqual([]);
   });
 
-  test("the probe says what was found, and how to get what is missing", async () => {
+  test("the probe says what it found, and how to get what is missing", async () => {
     expect(await probeDocker(engine.socketPath, engine.image)).toMatchObject({ usable: true });
     const { usable, reason } = await probeDocker(engine.socketPath, "berth-sandbox:latest");
     expect({ usable, reason }).toEqual({

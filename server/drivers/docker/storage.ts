@@ -2,18 +2,20 @@ import { chown, mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { isSandboxId, type SandboxId } from "@berth/contract";
 import { readMountPoints } from "../host/mounts.ts";
-import { createVolumes } from "../host/volumes.ts";
 import { mustRun, run } from "../host/run.ts";
+import { createVolumes } from "../host/volumes.ts";
 import type { SandboxFolders } from "./container.ts";
 
-// The places of sandboxes on the Engine's machine: the disk with workspace and home, the control folder and the way out.
-// Where `bounded`, what the sandbox can write to has an end, as on oci: the disk is a file system of its own, and the
-// control folder is a little memory. That takes mounts which the Engine can see, so not a server in a container.
+// The folders of sandboxes on the Engine's machine: the volume with workspace and home, the control folder, and the egress folder.
+// If `bounded`, everything that a sandbox can write to has a limit: the volume is a file system in a file, and the control folder
+// is a small tmpfs. This needs mounts that the Engine sees, so it does not work for a server in a container.
 export interface SandboxStorage {
-  of(id: SandboxId): SandboxFolders;
+  foldersOf(id: SandboxId): SandboxFolders;
+  // Creates or opens the folders. Idempotent.
   open(id: SandboxId, diskMb: number, signal: AbortSignal): Promise<void>;
-  // Lets go of the mounts; the files stay.
+  // Releases the mounts. The files stay. Idempotent.
   close(id: SandboxId): Promise<void>;
+  // Deletes the files. Idempotent.
   remove(id: SandboxId): Promise<void>;
   has(id: SandboxId): Promise<boolean>;
   list(): Promise<SandboxId[]>;
@@ -26,7 +28,7 @@ export function createSandboxStorage({ dataDir, uid, bounded }: { dataDir: strin
   const sandboxesDir = join(dataDir, "sandboxes");
   const folderOf = (id: SandboxId) => join(sandboxesDir, id);
 
-  const of = (id: SandboxId): SandboxFolders => ({
+  const foldersOf = (id: SandboxId): SandboxFolders => ({
     control: join(folderOf(id), "run"),
     workspace: join(folderOf(id), "volume/workspace"),
     home: join(folderOf(id), "volume/home"),
@@ -34,18 +36,18 @@ export function createSandboxStorage({ dataDir, uid, bounded }: { dataDir: strin
   });
 
   async function close(id: SandboxId): Promise<void> {
-    const { control } = of(id);
+    const { control } = foldersOf(id);
     if (readMountPoints().includes(control)) await run("umount", ["--lazy", control]);
     await volumes.close(folderOf(id));
   }
 
   return {
-    of,
+    foldersOf,
     close,
 
     async open(id, diskMb, signal) {
-      const { control, egress } = of(id);
-      // The way out stays the server's: the sandbox must not put another socket there.
+      const { control, egress } = foldersOf(id);
+      // The server owns the egress folder, so that the sandbox cannot replace the socket in it.
       await mkdir(egress, { recursive: true, mode: 0o755 });
       await mkdir(control, { recursive: true, mode: 0o700 });
       if (bounded && !readMountPoints().includes(control))
@@ -56,8 +58,8 @@ export function createSandboxStorage({ dataDir, uid, bounded }: { dataDir: strin
 
     async remove(id) {
       await close(id);
-      // Not by Node: a tree that is deeper than a path may be long stops it.
-      await mustRun("rm", ["-rf", "--one-file-system", "--", folderOf(id), of(id).egress]);
+      // Not with Node's rm, which fails for trees that are deeper than the maximum length of a path.
+      await mustRun("rm", ["-rf", "--one-file-system", "--", folderOf(id), foldersOf(id).egress]);
     },
 
     has: async (id) => (await readdir(folderOf(id)).catch((): string[] => [])).includes("volume"),
