@@ -1,11 +1,14 @@
 import { AppError, isSessionId, newId, type SessionStatus } from "@berth/contract";
 import type { Clock } from "../../clock.ts";
-import type { ChangeOptions, Sessions, SessionView } from "../../sessions/sessions.ts";
+import type { ChangeOptions, ListPosition, PartnerLimits, Sessions, SessionView } from "../../sessions/sessions.ts";
 import type { Store } from "../../store/open.ts";
 
-// Sessions without sandboxes, for tests of what is around them: the same answers, nothing behind them.
+// A fake of the session service without sandboxes. It passes the same suite as the real service, sessions.suite.ts.
 export function createMemorySessions(store: Store, clock: Clock): Sessions {
   const sessions = new Map<string, SessionView>();
+  // Sessions whose create has not finished yet: they count for quotas, but no call finds them.
+  const creating = new Set<SessionView>();
+  const changing = new Map<string, Promise<unknown>>();
   const listeners = new Set<(session: SessionView) => void>();
 
   function find(partnerId: string, id: string): SessionView {
@@ -14,32 +17,31 @@ export function createMemorySessions(store: Store, clock: Clock): Sessions {
     return session;
   }
 
+  function requireQuota(partner: PartnerLimits, externalUserId: string): void {
+    const live = [...sessions.values(), ...creating].filter((one) => one.partnerId === partner.id && one.status !== "destroyed");
+    const ofUser = live.filter((one) => one.externalUserId === externalUserId);
+    if (live.length >= (partner.maxSessions ?? Infinity)) throw new AppError("session_quota");
+    if (ofUser.length >= (partner.maxSessionsPerUser ?? Infinity)) throw new AppError("session_quota");
+  }
+
   async function change(session: SessionView, changes: Partial<SessionView>, options?: ChangeOptions): Promise<SessionView> {
+    if (changing.has(session.id)) throw new AppError("session_busy");
     const changed = { ...session, ...changes, updatedAt: Math.max(clock.now(), session.updatedAt + 1) };
-    await store.transaction(async (tx) => options?.inTransaction?.(tx, changed));
+    const transaction = store.transaction(async (tx) => options?.inTransaction?.(tx, changed));
+    changing.set(session.id, transaction);
+    await transaction.finally(() => changing.delete(session.id));
     sessions.set(session.id, changed);
     for (const listener of listeners) listener(changed);
     return changed;
   }
 
-  async function move(
-    partnerId: string,
-    id: string,
-    to: SessionStatus,
-    refusal: "session_already_paused" | "session_already_running",
-    options?: ChangeOptions,
-  ): Promise<SessionView> {
-    const session = find(partnerId, id);
-    if (session.status === "destroyed") throw new AppError("session_not_found");
-    if (session.status === to) throw new AppError(refusal);
-    return change(session, { status: to, generation: session.generation + 2 }, options);
+  async function move(session: SessionView, to: SessionStatus, changes: Partial<SessionView>, options?: ChangeOptions) {
+    return change(session, { status: to, generation: session.generation + 2, ...changes }, options);
   }
 
   return {
-    async create(partner, request, options = {}) {
-      const { externalUserId, template, metadata, timeoutMs } = request;
-      const live = [...sessions.values()].filter((one) => one.partnerId === partner.id && one.status !== "destroyed");
-      if (partner.maxSessions !== null && live.length >= partner.maxSessions) throw new AppError("session_quota");
+    async create(partner, { externalUserId, template, metadata, timeoutMs }, options = {}) {
+      requireQuota(partner, externalUserId);
       const createdAt = clock.now();
       const session: SessionView = {
         id: newId("ses", createdAt),
@@ -56,18 +58,29 @@ export function createMemorySessions(store: Store, clock: Clock): Sessions {
         createdAt,
         updatedAt: createdAt,
       };
-      await store.transaction(async (tx) => options.inTransaction?.(tx, session));
+      creating.add(session);
+      await store.transaction(async (tx) => options.inTransaction?.(tx, session)).finally(() => creating.delete(session));
       sessions.set(session.id, session);
       return session;
     },
     get: async (partnerId, id) => find(partnerId, id),
-    pause: (partnerId, id, options) => move(partnerId, id, "paused", "session_already_paused", options),
-    resume: (partnerId, id, options) => move(partnerId, id, "running", "session_already_running", options),
-    async destroy(partnerId, id, options) {
+    async pause(partnerId, id, options) {
       const session = find(partnerId, id);
-      return session.status === "destroyed"
-        ? session
-        : change(session, { status: "destroyed", expiresAt: null, stopReason: "api" }, options);
+      if (session.status === "destroyed") throw new AppError("session_not_found");
+      if (session.status === "paused") throw new AppError("session_already_paused");
+      return move(session, "paused", { expiresAt: null, stopReason: "api" }, options);
+    },
+    async resume(partnerId, id, options) {
+      const session = find(partnerId, id);
+      if (session.status === "destroyed") throw new AppError("session_not_found");
+      if (session.status === "running") throw new AppError("session_already_running");
+      return move(session, "running", { expiresAt: clock.now() + session.timeoutMs, stopReason: null }, options);
+    },
+    async destroy(partnerId, id, options) {
+      await changing.get(id)?.catch(() => {});
+      const session = find(partnerId, id);
+      if (session.status === "destroyed") return session;
+      return move(session, "destroyed", { expiresAt: null, stopReason: "api" }, options);
     },
     async update(partnerId, id, { timeoutMs, metadata }, options) {
       const session = find(partnerId, id);
@@ -76,15 +89,14 @@ export function createMemorySessions(store: Store, clock: Clock): Sessions {
       return change(session, { ...expiry, ...(metadata && { metadataJson: JSON.stringify(metadata) }) }, options);
     },
     async list(partnerId, { status, externalUserId, metadata = {}, limit, after }) {
-      const place = (one: { createdAt: number; id: string }) => `${String(one.createdAt).padStart(16, "0")} ${one.id}`;
-      const all = [...sessions.values()]
+      const matching = [...sessions.values()]
         .filter((one) => one.partnerId === partnerId && (status === undefined || one.status === status))
         .filter((one) => externalUserId === undefined || one.externalUserId === externalUserId)
         .filter((one) => hasMetadata(one, metadata))
-        .filter((one) => after === undefined || place(one) < place(after))
-        .sort((a, b) => (place(a) < place(b) ? 1 : -1));
-      const page = all.slice(0, limit);
-      return { sessions: page, next: all.length > limit ? page.at(-1)! : null };
+        .filter((one) => after === undefined || sortKey(one) < sortKey(after))
+        .sort((a, b) => (sortKey(a) < sortKey(b) ? 1 : -1));
+      const page = matching.slice(0, limit);
+      return { sessions: page, next: matching.length > limit ? page.at(-1)! : null };
     },
     bySandbox: async (sandboxId) => [...sessions.values()].find((one) => one.sandboxId === sandboxId) ?? null,
     onChange(listener) {
@@ -95,7 +107,9 @@ export function createMemorySessions(store: Store, clock: Clock): Sessions {
   };
 }
 
-function hasMetadata({ metadataJson }: SessionView, wanted: Record<string, string>): boolean {
+const sortKey = ({ createdAt, id }: ListPosition): string => `${String(createdAt).padStart(16, "0")} ${id}`;
+
+function hasMetadata({ metadataJson }: SessionView, expected: Record<string, string>): boolean {
   const metadata = JSON.parse(metadataJson) as Record<string, string>;
-  return Object.entries(wanted).every(([key, value]) => metadata[key] === value);
+  return Object.entries(expected).every(([key, value]) => metadata[key] === value);
 }
