@@ -1,6 +1,6 @@
-// Every error a caller can meet, in one table. `message` is the sentence a partner reads; details of a particular case
-// go into `AppError.message`. A new error is one line here and one sentence in docs/errors.md; a test asks for both.
-// `retryAfterSeconds` is what `Retry-After` says unless the case knows better.
+// Every error that the API, or the daemon in a sandbox, answers with. `message` is the default sentence for the caller; a
+// particular case can replace it through `AppErrorOptions.message`. A new error is one line here and one row in
+// docs/errors.md; a test demands both. `retryAfterSeconds` is the default of the `Retry-After` header.
 export const ERRORS = {
   validation_failed: { status: 400, retryable: false, message: "Validation failed" },
   bad_request: { status: 400, retryable: false, message: "The request is not valid HTTP" },
@@ -44,6 +44,30 @@ export const ERRORS = {
   },
   unavailable: { status: 503, retryable: true, message: "The service is shutting down", retryAfterSeconds: 1 },
   sandbox_timeout: { status: 504, retryable: true, message: "The sandbox engine did not answer in time", retryAfterSeconds: 5 },
+
+  // Only the daemon answers with these. It also uses bad_request, unauthorized, forbidden, not_found, method_not_allowed
+  // and internal.
+  is_folder: { status: 400, retryable: false, message: "The path is a folder" },
+  not_a_file: { status: 400, retryable: false, message: "The path is not a regular file" },
+  aborted: { status: 400, retryable: true, message: "The connection was closed before the request was complete" },
+  path_outside: { status: 403, retryable: false, message: "The path leads out of the workspace" },
+  exists: { status: 409, retryable: false, message: "A file or folder with this name already exists" },
+  too_many: { status: 409, retryable: false, message: "The limit is reached; delete something first" },
+  agent_none: { status: 409, retryable: false, message: "This session has no agent" },
+  agent_unavailable: { status: 409, retryable: false, message: "The agent's program is not installed in this sandbox" },
+  agent_unconfigured: { status: 409, retryable: false, message: "The agent is not configured" },
+  agent_stopped: { status: 409, retryable: true, message: "The agent was stopped" },
+  agent_busy: { status: 409, retryable: true, message: "The agent is still working in this conversation" },
+  agent_answered: { status: 409, retryable: false, message: "This question has already been answered" },
+  agent_conversation_full: { status: 409, retryable: false, message: "This conversation is too long; start a new one" },
+  changed: { status: 412, retryable: false, message: "The file has changed since it was read" },
+  too_large: { status: 413, retryable: false, message: "The request is too large" },
+  range: { status: 416, retryable: false, message: "The file is shorter than the requested range" },
+  git_failed: { status: 502, retryable: false, message: "Git failed in this workspace" },
+  agent_failed: { status: 502, retryable: true, message: "The agent could not be started" },
+  port_closed: { status: 502, retryable: true, message: "No program listens on this port" },
+  busy: { status: 503, retryable: true, message: "The sandbox has reached its limit of processes or open files", retryAfterSeconds: 1 },
+  disk_full: { status: 507, retryable: false, message: "The disk is full" },
 } as const satisfies Record<string, ErrorRule>;
 
 interface ErrorRule {
@@ -61,7 +85,7 @@ export interface FieldFault {
 }
 
 export interface AppErrorOptions {
-  // Replaces the table's sentence. It reaches the caller, so it holds no internals and no secrets.
+  // Replaces the table's sentence. The caller reads it, so it must not contain internals or secrets.
   message?: string;
   details?: FieldFault[];
   retryAfterSeconds?: number;
@@ -86,5 +110,6 @@ export class AppError extends Error {
   }
 }
 
+// Compares the name instead of the class, because each lazily loaded bundle of the daemon has its own copy of the class.
 export const isAppError = (error: unknown, code?: ErrorCode): error is AppError =>
-  error instanceof AppError && (code === undefined || error.code === code);
+  error instanceof Error && error.name === "AppError" && (code === undefined || (error as AppError).code === code);

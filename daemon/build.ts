@@ -6,11 +6,12 @@ import { build, type PluginBuild } from "esbuild";
 const OUT = join(import.meta.dirname, "dist");
 const require = createRequire(import.meta.url);
 
-// Makes daemon/dist: exactly the folder that sandboxes see, read-only, at /opt/berth.
-//   bin/node      the Node that runs the daemon       *.cjs         the daemon, and its parts that are loaded on demand
-//   bin/goose …   the agents that are installed       node_modules  the terminal's native part
-//   init.sh       what a driver starts as process 1   bashrc        what terminals start with
-// Built beside and moved in file by file: sandboxes may be running from the folder, and must always find whole files.
+// Builds daemon/dist, which sandboxes see read-only at /opt/berth:
+//   bin/node      the Node that runs the daemon       *.cjs         the daemon and its lazily loaded parts
+//   bin/goose …   the installed agents                node_modules  the native part of the terminal
+//   init.sh       process 1 of a sandbox              bashrc        read by every terminal
+// The build goes to a temporary folder, and each file is then renamed into place: sandboxes may be running from dist and
+// must never see a partial file.
 export async function buildDaemon(): Promise<void> {
   const next = `${OUT}.${process.pid}`;
   rmSync(next, { recursive: true, force: true });
@@ -46,9 +47,9 @@ async function bundle(folder: string): Promise<void> {
     platform: "node",
     target: "node24",
     format: "cjs",
-    // ws asks for these at load although a server without TLS and compression never uses them: 2 MB in every sandbox.
+    // ws loads these modules, but a server without TLS and compression never uses them. They cost 2 MB in every sandbox.
     alias: { zlib: empty, https: empty, tls: empty },
-    // `import()` of a part of ours is a `require` of its own file at that moment: what few sessions use costs the others nothing.
+    // `import()` becomes a `require` of a separate bundle, so that sessions do not pay for parts they never use.
     supported: { "dynamic-import": false },
     plugins: [{ name: "lazy parts", setup: keepLazyPartsApart }],
     define: { "import.meta.dirname": "__dirname" },
@@ -72,7 +73,7 @@ function nodeBinary(): string {
   return process.execPath;
 }
 
-// A coding agent is one program in a package for each architecture. Not every registry has each of them.
+// Each coding agent is one program, in one package per architecture. Not every registry has all of them.
 export function agentBinaries(): Map<string, string> {
   const packages = {
     goose: `@aaif/goose-binary-${process.platform}-${process.arch}`,
@@ -101,7 +102,7 @@ function resolvePackage(name: string): string | undefined {
   }
 }
 
-// A hard link where possible: these files are large, and one page cache serves every sandbox.
+// Hard links save space, and let all sandboxes share one page cache for these large files.
 function place(original: string, target: string): void {
   try {
     linkSync(original, target);

@@ -1,2 +1,2 @@
-// Stands in for modules of Node that the daemon never calls (see build.ts).
+// Replaces Node modules that the daemon never calls (see build.ts).
 module.exports = {};

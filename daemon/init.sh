@@ -1,6 +1,6 @@
 #!/bin/sh
-# The first process of a sandbox. A program whose parent has died becomes a child of process 1, which must collect it
-# when it ends; Node cannot do that, `wait` of a shell does. Passes the request to stop on, and the daemon's end is ours.
+# Process 1 of a sandbox. Orphaned processes become children of process 1, which must reap them when they exit. Node cannot
+# do that, but a shell's `wait` does. This script forwards signals to the daemon and exits with the daemon's exit code.
 trap 'kill -TERM "$daemon" 2>/dev/null' TERM INT HUP
 here=${0%/*}
 "$here/bin/node" "$here/daemon.cjs" &

@@ -1,32 +1,34 @@
-// The daemon: one small program in every sandbox. Read this and you have seen all of it.
+// The daemon that runs in every sandbox. This file builds all of its parts.
 import { chmodSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Health } from "@berth/contract/daemon.ts";
 import { createAgentRoutes } from "./agent/routes.ts";
 import { createChanges } from "./changes/changes.ts";
+import { openEgressForwarder } from "./egress/egress-forwarder.ts";
 import { contentRoutes } from "./files/content.ts";
-import { createAuthentication } from "./http/authentication.ts";
-import { openEgressPipe } from "./egress/egress.ts";
-import { createEnvironment } from "./processes/environment.ts";
-import { createEvents, type Events } from "./http/events.ts";
-import { execRoutes } from "./processes/exec.ts";
 import { fileRoutes } from "./files/files.ts";
-import { findRoutes } from "./search/find.ts";
-import { listen } from "./http/listen.ts";
-import { readJson, type Route, sendJson } from "./http/http.ts";
-import { portRelay } from "./ports/port-relay.ts";
-import { createPorts } from "./ports/ports.ts";
-import { searchRoutes } from "./search/search.ts";
-import { createDaemonServer } from "./http/server.ts";
-import { createTerminals } from "./terminals/terminals.ts";
-import { createWatch } from "./files/watch.ts";
+import { createFileWatcher } from "./files/file-watcher.ts";
 import { openWorkspace } from "./files/workspace.ts";
+import { createAuthentication } from "./http/authentication.ts";
+import { readJson } from "./http/body.ts";
+import { createEvents, type Events } from "./http/events.ts";
+import { listen } from "./http/listen.ts";
+import { sendJson } from "./http/reply.ts";
+import type { Route } from "./http/route.ts";
+import { createDaemonServer } from "./http/server.ts";
+import { portRelay } from "./ports/port-relay.ts";
+import { createPortMonitor } from "./ports/port-monitor.ts";
+import { createEnvironment } from "./processes/environment.ts";
+import { execRoutes } from "./processes/exec.ts";
 import { reduceMemory } from "./reduce-memory.ts";
+import { findRoutes } from "./search/find.ts";
+import { searchRoutes } from "./search/search.ts";
+import { createTerminals } from "./terminals/terminals.ts";
 
 const VERSION = "0.1.0";
 
-// Node cannot collect orphans as process 1; the shell can (init.sh). Drivers start init.sh themselves, because this
-// way costs a second start of Node.
+// Node cannot reap orphans as process 1, but a shell can (init.sh). Drivers start init.sh directly, because replacing the
+// process here costs a second start of Node.
 if (process.pid === 1 && process.execve) process.execve("/bin/sh", ["sh", join(import.meta.dirname, "init.sh")], definedOnly(process.env));
 
 main().catch((error: unknown) => fail(error instanceof Error ? error.message : String(error)));
@@ -43,11 +45,15 @@ async function main(): Promise<void> {
     BERTH_HOME = "/home/user",
     BERTH_EGRESS,
   } = process.env;
-  const authentication = createAuthentication({ tokenHash: BERTH_TOKEN_HASH, adoptKey: BERTH_ADOPT_KEY, adoptName: BERTH_ADOPT_NAME });
-  if (!BERTH_SOCKET && !BERTH_LISTEN) fail("BERTH_SOCKET or BERTH_LISTEN must say where to listen");
+  const authentication = createAuthentication({
+    tokenHash: BERTH_TOKEN_HASH,
+    adoptKey: BERTH_ADOPT_KEY,
+    adoptName: BERTH_ADOPT_NAME,
+  });
+  if (!BERTH_SOCKET && !BERTH_LISTEN) fail("Set BERTH_SOCKET or BERTH_LISTEN to the address to listen on");
 
   const workspace = await openWorkspace(BERTH_WORKSPACE);
-  const egress = openEgressPipe(BERTH_EGRESS, () => environment.request.egressPass);
+  const egress = openEgressForwarder(BERTH_EGRESS, () => environment.request.egressPass);
   const environment = createEnvironment({ base: process.env, workspace: workspace.root, home: BERTH_HOME, proxyUrl: () => egress.url });
 
   const ownPorts = () => (egress.url ? [Number(new URL(egress.url).port)] : []);
@@ -55,37 +61,41 @@ async function main(): Promise<void> {
     environment,
     workspace,
     folder: join(BERTH_HOME, ".berth/terminals"),
-    changed: (list) => events.send({ type: "terminals", terminals: list }),
+    onChange: (list) => events.send({ type: "terminals", terminals: list }),
   });
-  const ports = createPorts({
+  const ports = createPortMonitor({
     home: BERTH_HOME,
-    hidden: ownPorts,
+    hiddenPorts: ownPorts,
     hiddenPids: () => agent.pids(),
-    changed: (list) => events.send({ type: "ports", ports: list }),
+    onChange: (list) => events.send({ type: "ports", ports: list }),
   });
-  const watch = createWatch(workspace.root, (event) => events.send(event));
+  const watcher = createFileWatcher(workspace.root, (event) => events.send(event));
   const events: Events = createEvents({
     hello: () => ({ type: "hello", terminals: terminals.list(), ports: ports.last, agent: agent.state }),
-    listening(yes) {
-      ports.run(yes);
-      watch.run(yes);
+    onFirstListener() {
+      ports.start();
+      watcher.start();
+    },
+    onLastListenerGone() {
+      ports.stop();
+      watcher.stop();
     },
   });
   const agent = createAgentRoutes({
     environment,
     workspace: workspace.root,
     folder: join(BERTH_HOME, ".berth/agent"),
-    changed: (state) => events.send({ type: "agent", agent: state }),
+    onStateChange: (state) => events.send({ type: "agent", agent: state }),
   });
   const changes = createChanges({ workspace, environment, folder: join(BERTH_HOME, ".berth/start") });
-  const relay = portRelay({ hidden: ownPorts });
+  const relay = portRelay({ hiddenPorts: ownPorts });
 
   const server = createDaemonServer({
     authentication,
     routes: [
       ...controlRoutes(),
       ...execRoutes({ environment, workspace }),
-      ...fileRoutes({ workspace, shown: watch.include }),
+      ...fileRoutes({ workspace, onList: watcher.include }),
       ...contentRoutes({ workspace }),
       ...findRoutes({ workspace }),
       ...searchRoutes({ workspace, environment }),
@@ -128,9 +138,9 @@ async function main(): Promise<void> {
         path: "/internal/start",
         async handle({ request, response }) {
           environment.start(await readJson(request));
-          changes.begin();
-          terminals.started();
-          agent.started();
+          changes.onSessionStart();
+          terminals.onSessionStart();
+          agent.onSessionStart();
           sendJson(response, 200, { status: "ok" });
         },
       },

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { AgentCommand } from "@berth/contract/agent.ts";
 import type { StartRequest } from "@berth/contract/daemon.ts";
 import { startTestDaemon, type TestDaemon } from "../testing/test-daemon.ts";
-import { agentBecomes, agentState, openPanel, tellToStart } from "../testing/agent-panel.ts";
+import { agentBecomes, agentState, openPanel, startSession } from "../testing/agent-panel.ts";
 
 let daemon: TestDaemon;
 beforeEach(async () => void (daemon = await startTestDaemon({ BERTH_AGENT_TIMEOUT_MS: "4000" })));
@@ -18,14 +18,14 @@ const agentOf = (...command: string[]): NonNullable<StartRequest["agent"]> => ({
 });
 
 describe("the agent", () => {
-  test("is none where the template has none, and a prompt says so", async () => {
-    await tellToStart(daemon, {});
+  test("has the status none if the template has no agent, and a prompt is refused", async () => {
+    await startSession(daemon, {});
     expect(await agentState(daemon)).toEqual({ status: "none", name: null });
     expect((await daemon.fetch("/agent/prompt", { method: "POST", body: { text: "hi" } })).json.code).toBe("agent_none");
   });
 
-  test("is unconfigured, naming what to set, and is not started", async () => {
-    await tellToStart(daemon, {
+  test("is unconfigured without its required variables, and is not started", async () => {
+    await startSession(daemon, {
       agent: { ...agentOf("/bin/sh", "-c", "touch started"), requiredEnv: ["MODEL_KEY", "OTHER"] },
       env: { OTHER: "x" },
     });
@@ -36,9 +36,9 @@ describe("the agent", () => {
     expect(existsSync(join(daemon.workspace, "started"))).toBe(false);
   });
 
-  test("is unavailable where the sandbox has no program for it, in words, before anything is started", async () => {
-    await tellToStart(daemon, { agent: agentOf("no-such-agent"), fallbackAgents: [agentOf("/nowhere/other-agent")] });
-    const message = "This sandbox has no program for its coding agent (no-such-agent or other-agent).";
+  test("is unavailable if its program is not installed, and the message says so", async () => {
+    await startSession(daemon, { agent: agentOf("no-such-agent"), fallbackAgents: [agentOf("/nowhere/other-agent")] });
+    const message = "The program of the coding agent (no-such-agent or other-agent) is not installed in this sandbox.";
     expect(await agentState(daemon)).toEqual({ status: "unavailable", name: "no-such-agent", message });
     const refused = await daemon.fetch("/agent/prompt", { method: "POST", body: { text: "hi" } });
     expect([refused.status, refused.json.code, refused.json.error]).toEqual([409, "agent_unavailable", message]);
@@ -49,44 +49,44 @@ describe("the agent", () => {
     await panel.close();
   });
 
-  test("is there as soon as its program is", async () => {
+  test("becomes available as soon as its program is installed", async () => {
     const program = join(daemon.workspace, "late-agent");
-    await tellToStart(daemon, { agent: agentOf(program) });
+    await startSession(daemon, { agent: agentOf(program) });
     expect((await agentState(daemon)).status).toBe("unavailable");
     writeFileSync(program, "#!/bin/sh\ntouch started; cat\n", { mode: 0o755 });
     expect((await daemon.fetch("/agent/start", { method: "POST" })).status).toBe(200);
     await expect.poll(() => existsSync(join(daemon.workspace, "started"))).toBe(true);
   });
 
-  test("is the first one that the sandbox has a program for", async () => {
-    const there = agentOf("/bin/sh", "-c", "touch started; cat");
+  test("is the first one whose program is installed", async () => {
+    const installed = agentOf("/bin/sh", "-c", "touch started; cat");
     const last = agentOf("/bin/sh", "-c", "touch wrong; cat");
-    await tellToStart(daemon, { agent: agentOf("no-such-agent"), fallbackAgents: [{ ...there, requiredEnv: ["MODEL_KEY"] }, last] });
+    await startSession(daemon, { agent: agentOf("no-such-agent"), fallbackAgents: [{ ...installed, requiredEnv: ["MODEL_KEY"] }, last] });
     expect(await agentState(daemon)).toMatchObject({ status: "unconfigured", name: "sh", missing: ["MODEL_KEY"] });
-    await tellToStart(daemon, { agent: agentOf("no-such-agent"), fallbackAgents: [there, last] });
+    await startSession(daemon, { agent: agentOf("no-such-agent"), fallbackAgents: [installed, last] });
     await expect.poll(() => existsSync(join(daemon.workspace, "started"))).toBe(true);
     expect(existsSync(join(daemon.workspace, "wrong"))).toBe(false);
   });
 
-  test("has failed when its program cannot be started, in words", async () => {
+  test("fails if its program cannot be started, and the message says why", async () => {
     const program = join(daemon.workspace, "broken-agent");
     writeFileSync(program, "#!/nowhere/interpreter\n", { mode: 0o755 });
-    await tellToStart(daemon, { agent: agentOf(program) });
+    await startSession(daemon, { agent: agentOf(program) });
     await agentBecomes(daemon, "failed");
     expect((await agentState(daemon)).message).toBe(`The agent's command, or its interpreter, was not found: ${program}`);
     expect((await daemon.fetch("/health")).status).toBe(200);
   });
 
-  test("has failed when it never answers, and its program is gone", async () => {
-    await tellToStart(daemon, { agent: agentOf("/bin/sh", "-c", "echo $$ > pid; sleep 600") });
+  test("fails if it never answers, and its process is killed", async () => {
+    await startSession(daemon, { agent: agentOf("/bin/sh", "-c", "echo $$ > pid; sleep 600") });
     await agentBecomes(daemon, "failed");
     expect((await agentState(daemon)).message).toContain("did not answer within 4 seconds");
     const pid = readFileSync(join(daemon.workspace, "pid"), "utf8").trim();
     await expect.poll(() => existsSync(`/proc/${pid}`)).toBe(false);
   });
 
-  test("has failed after some tries when it ends at once, with its last words", async () => {
-    await tellToStart(daemon, { agent: agentOf("/bin/sh", "-c", "echo again >> tries; echo 'no licence' >&2; exit 3") });
+  test("fails after several attempts if it exits immediately, and the message has its last line of stderr", async () => {
+    await startSession(daemon, { agent: agentOf("/bin/sh", "-c", "echo again >> tries; echo 'no licence' >&2; exit 3") });
     const panel = await openPanel(daemon);
     await expect.poll(() => readFileSync(join(daemon.workspace, "tries"), "utf8")).toMatch(/^(again\n){3}/);
     panel.send({ type: "prompt", requestId: "1", text: "hello?" });
@@ -95,8 +95,8 @@ describe("the agent", () => {
     await panel.close();
   });
 
-  test("survives nonsense from an agent and from a browser", async () => {
-    await tellToStart(daemon, { agent: agentOf("/bin/sh", "-c", "echo not json; echo '[]'; head -c 3000000 /dev/zero; sleep 1") });
+  test("survives malformed messages from an agent and from a browser", async () => {
+    await startSession(daemon, { agent: agentOf("/bin/sh", "-c", "echo not json; echo '[]'; head -c 3000000 /dev/zero; sleep 1") });
     const panel = await openPanel(daemon);
     for (const command of [
       {},

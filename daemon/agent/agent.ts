@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
 import type { AgentMessage, Conversation, ConversationItem } from "@berth/contract/agent.ts";
 import type { AgentState } from "@berth/contract/daemon.ts";
+import { AppError } from "@berth/contract/errors.ts";
+import { notFound } from "../http/errors.ts";
 import type { Environment } from "../processes/environment.ts";
-import { Fault } from "../http/http.ts";
 import { readForAgent, writeForAgent } from "./agent-files.ts";
 import { type AgentHandlers, runningPids } from "./connection.ts";
 import { createConversation } from "./conversations/conversation.ts";
@@ -10,36 +11,36 @@ import { openConversationStore, type SavedConversation } from "./conversations/c
 import { createRunner } from "./runner.ts";
 import { createTurns, type Thread, type Turns } from "./turns.ts";
 
-// Everything about the agent but its doors (routes.ts): loaded when somebody first needs it.
+// The agent behind the routes (routes.ts), which load this module on first use.
 export interface Agent {
   readonly state: AgentState;
   start(): void;
   stop(): void;
-  // Writes what is not on disk yet, synchronously.
+  // Writes unsaved changes to disk synchronously.
   save(): void;
   conversations(): Conversation[];
   create(): Conversation;
   thread(id: string): Thread;
   remove(id: string): void;
   turns: Turns;
-  // The agent's program, where it runs.
+  // The process of the agent, if it is running.
   pids(): number[];
-  // Every change, as it happens.
+  // Calls the listener for every change. Returns the function that removes it.
   listen(listener: (message: AgentMessage) => void): () => void;
 }
 
 export interface AgentDeps {
   environment: Environment;
   workspace: string;
-  // Where conversations are kept.
+  // The folder for conversations.
   folder: string;
-  changed: (state: AgentState) => void;
+  onStateChange: (state: AgentState) => void;
 }
 
 const SAVE_AFTER_MS = 500;
 const MAX_CONVERSATIONS = 200;
 
-export function createAgent({ environment, workspace, folder, changed }: AgentDeps): Agent {
+export function createAgent({ environment, workspace, folder, onStateChange }: AgentDeps): Agent {
   const store = openConversationStore(folder);
   const threads = new Map<string, Thread>();
   const listeners = new Set<(message: AgentMessage) => void>();
@@ -63,21 +64,20 @@ export function createAgent({ environment, workspace, folder, changed }: AgentDe
     environment,
     cwd: workspace,
     handlers,
-    changed(state) {
-      changed(state);
-      tell({ type: "agent", agent: state });
+    onStateChange(state) {
+      onStateChange(state);
+      publish({ type: "agent", agent: state });
     },
-    died(reason) {
-      for (const thread of threads.values())
-        thread.turn?.abandon(new Error(`${reason} It is being restarted; please send your message again.`));
+    onDeath(reason) {
+      for (const thread of threads.values()) thread.turn?.abandon(new Error(`${reason} It is restarting; send your message again.`));
     },
   });
 
   const turns = createTurns({
     runner,
     workspace,
-    ended(thread, stopReason, message) {
-      tell({ type: "turn", conversationId: thread.live.head.id, stopReason, ...(message === undefined ? {} : { message }) });
+    onTurnEnd(thread, stopReason, message) {
+      publish({ type: "turn", conversationId: thread.live.head.id, stopReason, ...(message === undefined ? {} : { message }) });
       save();
     },
   });
@@ -97,7 +97,7 @@ export function createAgent({ environment, workspace, folder, changed }: AgentDe
     conversations: () => [...threads.values()].map(({ live }) => live.head).toSorted((a, b) => b.updatedAtMs - a.updatedAtMs),
     create() {
       if (threads.size >= MAX_CONVERSATIONS)
-        throw new Fault(409, "too_many", `There are ${MAX_CONVERSATIONS} conversations already; delete one first`);
+        throw new AppError("too_many", { message: `There are already ${MAX_CONVERSATIONS} conversations; delete one first` });
       const now = Date.now();
       const head: Conversation = {
         id: `conv_${randomBytes(8).toString("hex")}`,
@@ -109,7 +109,7 @@ export function createAgent({ environment, workspace, folder, changed }: AgentDe
         modes: null,
       };
       add({ head, sessionId: null, items: [] });
-      tell({ type: "conversation", conversation: head });
+      publish({ type: "conversation", conversation: head });
       return head;
     },
     thread: find,
@@ -119,7 +119,7 @@ export function createAgent({ environment, workspace, folder, changed }: AgentDe
       threads.delete(id);
       dirty.delete(id);
       store.remove(id);
-      tell({ type: "deleted", conversationId: id });
+      publish({ type: "deleted", conversationId: id });
     },
     turns,
     pids: runningPids,
@@ -134,12 +134,12 @@ export function createAgent({ environment, workspace, folder, changed }: AgentDe
       head,
       items,
       workspace,
-      told(message, item) {
+      onChange(message, item) {
         const changes = dirty.get(head.id) ?? new Set();
         if (item) changes.add(item);
         dirty.set(head.id, changes);
         saving ??= setTimeout(save, SAVE_AFTER_MS);
-        tell(message);
+        publish(message);
       },
     });
     threads.set(head.id, { live, sessionId, loadedIn: null, modeOption: null, replaying: false, turn: null });
@@ -150,25 +150,25 @@ export function createAgent({ environment, workspace, folder, changed }: AgentDe
     saving = null;
     for (const [id, changes] of dirty) {
       const thread = threads.get(id);
-      // Of an item that was replaced meanwhile only the last version is written.
+      // Write only the last version of an item that has been replaced.
       const items = [...new Set([...changes].map((item) => thread?.live.items.get(item.id) ?? item))];
       try {
         if (thread) store.append({ head: thread.live.head, sessionId: thread.sessionId }, items);
         dirty.delete(id);
       } catch (error) {
-        // A full disk: tried again with the next change.
-        console.error("A conversation could not be kept:", error);
+        // The disk may be full. The next change tries again.
+        console.error("A conversation could not be saved:", error);
       }
     }
   }
 
-  function tell(message: AgentMessage): void {
+  function publish(message: AgentMessage): void {
     for (const listener of listeners) listener(message);
   }
 
   function find(id: string): Thread {
     const thread = threads.get(id);
-    if (!thread) throw new Fault(404, "not_found", "There is no such conversation");
+    if (!thread) throw notFound("There is no such conversation");
     return thread;
   }
 

@@ -1,9 +1,10 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { basename, isAbsolute, join } from "node:path";
 import type { AgentProgram, AgentState } from "@berth/contract/daemon.ts";
+import { AppError } from "@berth/contract/errors.ts";
 import type { Environment } from "../processes/environment.ts";
 
-// What can be said of the agent without its program running.
+// The state of an agent that is not running: stopped, or the reason why it cannot start.
 export function restingState(environment: Environment): AgentState {
   const candidates = agentsOf(environment);
   const [preferred] = candidates;
@@ -11,7 +12,7 @@ export function restingState(environment: Environment): AgentState {
   const agent = chooseAgent(environment);
   if (!agent) {
     const names = candidates.map(({ command }) => basename(command));
-    const message = `This sandbox has no program for its coding agent (${names.join(" or ")}).`;
+    const message = `The program of the coding agent (${names.join(" or ")}) is not installed in this sandbox.`;
     return { status: "unavailable", name: basename(preferred.command), message };
   }
   const name = basename(agent.command);
@@ -22,12 +23,18 @@ export function restingState(environment: Environment): AgentState {
   return { status: "stopped", name };
 }
 
-// The first that the sandbox has a program for. Looked up each time: its user may install one.
+// The error for a state in which the agent cannot start; null if it can.
+export function unavailableError({ status, message }: AgentState): AppError | null {
+  const isUnavailable = status === "none" || status === "unavailable" || status === "unconfigured";
+  return isUnavailable ? new AppError(`agent_${status}`, { message }) : null;
+}
+
+// The first agent whose program is installed. Not cached, because the user may install one at any time.
 export function chooseAgent(environment: Environment): AgentProgram | undefined {
   return agentsOf(environment).find((agent) => isInstalled(agent.command, agentEnvironment(environment, agent).PATH ?? ""));
 }
 
-// Our runtime folder holds the agents that come with Berth.
+// PATH includes the runtime folder, which contains the agents that come with Berth.
 export function agentEnvironment(environment: Environment, agent: AgentProgram): Record<string, string> {
   const env = environment.forAgent(agent);
   return { ...env, PATH: `${env.PATH}:${join(import.meta.dirname, "bin")}` };
@@ -39,7 +46,7 @@ function agentsOf({ request: { agent, fallbackAgents = [] } }: Environment): Age
 
 function isInstalled(command: string, path: string): boolean {
   if (isAbsolute(command)) return isProgram(command);
-  // Relative to the workspace, whose files change at any time: found out at the start.
+  // A path relative to the workspace, whose files may change at any time. The start reports whether it exists.
   if (command.includes("/")) return true;
   return path.split(":").some((folder) => folder !== "" && isProgram(join(folder, command)));
 }

@@ -14,14 +14,15 @@ import {
   type SessionNotification,
   type WriteTextFileRequest,
 } from "@agentclientprotocol/sdk";
+import { withTimeout } from "../io/with-timeout.ts";
 import { preferForOomKill } from "../processes/oom-score.ts";
 
-// One run of the agent's program, spoken to over the Agent Client Protocol on its standard input and output.
+// One process of the agent, connected over the Agent Client Protocol on its standard input and output.
 export interface AgentConnection {
   readonly agent: ClientContext;
   readonly about: InitializeResponse;
   readonly startedAtMs: number;
-  // Resolves when the program has ended, with what it last said on stderr.
+  // Resolves when the process has exited, with the end of its stderr.
   readonly ended: Promise<AgentEnd>;
   kill(): void;
 }
@@ -29,7 +30,7 @@ export interface AgentConnection {
 export interface AgentEnd {
   code: number | null;
   signal: string | null;
-  lastWords: string;
+  stderrTail: string;
 }
 
 export interface ConnectOptions {
@@ -37,7 +38,7 @@ export interface ConnectOptions {
   args: string[];
   env: Record<string, string>;
   cwd: string;
-  // How long the program may take to answer its first request.
+  // The deadline for the answer to the first request.
   timeoutMs: number;
   handlers: AgentHandlers;
 }
@@ -49,19 +50,22 @@ export interface AgentHandlers {
   writeFile(request: WriteTextFileRequest): Promise<void>;
 }
 
-// Why the program could not be started; the message is for people.
+// The user reads the message.
 export class AgentStartError extends Error {
-  // Whether another try might help.
-  readonly hopeless: boolean;
-  constructor(message: string, hopeless: boolean) {
+  readonly retryable: boolean;
+  constructor(message: string, { retryable }: { retryable: boolean }) {
     super(message);
     this.name = "AgentStartError";
-    this.hopeless = hopeless;
+    this.retryable = retryable;
   }
 }
 
+const MAX_STDERR_TAIL = 4096;
+const EXIT_GRACE_MS = 500;
+const KILL_GRACE_MS = 2000;
+
 const running = new Set<Child>();
-// The daemon's end is the agent's.
+// Kill the agents when the daemon exits.
 process.on("exit", () => running.forEach((child) => child.pid !== undefined && signalGroup(-child.pid, "SIGKILL")));
 
 export const runningPids = (): number[] => [...running].flatMap(({ pid }) => pid ?? []);
@@ -73,7 +77,7 @@ export async function connectAgent({ command, args, env, cwd, timeoutMs, handler
   preferForOomKill(child.pid);
   running.add(child);
   const ended = watchEnd(child).finally(() => running.delete(child));
-  const failedToStart = new Promise<never>((_, reject) => child.once("error", (error) => reject(startError(command, error))));
+  const failedToSpawn = new Promise<never>((_, reject) => child.once("error", (error) => reject(startError(command, error))));
   child.stdin.on("error", () => {});
 
   const stream = ndJsonStream(
@@ -89,70 +93,65 @@ export async function connectAgent({ command, args, env, cwd, timeoutMs, handler
 
   const kill = () => killGroup(child);
   try {
-    const about = await Promise.race([
+    const initialized = Promise.race([
       agent.request(methods.agent.initialize, {
         protocolVersion: PROTOCOL_VERSION,
         clientInfo: { name: "berth", version: "0.1.0" },
         clientCapabilities: { fs: { readTextFile: true, writeTextFile: true }, terminal: false },
       }),
-      failedToStart,
+      failedToSpawn,
       endedEarly(command, ended),
-      tooSlow(command, timeoutMs),
     ]);
+    const about = await withTimeout(initialized, timeoutMs, () => tooSlow(command, timeoutMs));
     return { agent, about, startedAtMs: Date.now(), ended, kill };
   } catch (error) {
-    // A closed pipe is often the first sign of a program's end; the end itself says more.
-    await Promise.race([ended, delay(500)]);
-    if (!(error instanceof AgentStartError) && hasEnded(child)) await endedEarly(command, ended);
+    // A closed pipe is often the first sign that the process has exited. Wait for the exit, which explains more.
+    await Promise.race([ended, delay(EXIT_GRACE_MS, undefined, { ref: false })]);
+    if (!(error instanceof AgentStartError) && hasExited(child)) await endedEarly(command, ended);
     kill();
     throw error instanceof AgentStartError
       ? error
-      : new AgentStartError(`The agent does not speak the Agent Client Protocol: ${messageOf(error)}`, false);
+      : new AgentStartError(`The agent does not speak the Agent Client Protocol: ${messageOf(error)}`, { retryable: true });
   }
 }
 
-const hasEnded = (child: Child) => child.exitCode !== null || child.signalCode !== null;
-
-const MAX_LAST_WORDS = 4096;
+const hasExited = (child: Child) => child.exitCode !== null || child.signalCode !== null;
 
 function watchEnd(child: Child): Promise<AgentEnd> {
-  let lastWords = "";
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (lastWords = (lastWords + text).slice(-MAX_LAST_WORDS)));
-  return new Promise((resolve) => child.once("exit", (code, signal) => resolve({ code, signal, lastWords })));
+  let stderrTail = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (stderrTail = (stderrTail + text).slice(-MAX_STDERR_TAIL)));
+  return new Promise((resolve) => child.once("exit", (code, signal) => resolve({ code, signal, stderrTail })));
 }
 
 async function endedEarly(command: string, ended: Promise<AgentEnd>): Promise<never> {
-  const { code, signal, lastWords } = await ended;
-  const said = lastWords.trim().split("\n").at(-1)?.slice(0, 300);
+  const { code, signal, stderrTail } = await ended;
+  const lastLine = stderrTail.trim().split("\n").at(-1)?.slice(0, 300);
   throw new AgentStartError(
-    `The agent (${command}) ended at its start with ${code === null ? signal : `code ${code}`}${said ? `: ${said}` : ""}`,
-    false,
+    `The agent (${command}) exited during its start with ${code === null ? signal : `code ${code}`}${lastLine ? `: ${lastLine}` : ""}`,
+    { retryable: true },
   );
 }
 
-function tooSlow(command: string, timeoutMs: number): Promise<never> {
-  return new Promise((_, reject) => {
-    setTimeout(
-      () => reject(new AgentStartError(`The agent (${command}) did not answer within ${Math.round(timeoutMs / 1000)} seconds`, true)),
-      timeoutMs,
-    ).unref();
-  });
+function tooSlow(command: string, timeoutMs: number): AgentStartError {
+  const seconds = Math.round(timeoutMs / 1000);
+  return new AgentStartError(`The agent (${command}) did not answer within ${seconds} seconds`, { retryable: false });
 }
 
 function startError(command: string, error: NodeJS.ErrnoException): AgentStartError {
-  // It was found before (availability.ts), so most often this is what the program itself needs.
-  if (error.code === "ENOENT") return new AgentStartError(`The agent's command, or its interpreter, was not found: ${command}`, true);
-  if (error.code === "EACCES") return new AgentStartError(`The agent's command cannot be executed: ${command}`, true);
-  return new AgentStartError(`The agent could not be started (${error.code ?? error.message})`, false);
+  // availability.ts has found the program, so usually its interpreter is missing.
+  if (error.code === "ENOENT")
+    return new AgentStartError(`The agent's command, or its interpreter, was not found: ${command}`, { retryable: false });
+  if (error.code === "EACCES") return new AgentStartError(`The agent's command cannot be executed: ${command}`, { retryable: false });
+  return new AgentStartError(`The agent could not be started (${error.code ?? error.message})`, { retryable: true });
 }
 
 export const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
 function killGroup(child: Child): void {
-  if (child.pid === undefined || hasEnded(child)) return;
+  if (child.pid === undefined || hasExited(child)) return;
   const group = -child.pid;
   signalGroup(group, "SIGTERM");
-  const timer = setTimeout(() => signalGroup(group, "SIGKILL"), 2000);
+  const timer = setTimeout(() => signalGroup(group, "SIGKILL"), KILL_GRACE_MS);
   child.once("exit", () => clearTimeout(timer));
 }
 
@@ -160,6 +159,6 @@ function signalGroup(group: number, signal: NodeJS.Signals): void {
   try {
     process.kill(group, signal);
   } catch {
-    // Gone in this very moment.
+    // It has just exited.
   }
 }

@@ -1,18 +1,18 @@
 import type { AgentCommand, AgentMessage } from "@berth/contract/agent.ts";
 import type { WebSocket } from "ws";
 import type { Agent } from "./agent.ts";
-import { isStringArray } from "../processes/environment.ts";
-import { badRequest, requiredText as text, toFault } from "../http/http.ts";
+import { isStringArray, requiredText as text } from "../http/body.ts";
+import { badRequest, toAppError } from "../http/errors.ts";
 import { parseMessage } from "../http/sockets.ts";
 
 const MAX_FILES = 50;
 const MAX_BUFFERED_BYTES = 8 * 1024 * 1024;
 
-// One browser at the agent's stream.
+// Serves the agent's stream to one browser.
 export function attachPanel(agent: Agent, socket: WebSocket): void {
   const opened = new Set<string>();
   const send = (message: AgentMessage) => {
-    // Too far behind to catch up: it connects again and reads everything anew.
+    // Disconnect a browser that is too far behind. It reconnects and loads everything again.
     if (socket.bufferedAmount > MAX_BUFFERED_BYTES) socket.terminate();
     else socket.send(JSON.stringify(message));
   };
@@ -24,14 +24,14 @@ export function attachPanel(agent: Agent, socket: WebSocket): void {
   socket.on("message", (data) => {
     const command = parseMessage(data) as (AgentCommand & Record<string, unknown>) | null;
     if (!command) return;
-    obey(command).catch((error: unknown) => {
-      const { code, message } = toFault(error);
+    run(command).catch((error: unknown) => {
+      const { code, message } = toAppError(error);
       send({ type: "refused", requestId: optional(command.requestId), conversationId: optional(command.conversationId), code, message });
     });
   });
   send({ type: "hello", agent: agent.state, conversations: agent.conversations() });
 
-  async function obey(command: AgentCommand): Promise<void> {
+  async function run(command: AgentCommand): Promise<void> {
     switch (command.type) {
       case "open":
         return open(text(command.conversationId, "conversationId"));
@@ -59,7 +59,7 @@ export function attachPanel(agent: Agent, socket: WebSocket): void {
       case "delete":
         return agent.remove(text(command.conversationId, "conversationId"));
       default:
-        throw badRequest("There is no such command");
+        throw badRequest("This command does not exist");
     }
   }
 

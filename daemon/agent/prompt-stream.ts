@@ -1,22 +1,26 @@
 import type { AgentMessage } from "@berth/contract/agent.ts";
 import type { Agent } from "./agent.ts";
-import { restingState } from "./availability.ts";
+import { restingState, unavailableError } from "./availability.ts";
 import type { Environment } from "../processes/environment.ts";
-import { badRequest, type Call, readJson, requiredText as text, sendJson } from "../http/http.ts";
+import { readJson, requiredText as text } from "../http/body.ts";
+import { badRequest } from "../http/errors.ts";
+import { sendJson } from "../http/reply.ts";
+import type { Call } from "../http/route.ts";
 
 const MAX_BUFFERED_BYTES = 8 * 1024 * 1024;
 const KEEP_ALIVE_MS = 15_000;
 
-// One turn for a caller without a browser, as server-sent events.
+// Runs one turn for a caller without a browser, and streams it as server-sent events.
 export async function streamPrompt(agent: Agent, environment: Environment, { request, response }: Call): Promise<void> {
   const body = await readJson(request);
   const { permissions = "ask" } = body;
   if (permissions !== "ask" && permissions !== "allow" && permissions !== "reject")
     throw badRequest("permissions must be ask, allow or reject");
   const prompt = text(body.text, "text");
-  const { status, missing, message } = restingState(environment);
-  if (status === "none" || status === "unavailable" || status === "unconfigured")
-    return sendJson(response, 409, { error: message ?? "This session has no agent", code: `agent_${status}`, missing });
+  const state = restingState(environment);
+  const unavailable = unavailableError(state);
+  if (unavailable)
+    return sendJson(response, unavailable.status, { error: unavailable.message, code: unavailable.code, missing: state.missing });
   const thread = agent.thread(body.conversationId === undefined ? agent.create().id : text(body.conversationId, "conversationId"));
   const { id } = thread.live.head;
 
@@ -24,25 +28,25 @@ export async function streamPrompt(agent: Agent, environment: Environment, { req
     if (!response.headersSent)
       response.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no" });
     response.write(`data: ${JSON.stringify(event)}\n\n`);
-    // Whoever does not read is gone.
+    // Disconnect a caller that does not read.
     if (response.writableLength > MAX_BUFFERED_BYTES) response.destroy();
   };
-  const isFree = thread.turn === null;
+  const wasIdle = thread.turn === null;
   const turn = agent.turns.prompt(thread, prompt, { permissions });
-  // It runs now (or `turn` says at once why not: then the turn that is under way is another caller's).
-  let over = false;
-  response.on("close", () => !over && void agent.turns.cancel(thread));
+  let isOver = false;
+  response.on("close", () => !isOver && void agent.turns.cancel(thread));
   const unlisten = agent.listen((event) => belongsTo(event, id) && send(event));
-  const alive = setInterval(() => response.headersSent && response.write(":\n\n"), KEEP_ALIVE_MS);
+  const keepAlive = setInterval(() => response.headersSent && response.write(":\n\n"), KEEP_ALIVE_MS);
   try {
-    if (isFree && thread.turn) send({ type: "conversation", conversation: thread.live.head });
+    // If the thread was busy, `turn` rejects, and the turn in progress belongs to another caller.
+    if (wasIdle && thread.turn) send({ type: "conversation", conversation: thread.live.head });
     await turn;
-    over = true;
+    isOver = true;
     response.end();
   } finally {
-    over = true;
+    isOver = true;
     unlisten();
-    clearInterval(alive);
+    clearInterval(keepAlive);
   }
 }
 

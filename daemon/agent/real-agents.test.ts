@@ -8,10 +8,11 @@ import { AGENTS, type TestAgent } from "../../tests/support/agents/agents.ts";
 import { describeWith } from "../../tests/support/machine.ts";
 import { type ModelServer, startModelServer } from "../../tests/support/agents/model-server.ts";
 import { startTestDaemon, type TestDaemon } from "../testing/test-daemon.ts";
-import { agentBecomes, agentState, openPanel, type Panel, tellToStart } from "../testing/agent-panel.ts";
+import { agentBecomes, agentState, openPanel, type Panel, startSession } from "../testing/agent-panel.ts";
+import { findProcess } from "../testing/processes.ts";
 
-// The same for every agent, with the real program where this machine has it. One daemon serves all tests of an agent, in
-// this order: some agents take seconds to start.
+// Runs the same tests with every agent that is installed on this machine. The tests of an agent share one daemon and run in
+// this order, because some agents take seconds to start.
 for (const agent of AGENTS) describeWith(agent.missing, agent.name, { timeout: 120_000 }, () => testAgent(agent));
 
 function testAgent(agent: TestAgent): void {
@@ -26,69 +27,66 @@ function testAgent(agent: TestAgent): void {
     await model?.[Symbol.asyncDispose]();
   });
   beforeEach(() => void (model.script = []));
-  // The end of one test's turn must not count as the next one's.
+  // Wait for the turn to end, so that its end does not count for the next test.
   afterEach(() => expect.poll(async () => (await conversations()).some(({ busy }) => busy)).toBe(false));
 
-  async function begin({
+  async function startAgentSession({
     extra = {},
     autoStartAgent = true,
   }: { extra?: Record<string, string>; autoStartAgent?: boolean } = {}): Promise<void> {
     const env = { OPENAI_BASE_URL: `${model.url}/v1`, OPENAI_API_KEY: "sk-x", OPENAI_MODEL: "scripted", ...extra };
-    await tellToStart(daemon, { env, agent: withModelSettings(agent.spec, env), autoStartAgent });
+    await startSession(daemon, { env, agent: withModelSettings(agent.spec, env), autoStartAgent });
   }
 
-  const pidOf = () =>
-    readdirSync("/proc").find(
-      (pid) => /^\d+$/.test(pid) && environOf(pid).includes(`HOME=${daemon.home}`) && commandOf(pid).startsWith(`${agent.name}\0`),
-    );
+  const pidOf = () => findProcess({ program: agent.name, home: daemon.home });
   const writeHello = (name = "hello.txt") => agent.write(join(daemon.workspace, name), "hello\n");
   const conversations = async () => (await daemon.fetch("/agent/conversations")).json.conversations;
   const conversation = async (id: string) => (await conversations()).find((each) => each.id === id);
   const isBusy = async (id: string) => (await conversation(id))?.busy;
 
-  // The id of the conversation that a panel's first prompt has begun.
+  // The id of the conversation that a panel's first prompt has created.
   async function created(panel: Panel): Promise<string> {
     const message = () => panel.messages.find(({ type }) => type === "created");
     await expect.poll(message).toBeDefined();
     return panel.messages.find((each) => each.type === "created")!.conversation.id;
   }
 
-  test("starts on request when it was not asked to start by itself", async () => {
-    await begin({ autoStartAgent: false });
+  test("starts on request if it is not started automatically", async () => {
+    await startAgentSession({ autoStartAgent: false });
     expect((await agentState(daemon)).status).toBe("stopped");
     expect(pidOf()).toBeUndefined();
     await daemon.fetch("/agent/start", { method: "POST" });
     await agentBecomes(daemon, "ready");
     const pid = pidOf();
     expect(pid).toBeDefined();
-    // Ports that it opens for itself are not shown to people.
+    // The agent's own ports are not listed.
     expect((await daemon.fetch("/ports")).json.ports).toEqual([]);
-    // The same start request again, as at a resume, does not restart it.
-    await begin();
+    // A resume repeats the start request, which does not restart the agent.
+    await startAgentSession();
     expect(pidOf()).toBe(pid);
   });
 
-  test("writes a file, shows the difference and the words as they come, to every browser, and names the conversation", async () => {
-    await begin();
-    const [one, other] = [await openPanel(daemon), await openPanel(daemon)];
+  test("writes a file, streams the diff and the text to every browser, and names the conversation", async () => {
+    await startAgentSession();
+    const [first, second] = [await openPanel(daemon), await openPanel(daemon)];
     model.script = [writeHello(), { say: "I wrote the file for you." }];
-    one.send({ type: "prompt", requestId: "r1", text: "Write hello.txt" });
-    const id = await created(one);
-    expect(one.messages.find(({ type }) => type === "created")).toMatchObject({
+    first.send({ type: "prompt", requestId: "r1", text: "Write hello.txt" });
+    const id = await created(first);
+    expect(first.messages.find(({ type }) => type === "created")).toMatchObject({
       requestId: "r1",
       conversation: { title: "New conversation" },
     });
-    other.send({ type: "open", conversationId: id });
-    expect(await one.turnEnds()).toMatchObject({ stopReason: "end_turn" });
+    second.send({ type: "open", conversationId: id });
+    expect(await first.turnEnds()).toMatchObject({ stopReason: "end_turn" });
 
     expect(readFileSync(join(daemon.workspace, "hello.txt"), "utf8")).toBe("hello\n");
-    const tool = await one.sees("tool", (item) => item.status === "completed");
+    const tool = await first.sees("tool", (item) => item.status === "completed");
     expect(tool).toMatchObject({ toolKind: "edit", title: agent.writeTitle("hello.txt") });
     const diffs = tool.content.filter((content) => content.type === "diff");
     expect(diffs).toEqual([{ type: "diff", path: "hello.txt", oldText: null, newText: "hello\n" }]);
-    expect((await one.sees("assistant")).text).toBe("I wrote the file for you.");
-    expect(one.messages.filter((message) => message.type === "append").length).toBeGreaterThan(2);
-    await expect.poll(() => other.items()).toEqual(one.items());
+    expect((await first.sees("assistant")).text).toBe("I wrote the file for you.");
+    expect(first.messages.filter((message) => message.type === "append").length).toBeGreaterThan(2);
+    await expect.poll(() => second.items()).toEqual(first.items());
     await expect
       .poll(conversations)
       .toMatchObject([
@@ -96,12 +94,12 @@ function testAgent(agent: TestAgent): void {
           ? { title: "A fitting title", busy: false, usage: { contextUsed: 150 } }
           : { title: "Write hello.txt", busy: false, usage: null },
       ]);
-    await one.close();
-    await other.close();
+    await first.close();
+    await second.close();
   });
 
-  test("edits a file and shows the lines that changed", async () => {
-    await begin();
+  test("edits a file and shows the changed lines", async () => {
+    await startAgentSession();
     const panel = await openPanel(daemon);
     await daemon.fetch("/files/content?path=src%2Fa.ts", { method: "PUT", body: "const a = 1;\nconst b = 2;\n" });
     model.script = [agent.edit(join(daemon.workspace, "src/a.ts"), "const b = 2;", "const b = 3;"), { say: "Edited." }];
@@ -115,8 +113,8 @@ function testAgent(agent: TestAgent): void {
     await panel.close();
   });
 
-  test("is cancelled in the middle of its words", async () => {
-    await begin();
+  test("can be cancelled while it is answering", async () => {
+    await startAgentSession();
     const panel = await openPanel(daemon);
     model.script = [{ sayAndHang: "Let me think about" }];
     panel.send({ type: "prompt", requestId: "1", text: "Think" });
@@ -135,10 +133,10 @@ function testAgent(agent: TestAgent): void {
     await panel.close();
   });
 
-  test("shows an error of the model in plain words and stays usable", async () => {
-    await begin();
+  test("shows the message of a model error and stays usable", async () => {
+    await startAgentSession();
     const panel = await openPanel(daemon);
-    // Some try more than once.
+    // Some agents retry.
     model.script = Array.from({ length: 20 }, () => ({ status: 400, error: "There is no such model" }));
     panel.send({ type: "prompt", requestId: "1", text: "Say something" });
     await expect.poll(() => JSON.stringify(panel.items())).toContain("There is no such model");
@@ -151,8 +149,8 @@ function testAgent(agent: TestAgent): void {
     await panel.close();
   });
 
-  test("works in the mode that is chosen", async () => {
-    await begin();
+  test("works in the selected mode", async () => {
+    await startAgentSession();
     const panel = await openPanel(daemon);
     panel.send({ type: "prompt", requestId: "1", text: "Hello" });
     await panel.turnEnds();
@@ -162,7 +160,7 @@ function testAgent(agent: TestAgent): void {
     expect(available.map((mode) => mode.id)).toEqual(expect.arrayContaining([current, agent.carefulMode]));
     panel.send({ type: "mode", conversationId: id, modeId: agent.carefulMode });
     await expect.poll(async () => (await modes())?.current).toBe(agent.carefulMode);
-    // It asks first, or the model may not write at all.
+    // In this mode the agent asks first, or cannot write at all.
     model.script = [writeHello("careful.txt"), { say: "Understood." }];
     panel.send({ type: "prompt", requestId: "2", conversationId: id, text: "Write careful.txt" });
     await expect.poll(() => panel.items().some(({ kind }) => kind === "permission") || !model.script.length).toBe(true);
@@ -173,14 +171,14 @@ function testAgent(agent: TestAgent): void {
     await panel.close();
   });
 
-  // From here on with a model of OpenAI's own, which is asked over another interface.
-  const later = { ...agent.askFirst, OPENAI_MODEL: "gpt-5" };
-  const writeLater = (name: string) => agent.writeForOpenAi(join(daemon.workspace, name), "hello\n");
+  // From here on with one of OpenAI's own models, which agents call through the Responses API.
+  const openAi = { ...agent.askFirst, OPENAI_MODEL: "gpt-5" };
+  const writeWithOpenAi = (name: string) => agent.writeForOpenAi(join(daemon.workspace, name), "hello\n");
 
-  test("is driven without a browser by server-sent events", async () => {
-    await begin({ extra: later, autoStartAgent: false });
+  test("answers a prompt over server-sent events, without a browser", async () => {
+    await startAgentSession({ extra: openAi, autoStartAgent: false });
     expect((await agentState(daemon)).status).toBe("stopped");
-    model.script = [writeLater("driven.txt"), { say: "Written." }];
+    model.script = [writeWithOpenAi("driven.txt"), { say: "Written." }];
     const reply = await daemon.fetch("/agent/prompt", { method: "POST", body: { text: "Write driven.txt", permissions: "allow" } });
     expect(reply.headers["content-type"]).toBe("text/event-stream");
     const events = reply.text
@@ -191,7 +189,7 @@ function testAgent(agent: TestAgent): void {
     expect(events.at(-1)).toMatchObject({ type: "turn", stopReason: "end_turn" });
     expect(readFileSync(join(daemon.workspace, "driven.txt"), "utf8")).toBe("hello\n");
     expect(model.requests.at(-1)).toMatchObject({ path: "/v1/responses", body: { model: "gpt-5" } });
-    // What it lets us write has an absolute path, or is not written.
+    // Writes with a relative path are refused.
     expect(existsSync(join(process.cwd(), daemon.workspace))).toBe(false);
     expect(readdirSync(daemon.workspace)).not.toContain(daemon.workspace.split("/")[1]);
     const { id } = events[0]!.type === "conversation" ? events[0].conversation : { id: "" };
@@ -202,7 +200,7 @@ function testAgent(agent: TestAgent): void {
       expect.objectContaining({ type: "diff", path: "driven.txt", newText: "hello\n" }),
     );
 
-    // Hanging up cancels.
+    // Closing the connection cancels the turn.
     model.script = [{ sayAndHang: "Wait for" }];
     const open = await daemon.open("/agent/prompt", { method: "POST", body: { text: "Go on", conversationId: id } });
     await once(open, "data");
@@ -212,36 +210,36 @@ function testAgent(agent: TestAgent): void {
     expect((await daemon.fetch(`/agent/conversations/${id}`)).status).toBe(404);
   });
 
-  test("asks before it acts, any browser may answer, and a cancel answers too", async () => {
-    await begin({ extra: later });
-    const [one, other] = [await openPanel(daemon), await openPanel(daemon)];
-    model.script = [writeLater("asked.txt"), { say: "Written." }];
-    one.send({ type: "prompt", requestId: "1", text: "Write asked.txt" });
-    const question = await one.sees("permission");
+  test("asks for permission, which any browser can grant, and which a cancel withdraws", async () => {
+    await startAgentSession({ extra: openAi });
+    const [first, second] = [await openPanel(daemon), await openPanel(daemon)];
+    model.script = [writeWithOpenAi("asked.txt"), { say: "Written." }];
+    first.send({ type: "prompt", requestId: "1", text: "Write asked.txt" });
+    const question = await first.sees("permission");
     expect(existsSync(join(daemon.workspace, "asked.txt"))).toBe(false);
-    const id = await created(one);
+    const id = await created(first);
     const allow = question.options.find((option) => option.kind === "allow_once");
-    other.send({ type: "answer", conversationId: id, itemId: question.id, optionId: allow!.id });
-    await one.sees("assistant", (item) => item.text === "Written.");
+    second.send({ type: "answer", conversationId: id, itemId: question.id, optionId: allow!.id });
+    await first.sees("assistant", (item) => item.text === "Written.");
     expect(existsSync(join(daemon.workspace, "asked.txt"))).toBe(true);
-    expect(await one.sees("permission")).toMatchObject({ outcome: { type: "selected", optionId: allow!.id } });
-    other.send({ type: "answer", conversationId: id, itemId: question.id, optionId: allow!.id });
-    await expect.poll(() => other.messages.find((message) => message.type === "refused")).toMatchObject({ code: "agent_answered" });
+    expect(await first.sees("permission")).toMatchObject({ outcome: { type: "selected", optionId: allow!.id } });
+    second.send({ type: "answer", conversationId: id, itemId: question.id, optionId: allow!.id });
+    await expect.poll(() => second.messages.find((message) => message.type === "refused")).toMatchObject({ code: "agent_answered" });
     await expect.poll(() => isBusy(id)).toBe(false);
 
-    model.script = [writeLater("never.txt")];
-    one.send({ type: "prompt", requestId: "2", conversationId: id, text: "And another" });
-    const second = await one.sees("permission", (item) => item.id !== question.id);
-    one.send({ type: "cancel", conversationId: id });
-    await one.sees("permission", (item) => item.id === second.id && item.outcome?.type === "cancelled");
+    model.script = [writeWithOpenAi("never.txt")];
+    first.send({ type: "prompt", requestId: "2", conversationId: id, text: "And another" });
+    const nextQuestion = await first.sees("permission", (item) => item.id !== question.id);
+    first.send({ type: "cancel", conversationId: id });
+    await first.sees("permission", (item) => item.id === nextQuestion.id && item.outcome?.type === "cancelled");
     await expect.poll(() => isBusy(id)).toBe(false);
     expect(existsSync(join(daemon.workspace, "never.txt"))).toBe(false);
-    await one.close();
-    await other.close();
+    await first.close();
+    await second.close();
   });
 
-  test("comes back after it was killed, and remembers", async () => {
-    await begin({ extra: later });
+  test("restarts after it was killed and remembers the conversation", async () => {
+    await startAgentSession({ extra: openAi });
     const panel = await openPanel(daemon);
     panel.send({ type: "prompt", requestId: "1", text: "My name is Ada" });
     await panel.turnEnds();
@@ -254,15 +252,15 @@ function testAgent(agent: TestAgent): void {
     expect((await panel.sees("notice")).text).toContain("stopped unexpectedly");
     await agentBecomes(daemon, "ready");
     panel.send({ type: "prompt", requestId: "3", conversationId: id, text: "What is my name?" });
-    const asked = () => JSON.stringify(model.requests.findLast((request) => request.body.tools)?.body);
-    await expect.poll(asked).toContain("What is my name?");
-    expect(asked()).toContain("My name is Ada");
+    const lastRequest = () => JSON.stringify(model.requests.findLast((request) => request.body.tools)?.body);
+    await expect.poll(lastRequest).toContain("What is my name?");
+    expect(lastRequest()).toContain("My name is Ada");
     await panel.sees("user", (item) => item.text === "My name is Ada");
     await panel.close();
   });
 
-  test("goes on after the sandbox was stopped: conversation on disk, memory in the agent", async () => {
-    await begin({ extra: later });
+  test("continues the conversation after a stop of the sandbox", async () => {
+    await startAgentSession({ extra: openAi });
     const panel = await openPanel(daemon);
     panel.send({ type: "prompt", requestId: "1", text: "My name is Ada" });
     await panel.turnEnds();
@@ -271,8 +269,8 @@ function testAgent(agent: TestAgent): void {
     await daemon.fetch("/internal/stop", { method: "POST", body: {} });
     await daemon.stop();
     await daemon.restart();
-    // It starts by itself.
-    await begin({ extra: later });
+    // The agent starts automatically.
+    await startAgentSession({ extra: openAi });
     await agentBecomes(daemon, "ready");
 
     const again = await openPanel(daemon, id);
@@ -290,14 +288,4 @@ function testAgent(agent: TestAgent): void {
     expect((await agentState(daemon)).status).toBe("stopped");
     await expect.poll(pidOf).toBeUndefined();
   });
-}
-
-const environOf = (pid: string) => read(`/proc/${pid}/environ`);
-const commandOf = (pid: string) => read(`/proc/${pid}/cmdline`);
-function read(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return "";
-  }
 }

@@ -4,20 +4,22 @@ import { attachPanel } from "./panel.ts";
 import { streamPrompt } from "./prompt-stream.ts";
 import { restingState } from "./availability.ts";
 import type { Environment } from "../processes/environment.ts";
-import { readJson, requiredText as text, type Route, sendJson, type UpgradeRoute } from "../http/http.ts";
+import { readJson, requiredText as text } from "../http/body.ts";
+import { sendJson } from "../http/reply.ts";
+import type { Route, UpgradeRoute } from "../http/route.ts";
 import { acceptSocket } from "../http/sockets.ts";
 
-// The agent's addresses. The agent itself, with its protocol library, is loaded when one of them is first used in
-// earnest: a session that never talks to an agent does not pay for it.
+// The agent's routes. They load the agent and its protocol library on first use, so that a session without an agent does
+// not pay for them.
 export interface AgentRoutes {
   routes: Route[];
   upgrades: UpgradeRoute[];
   readonly state: AgentState;
-  // The server has (again) said what to run with.
-  started(): void;
-  // Ends the agent and writes the conversations to disk.
+  // Applies the settings that the server has just sent.
+  onSessionStart(): void;
+  // Stops the agent and writes the conversations to disk.
   stop(): void;
-  // The agent's program, where it runs.
+  // The process of the agent, if it is running.
   pids(): number[];
 }
 
@@ -25,7 +27,7 @@ export interface AgentRoutesDeps {
   environment: Environment;
   workspace: string;
   folder: string;
-  changed: (state: AgentState) => void;
+  onStateChange: (state: AgentState) => void;
 }
 
 export function createAgentRoutes(deps: AgentRoutesDeps): AgentRoutes {
@@ -46,14 +48,14 @@ export function createAgentRoutes(deps: AgentRoutesDeps): AgentRoutes {
       return state();
     },
     pids: () => agent?.pids() ?? [],
-    started() {
-      // What runs with other variables than these ends; told the same again (a resume), it goes on.
+    onSessionStart() {
+      // A resume repeats the same settings, and the agent keeps running. With other settings it must restart.
       const { agent: preferred, fallbackAgents, env } = environment.request;
-      const now = JSON.stringify([preferred, fallbackAgents, env]);
-      if (now !== runsWith) agent?.stop();
-      runsWith = now;
+      const settings = JSON.stringify([preferred, fallbackAgents, env]);
+      if (settings !== runsWith) agent?.stop();
+      runsWith = settings;
       const resting = restingState(environment);
-      if (!agent) deps.changed(resting);
+      if (!agent) deps.onStateChange(resting);
       if (environment.request.autoStartAgent && resting.status === "stopped")
         load().then(
           (loaded) => loaded.start(),

@@ -1,17 +1,17 @@
 import type { AgentState } from "@berth/contract/daemon.ts";
+import { AppError } from "@berth/contract/errors.ts";
 import type { Environment } from "../processes/environment.ts";
-import { agentEnvironment, chooseAgent, restingState } from "./availability.ts";
-import { Fault } from "../http/http.ts";
+import { agentEnvironment, chooseAgent, restingState, unavailableError } from "./availability.ts";
 import { type AgentConnection, type AgentHandlers, AgentStartError, connectAgent } from "./connection.ts";
 
-// Keeps the agent's program running: starts it when asked, starts it again with growing pauses when it dies, gives up
-// when it dies at once again and again.
+// Keeps the agent's process running. When the process dies, the runner restarts it with growing pauses, and gives up after
+// several short runs in a row.
 export interface Runner {
   readonly state: AgentState;
-  // The connection, started if need be. Throws a Fault that says why there is none.
+  // Starts the process if needed. Throws an AppError that says why there is no connection.
   connect(): Promise<AgentConnection>;
   stop(): void;
-  // The agent refuses to work without being signed in.
+  // Stops an agent that requires a sign-in.
   markUnconfigured(message: string): void;
 }
 
@@ -19,24 +19,24 @@ export interface RunnerDeps {
   environment: Environment;
   cwd: string;
   handlers: AgentHandlers;
-  changed: (state: AgentState) => void;
-  // The program has ended by itself; conversations under way are over.
-  died: (reason: string) => void;
+  onStateChange: (state: AgentState) => void;
+  // The process has exited on its own, which ends the turns in progress.
+  onDeath: (reason: string) => void;
 }
 
-// The slowest agents that we know need 6 seconds on a quiet machine.
+// The slowest known agents need 6 seconds on an idle machine.
 const START_TIMEOUT_MS = Number(process.env.BERTH_AGENT_TIMEOUT_MS ?? 60_000);
 const PAUSES_MS = [200, 1000, 3000, 10_000];
-// A run at least this long counts as a good one.
+// A run of at least this length resets the count of failures.
 const GOOD_RUN_MS = 30_000;
 
-export function createRunner({ environment, cwd, handlers, changed, died }: RunnerDeps): Runner {
+export function createRunner({ environment, cwd, handlers, onStateChange, onDeath }: RunnerDeps): Runner {
   let state = restingState(environment);
   let current: Promise<AgentConnection> | null = null;
   let live: AgentConnection | null = null;
   let failures = 0;
   let restart: NodeJS.Timeout | null = null;
-  // Goes up with every stop, so that what belongs to an earlier run changes nothing.
+  // Incremented by every stop. Results with an older generation are ignored.
   let generation = 0;
 
   return {
@@ -65,9 +65,10 @@ export function createRunner({ environment, cwd, handlers, changed, died }: Runn
   function connect(): Promise<AgentConnection> {
     if (current) return current;
     const resting = restingState(environment);
-    if (resting.status !== "stopped") {
+    const unavailable = unavailableError(resting);
+    if (unavailable) {
       setState(resting);
-      return Promise.reject(refusal(resting));
+      return Promise.reject(unavailable);
     }
     if (restart) clearTimeout(restart);
     restart = null;
@@ -79,7 +80,7 @@ export function createRunner({ environment, cwd, handlers, changed, died }: Runn
   async function start(run: number): Promise<AgentConnection> {
     const program = chooseAgent(environment);
     const resting = restingState(environment);
-    if (!program) throw refusal(resting);
+    if (!program) throw unavailableError(resting) ?? new AppError("agent_none");
     setState({ status: "starting", name: resting.name });
     try {
       const connection = await connectAgent({
@@ -92,34 +93,34 @@ export function createRunner({ environment, cwd, handlers, changed, died }: Runn
       });
       if (run !== generation) {
         connection.kill();
-        throw new Fault(409, "agent_stopped", "The agent was stopped");
+        throw new AppError("agent_stopped");
       }
       live = connection;
       setState({ status: "ready", name: connection.about.agentInfo?.title ?? connection.about.agentInfo?.name ?? state.name });
       void connection.ended.then(
-        ({ code, signal }) => run === generation && onDeath(connection, code === null ? String(signal) : `code ${code}`),
+        ({ code, signal }) => run === generation && handleDeath(connection, code === null ? String(signal) : `code ${code}`),
       );
       return connection;
     } catch (error) {
       if (run !== generation) throw error;
       current = null;
-      throw onFailedStart(error);
+      throw handleFailedStart(error);
     }
   }
 
-  function onDeath(connection: AgentConnection, how: string): void {
+  function handleDeath(connection: AgentConnection, how: string): void {
     live = null;
     current = null;
     failures = Date.now() - connection.startedAtMs > GOOD_RUN_MS ? 0 : failures;
-    died(`The agent stopped unexpectedly (${how}).`);
-    retryOrGiveUp(`The agent stops again and again (${how}).`);
+    onDeath(`The agent stopped unexpectedly (${how}).`);
+    retryOrGiveUp(`The agent keeps stopping (${how}).`);
   }
 
-  function onFailedStart(error: unknown): Fault {
+  function handleFailedStart(error: unknown): AppError {
     const message = error instanceof Error ? error.message : String(error);
-    if (error instanceof AgentStartError && error.hopeless) setState({ status: "failed", name: state.name, message });
+    if (error instanceof AgentStartError && !error.retryable) setState({ status: "failed", name: state.name, message });
     else retryOrGiveUp(message);
-    return new Fault(502, "agent_failed", message);
+    return new AppError("agent_failed", { message });
   }
 
   function retryOrGiveUp(message: string): void {
@@ -131,12 +132,6 @@ export function createRunner({ environment, cwd, handlers, changed, died }: Runn
 
   function setState(next: AgentState): void {
     state = next;
-    changed(state);
+    onStateChange(state);
   }
-}
-
-function refusal({ status, missing, message }: AgentState): Fault {
-  if (status === "unavailable") return new Fault(409, "agent_unavailable", message ?? "This sandbox has no program for its agent");
-  if (status === "unconfigured") return new Fault(409, "agent_unconfigured", message ?? `The agent needs ${missing?.join(", ")}`);
-  return new Fault(409, "agent_none", "This session has no agent");
 }

@@ -10,21 +10,23 @@ import {
   type RequestPermissionResponse,
 } from "@agentclientprotocol/sdk";
 import type { ConversationItem, PermissionItem, PromptRequest, StopReason } from "@berth/contract/agent.ts";
-import { Fault } from "../http/http.ts";
+import { AppError, isAppError } from "@berth/contract/errors.ts";
+import { badRequest } from "../http/errors.ts";
+import { withTimeout } from "../io/with-timeout.ts";
 import { type AgentConnection, messageOf } from "./connection.ts";
 import type { LiveConversation } from "./conversations/conversation.ts";
 import { modeOptionOf, modesOf, type SessionStart } from "./conversations/modes.ts";
 import type { Runner } from "./runner.ts";
 
-// A conversation and what the daemon knows of it besides: the agent's id, and the turn under way.
+// A conversation together with the agent's session for it and the turn in progress.
 export interface Thread {
   readonly live: LiveConversation;
   sessionId: string | null;
-  // The run of the agent that has this session loaded.
+  // The connection that has this session loaded.
   loadedIn: AgentConnection | null;
-  // Where the agent has its modes among its options: that option's id.
+  // The id of the session option with the modes, for an agent that offers its modes as an option.
   modeOption: string | null;
-  // While the agent repeats an old session, what it says is known already.
+  // The agent is repeating an old session. Its updates are ignored, because the items already exist.
   replaying: boolean;
   turn: Turn | null;
 }
@@ -32,11 +34,11 @@ export interface Thread {
 interface Turn {
   permissions: NonNullable<PromptRequest["permissions"]>;
   cancelled: boolean;
-  // Permission requests that wait, by item.
+  // Pending permission requests, by item id.
   waiting: Map<string, (outcome: PermissionItem["outcome"]) => void>;
   // Ends the turn without the agent's answer.
   abandon: (error: Error) => void;
-  // Resolves when the turn has ended, however.
+  // Resolves when the turn has ended, for whatever reason.
   over: Promise<void>;
 }
 
@@ -51,25 +53,26 @@ export interface Turns {
 export interface TurnsDeps {
   runner: Runner;
   workspace: string;
-  ended: (thread: Thread, stopReason: StopReason, message?: string) => void;
+  onTurnEnd: (thread: Thread, stopReason: StopReason, message?: string) => void;
 }
 
-const CANCEL_PATIENCE_MS = 10_000;
-const CANCEL_AGAIN_MS = 500;
+const CANCEL_TIMEOUT_MS = 10_000;
+const CANCEL_INTERVAL_MS = 500;
 const OPEN_TIMEOUT_MS = 60_000;
+const EXIT_REPORT_MS = 1000;
 const AUTH_REQUIRED = -32000;
 
-export function createTurns({ runner, workspace, ended }: TurnsDeps): Turns {
+export function createTurns({ runner, workspace, onTurnEnd }: TurnsDeps): Turns {
   return { prompt, cancel, answer, ask, setMode };
 
-  // Resolves when the turn is over; what happens in it is told as it happens.
+  // Resolves when the turn has ended. Its items are published as they arrive.
   async function prompt(
     thread: Thread,
     text: string,
     { files = [], permissions = "ask" }: Parameters<Turns["prompt"]>[2] = {},
   ): Promise<void> {
-    if (thread.turn) throw new Fault(409, "agent_busy", "The agent is still working in this conversation");
-    if (thread.live.full) throw new Fault(409, "agent_conversation_full", "This conversation has become too long; please start a new one");
+    if (thread.turn) throw new AppError("agent_busy");
+    if (thread.live.full) throw new AppError("agent_conversation_full");
     const abandoned = Promise.withResolvers<never>();
     abandoned.promise.catch(() => {});
     const over = Promise.withResolvers<void>();
@@ -86,7 +89,7 @@ export function createTurns({ runner, workspace, ended }: TurnsDeps): Turns {
       const content: ContentBlock[] = [{ type: "text", text }, ...files.map((path) => linkTo(workspace, path))];
       stopReason = await Promise.race([runTurn(thread, turn, content), abandoned.promise]);
     } catch (error) {
-      message = explain(await deeperReason(error, abandoned.promise));
+      message = explain(await rootCause(error, abandoned.promise));
     }
     if (turn.cancelled) [stopReason, message] = ["cancelled", undefined];
     if (message !== undefined) live.add({ kind: "notice", level: "error", text: message });
@@ -97,13 +100,13 @@ export function createTurns({ runner, workspace, ended }: TurnsDeps): Turns {
     thread.turn = null;
     over.resolve();
     live.changeHead({ busy: false });
-    ended(thread, stopReason, message);
+    onTurnEnd(thread, stopReason, message);
   }
 
   async function runTurn(thread: Thread, turn: Turn, content: ContentBlock[]): Promise<StopReason> {
     const connection = await runner.connect();
     await openSession(thread, connection);
-    // Cancelled or given up while the agent was still getting ready.
+    // The turn was cancelled or abandoned while the agent was starting.
     if (turn.cancelled || thread.turn !== turn) return "cancelled";
     const response = await connection.agent.request(methods.agent.session.prompt, {
       sessionId: thread.sessionId ?? "",
@@ -114,22 +117,24 @@ export function createTurns({ runner, workspace, ended }: TurnsDeps): Turns {
 
   async function openSession(thread: Thread, connection: AgentConnection): Promise<void> {
     if (thread.loadedIn === connection) return;
-    const place: NewSessionRequest = { cwd: workspace, mcpServers: [] };
+    const settings: NewSessionRequest = { cwd: workspace, mcpServers: [] };
     if (thread.sessionId !== null && connection.about.agentCapabilities?.loadSession) {
       thread.replaying = true;
       try {
-        const loaded = await inTime(connection.agent.request(methods.agent.session.load, { ...place, sessionId: thread.sessionId }));
+        const loaded = await beforeTimeout(
+          connection.agent.request(methods.agent.session.load, { ...settings, sessionId: thread.sessionId }),
+        );
         return opened(thread, connection, thread.sessionId, loaded);
       } catch (error) {
         if (error instanceof RequestError && error.code === AUTH_REQUIRED) throw error;
-        // Its memory of the session is gone; a new one goes on below.
+        // The agent has lost the session, so a new one is created below.
       } finally {
         thread.replaying = false;
       }
     }
     if (thread.sessionId !== null)
-      thread.live.add({ kind: "notice", level: "info", text: "The agent was restarted and does not remember what was said before." });
-    const created = await inTime(connection.agent.request(methods.agent.session.new, place));
+      thread.live.add({ kind: "notice", level: "info", text: "The agent was restarted and does not remember the conversation so far." });
+    const created = await beforeTimeout(connection.agent.request(methods.agent.session.new, settings));
     opened(thread, connection, created.sessionId, created);
   }
 
@@ -147,14 +152,14 @@ export function createTurns({ runner, workspace, ended }: TurnsDeps): Turns {
     turn.cancelled = true;
     for (const settle of turn.waiting.values()) settle({ type: "cancelled" });
     if (!loadedIn || sessionId === null) return turn.abandon(new Error("cancelled"));
-    // Said again and again: a cancel that overtakes its own prompt inside the agent is lost on it.
-    for (let waitedMs = 0; waitedMs < CANCEL_PATIENCE_MS && thread.turn === turn; waitedMs += CANCEL_AGAIN_MS) {
-      // A connection that is gone ends the turn by itself.
+    // Repeat the cancel: an agent ignores one that arrives before it has started the prompt.
+    for (let waitedMs = 0; waitedMs < CANCEL_TIMEOUT_MS && thread.turn === turn; waitedMs += CANCEL_INTERVAL_MS) {
+      // A closed connection ends the turn anyway.
       await loadedIn.agent.notify(methods.agent.session.cancel, { sessionId }).catch(() => {});
-      await Promise.race([turn.over, delay(CANCEL_AGAIN_MS)]);
+      await Promise.race([turn.over, delay(CANCEL_INTERVAL_MS)]);
     }
     if (thread.turn !== turn) return;
-    // It does not listen: end it; it comes back for the next prompt.
+    // The agent ignores the cancel, so kill it. The next prompt starts it again.
     turn.abandon(new Error("cancelled"));
     loadedIn.kill();
   }
@@ -182,13 +187,13 @@ export function createTurns({ runner, workspace, ended }: TurnsDeps): Turns {
   function answer(thread: Thread, itemId: string, optionId: string): void {
     const item = thread.live.items.get(itemId);
     const settle = thread.turn?.waiting.get(itemId);
-    if (item?.kind !== "permission" || !settle) throw new Fault(409, "agent_answered", "This question has been answered");
-    if (!item.options.some((option) => option.id === optionId)) throw new Fault(400, "bad_request", "optionId is not one of the options");
+    if (item?.kind !== "permission" || !settle) throw new AppError("agent_answered");
+    if (!item.options.some((option) => option.id === optionId)) throw badRequest("optionId is not one of the options");
     settle({ type: "selected", optionId });
   }
 
   async function setMode(thread: Thread, modeId: string): Promise<void> {
-    if (!thread.live.head.modes?.available.some((mode) => mode.id === modeId)) throw new Fault(400, "bad_request", "There is no such mode");
+    if (!thread.live.head.modes?.available.some((mode) => mode.id === modeId)) throw badRequest("There is no such mode");
     const connection = await runner.connect();
     await openSession(thread, connection);
     const { sessionId, modeOption: configId } = thread;
@@ -197,11 +202,11 @@ export function createTurns({ runner, workspace, ended }: TurnsDeps): Turns {
     if (thread.live.head.modes) thread.live.changeHead({ modes: { ...thread.live.head.modes, current: modeId } });
   }
 
-  // The agent's own words where it has some; its codes never.
+  // Prefers the agent's own message. Error codes mean nothing to the user.
   function explain(error: unknown): string {
     if (!(error instanceof RequestError)) return messageOf(error);
     if (error.code === AUTH_REQUIRED) {
-      const message = `The agent wants to be signed in: ${error.message}`;
+      const message = `The agent requires a sign-in: ${error.message}`;
       runner.markUnconfigured(message);
       return message;
     }
@@ -210,32 +215,29 @@ export function createTurns({ runner, workspace, ended }: TurnsDeps): Turns {
       ? detail
       : typeof detail === "object" && detail !== null && "details" in detail
         ? String(detail.details)
-        : // The name of the code comes first by custom.
+        : // The SDK puts the name of the code first.
           error.message.replace(/^Internal error: /, "");
   }
 }
 
-function inTime<T>(answer: Promise<T>): Promise<T> {
-  const late = new Error(`The agent did not open the conversation within ${OPEN_TIMEOUT_MS / 1000} seconds`);
-  return Promise.race([answer, delay(OPEN_TIMEOUT_MS, undefined, { ref: false }).then(() => Promise.reject(late))]);
+function beforeTimeout<T>(answer: Promise<T>): Promise<T> {
+  const seconds = OPEN_TIMEOUT_MS / 1000;
+  return withTimeout(answer, OPEN_TIMEOUT_MS, () => new Error(`The agent did not open the conversation within ${seconds} seconds`));
 }
 
-// A lost connection is most often the end of the program, which is told of a moment later and in better words.
-async function deeperReason(error: unknown, abandoned: Promise<never>): Promise<unknown> {
-  if (error instanceof RequestError || error instanceof Fault) return error;
-  return await Promise.race([abandoned, delay(1000)]).then(
-    () => error,
-    (reason: unknown) => reason,
-  );
+// A lost connection usually means that the process has exited. The exit is reported a moment later with a better message.
+async function rootCause(error: unknown, abandoned: Promise<never>): Promise<unknown> {
+  if (error instanceof RequestError || isAppError(error)) return error;
+  return await withTimeout(abandoned, EXIT_REPORT_MS, () => error as Error).catch((reason: unknown) => reason);
 }
 
-// Once rather than for ever, where the agent offers both.
+// Prefers the option for this one time over the permanent one.
 function decide(permissions: Turn["permissions"], options: PermissionItem["options"]): PermissionItem["options"][number] | undefined {
   if (permissions === "ask") return undefined;
   return options.find(({ kind }) => kind === `${permissions}_once`) ?? options.find(({ kind }) => kind.startsWith(permissions));
 }
 
-// After a cancelled or broken turn nothing is still under way.
+// A cancelled or failed turn may leave tools that are still marked as running.
 function settleTools(live: LiveConversation): void {
   for (const item of live.items.values()) {
     if (item.kind === "tool" && (item.status === "pending" || item.status === "running")) live.replace({ ...item, status: "failed" });

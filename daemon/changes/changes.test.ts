@@ -13,7 +13,7 @@ const at = (...parts: string[]) => join(daemon.workspace, ...parts);
 const changes = async () => (await daemon.fetch<Changes>("/changes")).json;
 const original = async (path: string) => await daemon.fetch(`/changes/original?path=${encodeURIComponent(path)}`);
 const revert = async (path: string) => (await daemon.fetch("/changes/revert", { method: "POST", body: { path } })).status;
-const begin = () => daemon.fetch("/internal/start", { method: "POST", body: { env: {}, agent: null, autoStartAgent: false } });
+const startSession = () => daemon.fetch("/internal/start", { method: "POST", body: { env: {}, agent: null, autoStartAgent: false } });
 const identity = ["-c", "user.name=t", "-c", "user.email=t@example.test"];
 const git = (folder: string, ...args: string[]) => execFileSync("git", [...identity, ...args], { cwd: folder, stdio: "ignore" });
 
@@ -29,7 +29,7 @@ function fill(folder: string): void {
 }
 
 describe("changes", () => {
-  test.each(["", "project"])("in a git repository at '%s' are what differs from HEAD, and can be taken back", async (folder) => {
+  test.each(["", "project"])("in a git repository at '%s' are the difference to HEAD and can be reverted", async (folder) => {
     fill(at(folder));
     git(at(folder), "init", "-q", "-b", "main");
     git(at(folder), "add", ".");
@@ -63,7 +63,7 @@ describe("changes", () => {
     expect(await revert(inside("kept.txt"))).toBe(404);
   });
 
-  test("before the first commit are everything there is", async () => {
+  test("before the first commit are all files", async () => {
     fill(at());
     git(at(), "init", "-q");
     git(at(), "add", "same.txt");
@@ -74,14 +74,14 @@ describe("changes", () => {
     ]);
   });
 
-  test("without git are what differs from the session's beginning, even after a restart", async () => {
+  test("without git are the difference to the session's start, even after a restart", async () => {
     fill(at("docs"));
-    await begin();
+    await startSession();
     expect(await changes()).toEqual({ base: "start", baseName: "the session's start", changes: [], truncated: false });
     edit(at("docs"));
     await daemon.stop();
     await daemon.restart();
-    await begin();
+    await startSession();
     expect((await changes()).changes).toEqual([
       { path: "docs/gone.txt", kind: "deleted" },
       { path: "docs/kept.txt", kind: "modified" },
@@ -93,8 +93,8 @@ describe("changes", () => {
     expect(readFileSync(at("docs/gone.txt"), "utf8")).toBe("one\ntwo\n");
   });
 
-  test("never lead out of the workspace", async () => {
-    await begin();
+  test("cannot be read or reverted outside the workspace", async () => {
+    await startSession();
     expect((await original("../home/.bashrc")).status).toBe(403);
     expect(await revert("/etc/passwd")).toBe(403);
   });

@@ -6,21 +6,24 @@ import type { Change, Changes } from "@berth/contract/agent.ts";
 import type { Environment } from "../processes/environment.ts";
 import { requiredPath } from "../files/files.ts";
 import { createGit, type Git } from "./git.ts";
-import { notFound, readJson, type Route, sendJson } from "../http/http.ts";
+import { readJson } from "../http/body.ts";
+import { notFound } from "../http/errors.ts";
+import { sendJson } from "../http/reply.ts";
+import type { Route } from "../http/route.ts";
 import { createSnapshot, type Snapshot } from "./snapshot.ts";
 import { parsePath, type Workspace } from "../files/workspace.ts";
 
-// What the user and the agent have changed: compared with git's HEAD, or with the session's beginning.
+// The changes of the user and the agent: the difference to git's HEAD or, without git, to the start of the session.
 export interface SessionChanges {
   routes: Route[];
-  // The session begins: remember the files as they are.
-  begin(): void;
+  // Takes a snapshot of the files if there is none yet.
+  onSessionStart(): void;
 }
 
 export interface ChangesDeps {
   workspace: Workspace;
   environment: Environment;
-  // Where the beginning is kept.
+  // The folder for the snapshot.
   folder: string;
 }
 
@@ -31,7 +34,8 @@ export function createChanges({ workspace, environment, folder }: ChangesDeps): 
   const snapshot = createSnapshot(workspace.root, folder);
 
   return {
-    begin: () => void snapshot.take().catch((error: unknown) => console.error("The session's beginning could not be kept:", error)),
+    onSessionStart: () =>
+      void snapshot.take().catch((error: unknown) => console.error("The snapshot of the session's start could not be saved:", error)),
     routes: [
       {
         method: "GET",
@@ -51,7 +55,7 @@ export function createChanges({ workspace, environment, folder }: ChangesDeps): 
         path: "/changes/original",
         async handle({ query, response }) {
           const bytes = await original(parsePath(requiredPath(query.get("path"))));
-          if (!bytes) throw notFound("The file was not there before, or is not kept");
+          if (!bytes) throw notFound("The file did not exist before, or was too large to keep");
           response.writeHead(200, {
             "Content-Type": "application/octet-stream",
             "X-Content-Type-Options": "nosniff",
@@ -86,12 +90,12 @@ export function createChanges({ workspace, environment, folder }: ChangesDeps): 
     if (change.kind === "added") {
       await using parent = await workspace.pinParent(path);
       await rm(parent.at, { recursive: true, force: true });
-      if (place) await git.forget(place.repository, place.inner);
+      if (place) await git.removeFromIndex(place.repository, place.inner);
       return;
     }
     if (place) return await git.restore(place.repository, place.inner);
     const copy = await snapshot.original(path);
-    if (copy === null) throw notFound("The file as it was before is not kept: it was too large");
+    if (copy === null) throw notFound("The original was too large to keep");
     await using parent = await workspace.pinParent(path, { makeFolders: true });
     await mkdir(parent.folder, { recursive: true });
     await copyFile(copy, parent.at);

@@ -2,26 +2,27 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import type { Change } from "@berth/contract/agent.ts";
+import { AppError } from "@berth/contract/errors.ts";
 import type { Environment } from "../processes/environment.ts";
+import { readBounded } from "../io/read-bounded.ts";
 import { childProcess } from "../processes/child-process.ts";
-import { Fault } from "../http/http.ts";
 import { TEMPORARY_PREFIX } from "../files/walk.ts";
 
-// Git, as far as the changes of a session need it. The repository is the workspace itself, or those right below it.
+// The git operations that the list of changes needs. A repository is the workspace itself or a folder directly below it.
 export interface Git {
-  // Paths of the repositories, relative to the workspace; "" is the workspace. Empty when there is none.
+  // Paths relative to the workspace; "" is the workspace itself.
   repositories(): string[];
   branch(repository: string): Promise<string>;
   changes(repository: string): Promise<Change[]>;
-  // The file as of HEAD; null when it was not there.
+  // The file at HEAD; null if HEAD does not contain it.
   original(repository: string, path: string): Promise<Readable | null>;
-  // Puts a file that HEAD knows back as it was.
+  // Restores a file from HEAD.
   restore(repository: string, path: string): Promise<void>;
-  // Forgets a file that HEAD does not know, should it be in the index.
-  forget(repository: string, path: string): Promise<void>;
+  // Removes a file that HEAD does not contain from the index. No-op if it is not there.
+  removeFromIndex(repository: string, path: string): Promise<void>;
 }
 
-// What HEAD stands for before the first commit.
+// Stands for HEAD before the first commit.
 const EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 const TIMEOUT_MS = 15_000;
 const MAX_OUTPUT = 8 * 1024 * 1024;
@@ -58,7 +59,7 @@ export function createGit(root: string, environment: Environment): Git {
     async restore(repository, path) {
       await run(repository, ["restore", `--source=${await baseOf(repository)}`, "--staged", "--worktree", "--", path]);
     },
-    async forget(repository, path) {
+    async removeFromIndex(repository, path) {
       await run(repository, ["rm", "--cached", "--quiet", "--ignore-unmatch", "--", path]);
     },
   };
@@ -69,7 +70,7 @@ export function createGit(root: string, environment: Environment): Git {
   }
 
   function launch(repository: string, args: string[]) {
-    // Paths are names, not patterns; nothing asks or waits.
+    // Treat paths literally, and never prompt or wait for a lock.
     const fixed = ["--literal-pathspecs", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false"];
     const env = environment.forChild({ GIT_OPTIONAL_LOCKS: "0", GIT_TERMINAL_PROMPT: "0" });
     const child = childProcess().spawn("git", [...fixed, ...args], {
@@ -83,25 +84,20 @@ export function createGit(root: string, environment: Environment): Git {
     return child;
   }
 
-  async function run(repository: string, args: string[], fine = [0]): Promise<string> {
+  async function run(repository: string, args: string[], expectedCodes = [0]): Promise<string> {
     const child = launch(repository, args);
     const code = new Promise<number | null>((resolve) => {
       child.once("close", resolve);
       child.once("error", () => resolve(null));
     });
-    const chunks: Buffer[] = [];
-    let size = 0;
-    for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
-      size += chunk.length;
-      if (size > MAX_OUTPUT) {
-        child.kill("SIGKILL");
-        throw new Fault(413, "too_large", "There are too many changes to show");
-      }
-      chunks.push(chunk);
+    try {
+      const output = await readBounded(child.stdout, { maxBytes: MAX_OUTPUT, tooLarge: "There are too many changes to show" });
+      const exitCode = await code;
+      if (exitCode !== null && expectedCodes.includes(exitCode)) return exitCode === 0 ? output.toString() : "";
+    } finally {
+      child.kill("SIGKILL");
     }
-    const ended = await code;
-    if (ended === null || !fine.includes(ended)) throw new Fault(502, "git_failed", `git ${args[0]} failed in this workspace`);
-    return ended === 0 ? Buffer.concat(chunks).toString() : "";
+    throw new AppError("git_failed", { message: `git ${args[0]} failed in this workspace` });
   }
 }
 
@@ -121,7 +117,7 @@ function parseCounts(text: string): Map<string, { linesAdded: number; linesDelet
   const counts = new Map<string, { linesAdded: number; linesDeleted: number }>();
   for (const line of split(text)) {
     const [added = "-", deleted = "-", path = ""] = line.split("\t");
-    // "-" stands for a file that is not text.
+    // "-" marks a binary file.
     if (added !== "-") counts.set(path, { linesAdded: Number(added), linesDeleted: Number(deleted) });
   }
   return counts;

@@ -2,15 +2,15 @@ import { constants, existsSync } from "node:fs";
 import { copyFile, lstat, mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Change } from "@berth/contract/agent.ts";
-import { MACHINE_FOLDERS, walkFiles } from "../files/walk.ts";
+import { GENERATED_FOLDERS, walkFiles } from "../files/walk.ts";
 
-// The workspace as it was when the session began, for sessions without git. Made once, at the first start; most begin
-// empty, and then there is nothing to copy.
+// The workspace at the start of the session, for sessions without git. Taken once, at the first start. Most sessions start
+// empty, so there is usually nothing to copy.
 export interface Snapshot {
-  // Makes it unless it is there.
+  // No-op if the snapshot exists.
   take(): Promise<void>;
   changes(): Promise<{ changes: Change[]; truncated: boolean }>;
-  // Where the old bytes of a file are; null when it was not there, or was too large to keep.
+  // The path of a file's copy; null if the file did not exist or was too large to keep.
   original(path: string): Promise<string | null>;
 }
 
@@ -34,7 +34,7 @@ export function createSnapshot(root: string, folder: string): Snapshot {
       const { files, truncated } = await load();
       const changes: Change[] = [];
       const seen = new Set<string>();
-      for await (const { path, at } of walkFiles(root, MACHINE_FOLDERS)) {
+      for await (const { path, at } of walkFiles(root, GENERATED_FOLDERS)) {
         if (seen.size >= MAX_FILES) return { changes, truncated: true };
         seen.add(path);
         const before = files[path];
@@ -55,7 +55,7 @@ export function createSnapshot(root: string, folder: string): Snapshot {
     const manifest: Manifest = { files: {}, truncated: false };
     let count = 0;
     let total = 0;
-    for await (const { path, at } of walkFiles(root, MACHINE_FOLDERS)) {
+    for await (const { path, at } of walkFiles(root, GENERATED_FOLDERS)) {
       if ((manifest.truncated = ++count > MAX_FILES)) break;
       const { size, mtimeMs } = await lstat(at);
       const kept = size <= MAX_FILE_BYTES && (total += size) <= MAX_TOTAL_BYTES;

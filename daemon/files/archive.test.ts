@@ -18,14 +18,14 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 const at = (...parts: string[]) => join(folder, ...parts);
 const LIMITS: ArchiveLimits = { files: 100, bytes: 10_000_000, nameBytes: 10_000 };
 
-// The archive as it begins to arrive, and what became of the work on it.
+// `answer` is the response as it starts to arrive; `done` settles with sendArchive.
 async function openArchive(limits = LIMITS) {
   const done = Promise.withResolvers<void>();
   const server = createServer((_request, response) => void sendArchive(folder, response, limits).then(done.resolve, done.reject));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  const asked = get({ port: (server.address() as AddressInfo).port, host: "127.0.0.1", agent: false });
-  const [answer] = (await once(asked, "response")) as [IncomingMessage];
+  const request = get({ port: (server.address() as AddressInfo).port, host: "127.0.0.1", agent: false });
+  const [answer] = (await once(request, "response")) as [IncomingMessage];
   return {
     answer,
     done: done.promise,
@@ -45,25 +45,25 @@ async function readArchive(limits = LIMITS): Promise<Record<string, string>> {
 }
 
 describe("an archive", () => {
-  test("leaves out the file that is too large, keeps those behind it, and says so", async () => {
+  test("omits a file that is too large, keeps the files after it, and adds a note", async () => {
     writeFileSync(at("a"), "A");
     writeFileSync(at("huge"), "");
     truncateSync(at("huge"), 1024 ** 4);
     writeFileSync(at("z"), "Z");
     const files = await readArchive();
     expect(files).toMatchObject({ a: "A", z: "Z" });
-    expect(files["INCOMPLETE.txt"]).toMatch(/not complete.*Left out:\nhuge\n$/s);
+    expect(files["INCOMPLETE.txt"]).toMatch(/incomplete.*Left out:\nhuge\n$/s);
   });
 
-  test("ends at its bound of files, and of bytes in their names", async () => {
+  test("stops at its limit of files and of bytes in file names", async () => {
     for (let i = 0; i < 9; i++) writeFileSync(at(`file-${i}`), "");
     const few = await readArchive({ ...LIMITS, files: 5 });
     expect(Object.keys(few)).toEqual([...[0, 1, 2, 3, 4].map((i) => `file-${i}`), "INCOMPLETE.txt"]);
-    expect(few["INCOMPLETE.txt"]).toContain("file-5 and everything behind it\n");
+    expect(few["INCOMPLETE.txt"]).toContain("file-5 and everything after it\n");
     expect(Object.keys(await readArchive({ ...LIMITS, nameBytes: 15 }))).toEqual(["file-0", "file-1", "INCOMPLETE.txt"]);
   });
 
-  test("ends although a file in it grows faster than it is read", async () => {
+  test("ends even if a file grows faster than it is read", async () => {
     writeFileSync(at("growing"), randomBytes(500_000));
     await using archive = await openArchive();
     const chunks: Buffer[] = [];
@@ -74,7 +74,7 @@ describe("an archive", () => {
     expect(unzipSync(Buffer.concat(chunks))["growing"]).toHaveLength(500_000);
   });
 
-  test("is given up when the caller leaves, also while it waits for the caller to read", async () => {
+  test("is abandoned when the caller disconnects while the archive waits for back-pressure", async () => {
     writeFileSync(at("large"), randomBytes(9_000_000));
     await using archive = await openArchive();
     archive.answer.destroy();
@@ -82,15 +82,15 @@ describe("an archive", () => {
   });
 });
 
-test("a walk ends when it is told to, also among folders without files", async () => {
+test("a walk stops when its signal aborts, even among folders without files", async () => {
   for (let i = 0; i < 5; i++) mkdirSync(at(`${i}`, "empty"), { recursive: true });
   writeFileSync(at("0", "file"), "");
   writeFileSync(at("4", "file"), "");
-  const leave = new AbortController();
+  const controller = new AbortController();
   const found: string[] = [];
-  for await (const { path } of walkFiles(folder, new Set(), leave.signal)) {
+  for await (const { path } of walkFiles(folder, new Set(), controller.signal)) {
     found.push(path);
-    leave.abort();
+    controller.abort();
   }
   expect(found).toEqual(["0/file"]);
 });

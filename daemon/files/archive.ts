@@ -6,24 +6,24 @@ import { Zip, ZipDeflate, ZipPassThrough } from "fflate";
 import { walkFiles } from "./walk.ts";
 
 export interface ArchiveLimits {
-  // What a plain zip can hold.
+  // The zip format without its 64-bit extension has these limits.
   files: number;
   bytes: number;
-  // The zip ends with a list of its names, which is kept until then.
+  // All names stay in memory until the end, because a zip ends with a list of them.
   nameBytes: number;
 }
 
 const CHUNK_BYTES = 64 * 1024;
 const LIMITS: ArchiveLimits = { files: 65_000, bytes: 4_000_000_000, nameBytes: 16 * 1024 * 1024 };
 const INCOMPLETE = "INCOMPLETE.txt";
-const NAMED = 20;
+const MAX_LISTED = 20;
 
-// The folder as a zip, made while it is sent: one chunk of one file in memory at a time. Files that do not fit are left
-// out, and a note says so. Ends early when the caller leaves, wherever it is.
+// Streams a folder as a zip, with one chunk of one file in memory at a time. A note in the archive lists files that did
+// not fit. Stops when the caller disconnects.
 export async function sendArchive(folder: string, response: ServerResponse, limits = LIMITS): Promise<void> {
-  const left = new AbortController();
-  response.once("close", () => left.abort());
-  if (response.destroyed) left.abort();
+  const disconnected = new AbortController();
+  response.once("close", () => disconnected.abort());
+  if (response.destroyed) disconnected.abort();
   const zip = new Zip((error, chunk) => {
     if (error) response.destroy(error);
     else response.write(chunk);
@@ -33,19 +33,19 @@ export async function sendArchive(folder: string, response: ServerResponse, limi
   let [files, bytes, nameBytes] = [0, 0, 0];
 
   try {
-    for await (const { path, at } of walkFiles(folder, new Set(), left.signal)) {
+    for await (const { path, at } of walkFiles(folder, new Set(), disconnected.signal)) {
       nameBytes += Buffer.byteLength(path);
       if (files === limits.files || nameBytes > limits.nameBytes) {
-        leftOut.push(`${path} and everything behind it`);
+        leftOut.push(`${path} and everything after it`);
         break;
       }
       await addFile(path, at);
     }
   } catch (error) {
-    if (left.signal.aborted) return;
+    if (disconnected.signal.aborted) return;
     throw error;
   }
-  if (left.signal.aborted) return;
+  if (disconnected.signal.aborted) return;
   if (leftOut.length > 0) addNote(zip, leftOut, limits);
   zip.end();
   response.end();
@@ -55,7 +55,7 @@ export async function sendArchive(folder: string, response: ServerResponse, limi
     if (!file) return;
     try {
       const stats = await file.stat();
-      // Something else may stand there since the folder was read; a device would never end.
+      // The file may have been replaced since the folder was read, and a device never ends.
       if (!stats.isFile()) return;
       if (bytes + stats.size > limits.bytes) return void leftOut.push(path);
       files++;
@@ -66,19 +66,19 @@ export async function sendArchive(folder: string, response: ServerResponse, limi
     }
   }
 
-  // As many bytes as were counted, however fast the file grows.
+  // Packs exactly `size` bytes, even if the file is growing.
   async function pack(path: string, mtime: Date, file: FileHandle, size: number): Promise<void> {
     const entry = new ZipDeflate(path, { level: 3 });
-    // The format's years begin in 1980.
+    // The zip format cannot express earlier dates.
     entry.mtime = mtime.getFullYear() < 1980 ? new Date(1980, 0, 1) : mtime;
     zip.add(entry);
-    for (let missing = size; ;) {
-      const { bytesRead } = missing > 0 ? await file.read(buffer, 0, Math.min(CHUNK_BYTES, missing)) : { bytesRead: 0 };
-      missing -= bytesRead;
-      left.signal.throwIfAborted();
-      // The compressor keeps what it is given, so it gets a copy.
+    for (let remaining = size; ;) {
+      const { bytesRead } = remaining > 0 ? await file.read(buffer, 0, Math.min(CHUNK_BYTES, remaining)) : { bytesRead: 0 };
+      remaining -= bytesRead;
+      disconnected.signal.throwIfAborted();
+      // The compressor keeps its input, so it gets a copy.
       entry.push(Uint8Array.from(buffer.subarray(0, bytesRead)), bytesRead === 0);
-      if (response.writableNeedDrain) await once(response, "drain", { signal: left.signal });
+      if (response.writableNeedDrain) await once(response, "drain", { signal: disconnected.signal });
       if (bytesRead === 0) return;
     }
   }
@@ -89,10 +89,10 @@ async function openFile(at: string): Promise<FileHandle | null> {
 }
 
 function addNote(zip: Zip, leftOut: string[], { files, bytes, nameBytes }: ArchiveLimits): void {
-  const more = leftOut.length > NAMED ? [`and ${leftOut.length - NAMED} more`] : [];
-  const most = `${files} files, ${nameBytes} bytes of names and ${bytes} bytes in them`;
-  const reason = `This archive is not complete. One holds at most ${most}. Left out:`;
+  const more = leftOut.length > MAX_LISTED ? [`and ${leftOut.length - MAX_LISTED} more`] : [];
+  const most = `${files} files, ${nameBytes} bytes of file names and ${bytes} bytes of data`;
+  const reason = `This archive is incomplete. An archive holds at most ${most}. Left out:`;
   const entry = new ZipPassThrough(INCOMPLETE);
   zip.add(entry);
-  entry.push(Buffer.from([reason, ...leftOut.slice(0, NAMED), ...more, ""].join("\n")), true);
+  entry.push(Buffer.from([reason, ...leftOut.slice(0, MAX_LISTED), ...more, ""].join("\n")), true);
 }

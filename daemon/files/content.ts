@@ -1,26 +1,24 @@
 import { randomBytes } from "node:crypto";
 import { type BigIntStats, constants } from "node:fs";
 import { access, type FileHandle, lstat, open, rename, rm, stat } from "node:fs/promises";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { basename, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { WrittenFile } from "@berth/contract/daemon.ts";
+import { AppError } from "@berth/contract/errors.ts";
 import { attachment, requiredPath } from "./files.ts";
-import { errorCode, Fault, type Route, sendJson } from "../http/http.ts";
+import { systemCode } from "../http/errors.ts";
+import { sendJson } from "../http/reply.ts";
+import type { Call, Route } from "../http/route.ts";
 import { TEMPORARY_PREFIX } from "./walk.ts";
 import { syncFolder, type Workspace } from "./workspace.ts";
 
-// The bytes of files, streamed both ways: nothing here holds a whole file.
+// Reads and writes the bytes of files. Both directions stream, so memory does not grow with the file.
 export function contentRoutes({ workspace }: { workspace: Workspace }): Route[] {
-  const read =
-    (withBody: boolean): Route["handle"] =>
-    async (call) => {
-      const path = requiredPath(call.query.get("path"));
-      await readContent(workspace, path, call.request, call.response, { withBody, download: call.query.has("download") });
-    };
+  const read = (call: Call) => readContent(workspace, requiredPath(call.query.get("path")), call);
   return [
-    { method: "GET", path: "/files/content", handle: read(true) },
-    { method: "HEAD", path: "/files/content", handle: read(false) },
+    { method: "GET", path: "/files/content", handle: read },
+    { method: "HEAD", path: "/files/content", handle: read },
     {
       method: "PUT",
       path: "/files/content",
@@ -33,15 +31,10 @@ export function contentRoutes({ workspace }: { workspace: Workspace }): Route[] 
   ];
 }
 
-// Two files with the same tag have the same bytes, short of somebody setting the clock back by hand.
+// Equal tags mean equal bytes, unless someone sets the modification time by hand.
 export const etagOf = (stats: BigIntStats) => `"${stats.mtimeNs.toString(36)}-${stats.size.toString(36)}-${stats.ino.toString(36)}"`;
 
-interface ReadOptions {
-  withBody: boolean;
-  download: boolean;
-}
-
-async function readContent(workspace: Workspace, path: string, request: IncomingMessage, response: ServerResponse, options: ReadOptions) {
+async function readContent(workspace: Workspace, path: string, { request, response, query }: Call): Promise<void> {
   await using pinned = await workspace.pin(path);
   const file = await openRegular(pinned.at);
   try {
@@ -52,40 +45,40 @@ async function readContent(workspace: Workspace, path: string, request: Incoming
     response.setHeader("Last-Modified", stats.mtime.toUTCString());
     response.setHeader("Accept-Ranges", "bytes");
     response.setHeader("Cache-Control", "no-cache");
-    // What is in a file never becomes a page of ours, whatever the file claims to be.
+    // The browser must never render a file as a page of this origin, whatever its type.
     response.setHeader("Content-Type", "application/octet-stream");
     response.setHeader("X-Content-Type-Options", "nosniff");
-    if (options.download) response.setHeader("Content-Disposition", attachment(basename(path)));
+    if (query.has("download")) response.setHeader("Content-Disposition", attachment(basename(path)));
     if (request.headers["if-none-match"] === etag) return void response.writeHead(304).end();
 
     const wanted = request.headers["if-range"] === undefined || request.headers["if-range"] === etag ? request.headers.range : undefined;
     const range = parseRange(wanted, size);
     if (range === "unsatisfiable") {
       response.setHeader("Content-Range", `bytes */${size}`);
-      throw new Fault(416, "range", "The file is shorter than the range asked for");
+      throw new AppError("range");
     }
     const { start, end } = range ?? { start: 0, end: size - 1 };
     if (range) response.setHeader("Content-Range", `bytes ${start}-${end}/${size}`);
     response.writeHead(range ? 206 : 200, { "Content-Length": end - start + 1 });
-    if (!options.withBody || end < start) return void response.end();
-    // `end` holds the promise of Content-Length even when the file grows meanwhile; when it shrinks the connection breaks.
+    if (request.method === "HEAD" || end < start) return void response.end();
+    // `end` keeps the body as long as Content-Length even if the file grows. If the file shrinks, the connection breaks.
     await pipeline(file.createReadStream({ start, end, autoClose: false, highWaterMark: 256 * 1024 }), response);
   } finally {
     await file.close();
   }
 }
 
-// A FIFO or a device would block or never end.
+// Reading a FIFO or a device could block, or never end.
 async function openRegular(at: string): Promise<FileHandle> {
   const stats = await stat(at);
-  if (stats.isDirectory()) throw new Fault(400, "is_folder", "It is a folder");
-  if (!stats.isFile()) throw new Fault(400, "not_a_file", "It is not a regular file");
+  if (stats.isDirectory()) throw new AppError("is_folder");
+  if (!stats.isFile()) throw new AppError("not_a_file");
   return await open(at, constants.O_RDONLY | constants.O_NONBLOCK);
 }
 
 type Range = { start: number; end: number } | "unsatisfiable" | null;
 
-// One range only; what we do not understand is ignored, as the standard allows.
+// Supports a single range. Anything else is ignored, as RFC 9110 allows.
 export function parseRange(header: string | undefined, size: number): Range {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header ?? "");
   if (!match || (match[1] === "" && match[2] === "")) return null;
@@ -98,21 +91,21 @@ export function parseRange(header: string | undefined, size: number): Range {
 }
 
 async function writeContent(workspace: Workspace, path: string, request: IncomingMessage): Promise<WrittenFile & { created: boolean }> {
-  await using parent = await workspace.pinParent(await throughLink(workspace, path), { makeFolders: true });
+  await using parent = await workspace.pinParent(await resolveLink(workspace, path), { makeFolders: true });
   const before = await statExisting(parent.at);
   checkConditions(request, before);
-  // Replacing asks for no permission of the file's own, but whoever made it read-only meant it.
+  // A rename needs no write permission on the old file, but a read-only file must stay unchanged.
   if (before) await access(parent.at, constants.W_OK);
 
   const temporary = join(parent.folder, TEMPORARY_PREFIX + randomBytes(8).toString("hex"));
   const file = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o666);
   try {
-    // Not a stream of the file: closing the file would wait for it for ever.
+    // Not `createWriteStream`: closing the file would wait for that stream forever.
     await file.writeFile(request);
-    // The file keeps its permissions (an executable script stays one).
+    // Keep the permissions, so that an executable script stays executable.
     if (before) await file.chmod(Number(before.mode) & 0o777).catch(() => {});
     await file.sync();
-    // Once more: somebody may have written while the bytes came in.
+    // Check again, because another writer may have replaced the file during the upload.
     checkConditions(request, await statExisting(parent.at));
     await rename(temporary, parent.at);
     await syncFolder(parent.folder);
@@ -126,13 +119,13 @@ async function writeContent(workspace: Workspace, path: string, request: Incomin
   }
 }
 
-// Writing to a link writes to the file it names, when that is in the workspace; the link stays a link.
-async function throughLink(workspace: Workspace, path: string): Promise<string> {
+// Writing to a symbolic link writes to its target if that is in the workspace. The link itself stays.
+async function resolveLink(workspace: Workspace, path: string): Promise<string> {
   try {
     await using pinned = await workspace.pin(path);
     return pinned.real;
   } catch (error) {
-    if (errorCode(error) === "ENOENT") return path;
+    if (systemCode(error) === "ENOENT") return path;
     throw error;
   }
 }
@@ -140,18 +133,18 @@ async function throughLink(workspace: Workspace, path: string): Promise<string> 
 async function statExisting(at: string): Promise<BigIntStats | null> {
   try {
     const stats = await lstat(at, { bigint: true });
-    if (stats.isDirectory()) throw new Fault(400, "is_folder", "It is a folder");
+    if (stats.isDirectory()) throw new AppError("is_folder");
     return stats;
   } catch (error) {
-    if (errorCode(error) === "ENOENT") return null;
+    if (systemCode(error) === "ENOENT") return null;
     throw error;
   }
 }
 
 function checkConditions(request: IncomingMessage, stats: BigIntStats | null): void {
   const { "if-match": match, "if-none-match": noneMatch } = request.headers;
-  if (noneMatch === "*" && stats) throw new Fault(412, "changed", "The file exists already");
+  if (noneMatch === "*" && stats) throw new AppError("changed", { message: "The file already exists" });
   if (match === undefined) return;
-  if (!stats) throw new Fault(412, "changed", "The file has been deleted");
-  if (match !== "*" && match !== etagOf(stats)) throw new Fault(412, "changed", "The file has changed since it was read");
+  if (!stats) throw new AppError("changed", { message: "The file has been deleted" });
+  if (match !== "*" && match !== etagOf(stats)) throw new AppError("changed");
 }

@@ -1,29 +1,33 @@
 import type { BigIntStats, Dirent } from "node:fs";
 import { lstat, mkdir, opendir, rename, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
-import type { FileEntry, FolderListing } from "@berth/contract/daemon.ts";
-import { badRequest, errorCode, Fault, readJson, type Route, sendJson } from "../http/http.ts";
+import type { FileEntry, FolderListing, MoveRequest } from "@berth/contract/daemon.ts";
+import { AppError } from "@berth/contract/errors.ts";
+import { readJson } from "../http/body.ts";
+import { badRequest, systemCode } from "../http/errors.ts";
+import { sendJson } from "../http/reply.ts";
+import type { Route } from "../http/route.ts";
 import { TEMPORARY_PREFIX } from "./walk.ts";
 import { parsePath, syncFolder, type Workspace } from "./workspace.ts";
 
 const MAX_ENTRIES = 10_000;
-const AT_ONCE = 64;
+const CONCURRENCY = 64;
 
 export interface FilesDeps {
   workspace: Workspace;
-  // Somebody looks at this folder.
-  shown: (path: string) => void;
+  // Called with each folder that a browser lists.
+  onList: (path: string) => void;
 }
 
-// Folders: list, make, move, delete. The bytes of files are in content.ts.
-export function fileRoutes({ workspace, shown }: FilesDeps): Route[] {
+// Lists folders, and creates, moves and deletes files and folders. content.ts reads and writes the bytes of files.
+export function fileRoutes({ workspace, onList }: FilesDeps): Route[] {
   return [
     {
       method: "GET",
       path: "/files",
       async handle({ query, response }) {
         const listing = await list(workspace, query.get("path") ?? "");
-        shown(parsePath(listing.path));
+        onList(parsePath(listing.path));
         sendJson(response, 200, listing);
       },
     },
@@ -50,7 +54,7 @@ export function fileRoutes({ workspace, shown }: FilesDeps): Route[] {
       async handle({ request, response }) {
         const { from, to, overwrite = false } = await readJson(request);
         if (typeof overwrite !== "boolean") throw badRequest("overwrite must be a boolean");
-        await move(workspace, requiredPath(from, "from"), requiredPath(to, "to"), overwrite);
+        await move(workspace, { from: requiredPath(from, "from"), to: requiredPath(to, "to"), overwrite });
         sendJson(response, 200, { path: to });
       },
     },
@@ -60,7 +64,7 @@ export function fileRoutes({ workspace, shown }: FilesDeps): Route[] {
       async handle({ query, response }) {
         const path = query.get("path") ?? "";
         await using folder = await workspace.pin(path);
-        if (!(await stat(folder.at)).isDirectory()) throw badRequest("It is not a folder");
+        if (!(await stat(folder.at)).isDirectory()) throw badRequest("The path is not a folder");
         const { sendArchive } = await import("./archive.ts");
         response.writeHead(200, {
           "Content-Type": "application/zip",
@@ -77,7 +81,7 @@ export const attachment = (name: string) =>
   `attachment; filename*=UTF-8''${encodeURIComponent(name).replace(/['()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)}`;
 
 export function requiredPath(path: unknown, name = "path"): string {
-  if (typeof path !== "string" || path === "") throw badRequest(`${name} is missing`);
+  if (typeof path !== "string" || path === "") throw badRequest(`${name} is required`);
   return path;
 }
 
@@ -85,15 +89,15 @@ async function list(workspace: Workspace, path: string): Promise<FolderListing> 
   await using folder = await workspace.pin(path);
   const found: Dirent[] = [];
   let truncated = false;
-  // The trailing slash opens the folder that is pinned; the pin itself looks like a link.
+  // The trailing slash opens the pinned folder; without it, the pin is a symbolic link.
   for await (const entry of await opendir(`${folder.at}/`)) {
     if (entry.name.startsWith(TEMPORARY_PREFIX)) continue;
     if ((truncated = found.length === MAX_ENTRIES)) break;
     found.push(entry);
   }
   const entries: FileEntry[] = [];
-  for (let i = 0; i < found.length; i += AT_ONCE) {
-    const described = await Promise.all(found.slice(i, i + AT_ONCE).map(({ name }) => describe(join(folder.at, name), name)));
+  for (let i = 0; i < found.length; i += CONCURRENCY) {
+    const described = await Promise.all(found.slice(i, i + CONCURRENCY).map(({ name }) => describe(join(folder.at, name), name)));
     entries.push(...described.filter((entry) => entry !== null));
   }
   entries.sort((a, b) => Number(b.type === "folder") - Number(a.type === "folder") || (a.name < b.name ? -1 : 1));
@@ -105,8 +109,8 @@ async function describe(at: string, name: string): Promise<FileEntry | null> {
     const stats = await lstat(at, { bigint: true });
     return { name, type: typeOf(stats), size: Number(stats.size), modifiedAtMs: Number(stats.mtimeMs) };
   } catch (error) {
-    // Deleted while we listed.
-    if (errorCode(error) === "ENOENT") return null;
+    // The file was deleted after the folder was read.
+    if (systemCode(error) === "ENOENT") return null;
     throw error;
   }
 }
@@ -122,7 +126,7 @@ async function makeFolder(workspace: Workspace, path: string): Promise<void> {
   try {
     await mkdir(parent.at);
   } catch (error) {
-    if (errorCode(error) !== "EEXIST" || !(await lstat(parent.at)).isDirectory()) throw error;
+    if (systemCode(error) !== "EEXIST" || !(await lstat(parent.at)).isDirectory()) throw error;
   }
 }
 
@@ -132,19 +136,18 @@ async function remove(workspace: Workspace, path: string): Promise<void> {
   await rm(parent.at, { recursive: true, force: true });
 }
 
-async function move(workspace: Workspace, from: string, to: string, overwrite: boolean): Promise<void> {
+async function move(workspace: Workspace, { from, to, overwrite }: MoveRequest): Promise<void> {
   await using source = await workspace.pinParent(from);
   await using target = await workspace.pinParent(to, { makeFolders: true });
   await lstat(source.at);
   const existing = await lstat(target.at).catch(() => null);
-  if (existing && !overwrite && !(await isSame(source.at, target.at)))
-    throw new Fault(409, "exists", "There is a file or folder with this name already");
+  if (existing && !overwrite && !(await isSame(source.at, target.at))) throw new AppError("exists");
   await rename(source.at, target.at);
   await syncFolder(target.folder);
 }
 
-// A change of upper and lower case alone meets itself where the file system does not tell them apart.
+// On a case-insensitive file system, renaming "a" to "A" finds the file itself at the target.
 async function isSame(a: string, b: string): Promise<boolean> {
-  const [one, other] = [await lstat(a), await lstat(b)];
-  return one.ino === other.ino && one.dev === other.dev;
+  const [first, second] = [await lstat(a), await lstat(b)];
+  return first.ino === second.ino && first.dev === second.dev;
 }

@@ -1,20 +1,20 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 
-// Folders that machines fill: left out of search and quick open.
-export const MACHINE_FOLDERS = new Set(["node_modules", ".git", ".hg", ".svn", ".venv", "__pycache__", ".cache"]);
+// Search and quick open skip these folders, because tools generate their contents.
+export const GENERATED_FOLDERS = new Set(["node_modules", ".git", ".hg", ".svn", ".venv", "__pycache__", ".cache"]);
 
-// Files that are being written (content.ts), beside the file that they become: never listed, never told of as changes.
+// content.ts writes to a temporary file with this prefix, next to its target. Listings and change events omit such files.
 export const TEMPORARY_PREFIX = ".berth-write-";
 
 export interface WalkedFile {
-  // Relative to the folder that the walk began in.
+  // Relative to the folder where the walk starts.
   path: string;
   at: string;
 }
 
-// All regular files below a folder, in a steady order, without following links. What cannot be read is passed over. Ends
-// early when the signal says so, also where there are folders and folders and no file.
+// Yields all regular files below a folder in a stable order. It does not follow symbolic links and skips folders it cannot
+// read. When `signal` aborts, the walk stops, even in a tree of folders without files.
 export async function* walkFiles(folder: string, skip: ReadonlySet<string>, signal?: AbortSignal): AsyncGenerator<WalkedFile> {
   const stack = [""];
   for (let path = stack.pop(); path !== undefined && !signal?.aborted; path = stack.pop()) {

@@ -1,26 +1,27 @@
 import { constants } from "node:fs";
 import { type FileHandle, mkdir, open, readlink, realpath } from "node:fs/promises";
 import { basename, dirname, join, sep } from "node:path";
-import { badRequest, errorCode, Fault } from "../http/http.ts";
+import { AppError } from "@berth/contract/errors.ts";
+import { badRequest, systemCode } from "../http/errors.ts";
 
-// The one gate between a path in a request and the file system. A path never leaves the workspace: not by `..`, not
-// absolute, not over a symbolic link, not even when a link is swapped in while we look. On Linux the folder is opened
-// first, the kernel is asked where that really is, and all further work goes through the open folder
-// (`/proc/self/fd/N/name`, the poor man's openat). Links that stay inside the workspace are followed.
+// Every path in a request reaches the file system through this interface. A path cannot leave the workspace: not through
+// `..`, not as an absolute path, not through a symbolic link, and not by replacing a folder with a link during the request.
+// On Linux the folder is opened first, the kernel reports its real path, and all further work goes through the open
+// descriptor (`/proc/self/fd/N/name`, in place of openat). Links that stay inside the workspace are followed.
 export interface Workspace {
   readonly root: string;
-  // The real path of a folder, for a program to start in.
+  // The real path of a folder, for use as a working directory.
   folderPath(path: string): Promise<string>;
-  // Opens whatever is there without reading it; `at` is a path that reaches it, valid until dispose.
+  // Opens the file or folder without reading it. `at` is a path to it that stays valid until dispose.
   pin(path: string): Promise<Pinned>;
-  // Opens the folder that holds the path's last part, which itself may not exist. `at` names that last part and is not
-  // yet resolved: use calls that do not follow links. With `makeFolders`, folders on the way are made.
+  // Opens the parent folder of a path that may not exist. `at` is the path itself, unresolved: use only calls that do not
+  // follow links. With `makeFolders`, missing parent folders are created.
   pinParent(path: string, options?: { makeFolders?: boolean }): Promise<PinnedParent>;
 }
 
 export interface Pinned extends AsyncDisposable {
   at: string;
-  // Where it really is, relative to the workspace.
+  // The resolved path, relative to the workspace.
   real: string;
 }
 
@@ -30,7 +31,7 @@ export interface PinnedParent extends AsyncDisposable {
 }
 
 const LINUX = process.platform === "linux";
-// Opens a place in the file system without opening the file: no permission to read is asked, no FIFO blocks.
+// Gets a descriptor without opening the file itself: it needs no read permission, and a FIFO does not block.
 const O_PATH = 0x200000;
 const MAX_PATH_LENGTH = 4096;
 
@@ -56,10 +57,10 @@ export async function openWorkspace(folder: string): Promise<Workspace> {
   };
 }
 
-// `a/b` stays; "" is the workspace. Anything that could mean another place is refused before the disk is asked.
+// Normalizes a relative path; "" is the workspace. Paths that could lead elsewhere are refused without any file access.
 export function parsePath(path: string): string {
   if (path.length > MAX_PATH_LENGTH) throw badRequest("The path is too long");
-  if (path.includes("\0")) throw badRequest("The path holds a NUL character");
+  if (path.includes("\0")) throw badRequest("The path contains a NUL character");
   if (path.startsWith("/")) throw outside();
   const parts = path.split("/").filter((part) => part !== "" && part !== ".");
   if (parts.includes("..")) throw outside();
@@ -79,21 +80,21 @@ async function pinAt(root: string, full: string, flags = 0): Promise<Pinned> {
   }
 }
 
-// Walks down from the last folder that exists, making each next one inside the one that is held open.
+// Creates each missing folder inside its open parent, starting at the deepest folder that exists.
 async function pinMakingFolders(root: string, full: string): Promise<Pinned> {
   try {
     return await pinAt(root, full, constants.O_DIRECTORY);
   } catch (error) {
-    if (errorCode(error) !== "ENOENT" || full === root) throw error;
+    if (systemCode(error) !== "ENOENT" || full === root) throw error;
   }
   await using parent = await pinMakingFolders(root, dirname(full));
   await mkdir(join(parent.at, basename(full))).catch((error: unknown) => {
-    if (errorCode(error) !== "EEXIST") throw error;
+    if (systemCode(error) !== "EEXIST") throw error;
   });
   return await pinAt(root, LINUX ? join(parent.at, basename(full)) : full, constants.O_DIRECTORY);
 }
 
-// Without /proc there is a moment between the check and the use. Only the process driver runs on such systems, and it
+// Without /proc there is a race between the check and the use. Only the process driver runs on such systems, and it
 // promises no isolation.
 async function pinByName(root: string, full: string): Promise<Pinned> {
   const at = await realpath(full);
@@ -107,16 +108,16 @@ function relativeInside(root: string, real: string): string {
   return real.slice(prefix.length);
 }
 
-const outside = () => new Fault(403, "path_outside", "The path leads out of the workspace");
+const outside = () => new AppError("path_outside");
 
-// Makes a rename or a new name in the folder survive a power cut.
+// Makes a rename or a new entry in the folder survive a power failure.
 export async function syncFolder(folder: string): Promise<void> {
   let handle: FileHandle | undefined;
   try {
     handle = await open(folder, constants.O_RDONLY | constants.O_DIRECTORY);
     await handle.sync();
   } catch {
-    // A folder that cannot be read cannot be synced; the file itself was.
+    // A folder without read permission cannot be synced, but the file itself has been.
   } finally {
     await handle?.close();
   }

@@ -1,34 +1,33 @@
-import { createHash, createPublicKey, timingSafeEqual, verify, type KeyObject } from "node:crypto";
+import { createHash, createPublicKey, type KeyObject, timingSafeEqual, verify } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { adoptionText, TOKEN_HEADER, type AdoptRequest } from "@berth/contract/daemon.ts";
-import { badRequest, Fault } from "./http.ts";
+import { type AdoptRequest, adoptionText, TOKEN_HEADER } from "@berth/contract/daemon.ts";
+import { AppError } from "@berth/contract/errors.ts";
+import { badRequest } from "./errors.ts";
 
-// Who may talk to the daemon: whoever has the token whose hash it knows. Usually it was started with that hash. A sandbox
-// that was started ahead, for nobody yet, was given its servers' public key instead, and takes the first hash that one of
-// them has signed for this very sandbox; until then it answers nobody.
+// Every request must carry the token whose SHA-256 the daemon knows. Most daemons get that hash at their start. A sandbox
+// that was started ahead of time has no owner yet: it gets the public key of its servers instead, and accepts the first
+// hash that one of them has signed for this sandbox. Until then it refuses every request.
 export interface Authentication {
   // Throws unless the request carries the token.
   check(request: IncomingMessage): void;
-  // May be repeated with the same hash; another one is refused.
+  // Idempotent for the same hash; refuses a different one.
   adopt(body: Partial<AdoptRequest>): void;
 }
 
 export interface AuthenticationOptions {
-  // SHA-256 (hex) of the token.
+  // SHA-256 of the token, in hex.
   tokenHash: string | undefined;
-  // Ed25519, the raw 32 bytes in base64url; and the name that signatures must be for.
+  // The raw 32 bytes of an Ed25519 public key, in base64url.
   adoptKey: string | undefined;
+  // The name that a signature must be for.
   adoptName: string | undefined;
 }
 
 const HASH = /^[0-9a-f]{64}$/;
-const unauthorized = () => new Fault(401, "unauthorized", "The sandbox's token is missing or wrong");
 
 export function createAuthentication({ tokenHash, adoptKey, adoptName }: AuthenticationOptions): Authentication {
   if (tokenHash === undefined && (adoptKey === undefined || !adoptName))
-    throw new Error(
-      "BERTH_TOKEN_HASH must be the SHA-256 of a token, in hex, or BERTH_ADOPT_KEY and BERTH_ADOPT_NAME say who may give one",
-    );
+    throw new Error("Set BERTH_TOKEN_HASH to the SHA-256 of a token, in hex, or set both BERTH_ADOPT_KEY and BERTH_ADOPT_NAME");
   if (tokenHash !== undefined && !HASH.test(tokenHash)) throw new Error("BERTH_TOKEN_HASH must be the SHA-256 of a token, in hex");
   const key = adoptKey === undefined ? null : readKey(adoptKey);
   let expected = tokenHash === undefined ? null : Buffer.from(tokenHash, "hex");
@@ -36,23 +35,25 @@ export function createAuthentication({ tokenHash, adoptKey, adoptName }: Authent
   return {
     check(request) {
       const token = request.headers[TOKEN_HEADER];
-      const seen = createHash("sha256")
+      const actual = createHash("sha256")
         .update(typeof token === "string" ? token : "")
         .digest();
-      if (!expected || !timingSafeEqual(seen, expected)) throw unauthorized();
+      if (!expected || !timingSafeEqual(actual, expected)) throw unauthorized();
     },
 
-    adopt({ tokenHash: given, signature }) {
-      if (typeof given !== "string" || !HASH.test(given) || typeof signature !== "string")
-        throw badRequest("tokenHash and signature are needed");
-      const text = Buffer.from(adoptionText(adoptName ?? "", given));
+    adopt({ tokenHash: offered, signature }) {
+      if (typeof offered !== "string" || !HASH.test(offered) || typeof signature !== "string")
+        throw badRequest("tokenHash and signature are required");
+      const text = Buffer.from(adoptionText(adoptName ?? "", offered));
       if (!key || !verify(null, text, key, Buffer.from(signature, "base64url"))) throw unauthorized();
-      const hash = Buffer.from(given, "hex");
-      if (expected && !timingSafeEqual(expected, hash)) throw new Fault(409, "exists", "The sandbox has a token already");
+      const hash = Buffer.from(offered, "hex");
+      if (expected && !timingSafeEqual(expected, hash)) throw new AppError("exists", { message: "The sandbox already has a token" });
       expected = hash;
     },
   };
 }
+
+const unauthorized = () => new AppError("unauthorized", { message: "The sandbox token is missing or wrong" });
 
 function readKey(raw: string): KeyObject {
   return createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x: raw }, format: "jwk" });

@@ -1,11 +1,8 @@
 import { once } from "node:events";
 import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ListeningPort, SandboxEvent, Terminal } from "@berth/contract/daemon.ts";
-import { WebSocketServer } from "ws";
 import { startTestDaemon, type TestDaemon } from "../testing/test-daemon.ts";
 
 let daemon: TestDaemon;
@@ -32,12 +29,12 @@ async function listen() {
 const at = (...parts: string[]) => join(daemon.workspace, ...parts);
 
 describe("events", () => {
-  test("begin with everything there is", async () => {
+  test("start with the complete state", async () => {
     await using listener = await listen();
     expect(listener.events[0]).toMatchObject({ type: "hello", terminals: [], agent: { status: "none" } });
   });
 
-  test("tell of files made, changed, moved and deleted by others, in old and new folders", async () => {
+  test("report files that are created, changed, moved and deleted, in existing and new folders", async () => {
     mkdirSync(at("old"), { recursive: true });
     writeFileSync(at("old/file"), "1");
     await using listener = await listen();
@@ -56,7 +53,7 @@ describe("events", () => {
     await listener.sees("deleted moved");
   });
 
-  test("do not tell of temporary files, and name node_modules but not what is inside", async () => {
+  test("omit temporary files and the contents of node_modules until a browser shows them", async () => {
     mkdirSync(at("node_modules/pkg/lib"), { recursive: true });
     await using listener = await listen();
     await daemon.fetch("/files/content?path=saved.txt", { method: "PUT", body: "x" });
@@ -65,19 +62,19 @@ describe("events", () => {
     mkdirSync(at("node_modules/other"));
     await listener.sees("changed node_modules/other");
     expect(listener.paths().filter((path) => path.includes("berth-write") || path.includes("inner"))).toEqual([]);
-    // Once shown, it is watched.
+    // A folder that a browser shows is watched.
     await daemon.fetch("/files?path=node_modules/pkg/lib");
     writeFileSync(at("node_modules/pkg/lib/inner"), "y");
     await listener.sees("changed node_modules/pkg/lib/inner");
   });
 
-  test("say `overflow` when more changes than can be named", async () => {
+  test("set `overflow` when there are too many changes to name", async () => {
     await using listener = await listen();
     await daemon.fetch("/exec", { method: "POST", body: { command: "seq 20000 | sed s/^/many-/ | xargs touch" } });
     await expect.poll(() => listener.events.some((event) => event.type === "files" && event.overflow)).toBe(true);
   });
 
-  test("tell of terminals and of ports as they open and close", async () => {
+  test("report terminals and ports as they open and close", async () => {
     await using listener = await listen();
     const script = `const s=require("net").createServer().listen(0,"127.0.0.1",()=>console.log(s.address().port));setTimeout(()=>{},60000)`;
     const running = await daemon.open("/exec", { method: "POST", body: { command: [process.execPath, "-e", script] } });
@@ -94,52 +91,5 @@ describe("events", () => {
         .flatMap((event) => (event.type === "terminals" ? event.terminals : []))
         .filter((terminal) => terminal.id === id && terminal.exit);
     await expect.poll(exits).not.toEqual([]);
-  });
-});
-
-describe("ports", () => {
-  test("are not told of when they belong to others on this machine", async () => {
-    const foreign = createTcpServer().listen(0, "127.0.0.1");
-    await once(foreign, "listening");
-    const { ports } = (await daemon.fetch("/ports")).json;
-    expect(ports).not.toContainEqual(expect.objectContaining({ port: (foreign.address() as AddressInfo).port }));
-    foreign.close();
-    await once(foreign, "close");
-  });
-
-  test("pass requests on as they are, without our token", async () => {
-    const inner = createServer((request, response) => {
-      request.resume();
-      response.writeHead(207, { "X-Saw": `${request.method} ${request.url}`, "X-Token": String(request.headers["x-berth-token"]) });
-      response.end("inside");
-    }).listen(0, "127.0.0.1");
-    await once(inner, "listening");
-    const { port } = inner.address() as AddressInfo;
-    const reply = await daemon.fetch(`/ports/${port}/a%20b/../c?d=e`, { method: "PUT", body: "hello" });
-    expect(reply).toMatchObject({ status: 207, text: "inside" });
-    expect(reply.headers).toMatchObject({ "x-saw": "PUT /a%20b/../c?d=e", "x-token": "undefined" });
-    expect((await daemon.fetch(`/ports/${port}`)).headers["x-saw"]).toBe("GET /");
-    inner.close();
-    inner.closeAllConnections();
-    await once(inner, "close");
-    expect((await daemon.fetch(`/ports/${port}/`)).json).toMatchObject({ code: "port_closed" });
-  });
-
-  test("pass WebSockets on", async () => {
-    const inner = new WebSocketServer({ port: 0, host: "127.0.0.1" });
-    await once(inner, "listening");
-    inner.on("connection", (socket, request) => socket.on("message", (data: Buffer) => socket.send(`${request.url} ${data.toString()}`)));
-    const socket = daemon.connect(`/ports/${(inner.address() as AddressInfo).port}/hot?x=1`);
-    await once(socket, "open");
-    socket.send("ping");
-    expect(String((await once(socket, "message"))[0])).toBe("/hot?x=1 ping");
-    socket.close();
-    await once(socket, "close");
-    inner.close();
-    await once(inner, "close");
-  });
-
-  test.each(["0", "65536", "abc", "-1"])("refuse %s", async (port) => {
-    expect((await daemon.fetch(`/ports/${port}/`)).status).toBe(400);
   });
 });

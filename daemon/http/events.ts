@@ -1,9 +1,10 @@
 import type { SandboxEvent } from "@berth/contract/daemon.ts";
 import type { WebSocket } from "ws";
-import type { UpgradeRoute } from "./http.ts";
+import type { UpgradeRoute } from "./route.ts";
 import { acceptSocket } from "./sockets.ts";
 
-// Tells open browsers what changes. Whoever does not keep up is not queued for: it gets `hello` when it reads again.
+// Sends changes in the sandbox to open browsers. Events for a slow browser are dropped; it gets `hello`, with the complete
+// state, when it reads again.
 export interface Events {
   upgrades: UpgradeRoute[];
   send(event: SandboxEvent): void;
@@ -11,13 +12,14 @@ export interface Events {
 
 export interface EventsDeps {
   hello: () => SandboxEvent;
-  // Somebody listens, or nobody any more: watching costs something.
-  listening: (yes: boolean) => void;
+  // Called when the first browser connects and when the last one disconnects, because watching for changes has a cost.
+  onFirstListener: () => void;
+  onLastListenerGone: () => void;
 }
 
 const MAX_BUFFERED_BYTES = 256 * 1024;
 
-export function createEvents({ hello, listening }: EventsDeps): Events {
+export function createEvents({ hello, onFirstListener, onLastListenerGone }: EventsDeps): Events {
   const sockets = new Map<WebSocket, { missed: boolean }>();
 
   return {
@@ -30,11 +32,11 @@ export function createEvents({ hello, listening }: EventsDeps): Events {
         upgrade: (call) =>
           acceptSocket(call, (socket) => {
             sockets.set(socket, { missed: false });
-            if (sockets.size === 1) listening(true);
+            if (sockets.size === 1) onFirstListener();
             socket.send(JSON.stringify(hello()));
             socket.on("close", () => {
               sockets.delete(socket);
-              if (sockets.size === 0) listening(false);
+              if (sockets.size === 0) onLastListenerGone();
             });
           }),
       },
@@ -45,7 +47,7 @@ export function createEvents({ hello, listening }: EventsDeps): Events {
     if (state.missed) return;
     if (socket.bufferedAmount < MAX_BUFFERED_BYTES) return socket.send(JSON.stringify(event));
     state.missed = true;
-    // Queued behind all that came before: when it has gone out, the client is reading again.
+    // The ping is queued behind the buffered messages, so the client is reading again once it has been sent.
     socket.ping(undefined, undefined, () => {
       state.missed = false;
       if (socket.readyState === socket.OPEN) socket.send(JSON.stringify(hello()));

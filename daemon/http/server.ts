@@ -1,26 +1,31 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { Duplex } from "node:stream";
+import { AppError } from "@berth/contract/errors.ts";
 import type { Authentication } from "./authentication.ts";
-import { Fault, matchPath, notFound, parseTarget, readJson, type Route, sendFault, sendJson, toFault, type UpgradeRoute } from "./http.ts";
+import { readJson } from "./body.ts";
+import { notFound } from "./errors.ts";
+import { refuseUpgrade, sendError, sendJson } from "./reply.ts";
+import { matchPath, parseTarget, type Route, type UpgradeRoute } from "./route.ts";
 
 export interface ServerOptions {
-  // Every request but the adoption itself must get past it.
+  // Checks every request except the adoption itself.
   authentication: Authentication;
   routes: Route[];
   upgrades: UpgradeRoute[];
 }
 
-// Anybody may send one, so it is small.
+// The adoption is not authenticated yet, so its body is small.
 const MAX_ADOPTION_BYTES = 4096;
+const NO_SUCH_PATH = "There is no such path in the sandbox's API";
 
 export function createDaemonServer({ authentication, routes, upgrades }: ServerOptions): Server {
-  // Uploads and streams last as long as they last; only the head of a request has a time limit.
+  // Uploads and streams may last arbitrarily long; only the head of a request has a deadline.
   const server = createServer({ requestTimeout: 0, headersTimeout: 30_000, keepAliveTimeout: 75_000 });
 
   server.on("request", (request, response) => {
-    // A peer that goes away in the middle is no event; the handlers see `close`.
+    // Handlers watch `close` to see that the caller has disconnected; the error itself needs no handling.
     response.on("error", () => {});
-    answer().catch((error: unknown) => sendFault(response, error));
+    answer().catch((error: unknown) => sendError(response, error));
 
     async function answer() {
       if (request.method === "POST" && request.url === "/internal/adopt") {
@@ -36,9 +41,9 @@ export function createDaemonServer({ authentication, routes, upgrades }: ServerO
         if (route.method === "*" || route.method === request.method) return await route.handle({ request, response, params, query });
         allowed.push(route.method);
       }
-      if (allowed.length === 0) throw notFound("There is no such address in the sandbox");
+      if (allowed.length === 0) throw notFound(NO_SUCH_PATH);
       response.setHeader("Allow", allowed.join(", "));
-      throw new Fault(405, "method_not_allowed", "This method is not possible here");
+      throw new AppError("method_not_allowed");
     }
   });
 
@@ -53,16 +58,9 @@ export function createDaemonServer({ authentication, routes, upgrades }: ServerO
         const params = matchPath(route.path, segments);
         if (params) return await route.upgrade({ request, socket, head, params, query });
       }
-      throw notFound("There is no such address in the sandbox");
+      throw notFound(NO_SUCH_PATH);
     }
   });
 
   return server;
-}
-
-function refuseUpgrade(socket: Duplex, error: unknown): void {
-  const { status, code, message } = toFault(error);
-  const body = JSON.stringify({ error: message, code });
-  const head = `HTTP/1.1 ${status} Refused\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n`;
-  socket.end(head + body);
 }

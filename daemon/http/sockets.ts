@@ -1,17 +1,17 @@
 import { type WebSocket, WebSocketServer } from "ws";
-import type { Upgrade } from "./http.ts";
+import type { Upgrade } from "./route.ts";
 
 const PING_MS = 25_000;
 const MAX_MESSAGE_BYTES = 1024 * 1024;
 
 const accepting = new WebSocketServer({ noServer: true, perMessageDeflate: false, maxPayload: MAX_MESSAGE_BYTES, clientTracking: false });
 
-// Finishes the handshake. Pings keep proxies on the way from cutting a silent line, and find dead peers.
+// Completes the handshake. Pings keep proxies from closing an idle connection, and detect dead peers.
 export function acceptSocket({ request, socket, head }: Upgrade, opened: (socket: WebSocket) => void): void {
   accepting.handleUpgrade(request, socket, head, (accepted) => {
     let missed = 0;
     const timer = setInterval(() => {
-      // Two, not one: after a freeze this timer comes before the answer that has been waiting all the while.
+      // Tolerate one missed pong: after a freeze this timer fires before the pong that has been waiting in the socket.
       if (missed++ >= 2) accepted.terminate();
       else accepted.ping();
     }, PING_MS);
@@ -22,7 +22,7 @@ export function acceptSocket({ request, socket, head }: Upgrade, opened: (socket
   });
 }
 
-// A text frame as an object with a `type`, or null when it is nothing of that kind.
+// Parses a text frame that contains an object with a `type`. Returns null for anything else.
 export function parseMessage(data: unknown): { type: string; [field: string]: unknown } | null {
   try {
     const message: unknown = JSON.parse(String(data));

@@ -1,10 +1,13 @@
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { createConnection, type Socket } from "node:net";
 import { TOKEN_HEADER } from "@berth/contract/daemon.ts";
-import { badRequest, errorCode, Fault, type Route, type UpgradeRoute } from "../http/http.ts";
+import { AppError } from "@berth/contract/errors.ts";
+import { badRequest, systemCode } from "../http/errors.ts";
+import type { Route, UpgradeRoute } from "../http/route.ts";
 
-// Passes `/ports/{port}/…` on to a program of the sandbox: HTTP and WebSocket, as it is but for the prefix and our token.
-export function portRelay({ hidden }: { hidden: () => number[] }): { routes: Route[]; upgrades: UpgradeRoute[] } {
+// Forwards HTTP and WebSocket requests for `/ports/{port}/…` to a program in the sandbox. Only the prefix and the sandbox
+// token are removed.
+export function portRelay({ hiddenPorts }: { hiddenPorts: () => number[] }): { routes: Route[]; upgrades: UpgradeRoute[] } {
   return {
     routes: [
       {
@@ -57,29 +60,29 @@ export function portRelay({ hidden }: { hidden: () => number[] }): { routes: Rou
   function parsePort(text = ""): number {
     const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
     if (port < 1 || port > 65535) throw badRequest("The port must be a number from 1 to 65535");
-    if (hidden().includes(port)) throw new Fault(403, "forbidden", "This port is not for previews");
+    if (hiddenPorts().includes(port)) throw new AppError("forbidden", { message: "Previews cannot open this port" });
     return port;
   }
 }
 
-// Development servers listen on either of the two; `localhost` means the second to many.
+// Development servers listen on either address; many resolve `localhost` to ::1.
 async function connect(port: number): Promise<Socket> {
   for (const host of ["127.0.0.1", "::1"]) {
     const socket = await tryConnect(host, port);
     if (socket) return socket;
   }
-  throw new Fault(502, "port_closed", `Nothing listens on port ${port}`);
+  throw new AppError("port_closed", { message: `No program listens on port ${port}` });
 }
 
 function tryConnect(host: string, port: number): Promise<Socket | null> {
   return new Promise((resolve, reject) => {
     const socket = createConnection({ host, port });
     socket.once("connect", () => resolve(socket));
-    socket.once("error", (error) => (errorCode(error) === "EMFILE" ? reject(error) : resolve(null)));
+    socket.once("error", (error) => (systemCode(error) === "EMFILE" ? reject(error) : resolve(null)));
   });
 }
 
-// The rest of the address exactly as it came: "/ports/3000/a%20b?c" -> "/a%20b?c".
+// Removes the prefix and keeps the rest unchanged: "/ports/3000/a%20b?c" -> "/a%20b?c".
 function innerTarget(request: IncomingMessage): string {
   const rest = /^\/ports\/[^/?]*(.*)$/s.exec(request.url ?? "")?.[1] ?? "";
   return rest.startsWith("/") ? rest : `/${rest}`;

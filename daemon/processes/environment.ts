@@ -1,17 +1,18 @@
 import { userInfo } from "node:os";
 import type { AgentProgram, StartRequest } from "@berth/contract/daemon.ts";
-import { EGRESS_PORT } from "../egress/egress.ts";
-import { badRequest } from "../http/http.ts";
+import { EGRESS_PORT } from "../egress/egress-forwarder.ts";
+import { isStringArray, isStringRecord } from "../http/body.ts";
+import { badRequest } from "../http/errors.ts";
 
-// What the daemon was told about the session, and the environment of everything it runs. The daemon's own variables
-// (BERTH_*) stay with the daemon.
+// The session's settings from the server, and the environment variables of every program that the daemon starts. The
+// daemon's own variables (BERTH_*) are not passed on.
 export interface Environment {
   readonly started: boolean;
   readonly request: StartRequest;
   start(body: Record<string, unknown>): void;
-  // For a terminal or a command: `extra` wins over the session's variables.
+  // For a terminal or a command. `extra` overrides the session's variables.
   forChild(extra?: Record<string, string>): Record<string, string>;
-  // For an agent: the session's variables win over the agent's own.
+  // For an agent. The session's variables override the agent's own.
   forAgent(agent: AgentProgram): Record<string, string>;
 }
 
@@ -19,7 +20,7 @@ export interface EnvironmentOptions {
   base: NodeJS.ProcessEnv;
   workspace: string;
   home: string;
-  // http://127.0.0.1:3128 when there is a way out, else undefined.
+  // Such as http://127.0.0.1:3128; undefined if the sandbox has no egress.
   proxyUrl: () => string | undefined;
 }
 
@@ -38,15 +39,15 @@ export function createEnvironment({ base, workspace, home, proxyUrl }: Environme
       request = parseStart(body);
       started = true;
     },
-    forAgent: (agent) => ({ ...ours(), ...agent.env, ...session() }),
-    forChild: (extra = {}) => ({ ...ours(), ...session(), ...extra }),
+    forAgent: (agent) => ({ ...defaults(), ...agent.env, ...session() }),
+    forChild: (extra = {}) => ({ ...defaults(), ...session(), ...extra }),
   };
 
   function session(): Record<string, string> {
-    return throughProxy(request.env, proxyUrl());
+    return rewriteProxyUrls(request.env, proxyUrl());
   }
 
-  function ours(): Record<string, string> {
+  function defaults(): Record<string, string> {
     return {
       PATH: base.PATH ?? "/usr/local/bin:/usr/bin:/bin",
       HOME: home,
@@ -55,7 +56,7 @@ export function createEnvironment({ base, workspace, home, proxyUrl }: Environme
       SHELL: "/bin/bash",
       ...(base.TZ === undefined ? {} : { TZ: base.TZ }),
       ...proxyVariables(proxyUrl()),
-      // Files in the workspace may belong to another id than ours on some engines; git would refuse to work with them.
+      // On some engines the workspace belongs to another user id, and git would refuse to work in it.
       GIT_CONFIG_COUNT: "1",
       GIT_CONFIG_KEY_0: "safe.directory",
       GIT_CONFIG_VALUE_0: workspace,
@@ -77,8 +78,8 @@ function proxyVariables(url: string | undefined): Record<string, string> {
   };
 }
 
-// The server writes addresses of its own below the usual port; here it may be another (egress.ts).
-function throughProxy(env: Record<string, string>, url: string | undefined): Record<string, string> {
+// The server writes its own URLs with the usual egress port. The actual port may differ (egress-forwarder.ts).
+function rewriteProxyUrls(env: Record<string, string>, url: string | undefined): Record<string, string> {
   const usual = `http://127.0.0.1:${EGRESS_PORT}/`;
   if (url === undefined || usual.startsWith(`${url}/`)) return env;
   return Object.fromEntries(
@@ -90,22 +91,22 @@ function userName(): string {
   try {
     return userInfo().username;
   } catch {
-    // A user id without a line in /etc/passwd.
+    // The user id has no entry in /etc/passwd.
     return "user";
   }
 }
 
 function parseStart(body: Record<string, unknown>): StartRequest {
   const { env = {}, agent = null, fallbackAgents = [], autoStartAgent = false, egressPass } = body;
-  if (!isStringRecord(env)) throw badRequest("env must hold strings");
-  // No program can be given such a variable.
-  const possible = Object.fromEntries(Object.entries(env).filter((pair) => !pair.join("").includes("\0")));
+  if (!isStringRecord(env)) throw badRequest("env must contain only strings");
+  // The operating system cannot pass a variable with a NUL character.
+  const passable = Object.fromEntries(Object.entries(env).filter((pair) => !pair.join("").includes("\0")));
   if (!Array.isArray(fallbackAgents)) throw badRequest("fallbackAgents must be an array");
   if (typeof autoStartAgent !== "boolean") throw badRequest("autoStartAgent must be a boolean");
   if (egressPass !== undefined && (typeof egressPass !== "string" || /[\r\n]/.test(egressPass)))
-    throw badRequest("egressPass must be one line");
+    throw badRequest("egressPass must be a single line");
   return {
-    env: possible,
+    env: passable,
     agent: agent === null ? null : parseAgent(agent),
     fallbackAgents: fallbackAgents.map(parseAgent),
     autoStartAgent,
@@ -120,8 +121,3 @@ function parseAgent(value: unknown): AgentProgram {
     throw badRequest("agent is malformed");
   return { command, args, env, requiredEnv };
 }
-
-export const isStringArray = (value: unknown): value is string[] => Array.isArray(value) && value.every((item) => typeof item === "string");
-
-export const isStringRecord = (value: unknown): value is Record<string, string> =>
-  typeof value === "object" && value !== null && !Array.isArray(value) && Object.values(value).every((item) => typeof item === "string");

@@ -25,13 +25,13 @@ describe("exec", () => {
     expect(events.at(-1)).toEqual({ type: "exit", code: 3, signal: null });
   });
 
-  test("runs an array as it is, in the workspace, with stdin", async () => {
+  test("runs an array without a shell, in the workspace, with stdin", async () => {
     expect(outputOf(await exec({ command: ["pwd"] }))).toBe(`${daemon.workspace}\n`);
     expect(outputOf(await exec({ command: ["cat"], stdin: "grüße" }))).toBe("grüße");
     expect(outputOf(await exec({ command: ["printf", "%s", "$HOME; ls"] }))).toBe("$HOME; ls");
   });
 
-  test("gives the session's environment to the command, and none of the daemon's", async () => {
+  test("passes the session's environment to the command, without the daemon's variables", async () => {
     await daemon.fetch("/internal/start", { method: "POST", body: { env: { FRUIT: "fig" }, agent: null, autoStartAgent: false } });
     const env = outputOf(await exec({ command: "env", env: { MORE: "yes" } }));
     expect(env).toContain("FRUIT=fig\n");
@@ -39,25 +39,25 @@ describe("exec", () => {
     expect(env).not.toContain("BERTH_");
   });
 
-  test("answers in plain text with the exit code as a trailer", async () => {
+  test("sends plain text with the exit code as a trailer", async () => {
     const reply = await daemon.fetch("/exec?format=text", { method: "POST", body: { command: "echo one; echo two >&2; exit 7" } });
     expect(reply.text).toBe("one\ntwo\n");
     expect(reply.trailers["x-exit-code"]).toBe("7");
   });
 
-  test("says what cannot be started", async () => {
-    // A folder on the machine's own PATH may be closed to this user, and the system then reports that instead.
+  test("reports a command that cannot be started", async () => {
+    // The machine's own PATH may contain a folder that this user cannot read, and the system would report that instead.
     const env = { PATH: "/usr/bin:/bin" };
     const events = await exec({ command: ["no-such-program"], env });
     expect(events).toEqual([{ type: "error", message: "Command not found: no-such-program" }]);
   });
 
-  test("kills the whole group at the timeout", async () => {
+  test("kills the whole process group at the timeout", async () => {
     const events = await exec({ command: "sleep 600 & sleep 600", timeoutMs: 100 });
     expect(events.at(-1)).toEqual({ type: "exit", code: null, signal: "SIGKILL", timedOut: true });
   });
 
-  test("kills the command when the caller hangs up", async () => {
+  test("kills the command when the caller disconnects", async () => {
     const response = await daemon.open("/exec", { method: "POST", body: { command: "echo $$; sleep 600; true" } });
     const [chunk] = (await response.iterator({ destroyOnReturn: false }).next()).value.toString().split("\n");
     const pid = outputOf(lines(chunk)).trim();
@@ -66,22 +66,22 @@ describe("exec", () => {
     await expect.poll(() => existsSync(join("/proc", pid))).toBe(false);
   });
 
-  test("never cuts a character in two", async () => {
+  test("never splits a character between chunks", async () => {
     const events = await exec({ command: "printf '\\303'; sleep 0.05; printf '\\274'" });
     expect(outputOf(events)).toBe("ü");
   });
 
-  test("does not wait for what the command leaves in the background", async () => {
+  test("does not wait for processes that the command leaves in the background", async () => {
     const events = await exec({ command: "sleep 600 & echo $!" });
     expect(events.at(-1)).toEqual({ type: "exit", code: 0, signal: null });
     const pid = Number(outputOf(events));
     process.kill(pid, "SIGKILL");
   });
 
-  test("waits for a slow reader instead of keeping the output", async () => {
+  test("applies back-pressure to the command while the reader is slow", async () => {
     const command = "echo $$; exec head -c 50000000 /dev/zero";
     const response = await daemon.open("/exec?format=text", { method: "POST", body: { command } });
-    // Paused within the event: what came right behind it would be lost.
+    // Pause inside the event handler, or the next chunk would be lost.
     const first = await new Promise<Buffer>((resolve) => {
       response.once("data", (chunk: Buffer) => {
         response.pause();
@@ -89,7 +89,7 @@ describe("exec", () => {
       });
     });
     const pid = first.toString("latin1").split("\n")[0] ?? "";
-    // How much the command has got rid of: at first more and more, then no more.
+    // The bytes that the command has written: they grow until back-pressure stops it.
     const written = () => Number(/^wchar: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, "utf8"))?.[1]);
     let before = -1;
     await expect.poll(() => before === (before = written()), { interval: 100 }).toBe(true);
@@ -106,7 +106,7 @@ describe("exec", () => {
     [{ command: "a\0b" }, "command"],
     [{ command: "true", timeoutMs: -1 }, "timeoutMs"],
     [{ command: "true", env: { A: 1 } }, "env"],
-  ])("refuses %j naming %s", async (body, field) => {
+  ])("refuses %j and names %s", async (body, field) => {
     const reply = await daemon.fetch("/exec", { method: "POST", body });
     expect(reply.status).toBe(400);
     expect(reply.json.error).toContain(field);

@@ -3,17 +3,21 @@ import type { ServerResponse } from "node:http";
 import type { Readable, Writable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 import type { ExecEvent, ExecRequest } from "@berth/contract/daemon.ts";
-import { type Environment, isStringArray, isStringRecord } from "./environment.ts";
+import type { Environment } from "./environment.ts";
+import { isStringArray, isStringRecord, readJson } from "../http/body.ts";
+import { badRequest } from "../http/errors.ts";
+import type { Route } from "../http/route.ts";
 import { preferForOomKill } from "./oom-score.ts";
 import { childProcess } from "./child-process.ts";
-import { badRequest, readJson, type Route } from "../http/http.ts";
 import type { Workspace } from "../files/workspace.ts";
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
+type EndEvent = Extract<ExecEvent, { type: "exit" | "error" }>;
 
-// How long output may still come after the command itself has ended. What the command left in the background keeps
-// running and must not keep the answer open.
+// After the command has exited, wait this long for more output. Processes that it left in the background keep running, and
+// must not keep the response open.
 const LINGER_MS = 100;
+const MAX_TIMEOUT_MS = 24 * 3600 * 1000;
 
 const running = new Set<Child>();
 process.on("exit", () => running.forEach(killGroup));
@@ -36,7 +40,7 @@ export function execRoutes({ environment, workspace }: { environment: Environmen
 
 function start({ command, stdin }: ExecRequest, cwd: string, env: Record<string, string>): Child {
   const [file, ...args] = typeof command === "string" ? ["/bin/sh", "-c", command] : command;
-  // Its own process group, so that the end of the command is the end of all that it started.
+  // A separate process group, so that killing the command also kills everything it started.
   const child = childProcess().spawn(file ?? "", args, { cwd, env, detached: true, stdio: ["pipe", "pipe", "pipe"] });
   preferForOomKill(child.pid);
   child.stdin.on("error", () => {});
@@ -46,7 +50,7 @@ function start({ command, stdin }: ExecRequest, cwd: string, env: Record<string,
 
 interface Output {
   write(source: "stdout" | "stderr", chunk: Buffer): boolean;
-  end(event: Extract<ExecEvent, { type: "exit" | "error" }>): void;
+  end(event: EndEvent): void;
 }
 
 async function run(child: Child, { timeoutMs }: ExecRequest, response: ServerResponse, output: Output): Promise<void> {
@@ -68,7 +72,7 @@ async function run(child: Child, { timeoutMs }: ExecRequest, response: ServerRes
     child.stderr.resume();
   });
 
-  const end = await new Promise<Extract<ExecEvent, { type: "exit" | "error" }>>((resolve) => {
+  const end = await new Promise<EndEvent>((resolve) => {
     child.once("error", (error) => resolve({ type: "error", message: startFailure(error) }));
     child.once("exit", (code, signal) => {
       const exit = { type: "exit", code, signal, ...(timedOut ? { timedOut } : {}) } as const;
@@ -82,7 +86,7 @@ async function run(child: Child, { timeoutMs }: ExecRequest, response: ServerRes
   output.end(end);
 }
 
-// Calls back once no output has come for a while after the command's end and the reader has taken what there was.
+// Calls back when the command has produced no output for a while after its exit, and the reader has caught up.
 function lingerThen(child: Child, response: ServerResponse, done: () => void): void {
   const check = () => (response.writableNeedDrain ? timer.refresh() : done());
   const timer = setTimeout(check, LINGER_MS);
@@ -94,7 +98,7 @@ function lingerThen(child: Child, response: ServerResponse, done: () => void): v
 function jsonOutput(response: ServerResponse): Output {
   response.writeHead(200, { "Content-Type": "application/x-ndjson; charset=utf-8", "Cache-Control": "no-store" });
   response.flushHeaders();
-  // A character may be cut in two between chunks.
+  // A chunk may end inside a character.
   const decoders = { stdout: new StringDecoder("utf8"), stderr: new StringDecoder("utf8") };
   const line = (event: ExecEvent) => response.write(`${JSON.stringify(event)}\n`);
   return {
@@ -131,17 +135,15 @@ function killGroup(child: Child): void {
   try {
     process.kill(-child.pid, "SIGKILL");
   } catch {
-    // Gone in this very moment.
+    // It has just exited.
   }
 }
 
 function startFailure(error: Error & { code?: string; path?: string }): string {
   if (error.code === "ENOENT") return `Command not found: ${error.path ?? ""}`;
-  if (error.code === "EACCES") return `Not allowed to run: ${error.path ?? ""}`;
+  if (error.code === "EACCES") return `Permission denied: ${error.path ?? ""}`;
   return `The command could not be started (${error.code ?? error.message})`;
 }
-
-const MAX_TIMEOUT_MS = 24 * 3600 * 1000;
 
 function parseExec(body: Record<string, unknown>): ExecRequest {
   const { command, cwd, env, stdin, timeoutMs } = body;
@@ -151,9 +153,9 @@ function parseExec(body: Record<string, unknown>): ExecRequest {
   if (cwd !== undefined && typeof cwd !== "string") throw badRequest("cwd must be a string");
   if (stdin !== undefined && typeof stdin !== "string") throw badRequest("stdin must be a string");
   if (env !== undefined && (!isStringRecord(env) || Object.entries(env).some((pair) => pair.join("").includes("\0"))))
-    throw badRequest("env must hold strings");
+    throw badRequest("env must contain only strings");
   if (timeoutMs !== undefined && !(Number.isInteger(timeoutMs) && (timeoutMs as number) > 0 && (timeoutMs as number) <= MAX_TIMEOUT_MS)) {
-    throw badRequest(`timeoutMs must be a whole number from 1 to ${MAX_TIMEOUT_MS}`);
+    throw badRequest(`timeoutMs must be an integer from 1 to ${MAX_TIMEOUT_MS}`);
   }
   return { command: command as string | string[], cwd, env, stdin, timeoutMs: timeoutMs as number | undefined };
 }

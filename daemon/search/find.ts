@@ -1,13 +1,16 @@
-import { badRequest, type Route, sendJson } from "../http/http.ts";
-import { MACHINE_FOLDERS, walkFiles } from "../files/walk.ts";
+import { matchLetters, startsWord } from "@berth/contract/fuzzy.ts";
+import { badRequest } from "../http/errors.ts";
+import { sendJson } from "../http/reply.ts";
+import type { Route } from "../http/route.ts";
+import { GENERATED_FOLDERS, walkFiles } from "../files/walk.ts";
 import type { Workspace } from "../files/workspace.ts";
 
 const MAX_FILES = 50_000;
-const FRESH_MS = 3000;
+const CACHE_MS = 3000;
 
-// Quick open: the files whose path holds the letters of the query in order, best first.
+// Quick open: the files whose path contains the letters of the query in order, best match first.
 export function findRoutes({ workspace }: { workspace: Workspace }): Route[] {
-  // For the letters that follow each other; then the memory is given back.
+  // Serves the keystrokes of one query; dropped soon after to release the memory.
   let cached: Promise<Collected> | null = null;
 
   return [
@@ -17,7 +20,7 @@ export function findRoutes({ workspace }: { workspace: Workspace }): Route[] {
       async handle({ query, response }) {
         const limit = parseLimit(query.get("limit"), 50, 500);
         const wanted = (query.get("q") ?? "").slice(0, 200);
-        cached ??= remember(collect(workspace.root));
+        cached ??= expireSoon(collect(workspace.root));
         const { files, truncated } = await cached;
         const ranked = rank(files, wanted);
         sendJson(response, 200, { paths: ranked.slice(0, limit), truncated: truncated || ranked.length > limit });
@@ -25,8 +28,8 @@ export function findRoutes({ workspace }: { workspace: Workspace }): Route[] {
     },
   ];
 
-  function remember(collected: Promise<Collected>): Promise<Collected> {
-    setTimeout(() => (cached = null), FRESH_MS).unref();
+  function expireSoon(collected: Promise<Collected>): Promise<Collected> {
+    setTimeout(() => (cached = null), CACHE_MS).unref();
     return collected;
   }
 }
@@ -39,13 +42,13 @@ interface Collected {
 export function parseLimit(text: string | null, fallback: number, maximum: number): number {
   if (text === null) return fallback;
   const limit = Number(text);
-  if (!Number.isInteger(limit) || limit < 1) throw badRequest("limit must be a whole number above 0");
+  if (!Number.isInteger(limit) || limit < 1) throw badRequest("limit must be a positive integer");
   return Math.min(limit, maximum);
 }
 
 async function collect(root: string): Promise<Collected> {
   const files: string[] = [];
-  for await (const { path } of walkFiles(root, MACHINE_FOLDERS)) {
+  for await (const { path } of walkFiles(root, GENERATED_FOLDERS)) {
     if (files.length === MAX_FILES) return { files, truncated: true };
     files.push(path);
   }
@@ -53,27 +56,25 @@ async function collect(root: string): Promise<Collected> {
 }
 
 export function rank(files: string[], query: string): string[] {
-  const wanted = query.toLowerCase().replaceAll(" ", "");
   const scored = files.flatMap((path) => {
-    const score = scoreOf(path, wanted);
+    const score = scoreOf(path, query);
     return score === null ? [] : [{ path, score }];
   });
   scored.sort((a, b) => b.score - a.score || a.path.length - b.path.length || (a.path < b.path ? -1 : 1));
   return scored.map(({ path }) => path);
 }
 
-// Letters in a row, at the start of a word and in the file's own name count more.
-function scoreOf(path: string, wanted: string): number | null {
-  const text = path.toLowerCase();
-  const nameAt = text.lastIndexOf("/") + 1;
-  const whole = text.indexOf(wanted, nameAt);
+// Adjacent letters, letters at the start of a word and letters in the file name score higher.
+function scoreOf(path: string, query: string): number | null {
+  const positions = matchLetters(query, path);
+  if (!positions) return null;
+  const nameAt = path.lastIndexOf("/") + 1;
+  const whole = path.toLowerCase().indexOf(query.toLowerCase().replaceAll(" ", ""), nameAt);
   let score = whole === -1 ? 0 : 50 + (whole === nameAt ? 30 : 0);
-  let at = -1;
-  for (const letter of wanted) {
-    const next = text.indexOf(letter, at + 1);
-    if (next === -1) return null;
-    score += (next === at + 1 ? 5 : 0) + (next >= nameAt ? 2 : 0) + (next === 0 || "/._- ".includes(text[next - 1] ?? "") ? 4 : 0);
-    at = next;
+  let previous = -1;
+  for (const position of positions) {
+    score += (position === previous + 1 ? 5 : 0) + (position >= nameAt ? 2 : 0) + (startsWord(path, position) ? 4 : 0);
+    previous = position;
   }
   return score;
 }

@@ -1,9 +1,9 @@
-// Search where there is no ripgrep: a program of its own, started by search.ts with the request as its argument, that
-// writes one match a line.
-import { readFile, stat } from "node:fs/promises";
+// The search for sandboxes without ripgrep. search.ts runs it as a separate process with the request as its argument. It
+// writes one match per line.
 import { matchesGlob } from "node:path";
+import { readSmallFile } from "../io/small-file.ts";
 import { matchAt, type SearchRequest } from "./search.ts";
-import { MACHINE_FOLDERS, walkFiles } from "../files/walk.ts";
+import { GENERATED_FOLDERS, walkFiles } from "../files/walk.ts";
 
 const MAX_FILE_BYTES = 5 * 1024 * 1024;
 
@@ -11,7 +11,7 @@ void search(JSON.parse(process.argv[2] ?? "{}") as SearchRequest);
 
 async function search(request: SearchRequest): Promise<void> {
   const pattern = patternOf(request);
-  for await (const { path, at } of walkFiles(process.cwd(), MACHINE_FOLDERS)) {
+  for await (const { path, at } of walkFiles(process.cwd(), GENERATED_FOLDERS)) {
     if (!isWanted(path, request)) continue;
     const text = await readText(at);
     if (text === null) continue;
@@ -36,9 +36,10 @@ function isWanted(path: string, { include, exclude }: SearchRequest): boolean {
 
 async function readText(at: string): Promise<string | null> {
   try {
-    if ((await stat(at)).size > MAX_FILE_BYTES) return null;
-    const bytes = await readFile(at);
-    return bytes.subarray(0, 8192).includes(0) ? null : bytes.toString();
+    const bytes = await readSmallFile(at, MAX_FILE_BYTES);
+    if (typeof bytes === "string") return null;
+    const isBinary = bytes.subarray(0, 8192).includes(0);
+    return isBinary ? null : bytes.toString();
   } catch {
     return null;
   }

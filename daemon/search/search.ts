@@ -7,8 +7,9 @@ import type { SearchEvent } from "@berth/contract/daemon.ts";
 import type { Environment } from "../processes/environment.ts";
 import { parseLimit } from "./find.ts";
 import { childProcess } from "../processes/child-process.ts";
-import { badRequest, type Route } from "../http/http.ts";
-import { linesOf } from "./lines.ts";
+import { badRequest } from "../http/errors.ts";
+import type { Route } from "../http/route.ts";
+import { linesOf } from "../io/lines.ts";
 import { TEMPORARY_PREFIX } from "../files/walk.ts";
 import type { Workspace } from "../files/workspace.ts";
 
@@ -17,7 +18,7 @@ export interface SearchRequest {
   regex: boolean;
   caseSensitive: boolean;
   word: boolean;
-  // Globs, as in .gitignore.
+  // Globs in the syntax of .gitignore.
   include: string[];
   exclude: string[];
 }
@@ -27,8 +28,8 @@ type Engine = "ripgrep" | "builtin";
 
 const MAX_LINE = 400;
 
-// Search in files by a program of its own: ripgrep where there is one, else ours. Neither a huge tree nor a murderous
-// regular expression can hold the daemon up, and closing the connection ends it.
+// Searches files in a separate process: ripgrep if the sandbox has it, else search-builtin.ts. A huge tree or a
+// catastrophic regular expression cannot block the daemon, and closing the connection kills the process.
 export function searchRoutes({ workspace, environment }: { workspace: Workspace; environment: Environment }): Route[] {
   return [
     {
@@ -50,8 +51,8 @@ async function sendMatches(program: Program, engine: Engine, limit: number, resp
   const files = new Set<string>();
   let matches = 0;
   let truncated = false;
-  const left = new AbortController();
-  response.once("close", () => left.abort());
+  const disconnected = new AbortController();
+  response.once("close", () => disconnected.abort());
   for await (const line of linesOf(program.stdout)) {
     for (const match of engine === "ripgrep" ? parseRipgrep(line) : [JSON.parse(line) as Match]) {
       if ((truncated = matches === limit)) break;
@@ -60,7 +61,7 @@ async function sendMatches(program: Program, engine: Engine, limit: number, resp
       response.write(`${JSON.stringify(match)}\n`);
     }
     if (truncated || response.destroyed) break;
-    if (response.writableNeedDrain) await once(response, "drain", { signal: left.signal }).catch(() => {});
+    if (response.writableNeedDrain) await once(response, "drain", { signal: disconnected.signal }).catch(() => {});
   }
   program.kill("SIGKILL");
   response.end(`${JSON.stringify({ type: "done", matches, files: files.size, truncated, engine } satisfies SearchEvent)}\n`);
@@ -110,7 +111,7 @@ interface RipgrepLine {
 
 function parseRipgrep(line: string): Match[] {
   const { type, data } = JSON.parse(line) as RipgrepLine;
-  // Names and lines that are not UTF-8 come in another field; an editor could not open them either.
+  // Skip names and lines that are not UTF-8, which ripgrep puts in another field. An editor could not open them either.
   if (type !== "match" || data.path.text === undefined || data.lines.text === undefined) return [];
   const path = data.path.text.replace(/^\.\//, "");
   const bytes = Buffer.from(data.lines.text);
@@ -120,8 +121,8 @@ function parseRipgrep(line: string): Match[] {
   );
 }
 
-// `column` counts from 1 in UTF-16 units, as editors do. Of a very long line only the part around the match is sent, and
-// the column still counts from the line's beginning.
+// `column` counts UTF-16 units from 1, like editors do. For a very long line, `text` is only the part around the match, and
+// the column still counts from the start of the line.
 export function matchAt(path: string, line: number, text: string, start: number, length: number): Match {
   const from = start + length <= MAX_LINE ? 0 : Math.max(0, start - MAX_LINE / 4);
   return { type: "match", path, line, column: start + 1, length, text: text.slice(from, from + MAX_LINE).replace(/\r?\n$/, "") };
@@ -129,7 +130,7 @@ export function matchAt(path: string, line: number, text: string, start: number,
 
 function parseSearch(query: URLSearchParams): SearchRequest {
   const wanted = query.get("q") ?? "";
-  if (wanted === "" || wanted.length > 1000 || wanted.includes("\0")) throw badRequest("q must hold 1 to 1000 characters");
+  if (wanted === "" || wanted.length > 1000 || wanted.includes("\0")) throw badRequest("q must have 1 to 1000 characters");
   const flag = (name: string) => query.get(name) === "1" || query.get(name) === "true";
   const globs = (name: string) =>
     (query.get(name) ?? "")
@@ -148,7 +149,7 @@ function checkPattern(pattern: string): void {
     try {
       new RegExp(pattern);
     } catch {
-      throw badRequest(`q is not a regular expression: ${(error as Error).message}`);
+      throw badRequest(`q is not a valid regular expression: ${(error as Error).message}`);
     }
   }
 }

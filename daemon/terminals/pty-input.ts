@@ -1,22 +1,22 @@
 import { writeSync } from "node:fs";
-import { errorCode } from "../http/http.ts";
+import { systemCode } from "../http/errors.ts";
 
-// What is typed into a PTY. Not the stream's own `write`: libuv writes to terminals blockingly, so that a program that
-// does not read its input would stop the whole daemon. The descriptor itself does not block; what the kernel has no room
-// for waits here and is tried again.
+// Writes input to a PTY. libuv uses blocking writes for terminals, so with a stream's own `write`, a program that does not
+// read its input would block the whole daemon. This writes to the non-blocking descriptor, queues what the kernel does not
+// accept, and retries with growing pauses.
 export interface PtyInput {
-  // False when something waits: take no more until `drained`.
+  // Returns false when input is queued: do not write more until `drained`.
   write: (bytes: Uint8Array) => boolean;
-  drained: (then: () => void) => void;
-  // The descriptor is about to be closed and must not be touched again.
+  drained: (callback: () => void) => void;
+  // Call this before the descriptor is closed. It is not used afterwards.
   close(): void;
 }
 
 const FIRST_PAUSE_MS = 2;
-const LAST_PAUSE_MS = 100;
+const MAX_PAUSE_MS = 100;
 
 export function createPtyInput(fd: number): PtyInput {
-  let waiting: Uint8Array[] = [];
+  let queue: Uint8Array[] = [];
   let callbacks: (() => void)[] = [];
   let timer: NodeJS.Timeout | null = null;
   let pauseMs = FIRST_PAUSE_MS;
@@ -25,13 +25,13 @@ export function createPtyInput(fd: number): PtyInput {
   return {
     write(bytes) {
       if (closed) return true;
-      waiting.push(bytes);
+      queue.push(bytes);
       if (!timer) flush();
-      return waiting.length === 0;
+      return queue.length === 0;
     },
-    drained(then) {
-      if (waiting.length === 0) then();
-      else callbacks.push(then);
+    drained(callback) {
+      if (queue.length === 0) callback();
+      else callbacks.push(callback);
     },
     close() {
       closed = true;
@@ -42,33 +42,33 @@ export function createPtyInput(fd: number): PtyInput {
 
   function flush(): void {
     timer = null;
-    for (let first = waiting[0]; first !== undefined; first = waiting[0]) {
+    for (let first = queue[0]; first !== undefined; first = queue[0]) {
       const written = tryWrite(first);
-      if (written === "gone") return empty();
+      if (written === "closed") return empty();
       if (written === 0) {
         timer = setTimeout(flush, pauseMs);
-        pauseMs = Math.min(pauseMs * 2, LAST_PAUSE_MS);
+        pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS);
         return;
       }
       pauseMs = FIRST_PAUSE_MS;
-      if (written === first.length) waiting.shift();
-      else waiting[0] = first.subarray(written);
+      if (written === first.length) queue.shift();
+      else queue[0] = first.subarray(written);
     }
     empty();
   }
 
-  function tryWrite(bytes: Uint8Array): number | "gone" {
+  function tryWrite(bytes: Uint8Array): number | "closed" {
     try {
       return writeSync(fd, bytes);
     } catch (error) {
-      return errorCode(error) === "EAGAIN" ? 0 : "gone";
+      return systemCode(error) === "EAGAIN" ? 0 : "closed";
     }
   }
 
   function empty(): void {
-    waiting = [];
-    const told = callbacks;
+    queue = [];
+    const due = callbacks;
     callbacks = [];
-    for (const then of told) then();
+    for (const callback of due) callback();
   }
 }

@@ -4,14 +4,14 @@ import { ReadStream } from "node:tty";
 import { createPtyInput } from "./pty-input.ts";
 import { preferForOomKill } from "../processes/oom-score.ts";
 
-// A program on a pseudo-terminal. We use the native part of node-pty alone: its JavaScript allocates a buffer for every
-// read, which grows the daemon by hundreds of megabytes before V8 sees a reason to collect them. Here one buffer serves
-// all reads of a terminal.
+// A program on a pseudo-terminal. This uses only the native part of node-pty. Its JavaScript part allocates a buffer for
+// every read, and the daemon grows by hundreds of megabytes before V8 collects them. Here one buffer serves all reads of a
+// terminal.
 export interface Pty {
   readonly pid: number;
-  // False when the program does not read what is typed: wait for `drained` before more.
+  // Returns false when the program does not read its input: wait for `drained` before writing more.
   write(bytes: Uint8Array): boolean;
-  drained(then: () => void): void;
+  drained(callback: () => void): void;
   resize(cols: number, rows: number): void;
   pause(): void;
   resume(): void;
@@ -24,10 +24,10 @@ export interface PtyOptions {
   cols: number;
   rows: number;
   env: Record<string, string>;
-  // The bytes are valid during the call only.
-  output: (bytes: Uint8Array) => void;
-  // Comes last, after all output.
-  exited: (code: number | null, signal: number | null) => void;
+  // The bytes are only valid during the call.
+  onOutput: (bytes: Uint8Array) => void;
+  // Called once, after all output.
+  onExit: (code: number | null, signal: number | null) => void;
 }
 
 interface Native {
@@ -42,19 +42,19 @@ interface Native {
     gid: number,
     utf8: boolean,
     helper: string,
-    exited: (code: number, signal: number) => void,
+    onExit: (code: number, signal: number) => void,
   ) => { fd: number; pid: number };
   resize: (fd: number, cols: number, rows: number) => void;
 }
 
 const READ_BYTES = 64 * 1024;
-// After the program's end: how long output may still come from what it left behind on the terminal.
+// After the program has exited, wait this long for more output from processes that it left on the terminal.
 const LINGER_MS = 100;
 const MAX_LINGER_MS = 2000;
 
 let native: Native | undefined;
 
-export function openPty({ command, cwd, cols, rows, env, output, exited }: PtyOptions): Pty {
+export function openPty({ command, cwd, cols, rows, env, onOutput, onExit }: PtyOptions): Pty {
   native ??= loadNative();
   const { fork, resize } = native;
   const [file = "/bin/sh", ...args] = command;
@@ -64,7 +64,7 @@ export function openPty({ command, cwd, cols, rows, env, output, exited }: PtyOp
 
   const { fd, pid } = fork(file, args, variables, cwd, cols, rows, -1, -1, true, helperPath(), (code, signal) => {
     exit = signal ? [null, signal] : [code, null];
-    if (closed) exited(...exit);
+    if (closed) onExit(...exit);
     else linger();
   });
 
@@ -72,20 +72,20 @@ export function openPty({ command, cwd, cols, rows, env, output, exited }: PtyOp
 
   const input = createPtyInput(fd);
   const stream = new ReadStream(fd, { onread: { buffer: Buffer.allocUnsafe(READ_BYTES), callback: received } } as object);
-  // Linux reports the end of a terminal as an I/O error.
+  // Linux reports the end of a terminal as an I/O error (EIO).
   stream.on("error", () => input.close());
   stream.on("end", () => input.close());
   stream.on("close", () => {
     input.close();
     closed = true;
-    if (exit) exited(...exit);
+    if (exit) onExit(...exit);
   });
   stream.resume();
 
   let lastReadMs = Date.now();
   function received(size: number, buffer: Uint8Array): boolean {
     lastReadMs = Date.now();
-    output(buffer.subarray(0, size));
+    onOutput(buffer.subarray(0, size));
     return true;
   }
 
@@ -100,7 +100,7 @@ export function openPty({ command, cwd, cols, rows, env, output, exited }: PtyOp
       input.close();
       stream.destroy();
     };
-    // On a busy machine the time may be over before anything was read: what is waiting is read before `check` runs.
+    // On a busy machine the time may pass before anything is read. setImmediate lets pending reads happen before `check`.
     const timer = setInterval(() => setImmediate(check), LINGER_MS / 2);
   }
 
@@ -110,28 +110,28 @@ export function openPty({ command, cwd, cols, rows, env, output, exited }: PtyOp
     drained: input.drained,
     resize(newCols, newRows) {
       try {
-        // After the end there is nothing to resize; the descriptor may be another's by then.
+        // After the exit the descriptor may already belong to another file.
         if (!exit && !closed) resize(fd, newCols, newRows);
       } catch {
-        // The end has come but is not told of yet.
+        // The program has exited, but the exit callback has not run yet.
       }
     },
     pause: () => void (exit ?? stream.pause()),
     resume: () => void stream.resume(),
     kill(signal) {
       try {
-        // The program leads its own session and group.
+        // The program leads its own process group.
         if (!exit) process.kill(-pid, signal);
       } catch {
-        // Gone in this very moment.
+        // It has just exited.
       }
     },
   };
 }
 
-// Where packages are found from: this folder, or the runtime folder once bundled.
-const find = createRequire(join(import.meta.dirname, "daemon.cjs"));
+// Resolves packages from this folder or, in the bundle, from the runtime folder.
+const requirePackage = createRequire(join(import.meta.dirname, "daemon.cjs"));
 const nativePackage = `@lydell/node-pty-${process.platform}-${process.arch}`;
 
-const loadNative = () => find(`${nativePackage}/pty.node`) as Native;
-const helperPath = () => (process.platform === "darwin" ? find.resolve(`${nativePackage}/spawn-helper`) : "");
+const loadNative = () => requirePackage(`${nativePackage}/pty.node`) as Native;
+const helperPath = () => (process.platform === "darwin" ? requirePackage.resolve(`${nativePackage}/spawn-helper`) : "");

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createRing } from "./ring.ts";
 
-test("a ring holds exactly the end of all that was written, at the offsets where it was written", () => {
+test("a ring keeps exactly the last bytes written, at their original offsets", () => {
   const writes = fc.array(fc.uint8Array({ maxLength: 60_000 }), { maxLength: 12 });
   fc.assert(
     fc.property(writes, fc.integer({ min: 1, max: 100_000 }), fc.nat(1000), (chunks, capacity, startOffset) => {

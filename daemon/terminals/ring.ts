@@ -1,18 +1,18 @@
-// The last part of a stream of bytes, addressed by offsets that count from the stream's beginning.
+// A ring buffer with the last part of a byte stream, addressed by offsets from the start of the stream.
 export interface Ring {
-  // What can be read lies from `start` to `end`.
+  // The readable range.
   readonly start: number;
   readonly end: number;
   write(chunk: Uint8Array): void;
-  // A copy of up to `maxBytes` from `offset`, which must lie between start and end.
+  // Copies up to `maxBytes` from `offset`, which must be between `start` and `end`.
   read(offset: number, maxBytes: number): Buffer;
-  // Fills `target` from `offset` as far as there is something and says how much it was.
+  // Copies from `offset` into `target` and returns the number of bytes.
   readInto(target: Buffer, offset: number): number;
 }
 
 const BLOCK_BYTES = 32 * 1024;
 
-// Memory is taken block by block as it is needed: most terminals never fill theirs.
+// Allocates blocks on demand, because most terminals never fill their buffer.
 export function createRing(capacity: number, startOffset = 0): Ring {
   const blocks: Buffer[] = [];
   let start = startOffset;
@@ -47,7 +47,8 @@ export function createRing(capacity: number, startOffset = 0): Ring {
     visit(offset, size, (block, at, done, part) => void block.copy(target, done, at, at + part));
   }
 
-  // The pieces of blocks that hold `size` bytes from `offset`: where each begins, and how much came before it.
+  // Calls `use` for each piece of a block in the range of `size` bytes from `offset`. `at` is the position in the block, and
+  // `done` the number of bytes in the pieces before it.
   function visit(offset: number, size: number, use: (block: Buffer, at: number, done: number, part: number) => void): void {
     for (let done = 0; done < size;) {
       const position = (offset + done) % capacity;

@@ -1,13 +1,16 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Terminal } from "@berth/contract/daemon.ts";
+import { listNames } from "../io/list-names.ts";
+import { replaceFile, type ReplaceOptions } from "../io/replace-file.ts";
 import type { Ring } from "./ring.ts";
 
-// Terminals on disk, so that a stopped session finds its output again. One file each: a line of JSON, then the output.
+// Saves terminals to disk, so that their output survives a stop of the session. One file per terminal: a line of JSON, then
+// the output.
 export interface Scrollback {
   load(): SavedTerminal[];
-  // `lasting`: on the disk for certain when it returns. Otherwise cheap, and nothing at all without new output.
-  save(head: TerminalHead, ring: Ring, options: { lasting: boolean }): void;
+  // With `sync`, the data is on disk when this returns. Without it, saving is cheap, and a no-op if there is no new output.
+  save(head: TerminalHead, ring: Ring, options: ReplaceOptions): void;
   remove(id: string): void;
 }
 
@@ -28,23 +31,23 @@ export function openScrollback(folder: string): Scrollback {
 
   return {
     load() {
-      return names(folder)
+      return listNames(folder)
         .filter((name) => name.endsWith(".terminal"))
         .map((name) => parse(join(folder, name)))
         .filter((saved) => saved !== null)
         .toSorted((a, b) => a.head.createdAtMs - b.head.createdAtMs);
     },
-    save(head, ring, { lasting }) {
-      if (!lasting && savedOffsets.get(head.id) === ring.end) return;
+    save(head, ring, options) {
+      if (!options.sync && savedOffsets.get(head.id) === ring.end) return;
       mkdirSync(folder, { recursive: true, mode: 0o700 });
-      replaceFile(fileOf(head.id), fileParts(head, ring), lasting);
+      replaceFile(fileOf(head.id), fileParts(head, ring), options);
       savedOffsets.set(head.id, ring.end);
     },
     remove: (id) => rmSync(fileOf(id), { force: true }),
   };
 }
 
-// Piece by piece through one buffer: a copy of everything, every time, would double what a terminal takes.
+// Uses one small buffer: a copy of the whole output would double the memory of a terminal.
 function* fileParts(head: TerminalHead, ring: Ring): Generator<Uint8Array> {
   yield Buffer.from(`${JSON.stringify(head)}\n`);
   const piece = Buffer.allocUnsafe(PIECE_BYTES);
@@ -55,41 +58,20 @@ function* fileParts(head: TerminalHead, ring: Ring): Generator<Uint8Array> {
   }
 }
 
-// A crash leaves the old file or the new one, never half of it. Each part is used up before the next is asked for.
-export function replaceFile(path: string, parts: Iterable<Uint8Array>, lasting = true): void {
-  const temporary = `${path}.new`;
-  const file = openSync(temporary, "w", 0o600);
-  try {
-    for (const part of parts) for (let done = 0; done < part.length;) done += writeSync(file, part, done);
-    if (lasting) fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
-  renameSync(temporary, path);
-}
-
-// The folder is the user's: what is in it may be anything, and a file that is not ours is passed over.
+// The user can write to this folder, so its files are untrusted. Returns null for an invalid file.
 function parse(path: string): SavedTerminal | null {
   try {
     const bytes = readFileSync(path);
     const lineEnd = bytes.indexOf(10);
     const head = JSON.parse(bytes.subarray(0, lineEnd).toString()) as TerminalHead;
     const output = bytes.subarray(lineEnd + 1);
-    const sound =
+    const isValid =
       /^term_[0-9a-f]{16}$/.test(head.id) &&
       Number.isSafeInteger(head.offset) &&
       head.offset >= output.length &&
       typeof head.cwd === "string";
-    return sound ? { head, output } : null;
+    return isValid ? { head, output } : null;
   } catch {
     return null;
-  }
-}
-
-function names(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
   }
 }

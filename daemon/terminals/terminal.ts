@@ -6,18 +6,18 @@ import type { Pty, PtyOptions } from "./pty.ts";
 import type { Ring } from "./ring.ts";
 import { parseMessage } from "../http/sockets.ts";
 
-// One terminal: a program on a PTY, the last of its output, and the browsers that look at it. Each browser is served
-// from the ring at its own pace; whoever falls out of it is told to begin anew.
+// One terminal: a program on a PTY, the last part of its output, and the browsers that show it. Each browser reads from the
+// ring at its own pace. A browser that falls behind the ring's start is reset.
 export interface LiveTerminal {
   describe(): Terminal;
-  // Starts the program unless it runs or has ended.
+  // No-op if the program is running or has exited.
   start(): void;
   attach(socket: WebSocket, offset: number | null): void;
-  // Ends the program; the terminal stays with its last output.
+  // Ends the program and keeps the terminal with its output.
   hangUp(): void;
-  // Closes it for everybody.
+  // Ends the program and closes all connections with this WebSocket code.
   close(code: number): void;
-  // The folder that the program is in now, or the last one known.
+  // The program's current folder, or the last known one.
   workingFolder(): string;
 }
 
@@ -30,18 +30,18 @@ export interface TerminalOptions {
   cwd: string;
   ring: Ring;
   exit: Terminal["exit"];
-  spawn: (options: Pick<PtyOptions, "cwd" | "cols" | "rows" | "output" | "exited">) => Pty;
-  changed: () => void;
+  spawn: (options: Pick<PtyOptions, "cwd" | "cols" | "rows" | "onOutput" | "onExit">) => Pty;
+  onExit: () => void;
 }
 
 interface Client {
   socket: WebSocket;
-  // Output up to here has been handed to the socket, and drawn where the client says so.
+  // Output up to `sent` has been handed to the socket. Output up to `drawn` is on the screen, if the client reports that.
   sent: number;
   drawn: number | null;
-  // Frames handed over whose sending is not finished.
+  // Frames that the socket has not finished sending.
   inFlight: number;
-  // Buffers to send from, used again when sent: fresh ones would pile up faster than V8 collects them.
+  // Reusable send buffers: new ones would accumulate faster than V8 collects them.
   frames: Buffer[];
   progressAtMs: number;
 }
@@ -49,7 +49,7 @@ interface Client {
 const FRAME_BYTES = 32 * 1024;
 const MAX_FRAMES = 8;
 const MAX_UNDRAWN = 1024 * 1024;
-// The program is held back for a browser that is this far behind, but only while that browser makes progress.
+// Pause the program when a browser is this far behind, but only while that browser makes progress.
 const HOLD_BACK_BYTES = 512 * 1024;
 const STALLED_MS = 1000;
 
@@ -69,20 +69,20 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
   }
 
   function start(): void {
-    if (!pty && !exit) pty = options.spawn({ cwd, cols, rows, output, exited });
+    if (!pty && !exit) pty = options.spawn({ cwd, cols, rows, onOutput, onExit });
   }
 
-  function exited(code: number | null, signal: number | null): void {
+  function onExit(code: number | null, signal: number | null): void {
     exit = { code, signal: signal === null ? null : signalName(signal) };
     pty = null;
     for (const client of clients) flush(client);
     broadcast({ type: "exit", ...exit });
-    options.changed();
+    options.onExit();
   }
 
-  function output(chunk: Uint8Array): void {
+  function onOutput(chunk: Uint8Array): void {
     ring.write(chunk);
-    // A PTY gives at most 4 KiB at a time; what comes in one turn of the event loop goes out together.
+    // A PTY delivers at most 4 KiB per read. Output of one turn of the event loop is sent together.
     flushing ??= setImmediate(flushAll);
   }
 
@@ -92,7 +92,7 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
     holdBack();
   }
 
-  // Pauses the program while a browser that makes progress is far behind, until it has caught up or stalls.
+  // Applies back-pressure: pauses the program until a browser that is far behind has caught up, or has stalled.
   function holdBack(): void {
     const now = Date.now();
     const behind = [...clients].some((client) => ring.end - client.sent > HOLD_BACK_BYTES && now - client.progressAtMs < STALLED_MS);
@@ -113,7 +113,7 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
     const known = offset !== null && offset >= ring.start && offset <= ring.end;
     const client: Client = {
       socket,
-      sent: known ? offset : beginning(ring),
+      sent: known ? offset : firstLineStart(ring),
       drawn: null,
       inFlight: 0,
       frames: [],
@@ -128,18 +128,18 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
       if (holding) holdBack();
     });
     socket.on("message", (data: Buffer, isBinary: boolean) => {
-      if (isBinary) type(client, data);
-      else obey(client, parseMessage(data) as TerminalFromClient | null);
+      if (isBinary) writeInput(client, data);
+      else handleMessage(client, parseMessage(data) as TerminalFromClient | null);
     });
   }
 
-  function type({ socket }: Client, data: Buffer): void {
+  function writeInput({ socket }: Client, data: Buffer): void {
     if (!pty || pty.write(data)) return;
     socket.pause();
     pty.drained(() => socket.resume());
   }
 
-  function obey(client: Client, message: TerminalFromClient | null): void {
+  function handleMessage(client: Client, message: TerminalFromClient | null): void {
     if (message?.type === "resize" && isSize(message.cols) && isSize(message.rows)) return resize(message.cols, message.rows);
     if (message?.type === "drawn" && Number.isSafeInteger(message.offset)) {
       client.drawn = Math.min(message.offset, client.sent);
@@ -156,11 +156,11 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
     broadcast({ type: "resized", cols, rows });
   }
 
-  // Sends what the client has not got yet, as far as it keeps up. One that fell out of the ring begins anew, but only
-  // once it takes something again.
+  // Sends new output as far as the client keeps up. A client that fell behind the ring's start is reset, but only once it
+  // accepts data again.
   function flush(client: Client): void {
     while (client.sent < ring.end && client.inFlight < MAX_FRAMES && (client.drawn === null || client.sent - client.drawn < MAX_UNDRAWN)) {
-      if (client.sent < ring.start) startAnew(client);
+      if (client.sent < ring.start) reset(client);
       const frame = client.frames.pop() ?? Buffer.allocUnsafe(FRAME_BYTES);
       const size = ring.readInto(frame, client.sent);
       client.sent += size;
@@ -175,8 +175,8 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
     }
   }
 
-  function startAnew(client: Client): void {
-    client.sent = beginning(ring);
+  function reset(client: Client): void {
+    client.sent = firstLineStart(ring);
     client.drawn = client.drawn === null ? null : client.sent;
     send(client, { type: "attached", terminal: describe(), offset: client.sent, reset: true });
   }
@@ -198,7 +198,7 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
     const ending = pty;
     if (!ending) return;
     ending.kill("SIGHUP");
-    // A program that ignores the hang-up.
+    // The program may ignore SIGHUP.
     setTimeout(() => ending.kill("SIGKILL"), 2000).unref();
   }
 
@@ -206,7 +206,7 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
     try {
       if (pty) cwd = readlinkSync(`/proc/${pty.pid}/cwd`);
     } catch {
-      // It has just ended, or there is no /proc here.
+      // It has just exited, or the system has no /proc.
     }
     return cwd;
   }
@@ -214,12 +214,12 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
 
 export const isSize = (value: unknown): value is number => Number.isInteger(value) && (value as number) >= 1 && (value as number) <= 1000;
 
-// Where a client that knows nothing begins: after the first line break, so that nothing starts in the middle of a
-// character or a colour.
-function beginning(ring: Ring): number {
+// Where a client without an offset starts: after the first line break, so that its output does not start inside a character
+// or an escape sequence.
+function firstLineStart(ring: Ring): number {
   if (ring.start === 0) return 0;
   const lineBreak = ring.read(ring.start, 4096).indexOf(10);
   return lineBreak === -1 ? ring.start : ring.start + lineBreak + 1;
 }
 
-const signalName = (signal: number) => Object.entries(constants.signals).find(([, number]) => number === signal)?.[0] ?? String(signal);
+const signalName = (wanted: number) => Object.entries(constants.signals).find(([, signal]) => signal === wanted)?.[0] ?? String(wanted);

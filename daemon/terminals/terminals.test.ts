@@ -12,7 +12,7 @@ afterEach(() => daemon[Symbol.asyncDispose]());
 
 const MB = 1024 * 1024;
 
-// A browser's end of a terminal, as the workspace keeps it.
+// What a browser keeps of a terminal.
 interface Screen {
   socket: WebSocket;
   messages: TerminalFromDaemon[];
@@ -56,7 +56,7 @@ async function attach(id: string, offset?: number): Promise<Screen> {
 }
 
 describe("terminals", () => {
-  test("run a shell in the workspace that answers what is typed", async () => {
+  test("run a shell in the workspace and send it the input", async () => {
     const { id } = await create();
     const screen = await attach(id);
     screen.type("pwd; echo $TERM $((6*7)); test -t 0 && echo tty\n");
@@ -66,7 +66,7 @@ describe("terminals", () => {
     await screen.close();
   });
 
-  test("start bash with a prompt when nothing else is asked for", async () => {
+  test("start bash with a prompt by default", async () => {
     const { id } = (await daemon.fetch<Terminal>("/terminals", { method: "POST", body: { cols: 80, rows: 24 } })).json;
     const screen = await attach(id);
     await screen.shows("workspace");
@@ -76,7 +76,7 @@ describe("terminals", () => {
     await screen.close();
   });
 
-  test("go on for a client that comes back with its offset, and show everything to one without", async () => {
+  test("continue at the offset of a client that reconnects, and send everything to a new client", async () => {
     const { id } = await create();
     const first = await attach(id);
     first.type("echo o''ne\n");
@@ -98,22 +98,22 @@ describe("terminals", () => {
     await third.close();
   });
 
-  test("are shared: all see the output, all may type, all learn of a new size", async () => {
+  test("are shared: every client sees the output, can type, and learns of a new size", async () => {
     const { id } = await create();
-    const [one, other] = [await attach(id), await attach(id)];
-    one.type("echo fr''om one\n");
-    await other.shows("from one");
-    other.type("echo fr''om other\n");
-    await one.shows("from other");
-    one.socket.send(JSON.stringify({ type: "resize", cols: 100, rows: 40 }));
-    await expect.poll(() => other.messages).toContainEqual({ type: "resized", cols: 100, rows: 40 });
-    one.type("stty size\n");
-    await one.shows("40 100");
-    await one.close();
-    await other.close();
+    const [first, second] = [await attach(id), await attach(id)];
+    first.type("echo fr''om first\n");
+    await second.shows("from first");
+    second.type("echo fr''om second\n");
+    await first.shows("from second");
+    first.socket.send(JSON.stringify({ type: "resize", cols: 100, rows: 40 }));
+    await expect.poll(() => second.messages).toContainEqual({ type: "resized", cols: 100, rows: 40 });
+    first.type("stty size\n");
+    await first.shows("40 100");
+    await first.close();
+    await second.close();
   });
 
-  test("tell the exit status and keep the output", async () => {
+  test("report the exit status and keep the output", async () => {
     const { id } = await create({ command: ["/bin/sh", "-c", "echo bye; exit 3"] });
     await expect.poll(async () => (await daemon.fetch("/terminals")).json.terminals[0]!.exit).toEqual({ code: 3, signal: null });
     const screen = await attach(id);
@@ -122,7 +122,7 @@ describe("terminals", () => {
     await screen.close();
   });
 
-  test("are gone after a delete, with their program", async () => {
+  test("are removed by a delete, together with their program", async () => {
     const { id } = await create({ command: ["/bin/sh", "-c", "trap '' HUP; echo $$; while true; do sleep 1; done"] });
     const screen = await attach(id);
     await screen.shows("\r\n");
@@ -136,7 +136,7 @@ describe("terminals", () => {
     expect((await once(late.socket, "close"))[0]).toBe(4404);
   });
 
-  test("come back after a stop with their scrollback, in the same folder, with a fresh shell", async () => {
+  test("are restored after a stop with their scrollback and a new shell in the same folder", async () => {
     await daemon.fetch("/files/folder", { method: "POST", body: { path: "deep/er" } });
     const { id } = await create();
     const before = await attach(id);
@@ -154,7 +154,7 @@ describe("terminals", () => {
     await after.close();
   });
 
-  test("come back when the stop did not come after all", async () => {
+  test("are restored if the session starts again without having stopped", async () => {
     const { id } = await create();
     const before = await attach(id);
     before.type("echo rem''ember\n");
@@ -171,7 +171,7 @@ describe("terminals", () => {
     await after.close();
   });
 
-  test("come back after SIGTERM alone, and an exited one stays exited", async () => {
+  test("are restored after SIGTERM, and an exited one stays exited", async () => {
     const { id } = await create({ command: ["/bin/sh", "-c", "echo over"] });
     await expect.poll(async () => (await daemon.fetch("/terminals")).json.terminals[0]!.exit).not.toBeNull();
     await daemon.stop("SIGTERM");
@@ -182,7 +182,7 @@ describe("terminals", () => {
     await screen.close();
   });
 
-  test("take under 40 MB of memory of their own while 100 MB run through, whether a client reads, stalls or is not there", async () => {
+  test("use less than 40 MB of private memory for 100 MB of output, with a reading and a stalled client", async () => {
     const { id } = await create({
       command: ["/bin/sh", "-c", "read go; yes 0123456789012345678901234567890123456789 | head -c 100000000; echo; echo D''ONE; read end"],
     });
@@ -198,7 +198,7 @@ describe("terminals", () => {
     }
     expect(peak).toBeLessThan(40);
 
-    // The stalled one wakes up: it is told to begin anew and sees the end.
+    // When the stalled client reads again, it is reset and sees the end.
     stalled.socket.resume();
     await expect.poll(() => stalled.text().endsWith("DONE\r\n")).toBe(true);
     expect(stalled.messages).toContainEqual(expect.objectContaining({ type: "attached", reset: true }));
@@ -214,13 +214,13 @@ describe("terminals", () => {
     [{ command: [] }, "command"],
     [{ command: "sh" }, "command"],
     [{ cwd: 5 }, "cwd"],
-  ])("refuse %j naming %s", async (body, field) => {
+  ])("refuse %j and name %s", async (body, field) => {
     const reply = await daemon.fetch("/terminals", { method: "POST", body });
     expect(reply.status).toBe(400);
     expect(reply.json.error).toContain(field);
   });
 
-  test("go on when their output cannot be kept", async () => {
+  test("keep working when their output cannot be saved", async () => {
     mkdirSync(daemon.home, { recursive: true });
     writeFileSync(join(daemon.home, ".berth"), "a file where the folder should be");
     const { id } = await create();
@@ -232,13 +232,13 @@ describe("terminals", () => {
     await screen.close();
   });
 
-  test("take no more input than a program that does not read has room for", async () => {
+  test("apply back-pressure to input that the program does not read", async () => {
     const { id } = await create({ command: ["/bin/sh", "-c", "stty raw -echo; echo ready; sleep 600"] });
     const screen = await attach(id);
     await screen.shows("ready");
     const chunk = Buffer.alloc(512 * 1024, "x");
     for (let i = 0; i < 60; i++) screen.socket.send(chunk);
-    // Until nobody takes any more of it.
+    // Wait until the socket stops draining.
     let before = -1;
     await expect.poll(() => before === (before = screen.socket.bufferedAmount), { interval: 200 }).toBe(true);
     expect(before).toBeGreaterThan(0);
@@ -247,7 +247,7 @@ describe("terminals", () => {
     screen.socket.terminate();
   });
 
-  test("survive nonsense from a client", async () => {
+  test("ignore malformed messages", async () => {
     const { id } = await create();
     const screen = await attach(id);
     for (const message of [
@@ -267,7 +267,7 @@ describe("terminals", () => {
   });
 });
 
-// Without the pages of the Node binary, which all sandboxes share.
+// Excludes the pages of the Node binary, which all sandboxes share.
 function privateMb(pid: number): number {
   const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, "utf8");
   const kb = [...rollup.matchAll(/Private_\w+:\s+(\d+) kB/g)].reduce((sum, match) => sum + Number(match[1]), 0);

@@ -1,8 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { CLOSE, type Terminal } from "@berth/contract/daemon.ts";
-import { type Environment, isStringArray } from "../processes/environment.ts";
-import { badRequest, Fault, notFound, readJson, type Route, sendJson, type UpgradeRoute } from "../http/http.ts";
+import { AppError } from "@berth/contract/errors.ts";
+import type { Environment } from "../processes/environment.ts";
+import { isStringArray, readJson } from "../http/body.ts";
+import { badRequest, notFound } from "../http/errors.ts";
+import { sendJson } from "../http/reply.ts";
+import type { Route, UpgradeRoute } from "../http/route.ts";
+import type { ReplaceOptions } from "../io/replace-file.ts";
 import { openPty } from "./pty.ts";
 import { createRing, type Ring } from "./ring.ts";
 import { openScrollback, type SavedTerminal } from "./scrollback.ts";
@@ -15,18 +20,18 @@ export interface Terminals {
   routes: Route[];
   upgrades: UpgradeRoute[];
   list(): Terminal[];
-  // Writes all output to disk, synchronously, and ends the programs: the sandbox is about to stop.
+  // Writes all output to disk synchronously and ends the programs, before the sandbox stops.
   stop(): void;
-  // The stop did not come after all: the terminals come back as they do after a restart.
-  started(): void;
+  // If the sandbox was not stopped after `stop`, restores the terminals like a restart does.
+  onSessionStart(): void;
 }
 
 export interface TerminalsDeps {
   environment: Environment;
   workspace: Workspace;
-  // Where scrollback is kept.
+  // The folder for scrollback.
   folder: string;
-  changed: (terminals: Terminal[]) => void;
+  onChange: (terminals: Terminal[]) => void;
 }
 
 interface Entry {
@@ -37,32 +42,32 @@ interface Entry {
 const MAX_TERMINALS = 32;
 const SCROLLBACK_BYTES = 1024 * 1024;
 const SAVE_EVERY_MS = 20_000;
-// Leaves the other screen, mouse and paste modes that a killed program has left on.
-const CALM = "\x1b[?1049l\x1b[?1000;1002;1003;1006;2004l\x1b[?25h\x1b[0m";
-const STOPPED_NOTE = Buffer.from(`${CALM}\r\n\x1b[2m[processes were stopped while the session slept]\x1b[0m\r\n`);
+// Resets the alternate screen, mouse and paste modes that a killed program may have left on.
+const RESET_MODES = "\x1b[?1049l\x1b[?1000;1002;1003;1006;2004l\x1b[?25h\x1b[0m";
+const STOPPED_NOTE = Buffer.from(`${RESET_MODES}\r\n\x1b[2m[processes were stopped while the session slept]\x1b[0m\r\n`);
 
-export function createTerminals({ environment, workspace, folder, changed }: TerminalsDeps): Terminals {
+export function createTerminals({ environment, workspace, folder, onChange }: TerminalsDeps): Terminals {
   const entries = new Map<string, Entry>();
   const scrollback = openScrollback(folder);
   let stopped = false;
   for (const saved of scrollback.load()) restore(saved);
-  setInterval(() => save(false), SAVE_EVERY_MS).unref();
+  setInterval(() => save({ sync: false }), SAVE_EVERY_MS).unref();
 
   return {
     list,
     stop() {
-      save(true);
-      // What the programs still say while they end is not theirs: after a restart they count as stopped, not as exited.
+      save({ sync: true });
+      // From here on nothing is saved: after a restart these programs count as stopped, not as exited.
       stopped = true;
       for (const { live } of entries.values()) live.hangUp();
     },
-    started() {
+    onSessionStart() {
       if (!stopped) return;
       stopped = false;
       for (const { live } of entries.values()) live.close(CLOSE.serverRestarting);
       entries.clear();
       for (const saved of scrollback.load()) restore(saved);
-      changed(list());
+      onChange(list());
     },
     routes: [
       { method: "GET", path: "/terminals", handle: ({ response }) => sendJson(response, 200, { terminals: list() }) },
@@ -82,7 +87,7 @@ export function createTerminals({ environment, workspace, folder, changed }: Ter
           entries.delete(id);
           scrollback.remove(id);
           entry.live.close(CLOSE.terminalGone);
-          changed(list());
+          onChange(list());
           response.writeHead(204).end();
         },
       },
@@ -95,7 +100,7 @@ export function createTerminals({ environment, workspace, folder, changed }: Ter
           acceptSocket(call, (socket) => {
             const entry = entries.get(call.params.id ?? "");
             if (!entry) return socket.close(CLOSE.terminalGone, "There is no such terminal");
-            if (!tryToStart(entry.live)) return socket.close(1013, "There is no room for another process");
+            if (!tryStart(entry.live)) return socket.close(1013, "The sandbox has reached its limit of processes");
             entry.live.attach(socket, offset !== null && /^\d{1,15}$/.test(offset) ? Number(offset) : null);
           });
         },
@@ -109,23 +114,24 @@ export function createTerminals({ environment, workspace, folder, changed }: Ter
 
   async function create(body: Record<string, unknown>): Promise<Terminal> {
     const { cols = 80, rows = 24, command = loginShell(), cwd = "", title = nextTitle() } = body;
-    if (!isSize(cols) || !isSize(rows)) throw badRequest("cols and rows must be whole numbers from 1 to 1000");
+    if (!isSize(cols) || !isSize(rows)) throw badRequest("cols and rows must be integers from 1 to 1000");
     if (!isStringArray(command) || !command[0] || command.join("").includes("\0")) throw badRequest("command must be an array of strings");
     if (typeof cwd !== "string") throw badRequest("cwd must be a string");
     if (typeof title !== "string" || title.length > 200) throw badRequest("title must be a string of at most 200 characters");
     const start = await workspace.folderPath(cwd);
-    if (entries.size >= MAX_TERMINALS) throw new Fault(409, "too_many", `There are ${MAX_TERMINALS} terminals already`);
+    if (entries.size >= MAX_TERMINALS)
+      throw new AppError("too_many", { message: `There are already ${MAX_TERMINALS} terminals; close one first` });
     const id = `term_${randomBytes(8).toString("hex")}`;
     const live = add({ id, title, createdAtMs: Date.now(), cols, rows, cwd: start, exit: null }, createRing(SCROLLBACK_BYTES), command);
-    if (!tryToStart(live)) {
+    if (!tryStart(live)) {
       entries.delete(id);
-      throw new Fault(503, "busy", "The sandbox has no room for another process");
+      throw new AppError("busy", { message: "The sandbox has reached its limit of processes" });
     }
-    changed(list());
+    onChange(list());
     return live.describe();
   }
 
-  function tryToStart(live: LiveTerminal): boolean {
+  function tryStart(live: LiveTerminal): boolean {
     try {
       live.start();
       return true;
@@ -135,7 +141,7 @@ export function createTerminals({ environment, workspace, folder, changed }: Ter
     }
   }
 
-  // After a stop: the old output, a word about what happened, and a fresh shell as soon as somebody looks.
+  // After a stop: the old output, a note about the stop, and a new shell when a client attaches.
   function restore({ head, output }: SavedTerminal): void {
     const ring = createRing(SCROLLBACK_BYTES, head.offset - output.length);
     ring.write(output);
@@ -148,28 +154,28 @@ export function createTerminals({ environment, workspace, folder, changed }: Ter
       ...head,
       ring,
       spawn: (options) => openPty({ ...options, command, env: environment.forChild({ TERM: "xterm-256color", COLORTERM: "truecolor" }) }),
-      changed: () => changed(list()),
+      onExit: () => onChange(list()),
     });
     entries.set(head.id, { live, ring });
     return live;
   }
 
-  function save(lasting: boolean): void {
+  function save(options: ReplaceOptions): void {
     if (stopped) return;
     for (const { live, ring } of entries.values()) {
       try {
-        scrollback.save({ ...live.describe(), cwd: live.workingFolder() }, ring, { lasting });
+        scrollback.save({ ...live.describe(), cwd: live.workingFolder() }, ring, options);
       } catch (error) {
-        // A full disk costs the scrollback, not the terminals.
-        console.error("A terminal's output could not be kept:", error);
+        // On a full disk the scrollback is lost, but the terminals keep working.
+        console.error("The output of a terminal could not be saved:", error);
       }
     }
   }
 
   function nextTitle(): string {
     const taken = new Set(list().map((terminal) => terminal.title));
-    let number = 1;
-    while (taken.has(`Terminal ${number}`)) number++;
-    return `Terminal ${number}`;
+    let next = 1;
+    while (taken.has(`Terminal ${next}`)) next++;
+    return `Terminal ${next}`;
   }
 }

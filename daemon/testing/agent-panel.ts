@@ -4,8 +4,8 @@ import type { AgentCommand, AgentMessage, ConversationItem } from "@berth/contra
 import type { AgentState, StartRequest } from "@berth/contract/daemon.ts";
 import type { TestDaemon } from "./test-daemon.ts";
 
-// For tests of the agent: what the server and a browser do.
-export async function tellToStart(daemon: TestDaemon, request: Partial<StartRequest>): Promise<void> {
+// For tests of the agent: acts as the server and as a browser.
+export async function startSession(daemon: TestDaemon, request: Partial<StartRequest>): Promise<void> {
   await daemon.fetch("/internal/start", { method: "POST", body: { env: {}, agent: null, autoStartAgent: true, ...request } });
 }
 
@@ -14,11 +14,11 @@ export async function agentState(daemon: TestDaemon): Promise<AgentState> {
 }
 
 export async function agentBecomes(daemon: TestDaemon, status: AgentState["status"]): Promise<void> {
-  // Some agents need seconds of a processor to start, and there may be little of it.
+  // Some agents need seconds of CPU time to start, and the machine may be busy.
   await expect.poll(async () => (await agentState(daemon)).status, { timeout: 60_000 }).toBe(status);
 }
 
-// A browser's end of the stream: what it would show.
+// What a browser has received over the agent's stream.
 export interface Panel {
   messages: AgentMessage[];
   items(): ConversationItem[];

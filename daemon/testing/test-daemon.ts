@@ -10,25 +10,25 @@ import { type FileEntry, type ListeningPort, type Terminal, TOKEN_HEADER } from 
 import { WebSocket } from "ws";
 import { buildDaemon } from "../build.ts";
 
-// For tests: a real daemon, built and run as in a sandbox, over its Unix socket.
+// A real daemon for tests, built and started as in a sandbox, and reached over its Unix socket.
 export interface TestDaemon extends AsyncDisposable {
   readonly workspace: string;
   readonly home: string;
   readonly socketPath: string;
   readonly pid: number;
-  fetch<Json = Answered>(path: string, options?: FetchOptions): Promise<Reply<Json>>;
-  // The response as it starts, for streams.
+  fetch<Json = AnyReply>(path: string, options?: FetchOptions): Promise<Reply<Json>>;
+  // Resolves when the response starts, for streams.
   open(path: string, options?: FetchOptions): Promise<IncomingMessage>;
   connect(path: string): WebSocket;
   stop(signal?: NodeJS.Signals): Promise<number | null>;
-  // Starts a new daemon over the same files.
+  // Starts a new daemon with the same files.
   restart(): Promise<void>;
 }
 
 export interface FetchOptions {
   method?: string;
   headers?: Record<string, string>;
-  // An object is sent as JSON.
+  // Objects are sent as JSON.
   body?: string | Buffer | object;
   token?: string | null;
 }
@@ -42,8 +42,8 @@ export interface Reply<Json> {
   json: Json;
 }
 
-// What an answer may have of the fields that tests look into. Who knows better says so.
-export interface Answered {
+// The fields of replies that tests read. A test can pass a more precise type.
+export interface AnyReply {
   error: string;
   code: string;
   path: string;
@@ -60,7 +60,7 @@ export interface Answered {
 const TOKEN = "test-token";
 const RUNTIME = join(import.meta.dirname, "../dist");
 
-// `command` starts the daemon another way than directly; {runtime} stands for the runtime folder.
+// `command` can wrap the daemon in another program; {runtime} stands for the runtime folder.
 export async function startTestDaemon(
   env: Record<string, string> = {},
   command = ["{runtime}/bin/node", "{runtime}/daemon.cjs"],
@@ -73,8 +73,8 @@ export async function startTestDaemon(
   async function launch(): Promise<ChildProcess> {
     const [file = "", ...args] = command.map((word) => word.replace("{runtime}", RUNTIME));
     const listening = Promise.withResolvers<void>();
-    // Once it listens, the daemon opens its socket to everybody: that is the last change in the folder.
-    const watcher = watch(folder, () => void answers().then((yes) => yes && listening.resolve()));
+    // The daemon changes the mode of its socket once it listens, and that is its last change in the folder.
+    const watcher = watch(folder, () => void answers().then((isReady) => isReady && listening.resolve()));
     const started = spawn(file, args, {
       env: {
         PATH: process.env.PATH,
@@ -88,7 +88,7 @@ export async function startTestDaemon(
       },
       stdio: ["ignore", "inherit", "inherit"],
     });
-    started.once("exit", () => listening.reject(new Error("The daemon ended at its start")));
+    started.once("exit", () => listening.reject(new Error("The daemon exited during its start")));
     await listening.promise.finally(() => watcher.close());
     return started;
   }
@@ -104,8 +104,11 @@ export async function startTestDaemon(
     return new Promise((resolve, reject) => {
       const bytes = Buffer.from(typeof body === "object" && !Buffer.isBuffer(body) ? JSON.stringify(body) : (body ?? ""));
       const length = body === undefined ? {} : { "content-length": String(bytes.length) };
-      const presented = token === null ? {} : { [TOKEN_HEADER]: token };
-      const request = httpRequest({ socketPath, path, method, agent: false, headers: { ...presented, ...length, ...headers } }, resolve);
+      const authorization = token === null ? {} : { [TOKEN_HEADER]: token };
+      const request = httpRequest(
+        { socketPath, path, method, agent: false, headers: { ...authorization, ...length, ...headers } },
+        resolve,
+      );
       request.on("error", reject);
       request.end(bytes);
     });
@@ -126,7 +129,7 @@ export async function startTestDaemon(
       return child.pid ?? 0;
     },
     open,
-    async fetch<Json = Answered>(path: string, options?: FetchOptions) {
+    async fetch<Json = AnyReply>(path: string, options?: FetchOptions) {
       const response = await open(path, options);
       const chunks: Buffer[] = [];
       for await (const chunk of response as AsyncIterable<Buffer>) chunks.push(chunk);

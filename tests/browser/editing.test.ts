@@ -86,7 +86,7 @@ describeInBrowser("editing in the workspace", (suite) => {
     await openFile(page, "kept.txt");
     await typeAtStart(page, "mine ");
     await page.keyboard.press("Control+S");
-    await seen(page.getByText("Could not save kept.txt: The permissions do not allow it"));
+    await seen(page.getByText("Could not save kept.txt: The file permissions do not allow this"));
     expect(await workspace.read("kept.txt")).toBe("kept\n");
     await workspace.exec("chmod 644 kept.txt");
     await page.keyboard.press("Control+S");

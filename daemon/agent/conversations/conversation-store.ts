@@ -1,10 +1,11 @@
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { appendFileSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Conversation, ConversationItem } from "@berth/contract/agent.ts";
-import { replaceFile } from "../../terminals/scrollback.ts";
+import { listNames } from "../../io/list-names.ts";
+import { replaceFile } from "../../io/replace-file.ts";
 
-// Conversations on disk, one file each: a line for every change, the last one for an item counts. A crash costs at most
-// the last line.
+// Saves conversations to disk, one file each, with one line per change. The last line for an item is its current version. A
+// crash loses at most the last line.
 export interface ConversationStore {
   load(): SavedConversation[];
   append(saved: Omit<SavedConversation, "items">, changed: ConversationItem[]): void;
@@ -13,7 +14,7 @@ export interface ConversationStore {
 
 export interface SavedConversation {
   head: Conversation;
-  // The agent's own name for it, to load it again; null before the first prompt.
+  // The agent's own id of the conversation, which it needs to load it again; null before the first prompt.
   sessionId: string | null;
   items: ConversationItem[];
 }
@@ -25,7 +26,7 @@ export function openConversationStore(folder: string): ConversationStore {
 
   return {
     load() {
-      return names(folder).flatMap((name) => {
+      return listNames(folder).flatMap((name) => {
         const saved = name.endsWith(".jsonl") ? parse(join(folder, name)) : null;
         if (saved && saved.lines > 2 * saved.items.length + 10) compact(fileOf(saved.head.id), saved);
         return saved ?? [];
@@ -43,10 +44,10 @@ export function openConversationStore(folder: string): ConversationStore {
 const toText = (lines: Line[]) => lines.map((line) => `${JSON.stringify(line)}\n`).join("");
 
 function compact(path: string, { head, sessionId, items }: SavedConversation): void {
-  replaceFile(path, [Buffer.from(toText([...items.map((item) => ({ item })), { head, sessionId }]))]);
+  replaceFile(path, [Buffer.from(toText([...items.map((item) => ({ item })), { head, sessionId }]))], { sync: true });
 }
 
-// The folder is the user's: what is in it may be anything.
+// The user can write to this folder, so its files are untrusted. Returns null for an invalid file.
 function parse(path: string): (SavedConversation & { lines: number }) | null {
   let saved: Omit<SavedConversation, "items"> | null = null;
   const items = new Map<string, ConversationItem>();
@@ -70,13 +71,5 @@ function parseLine(text: string): Line | null {
     return JSON.parse(text) as Line;
   } catch {
     return null;
-  }
-}
-
-function names(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
   }
 }

@@ -4,19 +4,19 @@ import type { SessionUpdate, ToolCallUpdate } from "@agentclientprotocol/sdk";
 import { modesOf } from "./modes.ts";
 import { planOf, textOf, toolItem } from "./tool-item.ts";
 
-// One conversation as it grows: the agent's updates become items, and every change is told as a message.
+// One conversation as it grows. It turns the agent's updates into items, and reports every change as a message.
 export interface LiveConversation {
   readonly head: Conversation;
   readonly items: ReadonlyMap<string, ConversationItem>;
   apply(update: SessionUpdate): void;
   add(item: NewItem): ConversationItem;
   replace(item: ConversationItem): void;
-  // The item of a tool call; made when the agent asks for permission before it has told of the call.
+  // The item of a tool call. Created here if the agent asks for permission before it has announced the call.
   tool(call: ToolCallUpdate): ConversationItem & ToolItem;
   changeHead(change: Partial<Conversation>): void;
-  // The next text is a new item.
+  // Makes the next text a new item.
   endText(): void;
-  // It has as many items as we keep; what the agent adds is not kept any more.
+  // Whether the maximum number of items is reached. Further items are dropped.
   readonly full: boolean;
 }
 
@@ -25,20 +25,20 @@ export type NewItem = ConversationItem extends infer Item ? (Item extends Conver
 export interface ConversationOptions {
   head: Conversation;
   items: ConversationItem[];
-  // Absolute paths become relative to this folder where they lie in it.
+  // Absolute paths inside this folder are made relative to it.
   workspace: string;
-  told: (message: AgentMessage, changed: ConversationItem | null) => void;
+  onChange: (message: AgentMessage, changed: ConversationItem | null) => void;
 }
 
 const MAX_TEXT = 64 * 1024;
 const MAX_ITEMS = 5000;
 
-export function createConversation({ head, items: known, workspace, told }: ConversationOptions): LiveConversation {
+export function createConversation({ head, items: known, workspace, onChange }: ConversationOptions): LiveConversation {
   const items = new Map(known.map((item) => [item.id, item]));
   const conversationId = head.id;
   let text: { item: ConversationItem & { kind: "assistant" | "thought" }; messageId: string | null } | null = null;
   let planId: string | null = null;
-  // Of the tools at work, whole; an item keeps no more than people read.
+  // The complete inputs of running tools; an item only has a shortened one.
   const rawInputs = new Map<string, unknown>();
 
   return {
@@ -85,18 +85,18 @@ export function createConversation({ head, items: known, workspace, told }: Conv
         });
         return;
       default:
-        // What a newer agent may say, and what nobody here shows: commands, options, our own words repeated.
+        // Updates that the workspace does not show, and updates of newer protocol versions.
         return;
     }
   }
 
   function addText(kind: "assistant" | "thought", more: string, messageId: string | null): void {
     if (more === "") return;
-    // Very long texts are several items, so that no single one grows without bound.
+    // Split a very long text into several items, so that no item grows without bound.
     if (text?.item.kind === kind && text.messageId === messageId && text.item.text.length < MAX_TEXT) {
       text.item.text += more;
       head.updatedAtMs = Date.now();
-      return told({ type: "append", conversationId, itemId: text.item.id, text: more }, text.item);
+      return onChange({ type: "append", conversationId, itemId: text.item.id, text: more }, text.item);
     }
     const item = { id: newItemId(), atMs: Date.now(), kind, text: more };
     text = { item, messageId };
@@ -139,14 +139,14 @@ export function createConversation({ head, items: known, workspace, told }: Conv
     if (items.size >= MAX_ITEMS && !items.has(item.id) && item.kind !== "notice") return;
     items.set(item.id, item);
     head.updatedAtMs = Date.now();
-    told({ type: "item", conversationId, item }, item);
+    onChange({ type: "item", conversationId, item }, item);
   }
 
   function changeHead(change: Partial<Conversation>): void {
     const before = JSON.stringify(head);
     Object.assign(head, change);
     if (JSON.stringify(head) === before) return;
-    told({ type: "conversation", conversation: head }, null);
+    onChange({ type: "conversation", conversation: head }, null);
   }
 
   function endText(): void {

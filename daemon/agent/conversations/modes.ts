@@ -1,8 +1,8 @@
 import type { LoadSessionResponse, NewSessionResponse, SessionConfigOption } from "@agentclientprotocol/sdk";
 import type { Conversation } from "@berth/contract/agent.ts";
 
-// Ways in which an agent works: ask first, edit freely, plan only. Agents announce them as modes, or as the option of
-// a session whose category is "mode".
+// The modes of an agent, such as ask first, edit freely or plan only. Agents announce them as modes, or as the session
+// option with the category "mode".
 export type SessionStart = Pick<NewSessionResponse | LoadSessionResponse, "modes" | "configOptions">;
 
 export function modesOf({ modes, configOptions }: SessionStart): Conversation["modes"] {

@@ -1,10 +1,10 @@
 import type { ToolCallUpdate } from "@agentclientprotocol/sdk";
 
-// opencode reports the edits of its tool `edit` as diffs. For its other two tools (`write`, and `apply_patch`, which OpenAI's
-// models get instead) the edit is only in the raw result, in a form of its own.
+// opencode reports the edits of its tool `edit` as diffs. For `write`, and for `apply_patch`, which it gives to OpenAI's
+// models, the edit is only in the raw result, in opencode's own format.
 export interface FileEdit {
   path: string;
-  // null: the file is new.
+  // null for a new file.
   oldText: string | null;
   newText: string;
 }
@@ -15,7 +15,7 @@ export function opencodeEdits({ status, rawInput, rawOutput }: ToolCallUpdate): 
   const files = fieldOf(metadata, "files");
   if (Array.isArray(files)) return files.flatMap(patchedFile);
   const [path, newText] = [fieldOf(rawInput, "filePath"), fieldOf(rawInput, "content")];
-  // The text before an overwrite is not in the result.
+  // For an overwritten file, the result does not contain the old text.
   const isNew = fieldOf(metadata, "exists") === false;
   return isNew && typeof path === "string" && typeof newText === "string" ? [{ path, oldText: null, newText }] : [];
 }
@@ -28,7 +28,7 @@ function patchedFile(file: unknown): FileEdit[] {
   return [{ path, oldText: fieldOf(file, "type") === "add" ? null : oldText, newText }];
 }
 
-// The lines of a unified diff, before and after; those that it leaves out are the same in both.
+// The text before and after a unified diff. Lines that the diff leaves out are missing from both.
 function sidesOf(patch: string): { oldText: string; newText: string } {
   const lines = patch.split("\n");
   const changes = lines.slice(lines.findIndex((line) => line.startsWith("@@"))).filter((line) => /^[ +-]/.test(line));

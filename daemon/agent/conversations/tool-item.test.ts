@@ -4,7 +4,7 @@ import { planOf, toolItem } from "./tool-item.ts";
 
 const item = (call: object, old: Parameters<typeof toolItem>[1] = null) => toolItem({ toolCallId: "1", ...call }, old, "/workspace");
 
-// As opencode 1.18 sends it.
+// In the format of opencode 1.18.
 const PATCH = `===================================================================
 --- /workspace/a.ts
 +++ /workspace/a.ts
@@ -16,17 +16,17 @@ const PATCH = `=================================================================
 \\ No newline at end of file
 `;
 
-describe("a tool call as people see it", () => {
-  test("has paths relative to the workspace, whichever folder the agent takes as their beginning", () => {
+describe("the item of a tool call", () => {
+  test("has paths relative to the workspace, whatever folder the agent resolves them against", () => {
     const locations = [{ path: "/workspace/src/a.ts", line: 3 }, { path: "/etc/hosts" }];
     const pending = item({ title: "write · /workspace/src/a.ts", kind: "edit", locations });
     expect(pending).toMatchObject({ title: "write · src/a.ts", locations: [{ path: "src/a.ts", line: 3 }, { path: "/etc/hosts" }] });
     expect(item({ title: "workspace/src/a.ts", status: "completed" }, pending)).toMatchObject({ title: "src/a.ts", toolKind: "edit" });
-    // A folder of the repository that happens to have the same name.
+    // The repository contains a folder with the same name as the workspace.
     expect(item({ title: "workspace/b.ts", locations: [{ path: "/workspace/workspace/b.ts" }] }).title).toBe("workspace/b.ts");
   });
 
-  test("shows a file that opencode has written new, and nothing of one whose text before is not known", () => {
+  test("shows a diff for a file that opencode has created, and none for a file whose old text is unknown", () => {
     const rawInput = { filePath: "/workspace/new.ts", content: "new\n" };
     const written = (exists: boolean) => item({ status: "completed", kind: "edit", rawInput, rawOutput: { metadata: { exists } } });
     expect(written(false)).toMatchObject({
@@ -36,7 +36,7 @@ describe("a tool call as people see it", () => {
     expect(written(true).content).toEqual([]);
   });
 
-  test("shows the files of opencode's patch, unless their difference is shown already", () => {
+  test("shows the files of opencode's patch unless they already have a diff", () => {
     const files = [
       { filePath: "/workspace/a.ts", type: "update", patch: PATCH },
       { filePath: "/workspace/b.ts", type: "add", patch: "--- /workspace/b.ts\n+++ /workspace/b.ts\n@@ -0,0 +1,1 @@\n+new\n" },
@@ -49,11 +49,11 @@ describe("a tool call as people see it", () => {
       content: [{ type: "diff", path: "a.ts", oldText: "one\ntwo\nthree\n", newText: "one\nzwei\nthree\n" }, added],
     });
     const whole = { type: "diff", path: "/workspace/a.ts", oldText: "before", newText: "after" };
-    const asked = item({ content: [whole] });
-    expect(item(call, asked).content).toEqual([{ ...whole, path: "a.ts" }, added]);
+    const previous = item({ content: [whole] });
+    expect(item(call, previous).content).toEqual([{ ...whole, path: "a.ts" }, added]);
   });
 
-  test("keeps what it had when an update says nothing of it", () => {
+  test("keeps fields that an update omits", () => {
     const old = item({
       title: "ls",
       kind: "execute",
@@ -65,7 +65,7 @@ describe("a tool call as people see it", () => {
   });
 });
 
-test("a list of things to do is a plan", () => {
+test("a to-do list becomes a plan", () => {
   const todos = [
     { content: "read", status: "completed", priority: "high" },
     { content: "write", status: "in_progress" },
@@ -80,7 +80,7 @@ test("a list of things to do is a plan", () => {
   for (const rawInput of [undefined, null, {}, { todos: "none" }]) expect(planOf({ toolCallId: "1", rawInput })).toBeNull();
 });
 
-test("modes come as modes or as an option of the session, with or without groups", () => {
+test("modes are read from the session's modes or from its mode option, with or without groups", () => {
   const current = {
     current: "b",
     available: [

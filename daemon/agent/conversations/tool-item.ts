@@ -9,7 +9,7 @@ const MAX_CONTENTS = 50;
 const MAX_LOCATIONS = 50;
 const MAX_TITLE = 500;
 
-// A tool call as people see it: what was known of it, updated by what the agent has sent now.
+// Updates the item of a tool call with the agent's latest message.
 export function toolItem(call: ToolCallUpdate, old: ToolItem | null, workspace: string): ToolItem {
   const edits = opencodeEdits(call);
   const content = mergeContent(old?.content ?? [], call.content, workspace);
@@ -35,7 +35,7 @@ function locationsOf({ locations }: ToolCallUpdate, workspace: string): ToolItem
   return locations?.slice(0, MAX_LOCATIONS).map(({ path, line }) => ({ path: shorten(path, workspace), ...(line ? { line } : {}) }));
 }
 
-// Some agents announce no plan but keep a to-do list with a tool.
+// Some agents do not announce a plan, but maintain a to-do list with a tool.
 export function planOf({ rawInput }: ToolCallUpdate): PlanEntry[] | null {
   const todos = fieldOf(rawInput, "todos");
   if (!Array.isArray(todos)) return null;
@@ -43,7 +43,7 @@ export function planOf({ rawInput }: ToolCallUpdate): PlanEntry[] | null {
     const text = fieldOf(todo, "content");
     const status = PLAN_STATUSES.find((known) => known === fieldOf(todo, "status")) ?? "pending";
     const priority = PLAN_PRIORITIES.find((known) => known === fieldOf(todo, "priority")) ?? "medium";
-    // Given up: it is no part of the plan any more.
+    // A cancelled entry is no longer part of the plan.
     return typeof text !== "string" || fieldOf(todo, "status") === "cancelled" ? [] : [{ text, status, priority }];
   });
 }
@@ -64,7 +64,7 @@ export function textOf(content: ContentBlock): string {
   }
 }
 
-// Diffs that we saw ourselves (agent-files.ts) stay when the agent sends its own content.
+// Keeps the diffs of writes through the daemon (agent-files.ts) when the agent sends its own content.
 function mergeContent(old: ToolContent[], content: ToolCallContent[] | null | undefined, workspace: string): ToolContent[] {
   if (!content) return old;
   const fresh = content.slice(0, MAX_CONTENTS).flatMap((part) => convert(part, workspace));
@@ -72,7 +72,7 @@ function mergeContent(old: ToolContent[], content: ToolCallContent[] | null | un
   return [...old.filter((part) => part.type === "diff" && !replaced.has(part.path)), ...fresh];
 }
 
-// A diff that is already there is of the whole file, so it stays.
+// An existing diff covers the whole file, so it takes precedence.
 function withEdits(content: ToolContent[], edits: FileEdit[], workspace: string): ToolContent[] {
   const shown = pathsIn(content);
   const missing = edits.filter(({ path }) => !shown.has(shorten(path, workspace))).slice(0, MAX_CONTENTS);
@@ -93,7 +93,8 @@ function convert(part: ToolCallContent, workspace: string): ToolContent[] {
   return shown === "" ? [] : [{ type: "text", text: cut(shown, MAX_TEXT) }];
 }
 
-// Paths in it are relative to the workspace. Outside of a repository opencode makes them relative to the root.
+// Makes paths in the title relative to the workspace. Outside a repository, opencode makes them relative to the root
+// directory.
 function titleOf(call: ToolCallUpdate, old: ToolItem | null, locations: ToolItem["locations"], workspace: string): string {
   const title = call.title ?? old?.title ?? call.name ?? "Tool";
   const file = locations.find(({ path }) => title === `${workspace.slice(1)}/${path}`);

@@ -1,17 +1,14 @@
-// How well a query fits a text: all its letters in order. Higher is better, null is not at all. Letters that stand
-// together and at the beginning of words count more.
+import { matchLetters, startsWord } from "@berth/contract/fuzzy.ts";
+
+// How well a query matches a text; null if it does not. Adjacent letters and letters at the start of a word score higher.
 export function fuzzyScore(query: string, text: string): number | null {
-  const wanted = query.toLowerCase().replaceAll(" ", "");
-  const lower = text.toLowerCase();
+  const positions = matchLetters(query, text);
+  if (!positions) return null;
   let score = 0;
-  let at = -1;
-  for (const letter of wanted) {
-    const found = lower.indexOf(letter, at + 1);
-    if (found < 0) return null;
-    const together = found === at + 1 ? 3 : 0;
-    const wordStart = found === 0 || /[\s/._-]/.test(lower[found - 1] ?? "") ? 2 : 0;
-    score += 1 + together + wordStart;
-    at = found;
+  let previous = -1;
+  for (const position of positions) {
+    score += 1 + (position === previous + 1 ? 3 : 0) + (startsWord(text, position) ? 2 : 0);
+    previous = position;
   }
   return score - text.length / 100;
 }

@@ -1,24 +1,24 @@
 import { createConnection, createServer, type Server } from "node:net";
 import { listen } from "../http/listen.ts";
 
-// The way out of the sandbox: bytes that arrive on a loopback port go to the server's egress socket as they are, and
-// the policy is decided there. `target` is a socket's path, or host:port where sandboxes have a network of their own; there
-// a connection begins with the pass that the server gave this sandbox, and without one there is no way out yet.
-export interface EgressPipe extends Disposable {
-  // What programs in the sandbox use as their proxy; undefined when there is no way out.
+// Forwards connections from a loopback port to the server's egress proxy, byte for byte. The proxy enforces the policy.
+export interface EgressForwarder extends Disposable {
+  // The proxy URL for programs in the sandbox; undefined if the sandbox has no egress.
   readonly url: string | undefined;
 }
 
 export const EGRESS_PORT = 3128;
 
-export function openEgressPipe(target: string | undefined, pass: () => string | undefined, port = EGRESS_PORT): EgressPipe {
+// `target` is the path of a Unix socket or, where sandboxes have their own network, host:port. On a TCP target every
+// connection starts with the token that the server gave this sandbox; until the token arrives, connections are closed.
+export function openEgressForwarder(target: string | undefined, token: () => string | undefined, port = EGRESS_PORT): EgressForwarder {
   if (target === undefined || target === "") return { url: undefined, [Symbol.dispose]() {} };
   const address = parseTarget(target);
   const server = createServer({ allowHalfOpen: true }, (inner) => {
-    const shown = "path" in address ? "" : pass();
-    if (shown === undefined) return void inner.destroy();
+    const firstLine = "path" in address ? "" : token();
+    if (firstLine === undefined) return void inner.destroy();
     const outer = createConnection({ ...address, allowHalfOpen: true });
-    if (shown !== "") outer.write(`${shown}\n`);
+    if (firstLine !== "") outer.write(`${firstLine}\n`);
     inner.pipe(outer).pipe(inner);
     inner.on("error", () => outer.destroy());
     outer.on("error", () => inner.destroy());
@@ -35,11 +35,11 @@ export function openEgressPipe(target: string | undefined, pass: () => string | 
   };
 }
 
-// Sandboxes without a network of their own share the loopback (process driver): the second one takes any free port.
+// Sandboxes of the process driver share the loopback interface, so only one of them gets the usual port.
 function open(server: Server, port: number): void {
   server.once("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EADDRINUSE" && port !== 0) open(server, 0);
-    else console.error("The way out could not be opened:", error.message);
+    else console.error("The egress forwarder could not listen:", error.message);
   });
   listen(server, { host: "127.0.0.1", port });
 }

@@ -22,8 +22,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-describe("the way out", () => {
-  test("is a proxy on loopback that passes bytes on, for each of several sandboxes that share a network", async () => {
+describe("the egress forwarder", () => {
+  test("offers a proxy on loopback to each of several sandboxes that share a network", async () => {
     const target = { BERTH_EGRESS: join(folder, "proxy.sock") };
     await using one = await startTestDaemon(target);
     await using other = await startTestDaemon(target);
@@ -38,7 +38,7 @@ describe("the way out", () => {
       const proxy = (await run("printf %s $HTTPS_PROXY")).trim();
       proxies.add(proxy);
       expect(await run("curl -s http://example.test/path")).toBe("GET http://example.test/path HTTP/1.1");
-      // Addresses of the server's own follow the port that it has become.
+      // URLs below the usual port are rewritten to the actual port.
       expect(await run("printf %s $OPENAI_BASE_URL")).toBe(`${proxy}/model/openai/v1`);
       expect(await run("curl -s $OPENAI_BASE_URL/models")).toBe("GET /model/openai/v1/models HTTP/1.1");
       expect((await daemon.fetch("/ports")).json.ports).toEqual([]);
@@ -47,7 +47,7 @@ describe("the way out", () => {
     expect(proxies.size).toBe(2);
   });
 
-  test("is not there where there is none, and no variable speaks of it", async () => {
+  test("sets no proxy variable when the sandbox has no egress", async () => {
     await using daemon = await startTestDaemon();
     const { text } = await daemon.fetch("/exec?format=text", { method: "POST", body: { command: "env" } });
     expect(text).not.toMatch(/proxy/i);

@@ -1,5 +1,5 @@
-// The lines of a stream of bytes. Not node:readline: that brings eight modules and the history of a prompt into every
-// daemon. A line longer than the bound is left out.
+// Yields the lines of a byte stream and skips lines longer than `maxBytes`. node:readline would load eight modules into
+// every daemon.
 export async function* linesOf(stream: AsyncIterable<Buffer>, maxBytes = 4 * 1024 * 1024): AsyncGenerator<string> {
   let rest: Buffer[] = [];
   let size = 0;

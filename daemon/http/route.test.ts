@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { matchPath, parseTarget } from "./http.ts";
+import { matchPath, parseTarget } from "./route.ts";
 import { startTestDaemon } from "../testing/test-daemon.ts";
 
-test("a path matches segment by segment, with names and an open end", () => {
+test("a route matches segment by segment, with parameters and a wildcard at the end", () => {
   const match = (route: string, target: string) => matchPath(route, parseTarget(target).segments);
   expect(match("/files", "/files?path=a")).toEqual({});
   expect(match("/terminals/:id", "/terminals/a%2Fb")).toEqual({ id: "a/b" });
@@ -14,7 +14,7 @@ test("a path matches segment by segment, with names and an open end", () => {
   expect(match("/files", "//files")).toBeNull();
 });
 
-test("whatever the request, the daemon answers with JSON below 500 and lives on", async () => {
+test("every request, however malformed, gets a JSON reply below 500", async () => {
   await using daemon = await startTestDaemon();
   const segment = fc.oneof(
     fc.constantFrom(

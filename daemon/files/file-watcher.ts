@@ -6,11 +6,12 @@ import { TEMPORARY_PREFIX } from "./walk.ts";
 
 export type FilesEvent = Extract<SandboxEvent, { type: "files" }>;
 
-// Watches the workspace, folder by folder, while somebody wants to know. Folders that hold what machines write are
-// watched themselves but not inside, unless a browser shows them.
-export interface Watch {
-  run(yes: boolean): void;
-  // A folder that is shown: watched wherever it is.
+// Watches the workspace, one watch per folder. Folders with generated content are watched but not their subfolders, unless
+// a browser shows them.
+export interface FileWatcher {
+  start(): void;
+  stop(): void;
+  // Watches a folder that a browser shows, wherever it is.
   include: (path: string) => void;
 }
 
@@ -19,7 +20,7 @@ const MAX_FOLDERS = 4000;
 const MAX_NAMED = 500;
 const COALESCE_MS = 50;
 
-export function createWatch(root: string, report: (event: FilesEvent) => void): Watch {
+export function createFileWatcher(root: string, report: (event: FilesEvent) => void): FileWatcher {
   const watchers = new Map<string, FSWatcher>();
   const pending = new Set<string>();
   let overflow = false;
@@ -27,34 +28,33 @@ export function createWatch(root: string, report: (event: FilesEvent) => void): 
   let timer: NodeJS.Timeout | null = null;
 
   return {
-    run(yes) {
-      if (running === yes) return;
-      running = yes;
-      if (yes) void addTree("", false);
-      else stop();
+    start() {
+      if (running) return;
+      running = true;
+      void addTree("", () => {});
+    },
+    stop() {
+      running = false;
+      for (const watcher of watchers.values()) watcher.close();
+      watchers.clear();
+      pending.clear();
+      if (timer) clearTimeout(timer);
+      timer = null;
     },
     include(path) {
       if (running) addFolder(path);
     },
   };
 
-  function stop(): void {
-    for (const watcher of watchers.values()) watcher.close();
-    watchers.clear();
-    pending.clear();
-    if (timer) clearTimeout(timer);
-    timer = null;
-  }
-
-  // Breadth first, so that the bound leaves out what lies deepest.
-  async function addTree(path: string, tell: boolean): Promise<void> {
+  // Breadth first, so that the limit leaves out the deepest folders.
+  async function addTree(path: string, onEntry: (path: string) => void): Promise<void> {
     const queue = [path];
     for (let folder = queue.shift(); folder !== undefined && running; folder = queue.shift()) {
       if (!addFolder(folder)) return;
       if (SHALLOW.has(lastPart(folder))) continue;
       for (const entry of await readdir(join(root, folder), { withFileTypes: true }).catch(() => [])) {
         const child = folder === "" ? entry.name : `${folder}/${entry.name}`;
-        if (tell) note(child);
+        onEntry(child);
         if (entry.isDirectory()) queue.push(child);
       }
     }
@@ -65,13 +65,13 @@ export function createWatch(root: string, report: (event: FilesEvent) => void): 
     if (watchers.size >= MAX_FOLDERS) return false;
     try {
       const watcher = watch(join(root, path), { persistent: false }, (_kind, name) => {
-        if (name !== null && !name.startsWith(TEMPORARY_PREFIX)) note(path === "" ? name : `${path}/${name}`);
+        if (name !== null && !name.startsWith(TEMPORARY_PREFIX)) noteChange(path === "" ? name : `${path}/${name}`);
       });
       watcher.on("error", () => drop(path));
       watchers.set(path, watcher);
       return true;
     } catch {
-      // Deleted meanwhile, not ours to read, or the kernel has no more watches for us.
+      // The folder was deleted or is not readable, or the kernel's limit of watches is reached.
       return false;
     }
   }
@@ -84,7 +84,7 @@ export function createWatch(root: string, report: (event: FilesEvent) => void): 
     }
   }
 
-  function note(path: string): void {
+  function noteChange(path: string): void {
     if (pending.size < MAX_NAMED) pending.add(path);
     else overflow ||= !pending.has(path);
     timer ??= setTimeout(() => void flush(), COALESCE_MS);
@@ -101,7 +101,7 @@ export function createWatch(root: string, report: (event: FilesEvent) => void): 
       event.changes.push({ path, kind: stats ? "changed" : "deleted" });
       if (!stats) drop(path);
       else if (stats.isDirectory() && running && !watchers.has(path) && !SHALLOW.has(lastPart(path.slice(0, -lastPart(path).length - 1)))) {
-        await addTree(path, true);
+        await addTree(path, noteChange);
       }
     }
     if (running) report(event);

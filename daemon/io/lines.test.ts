@@ -10,12 +10,12 @@ async function read(chunks: string[], maxBytes?: number): Promise<string[]> {
   return lines;
 }
 
-test("lines come whole however the bytes are cut, even in the middle of a character", async () => {
+test("lines are complete wherever the chunks split, even inside a character", async () => {
   expect(await read(["one\ntw", "o\n\nthree"])).toEqual(["one", "two", "", "three"]);
   expect(await read(["\xc3", "\xbc\n"])).toEqual(["ü"]);
   expect(await read([])).toEqual([]);
 });
 
-test("a line that is too long is left out and the next one is read", async () => {
+test("a line that is too long is skipped", async () => {
   expect(await read(["aaaa", "aaaaaaa\nok\n", "bbbbbbbbbbbb"], 8)).toEqual(["ok"]);
 });
