@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { AppError, type SandboxId } from "@berth/contract";
 import { createDaemonLinks, type DaemonLinks } from "./daemon-links.ts";
 import { silentLog } from "../log.ts";
@@ -35,8 +35,8 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-describe("a link", () => {
-  it("sends the token and streams the answer with its trailers", async () => {
+describe("a daemon link", () => {
+  test("sends the token and streams the answer with its trailers", async () => {
     await serveHttp((request, response) => {
       response.setHeader("trailer", "x-exit-code");
       response.write(`${request.method} ${request.url} ${String(request.headers["x-berth-token"])}`);
@@ -48,7 +48,7 @@ describe("a link", () => {
     expect(answer.trailers).toMatchObject({ "x-exit-code": "3" });
   });
 
-  it("reuses its connections", async () => {
+  test("reuses its connections", async () => {
     await serveHttp((_request, response) => response.end("ok"));
     let dialled = 0;
     server!.on("connection", () => dialled++);
@@ -56,7 +56,7 @@ describe("a link", () => {
     expect(dialled).toBeLessThanOrEqual(2);
   });
 
-  it("keeps nothing of a sandbox that nobody asks any longer", async () => {
+  test("is dropped when its last connection closes", async () => {
     let asked = 0;
     links = openLinks({
       tokenOf: () => {
@@ -69,7 +69,7 @@ describe("a link", () => {
     await ask();
     await ask();
     expect(asked).toBe(1);
-    // Whoever asks before the end of the last connection was noticed has a new one, which must end too.
+    // A request that is sent before the link notices the close opens a new connection, which must close too.
     const askAfterTheEnd = async () => {
       await Promise.all([...sockets].filter((socket) => !socket.closed).map((socket) => once(socket.end(), "close")));
       await ask();
@@ -78,18 +78,18 @@ describe("a link", () => {
     await expect.poll(askAfterTheEnd).toBeGreaterThan(1);
   });
 
-  it("says that the sandbox is unreachable when nothing listens", async () => {
+  test("reports the sandbox as unreachable when nothing listens", async () => {
     expect(await failureOf(links.request(sandbox, { method: "GET", path: "/health" }))).toBe("sandbox_unreachable");
   });
 
-  it("gives up on a daemon that accepts and never answers", async () => {
+  test("fails when the daemon accepts the connection and never answers", async () => {
     links = openLinks({ headersTimeoutMs: 300 });
     await serveRaw(() => {});
     expect(await failureOf(links.request(sandbox, { method: "GET", path: "/health" }))).toBe("sandbox_unreachable");
     expect(await failureOf(links.upgrade(sandbox, { path: "/events", headers: {} }))).toBe("sandbox_unreachable");
   });
 
-  it("is not held by a flood of interim answers", async () => {
+  test("fails at its deadline while the daemon floods it with interim answers", async () => {
     links = openLinks({ headersTimeoutMs: 300 });
     await serveRaw((socket) => {
       const timer = setInterval(() => socket.write("HTTP/1.1 102 Processing\r\n\r\n"), 20);
@@ -99,19 +99,19 @@ describe("a link", () => {
     expect(await failureOf(links.upgrade(sandbox, { path: "/events", headers: {} }))).toBe("sandbox_unreachable");
   });
 
-  it("refuses endless headers", async () => {
+  test("refuses headers without end", async () => {
     await serveRaw(endless);
     expect(await failureOf(links.request(sandbox, { method: "GET", path: "/health" }))).toBe("sandbox_unreachable");
     expect(await failureOf(links.upgrade(sandbox, { path: "/events", headers: {} }))).toBe("sandbox_unreachable");
   });
 
-  it("refuses what is not HTTP", async () => {
+  test("refuses an answer that is not HTTP", async () => {
     await serveRaw((socket) => socket.write("\x00\xff hello\r\n\r\n"));
     expect(await failureOf(links.request(sandbox, { method: "GET", path: "/health" }))).toBe("sandbox_unreachable");
     expect(await failureOf(links.upgrade(sandbox, { path: "/events", headers: {} }))).toBe("sandbox_unreachable");
   });
 
-  it("does not read more than it was asked to", async () => {
+  test("applies back-pressure to an answer that the caller does not read", async () => {
     let sent = 0;
     await serveRaw((socket) => {
       socket.write("HTTP/1.1 200 OK\r\ncontent-length: 1000000000\r\n\r\n");
@@ -130,7 +130,7 @@ describe("a link", () => {
     answer.body.destroy();
   });
 
-  it("fails what is in flight when the sandbox is forgotten, and begins anew", async () => {
+  test("fails requests in flight when the sandbox is forgotten, and serves the next one", async () => {
     let silent = true;
     const asked = Promise.withResolvers<void>();
     await serveHttp((_request, response) => (silent ? asked.resolve() : response.end("back")));
@@ -143,7 +143,7 @@ describe("a link", () => {
     expect(await text((await links.request(sandbox, { method: "GET", path: "/health" })).body)).toBe("back");
   });
 
-  it("ends a streamed answer and an upgraded connection when the sandbox is forgotten", async () => {
+  test("closes streamed answers and upgraded connections when the sandbox is forgotten", async () => {
     await serveHttp((_request, response) => void response.write("begun"));
     server!.on("upgrade", (_request, socket: Socket) => {
       sockets.add(socket);
@@ -158,7 +158,7 @@ describe("a link", () => {
     await closed;
   });
 
-  it("passes on the refusal of an upgrade, and no more of it than is decent", async () => {
+  test("returns the status and the body of a refused upgrade", async () => {
     await serveHttp((_request, response) => {
       response.statusCode = 404;
       response.end('{"error":"no such terminal"}');
@@ -167,15 +167,12 @@ describe("a link", () => {
     expect(answer).toMatchObject({ refused: { status: 404, body: '{"error":"no such terminal"}' } });
   });
 
-  it.each(["000 x", "099 x", "200 OK", "304 Not Modified", "999 x"])(
-    "takes an upgrade answered with %s for a bad gateway",
-    async (status) => {
-      await serveRaw((socket) => socket.once("data", () => socket.end(`HTTP/1.1 ${status}\r\ncontent-length: 0\r\n\r\n`)));
-      expect(await links.upgrade(sandbox, { path: "/events", headers: {} })).toMatchObject({ refused: { status: 502 } });
-    },
-  );
+  test.each(["000 x", "099 x", "200 OK", "304 Not Modified", "999 x"])("reports an upgrade answered with %s as 502", async (status) => {
+    await serveRaw((socket) => socket.once("data", () => socket.end(`HTTP/1.1 ${status}\r\ncontent-length: 0\r\n\r\n`)));
+    expect(await links.upgrade(sandbox, { path: "/events", headers: {} })).toMatchObject({ refused: { status: 502 } });
+  });
 
-  it("ends only the connection whose bytes make a listener throw", async () => {
+  test("closes only the connection whose bytes make a listener throw", async () => {
     await serveHttp((_request, response) => void response.write("begun"));
     server!.on("upgrade", (_request, socket: Socket) => {
       sockets.add(socket);
@@ -197,7 +194,7 @@ describe("a link", () => {
     expect((await links.request(sandbox, { method: "GET", path: "/health", bodyTimeoutMs: 0 })).status).toBe(200);
   });
 
-  it("lets a failing body's own error through", async () => {
+  test("rejects with the AppError of a failing request body", async () => {
     await serveHttp((request, response) => void request.resume().on("end", () => response.end()));
     const body = new Readable({ read() {} });
     const failure = failureOf(links.request(sandbox, { method: "PUT", path: "/files/content?path=a", body }));
@@ -206,7 +203,7 @@ describe("a link", () => {
     expect(await failure).toBe("body_too_large");
   });
 
-  it("throws the reason of an aborted signal", async () => {
+  test("rejects with the reason of an aborted signal", async () => {
     await serveRaw(() => {});
     const gone = new AbortController();
     const failure = failureOf(links.request(sandbox, { method: "GET", path: "/health", signal: gone.signal }));
@@ -214,7 +211,7 @@ describe("a link", () => {
     expect(await failure).toBe("the caller left");
   });
 
-  it("tells the daemon what to start with, and fails when the daemon does not take it", async () => {
+  test("posts the start request to the daemon, and fails when the daemon refuses it", async () => {
     const bodies: string[] = [];
     await serveHttp((request, response) => {
       let body = "";
@@ -241,7 +238,7 @@ function endless(socket: Socket): void {
   socket.once("data", more);
 }
 
-// Only a test about silence is impatient: a busy machine is slow.
+// The default deadline is long, because test machines may be slow. Tests of deadlines set a short one.
 function openLinks({ tokenOf = () => "secret", headersTimeoutMs = 20_000 } = {}): DaemonLinks {
   return createDaemonLinks({
     driver: {
