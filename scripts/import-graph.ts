@@ -79,6 +79,12 @@ function childOf(folder: string, file: string): string | undefined {
   return folder === "" ? rest.split("/")[0] : `${folder}/${rest.split("/")[0]}`;
 }
 
+/** A part is a package, or a folder of the server; the files directly in server/ are "server". */
+export function partOf(file: string): string {
+  const [top, folder, ...rest] = file.split("/");
+  return top === "server" && rest.length > 0 ? `server/${folder}` : top!;
+}
+
 function importsOf(root: string, file: string): string[] {
   const text = readFileSync(join(root, file), "utf8");
   const names = [...text.matchAll(/(?:from|import)\s*\(?\s*"([^"]+)"/g)].map(([, name]) => name!);

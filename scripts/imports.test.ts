@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { findCircles, findFolderCircles, readImportGraph } from "./import-graph.ts";
+import { findCircles, findFolderCircles, partOf, readImportGraph } from "./import-graph.ts";
 
 // ARCHITECTURE.md holds the table of allowed imports; this test compares the code with it.
 const root = join(import.meta.dirname, "..");
@@ -68,12 +68,6 @@ function readTable(heading: string): Map<string, string[]> {
   const section = text.slice(text.indexOf(`## ${heading}`)).split(/\n(?=## )/)[0]!;
   const rows = [...section.matchAll(/^\| `([^`]+)` \|(?:.*\|)? (.*) \|$/gm)];
   return new Map(rows.map(([, part, allowed]) => [part!, [...allowed!.matchAll(/`([^`]+)`/g)].map(([, name]) => name!)]));
-}
-
-// A part is a package, or a folder of the server; the files directly in server/ are "server".
-function partOf(file: string): string {
-  const [top, folder, ...rest] = file.split("/");
-  return top === "server" && rest.length > 0 ? `server/${folder}` : top!;
 }
 
 const withoutEnding = (file: string) => file.replace(/\.tsx?$/, "");
