@@ -7,9 +7,8 @@ import { createServer } from "node:http";
 import { connect, type AddressInfo } from "node:net";
 import { newId } from "@berth/contract";
 import { startTestApp } from "../server/http/testing/test-app.ts";
-import { viewOf } from "../server/sessions/view.ts";
-import { insertSession, readSession } from "../server/store/sessions/sessions.ts";
-import { sessionRow } from "../server/store/testing/session-row.ts";
+import { readView } from "../server/store/sessions/view.ts";
+import { insertSessionRow, sessionRow } from "../server/store/testing/session-row.ts";
 import { percentile } from "./median.ts";
 
 // Rounds in turns, and the lower quartile of each: a busy machine only ever makes a round slower.
@@ -112,7 +111,7 @@ function hash(key: string): string {
 // Everything but the sandbox: the real routes, keys, rate limit and store.
 async function serveBerth(): Promise<void> {
   const app = await startTestApp({ ratePerMinute: 1_000_000_000 });
-  app.sessions.get = async (_partnerId, id) => viewOf((await readSession(app.store, id))!)!;
-  const { id } = await insertSession(app.store.db, sessionRow(0));
+  app.sessions.get = async (_partnerId, id) => (await readView(app.store, id))!;
+  const { id } = await insertSessionRow(app.store.db, sessionRow(0));
   tell({ port: app.port, path: `/api/b2b/sessions/${id}`, key: app.key }, () => app[Symbol.asyncDispose]());
 }

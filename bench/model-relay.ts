@@ -19,9 +19,8 @@ import { createModelRelay } from "../server/relays/model/model-relay.ts";
 import { measureTurns } from "../server/relays/model/testing/measure-turns.ts";
 import { createSecrets } from "../server/secrets/secrets.ts";
 import { openStore } from "../server/store/open.ts";
-import { insertSession } from "../server/store/sessions/sessions.ts";
 import { insertPartner } from "../server/store/store.suite.ts";
-import { sessionRow } from "../server/store/testing/session-row.ts";
+import { insertSessionRow, sessionRow } from "../server/store/testing/session-row.ts";
 import { DEFAULT_TEMPLATE } from "../server/templates.ts";
 
 const ROUNDS = 20;
@@ -55,7 +54,7 @@ const folder = await mkdtemp(join(tmpdir(), "berth-bench-"));
 const store = await openStore({ url: null, file: join(folder, "berth.db"), log: silentLog });
 await insertPartner(store, "acme");
 const sandboxId = newId("sbx", Date.now());
-await insertSession(store.db, sessionRow(1, { id: newId("ses", Date.now()), sandbox_id: sandboxId }));
+await insertSessionRow(store.db, sessionRow(1, { id: newId("ses", Date.now()), sandbox_id: sandboxId }));
 const other = new Worker(OTHER_THREAD, { eval: true });
 const [providerPort] = (await once(other, "message")) as [number];
 const { config } = readConfig({

@@ -7,11 +7,11 @@ import { DAY, MINUTE, systemClock } from "../server/clock.ts";
 import { createPartner } from "../server/keys/partners.ts";
 import { silentLog } from "../server/log.ts";
 import { createCapacity } from "../server/sessions/capacity.ts";
-import { createChanges } from "../server/sessions/create-sessions.ts";
 import { createSchedule } from "../server/sessions/schedule.ts";
 import type { Steps } from "../server/sessions/steps.ts";
+import type { Transitions } from "../server/sessions/transitions.ts";
 import { openStore, type Store } from "../server/store/open.ts";
-import { findSession } from "../server/store/sessions/sessions.ts";
+import { findSession } from "../server/store/sessions/read.ts";
 import { sessionRow } from "../server/store/testing/session-row.ts";
 import { median } from "./median.ts";
 
@@ -19,7 +19,7 @@ const rows = Number(process.argv[2] ?? 100_000);
 const home = { driver: "oci", host: "here" };
 const folder = await mkdtemp(join(tmpdir(), "berth-bench-"));
 const store = await openStore({ file: join(folder, "berth.db"), log: silentLog });
-const nothingIsDue = new Proxy({} as Steps, { get: () => () => Promise.reject(new Error("nothing should be due")) });
+const nothingIsDue = new Proxy({} as Steps & Transitions, { get: () => () => Promise.reject(new Error("nothing should be due")) });
 const schedule = createSchedule({
   store,
   steps: nothingIsDue,
@@ -27,7 +27,7 @@ const schedule = createSchedule({
   home,
   clock: systemClock,
   log: silentLog,
-  changes: createChanges(),
+  transitions: nothingIsDue,
   rules: { timeoutAction: "pause", hibernateAfterMs: 10 * MINUTE, pausedMs: 30 * DAY, tombstoneMs: 30 * DAY },
 });
 await createPartner(store.db, systemClock, "acme");

@@ -8,8 +8,7 @@ import { afterAll, describe, expect, test, vi } from "vitest";
 import { silentLog } from "@berth/server/log.ts";
 import { addModelUsage } from "@berth/server/store/model-usage.ts";
 import { openStore } from "@berth/server/store/open.ts";
-import { insertSession } from "@berth/server/store/sessions/sessions.ts";
-import { sessionRow } from "@berth/server/store/testing/session-row.ts";
+import { insertSessionRow, sessionRow } from "@berth/server/store/testing/session-row.ts";
 import { startPostgres } from "../tests/support/databases/postgres.ts";
 
 // The commands as an operator runs them: real processes on a data folder.
@@ -150,8 +149,9 @@ test("a session is listed, and shown with the tokens its agent has used", async 
   const { berth, json, dataDir } = installation();
   await json("partner", "create", "acme");
   const store = await openStore({ file: join(dataDir, "berth.db"), log: silentLog });
-  const session = await insertSession(store.db, sessionRow(Date.now(), { external_user_id: "ada" }));
-  await addModelUsage(store.db, session, { input: 1200, output: 34 }, Date.now());
+  const session = await insertSessionRow(store.db, sessionRow(Date.now(), { external_user_id: "ada" }));
+  const user = { sessionId: session.id, partnerId: "acme", externalUserId: "ada" };
+  await addModelUsage(store.db, user, { input: 1200, output: 34 }, Date.now());
   await store[Symbol.asyncDispose]();
   expect((await berth("session", "list")).stdout).toMatch(new RegExp(`^${session.id} +acme +ada +running +default +`, "m"));
   expect(await json("session", "show", session.sandbox_id)).toMatchObject({
@@ -168,7 +168,7 @@ test("what partners have stored never acts on the operator's terminal, as text o
   const hostile = "\u001b[2J\u009b2J\u202eada";
   const store = await openStore({ file: join(dataDir, "berth.db"), log: silentLog });
   const metadata = JSON.stringify({ note: hostile });
-  const session = await insertSession(store.db, sessionRow(Date.now(), { external_user_id: hostile, metadata, template: hostile }));
+  const session = await insertSessionRow(store.db, sessionRow(Date.now(), { external_user_id: hostile, metadata, template: hostile }));
   await store[Symbol.asyncDispose]();
   for (const args of [
     ["session", "list"],

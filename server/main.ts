@@ -29,7 +29,8 @@ import { createModelRelay } from "./relays/model/model-relay.ts";
 import { createSecrets } from "./secrets/secrets.ts";
 import { createSessionServices } from "./sessions/session-services.ts";
 import { openStore } from "./store/open.ts";
-import { readSandboxToken, runningAmong } from "./store/sessions/sessions.ts";
+import { readSandboxAccess, runningAmong } from "./store/sessions/read.ts";
+import { isAtHome } from "./store/sessions/session.ts";
 import { loadTemplates } from "./templates.ts";
 
 export interface Server {
@@ -63,10 +64,10 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
   const driver = opening.use(await openDriver(config, log, { templates, secrets }));
   const home = { driver: driver.name, host: driver.traits.hostBound ? host.name : null };
   const tokenOf = async (sandboxId: SandboxId): Promise<string> => {
-    const row = await readSandboxToken(store, sandboxId);
-    if (!row?.token) throw new AppError("sandbox_unreachable");
-    if (row.driver !== home.driver || row.host !== home.host) throw new AppError("session_elsewhere");
-    return secrets.open(row.token, sandboxId);
+    const access = await readSandboxAccess(store, sandboxId);
+    if (!access) throw new AppError("sandbox_unreachable");
+    if (!isAtHome(access, home)) throw new AppError("session_elsewhere");
+    return secrets.open(access.sealedToken, sandboxId);
   };
   const links = opening.use(createDaemonLinks({ driver, tokenOf, log }));
 
@@ -93,7 +94,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
       links,
       egress,
       templates,
-      modelEnv: (row, template) => model.env(row.sandbox_id, template),
+      modelEnv: model.env,
       secrets,
       clock,
       log,

@@ -1,10 +1,15 @@
 import { Command } from "commander";
-import type { SessionId } from "@berth/contract";
 import { webhookContext } from "@berth/server/events/webhooks/lane.ts";
 import { loadMasterKeys } from "@berth/server/secrets/master-key.ts";
 import { createSecrets, type Secrets } from "@berth/server/secrets/secrets.ts";
 import type { Db } from "@berth/server/store/schema.ts";
-import { findSession, type SessionRow } from "@berth/server/store/sessions/sessions.ts";
+import {
+  findSealedSession,
+  listSealedSessions,
+  replaceSealedValues,
+  type SealedSession,
+} from "@berth/server/store/sessions/sealed-values.ts";
+import { listSealedSecrets, replaceSealedSecrets } from "@berth/server/store/webhooks/endpoints.ts";
 import { withStore } from "../context.ts";
 import { show } from "../terminal/output.ts";
 
@@ -35,50 +40,31 @@ async function resealSessions(db: Db, secrets: Secrets): Promise<number> {
   let done = 0;
   let after = "";
   for (;;) {
-    const rows = await db
-      .selectFrom("sessions")
-      .select(["id", "token", "env", "sandbox_id"])
-      .where("id", ">", after as SessionId)
-      .orderBy("id")
-      .limit(BATCH)
-      .execute();
-    for (const row of rows) if (row.token !== "") done += await resealSession(db, secrets, row);
-    const last = rows.at(-1);
+    const sessions = await listSealedSessions(db, after, BATCH);
+    for (const session of sessions) done += await resealSession(db, secrets, session);
+    const last = sessions.at(-1);
     if (!last) return done;
     after = last.id;
   }
 }
 
-type Sealed = Pick<SessionRow, "id" | "sandbox_id" | "token" | "env">;
-
-// The server may be at work on the row: what has changed since it was read is not overwritten but looked at again.
-async function resealSession(db: Db, secrets: Secrets, { id, sandbox_id: sandboxId, token, env }: Sealed): Promise<number> {
+// A running server may change the row meanwhile. Its values are not overwritten but read again.
+async function resealSession(db: Db, secrets: Secrets, session: SealedSession): Promise<number> {
+  const { id, sandboxId, token, env } = session;
   const again = (sealed: string) => secrets.seal(secrets.open(sealed, sandboxId), sandboxId);
-  const { numUpdatedRows } = await db
-    .updateTable("sessions")
-    .set({ token: again(token), env: env === null ? null : again(env) })
-    .where("id", "=", id)
-    .where("token", "=", token)
-    .where("env", env === null ? "is" : "=", env)
-    .executeTakeFirst();
-  if (numUpdatedRows === 1n) return 1;
-  const now = await findSession(db, id);
-  return now && now.token !== "" ? resealSession(db, secrets, now) : 0;
+  if (await replaceSealedValues(db, session, { token: again(token), env: env === null ? null : again(env) })) return 1;
+  const current = await findSealedSession(db, id);
+  return current ? resealSession(db, secrets, current) : 0;
 }
 
 async function resealWebhooks(db: Db, secrets: Secrets): Promise<number> {
-  const rows = await db.selectFrom("webhook_endpoints").select(["id", "secret", "old_secret"]).execute();
   let done = 0;
-  for (const { id, secret, old_secret: old } of rows) {
-    const again = (sealed: string) => secrets.seal(secrets.open(sealed, webhookContext(id)), webhookContext(id));
-    const changes = { secret: again(secret), old_secret: old === null ? null : again(old) };
-    const { numUpdatedRows } = await db
-      .updateTable("webhook_endpoints")
-      .set(changes)
-      .where("id", "=", id)
-      .where("secret", "=", secret)
-      .executeTakeFirst();
-    done += Number(numUpdatedRows);
+  for (const endpoint of await listSealedSecrets(db)) {
+    const context = webhookContext(endpoint.id);
+    const again = (sealed: string) => secrets.seal(secrets.open(sealed, context), context);
+    const { secret, oldSecret } = endpoint;
+    const next = { secret: again(secret), oldSecret: oldSecret === null ? null : again(oldSecret) };
+    if (await replaceSealedSecrets(db, endpoint, next)) done++;
   }
   return done;
 }

@@ -1,10 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Command, Option } from "commander";
-import { AppError, SESSION_STATUSES } from "@berth/contract";
+import { AppError, SESSION_STATUSES, type SessionStatus } from "@berth/contract";
 import { modelUsageOf } from "@berth/server/store/model-usage.ts";
-import { findSession, moveSession, type SessionRow } from "@berth/server/store/sessions/sessions.ts";
-import { isStep, statusOf } from "@berth/server/sessions/states.ts";
 import type { Db } from "@berth/server/store/schema.ts";
+import { findSessionDetails, listSessionDetails, type SessionDetails } from "@berth/server/store/sessions/details.ts";
+import { findSession } from "@berth/server/store/sessions/read.ts";
+import { outcomeOf, STEPS } from "@berth/server/sessions/states.ts";
+import { applyTransition } from "@berth/server/sessions/transitions.ts";
 import { count } from "../arguments.ts";
 import { withStore, type Context } from "../context.ts";
 import { clean, facts, isoOf, orDash, relative, show, state, table } from "../terminal/output.ts";
@@ -12,12 +14,12 @@ import { clean, facts, isoOf, orDash, relative, show, state, table } from "../te
 interface Options {
   json?: boolean;
   partner?: string;
-  status?: string;
+  status?: SessionStatus;
   limit: number;
 }
 
-// A running server looks for steps that nobody works on every ten seconds.
-const DESTROY_PATIENCE_MS = 30_000;
+// A running server looks for abandoned steps every ten seconds.
+const DESTROY_WAIT_MS = 30_000;
 
 export const command = build();
 
@@ -51,18 +53,19 @@ function build(): Command {
 
 async function list(options: Options): Promise<void> {
   await withStore(async ({ store }) => {
-    const rows = await readRows(store.db, options);
-    show(options, rows.map(sessionJson), () =>
+    const { partner, status, limit } = options;
+    const sessions = await listSessionDetails(store.db, { limit, ...(partner && { partnerId: partner }), ...(status && { status }) });
+    show(options, sessions.map(sessionJson), () =>
       table(
-        rows,
+        sessions,
         [
-          { name: "session", value: (row) => row.id },
-          { name: "partner", value: (row) => row.partner_id ?? "" },
-          { name: "user", value: (row) => clean(row.external_user_id ?? "", 24) },
+          { name: "session", value: ({ id }) => id },
+          { name: "partner", value: ({ partnerId }) => partnerId },
+          { name: "user", value: ({ externalUserId }) => clean(externalUserId ?? "", 24) },
           { name: "status", value: stateText },
-          { name: "template", value: (row) => row.template },
-          { name: "created", value: (row) => relative(row.created_at) },
-          { name: "times out", value: (row) => relative(row.expires_at) },
+          { name: "template", value: ({ template }) => template },
+          { name: "created", value: ({ createdAtMs }) => relative(createdAtMs) },
+          { name: "times out", value: ({ expiresAtMs }) => relative(expiresAtMs) },
         ],
         "No sessions.",
       ),
@@ -70,117 +73,102 @@ async function list(options: Options): Promise<void> {
   });
 }
 
-function readRows(db: Db, { partner, status, limit }: Options): Promise<SessionRow[]> {
-  let query = db
-    .selectFrom("sessions")
-    .selectAll()
-    .where("partner_id", "is not", null)
-    .orderBy("created_at", "desc")
-    .orderBy("id", "desc")
-    .limit(limit);
-  if (partner !== undefined) query = query.where("partner_id", "=", partner);
-  if (status === "destroyed") query = query.where("state", "=", "destroyed");
-  else query = query.where("state", "!=", "destroyed");
-  if (status === "running") query = query.where("paused_at", "is", null);
-  if (status === "paused") query = query.where("paused_at", "is not", null);
-  return query.execute();
-}
-
 async function showOne(id: string, options: Options): Promise<void> {
   await withStore(async ({ store }) => {
-    const row = await find(store.db, id);
-    const modelTokens = await modelUsageOf(store.db, row.id);
-    show(options, { ...sessionJson(row), modelTokens }, () =>
+    const session = await find(store.db, id);
+    const { home, expiresAtMs, createdAtMs } = session;
+    const modelTokens = await modelUsageOf(store.db, session.id);
+    show(options, { ...sessionJson(session), modelTokens }, () =>
       facts([
-        ["session", row.id],
-        ["sandbox", row.sandbox_id],
-        ["partner", row.partner_id ?? ""],
-        ["user", clean(row.external_user_id ?? "", 200)],
-        ["status", stateText(row)],
-        ["template", row.template],
-        ["driver", `${row.driver}${row.host === null ? "" : ` on ${row.host}`}`],
-        ["created", `${isoOf(row.created_at)} (${relative(row.created_at)})`],
-        ["times out", row.expires_at === null ? orDash(null) : `${isoOf(row.expires_at)} (${relative(row.expires_at)})`],
-        ["paused", relative(row.paused_at)],
-        ["destroyed", relative(row.destroyed_at)],
-        ["last stopped by", orDash(row.stop_reason)],
+        ["session", session.id],
+        ["sandbox", session.sandboxId],
+        ["partner", session.partnerId],
+        ["user", clean(session.externalUserId ?? "", 200)],
+        ["status", stateText(session)],
+        ["template", session.template],
+        ["driver", `${home.driver}${home.host === null ? "" : ` on ${home.host}`}`],
+        ["created", `${isoOf(createdAtMs)} (${relative(createdAtMs)})`],
+        ["times out", expiresAtMs === null ? orDash(null) : `${isoOf(expiresAtMs)} (${relative(expiresAtMs)})`],
+        ["paused", relative(session.pausedAtMs)],
+        ["destroyed", relative(session.destroyedAtMs)],
+        ["last stopped by", orDash(session.stopReason)],
         ["model tokens", `${modelTokens.input} in, ${modelTokens.output} out`],
-        ["metadata", clean(row.metadata, 500)],
+        ["metadata", clean(JSON.stringify(session.metadata), 500)],
       ]),
     );
   });
 }
 
-// The server that has the sandbox does the work: the row is put into the step `destroying` without anybody at work on it,
-// which is what a server finds and finishes, now or when it is started.
+// The server that has the sandbox does the work: this puts the session into the step `destroying` with an expired lease, and
+// the server finishes it, now or at its next start.
 async function destroy(id: string, options: Options): Promise<void> {
   await withStore(async (context) => {
-    const row = await markForDestruction(context, id);
-    const ended = row.state === "destroyed" ? row : await waitUntilDestroyed(context, row.id);
-    const text =
-      ended.state === "destroyed"
-        ? `The session ${row.id} is destroyed.\n`
-        : `The session ${row.id} is marked. No server has taken it up yet; the next one to run finishes it.\n`;
-    show(options, { sessionId: row.id, status: ended.state === "destroyed" ? "destroyed" : "destroying" }, () => text);
+    const marked = await markForDestruction(context, id);
+    const ended = marked.state === "destroyed" ? marked : await waitUntilDestroyed(context, marked.id);
+    const isDestroyed = ended.state === "destroyed";
+    const text = isDestroyed
+      ? `The session ${ended.id} is destroyed.\n`
+      : `The session ${ended.id} is marked. No server has taken it up yet; the next one to run finishes it.\n`;
+    show(options, { sessionId: ended.id, status: isDestroyed ? "destroyed" : "destroying" }, () => text);
   });
 }
 
-async function markForDestruction({ store, change, clock }: Context, id: string): Promise<SessionRow> {
+async function markForDestruction({ store, change, clock }: Context, id: string): Promise<SessionDetails> {
   for (;;) {
-    const row = await find(store.db, id);
-    if (row.state === "destroyed" || row.state === "destroying") return row;
-    const marked = await change(async (tx, note) => {
-      const changes = { lease_owner: "cli", lease_until: 0, stop_reason: "api", updated_at: clock.now() };
-      const moved = await moveSession(tx, row, "destroying", changes);
-      if (moved) await note("session.destroy", row.partner_id ?? "", row.id);
-      return moved;
+    const details = await find(store.db, id);
+    const session = await findSession(store.db, details.id);
+    const outcome = session && outcomeOf("operator_destroy", session.state);
+    if (!outcome || outcome.do === "refuse") throw notFound(id);
+    if (outcome.do === "answer_unchanged") return details;
+    // The lease is over from the start, so that the next server that looks takes the step over.
+    const lease = { owner: "cli", untilMs: 0 };
+    const isMarked = await change(async (tx, note) => {
+      const applied = await applyTransition(tx, session, "operator_destroy", { lease, nowMs: clock.now() });
+      if (applied) await note("session.destroy", details.partnerId, details.id);
+      return applied !== null;
     });
-    if (marked) return marked;
+    if (isMarked) return find(store.db, details.id);
   }
 }
 
-async function waitUntilDestroyed({ store, clock }: Context, id: string): Promise<SessionRow> {
-  const untilMs = clock.now() + DESTROY_PATIENCE_MS;
+async function waitUntilDestroyed({ store, clock }: Context, id: string): Promise<SessionDetails> {
+  const untilMs = clock.now() + DESTROY_WAIT_MS;
   for (;;) {
-    const row = await find(store.db, id);
-    if (row.state === "destroyed" || clock.now() > untilMs) return row;
+    const session = await find(store.db, id);
+    if (session.state === "destroyed" || clock.now() > untilMs) return session;
     await delay(100);
   }
 }
 
-async function find(db: Db, id: string): Promise<SessionRow> {
-  const row =
-    (await findSession(db, id)) ??
-    (await db
-      .selectFrom("sessions")
-      .selectAll()
-      .where("sandbox_id", "=", id as SessionRow["sandbox_id"])
-      .executeTakeFirst());
-  if (row && row.partner_id !== null) return row;
-  throw new AppError("session_not_found", { message: `There is no session ${id}` });
+async function find(db: Db, id: string): Promise<SessionDetails> {
+  const session = await findSessionDetails(db, id);
+  if (!session) throw notFound(id);
+  return session;
 }
 
-function stateText(row: SessionRow): string {
-  const status = statusOf(row) ?? row.state;
-  return isStep(row.state) ? `${state(status)} (${row.state})` : state(status);
+const notFound = (id: string) => new AppError("session_not_found", { message: `There is no session ${id}` });
+
+function stateText({ status, state: now }: SessionDetails): string {
+  const isInStep = STEPS.some((step) => step === now);
+  return isInStep ? `${state(status ?? now)} (${now})` : state(status ?? now);
 }
 
-const sessionJson = (row: SessionRow) => ({
-  sessionId: row.id,
-  sandboxId: row.sandbox_id,
-  partnerId: row.partner_id,
-  externalUserId: row.external_user_id,
-  status: statusOf(row),
-  state: row.state,
-  template: row.template,
-  driver: row.driver,
-  host: row.host,
-  metadata: JSON.parse(row.metadata) as Record<string, string>,
-  timeoutMs: row.timeout_ms,
-  hibernated: row.hibernated === 1,
-  stopReason: row.stop_reason,
-  createdAt: isoOf(row.created_at),
-  expiresAt: isoOf(row.expires_at),
-  pausedAt: isoOf(row.paused_at),
-  destroyedAt: isoOf(row.destroyed_at),
+const sessionJson = (session: SessionDetails) => ({
+  sessionId: session.id,
+  sandboxId: session.sandboxId,
+  partnerId: session.partnerId,
+  externalUserId: session.externalUserId,
+  status: session.status,
+  state: session.state,
+  template: session.template,
+  driver: session.home.driver,
+  host: session.home.host,
+  metadata: session.metadata,
+  timeoutMs: session.timeoutMs,
+  hibernated: session.isHibernated,
+  stopReason: session.stopReason,
+  createdAt: isoOf(session.createdAtMs),
+  expiresAt: isoOf(session.expiresAtMs),
+  pausedAt: isoOf(session.pausedAtMs),
+  destroyedAt: isoOf(session.destroyedAtMs),
 });

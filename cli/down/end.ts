@@ -10,7 +10,7 @@ import { loadMasterKeys, MASTER_KEY_FILE } from "@berth/server/secrets/master-ke
 import { createSecrets, type Secrets } from "@berth/server/secrets/secrets.ts";
 import { createEndSandboxes, type EndedSandboxes } from "@berth/server/sessions/end-sandboxes.ts";
 import { openStore, type Store } from "@berth/server/store/open.ts";
-import { readSandboxToken } from "@berth/server/store/sessions/sessions.ts";
+import { readSandboxAccess } from "@berth/server/store/sessions/read.ts";
 import { loadTemplates, type Templates } from "@berth/server/templates.ts";
 import { STORE_FILE } from "./data-folder.ts";
 import type { Engine, Installation } from "./installation.ts";
@@ -43,9 +43,9 @@ async function endKnown(
     driver,
     log: silentLog,
     tokenOf: async (sandboxId) => {
-      const row = await readSandboxToken(store, sandboxId);
-      if (!row?.token) throw new AppError("sandbox_unreachable");
-      return made.secrets.open(row.token, sandboxId);
+      const access = await readSandboxAccess(store, sandboxId);
+      if (!access) throw new AppError("sandbox_unreachable");
+      return made.secrets.open(access.sealedToken, sandboxId);
     },
   });
   const sandboxes = createEndSandboxes({

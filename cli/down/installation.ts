@@ -9,8 +9,8 @@ import { hostNameFile } from "@berth/server/host.ts";
 import { silentLog } from "@berth/server/log.ts";
 import { schemaVersion } from "@berth/server/store/migrations/migrate.ts";
 import { openStore, type Store } from "@berth/server/store/open.ts";
-import { sessionsInState, type Home } from "@berth/server/store/sessions/sessions.ts";
-import { SESSION_STATES } from "@berth/server/sessions/states.ts";
+import { driversInUse, isSandboxOwned, sessionsInState } from "@berth/server/store/sessions/read.ts";
+import { SESSION_STATES, statusOf, type Home } from "@berth/server/store/sessions/session.ts";
 import { STORE_FILE } from "./data-folder.ts";
 
 // The sandboxes of this installation, by driver: what is there, and what becomes of it.
@@ -73,14 +73,7 @@ async function findStore(config: Config): Promise<Store | null> {
 // The one that is configured, and those that sessions were made with under earlier settings.
 async function driversOf(config: Config, store: Store | null, host: string): Promise<string[]> {
   const configured = config.driver === "auto" ? await firstUsable(config) : config.driver;
-  const rows = await store?.db
-    .selectFrom("sessions")
-    .select("driver")
-    .distinct()
-    .where("state", "!=", "destroyed")
-    .where((row) => row.or([row("host", "is", null), row("host", "=", host)]))
-    .execute();
-  const made = (rows ?? []).map(({ driver }) => driver);
+  const made = store ? await driversInUse(store.db, host) : [];
   return [...new Set([...(configured === undefined ? [] : [configured]), ...made])];
 }
 
@@ -90,14 +83,15 @@ const firstUsable = async (config: Config): Promise<string | undefined> =>
 async function count(store: Store | null, driver: Driver, home: Home): Promise<Counts> {
   const counts: Counts = { running: 0, frozen: 0, hibernated: 0, blank: 0, unknown: 0 };
   const living = SESSION_STATES.filter((state) => state !== "destroyed");
-  const rows = store ? await sessionsInState(store.db, home, living) : [];
-  for (const row of rows) {
-    if (row.partner_id === null || row.state === "creating" || row.state === "discarding") counts.blank++;
-    else if (row.paused_at === null) counts.running++;
-    else if (row.state === "paused" && row.hibernated === 1) counts.hibernated++;
+  const sessions = store ? await sessionsInState(store.db, home, living) : [];
+  for (const session of sessions) {
+    const status = statusOf(session);
+    if (status === null) counts.blank++;
+    else if (status === "running") counts.running++;
+    else if (session.state === "paused" && session.isHibernated) counts.hibernated++;
     else counts.frozen++;
   }
-  const known = new Set(rows.map((row) => row.sandbox_id));
+  const known = new Set(sessions.map(({ sandboxId }) => sandboxId));
   const strangers = (await driver.list(AbortSignal.timeout(LIST_TIMEOUT_MS))).filter(({ id }) => !known.has(id));
   for (const { id, condition } of strangers) {
     if (await belongsElsewhere(store, id)) continue;
@@ -110,6 +104,5 @@ async function count(store: Store | null, driver: Driver, home: Home): Promise<C
 
 // A session of another driver whose files lie in the same folder.
 async function belongsElsewhere(store: Store | null, id: SandboxId): Promise<boolean> {
-  const row = await store?.db.selectFrom("sessions").select("state").where("sandbox_id", "=", id).executeTakeFirst();
-  return row !== undefined && row.state !== "destroyed";
+  return store !== null && (await isSandboxOwned(store.db, id));
 }

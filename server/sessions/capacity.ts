@@ -3,24 +3,25 @@ import { freemem } from "node:os";
 import { AppError } from "@berth/contract";
 import type { Db } from "../store/schema.ts";
 import type { Engine } from "../store/open.ts";
-import { countSandboxes, lockHome, type Home } from "../store/sessions/sessions.ts";
+import { countPartnerSandboxes, countSandboxes, lockHome } from "../store/sessions/count.ts";
+import type { Home } from "../store/sessions/session.ts";
 
-// Whether there is room for one more sandbox that holds memory. Over it, a create is refused before anything is made.
+// Whether there is room for one more sandbox that holds memory. A create without room is refused before anything is created.
 export interface Capacity {
-  // For a session, new or hibernated: blanks of the pool do not count, they give way to it. Throws `capacity_reached`. In the
-  // transaction that writes the row, so that two at once cannot both be the last.
+  // For a session, new or hibernated. The pool's blanks do not count, because they are evicted for it. Throws
+  // `capacity_reached`. Runs in the transaction that writes the row, so that two calls cannot both get the last place.
   admit(tx: Db): Promise<void>;
   // For a blank of the pool, which takes only what is free.
   admitBlank(tx: Db): Promise<void>;
-  // How many sandboxes there are beyond the bound.
+  // How many sandboxes there are beyond the limit.
   excess(db: Db): Promise<number>;
-  // True when memory is so short that paused sandboxes should give theirs back at once.
+  // True if paused sandboxes should give their memory back at once.
   isMemoryLow(): boolean;
 }
 
 export interface CapacityOptions {
   maxSandboxes: number;
-  // Refuse below this; ask for memory back below twice this.
+  // Below this, refuse. Below twice this, ask for memory back.
   reserveBytes: number;
   availableBytes?: () => number;
 }
@@ -36,7 +37,7 @@ export function createCapacity(home: Home, engine: Engine, options: CapacityOpti
   }
 
   return {
-    admit: (tx) => check(tx, (inside) => countSandboxes(inside, home, { blanks: false })),
+    admit: (tx) => check(tx, (inside) => countPartnerSandboxes(inside, home)),
     admitBlank: (tx) => check(tx, (inside) => countSandboxes(inside, home)),
     excess: async (db) => (maxSandboxes === Infinity ? 0 : Math.max(0, (await countSandboxes(db, home)) - maxSandboxes)),
     isMemoryLow: () => home.host !== null && availableBytes() < 2 * reserveBytes,
@@ -45,7 +46,7 @@ export function createCapacity(home: Home, engine: Engine, options: CapacityOpti
 
 const full = (message: string) => new AppError("capacity_reached", { message });
 
-// Linux knows better than "free": what could be had without swapping.
+// On Linux, the memory that can be used without swapping, which is more than what is free.
 function readAvailable(): number {
   try {
     const line = /^MemAvailable:\s+(\d+) kB$/m.exec(readFileSync("/proc/meminfo", "utf8"));

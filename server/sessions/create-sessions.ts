@@ -4,27 +4,24 @@ import type { Clock } from "../clock.ts";
 import type { Driver } from "../drivers/driver.ts";
 import type { Store } from "../store/open.ts";
 import { listSessions } from "../store/sessions/list.ts";
-import {
-  findSession,
-  readSession,
-  readSessionBySandbox,
-  updateSession,
-  type Home,
-  type SeenRow,
-  type SessionRow,
-} from "../store/sessions/sessions.ts";
+import { findSession } from "../store/sessions/read.ts";
+import { isAtHome, isInStep, isPartnerSession, type Home, type PartnerSession, type Session } from "../store/sessions/session.ts";
+import { readView, readViewBySandbox, viewOf } from "../store/sessions/view.ts";
+import type { SessionChanges } from "../store/sessions/write.ts";
 import { templateHash, type Templates } from "../templates.ts";
 import type { Capacity } from "./capacity.ts";
+import type { Changes } from "./changes.ts";
 import type { Placement } from "./placement.ts";
 import type { Pool } from "./pool.ts";
-import type { ChangeOptions, Sessions, SessionView } from "./sessions.ts";
-import { VERDICTS, type Trigger } from "./states.ts";
-import type { InTransaction, Steps } from "./steps.ts";
-import { viewOf } from "./view.ts";
+import type { ChangeOptions, SessionChange, Sessions, SessionView } from "./sessions.ts";
+import { outcomeOf, type Outcome } from "./states.ts";
 import { WARNING_MS } from "./step-actions.ts";
+import type { Steps } from "./steps.ts";
+import type { Transitions } from "./transitions.ts";
 
 export interface SessionsDeps {
   store: Store;
+  transitions: Transitions;
   steps: Steps;
   driver: Pick<Driver, "traits">;
   templates: Templates;
@@ -36,104 +33,106 @@ export interface SessionsDeps {
   pool: Pick<Pool, "makeRoom" | "fillSoon">;
 }
 
-// The partner's calls: each reads the row, asks the table what this trigger means in this state, and begins the step.
+// The partner's calls. Each reads the session, asks the table what the call means in its state, and does that.
 export function createSessions(deps: SessionsDeps): Sessions {
-  const { store, steps, driver, templates, capacity, home, clock, changes, placement, pool } = deps;
+  const { store, transitions, steps, driver, templates, capacity, home, clock, changes, placement, pool } = deps;
 
-  const create: Sessions["create"] = async (partner, request, options = {}) => {
+  const create: Sessions["create"] = async (partner, request, { record } = {}) => {
     const template = templates.get(request.template);
     if (!template) throw new AppError("validation_failed", { details: [{ field: "template", message: "Unknown template" }] });
     const kind = { template, templateHash: templateHash(template, driver.traits.recipe) };
-    return seen(await placement.place({ kind, partner, request }, also(options)));
+    return visible(await placement.place({ kind, partner, request, record }));
   };
 
-  async function find(partnerId: string, id: string): Promise<SessionRow> {
-    const row = await findSession(store.db, wellFormed(id));
-    if (!row || row.partner_id !== partnerId || viewOf(row) === null) throw new AppError("session_not_found");
-    return row;
+  async function find(partnerId: string, id: string): Promise<PartnerSession> {
+    const session = await findSession(store.db, idOrUnused(id));
+    if (!session || !isPartnerSession(session) || session.partnerId !== partnerId || viewOf(session) === null)
+      throw new AppError("session_not_found");
+    return session;
   }
 
-  // Takes the session through the step that `trigger` means for it, or says why not.
-  async function move(
-    partnerId: string,
-    id: string,
-    trigger: Trigger,
-    note: Parameters<Steps["begin"]>[2],
-    options?: ChangeOptions,
-  ): Promise<SessionView> {
+  interface Call extends ChangeOptions {
+    trigger: "pause" | "resume" | "destroy";
+    changes?: SessionChanges;
+  }
+
+  async function perform(partnerId: string, id: string, call: Call): Promise<SessionView> {
     for (;;) {
-      const row = await find(partnerId, id);
-      const verdict = VERDICTS[trigger][row.state];
-      if ("refuse" in verdict)
-        throw new AppError(
-          verdict.refuse,
-          verdict.refuse === "session_busy" ? { message: `The session is ${row.state}; try again in a moment`, retryAfterSeconds: 1 } : {},
-        );
-      if ("already" in verdict) return seen(row);
-      requireHere(row);
-      // Only who was hibernated takes up a place anew.
-      const returns = "begin" in verdict && verdict.begin === "resuming" && row.hibernated === 1;
-      const begun =
-        "wait" in verdict ? await afterStep(row) : await steps.begin(row, verdict.begin, note, returns ? capacity.admit : undefined);
-      if (!begun) continue;
-      if (returns) pool.fillSoon();
-      if (begun.state === "destroying") await steps.interrupt(begun.id);
-      try {
-        return seen((await steps.perform(begun, also(options)))!);
-      } catch (error) {
-        if (!returns || !isAppError(error, "capacity_reached") || !(await pool.makeRoom())) throw error;
-      }
+      const session = await find(partnerId, id);
+      const outcome = outcomeOf(call.trigger, session.state);
+      const view = answer(session, outcome);
+      if (view) return view;
+      requireHome(session);
+      const ended = outcome.do === "enter" ? await runStep(session, call) : await awaitStep(session, outcome, call);
+      if (ended) return visible(ended);
     }
   }
 
-  // Lets a step under way come to its end, or takes it over when nobody works on it any more.
-  async function afterStep(row: SessionRow): Promise<SessionRow | null> {
-    if (row.lease_until !== null && row.lease_until < clock.now()) return steps.takeOver(row);
-    await delay(POLL_MS);
-    return null;
+  // null: the session has changed, or there is room for it now. Look again.
+  async function runStep(session: PartnerSession, { trigger, changes: noted = {}, record }: Call): Promise<Session | null> {
+    // Only a hibernated session needs room for its memory.
+    const needsRoom = trigger === "resume" && session.state === "paused" && session.isHibernated;
+    const step = await steps.begin(session, trigger, { changes: noted, record, ...(needsRoom && { admit: capacity.admit }) });
+    if (!step) return null;
+    if (needsRoom) pool.fillSoon();
+    try {
+      return await steps.perform(step);
+    } catch (error) {
+      if (needsRoom && isAppError(error, "capacity_reached") && (await pool.makeRoom())) return null;
+      throw error;
+    }
   }
 
-  function requireHere(row: SessionRow): void {
-    if (row.driver === home.driver && row.host === home.host) return;
-    throw new AppError("session_elsewhere");
+  // Lets the step under way end, or finishes it if its server is dead. null: look again.
+  async function awaitStep(session: PartnerSession, { do: action }: Outcome, { record }: Call): Promise<Session | null> {
+    if (!isInStep(session) || session.lease.untilMs >= clock.now()) {
+      await delay(POLL_MS);
+      return null;
+    }
+    const joins = action === "join";
+    const step = await steps.begin(session, "abandoned", { record: joins ? record : undefined });
+    const ended = step && (await steps.perform(step));
+    return joins ? ended : null;
+  }
+
+  function requireHome(session: Session): void {
+    if (!isAtHome(session, home)) throw new AppError("session_elsewhere");
+  }
+
+  async function update(partnerId: string, id: string, change: SessionChange, { record }: ChangeOptions = {}): Promise<SessionView> {
+    const session = await find(partnerId, id);
+    const outcome = outcomeOf("change", session.state);
+    if (outcome.do === "refuse") throw new AppError(outcome.code);
+    const { timeoutMs, metadata } = change;
+    const isRunning = "expiresAtMs" in session && session.expiresAtMs !== null;
+    const updated = await transitions.apply(session, "change", {
+      changes: {
+        ...(timeoutMs !== undefined && { timeoutMs, isWarned: timeoutMs <= WARNING_MS }),
+        ...(timeoutMs !== undefined && isRunning && { expiresAtMs: clock.now() + timeoutMs }),
+        ...(metadata !== undefined && { metadata }),
+        // The ETag depends on it, so it differs even within one millisecond.
+        updatedAtMs: Math.max(clock.now(), session.updatedAtMs + 1),
+      },
+      record,
+    });
+    if (!updated || updated === "deleted") throw new AppError("session_busy", { retryAfterSeconds: 1 });
+    return visible(updated);
   }
 
   return {
     create,
     async get(partnerId, id) {
-      const row = await readSession(store, wellFormed(id));
-      const view = row && viewOf(row);
+      const view = await readView(store, idOrUnused(id));
       if (!view || view.partnerId !== partnerId) throw new AppError("session_not_found");
       return view;
     },
-    pause: (partnerId, id, options) => move(partnerId, id, "pause", { stop_reason: "api" }, options),
-    resume: (partnerId, id, { autoStartAgent, ...options }) =>
-      move(partnerId, id, "resume", { auto_start_agent: autoStartAgent ? 1 : 0 }, options),
-    destroy: (partnerId, id, options) => move(partnerId, id, "destroy", { stop_reason: "api" }, options),
-    async update(partnerId, id, change, options) {
-      const row = await find(partnerId, id);
-      if (row.state === "destroyed" || row.state === "destroying") throw new AppError("session_not_found");
-      const timeout = change.timeoutMs === undefined ? {} : { timeout_ms: change.timeoutMs, warned: change.timeoutMs > WARNING_MS ? 0 : 1 };
-      const expiry = change.timeoutMs === undefined || row.expires_at === null ? {} : { expires_at: clock.now() + change.timeoutMs };
-      const metadata = change.metadata === undefined ? {} : { metadata: JSON.stringify(change.metadata) };
-      const updated_at = Math.max(clock.now(), row.updated_at + 1);
-      const updated = await store.transaction(async (tx) => {
-        const changed = await updateSession(tx, row, { ...timeout, ...expiry, ...metadata, updated_at });
-        if (!changed) throw new AppError("session_busy", { retryAfterSeconds: 1 });
-        await also(options)?.(tx, changed);
-        return changed;
-      });
-      changes.tell(updated);
-      return seen(updated);
-    },
-    async list(partnerId, filter) {
-      const { rows, next } = await listSessions(store.db, partnerId, filter);
-      return { sessions: rows.map(seen), next };
-    },
-    async bySandbox(sandboxId) {
-      const row = isSandboxId(sandboxId) ? await readSessionBySandbox(store, sandboxId) : undefined;
-      return row ? viewOf(row) : null;
-    },
+    pause: (partnerId, id, options) => perform(partnerId, id, { trigger: "pause", ...options }),
+    resume: (partnerId, id, { autoStartAgent, record }) =>
+      perform(partnerId, id, { trigger: "resume", changes: { autoStartAgent }, record }),
+    destroy: (partnerId, id, options) => perform(partnerId, id, { trigger: "destroy", ...options }),
+    update,
+    list: (partnerId, filter) => listSessions(store.db, partnerId, filter),
+    bySandbox: async (sandboxId) => (isSandboxId(sandboxId) ? readViewBySandbox(store, sandboxId) : null),
     onChange: changes.listen,
     async [Symbol.asyncDispose]() {
       await placement[Symbol.asyncDispose]();
@@ -144,37 +143,23 @@ export function createSessions(deps: SessionsDeps): Sessions {
 
 const POLL_MS = 25;
 
-// An id that cannot be one is looked for all the same, under a name that nobody has: 404 takes the same time for all.
-const wellFormed = (id: string) => (isSessionId(id) ? id : UNUSED_ID);
+// What the call gets without any work. null: there is work to do.
+function answer(session: PartnerSession, outcome: Outcome): SessionView | null {
+  if (outcome.do === "answer_unchanged") return visible(session);
+  if (outcome.do !== "refuse") return null;
+  const isBusy = outcome.code === "session_busy";
+  throw new AppError(
+    outcome.code,
+    isBusy ? { message: `The session is ${session.state}; try again in a moment`, retryAfterSeconds: 1 } : {},
+  );
+}
+
+// A malformed id is looked up too, under an id that does not exist, so that every 404 takes the same time.
+const idOrUnused = (id: string) => (isSessionId(id) ? id : UNUSED_ID);
 const UNUSED_ID = `ses_${"0".repeat(26)}`;
 
-function seen(row: SeenRow): SessionView {
-  const view = viewOf(row);
+function visible(session: Session): SessionView {
+  const view = viewOf(session);
   if (view === null) throw new AppError("session_not_found");
   return view;
-}
-
-const also = (options: ChangeOptions | undefined): InTransaction | undefined => {
-  const inTransaction = options?.inTransaction;
-  return inTransaction && ((tx, row) => inTransaction(tx, seen(row)));
-};
-
-// Who wants to know of changes, and the way to tell them.
-export interface Changes {
-  tell(row: SessionRow): void;
-  listen(listener: (session: SessionView) => void): Disposable;
-}
-
-export function createChanges(): Changes {
-  const listeners = new Set<(session: SessionView) => void>();
-  return {
-    tell(row) {
-      const view = viewOf(row);
-      if (view !== null) for (const listener of listeners) listener(view);
-    },
-    listen(listener) {
-      listeners.add(listener);
-      return { [Symbol.dispose]: () => listeners.delete(listener) };
-    },
-  };
 }

@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import { createSecrets } from "../secrets/secrets.ts";
-import { findSession, moveSession } from "../store/sessions/sessions.ts";
+import { findSession } from "../store/sessions/read.ts";
+import { moveSession } from "../store/sessions/write.ts";
 import { createEndSandboxes, type EndSandboxesDeps } from "./end-sandboxes.ts";
 import { aRequest, openTestSessions } from "./testing.ts";
 
@@ -22,12 +23,12 @@ test("a resume that a dead server left behind is undone, not finished", async ()
   const session = await services.sessions.create(services.acme, aRequest());
   await services.sessions.pause("acme", session.id);
   const paused = (await findSession(services.store.db, session.id))!;
-  const lease = { lease_owner: "dead", lease_until: services.clock.now() + 60_000 };
-  await moveSession(services.store.db, paused, "resuming", lease);
+  const lease = { owner: "dead", untilMs: services.clock.now() + 60_000 };
+  await moveSession(services.store.db, paused, "resuming", { lease });
   await services.driver.resume({ id: session.sandboxId } as never, AbortSignal.timeout(10_000));
 
   expect(await ending.pauseAll()).toEqual({ paused: 1, destroyed: 0, discarded: 0, orphans: 0, failures: [] });
-  expect(await findSession(services.store.db, session.id)).toMatchObject({ state: "paused", hibernated: 1, lease_until: null });
+  expect(await findSession(services.store.db, session.id)).toMatchObject({ state: "paused", isHibernated: true });
   expect(await services.driver.inspect(session.sandboxId, AbortSignal.timeout(10_000))).toBe("stopped");
 });
 
@@ -47,7 +48,7 @@ test("in a cluster a step that another server may be at work on is waited for un
   const session = await services.sessions.create(services.acme, aRequest());
   await services.store.db.updateTable("sessions").set({ host: null }).execute();
   const running = (await findSession(services.store.db, session.id))!;
-  await moveSession(services.store.db, running, "pausing", { lease_owner: "other", lease_until: services.clock.now() + 60_000 });
+  await moveSession(services.store.db, running, "pausing", { lease: { owner: "other", untilMs: services.clock.now() + 60_000 } });
   const ending = createEndSandboxes({ ...services.deps, home: { driver: "process", host: null }, hasReplicas: true });
 
   let settled = false;

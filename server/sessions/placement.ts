@@ -2,109 +2,105 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isAppError } from "@berth/contract";
 import { failpoint } from "../faults/failpoints.ts";
 import type { Log } from "../log.ts";
-import type { SessionRow } from "../store/sessions/sessions.ts";
+import type { Session, SessionInStep } from "../store/sessions/session.ts";
 import type { Pool } from "./pool.ts";
-import { exchange, reserve, type Exchange, type ReserveDeps, type Wanted } from "./reserve.ts";
-import type { InTransaction, Steps } from "./steps.ts";
-import { FIRST_GENERATION } from "./step-actions.ts";
+import { reserve, reserveNew, swapForWarm, type ReserveDeps, type Wanted } from "./reserve.ts";
+import type { Steps } from "./steps.ts";
 
-// Finds a sandbox for a new session: a warm one of the pool, or a new one. A create that waits for a new one takes a warm
-// one that becomes free earlier, and one that finds no room takes the place of the pool's blanks. Callers come first.
+// Finds a sandbox for a new session: a warm one of the pool, or a new one. Callers come before the pool: a create that waits
+// for a new sandbox takes a warm one that becomes free earlier, and one that finds no room evicts the pool's blanks.
 export interface Placement extends AsyncDisposable {
-  place(wanted: Wanted, inTransaction?: InTransaction): Promise<SessionRow>;
+  place(wanted: Wanted): Promise<Session>;
 }
 
-export interface PlacementDeps extends Omit<ReserveDeps, "lease"> {
+export interface PlacementDeps extends ReserveDeps {
   steps: Steps;
   pool: Pick<Pool, "makeRoom" | "fillSoon">;
   stepTimeoutMs: number;
   log: Log;
 }
 
-// How often a create that waits looks for a warm sandbox. Another server's pool may have made it.
+// How often a waiting create looks for a warm sandbox. Another server's pool may have made it.
 const LOOK_MS = 500;
-const AGAIN_MS = 100;
+const RETRY_MS = 100;
 
-export function createPlacement(given: PlacementDeps): Placement {
-  const deps = { ...given, lease: given.steps.lease };
+export function createPlacement(deps: PlacementDeps): Placement {
   const { steps, pool, stepTimeoutMs, log } = deps;
   const discards = new Set<Promise<void>>();
 
-  async function place(wanted: Wanted, inTransaction?: InTransaction): Promise<SessionRow> {
+  async function place(wanted: Wanted): Promise<Session> {
     const endMs = performance.now() + stepTimeoutMs;
     for (;;) {
       try {
-        return await attempt(wanted, inTransaction);
+        return await attempt(wanted);
       } catch (error) {
         const isFull = isAppError(error, "capacity_reached") && performance.now() < endMs;
         if (!isFull || !(await pool.makeRoom(wanted.kind))) throw error;
-        // A refusal by a bound of our own comes at once, and the blank that is waited for may take a while.
-        await sleep(AGAIN_MS);
+        // Our own limit refuses at once, while the blank that is about to be free may take a while.
+        await sleep(RETRY_MS);
       }
     }
   }
 
-  async function attempt(wanted: Wanted, inTransaction?: InTransaction): Promise<SessionRow> {
-    const perform = async (row: SessionRow) => (await steps.perform(row, inTransaction))!;
-    const row = await begin(wanted, { fromPool: true });
-    const isWarm = row.generation > FIRST_GENERATION;
-    const outcome = isWarm ? { claimed: row } : await makeOrClaim(row, wanted, perform);
-    if ("made" in outcome) return outcome.made;
+  async function attempt(wanted: Wanted): Promise<Session> {
+    const reserved = begun(await reserve(deps, wanted));
+    const outcome = isFromPool(reserved) ? { claimed: reserved } : await createOrClaim(reserved, wanted);
+    if ("created" in outcome) return outcome.created;
     try {
-      return await perform(outcome.claimed);
+      return await perform(outcome.claimed, wanted);
     } catch (error) {
-      // A warm sandbox may have died unnoticed. The partner should not see that: once more, with a new one.
-      log.warn("pool.dead_sandbox", { sandboxId: outcome.claimed.sandbox_id, error: String(error) });
-      return await perform(await begin(wanted, { fromPool: false }));
+      // A warm sandbox may have died unnoticed. The partner should not see that, so create a new one.
+      log.warn("pool.dead_sandbox", { sandboxId: outcome.claimed.sandboxId, error: String(error) });
+      return await perform(begun(await reserveNew(deps, wanted)), wanted);
     }
   }
 
-  async function begin(wanted: Wanted, from: { fromPool: boolean }): Promise<SessionRow> {
-    const row = await reserve(deps, wanted, from);
+  function begun(session: SessionInStep): SessionInStep {
     failpoint("creating.begun");
     pool.fillSoon();
-    return row;
+    return session;
   }
 
-  // Makes the sandbox of `row`, unless a warm one can be claimed before it is made.
-  async function makeOrClaim(
-    row: SessionRow,
-    wanted: Wanted,
-    perform: (row: SessionRow) => Promise<SessionRow>,
-  ): Promise<{ made: SessionRow } | { claimed: SessionRow }> {
+  async function perform(session: SessionInStep, { record }: Wanted): Promise<Session> {
+    const created = await steps.perform({ session, record });
+    if (!created) throw new Error(`${session.id} was deleted while it was created`);
+    return created;
+  }
+
+  // Creates the sandbox, unless a warm one can be claimed before it is ready.
+  async function createOrClaim(session: SessionInStep, wanted: Wanted): Promise<{ created: Session } | { claimed: SessionInStep }> {
     const settled = new AbortController();
-    const making = perform(row).finally(() => settled.abort());
-    // Whoever is exchanged does not wait for it.
-    making.catch(() => {});
+    const creating = perform(session, wanted).finally(() => settled.abort());
+    // After a swap, its failure is expected.
+    creating.catch(() => {});
     for (;;) {
       await sleep(LOOK_MS, undefined, { signal: settled.signal }).catch(() => {});
-      const exchanged = settled.signal.aborted ? null : await lookForWarm(row, wanted);
-      if (exchanged) {
-        discard(exchanged);
-        pool.fillSoon();
-        return { claimed: exchanged.claimed };
-      }
-      if (settled.signal.aborted) return { made: await making };
+      const claimed = settled.signal.aborted ? null : await trySwap(session, wanted);
+      if (claimed) return { claimed };
+      if (settled.signal.aborted) return { created: await creating };
     }
   }
 
-  async function lookForWarm(row: SessionRow, wanted: Wanted): Promise<Exchange | null> {
+  async function trySwap(waiting: SessionInStep, wanted: Wanted): Promise<SessionInStep | null> {
     try {
-      return await exchange(deps, wanted, row);
+      const swapped = await swapForWarm(deps, wanted, waiting);
+      if (!swapped) return null;
+      discard(swapped.discarded);
+      pool.fillSoon();
+      return swapped.claimed;
     } catch (error) {
-      log.warn("pool.look_failed", { sandboxId: row.sandbox_id, error: String(error) });
+      log.warn("pool.look_failed", { sandboxId: waiting.sandboxId, error: String(error) });
       return null;
     }
   }
 
-  // In the background: the caller has its sandbox. If this server dies first, reconcile finds the row by its lease.
-  function discard({ left }: Exchange): void {
+  // In the background, because the caller has its sandbox. If this server dies first, reconciliation finds the expired lease.
+  function discard(session: SessionInStep): void {
     const work = steps
-      .interrupt(left.id)
-      .then(() => steps.perform(left))
+      .perform({ session })
       .then(
         () => {},
-        (error: unknown) => log.warn("pool.discard_failed", { sandboxId: left.sandbox_id, error: String(error) }),
+        (error: unknown) => log.warn("pool.discard_failed", { sandboxId: session.sandboxId, error: String(error) }),
       )
       .finally(() => discards.delete(work));
     discards.add(work);
@@ -117,3 +113,5 @@ export function createPlacement(given: PlacementDeps): Placement {
     },
   };
 }
+
+const isFromPool = (session: SessionInStep) => session.state === "creating" && session.sandbox === "from_pool";

@@ -4,7 +4,7 @@ import { MINUTE } from "../clock.ts";
 import type { Driver } from "../drivers/driver.ts";
 import { loadTemplates, templateHash } from "../templates.ts";
 import { createCapacity } from "./capacity.ts";
-import { exchange, reserve } from "./reserve.ts";
+import { reserveNew, swapForWarm } from "./reserve.ts";
 import { aRequest, openTestSessions } from "./testing.ts";
 
 let services: Awaited<ReturnType<typeof openTestSessions>> | undefined;
@@ -213,10 +213,13 @@ test("a server that dies right after such a change leaves nothing behind", async
   const deps = { ...services.deps, home, lease, capacity: createCapacity(home, "sqlite", { maxSandboxes: 100, reserveBytes: 0 }) };
   const kind = { template, templateHash: templateHash(template, services.driver.traits.recipe) };
   const wanted = { kind, partner: services.acme, request: aRequest() };
-  const row = await reserve(deps, wanted, { fromPool: false });
-  expect(await exchange(deps, wanted, row)).toMatchObject({ claimed: { state: "creating" }, left: { id: row.id, state: "discarding" } });
+  const row = await reserveNew(deps, wanted);
+  expect(await swapForWarm(deps, wanted, row)).toMatchObject({
+    claimed: { state: "creating" },
+    discarded: { id: row.id, state: "discarding" },
+  });
   // There is no second one, and a row that has changed is not exchanged again.
-  expect(await exchange(deps, wanted, row)).toBeNull();
+  expect(await swapForWarm(deps, wanted, row)).toBeNull();
   await services.another({ poolSize: 0 }).reconcile.run({ predecessors: true });
   expect(await statesOf()).toEqual([]);
   expect(await services.driver.list(AbortSignal.timeout(30_000))).toEqual([]);

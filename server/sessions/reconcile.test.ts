@@ -2,7 +2,7 @@ import { afterEach, expect, test } from "vitest";
 import { AppError, newId } from "@berth/contract";
 import type { Driver } from "../drivers/driver.ts";
 import { eventsAfter } from "../store/events.ts";
-import { findSession } from "../store/sessions/sessions.ts";
+import { findSession } from "../store/sessions/read.ts";
 import { aRequest, openTestSessions } from "./testing.ts";
 
 let services: Awaited<ReturnType<typeof openTestSessions>> | undefined;
@@ -130,6 +130,63 @@ test("a running session whose sandbox has died is paused, says why, and resumes 
   await services.sessions.resume("acme", session.id, { autoStartAgent: false });
   const answer = await services.links.request(session.sandboxId, { method: "GET", path: "/files/content?path=kept.txt" });
   expect(await answer.body.reduce((text: string, chunk) => text + String(chunk), "")).toBe("kept");
+});
+
+// Freezes the sandbox of a running session behind the server's back.
+async function freezeRunning() {
+  const session = await services!.sessions.create(services!.acme, aRequest());
+  await services!.driver.pause(session.sandboxId, AbortSignal.timeout(30_000));
+  return session;
+}
+
+test("a running session whose sandbox is frozen is thawed under a lease, and partners do not notice", async () => {
+  const hang = hanging("resume");
+  services = await openTestSessions({ wrapDriver: hang.wrap });
+  const session = await freezeRunning();
+  hang.arm();
+  const repairing = services.reconcile.repairDifferences();
+  await expect.poll(async () => (await findSession(services!.store.db, session.id))!.state).toBe("thawing");
+  expect(await findSession(services.store.db, session.id)).toHaveProperty("lease");
+  expect((await services.sessions.get("acme", session.id)).status).toBe("running");
+  await expect(services.sessions.resume("acme", session.id, { autoStartAgent: false })).rejects.toMatchObject({
+    code: "session_already_running",
+  });
+  release();
+  await repairing;
+  // The thaw failed, so the session is as before and the next look repairs it.
+  await services.reconcile.repairDifferences();
+  expect(await services.driver.inspect(session.sandboxId, AbortSignal.timeout(30_000))).toBe("running");
+  const after = await services.sessions.get("acme", session.id);
+  expect(after).toMatchObject({ status: "running", expiresAt: session.expiresAt });
+  const types = (await eventsAfter(services.store.db, "acme", 0, 100)).map((event) => event.type);
+  expect(types).toEqual(["session.created"]);
+});
+
+test("a server that died while thawing leaves a lease, and its successor finishes", async () => {
+  const hang = hanging("resume");
+  services = await openTestSessions({ wrapDriver: hang.wrap });
+  const session = await freezeRunning();
+  hang.arm();
+  void services.reconcile.repairDifferences();
+  await expect.poll(async () => (await findSession(services!.store.db, session.id))!.state).toBe("thawing");
+  const successor = services.another();
+  expect((await successor.reconcile.run({ predecessors: true })).steps).toBe(1);
+  expect((await findSession(services.store.db, session.id))!.state).toBe("running");
+  expect(await services.driver.inspect(session.sandboxId, AbortSignal.timeout(30_000))).toBe("running");
+});
+
+test("a frozen sandbox whose session is destroyed meanwhile is not thawed", async () => {
+  const hang = hanging("resume");
+  services = await openTestSessions({ wrapDriver: hang.wrap });
+  const session = await freezeRunning();
+  hang.arm();
+  const repairing = services.reconcile.repairDifferences();
+  await expect.poll(async () => (await findSession(services!.store.db, session.id))!.state).toBe("thawing");
+  const destroying = services.sessions.destroy("acme", session.id);
+  release();
+  expect((await destroying).status).toBe("destroyed");
+  await repairing;
+  expect(await services.driver.inspect(session.sandboxId, AbortSignal.timeout(30_000))).toBe("absent");
 });
 
 test("a failed resume leaves the session paused and deletes nothing", async () => {

@@ -1,23 +1,17 @@
-import { AppError, isAppError, newId, type Template } from "@berth/contract";
+import { AppError, newId, type SandboxId, type Template } from "@berth/contract";
 import type { Clock } from "../clock.ts";
 import { newToken, type Secrets } from "../secrets/secrets.ts";
 import type { Store } from "../store/open.ts";
+import { lockPartner } from "../store/partners.ts";
 import type { Db } from "../store/schema.ts";
-import {
-  claimWarm,
-  countLive,
-  hasWarm,
-  insertSession,
-  lockPartner,
-  moveSession,
-  type Home,
-  type Lease,
-  type NewSessionRow,
-  type SessionRow,
-} from "../store/sessions/sessions.ts";
+import { countLive } from "../store/sessions/count.ts";
+import { hasWarm } from "../store/sessions/read.ts";
+import { isInStep, type Home, type Lease, type Session, type SessionInStep, type Step } from "../store/sessions/session.ts";
+import { claimWarm, insertSession, type NewOwner, type NewSession } from "../store/sessions/write.ts";
 import type { Capacity } from "./capacity.ts";
 import type { CreateRequest, PartnerLimits } from "./sessions.ts";
-import { FIRST_GENERATION } from "./step-actions.ts";
+import { stepOf } from "./states.ts";
+import { applyTransition, type Recorder } from "./transitions.ts";
 
 export interface ReserveDeps {
   store: Store;
@@ -38,119 +32,118 @@ export interface Wanted {
   kind: Kind;
   partner: PartnerLimits;
   request: CreateRequest;
+  record?: Recorder | undefined;
 }
 
-// The row of a session to come, under a lease: a warm sandbox of the pool if there is one and `fromPool` allows it, else a
-// new row without a sandbox yet. Quotas are counted in the same transaction.
-export async function reserve(deps: ReserveDeps, wanted: Wanted, { fromPool }: { fromPool: boolean }): Promise<SessionRow> {
-  const { store, capacity } = deps;
-  return store.transaction(async (tx) => {
-    await checkQuota(tx, store, wanted.partner, wanted.request.externalUserId);
-    const claimed = fromPool ? await claim(deps, tx, wanted) : undefined;
-    if (claimed) return claimed;
-    await capacity.admit(tx);
-    const blank = blankRow(deps, wanted.kind, "creating");
-    return insertSession(tx, { ...blank, ...ownedColumns(deps, wanted), env: sealEnv(deps, wanted, blank.sandbox_id) });
+// Reserves a session in the step `creating`: with a warm sandbox of the pool if there is one, else with a new row whose
+// sandbox is still to be created. The same transaction counts the quotas.
+export async function reserve(deps: ReserveDeps, wanted: Wanted): Promise<SessionInStep> {
+  return deps.store.transaction(async (tx) => {
+    await checkQuota(tx, deps.store, wanted);
+    return (await claim(deps, tx, wanted)) ?? insertNew(deps, tx, wanted);
   });
 }
 
-export interface Exchange {
-  claimed: SessionRow;
-  // The row that was given up. It is nobody's session any more, and under a lease to be discarded.
-  left: SessionRow;
+// The same without the pool.
+export async function reserveNew(deps: ReserveDeps, wanted: Wanted): Promise<SessionInStep> {
+  return deps.store.transaction(async (tx) => {
+    await checkQuota(tx, deps.store, wanted);
+    return insertNew(deps, tx, wanted);
+  });
 }
 
-// Gives up the row of a create that still waits for its sandbox, and claims a warm one in its place: both or neither. null when
-// there is none, or when the row has changed.
-export async function exchange(deps: ReserveDeps, wanted: Wanted, row: SessionRow): Promise<Exchange | null> {
+export interface Swapped {
+  claimed: SessionInStep;
+  // The session that was given up. It belongs to no partner any more and is in the step `discarding`.
+  discarded: SessionInStep;
+}
+
+// Gives up the session of a create that still waits for its sandbox, and claims a warm one instead: both or neither. null if
+// there is no warm one, or if the session has changed.
+export async function swapForWarm(deps: ReserveDeps, wanted: Wanted, waiting: SessionInStep): Promise<Swapped | null> {
   const { store, clock } = deps;
-  // Most looks find nothing, and need no transaction for that.
+  // Most attempts find nothing, and need no transaction for that.
   if (!(await hasWarm(store.db, poolOf(deps, wanted.kind)))) return null;
-  const { owner, untilMs } = deps.lease();
-  const unowned = { partner_id: null, external_user_id: null, env: null };
   try {
     return await store.transaction(async (tx) => {
-      const leased = { lease_owner: owner, lease_until: untilMs, updated_at: clock.now() };
-      const left = await moveSession(tx, row, "discarding", { ...unowned, ...leased });
-      const claimed = left && (await claim(deps, tx, wanted));
-      // Undoes the transaction.
-      if (!claimed) throw new AppError("session_busy");
-      return { claimed, left };
+      const discarded = await applyTransition(tx, waiting, "swap", { changes: { owner: null }, lease: deps.lease(), nowMs: clock.now() });
+      const claimed = discarded && (await claim(deps, tx, wanted));
+      if (!claimed) throw new NothingToSwap();
+      return { claimed, discarded: inStep(discarded) };
     });
   } catch (error) {
-    if (isAppError(error, "session_busy")) return null;
+    if (error instanceof NothingToSwap) return null;
     throw error;
   }
 }
 
-async function claim(deps: ReserveDeps, tx: Db, wanted: Wanted): Promise<SessionRow | undefined> {
-  const claimed = await claimWarm(tx, deps.store.engine, poolOf(deps, wanted.kind), ownedColumns(deps, wanted));
-  if (!claimed) return undefined;
-  // Sealed values belong to one sandbox, and which one it is we know only now.
-  const env = sealEnv(deps, wanted, claimed.sandbox_id);
-  if (env !== null) await tx.updateTable("sessions").set({ env }).where("id", "=", claimed.id).execute();
-  return { ...claimed, env };
+// Rolls the transaction back.
+class NothingToSwap extends Error {}
+
+async function claim(deps: ReserveDeps, tx: Db, wanted: Wanted): Promise<SessionInStep | null> {
+  const nowMs = deps.clock.now();
+  const claimed = await claimWarm(tx, deps.store.engine, poolOf(deps, wanted.kind), {
+    id: newId("ses", nowMs),
+    to: stepOf("claim", "warm"),
+    lease: deps.lease(),
+    nowMs,
+    owner: ownerOf(wanted),
+    sealEnv: (sandboxId) => sealEnv(deps, wanted, sandboxId),
+  });
+  return claimed && inStep(claimed);
+}
+
+async function insertNew(deps: ReserveDeps, tx: Db, wanted: Wanted): Promise<SessionInStep> {
+  await deps.capacity.admit(tx);
+  const blank = newBlank(deps, wanted.kind, stepOf("create", "absent"));
+  const owner = { ...ownerOf(wanted), sealedEnv: sealEnv(deps, wanted, blank.sandboxId) };
+  return inStep(await insertSession(tx, { ...blank, owner }));
+}
+
+// A row that no partner owns.
+export function newBlank({ home, secrets, clock, lease }: Omit<ReserveDeps, "store" | "capacity">, kind: Kind, step: Step): NewSession {
+  const nowMs = clock.now();
+  const sandboxId = newId("sbx", nowMs);
+  return {
+    id: newId("ses", nowMs),
+    sandboxId,
+    state: step,
+    lease: lease(),
+    template: kind.template.name,
+    templateHash: kind.templateHash,
+    home,
+    sealedToken: secrets.seal(newToken(), sandboxId),
+    owner: null,
+    nowMs,
+  };
+}
+
+export function inStep(session: Session | "deleted"): SessionInStep {
+  if (session === "deleted" || !isInStep(session)) throw new Error("The session is in no step");
+  return session;
 }
 
 const poolOf = ({ home }: ReserveDeps, { template, templateHash }: Kind) => ({ template: template.name, templateHash, home });
 
-function ownedColumns({ clock, lease }: ReserveDeps, { partner, request }: Wanted) {
-  const nowMs = clock.now();
-  const { owner, untilMs } = lease();
-  return {
-    id: newId("ses", nowMs),
-    partner_id: partner.id,
-    external_user_id: request.externalUserId,
-    metadata: JSON.stringify(request.metadata),
-    auto_start_agent: request.autoStartAgent ? 1 : 0,
-    timeout_ms: request.timeoutMs,
-    lease_owner: owner,
-    lease_until: untilMs,
-    created_at: nowMs,
-    updated_at: nowMs,
-  };
-}
+const ownerOf = ({ partner, request }: Wanted): Omit<NewOwner, "sealedEnv"> => ({
+  partnerId: partner.id,
+  externalUserId: request.externalUserId,
+  metadata: request.metadata,
+  autoStartAgent: request.autoStartAgent,
+  timeoutMs: request.timeoutMs,
+});
 
-function sealEnv({ secrets }: ReserveDeps, { request }: Wanted, sandboxId: string): string | null {
+function sealEnv({ secrets }: ReserveDeps, { request }: Wanted, sandboxId: SandboxId): string | null {
   return Object.keys(request.envVars).length === 0 ? null : secrets.seal(JSON.stringify(request.envVars), sandboxId);
 }
 
-// A row that nobody owns yet: what the pool fills, and what a create fills in.
-export function blankRow(
-  { home, secrets, clock, lease }: Omit<ReserveDeps, "store" | "capacity">,
-  kind: Kind,
-  state: "warming" | "creating",
-): NewSessionRow {
-  const nowMs = clock.now();
-  const sandboxId = newId("sbx", nowMs);
-  const { owner, untilMs } = lease();
-  return {
-    id: newId("ses", nowMs),
-    sandbox_id: sandboxId,
-    state,
-    generation: FIRST_GENERATION,
-    lease_owner: owner,
-    lease_until: untilMs,
-    template: kind.template.name,
-    template_hash: kind.templateHash,
-    driver: home.driver,
-    host: home.host,
-    token: secrets.seal(newToken(), sandboxId),
-    metadata: "{}",
-    auto_start_agent: 0,
-    timeout_ms: 0,
-    warned: 0,
-    hibernated: 0,
-    created_at: nowMs,
-    updated_at: nowMs,
-  };
-}
-
-async function checkQuota(tx: Db, store: Store, partner: PartnerLimits, externalUserId: string): Promise<void> {
-  if (partner.maxSessions === null && partner.maxSessionsPerUser === null) return;
-  if (store.engine === "postgres") await lockPartner(tx, partner.id);
-  if (partner.maxSessions !== null && (await countLive(tx, partner.id)) >= partner.maxSessions)
-    throw new AppError("session_quota", { message: `The limit of ${partner.maxSessions} live sessions is reached` });
-  if (partner.maxSessionsPerUser !== null && (await countLive(tx, partner.id, externalUserId)) >= partner.maxSessionsPerUser)
-    throw new AppError("session_quota", { message: `The limit of ${partner.maxSessionsPerUser} live sessions for this user is reached` });
+async function checkQuota(tx: Db, store: Store, { partner, request }: Wanted): Promise<void> {
+  const { id: partnerId, maxSessions, maxSessionsPerUser } = partner;
+  const { externalUserId } = request;
+  if (maxSessions === null && maxSessionsPerUser === null) return;
+  if (store.engine === "postgres") await lockPartner(tx, partnerId);
+  if (maxSessions !== null && (await countLive(tx, { partnerId })) >= maxSessions)
+    throw new AppError("session_quota", { message: `The limit of ${maxSessions} live sessions is reached` });
+  if (maxSessionsPerUser !== null && (await countLive(tx, { partnerId, externalUserId })) >= maxSessionsPerUser)
+    throw new AppError("session_quota", { message: `The limit of ${maxSessionsPerUser} live sessions for this user is reached` });
 }

@@ -2,34 +2,37 @@ import { randomBytes } from "node:crypto";
 import { SECOND } from "../clock.ts";
 import { runWork } from "../event-loop/loop-work.ts";
 import type { Store } from "../store/open.ts";
-import { sessionsInState, type Home } from "../store/sessions/sessions.ts";
+import { sessionsInState } from "../store/sessions/read.ts";
+import type { Home } from "../store/sessions/session.ts";
 import { createCapacity, type CapacityOptions } from "./capacity.ts";
-import { createChanges, createSessions } from "./create-sessions.ts";
+import { createChanges } from "./changes.ts";
+import { createSessions } from "./create-sessions.ts";
 import { createPlacement } from "./placement.ts";
 import { createPool } from "./pool.ts";
 import { createReconcile, type Reconcile } from "./reconcile.ts";
 import { createSchedule, type ScheduleDeps } from "./schedule.ts";
 import type { Sessions } from "./sessions.ts";
-import { createSteps } from "./steps.ts";
+import { createSteps, LEASE_MARGIN_MS } from "./steps.ts";
 import { createStepActions, type StepActionsDeps } from "./step-actions.ts";
+import { createTransitions } from "./transitions.ts";
 
-// Sessions and everything that keeps them true over time, put together.
+// Sessions and everything that acts on them over time: the pool, timers and reconciliation.
 export interface SessionServices extends AsyncDisposable {
   sessions: Sessions;
   reconcile: Reconcile;
-  // Begins to put in order what an earlier server left behind, and to tick.
+  // Repairs what an earlier server left behind, and starts the timers.
   start(): Promise<void>;
 }
 
 export interface SessionServicesDeps extends StepActionsDeps {
   store: Store;
-  // null: the sandboxes are not bound to a machine.
+  // null if the sandboxes are not bound to a machine.
   host: string | null;
   rules: ScheduleDeps["rules"];
   capacity: CapacityOptions;
   poolSize: number;
   stepTimeoutMs: number;
-  // Counts what reconcile found, by kind.
+  // Counts what reconciliation found, by kind.
   onFound?(kind: string): void;
 }
 
@@ -39,30 +42,32 @@ const RECONCILE_MS = 10 * SECOND;
 export function createSessionServices(deps: SessionServicesDeps): SessionServices {
   const { store, driver, egress, templates, clock, log, host, poolSize, stepTimeoutMs, onFound = () => {} } = deps;
   const home: Home = { driver: driver.name, host };
-  // A process that died and its successor are two owners.
+  // A process that died and its successor are different owners.
   const owner = randomBytes(8).toString("hex");
   const changes = createChanges();
   const actions = createStepActions(deps);
   const capacity = createCapacity(home, store.engine, deps.capacity);
-  const steps = createSteps({ store, actions, owner, stepTimeoutMs, clock, log, onChange: changes.tell });
-  const pool = createPool({ ...deps, steps, capacity, home, size: poolSize });
-  const placement = createPlacement({ ...deps, steps, capacity, home, pool });
-  const sessions = createSessions({ ...deps, steps, capacity, home, changes, placement, pool });
-  const reconcile = createReconcile({ ...deps, steps, actions, home, owner, changes, onFound });
-  const schedule = createSchedule({ ...deps, steps, capacity, home, changes });
-  const ticking: AsyncDisposable[] = [];
+  const leaseMs = stepTimeoutMs + LEASE_MARGIN_MS;
+  const transitions = createTransitions({ store, owner, leaseMs, clock, onChange: changes.announce });
+  const steps = createSteps({ transitions, actions, stepTimeoutMs, clock, log });
+  const pool = createPool({ ...deps, transitions, steps, capacity, home, size: poolSize });
+  const placement = createPlacement({ ...deps, steps, capacity, home, pool, lease: transitions.lease });
+  const sessions = createSessions({ ...deps, transitions, steps, capacity, home, changes, placement, pool });
+  const reconcile = createReconcile({ ...deps, transitions, steps, home, owner, onFound });
+  const schedule = createSchedule({ ...deps, transitions, steps, capacity, home });
+  const timers: AsyncDisposable[] = [];
 
-  const quietly = (name: string, work: () => Promise<unknown>) => () =>
+  const logFailure = (name: string, work: () => Promise<unknown>) => () =>
     runWork({ name }, work).then(
       () => {},
       (error: unknown) => log.error(`${name}.failed`, { error: String(error) }),
     );
 
-  // The proxies of sandboxes that outlived the last server closed with it.
+  // The egress of sandboxes that outlived the last server closed with it.
   async function reopenEgress(): Promise<void> {
-    for (const row of await sessionsInState(store.db, home, ["warm", "running"])) {
-      const template = templates.get(row.template);
-      if (template) await egress.open(row.sandbox_id, template);
+    for (const session of await sessionsInState(store.db, home, ["warm", "running", "thawing"])) {
+      const template = templates.get(session.template);
+      if (template) await egress.open(session.sandboxId, template);
     }
   }
 
@@ -71,22 +76,22 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
     reconcile,
     async start() {
       await reopenEgress();
-      // Calls need not wait for this: a session in a step that a dead server left answers as one that is being worked on.
-      // On one machine an earlier process of this home is dead, whatever its leases say; elsewhere it may live on.
-      const tidying = quietly("reconcile", () => reconcile.run({ predecessors: host !== null }))().then(pool.fillSoon);
-      ticking.push(
-        { [Symbol.asyncDispose]: () => tidying },
-        clock.every(TICK_MS, quietly("schedule", schedule.tick)),
+      // Calls do not wait for this: a session in a step that a dead server left answers like one in any other step. On one
+      // machine every earlier process of this home is dead, whatever its leases say. In a cluster it may be alive.
+      const repairing = logFailure("reconcile", () => reconcile.run({ predecessors: host !== null }))().then(pool.fillSoon);
+      timers.push(
+        { [Symbol.asyncDispose]: () => repairing },
+        clock.every(TICK_MS, logFailure("schedule", schedule.tick)),
         clock.every(
           RECONCILE_MS,
-          quietly("reconcile", () => reconcile.finishSteps()),
+          logFailure("reconcile", () => reconcile.finishSteps()),
         ),
-        clock.every(RECONCILE_MS, quietly("reconcile", reconcile.repairDifferences)),
-        clock.every(RECONCILE_MS, quietly("pool", pool.fill)),
+        clock.every(RECONCILE_MS, logFailure("reconcile", reconcile.repairDifferences)),
+        clock.every(RECONCILE_MS, logFailure("pool", pool.fill)),
       );
     },
     async [Symbol.asyncDispose]() {
-      for (const timer of ticking) await timer[Symbol.asyncDispose]();
+      for (const timer of timers) await timer[Symbol.asyncDispose]();
       await pool[Symbol.asyncDispose]();
       await sessions[Symbol.asyncDispose]();
     },

@@ -95,17 +95,17 @@ export function sessionsSuite(name: string, open: () => Promise<SessionsUnderTes
       expect(await codeOf(sessions.create({ id: "acme", maxSessions: 1, maxSessionsPerUser: null }, REQUEST))).toBe("session_quota");
     });
 
-    test("inTransaction receives the changed session, and its failure undoes the change", async () => {
+    test("record receives the changed session, and its failure undoes the change", async () => {
       const received: SessionView[] = [];
-      const record = { inTransaction: async (_tx: unknown, session: SessionView) => void received.push(session) };
-      const fail = { inTransaction: () => Promise.reject(new Error("the transaction fails")) };
+      const record = { record: async (_tx: unknown, session: SessionView) => void received.push(session) };
+      const fail = { record: () => Promise.reject(new Error("the transaction fails")) };
       const created = await sessions.create(ACME, REQUEST, record);
       await expect(sessions.update("acme", created.id, { metadata: { a: "1" } }, fail)).rejects.toThrow("the transaction fails");
       expect(await sessions.get("acme", created.id)).toEqual(created);
       const updated = await sessions.update("acme", created.id, { metadata: { a: "1" } }, record);
       const destroyed = await sessions.destroy("acme", created.id, record);
       expect(received).toEqual([created, updated, destroyed]);
-      // Destroying a destroyed session changes nothing, so the hook does not run.
+      // Destroying a destroyed session changes nothing, so nothing is recorded.
       expect(await sessions.destroy("acme", created.id, record)).toEqual(destroyed);
       expect(received).toHaveLength(3);
     });

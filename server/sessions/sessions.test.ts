@@ -2,7 +2,6 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { AppError, type ErrorCode } from "@berth/contract";
 import { onBothEngines } from "../../tests/support/databases/stores.ts";
 import { eventsAfter } from "../store/events.ts";
-import { findSession } from "../store/sessions/sessions.ts";
 import { aRequest, openTestSessions } from "./testing.ts";
 
 onBothEngines("sessions", (databases) => {
@@ -124,11 +123,12 @@ onBothEngines("sessions", (databases) => {
 
   test("a destroyed session keeps neither its environment nor its token", async () => {
     const session = await create({ envVars: { SECRET: "s3cret" } });
-    const before = await findSession(services.store.db, session.id);
-    expect(before!.env).toMatch(/^v1\./);
+    const rowOf = () => services.store.db.selectFrom("sessions").selectAll().where("id", "=", session.id).executeTakeFirstOrThrow();
+    const before = await rowOf();
+    expect(before.env).toMatch(/^v1\./);
     expect(JSON.stringify(before)).not.toContain("s3cret");
     await services.sessions.destroy("acme", session.id);
-    expect(await findSession(services.store.db, session.id)).toMatchObject({ env: null, token: "" });
+    expect(await rowOf()).toMatchObject({ env: null, token: "" });
   });
 
   test("the environment reaches commands in the sandbox", async () => {

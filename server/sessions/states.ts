@@ -1,108 +1,264 @@
-import type { SessionStatus } from "@berth/contract";
+import type { EventType } from "@berth/contract";
+import type { SessionState, Step, StopReason } from "../store/sessions/session.ts";
 
-// The life of a session as plain data. A step (creating, pausing, …) is entered and left by one guarded UPDATE each;
-// what the outside sees during a step is the state it came from.
+// The life of a session as one table of plain data: every trigger, and what it does in every state. Nothing else moves a
+// session. transitions.ts applies the table, steps.ts works through the steps, and `docs/images/states.svg` is drawn from it.
 //
-//   warming -> warm -> creating -> running <-> paused -> destroyed       what nobody was told of is discarded:
-//                                                                        its row goes when its sandbox has gone
-export const SESSION_STATES = [
+// A step is a state in which a server holds a lease and works on the sandbox. The others last until something happens.
+export const STEPS = [
   "warming",
-  "warm",
   "creating",
   "discarding",
-  "running",
   "pausing",
-  "paused",
+  "thawing",
   "hibernating",
   "resuming",
   "destroying",
-  "destroyed",
-] as const;
-export type SessionState = (typeof SESSION_STATES)[number];
+] as const satisfies readonly Step[];
+export type LastingState = Exclude<SessionState, Step>;
 
-// Somebody with a lease is at work on each of these. `done` and `failed` are the states that a step can end in; "gone"
-// means that the row is deleted. A step that fails into itself stays to be finished by reconcile.
-export const STEPS = {
-  warming: { from: [], done: "warm", failed: "discarding" },
-  creating: { from: ["warm"], done: "running", failed: "discarding" },
-  discarding: { from: ["warming", "warm", "creating"], done: "gone", failed: "discarding" },
-  pausing: { from: ["running"], done: "paused", failed: "running" },
-  hibernating: { from: ["paused"], done: "paused", failed: "paused" },
-  resuming: { from: ["paused"], done: "running", failed: "paused" },
-  destroying: { from: ["running", "pausing", "paused", "hibernating", "resuming"], done: "destroyed", failed: "destroying" },
-} as const satisfies Record<string, { from: readonly SessionState[]; done: SessionState | "gone"; failed: SessionState }>;
-export type Step = keyof typeof STEPS;
+// `absent`: there is no row, or not any more.
+export type Place = SessionState | "absent";
 
-export const isStep = (state: SessionState): state is Step => state in STEPS;
+export type Outcome =
+  // Enters the step under a new lease. A session that is in this step already is taken over from its former owner.
+  | { do: "enter"; step: Step; stopReason?: StopReason }
+  // Moves to another state at once.
+  | { do: "move"; to: LastingState; events?: readonly EventType[]; stopReason?: StopReason }
+  // Writes facts but keeps state and generation, so that the result of a step under way does not become stale.
+  | { do: "update"; events?: readonly EventType[] }
+  // Ends the lease, so that reconciliation finishes the step.
+  | { do: "release" }
+  | { do: "delete" }
+  // The sandbox has no owner: it goes, and no row changes.
+  | { do: "destroy_sandbox" }
+  // Answers to a partner's call.
+  | { do: "refuse"; code: "session_already_paused" | "session_already_running" | "session_busy" | "session_not_found" }
+  | { do: "answer_unchanged" }
+  // Waits until the step is over, then looks again. `join`: the step does what the call asks for, so a server that finds it
+  // abandoned finishes it for the call.
+  | { do: "wait" }
+  | { do: "join" }
+  // The trigger means nothing here.
+  | { do: "ignore" };
 
-// What each call of a partner meets in each state: the step that it begins, or the answer that it gets.
-export type Trigger = "pause" | "resume" | "destroy";
-export type Verdict =
-  | { begin: Step }
-  | { refuse: "session_already_paused" | "session_already_running" | "session_busy" | "session_not_found" }
-  // Nothing to do: the answer is the session as it is.
-  | { already: true }
-  // Somebody else is about to finish; look again then.
-  | { wait: true };
+interface Rule {
+  // Who pulls the trigger.
+  source: "partner" | "operator" | "timer" | "reconcile" | "pool" | "step";
+  in: Partial<Record<Place, Outcome>>;
+  // In every state that `in` does not name.
+  otherwise: Outcome;
+}
 
-const unknown: Verdict = { refuse: "session_not_found" };
-const busy: Verdict = { refuse: "session_busy" };
-const wait: Verdict = { wait: true };
-// The pool's rows and a session that is still being made are known to no partner.
-const unseen = { warming: unknown, warm: unknown, creating: unknown, discarding: unknown } as const;
+const enter = (step: Step, stopReason?: StopReason): Outcome => ({ do: "enter", step, ...(stopReason && { stopReason }) });
+const move = (to: LastingState, ...events: EventType[]): Outcome => ({ do: "move", to, events });
+const update: Outcome = { do: "update" };
+const ignore: Outcome = { do: "ignore" };
+const wait: Outcome = { do: "wait" };
+const busy: Outcome = { do: "refuse", code: "session_busy" };
+// A partner knows neither the pool's sandboxes nor a session that is still being created.
+const notFound: Outcome = { do: "refuse", code: "session_not_found" };
+const alreadyPaused: Outcome = { do: "refuse", code: "session_already_paused" };
+const alreadyRunning: Outcome = { do: "refuse", code: "session_already_running" };
 
-export const VERDICTS: Record<Trigger, Record<SessionState, Verdict>> = {
+export const RULES = {
+  create: { source: "partner", otherwise: ignore, in: { absent: enter("creating") } },
   pause: {
-    ...unseen,
-    running: { begin: "pausing" },
-    pausing: busy,
-    paused: { refuse: "session_already_paused" },
-    hibernating: { refuse: "session_already_paused" },
-    resuming: busy,
-    destroying: busy,
-    destroyed: unknown,
+    source: "partner",
+    otherwise: notFound,
+    in: {
+      running: enter("pausing", "api"),
+      pausing: busy,
+      thawing: wait,
+      paused: alreadyPaused,
+      hibernating: alreadyPaused,
+      resuming: busy,
+      destroying: busy,
+    },
   },
   resume: {
-    ...unseen,
-    running: { refuse: "session_already_running" },
-    pausing: busy,
-    paused: { begin: "resuming" },
-    hibernating: wait,
-    resuming: busy,
-    destroying: busy,
-    destroyed: unknown,
+    source: "partner",
+    otherwise: notFound,
+    in: {
+      running: alreadyRunning,
+      pausing: busy,
+      thawing: alreadyRunning,
+      paused: enter("resuming"),
+      hibernating: wait,
+      resuming: busy,
+      destroying: busy,
+    },
   },
   destroy: {
-    ...unseen,
-    running: { begin: "destroying" },
-    pausing: { begin: "destroying" },
-    paused: { begin: "destroying" },
-    hibernating: { begin: "destroying" },
-    resuming: { begin: "destroying" },
-    destroying: wait,
-    destroyed: { already: true },
+    source: "partner",
+    otherwise: notFound,
+    in: {
+      running: enter("destroying", "api"),
+      pausing: enter("destroying", "api"),
+      thawing: enter("destroying", "api"),
+      paused: enter("destroying", "api"),
+      hibernating: enter("destroying", "api"),
+      resuming: enter("destroying", "api"),
+      destroying: { do: "join" },
+      destroyed: { do: "answer_unchanged" },
+    },
   },
-};
+  // Changes the timeout or the metadata.
+  change: {
+    source: "partner",
+    otherwise: notFound,
+    in: { running: update, pausing: update, thawing: update, paused: update, hibernating: update, resuming: update },
+  },
 
-// What a partner sees of a row; null when there is nothing to see. Only a session that is being destroyed needs a second
-// look: it still shows what it was.
-export function statusOf(row: { state: SessionState; paused_at: number | null }): SessionStatus | null {
-  switch (row.state) {
-    case "warming":
-    case "warm":
-    case "creating":
-    case "discarding":
-      return null;
-    case "running":
-    case "pausing":
-      return "running";
-    case "paused":
-    case "hibernating":
-    case "resuming":
-      return "paused";
-    case "destroying":
-      return row.paused_at === null ? "running" : "paused";
-    case "destroyed":
-      return "destroyed";
-  }
+  // `berth session destroy`. A create under way is found by its id, which only the operator can know.
+  operator_destroy: {
+    source: "operator",
+    otherwise: notFound,
+    in: {
+      creating: enter("destroying", "api"),
+      running: enter("destroying", "api"),
+      pausing: enter("destroying", "api"),
+      thawing: enter("destroying", "api"),
+      paused: enter("destroying", "api"),
+      hibernating: enter("destroying", "api"),
+      resuming: enter("destroying", "api"),
+      destroying: { do: "answer_unchanged" },
+      destroyed: { do: "answer_unchanged" },
+    },
+  },
+  // `berth down`: sessions end paused without memory. It pulls this trigger until nothing is left to do.
+  stop_all: {
+    source: "operator",
+    otherwise: ignore,
+    in: {
+      warming: enter("discarding"),
+      warm: enter("discarding"),
+      creating: enter("discarding"),
+      discarding: enter("discarding"),
+      running: enter("pausing", "api"),
+      pausing: enter("pausing"),
+      thawing: enter("pausing", "api"),
+      paused: enter("hibernating"),
+      hibernating: enter("hibernating"),
+      // The sandbox may run already. As a paused one that holds memory, the session hibernates next.
+      resuming: move("paused"),
+      destroying: enter("destroying"),
+    },
+  },
+  // `berth down --delete`.
+  destroy_all: {
+    source: "operator",
+    otherwise: ignore,
+    in: {
+      warming: enter("discarding"),
+      warm: enter("discarding"),
+      creating: enter("discarding"),
+      discarding: enter("discarding"),
+      running: enter("destroying", "api"),
+      pausing: enter("destroying", "api"),
+      thawing: enter("destroying", "api"),
+      paused: enter("destroying", "api"),
+      hibernating: enter("destroying", "api"),
+      resuming: enter("destroying", "api"),
+      destroying: enter("destroying"),
+    },
+  },
+
+  warn: { source: "timer", otherwise: ignore, in: { running: { do: "update", events: ["session.timeout_warning"] } } },
+  timeout: { source: "timer", otherwise: ignore, in: { running: enter("pausing", "timeout") } },
+  // With BERTH_TIMEOUT_ACTION=destroy.
+  timeout_destroy: { source: "timer", otherwise: ignore, in: { running: enter("destroying", "timeout") } },
+  hibernate: { source: "timer", otherwise: ignore, in: { paused: enter("hibernating") } },
+  retention: { source: "timer", otherwise: ignore, in: { paused: enter("destroying", "retention") } },
+  purge: { source: "timer", otherwise: ignore, in: { destroyed: { do: "delete" } } },
+
+  // The lease of a step has expired. Nobody waits for an unfinished create any more; every other step is done again.
+  abandoned: {
+    source: "reconcile",
+    otherwise: ignore,
+    in: {
+      warming: enter("discarding"),
+      creating: enter("discarding"),
+      discarding: enter("discarding"),
+      pausing: enter("pausing"),
+      thawing: enter("thawing"),
+      hibernating: enter("hibernating"),
+      resuming: enter("resuming"),
+      destroying: enter("destroying"),
+    },
+  },
+  // The sandbox stopped by itself: the machine restarted, or it ran out of memory. Its files are kept, so a session is paused.
+  lost: {
+    source: "reconcile",
+    otherwise: ignore,
+    in: {
+      warm: enter("discarding"),
+      running: { do: "move", to: "paused", events: ["session.failed", "session.paused"], stopReason: "sandbox_lost" },
+    },
+  },
+  // The session was paused because its sandbox counted as lost, and the sandbox runs after all.
+  returned: { source: "reconcile", otherwise: ignore, in: { paused: enter("resuming") } },
+  // The sandbox of a paused session no longer holds memory.
+  stopped: { source: "reconcile", otherwise: ignore, in: { paused: update } },
+  // The sandbox of a paused session runs.
+  awake: { source: "reconcile", otherwise: ignore, in: { paused: enter("hibernating") } },
+  // The sandbox of a running session is frozen.
+  frozen: { source: "reconcile", otherwise: ignore, in: { warm: enter("discarding"), running: enter("thawing") } },
+  // The engine has a sandbox that no session owns.
+  orphan: {
+    source: "reconcile",
+    otherwise: ignore,
+    in: { absent: { do: "destroy_sandbox" }, destroyed: { do: "destroy_sandbox" } },
+  },
+
+  fill: { source: "pool", otherwise: ignore, in: { absent: enter("warming") } },
+  // A create takes a warm sandbox.
+  claim: { source: "pool", otherwise: ignore, in: { warm: enter("creating") } },
+  // A create that waited for a new sandbox took a warm one, so the new one is not needed.
+  swap: { source: "pool", otherwise: ignore, in: { creating: enter("discarding") } },
+  // The sandbox no longer fits its template, or a session needs its memory.
+  evict: { source: "pool", otherwise: ignore, in: { warming: enter("discarding"), warm: enter("discarding") } },
+
+  done: {
+    source: "step",
+    otherwise: ignore,
+    in: {
+      warming: move("warm"),
+      creating: move("running", "session.created"),
+      discarding: { do: "delete" },
+      pausing: move("paused", "session.paused"),
+      thawing: move("running"),
+      hibernating: move("paused"),
+      resuming: move("running", "session.resumed"),
+      destroying: move("destroyed", "session.destroyed"),
+    },
+  },
+  failed: {
+    source: "step",
+    otherwise: ignore,
+    in: {
+      warming: enter("discarding"),
+      creating: enter("discarding"),
+      discarding: { do: "release" },
+      pausing: move("running"),
+      thawing: move("running"),
+      hibernating: move("paused"),
+      resuming: move("paused"),
+      destroying: { do: "release" },
+    },
+  },
+} as const satisfies Record<string, Rule>;
+
+export type Trigger = keyof typeof RULES;
+
+export function outcomeOf(trigger: Trigger, place: Place): Outcome {
+  const rule: Rule = RULES[trigger];
+  return rule.in[place] ?? rule.otherwise;
+}
+
+// The step that a trigger enters from a place where it can only enter one.
+export function stepOf(trigger: Trigger, place: Place): Step {
+  const outcome = outcomeOf(trigger, place);
+  if (outcome.do !== "enter") throw new Error(`${trigger} enters no step from ${place}`);
+  return outcome.step;
 }

@@ -1,5 +1,4 @@
-import type { Updateable } from "kysely";
-import type { Template } from "@berth/contract";
+import type { SandboxId, Template } from "@berth/contract";
 import type { StartRequest } from "@berth/contract/daemon.ts";
 import type { Clock } from "../clock.ts";
 import { MINUTE } from "../clock.ts";
@@ -8,25 +7,23 @@ import { failpoint } from "../faults/failpoints.ts";
 import type { DaemonLinks } from "../daemon-link/daemon-links.ts";
 import type { Log } from "../log.ts";
 import { sha256Hex, type Secrets } from "../secrets/secrets.ts";
-import type { SessionsTable } from "../store/schema.ts";
-import type { SessionRow } from "../store/sessions/sessions.ts";
+import type { PartnerSession, Session, SessionInStep, Step } from "../store/sessions/session.ts";
+import type { SessionChanges } from "../store/sessions/write.ts";
 import { withModelSettings } from "../agents/settings.ts";
 import type { Templates } from "../templates.ts";
-import type { Step } from "./states.ts";
 
-// What each step does to the sandbox, and what it writes when that is done. Everything here may be repeated: a step that
-// a dead server left behind is simply done again.
-export interface StepAction {
-  act(row: SessionRow, signal: AbortSignal): Promise<void>;
-  // Columns to write when the step is done, next to the state.
-  done(row: SessionRow): Updateable<SessionsTable>;
-  // What to take back when it failed.
-  failed?(row: SessionRow): Updateable<SessionsTable>;
-  event?: SessionEventType;
+// What a step does to the sandbox, and what it writes when it ends. Everything here is idempotent: a step that a dead server
+// left behind is done again.
+export interface StepAction<In extends SessionInStep> {
+  act(session: In, signal: AbortSignal): Promise<void>;
+  // Written with the transition that ends the step.
+  done?(session: In): SessionChanges;
+  failed?(session: In): SessionChanges;
 }
 
-export type SessionEventType = "session.created" | "session.paused" | "session.resumed" | "session.destroyed";
+export type StepActions = { [Name in Step]: StepAction<Extract<SessionInStep, { state: Name }>> };
 
+// Partners are warned this long before a session times out.
 export const WARNING_MS = 5 * MINUTE;
 const UNDO_TIMEOUT_MS = 10_000;
 
@@ -35,8 +32,8 @@ export interface StepActionsDeps {
   links: Pick<DaemonLinks, "start" | "stop" | "forget">;
   egress: SandboxEgress;
   templates: Templates;
-  // Variables that let the agent reach a model through the server, for this session.
-  modelEnv(row: SessionRow, template: Template): Record<string, string>;
+  // Variables that let the agent of this sandbox reach a model through the server.
+  modelEnv(sandboxId: SandboxId, template: Template): Record<string, string>;
   secrets: Secrets;
   clock: Clock;
   log: Log;
@@ -44,157 +41,141 @@ export interface StepActionsDeps {
 
 // The way out of a sandbox, opened before it runs and closed when it is gone.
 export interface SandboxEgress {
-  open(sandboxId: SessionRow["sandbox_id"], template: Template): Promise<void>;
-  close(sandboxId: SessionRow["sandbox_id"]): Promise<void>;
+  open(sandboxId: SandboxId, template: Template): Promise<void>;
+  close(sandboxId: SandboxId): Promise<void>;
   // Where sandboxes reach it over the network: by what it knows them.
-  issueToken?(holder: { sandboxId: SessionRow["sandbox_id"]; template: string }): string;
+  issueToken?(holder: { sandboxId: SandboxId; template: string }): string;
 }
 
-export function createStepActions({
-  driver,
-  links,
-  egress,
-  templates,
-  modelEnv,
-  secrets,
-  clock,
-  log,
-}: StepActionsDeps): Record<Step, StepAction> {
-  function templateOf(row: SessionRow): Template {
-    const template = templates.get(row.template);
-    if (!template) throw new Error(`The template ${row.template} of ${row.id} is not configured any more`);
+export function createStepActions({ driver, links, egress, templates, modelEnv, secrets, clock, log }: StepActionsDeps): StepActions {
+  function templateOf(session: Session): Template {
+    const template = templates.get(session.template);
+    if (!template) throw new Error(`The template ${session.template} of ${session.id} is not configured any more`);
     return template;
   }
 
-  function specOf(row: SessionRow): SandboxSpec {
-    return { id: row.sandbox_id, template: templateOf(row), tokenHash: sha256Hex(secrets.open(row.token, row.sandbox_id)) };
+  function specOf(session: Session): SandboxSpec {
+    const { sandboxId, sealedToken } = session;
+    return { id: sandboxId, template: templateOf(session), tokenHash: sha256Hex(secrets.open(sealedToken, sandboxId)) };
   }
 
-  function startRequest(row: SessionRow): StartRequest {
-    const template = templateOf(row);
-    const envVars = row.env === null ? {} : (JSON.parse(secrets.open(row.env, row.sandbox_id)) as Record<string, string>);
-    const env = { ...template.env, ...modelEnv(row, template), ...envVars };
+  function startRequest(session: PartnerSession): StartRequest {
+    const { sandboxId, sealedEnv, autoStartAgent } = session;
+    const template = templateOf(session);
+    const envVars = sealedEnv === null ? {} : (JSON.parse(secrets.open(sealedEnv, sandboxId)) as Record<string, string>);
+    const env = { ...template.env, ...modelEnv(sandboxId, template), ...envVars };
     return {
       env,
       agent: template.agent && withModelSettings(template.agent, env),
       fallbackAgents: template.fallbackAgents?.map((agent) => withModelSettings(agent, env)) ?? [],
-      autoStartAgent: row.auto_start_agent === 1,
-      ...(egress.issueToken ? { egressPass: egress.issueToken({ sandboxId: row.sandbox_id, template: template.name }) } : {}),
+      autoStartAgent,
+      ...(egress.issueToken ? { egressPass: egress.issueToken({ sandboxId, template: template.name }) } : {}),
     };
   }
 
-  async function make(row: SessionRow, signal: AbortSignal): Promise<void> {
-    await egress.open(row.sandbox_id, templateOf(row));
-    await driver.create(specOf(row), signal);
+  async function createSandbox(session: Session, signal: AbortSignal): Promise<void> {
+    await egress.open(session.sandboxId, templateOf(session));
+    await driver.create(specOf(session), signal);
     failpoint("make.created");
   }
 
-  async function remove(row: SessionRow, signal: AbortSignal): Promise<void> {
-    links.forget(row.sandbox_id);
-    await driver.destroy(row.sandbox_id, signal);
+  async function removeSandbox({ sandboxId }: Session, signal: AbortSignal): Promise<void> {
+    links.forget(sandboxId);
+    await driver.destroy(sandboxId, signal);
     failpoint("remove.destroyed");
-    await egress.close(row.sandbox_id);
+    await egress.close(sandboxId);
   }
 
-  async function tellToStop(row: SessionRow, signal: AbortSignal): Promise<void> {
-    await links
-      .stop(row.sandbox_id, signal)
-      .catch((error: unknown) => log.warn("daemon.stop_failed", { sandboxId: row.sandbox_id, error: String(error) }));
+  async function stopDaemon({ sandboxId }: Session, signal: AbortSignal): Promise<void> {
+    await links.stop(sandboxId, signal).catch((error: unknown) => log.warn("daemon.stop_failed", { sandboxId, error: String(error) }));
   }
 
-  async function wake(row: SessionRow, signal: AbortSignal): Promise<void> {
-    const { restarted } = await driver.resume(specOf(row), signal);
-    if (restarted || !driver.traits.freezes) await links.start(row.sandbox_id, startRequest(row), signal);
+  async function undoPause(session: PartnerSession, signal: AbortSignal): Promise<void> {
+    const { restarted } = await driver.resume(specOf(session), signal);
+    if (restarted || !driver.traits.freezes) await links.start(session.sandboxId, startRequest(session), signal);
   }
 
-  // False when no daemon of before is there to be told anything, also because the template is not configured any more.
-  async function thaw(row: SessionRow, signal: AbortSignal): Promise<boolean> {
+  // False if there is no daemon that still has its memory, or if the template is not configured any more.
+  async function thaw(session: Session, signal: AbortSignal): Promise<boolean> {
     try {
-      return !(await driver.resume(specOf(row), signal)).restarted;
+      return !(await driver.resume(specOf(session), signal)).restarted;
     } catch {
       return false;
     }
   }
 
-  const runs = (row: SessionRow): Updateable<SessionsTable> => ({
-    expires_at: clock.now() + row.timeout_ms,
-    warned: row.timeout_ms > WARNING_MS ? 0 : 1,
-    paused_at: null,
-    hibernated: 0,
-    stop_reason: null,
+  async function wake(session: PartnerSession, signal: AbortSignal): Promise<void> {
+    await egress.open(session.sandboxId, templateOf(session));
+    try {
+      await driver.resume(specOf(session), signal);
+      failpoint("resume.woken");
+      await links.start(session.sandboxId, startRequest(session), signal);
+      failpoint("resume.told");
+    } catch (error) {
+      // A sandbox must not run while its session does not count as running.
+      await driver.pause(session.sandboxId, AbortSignal.timeout(UNDO_TIMEOUT_MS)).catch(() => {});
+      throw error;
+    }
+  }
+
+  const startTimeout = ({ timeoutMs }: PartnerSession): SessionChanges => ({
+    expiresAtMs: clock.now() + timeoutMs,
+    isWarned: timeoutMs <= WARNING_MS,
+    pausedAtMs: null,
+    isHibernated: false,
+    stopReason: null,
   });
 
   return {
-    warming: { act: make, done: () => ({}) },
+    warming: { act: createSandbox },
 
     creating: {
-      // A row from the pool has a sandbox already; then `create` was done under "warming".
-      async act(row, signal) {
-        if (row.generation === FIRST_GENERATION) await make(row, signal);
-        await links.start(row.sandbox_id, startRequest(row), signal);
+      async act(session, signal) {
+        if (session.sandbox === "to_create") await createSandbox(session, signal);
+        await links.start(session.sandboxId, startRequest(session), signal);
         failpoint("create.told");
       },
-      done: runs,
-      event: "session.created",
+      done: startTimeout,
     },
 
-    discarding: { act: remove, done: () => ({}) },
+    discarding: { act: removeSandbox },
 
     pausing: {
-      async act(row, signal) {
-        // Where nothing is frozen, this is the end of every process: the daemon puts what it holds on disk first.
-        if (!driver.traits.freezes) await tellToStop(row, signal);
-        links.forget(row.sandbox_id);
+      async act(session, signal) {
+        // A driver that cannot freeze ends every process, so the daemon first writes what it holds to disk.
+        if (!driver.traits.freezes) await stopDaemon(session, signal);
+        links.forget(session.sandboxId);
         try {
-          await driver.pause(row.sandbox_id, signal);
+          await driver.pause(session.sandboxId, signal);
         } catch (error) {
-          await wake(row, AbortSignal.timeout(UNDO_TIMEOUT_MS)).catch(() => {});
+          await undoPause(session, AbortSignal.timeout(UNDO_TIMEOUT_MS)).catch(() => {});
           throw error;
         }
         failpoint("pause.frozen");
       },
-      done: () => ({ paused_at: clock.now(), expires_at: null, hibernated: driver.traits.freezes ? 0 : 1 }),
-      failed: () => ({ stop_reason: null }),
-      event: "session.paused",
+      done: () => ({ pausedAtMs: clock.now(), expiresAtMs: null, isHibernated: !driver.traits.freezes }),
+      failed: () => ({ stopReason: null }),
     },
+
+    thawing: { act: wake },
 
     hibernating: {
-      // The daemon gets a moment to put scrollback and conversations on disk; one that is too sick for that is stopped anyway.
-      async act(row, signal) {
-        if (await thaw(row, signal)) await tellToStop(row, signal);
-        links.forget(row.sandbox_id);
+      // The daemon gets a moment to write scrollback and conversations to disk. If it cannot, it is stopped anyway.
+      async act(session, signal) {
+        if (await thaw(session, signal)) await stopDaemon(session, signal);
+        links.forget(session.sandboxId);
         failpoint("hibernate.told");
-        await driver.hibernate(row.sandbox_id, signal);
+        await driver.hibernate(session.sandboxId, signal);
         failpoint("hibernate.stopped");
       },
-      done: () => ({ hibernated: 1 }),
+      done: () => ({ isHibernated: true }),
     },
 
-    resuming: {
-      async act(row, signal) {
-        await egress.open(row.sandbox_id, templateOf(row));
-        try {
-          await driver.resume(specOf(row), signal);
-          failpoint("resume.woken");
-          await links.start(row.sandbox_id, startRequest(row), signal);
-          failpoint("resume.told");
-        } catch (error) {
-          // Back to where it came from: a sandbox that nobody counts as running must not run.
-          await driver.pause(row.sandbox_id, AbortSignal.timeout(UNDO_TIMEOUT_MS)).catch(() => {});
-          throw error;
-        }
-      },
-      done: runs,
-      event: "session.resumed",
-    },
+    resuming: { act: wake, done: startTimeout },
 
     destroying: {
-      act: remove,
-      done: () => ({ destroyed_at: clock.now(), expires_at: null, env: null, token: "" }),
-      event: "session.destroyed",
+      act: removeSandbox,
+      done: () => ({ destroyedAtMs: clock.now(), expiresAtMs: null, secrets: null }),
     },
   };
 }
-
-// The generation that a row is inserted with.
-export const FIRST_GENERATION = 1;

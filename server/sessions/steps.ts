@@ -1,149 +1,125 @@
-import type { Updateable } from "kysely";
+import { setTimeout as delay } from "node:timers/promises";
 import { AppError, isAppError } from "@berth/contract";
 import type { Clock } from "../clock.ts";
 import { failpoint } from "../faults/failpoints.ts";
 import type { Log } from "../log.ts";
-import { appendEvent } from "../store/events.ts";
-import type { Store } from "../store/open.ts";
-import type { Db, SessionsTable } from "../store/schema.ts";
-import { deleteSession, moveSession, releaseLease, takeOverStep, type Lease, type SessionRow } from "../store/sessions/sessions.ts";
-import { STEPS, isStep, type Step } from "./states.ts";
-import { eventData } from "./view.ts";
-import type { StepAction } from "./step-actions.ts";
+import { isInStep, type Session, type SessionInStep } from "../store/sessions/session.ts";
+import { outcomeOf, type Trigger } from "./states.ts";
+import type { StepAction, StepActions } from "./step-actions.ts";
+import type { Recorder, TransitionOptions, Transitions } from "./transitions.ts";
 
-// Steps between states: entered by one guarded UPDATE that takes a lease, left by one transaction that writes row and
-// event. In between the engine works, for as long as the lease at most. Whoever was overtaken meanwhile changes nothing.
+// Works through the steps between states. Entering one is a transition that takes a lease, leaving it is another. In between
+// the engine works, at most for as long as the lease. A result that was overtaken by another step changes nothing.
 export interface Steps {
-  lease(): Lease;
-  // null: the row is not as `seen` any more. `admit` is asked in the same transaction; when it throws, nothing has begun.
-  begin(seen: SessionRow, step: Step, changes?: Updateable<SessionsTable>, admit?: (tx: Db) => Promise<void>): Promise<SessionRow | null>;
-  takeOver(seen: SessionRow): Promise<SessionRow | null>;
-  // Does the work of the step that `row` is in and leaves it. Resolves to the row as it is then (null: discarded).
-  perform(row: SessionRow, inTransaction?: InTransaction): Promise<SessionRow | null>;
-  // Stops a step that this server has under way on the session, and waits until it has stopped.
-  interrupt(id: string): Promise<void>;
-  // Waits until nothing is under way here.
+  // Enters the step that `trigger` means for this session. null: the session has changed since it was read. `record` runs
+  // when the step is done.
+  begin(session: Session, trigger: Trigger, options?: TransitionOptions): Promise<BegunStep | null>;
+  // Does the step's work and leaves it. Stops first what this server still runs on the session under an older generation.
+  // Resolves to the session as it is then, or to null if its row is gone.
+  perform(step: BegunStep): Promise<Session | null>;
+  // Both. Does nothing if the session has changed since it was read.
+  run(session: Session, trigger: Trigger, options?: TransitionOptions): Promise<void>;
+  // Waits until no step runs here.
   idle(): Promise<void>;
 }
 
-export type InTransaction = (tx: Db, row: SessionRow) => Promise<void>;
+// A step under the lease of this server, and what to record in the transaction that ends it.
+export interface BegunStep {
+  session: SessionInStep;
+  record?: Recorder | undefined;
+}
 
 export interface StepsDeps {
-  store: Store;
-  actions: Record<Step, StepAction>;
-  owner: string;
+  transitions: Transitions;
+  actions: StepActions;
   stepTimeoutMs: number;
   clock: Clock;
   log: Log;
-  onChange(row: SessionRow): void;
 }
 
-const LEASE_MARGIN_MS = 15_000;
+// A lease outlives its step, so that a slow server is not taken for a dead one.
+export const LEASE_MARGIN_MS = 15_000;
 
-export function createSteps({ store, actions, owner, stepTimeoutMs, clock, log, onChange }: StepsDeps): Steps {
-  const underWay = new Map<string, { stop: AbortController; settled: Promise<unknown> }>();
-  const lease = (): Lease => ({ owner, untilMs: clock.now() + stepTimeoutMs + LEASE_MARGIN_MS });
+export function createSteps({ transitions, actions, stepTimeoutMs, clock, log }: StepsDeps): Steps {
+  const running = new Map<string, RunningStep>();
 
-  const begin: Steps["begin"] = async (seen, step, changes = {}, admit) => {
-    const from: readonly string[] = STEPS[step].from;
-    if (!from.includes(seen.state)) throw new Error(`No way from ${seen.state} to ${step}`);
-    const entered = { ...changes, lease_owner: owner, lease_until: lease().untilMs, updated_at: clock.now() };
-    const row = admit
-      ? await store.transaction(async (tx) => {
-          await admit(tx);
-          return moveSession(tx, seen, step, entered);
-        })
-      : await moveSession(store.db, seen, step, entered);
-    if (row) onChange(row);
-    failpoint(`${step}.begun`);
-    return row ?? null;
+  const begin: Steps["begin"] = async (session, trigger, { record, ...options } = {}) => {
+    const begun = await transitions.apply(session, trigger, options);
+    const outcome = outcomeOf(trigger, session.state);
+    if (outcome.do === "enter") failpoint(`${outcome.step}.begun`);
+    return begun && begun !== "deleted" && isInStep(begun) ? { session: begun, record } : null;
   };
 
-  async function takeOver(seen: SessionRow): Promise<SessionRow | null> {
-    return (await takeOverStep(store.db, seen, lease(), clock.now())) ?? null;
-  }
-
-  function perform(row: SessionRow, inTransaction?: InTransaction): Promise<SessionRow | null> {
+  function perform(step: BegunStep): Promise<Session | null> {
+    const { id } = step.session;
+    const previous = running.get(id);
     const stop = new AbortController();
-    const settled = run(row, stop.signal, inTransaction);
+    const settled = (previous ? interrupt(previous) : Promise.resolve()).then(() => work(step, stop.signal));
     const entry = { stop, settled: settled.catch(() => {}) };
-    underWay.set(row.id, entry);
+    running.set(id, entry);
     return settled.finally(() => {
-      if (underWay.get(row.id) === entry) underWay.delete(row.id);
+      if (running.get(id) === entry) running.delete(id);
     });
   }
 
-  async function run(row: SessionRow, stop: AbortSignal, inTransaction?: InTransaction): Promise<SessionRow | null> {
-    if (!isStep(row.state)) throw new Error(`${row.id} is in no step but ${row.state}`);
-    const step = row.state;
+  async function work({ session, record }: BegunStep, stop: AbortSignal): Promise<Session | null> {
+    const { id: sessionId, sandboxId, state: step } = session;
+    // TypeScript cannot see that the action of a session's state takes that session.
+    const action = actions[step] as StepAction<SessionInStep>;
     const startedMs = clock.now();
     try {
-      await actions[step].act(row, AbortSignal.any([stop, AbortSignal.timeout(stepTimeoutMs)]));
-      const left = await leave(row, step, inTransaction);
-      log.info(`session.${step}.done`, { sessionId: row.id, sandboxId: row.sandbox_id, tookMs: clock.now() - startedMs });
-      return left;
+      await action.act(session, AbortSignal.any([stop, AbortSignal.timeout(stepTimeoutMs)]));
+      failpoint(`${step}.acted`);
+      const done = await transitions.apply(session, "done", { changes: action.done?.(session) ?? {}, record });
+      if (!done) throw overtaken();
+      if (done !== "deleted") failpoint(`${step}.left`);
+      log.info(`session.${step}.done`, { sessionId, sandboxId, tookMs: clock.now() - startedMs });
+      return done === "deleted" ? null : done;
     } catch (error) {
       const reason = explain(error, stop);
-      if (!isAppError(reason, "session_busy"))
-        log.error(`session.${step}.failed`, { sessionId: row.id, sandboxId: row.sandbox_id, error: describe(error) });
-      await giveUp(row, step).catch((second: unknown) => log.error("session.undo_failed", { sessionId: row.id, error: describe(second) }));
+      if (!isAppError(reason, "session_busy")) log.error(`session.${step}.failed`, { sessionId, sandboxId, error: describe(error) });
+      await undo(session).catch((second: unknown) => log.error("session.undo_failed", { sessionId, error: describe(second) }));
       throw reason;
     }
   }
 
-  async function leave(row: SessionRow, step: Step, inTransaction?: InTransaction): Promise<SessionRow | null> {
-    const { done } = STEPS[step];
-    const { event, done: changes } = actions[step];
-    failpoint(`${step}.acted`);
-    if (done === "gone") {
-      if (!(await deleteSession(store.db, row))) throw overtaken();
-      return null;
-    }
-    const left = await store.transaction(async (tx) => {
-      const moved = await moveSession(tx, row, done, { ...changes(row), lease_owner: null, lease_until: null, updated_at: clock.now() });
-      if (!moved) throw overtaken();
-      if (event)
-        await appendEvent(tx, { partnerId: moved.partner_id!, sessionId: moved.id, type: event, at: clock.now(), data: eventData(moved) });
-      await inTransaction?.(tx, moved);
-      return moved;
-    });
-    failpoint(`${step}.left`);
-    onChange(left);
-    return left;
+  // A create that failed is discarded right away. If that fails too, reconciliation finds the row.
+  async function undo(session: SessionInStep): Promise<void> {
+    const action = actions[session.state] as StepAction<SessionInStep>;
+    const undone = await begin(session, "failed", { changes: action.failed?.(session) ?? {} });
+    if (undone && undone.session.generation !== session.generation) await work(undone, new AbortController().signal).catch(() => {});
   }
 
-  async function giveUp(row: SessionRow, step: Step): Promise<void> {
-    const { failed } = STEPS[step];
-    if (failed === step) return releaseLease(store.db, row);
-    const undone = isStep(failed)
-      ? await begin(row, failed)
-      : await moveSession(store.db, row, failed, {
-          ...actions[step].failed?.(row),
-          lease_owner: null,
-          lease_until: null,
-          updated_at: clock.now(),
-        });
-    if (!undone) return;
-    onChange(undone);
-    if (isStep(failed)) await run(undone, new AbortController().signal).catch(() => {});
-  }
-
-  async function interrupt(id: string): Promise<void> {
-    const entry = underWay.get(id);
-    entry?.stop.abort(overtaken());
-    await entry?.settled;
+  async function run(session: Session, trigger: Trigger, options?: TransitionOptions): Promise<void> {
+    const step = await begin(session, trigger, options);
+    if (step) await perform(step);
   }
 
   async function idle(): Promise<void> {
-    while (underWay.size > 0) await Promise.all([...underWay.values()].map((entry) => entry.settled));
+    while (running.size > 0) await Promise.all([...running.values()].map((entry) => entry.settled));
   }
 
-  return { lease, begin, takeOver, perform, interrupt, idle };
+  return { begin, perform, run, idle };
+}
+
+interface RunningStep {
+  stop: AbortController;
+  settled: Promise<unknown>;
+}
+
+const INTERRUPT_TIMEOUT_MS = 15_000;
+
+// An engine that does not stop when asked must not keep the next step from running: every engine call is idempotent.
+async function interrupt({ stop, settled }: RunningStep): Promise<void> {
+  stop.abort(overtaken());
+  const waiting = new AbortController();
+  await Promise.race([settled, delay(INTERRUPT_TIMEOUT_MS, undefined, { signal: waiting.signal }).catch(() => {})]);
+  waiting.abort();
 }
 
 const overtaken = () => new AppError("session_busy", { message: "Another step took over this session" });
 
-// What the caller is told: our own errors as they are, time that ran out as 504, all else without its internals.
+// What the caller gets: our own errors as they are, a timeout as 504, everything else without its internals.
 function explain(error: unknown, stop: AbortSignal): AppError {
   if (stop.aborted && isAppError(stop.reason)) return stop.reason;
   if (isAppError(error)) return error;

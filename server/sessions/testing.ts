@@ -10,7 +10,7 @@ import { createDaemonLinks } from "../daemon-link/daemon-links.ts";
 import { silentLog } from "../log.ts";
 import { createSecrets } from "../secrets/secrets.ts";
 import { openStore } from "../store/open.ts";
-import { findSessionBySandbox } from "../store/sessions/sessions.ts";
+import { readSandboxAccess } from "../store/sessions/read.ts";
 import { loadTemplates } from "../templates.ts";
 import { createSessionServices, type SessionServicesDeps } from "./session-services.ts";
 import type { CreateRequest } from "./sessions.ts";
@@ -27,9 +27,9 @@ export async function openTestSessions(
   const driver = options.wrapDriver?.(processes) ?? processes;
   const secrets = createSecrets([randomBytes(32)]);
   const tokenOf = async (sandboxId: string) => {
-    const row = await findSessionBySandbox(store.db, sandboxId);
-    if (!row) throw new Error(`no row for ${sandboxId}`);
-    return secrets.open(row.token, row.sandbox_id);
+    const access = await readSandboxAccess(store, sandboxId);
+    if (!access) throw new Error(`there is no sandbox ${sandboxId}`);
+    return secrets.open(access.sealedToken, sandboxId);
   };
   const links = createDaemonLinks({ driver, tokenOf, log: silentLog });
   const deps: SessionServicesDeps = {

@@ -91,5 +91,10 @@ export async function releaseKeysOf(db: Db, host: string): Promise<void> {
     .execute();
 }
 
+export async function purgeIdempotency(db: Db, nowMs: number, limit: number): Promise<void> {
+  const old = db.selectFrom("idempotency").select("scope").where("expires_at", "<=", nowMs).limit(limit);
+  await db.deleteFrom("idempotency").where("expires_at", "<=", nowMs).where("scope", "in", old).execute();
+}
+
 const theRow = (db: Db, claim: Claim) =>
   db.selectFrom("idempotency").selectAll().where("partner_id", "=", claim.partnerId).where("scope", "=", claim.scope);

@@ -5,11 +5,11 @@ import { addModelUsage, correctModelUsage, modelUsageOf, modelUsageOfUser } from
 onBothEngines("tokens used through the model relay", (databases) => {
   test("add up for a session and a user, and can be corrected in both directions", async () => {
     await using store = await (await databases.create()).open();
-    const session = { id: "ses_1" as const, partner_id: "acme", external_user_id: "ada" };
+    const session = { sessionId: "ses_1" as const, partnerId: "acme", externalUserId: "ada" };
     await addModelUsage(store.db, session, { input: 1000, output: 0 }, 1);
     await addModelUsage(store.db, session, { input: 500, output: 0 }, 2);
     await correctModelUsage(store.db, "ses_1", { input: -900, output: 30 }, 3);
-    await addModelUsage(store.db, { ...session, id: "ses_2" as const }, { input: 1, output: 2 }, 4);
+    await addModelUsage(store.db, { ...session, sessionId: "ses_2" as const }, { input: 1, output: 2 }, 4);
     expect(await modelUsageOf(store.db, "ses_1")).toEqual({ input: 600, output: 30 });
     expect(await modelUsageOfUser(store.db, "acme", "ada")).toEqual({ input: 601, output: 32 });
     const rows = await store.db.selectFrom("model_usage").select(["session_id", "requests", "updated_at"]).orderBy("session_id").execute();

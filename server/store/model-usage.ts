@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Db } from "./schema.ts";
-import type { SessionRow } from "./sessions/sessions.ts";
+import type { SandboxId, SessionId } from "@berth/contract";
 
 // Tokens that agents have used through the model relay. One row for each session; it stays when the session is gone, so
 // that a user's sum is right.
@@ -10,20 +10,37 @@ export interface UsedTokens {
   output: number;
 }
 
-type Owner = Pick<SessionRow, "id" | "partner_id" | "external_user_id">;
+// Whose tokens a sandbox uses.
+export interface ModelUser {
+  sessionId: SessionId;
+  partnerId: string;
+  externalUserId: string;
+  template: string;
+}
+
+export async function findModelUser(db: Db, sandboxId: SandboxId): Promise<ModelUser | null> {
+  const row = await db
+    .selectFrom("sessions")
+    .select(["id", "partner_id", "external_user_id", "template"])
+    .where("sandbox_id", "=", sandboxId)
+    .executeTakeFirst();
+  return row
+    ? { sessionId: row.id, partnerId: row.partner_id ?? "", externalUserId: row.external_user_id ?? "", template: row.template }
+    : null;
+}
 
 export async function addModelUsage(
   db: Db,
-  { id, partner_id, external_user_id }: Owner,
+  { sessionId, partnerId, externalUserId }: Omit<ModelUser, "template">,
   { input, output }: UsedTokens,
   nowMs: number,
 ): Promise<void> {
   await db
     .insertInto("model_usage")
     .values({
-      session_id: id,
-      partner_id: partner_id ?? "",
-      external_user_id: external_user_id ?? "",
+      session_id: sessionId,
+      partner_id: partnerId,
+      external_user_id: externalUserId,
       requests: 1,
       input_tokens: input,
       output_tokens: output,

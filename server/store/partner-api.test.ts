@@ -8,14 +8,16 @@ import { startPostgres, type TestPostgres } from "../../tests/support/databases/
 import { systemClock } from "../clock.ts";
 import { createPartner } from "../keys/partners.ts";
 import { silentLog } from "../log.ts";
-import { SESSION_STATES, statusOf } from "../sessions/states.ts";
 import { appendEvent, eventPage, eventsAfter, lastEventSeq } from "./events.ts";
 import { claimKey, releaseKey, releaseKeysOf, storeAnswer } from "./idempotency.ts";
 import { openStore, type Engine, type Store } from "./open.ts";
 import { reserveTokens } from "./rate-buckets.ts";
-import { listSessions, type ListQuery } from "./sessions/list.ts";
-import { insertSession, runningAmong, type SessionRow } from "./sessions/sessions.ts";
-import { sessionRow } from "./testing/session-row.ts";
+import { listSessions, type ListFilter } from "./sessions/list.ts";
+import type { SessionRow } from "./sessions/parse-session.ts";
+import { runningAmong } from "./sessions/read.ts";
+import { SESSION_STATES } from "./sessions/session.ts";
+import { parseView } from "./sessions/view.ts";
+import { insertSessionRow, sessionRow } from "./testing/session-row.ts";
 
 let postgres: TestPostgres;
 let folder: string;
@@ -53,8 +55,8 @@ describe.each<Engine>(["sqlite", "postgres"])("on %s", (engine) => {
     const sandboxIds = [...Array.from({ length: 1200 }, () => newId("sbx", 1)), ...rows.map(({ sandbox_id }) => sandbox_id)];
     const found = await runningAmong(store.db, sandboxIds);
     const states = rows.filter(({ sandbox_id }) => found.has(sandbox_id)).map(({ state }) => state);
-    expect(states.sort()).toEqual(["creating", "pausing", "resuming", "running"]);
-    expect(found.size).toBe(4);
+    expect(states.sort()).toEqual(["creating", "pausing", "resuming", "running", "thawing"]);
+    expect(found.size).toBe(5);
     expect(await runningAmong(store.db, [])).toEqual(new Set());
   });
 
@@ -67,12 +69,12 @@ describe.each<Engine>(["sqlite", "postgres"])("on %s", (engine) => {
       for (const state of SESSION_STATES) for (const pausedAt of [null, nowMs]) await addSession(store, { state, paused_at: pausedAt });
       const rows = await store.db.selectFrom("sessions").selectAll().execute();
       for (const status of ["running", "paused", "destroyed"] as const) {
-        const expected = rows.filter((row) => statusOf(row) === status).map(({ id }) => id);
+        const expected = rows.filter((row) => parseView(row)?.status === status).map(({ id }) => id);
         expect((await ids(store, { status })).sort()).toEqual(expected.sort());
       }
       expect((await ids(store, {})).sort()).toEqual(
         rows
-          .filter((row) => statusOf(row) !== null)
+          .filter((row) => parseView(row) !== null)
           .map(({ id }) => id)
           .sort(),
       );
@@ -82,15 +84,15 @@ describe.each<Engine>(["sqlite", "postgres"])("on %s", (engine) => {
       const made: string[] = [];
       for (let i = 0; i < 25; i++) made.push(await addSession(store, { created_at: nowMs + Math.floor(i / 5) }));
       const seen: string[] = [];
-      for (let after: ListQuery["after"] | null = undefined; after !== null;) {
-        const { rows, next }: Awaited<ReturnType<typeof listSessions>> = await listSessions(store.db, "acme", {
+      for (let after: ListFilter["after"] | null = undefined; after !== null;) {
+        const { sessions, next }: Awaited<ReturnType<typeof listSessions>> = await listSessions(store.db, "acme", {
           limit: 4,
           ...(after && { after }),
         });
-        seen.push(...rows.map(({ id }) => id));
+        seen.push(...sessions.map(({ id }) => id));
         after = next;
         await addSession(store, { created_at: nowMs + 1000 });
-        await store.db.updateTable("sessions").set({ state: "destroyed", destroyed_at: nowMs }).where("id", "=", rows[0]!.id).execute();
+        await store.db.updateTable("sessions").set({ state: "destroyed", destroyed_at: nowMs }).where("id", "=", sessions[0]!.id).execute();
       }
       expect(seen.toSorted()).toEqual(made.toSorted());
       expect(new Set(seen).size).toBe(25);
@@ -111,8 +113,8 @@ describe.each<Engine>(["sqlite", "postgres"])("on %s", (engine) => {
       expect(await ids(store, { metadata: { plan: "pro", other: "x" } })).toEqual([]);
       const first = await listSessions(store.db, "acme", { metadata: { plan: "pro" }, limit: 2 });
       const second = await listSessions(store.db, "acme", { metadata: { plan: "pro" }, limit: 2, after: first.next! });
-      expect([...first.rows, ...second.rows].map(({ id }) => id)).toEqual(wanted);
-      expect(await listSessions(store.db, "globex", { limit: 10 })).toEqual({ rows: [], next: null });
+      expect([...first.sessions, ...second.sessions].map(({ id }) => id)).toEqual(wanted);
+      expect(await listSessions(store.db, "globex", { limit: 10 })).toEqual({ sessions: [], next: null });
     });
 
     it("ends a page early when its sessions carry much, also when it only looks for a few of them", async () => {
@@ -121,14 +123,14 @@ describe.each<Engine>(["sqlite", "postgres"])("on %s", (engine) => {
       for (const metadata of [undefined, { "key-0": "x".repeat(512) }]) {
         const seen: string[] = [];
         let pages = 0;
-        for (let after: ListQuery["after"] | null = undefined; after !== null; pages++) {
-          const { rows, next }: Awaited<ReturnType<typeof listSessions>> = await listSessions(store.db, "acme", {
+        for (let after: ListFilter["after"] | null = undefined; after !== null; pages++) {
+          const { sessions, next }: Awaited<ReturnType<typeof listSessions>> = await listSessions(store.db, "acme", {
             limit: 100,
             ...(metadata && { metadata }),
             ...(after && { after }),
           });
-          expect(rows.reduce((sum, row) => sum + row.metadata.length, 0)).toBeLessThan(1024 * 1024 + LARGE.length);
-          seen.push(...rows.map(({ id }) => id));
+          expect(sessions.reduce((sum, { metadataJson }) => sum + metadataJson.length, 0)).toBeLessThan(1024 * 1024 + LARGE.length);
+          seen.push(...sessions.map(({ id }) => id));
           after = next;
         }
         expect(seen).toEqual(made);
@@ -136,7 +138,7 @@ describe.each<Engine>(["sqlite", "postgres"])("on %s", (engine) => {
       }
       // Nothing matches, and yet not everything is looked at before there is an answer.
       const none = await listSessions(store.db, "acme", { limit: 100, metadata: { absent: "x" } });
-      expect(none.rows).toEqual([]);
+      expect(none.sessions).toEqual([]);
       const lookedAt = made.indexOf(none.next?.id ?? "") + 1;
       expect(lookedAt).toBeGreaterThan(0);
       expect(lookedAt).toBeLessThan(made.length);
@@ -255,11 +257,11 @@ const append = (store: Store, n: number, partnerId = "acme", pause?: () => Promi
     await pause?.();
   });
 
-const ids = async (store: Store, query: Partial<ListQuery>): Promise<string[]> =>
-  (await listSessions(store.db, "acme", { limit: 100, ...query })).rows.map(({ id }) => id);
+const ids = async (store: Store, query: Partial<ListFilter>): Promise<string[]> =>
+  (await listSessions(store.db, "acme", { limit: 100, ...query })).sessions.map(({ id }) => id);
 
 async function addSession(store: Store, overrides: Partial<SessionRow>): Promise<string> {
   const destroyed_at = overrides.state === "destroyed" ? nowMs : null;
-  const { id } = await insertSession(store.db, sessionRow(nowMs, { destroyed_at, ...overrides }));
+  const { id } = await insertSessionRow(store.db, sessionRow(nowMs, { destroyed_at, ...overrides }));
   return id;
 }

@@ -1,6 +1,6 @@
 import type { Generated, Kysely } from "kysely";
 import type { SandboxId, SessionId } from "@berth/contract";
-import type { SessionState } from "../sessions/states.ts";
+import type { SessionState } from "./sessions/session.ts";
 
 // The tables. Times are UTC milliseconds, flags are 0 or 1, JSON is text: the same values on SQLite and PostgreSQL.
 // A transaction is a Db too, so every function of the store takes one.

@@ -5,7 +5,7 @@ import { readConfig, type Config } from "../../server/config/config.ts";
 import type { Driver } from "../../server/drivers/driver.ts";
 import { openDriver } from "../../server/drivers/index.ts";
 import { silentLog } from "../../server/log.ts";
-import type { SessionState } from "../../server/sessions/states.ts";
+import type { SessionState } from "../../server/store/sessions/session.ts";
 import { openStore, type Store } from "../../server/store/open.ts";
 import type { Berth } from "../support/servers/berth.ts";
 import type { KeyRing } from "./key-ring.ts";
@@ -84,7 +84,7 @@ async function checkEvents(store: Store, entries: Entry[]): Promise<string[]> {
 }
 
 // Steps that somebody waits for. Warming and hibernating go on all the time.
-const MUST_END = new Set<SessionState>(["creating", "discarding", "pausing", "resuming", "destroying"]);
+const MUST_END = new Set<SessionState>(["creating", "discarding", "pausing", "thawing", "resuming", "destroying"]);
 
 // A server fills its pool a moment after it is ready, and throws out at the next filling what is too much. So it is watched
 // until then, and whatever is too much at any time counts.

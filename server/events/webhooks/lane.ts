@@ -3,7 +3,7 @@ import { DAY, HOUR, MINUTE, SECOND, type Clock } from "../../clock.ts";
 import type { Log } from "../../log.ts";
 import type { Secrets } from "../../secrets/secrets.ts";
 import type { Store } from "../../store/open.ts";
-import { disableEndpoint, noteFailure, updateEndpoint, type EndpointRow } from "../../store/webhooks/endpoints.ts";
+import { disableEndpoint, endpointOfLane, noteFailure, updateEndpoint, type EndpointRow } from "../../store/webhooks/endpoints.ts";
 import { headOfLane, noteAttempt, type DeliveryRow } from "../../store/webhooks/deliveries.ts";
 import { hurryLanes, leaveEmptyLane, releaseLane, renewLane, type LaneRow } from "../../store/webhooks/lanes.ts";
 import { ATTEMPT_MS, sendMessage, type Outcome } from "./send.ts";
@@ -44,7 +44,7 @@ export function createLaneRunner({ store, secrets, clock, log, allowPrivate }: L
         await leaveEmptyLane(db, lane, lastSentSeq < 0 ? lane.last_seq : lastSentSeq, clock.now());
         return "waits";
       }
-      const endpoint = await db.selectFrom("webhook_endpoints").selectAll().where("id", "=", lane.endpoint_id).executeTakeFirst();
+      const endpoint = await endpointOfLane(db, lane);
       if (endpoint?.state !== "enabled") return release(lane, attempt, 0);
       if (leaseUntil - clock.now() < RENEW_MS) {
         leaseUntil = clock.now() + LEASE_MS;

@@ -30,7 +30,7 @@ export function addSessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): 
   const { once } = deps.idempotency;
   // What goes into the transaction of a change: who asked for it, and the answer for whoever asks again.
   const recorded = (request: FastifyRequest, action: string, save?: (tx: Db, session: SessionView) => Promise<void>): ChangeOptions => ({
-    async inTransaction(tx, session) {
+    async record(tx, session) {
       await appendAudit(tx, auditEntry(request, action, session.id), clock.now());
       await save?.(tx, session);
     },

@@ -27,7 +27,7 @@ export function createMemorySessions(store: Store, clock: Clock): Sessions {
   async function change(session: SessionView, changes: Partial<SessionView>, options?: ChangeOptions): Promise<SessionView> {
     if (changing.has(session.id)) throw new AppError("session_busy");
     const changed = { ...session, ...changes, updatedAt: Math.max(clock.now(), session.updatedAt + 1) };
-    const transaction = store.transaction(async (tx) => options?.inTransaction?.(tx, changed));
+    const transaction = store.transaction(async (tx) => options?.record?.(tx, changed));
     changing.set(session.id, transaction);
     await transaction.finally(() => changing.delete(session.id));
     sessions.set(session.id, changed);
@@ -59,7 +59,7 @@ export function createMemorySessions(store: Store, clock: Clock): Sessions {
         updatedAt: createdAt,
       };
       creating.add(session);
-      await store.transaction(async (tx) => options.inTransaction?.(tx, session)).finally(() => creating.delete(session));
+      await store.transaction(async (tx) => options.record?.(tx, session)).finally(() => creating.delete(session));
       sessions.set(session.id, session);
       return session;
     },

@@ -6,7 +6,7 @@ import type { Log } from "../../log.ts";
 import type { Secrets } from "../../secrets/secrets.ts";
 import type { Db } from "../../store/schema.ts";
 import { modelUsageOf } from "../../store/model-usage.ts";
-import { findSessionBySandbox, type SessionRow } from "../../store/sessions/sessions.ts";
+import { findModelUser, type ModelUser } from "../../store/model-usage.ts";
 import type { Templates } from "../../templates.ts";
 import { createLoopTurns } from "../../event-loop/loop-turns.ts";
 import { passAnswerOn } from "./model-answer.ts";
@@ -83,17 +83,17 @@ export function createModelRelay({
     using _place = limits.admit(sandboxId);
     if (!tokens.check(sandboxId, presentedToken(request.headers)))
       throw new ModelRefusal(401, "unauthorized", "The session's model token is missing or wrong");
-    const session = await findSessionBySandbox(db, sandboxId);
-    const template = session && templates.get(session.template);
+    const user = await findModelUser(db, sandboxId);
+    const template = user && templates.get(user.template);
     const model = template && modelOf(config, template, serverEnv);
-    if (!session || !template || !model) throw new ModelRefusal(404, "no_model", "No model is configured for this session");
+    if (!user || !template || !model) throw new ModelRefusal(404, "no_model", "No model is configured for this session");
     const target = providerTarget(model.provider, request.method ?? "", request.url ?? "");
     if (!target) throw new ModelRefusal(404, "not_relayed", "This part of the model's interface is not passed on");
 
     const hungUp = new AbortController();
     response.once("close", () => hungUp.abort());
     const policy = requestPolicyOf(template, model);
-    const exchange = await begin({ session, model, policy, target, request, sandboxId, hungUp: hungUp.signal });
+    const exchange = await begin({ user, model, policy, target, request, sandboxId, hungUp: hungUp.signal });
     try {
       await finish(exchange, response, hungUp.signal);
     } finally {
@@ -102,12 +102,12 @@ export function createModelRelay({
   }
 
   // Sends the request on. Its body is in memory until the provider has taken it, and so long the sandbox's next one waits.
-  async function begin({ session, model, policy, target, request, sandboxId, hungUp }: Asked): Promise<Exchange> {
+  async function begin({ user, model, policy, target, request, sandboxId, hungUp }: Asked): Promise<Exchange> {
     using slot = await limits.takeBodySlot(sandboxId, hungUp);
-    await checkCap(session, model);
+    await checkCap(user, model);
     const { body, promptTokens } = target.api === null ? NO_BODY : await readBody(target.api);
     hungUp.throwIfAborted();
-    const count = target.costsTokens ? await beginCount({ db, clock, log }, session, promptTokens) : null;
+    const count = target.costsTokens ? await beginCount({ db, clock, log }, user, promptTokens) : null;
     try {
       const url = model.baseUrl + target.path;
       const headers = providerHeaders(model, request.headers);
@@ -151,9 +151,9 @@ export function createModelRelay({
     response.end();
   }
 
-  async function checkCap({ id }: SessionRow, { tokenCap }: ModelConfig): Promise<void> {
+  async function checkCap({ sessionId }: ModelUser, { tokenCap }: ModelConfig): Promise<void> {
     if (tokenCap === null) return;
-    const { input, output } = await modelUsageOf(db, id);
+    const { input, output } = await modelUsageOf(db, sessionId);
     // Agents show these words and give up. OpenAI would answer 429, which opencode asks again for a minute, as it does after
     // any text with a 500 in it, such as a cap of 5000; 402 and 403 become advice about accounts.
     if (input + output >= tokenCap) throw new ModelRefusal(400, "insufficient_quota", "This session has used all its tokens");
@@ -163,7 +163,7 @@ export function createModelRelay({
 const NO_BODY = { body: [], promptTokens: 0 };
 
 interface Asked {
-  session: SessionRow;
+  user: ModelUser;
   model: ModelConfig;
   policy: RequestPolicy;
   target: ProviderTarget;

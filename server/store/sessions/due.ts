@@ -1,40 +1,59 @@
 import type { Db } from "../schema.ts";
-import type { Home, SessionRow } from "./sessions.ts";
+import { parseSession } from "./parse-session.ts";
+import type { Home, Session } from "./session.ts";
 
-// What is due, oldest first. Each of these is answered by one index, so that a tick over 100,000 rows with nothing due
-// costs next to nothing. `warned in (0, 1)` and `hibernated in (0, 1)` are there for the index.
+// Sessions for which a timer is due, oldest first. One index answers each query, so that a tick over 100,000 rows with
+// nothing due is cheap. `warned` and `hibernated in (0, 1)` are there for the index.
 
-export function timedOut(db: Db, home: Home, nowMs: number, limit: number): Promise<SessionRow[]> {
-  return atHome(db, home, limit).where("state", "=", "running").where("expires_at", "<=", nowMs).orderBy("expires_at").execute();
+type RunningSession = Extract<Session, { state: "running" }>;
+type PausedSession = Extract<Session, { state: "paused" }>;
+
+export async function sessionsTimedOut(db: Db, home: Home, nowMs: number, limit: number): Promise<RunningSession[]> {
+  const rows = await sessionsAt(db, home, limit)
+    .where("state", "=", "running")
+    .where("expires_at", "<=", nowMs)
+    .orderBy("expires_at")
+    .execute();
+  return rows.map(parseSession) as RunningSession[];
 }
 
-export function toWarn(db: Db, home: Home, nowMs: number, untilMs: number, limit: number): Promise<SessionRow[]> {
-  return atHome(db, home, limit)
+// Running sessions that expire before `untilMs` and whose partner has not been warned.
+export async function sessionsToWarn(
+  db: Db,
+  home: Home,
+  { nowMs, untilMs }: { nowMs: number; untilMs: number },
+  limit: number,
+): Promise<RunningSession[]> {
+  const rows = await sessionsAt(db, home, limit)
     .where("state", "=", "running")
     .where("warned", "=", 0)
     .where("expires_at", ">", nowMs)
     .where("expires_at", "<=", untilMs)
     .orderBy("expires_at")
     .execute();
+  return rows.map(parseSession) as RunningSession[];
 }
 
-export function toHibernate(db: Db, home: Home, pausedBeforeMs: number, limit: number): Promise<SessionRow[]> {
-  return atHome(db, home, limit)
+export async function sessionsToHibernate(db: Db, home: Home, pausedBeforeMs: number, limit: number): Promise<PausedSession[]> {
+  const rows = await sessionsAt(db, home, limit)
     .where("state", "=", "paused")
     .where("hibernated", "=", 0)
     .where("paused_at", "<=", pausedBeforeMs)
     .orderBy("paused_at")
     .execute();
+  return rows.map(parseSession) as PausedSession[];
 }
 
-export function pausedTooLong(db: Db, home: Home, pausedBeforeMs: number, limit: number): Promise<SessionRow[]> {
-  return atHome(db, home, limit)
+export async function sessionsPausedTooLong(db: Db, home: Home, pausedBeforeMs: number, limit: number): Promise<PausedSession[]> {
+  const rows = await sessionsAt(db, home, limit)
     .where("state", "=", "paused")
     .where("hibernated", "in", [0, 1])
     .where("paused_at", "<=", pausedBeforeMs)
     .execute();
+  return rows.map(parseSession) as PausedSession[];
 }
 
+// Deletes the rows of sessions that were destroyed long ago: the trigger `purge` of sessions/states.ts, for many at once.
 export async function purgeTombstones(db: Db, destroyedBeforeMs: number, limit: number): Promise<void> {
   const old = db
     .selectFrom("sessions")
@@ -45,12 +64,7 @@ export async function purgeTombstones(db: Db, destroyedBeforeMs: number, limit: 
   await db.deleteFrom("sessions").where("id", "in", old).execute();
 }
 
-export async function purgeIdempotency(db: Db, nowMs: number, limit: number): Promise<void> {
-  const old = db.selectFrom("idempotency").select("scope").where("expires_at", "<=", nowMs).limit(limit);
-  await db.deleteFrom("idempotency").where("expires_at", "<=", nowMs).where("scope", "in", old).execute();
-}
-
-function atHome(db: Db, home: Home, limit: number) {
+function sessionsAt(db: Db, home: Home, limit: number) {
   return db
     .selectFrom("sessions")
     .selectAll()

@@ -1,71 +1,80 @@
-import type { SessionStatus } from "@berth/contract";
-import type { SessionState } from "../../sessions/states.ts";
+import type { SessionId, SessionStatus } from "@berth/contract";
 import { batchSizes, PAGE_BYTES } from "../page-budget.ts";
 import type { Db } from "../schema.ts";
-import { SEEN, type SeenRow } from "./sessions.ts";
+import { SESSION_STATES, STATUSES, type SessionState } from "./session.ts";
+import { parseView, VIEW_COLUMNS, type SessionView, type ViewRow } from "./view.ts";
 
-// A partner's sessions, newest first. The place in the list is (created_at, id), which never changes, so that pages
+// A partner's sessions, newest first. The position in the list is (created_at, id), which never changes, so that pages
 // neither repeat nor skip a session while others come, go and change.
 
-export interface ListQuery {
+export interface ListFilter {
   status?: SessionStatus;
   externalUserId?: string;
+  // Each of these pairs must be in the session's metadata.
   metadata?: Record<string, string>;
   limit: number;
-  after?: { createdAt: number; id: string };
+  // Only sessions that come after this one in the list.
+  after?: ListPosition;
 }
 
-export interface ListResult {
-  rows: SeenRow[];
-  next: { createdAt: number; id: string } | null;
+export interface ListPosition {
+  createdAt: number;
+  id: string;
 }
 
-// Metadata has no index: a page looks at no more than this and may come back short, with a place to go on from.
-const MAX_LOOKED_AT = 2000;
-const MAX_LOOKED_AT_BYTES = 4 * PAGE_BYTES;
+export interface SessionPage {
+  sessions: SessionView[];
+  // Where the next page starts; null at the end. A filter that few sessions match may give a short page that is not the last.
+  next: ListPosition | null;
+}
 
-export async function listSessions(db: Db, partnerId: string, query: ListQuery): Promise<ListResult> {
-  const wanted = Object.entries(query.metadata ?? {});
-  const rows: SeenRow[] = [];
-  const bytes = { inPage: 0, lookedAt: 0 };
-  let after = query.after;
-  const isFull = () => rows.length === query.limit || bytes.inPage >= PAGE_BYTES || bytes.lookedAt >= MAX_LOOKED_AT_BYTES;
-  // One more than the page may have: whether it is there says whether there is a next page.
-  for (const batch of batchSizes(wanted.length === 0 ? query.limit + 1 : MAX_LOOKED_AT)) {
-    const found = await readBatch(db, partnerId, query, after, batch);
+// Metadata has no index, so a page scans at most this much and may end early, with the position where the next one starts.
+const MAX_SCANNED = 2000;
+const MAX_SCANNED_BYTES = 4 * PAGE_BYTES;
+
+export async function listSessions(db: Db, partnerId: string, filter: ListFilter): Promise<SessionPage> {
+  const wanted = Object.entries(filter.metadata ?? {});
+  const sessions: SessionView[] = [];
+  const bytes = { inPage: 0, scanned: 0 };
+  let after = filter.after;
+  const isFull = () => sessions.length === filter.limit || bytes.inPage >= PAGE_BYTES || bytes.scanned >= MAX_SCANNED_BYTES;
+  // One more row than the page may hold shows whether there is a next page.
+  for (const batch of batchSizes(wanted.length === 0 ? filter.limit + 1 : MAX_SCANNED)) {
+    const found = await readBatch(db, partnerId, filter, after, batch);
     for (const row of found) {
-      if (isFull()) return { rows, next: after ?? null };
+      if (isFull()) return { sessions, next: after ?? null };
       after = { createdAt: row.created_at, id: row.id };
       const size = Buffer.byteLength(row.metadata);
-      bytes.lookedAt += size;
-      if (!matches(row, wanted)) continue;
+      bytes.scanned += size;
+      const view = parseView(row);
+      if (!view || !matches(view, wanted)) continue;
       bytes.inPage += size;
-      rows.push(row);
+      sessions.push(view);
     }
-    if (found.length < batch) return { rows, next: null };
+    if (found.length < batch) return { sessions, next: null };
   }
-  return { rows, next: after ?? null };
+  return { sessions, next: after ?? null };
 }
 
-function readBatch(db: Db, partnerId: string, query: ListQuery, after: ListQuery["after"], limit: number): Promise<SeenRow[]> {
+function readBatch(db: Db, partnerId: string, filter: ListFilter, after: ListPosition | undefined, limit: number): Promise<ViewRow[]> {
   let select = db
     .selectFrom("sessions")
-    .select(SEEN)
+    .select(VIEW_COLUMNS)
     .where("partner_id", "=", partnerId)
-    .where("state", "not in", UNSEEN)
+    .where("state", "not in", statesShownAs(null))
     .orderBy("created_at", "desc")
     .orderBy("id", "desc")
     .limit(limit);
-  const { status, externalUserId } = query;
+  const { status, externalUserId } = filter;
   if (externalUserId !== undefined) select = select.where("external_user_id", "=", externalUserId);
   if (status === "destroyed") select = select.where("state", "=", "destroyed");
   else if (status !== undefined) {
-    // `destroyed_at is null` is there for the index of living sessions.
+    // `destroyed_at is null` lets the query use the index of live sessions.
     select = select
       .where("destroyed_at", "is", null)
       .where((row) =>
         row.or([
-          row("state", "in", SHOWN_AS[status]),
+          row("state", "in", statesShownAs(status)),
           row.and([row("state", "=", "destroying"), row("paused_at", status === "paused" ? "is not" : "is", null)]),
         ]),
       );
@@ -74,20 +83,17 @@ function readBatch(db: Db, partnerId: string, query: ListQuery, after: ListQuery
     const { createdAt, id } = after;
     select = select
       .where("created_at", "<=", createdAt)
-      .where((row) => row.or([row("created_at", "<", createdAt), row("id", "<", id as SeenRow["id"])]));
+      .where((row) => row.or([row("created_at", "<", createdAt), row("id", "<", id as SessionId)]));
   }
   return select.execute();
 }
 
-// The other side of `statusOf` (sessions/states.ts); a test compares the two.
-const UNSEEN: SessionState[] = ["warming", "warm", "creating", "discarding"];
-const SHOWN_AS: Record<"running" | "paused", SessionState[]> = {
-  running: ["running", "pausing"],
-  paused: ["paused", "hibernating", "resuming"],
-};
+// `destroying` is shown as what the session was, so the query asks for it separately.
+const statesShownAs = (status: SessionStatus | null): SessionState[] =>
+  SESSION_STATES.filter((state) => state !== "destroying" && STATUSES[state] === status);
 
-function matches(row: SeenRow, wanted: [string, string][]): boolean {
+function matches({ metadataJson }: SessionView, wanted: [string, string][]): boolean {
   if (wanted.length === 0) return true;
-  const metadata = JSON.parse(row.metadata) as Record<string, string>;
+  const metadata = JSON.parse(metadataJson) as Record<string, string>;
   return wanted.every(([key, value]) => Object.hasOwn(metadata, key) && metadata[key] === value);
 }

@@ -1,5 +1,11 @@
 import { newId } from "@berth/contract";
-import type { SessionRow } from "../sessions/sessions.ts";
+import type { Db } from "../schema.ts";
+import type { SessionRow } from "../sessions/parse-session.ts";
+
+// Writes a row as it is, past the table of states.
+export async function insertSessionRow(db: Db, row: SessionRow): Promise<SessionRow> {
+  return db.insertInto("sessions").values(row).returningAll().executeTakeFirstOrThrow();
+}
 
 // A running session of the partner `acme`; a test names only what it is about.
 export function sessionRow(nowMs: number, overrides: Partial<SessionRow> = {}): SessionRow {
@@ -21,7 +27,7 @@ export function sessionRow(nowMs: number, overrides: Partial<SessionRow> = {}): 
     metadata: "{}",
     auto_start_agent: 1,
     timeout_ms: 60_000,
-    expires_at: null,
+    expires_at: nowMs + 60_000,
     warned: 0,
     paused_at: null,
     hibernated: 0,

@@ -16,6 +16,33 @@ export async function findEndpoint(db: Db, partnerId: string, id: string): Promi
   return living(db).where("id", "=", id).where("partner_id", "=", partnerId).executeTakeFirst();
 }
 
+// In whatever state it is, for the sender of a lane's deliveries.
+export async function endpointOfLane(db: Db, { endpoint_id: id }: { endpoint_id: string }): Promise<EndpointRow | undefined> {
+  return db.selectFrom("webhook_endpoints").selectAll().where("id", "=", id).executeTakeFirst();
+}
+
+// The sealed columns, for a change of the master key.
+export interface SealedSecrets {
+  id: string;
+  secret: string;
+  oldSecret: string | null;
+}
+
+export async function listSealedSecrets(db: Db): Promise<SealedSecrets[]> {
+  return db.selectFrom("webhook_endpoints").select(["id", "secret", "old_secret as oldSecret"]).execute();
+}
+
+// False: the secret has changed since it was read.
+export async function replaceSealedSecrets(db: Db, was: SealedSecrets, next: Omit<SealedSecrets, "id">): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable("webhook_endpoints")
+    .set({ secret: next.secret, old_secret: next.oldSecret })
+    .where("id", "=", was.id)
+    .where("secret", "=", was.secret)
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
+}
+
 const living = (db: Db) => db.selectFrom("webhook_endpoints").selectAll().where("state", "!=", "deleted");
 
 // Makes a second transaction that counts what belongs to the endpoint wait for the first one. False: it is deleted.

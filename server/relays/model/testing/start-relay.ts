@@ -10,9 +10,8 @@ import { systemClock } from "../../../clock.ts";
 import { silentLog } from "../../../log.ts";
 import { createSecrets } from "../../../secrets/secrets.ts";
 import { openStore, type Store } from "../../../store/open.ts";
-import { insertSession } from "../../../store/sessions/sessions.ts";
 import { insertPartner } from "../../../store/store.suite.ts";
-import { sessionRow } from "../../../store/testing/session-row.ts";
+import { insertSessionRow, sessionRow } from "../../../store/testing/session-row.ts";
 import { DEFAULT_TEMPLATE } from "../../../templates.ts";
 import { createModelRelay, type ModelRelay, type ModelRelayDeps } from "../model-relay.ts";
 
@@ -80,7 +79,7 @@ export async function startTestRelay({ upstreamUrl, config, template, ...deps }:
   async function addSandbox(): Promise<TestSandbox> {
     const sandboxId = newId("sbx", Date.now());
     const sessionId = newId("ses", Date.now());
-    await insertSession(store.db, sessionRow(++sandboxes, { id: sessionId, sandbox_id: sandboxId, external_user_id: "ada" }));
+    await insertSessionRow(store.db, sessionRow(++sandboxes, { id: sessionId, sandbox_id: sandboxId, external_user_id: "ada" }));
     const server = createServer((request, response) => relay.handle(request, response, sandboxId)).listen(0, "127.0.0.1");
     await once(server, "listening");
     closing.defer(async () => {

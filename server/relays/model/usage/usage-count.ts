@@ -1,8 +1,7 @@
 import type { Clock } from "../../../clock.ts";
 import type { Log } from "../../../log.ts";
-import { addModelUsage, correctModelUsage } from "../../../store/model-usage.ts";
+import { addModelUsage, correctModelUsage, type ModelUser } from "../../../store/model-usage.ts";
 import type { Db } from "../../../store/schema.ts";
-import type { SessionRow } from "../../../store/sessions/sessions.ts";
 import type { TokenUsage, UsageMeter } from "./usage-meter.ts";
 
 // The tokens of one request, counted for its session from the moment it is sent: a caller that hangs up, or a server that
@@ -20,8 +19,8 @@ export interface CountDeps {
   log: Log;
 }
 
-export async function beginCount({ db, clock, log }: CountDeps, session: SessionRow, promptTokens: number): Promise<UsageCount> {
-  await addModelUsage(db, session, { input: promptTokens, output: 0 }, clock.now());
+export async function beginCount({ db, clock, log }: CountDeps, user: ModelUser, promptTokens: number): Promise<UsageCount> {
+  await addModelUsage(db, user, { input: promptTokens, output: 0 }, clock.now());
   return {
     cancel: () => correct({ input: 0, output: 0 }),
     settle: (meter, { complete }) => correct(meter ? usedTokens(meter, promptTokens, complete) : { input: promptTokens, output: 0 }),
@@ -30,9 +29,9 @@ export async function beginCount({ db, clock, log }: CountDeps, session: Session
   async function correct({ input, output }: TokenUsage): Promise<void> {
     if (input === promptTokens && output === 0) return;
     try {
-      await correctModelUsage(db, session.id, { input: input - promptTokens, output }, clock.now());
+      await correctModelUsage(db, user.sessionId, { input: input - promptTokens, output }, clock.now());
     } catch (error) {
-      log.error("model.usage_lost", { sessionId: session.id, input, output, error: String(error) });
+      log.error("model.usage_lost", { sessionId: user.sessionId, input, output, error: String(error) });
     }
   }
 }

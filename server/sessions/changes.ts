@@ -1,0 +1,22 @@
+import type { Session } from "../store/sessions/session.ts";
+import { viewOf, type SessionView } from "../store/sessions/view.ts";
+
+// Tells listeners about every change of a session that a partner can see.
+export interface Changes {
+  announce(session: Session): void;
+  listen(listener: (session: SessionView) => void): Disposable;
+}
+
+export function createChanges(): Changes {
+  const listeners = new Set<(session: SessionView) => void>();
+  return {
+    announce(session) {
+      const view = viewOf(session);
+      if (view !== null) for (const listener of listeners) listener(view);
+    },
+    listen(listener) {
+      listeners.add(listener);
+      return { [Symbol.dispose]: () => listeners.delete(listener) };
+    },
+  };
+}

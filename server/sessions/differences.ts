@@ -1,0 +1,69 @@
+import type { SandboxId } from "@berth/contract";
+import type { Driver, SandboxSummary } from "../drivers/driver.ts";
+import type { Store } from "../store/open.ts";
+import { findSessionBySandbox, sessionsInState } from "../store/sessions/read.ts";
+import type { Home, Session } from "../store/sessions/session.ts";
+import { outcomeOf, type Trigger } from "./states.ts";
+
+// How the engine's sandboxes differ from what the store says. Each kind is a trigger of the table.
+export interface Difference {
+  sandboxId: SandboxId;
+  sessionId: string | null;
+  kind: Extract<Trigger, "orphan" | "lost" | "returned" | "stopped" | "awake" | "frozen">;
+}
+
+export interface CompareDeps {
+  store: Store;
+  driver: Pick<Driver, "list">;
+  home: Home;
+}
+
+export const LIST_TIMEOUT_MS = 20_000;
+
+// Changes nothing.
+export async function compare({ store, driver, home }: CompareDeps): Promise<Difference[]> {
+  // The list comes first: a sandbox is created only after its row, so a sandbox of the list without a row has no owner.
+  const sandboxes = await driver.list(AbortSignal.timeout(LIST_TIMEOUT_MS));
+  const sessions = await sessionsInState(store.db, home, ["warm", "running", "paused"]);
+  const conditions = new Map(sandboxes.map((sandbox) => [sandbox.id, sandbox.condition]));
+  const owned = new Set(sessions.map((session) => session.sandboxId));
+  const differences = sessions
+    .map((session) => findDifference(session, conditions.get(session.sandboxId) ?? "absent"))
+    .filter((difference) => difference !== null);
+  const unowned = sandboxes.filter((sandbox) => !owned.has(sandbox.id));
+  return [...differences, ...(await orphansAmong(store, unowned))];
+}
+
+// null if the sandbox is as the session says.
+export function findDifference(session: Session, condition: SandboxSummary["condition"]): Difference | null {
+  const kind = kindOf(session, condition);
+  return kind && { sandboxId: session.sandboxId, sessionId: session.id, kind };
+}
+
+function kindOf(session: Session, condition: SandboxSummary["condition"]): Difference["kind"] | null {
+  const holdsNoMemory = condition === "absent" || condition === "stopped";
+  switch (session.state) {
+    case "warm":
+      // A sandbox that cannot be reached is of no use to the next create.
+      if (holdsNoMemory || condition === "unreachable") return "lost";
+      return condition === "frozen" ? "frozen" : null;
+    case "running":
+      if (holdsNoMemory) return "lost";
+      return condition === "frozen" ? "frozen" : null;
+    case "paused":
+      if (condition === "running") return session.stopReason === "sandbox_lost" ? "returned" : "awake";
+      return holdsNoMemory && !session.isHibernated ? "stopped" : null;
+    default:
+      return null;
+  }
+}
+
+async function orphansAmong(store: Store, sandboxes: SandboxSummary[]): Promise<Difference[]> {
+  const orphans: Difference[] = [];
+  for (const { id } of sandboxes) {
+    const session = await findSessionBySandbox(store.db, id);
+    if (outcomeOf("orphan", session?.state ?? "absent").do === "destroy_sandbox")
+      orphans.push({ sandboxId: id, sessionId: session?.id ?? null, kind: "orphan" });
+  }
+  return orphans;
+}

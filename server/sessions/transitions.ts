@@ -1,0 +1,124 @@
+import type { EventType } from "@berth/contract";
+import type { Clock } from "../clock.ts";
+import { appendEvent } from "../store/events.ts";
+import type { Store } from "../store/open.ts";
+import type { Db } from "../store/schema.ts";
+import { isPartnerSession, statusOf, type Lease, type PartnerSession, type Session } from "../store/sessions/session.ts";
+import { viewOf, type SessionView } from "../store/sessions/view.ts";
+import { deleteSession, moveSession, releaseLease, updateSession, type SessionChanges } from "../store/sessions/write.ts";
+import { outcomeOf, type Trigger } from "./states.ts";
+
+// Moves sessions as the table in states.ts says. Each transition is one transaction: row, generation, events and what the
+// caller records with them.
+export interface Transitions {
+  // A lease for a step that begins now.
+  lease(): Lease;
+  // null: the session has changed since it was read, so nothing happened. Throws if the table has no change for this state.
+  apply(session: Session, trigger: Trigger, options?: TransitionOptions): Promise<Session | "deleted" | null>;
+}
+
+export interface TransitionOptions {
+  changes?: SessionChanges;
+  // Runs first in the transaction. If it throws, nothing happens.
+  admit?: ((tx: Db) => Promise<void>) | undefined;
+  // Runs last in the transaction, with the session as the partner sees it. If it throws, nothing happens.
+  record?: Recorder | undefined;
+}
+
+// Writes what belongs to a change of a session: the idempotency result, the audit entry.
+export type Recorder = (tx: Db, session: SessionView) => Promise<void>;
+
+export interface TransitionsDeps {
+  store: Store;
+  owner: string;
+  leaseMs: number;
+  clock: Clock;
+  onChange(session: Session): void;
+}
+
+export function createTransitions({ store, owner, leaseMs, clock, onChange }: TransitionsDeps): Transitions {
+  const lease = (): Lease => ({ owner, untilMs: clock.now() + leaseMs });
+
+  async function apply(session: Session, trigger: Trigger, options: TransitionOptions = {}): Promise<Session | "deleted" | null> {
+    const { changes = {}, admit, record } = options;
+    const write = async (tx: Db) => {
+      await admit?.(tx);
+      const applied = await applyTransition(tx, session, trigger, { changes, lease: lease(), nowMs: clock.now() });
+      const view = record && applied && applied !== "deleted" ? viewOf(applied) : null;
+      if (record && view) await record(tx, view);
+      return applied;
+    };
+    // A single statement is a transaction by itself.
+    const isSingle = !admit && !record && eventsOf(session, trigger).length === 0;
+    const applied = isSingle ? await write(store.db) : await store.transaction(write);
+    if (applied && applied !== "deleted") onChange(applied);
+    return applied;
+  }
+
+  return { lease, apply };
+}
+
+export interface Applying {
+  changes?: SessionChanges;
+  // For a step that is entered.
+  lease: Lease;
+  nowMs: number;
+}
+
+// One transition inside the caller's transaction.
+export async function applyTransition(
+  tx: Db,
+  session: Session,
+  trigger: Trigger,
+  { changes, lease, nowMs }: Applying,
+): Promise<Session | "deleted" | null> {
+  const applied = await write(tx, session, trigger, { changes, lease, nowMs });
+  if (applied === null || applied === "deleted") return applied;
+  for (const type of eventsOf(session, trigger)) {
+    if (!isPartnerSession(applied)) throw new Error(`${trigger} appends ${type}, but ${applied.id} belongs to no partner`);
+    await appendEvent(tx, {
+      partnerId: applied.partnerId,
+      sessionId: applied.id,
+      type,
+      at: nowMs,
+      data: eventData(applied, type),
+    });
+  }
+  return applied;
+}
+
+async function write(tx: Db, session: Session, trigger: Trigger, { changes, lease, nowMs }: Applying): Promise<Session | "deleted" | null> {
+  const outcome = outcomeOf(trigger, session.state);
+  switch (outcome.do) {
+    case "enter":
+      return moveSession(tx, session, outcome.step, { ...reasonOf(outcome), ...changes, lease, updatedAtMs: nowMs });
+    case "move":
+      return moveSession(tx, session, outcome.to, { ...reasonOf(outcome), ...changes, lease: null, updatedAtMs: nowMs });
+    case "update":
+      return updateSession(tx, session, changes ?? {});
+    case "release":
+      await releaseLease(tx, session);
+      return session;
+    case "delete":
+      return (await deleteSession(tx, session)) ? "deleted" : null;
+    default:
+      throw new Error(`${trigger} changes nothing in the state ${session.state}`);
+  }
+}
+
+const reasonOf = ({ stopReason }: { stopReason?: SessionChanges["stopReason"] }) => (stopReason ? { stopReason } : {});
+
+function eventsOf(session: Session, trigger: Trigger): readonly EventType[] {
+  const outcome = outcomeOf(trigger, session.state);
+  return "events" in outcome ? (outcome.events ?? []) : [];
+}
+
+const eventData = (session: PartnerSession, type: EventType) => ({
+  sessionId: session.id,
+  sandboxId: session.sandboxId,
+  externalUserId: session.externalUserId,
+  status: statusOf(session),
+  reason: session.stopReason,
+  metadata: JSON.parse(session.metadataJson) as Record<string, string>,
+  ...(type === "session.timeout_warning" && session.state === "running" ? { expiresAt: new Date(session.expiresAtMs).toISOString() } : {}),
+});

@@ -1,0 +1,72 @@
+import type { SandboxId, SessionId, SessionStatus } from "@berth/contract";
+import type { Db } from "../schema.ts";
+import type { SessionRow } from "./parse-session.ts";
+import { statusOf, type Home, type SessionState } from "./session.ts";
+
+// Everything that an operator may see of a session, in whatever state it is.
+export interface SessionDetails {
+  id: SessionId;
+  sandboxId: SandboxId;
+  partnerId: string;
+  externalUserId: string | null;
+  status: SessionStatus | null;
+  state: SessionState;
+  generation: number;
+  template: string;
+  home: Home;
+  metadata: Record<string, string>;
+  timeoutMs: number;
+  isHibernated: boolean;
+  stopReason: string | null;
+  createdAtMs: number;
+  expiresAtMs: number | null;
+  pausedAtMs: number | null;
+  destroyedAtMs: number | null;
+}
+
+export interface DetailsFilter {
+  partnerId?: string;
+  // Without it: all but the destroyed ones.
+  status?: SessionStatus;
+  limit: number;
+}
+
+// Newest first.
+export async function listSessionDetails(db: Db, { partnerId, status, limit }: DetailsFilter): Promise<SessionDetails[]> {
+  let query = ownedRows(db).orderBy("created_at", "desc").orderBy("id", "desc").limit(limit);
+  if (partnerId !== undefined) query = query.where("partner_id", "=", partnerId);
+  query = query.where("state", status === "destroyed" ? "=" : "!=", "destroyed");
+  if (status === "running") query = query.where("paused_at", "is", null);
+  if (status === "paused") query = query.where("paused_at", "is not", null);
+  return (await query.execute()).map(parseDetails);
+}
+
+// By the id of the session or of its sandbox. null: no partner has such a session.
+export async function findSessionDetails(db: Db, id: string): Promise<SessionDetails | null> {
+  const row = await ownedRows(db)
+    .where((w) => w.or([w("id", "=", id as SessionId), w("sandbox_id", "=", id as SandboxId)]))
+    .executeTakeFirst();
+  return row ? parseDetails(row) : null;
+}
+
+const ownedRows = (db: Db) => db.selectFrom("sessions").selectAll().where("partner_id", "is not", null);
+
+const parseDetails = (row: SessionRow): SessionDetails => ({
+  id: row.id,
+  sandboxId: row.sandbox_id,
+  partnerId: row.partner_id ?? "",
+  externalUserId: row.external_user_id,
+  status: statusOf({ state: row.state, was: row.paused_at === null ? "running" : "paused" }),
+  state: row.state,
+  generation: row.generation,
+  template: row.template,
+  home: { driver: row.driver, host: row.host },
+  metadata: JSON.parse(row.metadata) as Record<string, string>,
+  timeoutMs: row.timeout_ms,
+  isHibernated: row.hibernated === 1,
+  stopReason: row.stop_reason,
+  createdAtMs: row.created_at,
+  expiresAtMs: row.expires_at,
+  pausedAtMs: row.paused_at,
+  destroyedAtMs: row.destroyed_at,
+});

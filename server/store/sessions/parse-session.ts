@@ -1,0 +1,81 @@
+import type { Selectable } from "kysely";
+import type { SessionsTable } from "../schema.ts";
+import type { Lease, PartnerSession, Session, StopReason } from "./session.ts";
+
+export type SessionRow = Selectable<SessionsTable>;
+
+// The generation that a row is inserted with.
+export const FIRST_GENERATION = 1;
+
+// The only place that knows which columns mean what in which state. A row that breaks an invariant is a bug, so it throws.
+export function parseSession(row: SessionRow): Session {
+  const sandbox = sandboxOf(row);
+  switch (row.state) {
+    case "warm":
+      return { ...sandbox, state: row.state };
+    case "warming":
+    case "discarding":
+      return { ...sandbox, state: row.state, lease: leaseOf(row) };
+    default:
+      return { ...sandbox, ...ownedOf(row), ...stateOf({ ...row, state: row.state }) } as PartnerSession;
+  }
+}
+
+type OwnedState = PartnerSession["state"];
+type Distribute<T> = T extends PartnerSession ? Omit<T, keyof ReturnType<typeof sandboxOf> | keyof ReturnType<typeof ownedOf>> : never;
+
+function stateOf(row: SessionRow & { state: OwnedState }): Distribute<PartnerSession> {
+  switch (row.state) {
+    case "creating":
+      // A sandbox from the pool has been through `warming` and `warm`, so its row is past the first generation.
+      return { state: row.state, sandbox: row.generation > FIRST_GENERATION ? "from_pool" : "to_create", lease: leaseOf(row) };
+    case "running":
+      return { state: row.state, expiresAtMs: required(row, "expires_at") };
+    case "pausing":
+    case "thawing":
+      return { state: row.state, expiresAtMs: required(row, "expires_at"), lease: leaseOf(row) };
+    case "paused":
+      return { state: row.state, ...pausedOf(row) };
+    case "hibernating":
+    case "resuming":
+      return { state: row.state, ...pausedOf(row), lease: leaseOf(row) };
+    case "destroying": {
+      const was = row.paused_at === null ? "running" : "paused";
+      return { state: row.state, was, expiresAtMs: row.expires_at, lease: leaseOf(row) };
+    }
+    case "destroyed":
+      return { state: row.state, destroyedAtMs: required(row, "destroyed_at") };
+  }
+}
+
+const sandboxOf = (row: SessionRow) => ({
+  id: row.id,
+  sandboxId: row.sandbox_id,
+  generation: row.generation,
+  template: row.template,
+  templateHash: row.template_hash,
+  home: { driver: row.driver, host: row.host },
+  sealedToken: row.token,
+  createdAtMs: row.created_at,
+  updatedAtMs: row.updated_at,
+});
+
+const ownedOf = (row: SessionRow) => ({
+  partnerId: required(row, "partner_id"),
+  externalUserId: row.external_user_id ?? "",
+  metadataJson: row.metadata,
+  autoStartAgent: row.auto_start_agent === 1,
+  timeoutMs: row.timeout_ms,
+  sealedEnv: row.env,
+  stopReason: row.stop_reason as StopReason | null,
+});
+
+const pausedOf = (row: SessionRow) => ({ pausedAtMs: required(row, "paused_at"), isHibernated: row.hibernated === 1 });
+
+const leaseOf = (row: SessionRow): Lease => ({ owner: required(row, "lease_owner"), untilMs: required(row, "lease_until") });
+
+function required<Column extends keyof SessionRow>(row: SessionRow, column: Column): NonNullable<SessionRow[Column]> {
+  const value = row[column];
+  if (value === null || value === undefined) throw new Error(`The row of ${row.id} is ${row.state} but has no ${column}`);
+  return value;
+}

@@ -1,0 +1,134 @@
+import type { SandboxId, SessionId } from "@berth/contract";
+import { prepareFirst } from "../engines/prepared.ts";
+import type { Store } from "../open.ts";
+import type { Db } from "../schema.ts";
+import { parseSession } from "./parse-session.ts";
+import type { Home, Session, SessionState } from "./session.ts";
+
+export async function findSession(db: Db, id: string): Promise<Session | null> {
+  const row = await db
+    .selectFrom("sessions")
+    .selectAll()
+    .where("id", "=", id as SessionId)
+    .executeTakeFirst();
+  return row ? parseSession(row) : null;
+}
+
+export async function findSessionBySandbox(db: Db, sandboxId: string): Promise<Session | null> {
+  const row = await db
+    .selectFrom("sessions")
+    .selectAll()
+    .where("sandbox_id", "=", sandboxId as SandboxId)
+    .executeTakeFirst();
+  return row ? parseSession(row) : null;
+}
+
+// What it takes to speak to a sandbox's daemon: its token, sealed, and where it lives.
+export interface SandboxAccess {
+  sealedToken: string;
+  home: Home;
+}
+
+// null when there is no such sandbox, or when it is destroyed.
+export async function readSandboxAccess(store: Store, sandboxId: string): Promise<SandboxAccess | null> {
+  const row = await readAccess(store, sandboxId);
+  return row && row.token !== "" ? { sealedToken: row.token, home: { driver: row.driver, host: row.host } } : null;
+}
+
+const readAccess = prepareFirst<{ token: string; driver: string; host: string | null }>((db) =>
+  db.selectFrom("sessions").select(["token", "driver", "host"]).where("sandbox_id", "=", "sbx_").compile(),
+);
+
+export async function sessionsInState<State extends SessionState>(
+  db: Db,
+  home: Home,
+  states: readonly State[],
+): Promise<Extract<Session, { state: State }>[]> {
+  const rows = await sessionsAt(db, home)
+    .where("state", "in", [...states])
+    .execute();
+  return rows.map(parseSession) as Extract<Session, { state: State }>[];
+}
+
+export interface AbandonedQuery {
+  nowMs: number;
+  // Also the steps under an unexpired lease of any owner but this one: on one machine, every earlier process is dead.
+  onlyOwnerAlive?: string | undefined;
+}
+
+// Steps of this home that no server works on any more.
+export async function abandonedSteps(db: Db, home: Home, { nowMs, onlyOwnerAlive }: AbandonedQuery): Promise<Session[]> {
+  const rows = await sessionsAt(db, home)
+    .where("lease_until", "is not", null)
+    .where((w) =>
+      onlyOwnerAlive === undefined
+        ? w("lease_until", "<", nowMs)
+        : w.or([w("lease_until", "<", nowMs), w("lease_owner", "!=", onlyOwnerAlive)]),
+    )
+    .orderBy("lease_until")
+    .limit(500)
+    .execute();
+  return rows.map(parseSession);
+}
+
+// The blank sandboxes of one kind.
+export interface PoolKey {
+  template: string;
+  templateHash: string;
+  home: Home;
+}
+
+export async function hasWarm(db: Db, pool: PoolKey): Promise<boolean> {
+  return (await warmSessions(db, pool).select("id").limit(1).executeTakeFirst()) !== undefined;
+}
+
+// Which of these sandboxes have programs that may run right now.
+export async function runningAmong(db: Db, sandboxIds: readonly SandboxId[]): Promise<Set<SandboxId>> {
+  const found = new Set<SandboxId>();
+  for (let i = 0; i < sandboxIds.length; i += IDS_PER_QUERY) {
+    const ids = sandboxIds.slice(i, i + IDS_PER_QUERY);
+    const rows = await db.selectFrom("sessions").select("sandbox_id").where("sandbox_id", "in", ids).where("state", "in", ACTIVE).execute();
+    for (const { sandbox_id } of rows) found.add(sandbox_id);
+  }
+  return found;
+}
+
+// The daemon starts programs before a create or resume is done, and they run until a pause is done.
+const ACTIVE: SessionState[] = ["creating", "running", "pausing", "thawing", "resuming"];
+const IDS_PER_QUERY = 500;
+
+// True unless the session of this sandbox is destroyed or never existed.
+export async function isSandboxOwned(db: Db, sandboxId: SandboxId): Promise<boolean> {
+  const row = await db.selectFrom("sessions").select("state").where("sandbox_id", "=", sandboxId).executeTakeFirst();
+  return row !== undefined && row.state !== "destroyed";
+}
+
+// The drivers that live sessions of this machine, or of no machine, were created with.
+export async function driversInUse(db: Db, host: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom("sessions")
+    .select("driver")
+    .distinct()
+    .where("state", "!=", "destroyed")
+    .where((row) => row.or([row("host", "is", null), row("host", "=", host)]))
+    .execute();
+  return rows.map(({ driver }) => driver);
+}
+
+export function warmSessions(db: Db, { template, templateHash, home }: PoolKey) {
+  return db
+    .selectFrom("sessions")
+    .where("state", "=", "warm")
+    .where("template", "=", template)
+    .where("template_hash", "=", templateHash)
+    .where("driver", "=", home.driver)
+    .where("host", home.host === null ? "is" : "=", home.host);
+}
+
+function sessionsAt(db: Db, home: Home) {
+  return db
+    .selectFrom("sessions")
+    .selectAll()
+    .where("driver", "=", home.driver)
+    .where("host", home.host === null ? "is" : "=", home.host);
+}

@@ -1,0 +1,126 @@
+import type { SandboxId, SessionId, SessionStatus } from "@berth/contract";
+
+// Every state of a session's row. sessions/states.ts says what moves a session from one to the next.
+export const SESSION_STATES = [
+  "warming",
+  "warm",
+  "creating",
+  "discarding",
+  "running",
+  "pausing",
+  "thawing",
+  "paused",
+  "hibernating",
+  "resuming",
+  "destroying",
+  "destroyed",
+] as const;
+export type SessionState = (typeof SESSION_STATES)[number];
+
+// A session as its row says, parsed once (parse-session.ts). Each state has exactly the facts that are true in it.
+export type Session = Blank | PartnerSession;
+
+// A sandbox that no partner knows: the pool's, or what remains of a create that was undone.
+export type Blank = Sandbox & (In<"warming" | "discarding", Leased> | In<"warm">);
+
+export type PartnerSession = Sandbox &
+  Owned &
+  (
+    | In<"creating", Leased & { sandbox: "to_create" | "from_pool" }>
+    | In<"running", Running>
+    | In<"pausing" | "thawing", Running & Leased>
+    | In<"paused", Paused>
+    | In<"hibernating" | "resuming", Paused & Leased>
+    // `was` is what partners see until the sandbox is gone.
+    | In<"destroying", Leased & { was: "running" | "paused"; expiresAtMs: number | null }>
+    | In<"destroyed", { destroyedAtMs: number }>
+  );
+
+// One member of the union for each state, so that checking the state narrows it.
+type In<State extends SessionState, Facts = unknown> = State extends SessionState ? { state: State } & Facts : never;
+
+// A session in a step: some server holds the lease and works on it, or did until it died.
+export type SessionInStep = Extract<Session, Leased>;
+export type Step = SessionInStep["state"];
+
+interface Sandbox {
+  id: SessionId;
+  sandboxId: SandboxId;
+  // Goes up by one with every transition. A result that carries an older generation is stale and changes nothing.
+  generation: number;
+  template: string;
+  // Fingerprint of the template when the sandbox was created.
+  templateHash: string;
+  home: Home;
+  // The daemon's token, sealed for this sandbox. Empty once the session is destroyed.
+  sealedToken: string;
+  createdAtMs: number;
+  updatedAtMs: number;
+}
+
+interface Owned {
+  partnerId: string;
+  externalUserId: string;
+  // A JSON object of strings, as it is stored.
+  metadataJson: string;
+  autoStartAgent: boolean;
+  timeoutMs: number;
+  // JSON of the environment variables, sealed for this sandbox.
+  sealedEnv: string | null;
+  stopReason: StopReason | null;
+}
+
+interface Running {
+  expiresAtMs: number;
+}
+
+interface Paused {
+  pausedAtMs: number;
+  // The sandbox gave its memory back; only its files are left.
+  isHibernated: boolean;
+}
+
+interface Leased {
+  lease: Lease;
+}
+
+// Who works on a step, and until when that is believed.
+export interface Lease {
+  owner: string;
+  untilMs: number;
+}
+
+// The driver and, for host-bound ones, the machine whose sandboxes a server acts on.
+export interface Home {
+  driver: string;
+  host: string | null;
+}
+
+// Why a session last stopped.
+export type StopReason = "api" | "timeout" | "retention" | "sandbox_lost";
+
+export const isInStep = (session: Session): session is SessionInStep => "lease" in session;
+
+export const isPartnerSession = (session: Session): session is PartnerSession => "partnerId" in session;
+
+export const isAtHome = ({ home }: { home: Home }, { driver, host }: Home): boolean => home.driver === driver && home.host === host;
+
+// What a partner sees of a session; null when there is nothing to see. During a step that is the state it started from.
+export function statusOf(session: Pick<Session, "state"> & { was?: "running" | "paused" }): SessionStatus | null {
+  return session.state === "destroying" ? (session.was ?? "running") : STATUSES[session.state];
+}
+
+// What the list of sessions filters by. `destroying` is shown as what the session was.
+export const STATUSES: Record<Exclude<SessionState, "destroying">, SessionStatus | null> = {
+  warming: null,
+  warm: null,
+  creating: null,
+  discarding: null,
+  running: "running",
+  pausing: "running",
+  thawing: "running",
+  paused: "paused",
+  hibernating: "paused",
+  resuming: "paused",
+  destroyed: "destroyed",
+};

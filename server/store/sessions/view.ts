@@ -1,0 +1,98 @@
+import type { SandboxId, SessionId, SessionStatus } from "@berth/contract";
+import { prepareFirst } from "../engines/prepared.ts";
+import type { SessionRow } from "./parse-session.ts";
+import { isPartnerSession, statusOf, type Session } from "./session.ts";
+
+// A session as the rest of the server may see it: no token, no environment.
+export interface SessionView {
+  id: SessionId;
+  sandboxId: SandboxId;
+  partnerId: string;
+  externalUserId: string;
+  status: SessionStatus;
+  generation: number;
+  template: string;
+  // A JSON object of strings, as it is stored: a list of large ones is passed on without being parsed.
+  metadataJson: string;
+  timeoutMs: number;
+  expiresAt: number | null;
+  stopReason: string | null;
+  createdAt: number;
+  updatedAt: number;
+}
+
+// null when no partner knows the session yet.
+export function viewOf(session: Session): SessionView | null {
+  const status = statusOf(session);
+  if (status === null || !isPartnerSession(session)) return null;
+  return {
+    id: session.id,
+    sandboxId: session.sandboxId,
+    partnerId: session.partnerId,
+    externalUserId: session.externalUserId,
+    status,
+    generation: session.generation,
+    template: session.template,
+    metadataJson: session.metadataJson,
+    timeoutMs: session.timeoutMs,
+    expiresAt: "expiresAtMs" in session ? session.expiresAtMs : null,
+    stopReason: session.stopReason,
+    createdAt: session.createdAtMs,
+    updatedAt: session.updatedAtMs,
+  };
+}
+
+// Just the columns of a view: most calls only look at a session, so they read no secrets and parse no lease.
+export const VIEW_COLUMNS = [
+  "id",
+  "sandbox_id",
+  "partner_id",
+  "external_user_id",
+  "state",
+  "generation",
+  "template",
+  "metadata",
+  "timeout_ms",
+  "expires_at",
+  "paused_at",
+  "stop_reason",
+  "created_at",
+  "updated_at",
+] as const satisfies (keyof SessionRow)[];
+export type ViewRow = Pick<SessionRow, (typeof VIEW_COLUMNS)[number]>;
+
+export function parseView(row: ViewRow): SessionView | null {
+  const status = statusOf({ state: row.state, was: row.paused_at === null ? "running" : "paused" });
+  if (status === null || row.partner_id === null) return null;
+  return {
+    id: row.id,
+    sandboxId: row.sandbox_id,
+    partnerId: row.partner_id,
+    externalUserId: row.external_user_id ?? "",
+    status,
+    generation: row.generation,
+    template: row.template,
+    metadataJson: row.metadata,
+    timeoutMs: row.timeout_ms,
+    expiresAt: row.expires_at,
+    stopReason: row.stop_reason,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
+
+const readRow = prepareFirst<ViewRow>((db) => db.selectFrom("sessions").select(VIEW_COLUMNS).where("id", "=", "ses_").compile());
+
+const readRowBySandbox = prepareFirst<ViewRow>((db) =>
+  db.selectFrom("sessions").select(VIEW_COLUMNS).where("sandbox_id", "=", "sbx_").compile(),
+);
+
+export const readView = async (...asked: Parameters<typeof readRow>): Promise<SessionView | null> => {
+  const row = await readRow(...asked);
+  return row ? parseView(row) : null;
+};
+
+export const readViewBySandbox = async (...asked: Parameters<typeof readRow>): Promise<SessionView | null> => {
+  const row = await readRowBySandbox(...asked);
+  return row ? parseView(row) : null;
+};

@@ -1,0 +1,188 @@
+import { sql, type Insertable, type Updateable } from "kysely";
+import type { SandboxId, SessionId } from "@berth/contract";
+import type { Engine } from "../open.ts";
+import type { Db, SessionsTable } from "../schema.ts";
+import { warmSessions, type PoolKey } from "./read.ts";
+import { FIRST_GENERATION, parseSession } from "./parse-session.ts";
+import type { Home, Lease, Session, SessionState, StopReason } from "./session.ts";
+
+// Every statement that writes a session's row. Only sessions/transitions.ts and what it offers to others call these, because
+// the table of states decides what may be written.
+
+export interface NewSession {
+  id: SessionId;
+  sandboxId: SandboxId;
+  state: SessionState;
+  lease: Lease;
+  template: string;
+  templateHash: string;
+  home: Home;
+  sealedToken: string;
+  owner: NewOwner | null;
+  nowMs: number;
+}
+
+// The partner's part of a row, written with a create.
+export interface NewOwner {
+  partnerId: string;
+  externalUserId: string;
+  metadata: Record<string, string>;
+  autoStartAgent: boolean;
+  timeoutMs: number;
+  sealedEnv: string | null;
+}
+
+// What may change in a row besides its state and generation. `null` clears.
+export interface SessionChanges {
+  lease?: Lease | null;
+  stopReason?: StopReason | null;
+  autoStartAgent?: boolean;
+  timeoutMs?: number;
+  metadata?: Record<string, string>;
+  expiresAtMs?: number | null;
+  isWarned?: boolean;
+  pausedAtMs?: number | null;
+  isHibernated?: boolean;
+  destroyedAtMs?: number;
+  updatedAtMs?: number;
+  // The row is no partner's any more.
+  owner?: null;
+  // The environment variables and the daemon's token are forgotten.
+  secrets?: null;
+}
+
+type Seen = Pick<Session, "id" | "state" | "generation">;
+
+export async function insertSession(db: Db, { owner, home, lease, nowMs, ...session }: NewSession): Promise<Session> {
+  const row: Insertable<SessionsTable> = {
+    id: session.id,
+    sandbox_id: session.sandboxId,
+    state: session.state,
+    generation: FIRST_GENERATION,
+    ...leaseColumns(lease),
+    template: session.template,
+    template_hash: session.templateHash,
+    driver: home.driver,
+    host: home.host,
+    token: session.sealedToken,
+    metadata: "{}",
+    auto_start_agent: 0,
+    timeout_ms: 0,
+    warned: 0,
+    hibernated: 0,
+    created_at: nowMs,
+    updated_at: nowMs,
+    ...(owner && ownerColumns(owner)),
+  };
+  return parseSession(await db.insertInto("sessions").values(row).returningAll().executeTakeFirstOrThrow());
+}
+
+// The guarded UPDATE of every transition: it happens only if the row still has the state and generation of `seen`. null: it
+// has changed since.
+export async function moveSession(db: Db, seen: Seen, to: SessionState, changes: SessionChanges): Promise<Session | null> {
+  const row = await db
+    .updateTable("sessions")
+    .set({ ...columnsOf(changes), state: to, generation: seen.generation + 1 })
+    .where("id", "=", seen.id)
+    .where("state", "=", seen.state)
+    .where("generation", "=", seen.generation)
+    .returningAll()
+    .executeTakeFirst();
+  return row ? parseSession(row) : null;
+}
+
+// Changes that keep state and generation: a step under way does not become stale by them. Guarded as `moveSession` is.
+export async function updateSession(db: Db, seen: Seen, changes: SessionChanges): Promise<Session | null> {
+  const row = await db
+    .updateTable("sessions")
+    .set(columnsOf(changes))
+    .where("id", "=", seen.id)
+    .where("state", "=", seen.state)
+    .where("generation", "=", seen.generation)
+    .returningAll()
+    .executeTakeFirst();
+  return row ? parseSession(row) : null;
+}
+
+// False: the row has changed since.
+export async function deleteSession(db: Db, seen: Seen): Promise<boolean> {
+  const { numDeletedRows } = await db
+    .deleteFrom("sessions")
+    .where("id", "=", seen.id)
+    .where("generation", "=", seen.generation)
+    .executeTakeFirst();
+  return Number(numDeletedRows) === 1;
+}
+
+// Ends the lease of a step that failed, so that reconciliation may take the step over at once.
+export async function releaseLease(db: Db, seen: Seen): Promise<void> {
+  await db.updateTable("sessions").set({ lease_until: 0 }).where("id", "=", seen.id).where("generation", "=", seen.generation).execute();
+}
+
+export interface WarmClaim {
+  id: SessionId;
+  to: SessionState;
+  lease: Lease;
+  nowMs: number;
+  owner: Omit<NewOwner, "sealedEnv">;
+  // Sealed values belong to one sandbox, which is known only once it is claimed.
+  sealEnv(sandboxId: SandboxId): string | null;
+}
+
+// Claims one warm sandbox of the pool for a partner. Two claims at once get two different ones. null: there is none.
+export async function claimWarm(db: Db, engine: Engine, pool: PoolKey, claim: WarmClaim): Promise<Session | null> {
+  let one = warmSessions(db, pool).select("id").limit(1);
+  if (engine === "postgres") one = one.forUpdate().skipLocked();
+  const { id, to, lease, nowMs } = claim;
+  const owner = ownerColumns({ ...claim.owner, sealedEnv: null });
+  const row = await db
+    .updateTable("sessions")
+    .set({ ...owner, id, state: to, generation: sql`generation + 1`, ...leaseColumns(lease), created_at: nowMs, updated_at: nowMs })
+    .where("id", "=", one)
+    .where("state", "=", "warm")
+    .returningAll()
+    .executeTakeFirst();
+  if (!row) return null;
+  const env = claim.sealEnv(row.sandbox_id);
+  if (env !== null) await db.updateTable("sessions").set({ env }).where("id", "=", id).execute();
+  return parseSession({ ...row, env });
+}
+
+function columnsOf(changes: SessionChanges): Updateable<SessionsTable> {
+  const { lease, metadata, owner, secrets } = changes;
+  return {
+    ...(lease !== undefined && leaseColumns(lease)),
+    ...(metadata !== undefined && { metadata: JSON.stringify(metadata) }),
+    ...(owner === null && { partner_id: null, external_user_id: null, env: null }),
+    ...(secrets === null && { env: null, token: "" }),
+    ...defined({
+      stop_reason: changes.stopReason,
+      auto_start_agent: flag(changes.autoStartAgent),
+      timeout_ms: changes.timeoutMs,
+      expires_at: changes.expiresAtMs,
+      warned: flag(changes.isWarned),
+      paused_at: changes.pausedAtMs,
+      hibernated: flag(changes.isHibernated),
+      destroyed_at: changes.destroyedAtMs,
+      updated_at: changes.updatedAtMs,
+    }),
+  };
+}
+
+const leaseColumns = (lease: Lease | null) => ({ lease_owner: lease?.owner ?? null, lease_until: lease?.untilMs ?? null });
+
+const ownerColumns = (owner: NewOwner) => ({
+  partner_id: owner.partnerId,
+  external_user_id: owner.externalUserId,
+  metadata: JSON.stringify(owner.metadata),
+  auto_start_agent: owner.autoStartAgent ? 1 : 0,
+  timeout_ms: owner.timeoutMs,
+  env: owner.sealedEnv,
+});
+
+const flag = (value: boolean | undefined) => (value === undefined ? undefined : value ? 1 : 0);
+
+const defined = <T extends object>(columns: T) =>
+  Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined)) as {
+    [Name in keyof T]?: Exclude<T[Name], undefined>;
+  };
