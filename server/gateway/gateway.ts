@@ -17,7 +17,7 @@ import { createPreviewLinks } from "./preview/preview-link.ts";
 import { createPreview } from "./preview/preview.ts";
 import { createSocketRelay } from "./relay/socket-relay.ts";
 import { createGatewayMetrics } from "./requests/metrics.ts";
-import { describeError, refuseUpgrade, sendError } from "./requests/reply.ts";
+import { refuseUpgrade, sendError } from "./requests/reply.ts";
 import { logInternalError, logReply } from "./requests/request-log.ts";
 import { createSandboxes, type SandboxesDeps } from "./sandboxes.ts";
 import { createSessionStreams } from "./session-stream.ts";
@@ -122,8 +122,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
       if (area) markWork(area.work);
       const replyWithError = (error: unknown) => {
         logInternalError(log, request, error);
-        const { status, body, headers } = describeError(error);
-        refuseUpgrade(socket, status, JSON.stringify(body), headers);
+        refuseUpgrade(socket, error);
       };
       socket.on("error", () => socket.destroy());
       if (closed) replyWithError(new AppError("unavailable"));

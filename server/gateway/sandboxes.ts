@@ -7,7 +7,7 @@ import { relayToApi } from "./relay/api-relay.ts";
 import { toDaemonPath } from "./relay/daemon-path.ts";
 import type { SocketRelay } from "./relay/socket-relay.ts";
 import { handshakeHeaders, requireHandshake } from "./relay/websocket-handshake.ts";
-import { refuseUpgrade } from "./requests/reply.ts";
+import { relayRefusal } from "./requests/reply.ts";
 import { splitUrl } from "./requests/request-parts.ts";
 
 // `/sandboxes/{sandboxId}/…`: the daemon's API for partners' backends, authorized by API key.
@@ -57,7 +57,7 @@ export function createSandboxes({ authenticate, sessionCache, links, sockets }: 
         path,
         headers: handshakeHeaders(request),
         isStillAllowed: async () => (await authenticate(request))?.id === partnerId,
-        refuse: ({ refused, reason }) => refuseUpgrade(socket, refused?.status ?? 503, refused?.body ?? JSON.stringify({ error: reason })),
+        refuse: ({ refused, reason }) => relayRefusal(socket, refused?.status ?? 503, refused?.body ?? JSON.stringify({ error: reason })),
       });
     },
   };

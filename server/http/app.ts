@@ -21,7 +21,7 @@ import { addHealth } from "./operations/health.ts";
 import { addMetrics } from "./operations/metrics.ts";
 import { logRequests } from "./operations/request-log.ts";
 import { markRoutes } from "./operations/route-work.ts";
-import { answerError } from "./requests/error-reply.ts";
+import { replyWithError } from "./requests/fastify-errors.ts";
 import { createListener, type Mount } from "./requests/listener.ts";
 import { readBodies } from "./requests/request-body.ts";
 import { nextRequestId } from "./requests/request-id.ts";
@@ -91,12 +91,12 @@ export async function createApp(deps: AppDeps): Promise<App> {
     return503OnClosing: false,
     frameworkErrors(_error, request, reply) {
       reply.header("x-request-id", request.id);
-      void answerBadUrl(authenticate, request).then((error) => answerError(log, error, request, reply));
+      void answerBadUrl(authenticate, request).then((error) => replyWithError(log, error, request, reply));
     },
     serverFactory: (handler) => createListener(handler, deps.mount, { log }),
   });
 
-  app.setErrorHandler((error, request, reply) => answerError(log, error, request, reply));
+  app.setErrorHandler((error, request, reply) => replyWithError(log, error, request, reply));
   const buckets = store.engine === "postgres" ? createSharedBuckets(store, clock, log) : createMemoryBuckets(clock);
   markRoutes(app);
   admitRequests(app, { ...deps, buckets });

@@ -10,7 +10,7 @@ import { sendStatusPage } from "../pages/status-pages.ts";
 import { relayHttp } from "../relay/http-relay.ts";
 import { closeReasonFor, type SocketRelay } from "../relay/socket-relay.ts";
 import { requireHandshake } from "../relay/websocket-handshake.ts";
-import { refuseUpgrade } from "../requests/reply.ts";
+import { relayRefusal } from "../requests/reply.ts";
 import { headerOf, splitUrl } from "../requests/request-parts.ts";
 import { createPreviewHeaders, type PreviewHeaders } from "./preview-headers.ts";
 import { OPEN_PATH, type PreviewLinks, type PreviewTarget } from "./preview-link.ts";
@@ -105,7 +105,7 @@ export function createPreview(deps: PreviewDeps): Preview {
       path: daemonPathOf(request, target),
       headers: headersFor(target, cached.partner).toSandbox(request),
       isStillAllowed: async () => !(await checkAccess(deps, request, target)).denied,
-      refuse: ({ refused }) => refuseUpgrade(socket, refused?.status ?? 503, "{}"),
+      refuse: ({ refused }) => relayRefusal(socket, refused?.status ?? 503, "{}"),
     });
   }
 

@@ -1,50 +1,34 @@
-import { STATUS_CODES, type ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import { AppError, isAppError } from "@berth/contract";
+import { endSocketWithReply, toErrorReply } from "../../error-reply.ts";
 
-// The gateway's replies other than pages. Errors have the same body as in the partner API.
-export function sendJson(response: ServerResponse, status: number, body: object, headers: Record<string, string> = {}): void {
+// The gateway's replies other than pages and relayed responses.
+export function sendJson(response: ServerResponse, status: number, body: object): void {
+  send(response, status, { "content-type": "application/json; charset=utf-8", "cache-control": "no-store" }, JSON.stringify(body));
+}
+
+export function sendError(response: ServerResponse, error: unknown): void {
+  const { status, headers, body } = toErrorReply(error);
+  send(response, status, headers, body);
+}
+
+// Refuses an upgrade with an error of ours.
+export function refuseUpgrade(socket: Duplex, error: unknown): void {
+  socket.on("error", () => socket.destroy());
+  endSocketWithReply(socket, toErrorReply(error));
+}
+
+// Refuses an upgrade with the daemon's status and body.
+export function relayRefusal(socket: Duplex, status: number, json: string): void {
+  socket.on("error", () => socket.destroy());
+  endSocketWithReply(socket, { status, headers: { "content-type": "application/json; charset=utf-8" }, body: json });
+}
+
+function send(response: ServerResponse, status: number, headers: Record<string, string>, text: string): void {
   if (response.headersSent) {
     response.destroy();
     return;
   }
-  const text = JSON.stringify(body);
-  response.writeHead(status, {
-    "content-type": "application/json; charset=utf-8",
-    "content-length": Buffer.byteLength(text),
-    "cache-control": "no-store",
-    "x-content-type-options": "nosniff",
-    ...headers,
-  });
+  response.writeHead(status, { ...headers, "content-length": Buffer.byteLength(text), "x-content-type-options": "nosniff" });
   response.end(response.req.method === "HEAD" ? undefined : text);
-}
-
-export function sendError(response: ServerResponse, error: unknown): void {
-  const { status, body, headers } = describeError(error);
-  sendJson(response, status, body, headers);
-}
-
-export function describeError(error: unknown): { status: number; body: object; headers: Record<string, string> } {
-  const known = isAppError(error) ? error : new AppError("internal");
-  return {
-    status: known.status,
-    body: { error: known.message, ...(known.details && { details: known.details }) },
-    headers: {
-      "x-error-code": known.code,
-      ...(known.code === "unauthorized" && { "www-authenticate": "Bearer" }),
-      ...(known.retryAfterSeconds !== undefined && { "retry-after": String(known.retryAfterSeconds) }),
-    },
-  };
-}
-
-// Refuses an upgrade on the bare socket, where there is no response object.
-export function refuseUpgrade(socket: Duplex, status: number, json: string, headers: Record<string, string> = {}): void {
-  socket.on("error", () => socket.destroy());
-  const lines = Object.entries({
-    ...headers,
-    "content-type": "application/json; charset=utf-8",
-    "content-length": String(Buffer.byteLength(json)),
-    connection: "close",
-  }).map(([name, value]) => `${name}: ${value}`);
-  socket.end([`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? "Refused"}`, ...lines, "", json].join("\r\n"));
 }

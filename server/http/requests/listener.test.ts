@@ -3,13 +3,13 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { connect, type AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { text } from "node:stream/consumers";
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 import { silentLog, type Log } from "../../log.ts";
 import { createListener } from "./listener.ts";
 
 const SLOW = "POST /PATH HTTP/1.1\r\nhost: berth\r\ncontent-length: 4\r\nconnection: close\r\n\r\nab";
 
-it("waits for the body of a call only so long, and for an upload as long as it lasts", async () => {
+test("an API request has a body timeout, and an upload through the mount has none", async () => {
   const echo = (request: IncomingMessage, response: ServerResponse) =>
     void text(request).then(
       (body) => response.end(body),
@@ -33,9 +33,9 @@ it("waits for the body of a call only so long, and for an upload as long as it l
   server.close();
 });
 
-// Node takes its own listeners off a connection that asks for CONNECT or an upgrade, the one for errors among them.
-it.each(["CONNECT elsewhere:443", "GET / ", "GET /socket", "nonsense"])(
-  "lets callers reset their connection after `%s` without harm to others",
+// Node removes its listeners, including the error listener, from a connection that requests CONNECT or an upgrade.
+test.each(["CONNECT elsewhere:443", "GET / ", "GET /socket", "nonsense"])(
+  "a caller that resets its connection after `%s` affects no other connection",
   async (start) => {
     const mount = { owns: (request: IncomingMessage) => request.url === "/socket", request() {}, upgrade: refuseUpgrade };
     const server = createListener((_request, response) => void response.end("alive"), mount, { log: silentLog });
@@ -55,16 +55,16 @@ it.each(["CONNECT elsewhere:443", "GET / ", "GET /socket", "nonsense"])(
   },
 );
 
-it("ends the connection whose handler throws, and no other", async () => {
+test("a handler that throws ends its own connection and no other", async () => {
   const failures: string[] = [];
   const log: Log = { ...silentLog, error: (event) => void failures.push(event) };
   const mount = {
     owns: (request: IncomingMessage) => request.url !== "/alive",
     request: () => {
-      throw new Error("a fault of ours");
+      throw new Error("a bug");
     },
     upgrade: () => {
-      throw new Error("another");
+      throw new Error("another bug");
     },
   };
   const server = createListener((_request, response) => void response.end("alive"), mount, { log });
@@ -76,6 +76,27 @@ it("ends the connection whose handler throws, and no other", async () => {
   expect(await text(socket)).toBe("");
   expect(await (await fetch(`${url}/alive`)).text()).toBe("alive");
   expect(failures).toEqual(["connection.failed", "connection.failed"]);
+  server.close();
+});
+
+test("bytes that are not HTTP get an error reply between responses, and cut a response that is being sent", async () => {
+  const server = createListener(
+    (request, response) => void (request.url === "/endless" ? response.write("a part") : response.end("whole")),
+    undefined,
+    { log: silentLog },
+  );
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const { port } = server.address() as AddressInfo;
+  const statusesAfter = async (path: string) => {
+    const caller = connect(port, "127.0.0.1").on("error", () => {});
+    caller.write(`GET ${path} HTTP/1.1\r\nhost: berth\r\n\r\n`);
+    const [first] = (await once(caller, "data")) as [Buffer];
+    caller.write("nonsense\r\n\r\n");
+    const rest = await text(caller).catch(() => "");
+    return `${String(first)}${rest}`.match(/HTTP\/1\.1 \d+/g);
+  };
+  expect(await statusesAfter("/")).toEqual(["HTTP/1.1 200", "HTTP/1.1 400"]);
+  expect(await statusesAfter("/endless")).toEqual(["HTTP/1.1 200"]);
   server.close();
 });
 

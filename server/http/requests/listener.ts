@@ -1,14 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { AppError } from "@berth/contract";
+import { endSocketWithReply, toErrorReply } from "../../error-reply.ts";
 import { createConnectionBoundaries } from "../../faults/connection-boundary.ts";
 import type { Log } from "../../log.ts";
-import { errorBody } from "./error-reply.ts";
 import { nextRequestId } from "./request-id.ts";
 
-// The socket's side of HTTP: what arrives before there is a request to route. Even there every answer is JSON.
-
-// A part of the server that takes some requests as they are. `owns` is asked for every request, so it is cheap.
+// A part of the server that handles some requests itself, before the API. `owns` is called for every request, so it is
+// cheap.
 export interface Mount {
   owns(request: IncomingMessage): boolean;
   request(request: IncomingMessage, response: ServerResponse): void | Promise<void>;
@@ -22,39 +21,51 @@ export interface ListenerOptions {
   bodyTimeoutMs?: number;
 }
 
+const BODY_TIMEOUT_MS = 60_000;
+
+// The HTTP server below Fastify and the gateway. It handles what arrives before there is a request to route, and replies
+// with JSON even to bytes that are not HTTP.
 export function createListener(
   handler: Handler,
   mount: Mount | undefined,
   { log, bodyTimeoutMs = BODY_TIMEOUT_MS }: ListenerOptions,
 ): Server {
-  // What a caller sends, or how it hangs up, can end its own connection and no other.
   const boundaryOf = createConnectionBoundaries({ log, connection: "http" });
+  const responses = createResponseTracker();
 
   const dispatch = (request: IncomingMessage, response: ServerResponse): void => {
+    responses.track(request.socket, response);
     const boundary = boundaryOf(request.socket);
     boundary.cover(request, response);
     boundary.run(() => route(request, response));
   };
   const route: Handler = (request, response) => {
-    if (request.headers.host === undefined && request.httpVersionMinor === 1) return refuse(response, new AppError("bad_request"));
-    if (request.url?.startsWith("http")) request.url = originForm(request.url);
+    if (request.headers.host === undefined && request.httpVersionMinor === 1) return sendError(response, new AppError("bad_request"));
+    if (request.url?.startsWith("http")) request.url = toOriginForm(request.url);
     if (!mount?.owns(request)) {
-      limitBody(request, response, bodyTimeoutMs);
+      limitBodyTime(request, response, bodyTimeoutMs);
       return handler(request, response);
     }
     response.setHeader("x-request-id", nextRequestId());
     return mount.request(request, response);
   };
+  // For a socket without a request, because the parser failed or the method is CONNECT.
+  const endWithError = (socket: Duplex, error: AppError): void => {
+    // An error reply in the middle of another response would become part of that response.
+    if (!socket.writable || responses.isSending(socket)) return void socket.destroy();
+    const { headers, ...reply } = toErrorReply(error);
+    endSocketWithReply(socket, { ...reply, headers: { ...headers, "x-request-id": nextRequestId() } });
+  };
   const server = createServer(
     {
-      // Bodies have limits of their own: a mount takes uploads, which last as long as they last.
+      // Requests to the API have their own body timeout; uploads through a mount may take as long as they need.
       requestTimeout: 0,
       headersTimeout: 20_000,
-      // Longer than the idle time of the usual balancers, so that they close first.
+      // Longer than the idle timeout of common load balancers, so that they close connections first.
       keepAliveTimeout: 75_000,
-      // Node would answer with no body at all; `dispatch` says why.
+      // Node would reply without a body; `route` replies with JSON.
       requireHostHeader: false,
-      // Other upgrades (curl offers h2c) are requests like any other.
+      // Treat other upgrades as plain requests: curl offers h2c, for instance.
       shouldUpgradeCallback: (request) =>
         mount !== undefined && request.headers.upgrade?.toLowerCase() === "websocket" && mount.owns(request),
     },
@@ -62,63 +73,51 @@ export function createListener(
   );
   server.on("connection", boundaryOf);
   if (mount) server.on("upgrade", (request, socket, head) => boundaryOf(socket).run(() => mount.upgrade(request, socket, head)));
-  // An expectation that we do not know is ignored, as RFC 9110 allows.
+  // Ignore unknown expectations, as RFC 9110 allows.
   server.on("checkExpectation", dispatch);
-  server.on("connect", (_request, socket) => boundaryOf(socket).run(() => end(socket, new AppError("method_not_allowed"))));
+  server.on("connect", (_request, socket) => boundaryOf(socket).run(() => endWithError(socket, new AppError("method_not_allowed"))));
   server.on("clientError", (error: NodeJS.ErrnoException, socket) =>
-    boundaryOf(socket).run(() => end(socket, CLIENT_ERRORS[error.code ?? ""]?.() ?? new AppError("bad_request"))),
+    boundaryOf(socket).run(() => endWithError(socket, CLIENT_ERRORS[error.code ?? ""]?.() ?? new AppError("bad_request"))),
   );
   return server;
 }
-
-const BODY_TIMEOUT_MS = 60_000;
-
-// A body that is not whole by then is not waited for.
-function limitBody(request: IncomingMessage, response: ServerResponse, timeoutMs: number): void {
-  if (request.headers["content-length"] === undefined && request.headers["transfer-encoding"] === undefined) return;
-  const timer = setTimeout(() => {
-    if (response.headersSent) request.destroy();
-    else refuse(response, new AppError("request_timeout"));
-  }, timeoutMs);
-  for (const event of ["end", "close"]) request.once(event, () => clearTimeout(timer));
-}
-
-// A proxy may write the whole address into the first line; the part before the path does not matter here.
-const originForm = (url: string): string => url.replace(/^https?:\/\/[^/?#]*\/?/i, "/");
 
 const CLIENT_ERRORS: Record<string, () => AppError> = {
   HPE_HEADER_OVERFLOW: () => new AppError("headers_too_large"),
   ERR_HTTP_REQUEST_TIMEOUT: () => new AppError("request_timeout"),
 };
 
-function refuse(response: ServerResponse, error: AppError): void {
-  const body = JSON.stringify(errorBody(error));
-  const headers = { "x-request-id": nextRequestId(), "x-error-code": error.code, "content-type": "application/json; charset=utf-8" };
-  response.writeHead(error.status, { ...headers, "content-length": Buffer.byteLength(body), connection: "close" }).end(body);
+function limitBodyTime(request: IncomingMessage, response: ServerResponse, timeoutMs: number): void {
+  if (request.headers["content-length"] === undefined && request.headers["transfer-encoding"] === undefined) return;
+  const timer = setTimeout(() => {
+    if (response.headersSent) request.destroy();
+    else sendError(response, new AppError("request_timeout"));
+  }, timeoutMs);
+  for (const event of ["end", "close"]) request.once(event, () => clearTimeout(timer));
 }
 
-const REASONS: Record<number, string> = {
-  400: "Bad Request",
-  405: "Method Not Allowed",
-  408: "Request Timeout",
-  431: "Request Header Fields Too Large",
-};
+// A proxy may send the absolute URL in the request line; only its path and query matter here.
+const toOriginForm = (url: string): string => url.replace(/^https?:\/\/[^/?#]*\/?/i, "/");
 
-// For a socket that has no request: the parser gave up.
-function end(socket: Duplex & { _httpMessage?: { headersSent: boolean } | null }, error: AppError): void {
-  // An answer is already on its way over this connection: a second one would be taken for a part of it.
-  if (!socket.writable || socket._httpMessage?.headersSent) return void socket.destroy();
-  const body = JSON.stringify(errorBody(error));
-  socket.end(
-    [
-      `HTTP/1.1 ${error.status} ${REASONS[error.status]}`,
-      `X-Request-Id: ${nextRequestId()}`,
-      `X-Error-Code: ${error.code}`,
-      "Content-Type: application/json; charset=utf-8",
-      `Content-Length: ${Buffer.byteLength(body)}`,
-      "Connection: close",
-      "",
-      body,
-    ].join("\r\n"),
-  );
+function sendError(response: ServerResponse, error: AppError): void {
+  const { status, headers, body } = toErrorReply(error);
+  const own = { "x-request-id": nextRequestId(), "content-length": Buffer.byteLength(body), connection: "close" };
+  response.writeHead(status, { ...headers, ...own }).end(body);
+}
+
+// Knows which response a connection is sending. Clients may pipeline requests; responses are sent in their order, so the
+// oldest unfinished one is being sent.
+function createResponseTracker() {
+  const unfinished = new WeakMap<Duplex, Set<ServerResponse>>();
+  return {
+    track(socket: Duplex, response: ServerResponse): void {
+      const ofSocket = unfinished.get(socket) ?? new Set();
+      unfinished.set(socket, ofSocket.add(response));
+      response.once("finish", () => ofSocket.delete(response));
+    },
+    isSending(socket: Duplex): boolean {
+      const [oldest] = unfinished.get(socket) ?? [];
+      return oldest?.headersSent === true;
+    },
+  };
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { AppError, MAX_BODY_BYTES } from "@berth/contract";
-import { bodyFault } from "./error-reply.ts";
+import { bodyFault } from "./field-faults.ts";
 
 // Bodies are read as bytes whatever their type says: some routes ignore them, some want JSON, and an Idempotency-Key
 // covers the exact bytes. The media type is judged by the route that needs it, so Fastify is not shown it.

@@ -15,7 +15,7 @@ import {
   type FieldFault,
 } from "@berth/contract";
 import type { CreateRequest, SessionChange } from "../../sessions/sessions.ts";
-import { bodyFault } from "../requests/error-reply.ts";
+import { bodyFault } from "../requests/field-faults.ts";
 
 // Types are strict, unknown fields are ignored, and every fault of a body is told at once.
 

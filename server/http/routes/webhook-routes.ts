@@ -17,7 +17,7 @@ import type { Endpoints, NewEndpoint, NewSecret, Record as Recorder } from "../.
 import { appendAudit } from "../../store/audit.ts";
 import type { DeliveryFilter, DeliveryRow, ListedDelivery } from "../../store/webhooks/deliveries.ts";
 import type { EndpointRow } from "../../store/webhooks/endpoints.ts";
-import { bodyFault } from "../requests/error-reply.ts";
+import { bodyFault } from "../requests/field-faults.ts";
 import { jsonObject } from "../requests/request-body.ts";
 import { addRoute } from "../requests/route.ts";
 import { auditEntry } from "./audit-entry.ts";
