@@ -30,19 +30,19 @@ async function berth(command: string, env: Record<string, string>): Promise<{ co
   );
 }
 
-test("a server without its cluster says so in one sentence", async () => {
+test("a server without its cluster says what to do", async () => {
   const { code, output } = await berth("serve", { BERTH_DRIVER: "kubernetes" });
   expect(code).toBe(1);
   expect(output.trim()).toBe(
-    "berth: The driver kubernetes cannot be used: No cluster is known, because no kubeconfig can be read (there is none, and this is not a pod of a cluster); set BERTH_KUBECONFIG, or run the server inside the cluster.",
+    "berth: The driver kubernetes cannot be used: No kubeconfig can be read (there is none, and the server does not run in a pod). Set BERTH_KUBECONFIG, or run the server inside the cluster.",
   );
 });
 
-test("a server without its Docker Engine says so in one sentence", async () => {
+test("a server without its Docker Engine says what to do", async () => {
   const { code, output } = await berth("serve", { BERTH_DRIVER: "docker", BERTH_DOCKER_SOCKET: "/nowhere/docker.sock" });
   expect(code).toBe(1);
   expect(output.trim()).toBe(
-    "berth: The driver docker cannot be used: No Docker Engine answers at /nowhere/docker.sock; start one, or name its socket in BERTH_DOCKER_SOCKET.",
+    "berth: The driver docker cannot be used: No Docker Engine answers at /nowhere/docker.sock. Start one, or set BERTH_DOCKER_SOCKET to its socket.",
   );
 });
 
@@ -54,7 +54,7 @@ test("the doctor names what a cluster lacks", async () => {
   const { code, output } = await berth("doctor", { BERTH_DRIVER: "kubernetes", BERTH_KUBECONFIG: double.kubeconfig });
   expect(code).toBe(1);
   expect(output).toContain("the server may not create statefulsets in sandboxes (see deploy/kubernetes/role.yaml)");
-  expect(output).toContain("it has no default storage class; name one in BERTH_KUBERNETES_STORAGE_CLASS");
+  expect(output).toContain("it has no default storage class (set BERTH_KUBERNETES_STORAGE_CLASS)");
   expect(output).toContain("none of its nodes offers ephemeral-storage");
 });
 

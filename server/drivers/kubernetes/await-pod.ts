@@ -5,7 +5,7 @@ import type { Cluster } from "./cluster/cluster.ts";
 import { watchControllerErrors } from "./workloads/controller-errors.ts";
 import { dialPodAddress } from "./pods/dial-pod-address.ts";
 import { podsPath } from "./cluster/names.ts";
-import { isAlive, isLeaving, isOnLostNode, isOwnedBy, startFailureOf, type StartFailure } from "./pods/pod-state.ts";
+import { isAlive, isTerminating, isOnLostNode, isOwnedBy, startFailureOf, type StartFailure } from "./pods/pod-state.ts";
 import type { Pods } from "./pods/pod-watch.ts";
 import { watchScheduling } from "./pods/scheduling.ts";
 import type { Workloads } from "./workloads/workloads.ts";
@@ -19,67 +19,67 @@ export interface WaitDeps {
   scheduleWaitMs: number;
 }
 
-// The readiness probe has a step of one second; the daemon is asked much more often than that.
-const ASK_MS = 50;
-// The watch may be broken: the API server is asked itself now and then.
-const LOOK_MS = 1_000;
-// An admission error may be gone at the controller's next try.
-const ERROR_PATIENCE_MS = 5_000;
+// The readiness probe runs only once a second, so the daemon is polled directly.
+const DAEMON_POLL_MS = 50;
+// The watch may be broken, so the API server is polled as well.
+const POD_POLL_MS = 1_000;
+// The controller retries after an admission error, so only an error that lasts this long counts.
+const ERROR_TIMEOUT_MS = 5_000;
 
-// Resolves with the pod once its daemon answers. What is believed is the API server's own answer, read again at every
-// change that the watch tells of and once a second: an address that the watch still remembers may be another pod's by now.
-export async function awaitUp(deps: WaitDeps, name: string, signal: AbortSignal): Promise<V1Pod> {
-  let trouble: StartFailure | null = null;
-  let erringSinceMs: number | null = null;
-  const complaint = watchControllerErrors(deps, signal);
-  const hasNoRoom = watchScheduling(deps, signal);
+// Resolves with the pod when its daemon answers. The pod is read from the API server at every change that the watch reports, and once
+// a second: the address of a watched pod may already belong to another pod.
+export async function awaitReady(deps: WaitDeps, name: string, signal: AbortSignal): Promise<V1Pod> {
+  let startFailure: StartFailure | null = null;
+  let failingSinceMs: number | null = null;
+  const controllerError = watchControllerErrors(deps, signal);
+  const isClusterFull = watchScheduling(deps, signal);
   try {
     for (;;) {
       const workload = await deps.workloads.read(name, signal);
       if (!workload) throw new AppError("sandbox_failed", { cause: new Error(`${name} was deleted`) });
       const found = await deps.pods.read(await deps.workloads.podOf(name, signal), signal);
-      // What a workload of the same name has left behind is for the cluster to collect.
+      // Ignore a pod of an earlier workload with the same name, which the cluster still has to delete.
       const pod = found && isOwnedBy(found, workload) ? found : null;
-      trouble = pod && !isLeaving(pod) ? startFailureOf(pod) : null;
-      if (trouble?.kind === "failed" || (trouble && (await hasNoRoom(pod)))) throw failure(trouble);
-      const error = await complaint(workload, pod);
-      erringSinceMs = error === null ? null : (erringSinceMs ?? performance.now());
-      if (error !== null && performance.now() - erringSinceMs! >= ERROR_PATIENCE_MS) throw failure({ kind: "failed", reason: error });
-      const lookAgainMs = performance.now() + LOOK_MS;
-      for (let changed = false; !changed && performance.now() < lookAgainMs;) {
+      startFailure = pod && !isTerminating(pod) ? startFailureOf(pod) : null;
+      if (startFailure?.kind === "failed" || (startFailure && (await isClusterFull(pod)))) throw failure(startFailure);
+      const error = await controllerError(workload, pod);
+      failingSinceMs = error === null ? null : (failingSinceMs ?? performance.now());
+      if (error !== null && performance.now() - failingSinceMs! >= ERROR_TIMEOUT_MS) throw failure({ kind: "failed", reason: error });
+      const nextReadMs = performance.now() + POD_POLL_MS;
+      for (let changed = false; !changed && performance.now() < nextReadMs;) {
         const isDialable = pod !== null && isAlive(pod) && pod.status?.podIP !== undefined;
         if (isDialable && (await daemonAnswers((inner) => dialPodAddress(pod, inner), signal))) return pod;
-        changed = await deps.pods.changed(name, isDialable ? ASK_MS : LOOK_MS, signal);
+        changed = await deps.pods.changed(name, isDialable ? DAEMON_POLL_MS : POD_POLL_MS, signal);
       }
     }
   } catch (error) {
-    // The caller gave up while the cluster had no place for the pod: that is what to say.
-    throw signal.aborted && trouble ? failure(trouble) : error;
+    // If the caller's signal aborts while the pod cannot start, report why it cannot.
+    throw signal.aborted && startFailure ? failure(startFailure) : error;
   }
 }
 
-// Resolves once the sandbox's pod, which is called `podName`, is no more.
+// Resolves when the pod `podName` of the sandbox no longer exists.
 export async function awaitGone(deps: WaitDeps, name: string, podName: string, signal: AbortSignal): Promise<void> {
   const { cluster, pods, namespace, stuckMs } = deps;
   for (;;) {
     const pod = await pods.read(podName, signal);
     if (!pod) return;
     if (isStuck(pod, stuckMs)) await cluster.remove(podsPath(namespace, pod.metadata?.name), { gracePeriodSeconds: 0 }, signal);
-    await pods.changed(name, LOOK_MS / 2, signal);
+    await pods.changed(name, POD_POLL_MS / 2, signal);
   }
 }
 
-// Its node does not answer any more, so nobody will report its end. The volume is safe: it is attached elsewhere only
-// once the storage allows it.
+// The pod's node does not answer, so the end of the pod is never reported. Deleting it by force does not endanger the volume: the
+// storage attaches it elsewhere only when that is safe.
 function isStuck({ metadata, ...pod }: V1Pod, stuckMs: number): boolean {
   if (metadata?.deletionTimestamp === undefined) return false;
-  // The API says when the pod is to be gone. A lost node's is not waited for that long.
+  // deletionTimestamp includes the grace period. On a lost node there is no reason to wait for that.
   const graceMs = (metadata.deletionGracePeriodSeconds ?? 0) * 1000;
   const sinceMs = new Date(metadata.deletionTimestamp).getTime() - (isOnLostNode(pod) ? graceMs : 0);
   return Date.now() - sinceMs > stuckMs;
 }
 
 function failure({ kind, reason }: StartFailure): AppError {
-  const full = kind === "no_room" || /exceeded quota/.test(reason);
-  return new AppError(full ? "capacity_reached" : "sandbox_failed", { cause: new Error(`kubernetes: ${reason}`) });
+  const isFull = kind === "no_room" || /exceeded quota/.test(reason);
+  return new AppError(isFull ? "capacity_reached" : "sandbox_failed", { cause: new Error(`kubernetes: ${reason}`) });
 }

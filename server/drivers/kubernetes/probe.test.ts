@@ -19,7 +19,7 @@ async function probe(
   return await probeKubernetes({ kubeconfig: double.kubeconfig, namespace: null, storageClass });
 }
 
-test("a cluster with all that is needed is usable, with and without agent-sandbox", async () => {
+test("a cluster with all permissions is usable, with and without agent-sandbox", async () => {
   expect(await probe()).toMatchObject({ usable: true, reason: expect.stringMatching(/agent-sandbox is installed/) as string });
   await double?.[Symbol.asyncDispose]();
   expect(await probe({ crds: false })).toMatchObject({
@@ -28,7 +28,7 @@ test("a cluster with all that is needed is usable, with and without agent-sandbo
   });
 });
 
-test("every missing right is named at once", async () => {
+test("one message names every missing permission", async () => {
   const { usable, reason } = await probe({}, (cluster) => {
     cluster.forbid("patch", "sandboxes");
     cluster.forbid("watch", "pods");
@@ -39,53 +39,53 @@ test("every missing right is named at once", async () => {
 });
 
 test("a missing storage class is named", async () => {
-  expect((await probe({ storageClasses: [] })).reason).toMatch(/no default storage class; name one in BERTH_KUBERNETES_STORAGE_CLASS/);
+  expect((await probe({ storageClasses: [] })).reason).toMatch(/no default storage class \(set BERTH_KUBERNETES_STORAGE_CLASS\)/);
   await double?.[Symbol.asyncDispose]();
   expect((await probe({}, undefined, "fast")).reason).toMatch(/no storage class fast \(there are: standard\)/);
 });
 
-test("what a warm pool needs is named: the extensions, the rights, the pool itself", async () => {
-  const look = async (options: Partial<DoubleOptions>, prepare?: (double: KubernetesDouble) => void) => {
+test("the message names what a warm pool needs: extensions, permissions, and the pool itself", async () => {
+  const probePool = async (options: Partial<DoubleOptions>, prepare?: (double: KubernetesDouble) => void) => {
     await probe(options, prepare);
     const answer = await probeKubernetes({ kubeconfig: double!.kubeconfig, namespace: null, storageClass: null, warmPools: ["ready"] });
     await double?.[Symbol.asyncDispose]();
     return answer;
   };
-  expect((await look({})).reason).toMatch(/BERTH_KUBERNETES_WARM_POOLS needs agent-sandbox with its extensions/);
-  expect((await look({ warmPools: {} })).reason).toMatch(/there is no SandboxWarmPool ready in sandboxes/);
-  expect((await look({ warmPools: { ready: 0 } }, (cluster) => cluster.forbid("create", "sandboxclaims"))).reason).toMatch(
+  expect((await probePool({})).reason).toMatch(/BERTH_KUBERNETES_WARM_POOLS needs agent-sandbox with its extensions/);
+  expect((await probePool({ warmPools: {} })).reason).toMatch(/there is no SandboxWarmPool ready in sandboxes/);
+  expect((await probePool({ warmPools: { ready: 0 } }, (cluster) => cluster.forbid("create", "sandboxclaims"))).reason).toMatch(
     /may not create sandboxclaims in sandboxes/,
   );
-  expect(await look({ warmPools: { ready: 0 } })).toMatchObject({
+  expect(await probePool({ warmPools: { ready: 0 } })).toMatchObject({
     usable: true,
-    reason: expect.stringMatching(/sandboxes come out of the SandboxWarmPool ready/) as string,
+    reason: expect.stringMatching(/sandboxes come from the SandboxWarmPool ready/) as string,
   });
   const keepsOld = (cluster: KubernetesDouble) =>
     cluster.objects.merge("sandboxwarmpools", "ready", { spec: { updateStrategy: { type: "OnReplenish" } } });
-  expect((await look({ warmPools: { ready: 0 } }, keepsOld)).reason).toMatch(/its updateStrategy is not Recreate/);
+  expect((await probePool({ warmPools: { ready: 0 } }, keepsOld)).reason).toMatch(/its updateStrategy is not Recreate/);
 });
 
-test("nodes without ephemeral-storage are named: sandboxes never fit on them", async () => {
+test("nodes without ephemeral-storage are named, because no sandbox fits on them", async () => {
   const all = await probe({ withoutEphemeralStorage: ["node-a", "node-b"] });
   expect(all.usable).toBe(false);
-  expect(all.reason).toMatch(/none of its nodes offers ephemeral-storage, which every sandbox asks for \(see docs\/deploy\.md\)/);
+  expect(all.reason).toMatch(/none of its nodes offers ephemeral-storage, which every sandbox requests \(see docs\/deploy\.md\)/);
   await double?.[Symbol.asyncDispose]();
   const one = await probe({ withoutEphemeralStorage: ["node-b"] });
   expect(one.usable).toBe(true);
   expect(one.reason).toMatch(/no sandbox fits on node-b, which offers no ephemeral-storage/);
 });
 
-test("an account that may not look at nodes is told that they are not known", async () => {
+test("if the account may not list nodes, the message says that they are unknown", async () => {
   const { usable, reason } = await probe({ withoutEphemeralStorage: ["node-a", "node-b"] }, (cluster) => cluster.forbid("list", "nodes"));
   expect(usable).toBe(true);
-  expect(reason).toMatch(/whether its nodes offer ephemeral-storage is not known, because the account may not list nodes/);
+  expect(reason).toMatch(/the account may not list nodes, so it is unknown whether they offer ephemeral-storage/);
 });
 
-test("an account that may not look at storage classes is believed", async () => {
+test("storage classes are not checked if the account may not list them", async () => {
   expect(await probe({ storageClasses: [] }, (cluster) => cluster.forbid("list", "storageclasses"))).toMatchObject({ usable: true });
 });
 
-test("no cluster is one sentence", async () => {
+test("a missing cluster or kubeconfig is named", async () => {
   const { usable, reason } = await probe({}, undefined, null).then(async () => {
     await double!.goAway();
     const answer = await probeKubernetes({ kubeconfig: double!.kubeconfig, namespace: null, storageClass: null });
@@ -95,6 +95,6 @@ test("no cluster is one sentence", async () => {
   expect(usable).toBe(false);
   expect(reason).toMatch(/^No cluster answers at http:\/\/127\.0\.0\.1:\d+ \(ECONNREFUSED\)\.$/);
   expect((await probeKubernetes({ kubeconfig: "/nowhere/kubeconfig", namespace: null, storageClass: null })).reason).toBe(
-    "No cluster is known, because no kubeconfig can be read (ENOENT); set BERTH_KUBECONFIG, or run the server inside the cluster.",
+    "No kubeconfig can be read (ENOENT). Set BERTH_KUBECONFIG, or run the server inside the cluster.",
   );
 });

@@ -9,21 +9,20 @@ import { warmPoolPath, type SandboxWarmPool } from "./warm-pools/warm-pools.ts";
 
 export interface ProbeOptions extends ConnectOptions {
   storageClass: string | null;
-  // The SandboxWarmPools that sandboxes shall come from.
+  // The SandboxWarmPools that sandboxes are configured to come from.
   warmPools?: readonly string[];
 }
 
-// Is there a cluster, and may this server do in it what the driver needs? All that is missing is named at once.
+// Checks whether there is a cluster and whether the server has all permissions that the driver needs. Reports everything that is
+// missing in one message.
 export async function probeKubernetes(options: ProbeOptions): Promise<DriverProbe> {
-  const say = (usable: boolean, reason: string): DriverProbe => ({ driver: "kubernetes", usable, reason });
+  const usable = (reason: string): DriverProbe => ({ driver: "kubernetes", usable: true, reason });
+  const unusable = (reason: string): DriverProbe => ({ driver: "kubernetes", usable: false, reason });
   let connection: Connection;
   try {
     connection = await connectCluster(options);
   } catch (error) {
-    return say(
-      false,
-      `No cluster is known, because no kubeconfig can be read (${messageOf(error)}); set BERTH_KUBECONFIG, or run the server inside the cluster.`,
-    );
+    return unusable(`No kubeconfig can be read (${messageOf(error)}). Set BERTH_KUBECONFIG, or run the server inside the cluster.`);
   }
   const { cluster, namespace, server } = connection;
   await using _ = cluster;
@@ -31,22 +30,21 @@ export async function probeKubernetes(options: ProbeOptions): Promise<DriverProb
     const signal = AbortSignal.timeout(8_000);
     const version = await cluster.get<{ gitVersion: string }>("/version", signal);
     const crds = (await cluster.get("/apis/agents.x-k8s.io/v1beta1", signal)) !== null;
-    const nodes = await lookAtNodes(cluster, signal);
-    const pools = await lookAtPools(cluster, namespace, crds, options.warmPools ?? [], signal);
+    const nodes = await checkNodes(cluster, signal);
+    const pools = await checkPools(cluster, namespace, crds, options.warmPools ?? [], signal);
     const missing = [
-      ...(await missingRights(cluster, namespace, [...(crds ? FOR_SANDBOXES : FOR_STATEFUL_SETS), ...ALWAYS], signal)),
+      ...(await missingPermissions(cluster, namespace, [...(crds ? FOR_SANDBOXES : FOR_STATEFUL_SETS), ...ALWAYS], signal)),
       ...pools.missing,
       ...(await missingStorage(cluster, options.storageClass, signal)),
       ...nodes.missing,
     ];
-    if (missing.length > 0) return say(false, `The cluster at ${server} answers, but ${missing.join("; ")}.`);
+    if (missing.length > 0) return unusable(`The cluster at ${server} answers, but ${missing.join("; ")}.`);
     const workload = crds ? "agent-sandbox is installed" : "agent-sandbox is not installed, so sandboxes are StatefulSets";
-    return say(
-      true,
+    return usable(
       `Kubernetes ${version?.gitVersion ?? ""} at ${server}, namespace ${namespace}; ${[workload, ...pools.notes, ...nodes.notes].join("; ")}.`,
     );
   } catch (error) {
-    return say(false, `No cluster answers at ${server} (${messageOf(error)}).`);
+    return unusable(`No cluster answers at ${server} (${messageOf(error)}).`);
   }
 }
 
@@ -55,30 +53,30 @@ interface Findings {
   notes: string[];
 }
 
-interface Need {
+interface Permissions {
   group: string;
   resource: string;
   verbs: readonly string[];
 }
 
 const ALL = ["create", "get", "list", "patch", "delete"];
-const FOR_SANDBOXES: Need[] = [{ group: "agents.x-k8s.io", resource: "sandboxes", verbs: ALL }];
-const FOR_STATEFUL_SETS: Need[] = [
+const FOR_SANDBOXES: Permissions[] = [{ group: "agents.x-k8s.io", resource: "sandboxes", verbs: ALL }];
+const FOR_STATEFUL_SETS: Permissions[] = [
   { group: "apps", resource: "statefulsets", verbs: ALL },
   { group: "", resource: "events", verbs: ["list"] },
 ];
-const ALWAYS: Need[] = [
+const ALWAYS: Permissions[] = [
   { group: "", resource: "pods", verbs: ["get", "list", "watch", "delete"] },
   { group: "", resource: "persistentvolumeclaims", verbs: ["delete"] },
 ];
 const group = "extensions.agents.x-k8s.io";
-const FOR_POOLS: Need[] = [
+const FOR_POOLS: Permissions[] = [
   { group, resource: "sandboxclaims", verbs: ["create", "get", "list", "delete"] },
   { group, resource: "sandboxwarmpools", verbs: ["get"] },
   { group, resource: "sandboxtemplates", verbs: ["create", "patch"] },
 ];
 
-async function missingRights(cluster: Cluster, namespace: string, needed: Need[], signal: AbortSignal): Promise<string[]> {
+async function missingPermissions(cluster: Cluster, namespace: string, needed: Permissions[], signal: AbortSignal): Promise<string[]> {
   const refused = await Promise.all(
     needed.map(async ({ verbs, ...what }) => {
       const allowed = await Promise.all(verbs.map((verb) => isAllowed(cluster, { namespace, ...what, verb }, signal)));
@@ -91,7 +89,7 @@ async function missingRights(cluster: Cluster, namespace: string, needed: Need[]
   return refused.flat();
 }
 
-async function lookAtPools(
+async function checkPools(
   cluster: Cluster,
   namespace: string,
   crds: boolean,
@@ -104,7 +102,7 @@ async function lookAtPools(
       missing: ["BERTH_KUBERNETES_WARM_POOLS needs agent-sandbox with its extensions (extensions.agents.x-k8s.io/v1beta1)"],
       notes: [],
     };
-  const missing = await missingRights(cluster, namespace, FOR_POOLS, signal);
+  const missing = await missingPermissions(cluster, namespace, FOR_POOLS, signal);
   if (missing.length > 0) return { missing, notes: [] };
   const pools = await Promise.all(names.map((name) => cluster.get<SandboxWarmPool>(warmPoolPath(namespace, name), signal)));
   return {
@@ -113,28 +111,28 @@ async function lookAtPools(
       .map((name) => `there is no SandboxWarmPool ${name} in ${namespace} (see deploy/kubernetes/warm-pool.yaml)`),
     notes: names.map((name, i) =>
       pools[i]?.spec.updateStrategy?.type === "Recreate"
-        ? `sandboxes come out of the SandboxWarmPool ${name}`
-        : `the SandboxWarmPool ${name} hands out outdated sandboxes after an upgrade, as its updateStrategy is not Recreate`,
+        ? `sandboxes come from the SandboxWarmPool ${name}`
+        : `the SandboxWarmPool ${name} returns outdated sandboxes after an upgrade, because its updateStrategy is not Recreate`,
     ),
   };
 }
 
-// A sandbox has a limit on what it writes to its node's own disk, and so asks for ephemeral-storage. A kubelet that does not
-// measure it (`localStorageCapacityIsolation: false`) offers none, and the scheduler never finds room there.
-async function lookAtNodes(cluster: Cluster, signal: AbortSignal): Promise<Findings> {
+// Sandboxes have a limit for ephemeral-storage and therefore request it. A kubelet that does not measure it
+// (`localStorageCapacityIsolation: false`) offers none, so the scheduler never places a sandbox on its node.
+async function checkNodes(cluster: Cluster, signal: AbortSignal): Promise<Findings> {
   const nodes = await cluster.listIfAllowed<V1Node>("/api/v1/nodes", {}, signal);
   if (nodes === null)
-    return { missing: [], notes: ["whether its nodes offer ephemeral-storage is not known, because the account may not list nodes"] };
+    return { missing: [], notes: ["the account may not list nodes, so it is unknown whether they offer ephemeral-storage"] };
   const open = nodes.filter(({ spec }) => !spec?.unschedulable && !spec?.taints?.some(({ effect }) => effect.startsWith("No")));
   const without = open.filter(({ status }) => !Number.parseInt(status?.allocatable?.["ephemeral-storage"] ?? "0", 10));
   if (without.length === 0) return { missing: [], notes: [] };
   if (without.length === open.length)
-    return { missing: ["none of its nodes offers ephemeral-storage, which every sandbox asks for (see docs/deploy.md)"], notes: [] };
+    return { missing: ["none of its nodes offers ephemeral-storage, which every sandbox requests (see docs/deploy.md)"], notes: [] };
   const names = without.map(({ metadata }) => metadata?.name).join(", ");
   return { missing: [], notes: [`no sandbox fits on ${names}, which offers no ephemeral-storage (see docs/deploy.md)`] };
 }
 
-// Storage classes belong to the cluster, not to the namespace: an account that may not look at them is believed.
+// Storage classes belong to the cluster, not to the namespace. If our account may not list them, the check is skipped.
 async function missingStorage(cluster: Cluster, wanted: string | null, signal: AbortSignal): Promise<string[]> {
   const classes = await cluster.listIfAllowed<V1StorageClass>("/apis/storage.k8s.io/v1/storageclasses", {}, signal);
   if (classes === null) return [];
@@ -142,7 +140,7 @@ async function missingStorage(cluster: Cluster, wanted: string | null, signal: A
   if (wanted !== null)
     return names.includes(wanted) ? [] : [`there is no storage class ${wanted} (there are: ${names.join(", ") || "none"})`];
   const hasDefault = classes.some(({ metadata }) => metadata?.annotations?.["storageclass.kubernetes.io/is-default-class"] === "true");
-  return hasDefault ? [] : ["it has no default storage class; name one in BERTH_KUBERNETES_STORAGE_CLASS"];
+  return hasDefault ? [] : ["it has no default storage class (set BERTH_KUBERNETES_STORAGE_CLASS)"];
 }
 
 function messageOf(error: unknown): string {

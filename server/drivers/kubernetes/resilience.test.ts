@@ -10,7 +10,7 @@ import type { KubernetesOptions } from "./kubernetes.ts";
 import { nameOf } from "./cluster/names.ts";
 import { claimsLeft, openDouble } from "../../../tests/support/kubernetes/driver.ts";
 
-// What goes wrong in clusters, on the double, with both kinds of workload.
+// Failures of a cluster, on the test double, with both kinds of workload.
 const TOKEN = "a token of the suite";
 const deadline = (ms = 30_000) => AbortSignal.timeout(ms);
 const newSpec = (template: Partial<SandboxSpec["template"]> = {}): SandboxSpec => ({
@@ -39,7 +39,7 @@ const kinds = [
 ];
 
 describe.each(kinds)("$workload", ({ crds }) => {
-  test("losing a node stops the sandbox, keeps its files, and a resume places it elsewhere", async () => {
+  test("a sandbox on a lost node is stopped, keeps its files, and resumes on another node", async () => {
     const { double, driver } = await start({ crds }, { stuckMs: 200 });
     const spec = newSpec();
     await driver.create(spec, deadline());
@@ -56,21 +56,21 @@ describe.each(kinds)("$workload", ({ crds }) => {
     expect(await exec(driver, spec.id, "cat note")).toBe("kept\n");
   });
 
-  test("a pod that the cluster replaced by itself counts as stopped, and is", async () => {
+  test("a sandbox whose pod was replaced by the cluster counts as stopped, and is suspended", async () => {
     const { double, driver } = await start({ crds });
     const spec = newSpec();
     await driver.create(spec, deadline());
     await exec(driver, spec.id, "echo kept > note");
     double.kubelet.deletePod(podName(crds, spec));
 
-    // Whoever looks at the new pod suspends it.
+    // inspect suspends the new pod.
     const look = async () => [await driver.inspect(spec.id, deadline()), double.objects.list("pods").length];
     await expect.poll(look).toEqual(["stopped", 0]);
     expect(await driver.resume(spec, deadline())).toEqual({ restarted: true });
     expect(await exec(driver, spec.id, "cat note")).toBe("kept\n");
   });
 
-  test("a daemon that dies counts as stopped, and a resume starts it over the same files", async () => {
+  test("a sandbox whose daemon died is stopped, and resumes over the same files", async () => {
     const { double, driver } = await start({ crds });
     const spec = newSpec();
     await driver.create(spec, deadline());
@@ -82,21 +82,21 @@ describe.each(kinds)("$workload", ({ crds }) => {
     expect(await exec(driver, spec.id, "cat note")).toBe("kept\n");
   });
 
-  test("an image that cannot be fetched fails the create and leaves nothing", async () => {
+  test("an image that cannot be pulled fails the create and leaves nothing behind", async () => {
     const { double, driver } = await start({ crds });
     const spec = newSpec({ image: MISSING_IMAGE });
     await expect(driver.create(spec, deadline())).rejects.toMatchObject({ code: "sandbox_failed" });
     await expect.poll(() => claimsLeft(double, spec.id)).toEqual([]);
   });
 
-  test("a cluster without room says so when the caller gives up", async () => {
+  test("a caller that gives up while the cluster is full gets capacity_reached", async () => {
     const { double, driver } = await start({ crds, nodes: [] });
     const spec = newSpec();
     await expect(driver.create(spec, deadline(1500))).rejects.toMatchObject({ code: "capacity_reached" });
     await expect.poll(() => claimsLeft(double, spec.id)).toEqual([]);
   });
 
-  test("a cluster whose scheduler finds no node is full, long before the caller gives up", async () => {
+  test("a cluster without a suitable node counts as full before the caller gives up", async () => {
     const { double, driver } = await start({ crds, nodes: [] }, { scheduleWaitMs: 200 });
     const spec = newSpec();
     const signal = deadline();
@@ -105,7 +105,7 @@ describe.each(kinds)("$workload", ({ crds }) => {
     await expect.poll(() => claimsLeft(double, spec.id)).toEqual([]);
   });
 
-  test("a pod for which an autoscaler adds a node is waited for", async () => {
+  test("a create waits while an autoscaler adds a node", async () => {
     const { double, driver } = await start({ crds, nodes: [] }, { scheduleWaitMs: 1_500 });
     const spec = newSpec();
     const waiting = driver.create(spec, deadline());
@@ -113,23 +113,23 @@ describe.each(kinds)("$workload", ({ crds }) => {
     const { name, uid } = double.objects.get("pods", podName(crds, spec))!.metadata;
     const event = { metadata: { name: `${name}.scale-up` }, reason: "TriggeredScaleUp", involvedObject: { name, uid } };
     double.objects.create("events", event);
-    // The driver has asked, and waits on.
+    // The driver has read the events and continues to wait.
     const asked = () => double.calls.filter((call) => call === "GET events").length;
     const before = asked();
     await expect.poll(asked).toBeGreaterThan(before + 1);
     double.kubelet.addNode("node-new");
     await waiting;
-    expect(await exec(driver, spec.id, "echo well")).toBe("well\n");
+    expect(await exec(driver, spec.id, "echo ok")).toBe("ok\n");
   });
 
-  test("a full quota is told as such", async () => {
+  test("an exceeded quota is reported as capacity_reached", async () => {
     const { double, driver } = await start({ crds, refusePod: () => "pods is forbidden: exceeded quota: sandboxes" });
     const spec = newSpec();
     await expect(driver.create(spec, deadline())).rejects.toMatchObject({ code: "capacity_reached" });
     await expect.poll(() => claimsLeft(double, spec.id)).toEqual([]);
   });
 
-  test("a pod that an earlier workload of that name left behind is not taken for the sandbox's", async () => {
+  test("a pod of an earlier workload with the same name is ignored", async () => {
     const { double, driver } = await start({ crds });
     const spec = newSpec();
     const kind = crds ? "sandboxes" : "statefulsets";
@@ -139,21 +139,21 @@ describe.each(kinds)("$workload", ({ crds }) => {
     const left = pod().uid;
     const garbage = double.holdGarbage();
     double.objects.remove(kind, nameOf(spec.id));
-    // The pod is there, alive, and answers, under the name that the next one will have.
+    // The old pod still answers, under the name that the next one will have.
     const looksBefore = looks();
     let created = false;
     const creating = driver.create(spec, deadline()).then(() => (created = true));
-    // Who looks a second time has not taken what it saw at first.
+    // A second read proves that the driver has not accepted the old pod.
     await expect.poll(() => created || looks() >= looksBefore + 2).toBe(true);
     expect(created).toBe(false);
     garbage[Symbol.dispose]();
     await creating;
     expect(pod()).toMatchObject({ ownerReferences: [{ uid: double.objects.get(kind, nameOf(spec.id))!.metadata.uid }] });
     expect(pod().uid).not.toBe(left);
-    expect(await exec(driver, spec.id, "echo well")).toBe("well\n");
+    expect(await exec(driver, spec.id, "echo ok")).toBe("ok\n");
   });
 
-  test("a template that changed while the sandbox slept counts at the next resume", async () => {
+  test("a changed template applies at the next resume", async () => {
     const { double, driver } = await start({ crds });
     const spec = newSpec();
     await driver.create(spec, deadline());
@@ -162,7 +162,7 @@ describe.each(kinds)("$workload", ({ crds }) => {
     expect(JSON.stringify(double.objects.get("pods", podName(crds, spec))?.spec)).toContain('"memory":"333Mi"');
   });
 
-  test("an API server that has not read its roles yet is asked again, and is not the sandbox's failure when it goes on", async () => {
+  test("a denial is retried while the API server loads its roles, and is then reported as engine_unavailable", async () => {
     const { double, driver } = await start({ crds });
     const spec = newSpec();
     double.failNext(2, 403);
@@ -175,7 +175,7 @@ describe.each(kinds)("$workload", ({ crds }) => {
     expect(await driver.inspect(spec.id, deadline())).toBe("running");
   });
 
-  test("three servers share one sandbox", async () => {
+  test("three servers can use one sandbox", async () => {
     const { openDriver } = await start({ crds });
     const [one, two, three] = (await Promise.all([openDriver(), openDriver(), openDriver()])) as [Driver, Driver, Driver];
     const spec = newSpec();
@@ -189,7 +189,7 @@ describe.each(kinds)("$workload", ({ crds }) => {
   });
 });
 
-test("broken watches and a forgotten history are survived", async () => {
+test("the driver recovers from broken watches and expired resource versions", async () => {
   const { double, driver } = await start();
   const spec = newSpec();
   await driver.create(spec, deadline());
@@ -199,16 +199,16 @@ test("broken watches and a forgotten history are survived", async () => {
     await driver.pause(spec.id, deadline());
     double.dropWatches();
     await driver.resume(spec, deadline());
-    expect(await exec(driver, spec.id, "echo well")).toBe("well\n");
+    expect(await exec(driver, spec.id, "echo ok")).toBe("ok\n");
   }
 });
 
-test("sessions go on while the API server is away, and steps wait for it to come back", async () => {
+test("sessions continue while the API server is down, and operations wait until it is back", async () => {
   const { double, driver } = await start();
   const spec = newSpec();
   await driver.create(spec, deadline());
   await double.goAway();
-  expect(await exec(driver, spec.id, "echo well")).toBe("well\n");
+  expect(await exec(driver, spec.id, "echo ok")).toBe("ok\n");
   await expect(driver.pause(spec.id, deadline())).rejects.toMatchObject({ code: "sandbox_timeout" });
   await expect(driver.list(deadline())).rejects.toMatchObject({ code: "sandbox_timeout" });
   await double.comeBack();
@@ -217,7 +217,7 @@ test("sessions go on while the API server is away, and steps wait for it to come
   expect(await exec(driver, spec.id, "echo back")).toBe("back\n");
 });
 
-test("a busy API server is asked again", async () => {
+test("a request to a busy API server is retried", async () => {
   const { double, driver } = await start();
   const spec = newSpec();
   double.failNext(3, 429);
@@ -226,35 +226,35 @@ test("a busy API server is asked again", async () => {
   expect(await driver.inspect(spec.id, deadline())).toBe("running");
 });
 
-test("an admission that refuses the workload is the sandbox's failure at once", async () => {
+test("a workload that an admission policy refuses fails immediately", async () => {
   const { double, driver } = await start();
   double.refuse("create", "sandboxes", 'admission webhook "policy.example" denied the request: no');
   await expect(driver.create(newSpec(), deadline())).rejects.toMatchObject({ code: "sandbox_failed" });
   expect(double.calls.filter((call) => call === "POST sandboxes")).toHaveLength(1);
 });
 
-test("the daemon is asked more often than the readiness probe", async () => {
+test("the driver polls the daemon more often than the readiness probe", async () => {
   const { driver } = await start({ readyDelayMs: 30_000 });
   const began = performance.now();
   await driver.create(newSpec(), deadline());
   expect(performance.now() - began).toBeLessThan(20_000);
 });
 
-test("a sandbox that no server looks after is shut down with its files kept, and one that is looked after is not", async () => {
+test("a sandbox is shut down with its files kept only if no server postpones it", async () => {
   const clock = createTestClock(Date.now());
   const { double, driver } = await start({}, { clock, deadManMs: HOUR });
   const spec = newSpec();
   await driver.create(spec, deadline());
   await exec(driver, spec.id, "echo kept > note");
 
-  // Time passes for the server and for the cluster: the switch is pushed.
+  // Time passes for the server and for the cluster, so the server postpones the shutdown.
   for (let quarter = 0; quarter < 6; quarter++) {
     await clock.advance(15 * MINUTE);
     double.advance(15 * MINUTE);
   }
   expect(await driver.inspect(spec.id, deadline())).toBe("running");
 
-  // Then for the cluster alone.
+  // Then time passes for the cluster only.
   double.advance(2 * HOUR);
   await expect.poll(() => driver.inspect(spec.id, deadline())).toBe("stopped");
   await clock.advance(2 * HOUR);

@@ -4,23 +4,27 @@ import type { KubeConfig, KubernetesObject, V1Status } from "@kubernetes/client-
 import { AppError } from "@berth/contract";
 import { splitLines } from "../../../bounded-io/split-lines.ts";
 
-// The Kubernetes API as the driver needs it: any kind of object by its path, cancellable, over connections that are kept.
-// @kubernetes/client-node knows where the cluster is and who we are; its generated methods are not used because they make
-// a new connection pool for every call, take no AbortSignal and have no types for custom resources.
+// The part of the Kubernetes API that the driver needs: objects of any kind by their path, cancellable, over kept connections.
+// @kubernetes/client-node supplies the address of the cluster and the credentials. Its generated methods are not used, because
+// they create a connection pool for every call, take no AbortSignal and have no types for custom resources.
+//
+// All calls are idempotent and are retried for a few seconds. Then they reject with `sandbox_timeout` if the API server does not
+// answer, `engine_unavailable` if it denies the request to our account, `capacity_reached` if a quota is exceeded, and otherwise
+// with `sandbox_failed`.
 export interface Cluster extends AsyncDisposable {
-  // null when there is no such object (or no such kind of object).
+  // null if the object, or its kind, does not exist.
   get<T>(path: string, signal: AbortSignal, query?: Query): Promise<T | null>;
-  // Every page.
+  // All pages of the list.
   list<T>(path: string, query: Query, signal: AbortSignal): Promise<ObjectList<T>>;
-  // For what the driver can do without: null when our account may not look.
+  // null if our account may not list these objects.
   listIfAllowed<T>(path: string, query: Query, signal: AbortSignal): Promise<T[] | null>;
-  // null when an object of that name exists already.
+  // null if an object of that name exists.
   create<T>(path: string, object: T, signal: AbortSignal): Promise<T | null>;
-  // A JSON merge patch. null when there is no such object.
+  // Applies a JSON merge patch. null if the object does not exist.
   patch<T>(path: string, patch: object, signal: AbortSignal): Promise<T | null>;
-  // Content when there is nothing to delete.
+  // No-op if the object does not exist.
   remove(path: string, options: object, signal: AbortSignal): Promise<void>;
-  // Ends when the server closes it. A resource version that is too old ends in `TooOld`.
+  // Ends when the API server closes the watch. Throws ResourceVersionTooOld if the server no longer has that version.
   watch<T>(path: string, query: Query, signal: AbortSignal): AsyncIterable<WatchEvent<T>>;
 }
 
@@ -36,20 +40,20 @@ export interface WatchEvent<T> {
   object: T & KubernetesObject;
 }
 
-export class TooOld extends Error {}
+export class ResourceVersionTooOld extends Error {}
 
 const CALL_TIMEOUT_MS = 20_000;
-// A watch with nothing to tell is closed by the server after some minutes; bookmarks come at least once a minute.
+// The server sends a bookmark at least once a minute, so a longer silence means that the connection is dead.
 const WATCH_SILENCE_MS = 120_000;
-const PAGE = "500";
-const TRIES = 4;
+const PAGE_SIZE = "500";
+const MAX_ATTEMPTS = 4;
 
 export function createCluster(kubeConfig: KubeConfig): Cluster {
   const server = kubeConfig.getCurrentCluster()?.server.replace(/\/$/, "");
   if (!server) throw new AppError("sandbox_failed", { cause: new Error("the kubeconfig names no cluster") });
   let dispatcher: Promise<Dispatcher> | undefined;
 
-  async function send(request: Request): Promise<Dispatcher.ResponseData> {
+  async function send(request: ApiRequest): Promise<Dispatcher.ResponseData> {
     const { headers } = await credentials(kubeConfig);
     dispatcher ??= createDispatcher(kubeConfig);
     const { method, path, query, body, contentType = "application/json", signal, silenceMs = CALL_TIMEOUT_MS } = request;
@@ -65,11 +69,11 @@ export function createCluster(kubeConfig: KubeConfig): Cluster {
     });
   }
 
-  // A busy or restarting API server is asked again for a while; all our calls may be repeated. One that starts denies what
-  // it will allow a few seconds later, because it has not read the roles yet.
-  async function call<T>(request: Request): Promise<Answer<T>> {
-    for (let tries = 1; ; tries++) {
-      let answer: Answer<T> | undefined;
+  // Retries while the API server is busy or restarts. A server that has just started denies permitted requests for a few seconds,
+  // until it has read the roles, so a denial is retried too.
+  async function call<T>(request: ApiRequest): Promise<ApiAnswer<T>> {
+    for (let attempt = 1; ; attempt++) {
+      let answer: ApiAnswer<T> | undefined;
       let failure: unknown;
       try {
         const response = await send(request);
@@ -79,24 +83,25 @@ export function createCluster(kubeConfig: KubeConfig): Cluster {
         request.signal.throwIfAborted();
         failure = error;
       }
-      if (tries === TRIES) throw answer && isDenied(answer) ? refusal(request, answer) : unanswered(failure ?? refusal(request, answer!));
-      await sleep(100 * 2 ** tries, undefined, { signal: request.signal });
+      if (attempt === MAX_ATTEMPTS)
+        throw answer && isDenied(answer) ? refusal(request, answer) : timeoutError(failure ?? refusal(request, answer!));
+      await sleep(100 * 2 ** attempt, undefined, { signal: request.signal });
     }
   }
 
-  // The answer's object; null for the one status that the caller is prepared for.
-  async function ask<T>(request: Request, expected?: number): Promise<T | null> {
+  // The object of the answer, or null if the answer has the expected error status.
+  async function callExpecting<T>(request: ApiRequest, expected?: number): Promise<T | null> {
     const answer = await call<T>(request);
     if (answer.status < 300) return answer.body;
     if (answer.status === expected) return null;
     throw refusal(request, answer);
   }
 
-  async function listPages<T>(request: Request): Promise<ObjectList<T> | null> {
+  async function listPages<T>(request: ApiRequest): Promise<ObjectList<T> | null> {
     const items: T[] = [];
     for (let more = ""; ;) {
-      const query = { ...request.query, limit: PAGE, ...(more ? { continue: more } : {}) };
-      const page = await ask<ObjectList<T> & { metadata: { continue?: string } }>(
+      const query = { ...request.query, limit: PAGE_SIZE, ...(more ? { continue: more } : {}) };
+      const page = await callExpecting<ObjectList<T> & { metadata: { continue?: string } }>(
         { ...request, query },
         request.optional ? 403 : undefined,
       );
@@ -108,11 +113,12 @@ export function createCluster(kubeConfig: KubeConfig): Cluster {
   }
 
   return {
-    get: (path, signal, query) => ask({ method: "GET", path, signal, ...(query ? { query } : {}) }, 404),
-    create: (path, object, signal) => ask({ method: "POST", path, body: object, signal }, 409),
-    patch: (path, patch, signal) => ask({ method: "PATCH", path, body: patch, contentType: "application/merge-patch+json", signal }, 404),
+    get: (path, signal, query) => callExpecting({ method: "GET", path, signal, ...(query ? { query } : {}) }, 404),
+    create: (path, object, signal) => callExpecting({ method: "POST", path, body: object, signal }, 409),
+    patch: (path, patch, signal) =>
+      callExpecting({ method: "PATCH", path, body: patch, contentType: "application/merge-patch+json", signal }, 404),
     async remove(path, options, signal) {
-      await ask({ method: "DELETE", path, body: options, signal }, 404);
+      await callExpecting({ method: "DELETE", path, body: options, signal }, 404);
     },
 
     list: async <T>(path: string, query: Query, signal: AbortSignal) => (await listPages<T>({ method: "GET", path, query, signal }))!,
@@ -120,7 +126,7 @@ export function createCluster(kubeConfig: KubeConfig): Cluster {
       (await listPages<T>({ method: "GET", path, query, signal, optional: true }))?.items ?? null,
 
     async *watch<T>(path: string, query: Query, signal: AbortSignal) {
-      const request: Request = {
+      const request: ApiRequest = {
         method: "GET",
         path,
         query: { ...query, watch: "true", allowWatchBookmarks: "true" },
@@ -130,12 +136,12 @@ export function createCluster(kubeConfig: KubeConfig): Cluster {
       const response = await send(request);
       if (response.statusCode !== 200) {
         const body = (await response.body.json().catch(() => ({}))) as V1Status;
-        throw response.statusCode === 410 ? new TooOld() : refusal(request, { status: response.statusCode, body });
+        throw response.statusCode === 410 ? new ResourceVersionTooOld() : refusal(request, { status: response.statusCode, body });
       }
       for await (const line of splitLines(response.body, MAX_LINE)) {
         const event = JSON.parse(line) as WatchEvent<T> | { type: "ERROR"; object: V1Status };
         if (event.type !== "ERROR") yield event;
-        else throw event.object.code === 410 ? new TooOld() : new Error(`watch of ${path}: ${event.object.message}`);
+        else throw event.object.code === 410 ? new ResourceVersionTooOld() : new Error(`watch of ${path}: ${event.object.message}`);
       }
     },
 
@@ -145,19 +151,19 @@ export function createCluster(kubeConfig: KubeConfig): Cluster {
   };
 }
 
-interface Request {
+interface ApiRequest {
   method: "GET" | "POST" | "PATCH" | "DELETE";
   path: string;
   query?: Query;
   body?: unknown;
   contentType?: string;
   silenceMs?: number;
-  // The caller is prepared for being denied it.
+  // The caller handles a denial, so it is not retried.
   optional?: boolean;
   signal: AbortSignal;
 }
 
-interface Answer<T> {
+interface ApiAnswer<T> {
   status: number;
   body: T;
 }
@@ -171,7 +177,7 @@ interface Credentials {
   servername?: string;
 }
 
-// Tokens of service accounts are renewed on disk, so the header is asked for anew each time (the library caches it).
+// Read for each request, because the tokens of service accounts are renewed on disk. (The library caches them.)
 async function credentials(kubeConfig: KubeConfig): Promise<Credentials> {
   const options: Credentials = { headers: {} };
   await kubeConfig.applyToHTTPSOptions(options);
@@ -180,8 +186,8 @@ async function credentials(kubeConfig: KubeConfig): Promise<Credentials> {
 
 async function createDispatcher(kubeConfig: KubeConfig): Promise<Dispatcher> {
   const { ca, cert, key, rejectUnauthorized, servername } = await credentials(kubeConfig);
-  const given = Object.entries({ ca, cert, key, rejectUnauthorized, servername }).filter(([, value]) => value !== undefined);
-  const tls = Object.fromEntries(given);
+  const defined = Object.entries({ ca, cert, key, rejectUnauthorized, servername }).filter(([, value]) => value !== undefined);
+  const tls = Object.fromEntries(defined);
   const proxy = kubeConfig.getCurrentCluster()?.proxyUrl;
   const limits = { connections: 64, connectTimeout: 5_000 };
   return proxy
@@ -189,18 +195,19 @@ async function createDispatcher(kubeConfig: KubeConfig): Promise<Dispatcher> {
     : new Agent({ connect: { ...tls, timeout: 5_000 }, connections: 64 });
 }
 
-// The account may not do this. A 403 of an admission (a policy, a quota) says other words, and is about the object.
-function isDenied({ status, body }: Answer<unknown>): boolean {
+// Whether our account lacks the permission. A 403 of an admission controller (policy, quota) has another message and concerns the
+// object, not the account.
+function isDenied({ status, body }: ApiAnswer<unknown>): boolean {
   return status === 401 || (status === 403 && /User "[^"]*" cannot /.test((body as V1Status).message ?? ""));
 }
 
-function refusal({ method, path }: Request, answer: Answer<unknown>): AppError {
-  const said = (answer.body as V1Status).message ?? "";
-  const full = answer.status === 403 && /exceeded quota/.test(said);
-  const code = isDenied(answer) ? "engine_unavailable" : full ? "capacity_reached" : "sandbox_failed";
-  return new AppError(code, { cause: new Error(`kubernetes: ${method} ${path}: ${answer.status} ${said}`) });
+function refusal({ method, path }: ApiRequest, answer: ApiAnswer<unknown>): AppError {
+  const message = (answer.body as V1Status).message ?? "";
+  const isOverQuota = answer.status === 403 && /exceeded quota/.test(message);
+  const code = isDenied(answer) ? "engine_unavailable" : isOverQuota ? "capacity_reached" : "sandbox_failed";
+  return new AppError(code, { cause: new Error(`kubernetes: ${method} ${path}: ${answer.status} ${message}`) });
 }
 
-const unanswered = (cause: unknown) => new AppError("sandbox_timeout", { cause });
+const timeoutError = (cause: unknown) => new AppError("sandbox_timeout", { cause });
 
 const MAX_LINE = 4 * 1024 * 1024;

@@ -3,27 +3,28 @@ import { readFileIfReadable } from "../../../bounded-io/read-small-file.ts";
 import { createCluster, type Cluster } from "./cluster.ts";
 
 export interface ConnectOptions {
-  // A kubeconfig file; null takes what kubectl would take, and inside a cluster the pod's own account.
+  // The path of a kubeconfig file. null: the one that kubectl would use, or the service account if the server runs in a pod.
   kubeconfig: string | null;
-  // null: the namespace that the kubeconfig (or the pod) is in.
+  // null: the namespace of the kubeconfig or of the pod.
   namespace: string | null;
 }
 
 export interface Connection {
   cluster: Cluster;
   namespace: string;
-  // For people: where the cluster is.
+  // The URL of the API server, for messages.
   server: string;
 }
 
-// The library takes half a second and 60 MB to load, so only a server that needs it does.
+// Imports the library only here, because loading it takes half a second and 60 MB.
 export async function connectCluster({ kubeconfig, namespace }: ConnectOptions): Promise<Connection> {
   const { KubeConfig } = await import("@kubernetes/client-node");
   const config = new KubeConfig();
   if (kubeconfig === null) config.loadFromDefault();
   else config.loadFromFile(kubeconfig);
-  // What the library makes up when it has found nothing.
-  if (config.getCurrentCluster()?.server === "http://localhost:8080") throw new Error("there is none, and this is not a pod of a cluster");
+  // The library's default if it finds no configuration.
+  if (config.getCurrentCluster()?.server === "http://localhost:8080")
+    throw new Error("there is none, and the server does not run in a pod");
   return {
     cluster: createCluster(config),
     namespace: namespace ?? currentNamespace(config),

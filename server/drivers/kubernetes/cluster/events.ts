@@ -7,7 +7,7 @@ export interface EventDeps {
   namespace: string;
 }
 
-// What the cluster's controllers have said about one object. An account that may not look at events sees none.
+// The events of one object. Empty if our account may not list events.
 export async function eventsOf({ cluster, namespace }: EventDeps, uid: string, signal: AbortSignal): Promise<CoreV1Event[]> {
   return (await cluster.listIfAllowed<CoreV1Event>(eventsPath(namespace), { fieldSelector: `involvedObject.uid=${uid}` }, signal)) ?? [];
 }

@@ -1,21 +1,21 @@
 import { isSandboxId, type SandboxId } from "@berth/contract";
 
-// Names, labels and paths in the cluster. An object's name follows from the sandbox's id alone, so that a repeated create
-// meets the first one.
+// Names, labels and paths in the cluster. The name of an object depends only on the sandbox id, so a repeated create finds the
+// object of the first call.
 export const DAEMON_PORT = 7700;
 export const VOLUME = "files";
 
 export const LABEL = { installation: "berth.dev/installation", sandbox: "berth.dev/sandbox" } as const;
 export const ANNOTATION = {
-  // Which settings the workload was made from.
+  // The fingerprint of the settings that the workload was created with.
   spec: "berth.dev/spec",
-  // Which run of which pod the server has talked to; absent while a start is under way.
+  // The run that the server last started (see runIdOf). Absent while a start is in progress.
   run: "berth.dev/run",
-  // On a pod that came out of a warm pool, where it takes the place of the label.
+  // Replaces the label of the same name on a pod that comes from a warm pool.
   sandbox: "berth.dev/sandbox",
 } as const;
 
-// Beside the Sandbox itself, agent-sandbox has its pools here.
+// The API group of agent-sandbox for warm pools and claims.
 export const EXTENSIONS = "/apis/extensions.agents.x-k8s.io/v1beta1";
 
 export const nameOf = (id: SandboxId) => id.replace("_", "-");
@@ -25,7 +25,7 @@ export function idOf(name: string | undefined): SandboxId | null {
   return isSandboxId(id) ? id : null;
 }
 
-// What all of ours have in common, also those that wait in a warm pool.
+// The labels of all our objects, including pods that wait in a warm pool.
 export const commonLabels = (installation: string) => ({
   "app.kubernetes.io/name": "berth-sandbox",
   "app.kubernetes.io/managed-by": "berth",

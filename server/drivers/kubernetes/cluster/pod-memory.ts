@@ -2,7 +2,7 @@ import type { Cluster } from "./cluster.ts";
 
 const UNITS: Record<string, number> = { "": 1, Ki: 1024, Mi: 1024 ** 2, Gi: 1024 ** 3, k: 1e3, M: 1e6, G: 1e9 };
 
-// From the metrics API, which a cluster may or may not have.
+// The memory use of a pod. null if the cluster has no metrics API or no metrics of this pod yet.
 export async function readMemory(
   cluster: Cluster,
   namespace: string,

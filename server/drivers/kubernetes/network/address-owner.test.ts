@@ -7,7 +7,7 @@ import { sandboxOf } from "../pods/pod-watch.ts";
 
 const deadline = () => AbortSignal.timeout(60_000);
 
-test("a sandbox owns its pod's address, on every server, until it is stopped", async () => {
+test("a sandbox owns the address of its pod until it is stopped, on every server", async () => {
   const { double, open } = await openDouble();
   await using cluster = double;
   await using driver = await open();

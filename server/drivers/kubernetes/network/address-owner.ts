@@ -1,8 +1,8 @@
 import type { V1Pod } from "@kubernetes/client-node";
 import type { DialDeps } from "./dial-pod.ts";
 
-// Whose address it is: the sandbox's pod's or its node's. The known pods may be behind the truth, so an address that is
-// none of theirs is looked for once more at the API server: a resumed sandbox has another one.
+// Tells whether an address belongs to the sandbox's pod or to its node. The watched pods may be out of date, because a resumed
+// sandbox has a new address, so an unknown address is checked with the API server.
 export async function findAddressOwner(
   { pods, workloads }: DialDeps,
   name: string,
@@ -16,7 +16,7 @@ export async function findAddressOwner(
   return fresh && ownerIn(fresh, address);
 }
 
-// The address of a pod that has ended may be another one's by now.
+// The address of a pod that has ended may already belong to another pod.
 function ownerIn({ status }: V1Pod, address: string): "sandbox" | "node" | null {
   if (status?.phase !== "Running") return null;
   if (status.podIP === address || status.podIPs?.some(({ ip }) => ip === address)) return "sandbox";

@@ -10,8 +10,8 @@ export interface DialDeps {
   workloads: Pick<Workloads, "podOf">;
 }
 
-// A connection to the daemon in the sandbox's pod. The known pods may be behind the truth, so a pod that is not known, or
-// does not answer, is looked up once more at the API server: after a node was lost the sandbox has another address.
+// Connects to the daemon in the sandbox's pod. The watched pods may be out of date, because the sandbox has a new address after
+// a node was lost. If the pod is unknown or does not answer, its address is read from the API server.
 export async function dialPod({ pods, workloads }: DialDeps, name: string, signal: AbortSignal): Promise<Socket> {
   const known = pods.of(name).find(mayAnswer);
   try {

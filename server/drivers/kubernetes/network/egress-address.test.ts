@@ -18,7 +18,7 @@ async function open(egress: string | null = "berth-egress.berth.svc:3129", first
   return { address, clock, become: (answer: string | Error) => void (answers[0] = answer), asked: () => asked };
 }
 
-test("the address is looked up again after half a minute, and not before", async () => {
+test("the address is resolved again after half a minute, and not before", async () => {
   const { address, clock, become, asked } = await open();
   become("10.0.0.2");
   await clock.advance(29 * SECOND);
@@ -28,7 +28,7 @@ test("the address is looked up again after half a minute, and not before", async
   expect(asked()).toBe(2);
 });
 
-test("the last known address stays while names cannot be resolved", async () => {
+test("the last known address is used while the name cannot be resolved", async () => {
   const { address, clock, become } = await open();
   become(new Error("EAI_AGAIN"));
   await clock.advance(MINUTE);
@@ -38,13 +38,13 @@ test("the last known address stays while names cannot be resolved", async () => 
   expect(await address.current()).toBe("[fd00::7]:3129");
 });
 
-test("a name that nobody knows is named", async () => {
+test("an unknown name is refused with a message that names it", async () => {
   await expect(open("berth-egress.berth.svc:3129", new Error("getaddrinfo EAI_AGAIN"))).rejects.toThrow(
-    "the way out of sandboxes, berth-egress.berth.svc, has no address: getaddrinfo EAI_AGAIN",
+    "the egress proxy berth-egress.berth.svc of sandboxes has no address: getaddrinfo EAI_AGAIN",
   );
 });
 
-test("no address is no way out, and what is no address is refused", async () => {
+test("without an address there is no egress, and an invalid address is refused", async () => {
   expect(await (await open(null)).address.current()).toBeNull();
   await expect(open("berth-egress")).rejects.toThrow('the egress address "berth-egress" is not host:port');
 });

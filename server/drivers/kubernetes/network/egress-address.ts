@@ -2,16 +2,16 @@ import { lookup } from "node:dns/promises";
 import type { Clock } from "../../../clock.ts";
 import type { Log } from "../../../log.ts";
 
-// A pod resolves no names, so it is given the address behind the server's name. That of a Service stays as long as the
-// Service does; one that was made anew is noticed within half a minute, for pods that start from then on.
+// Resolves the name of the egress proxy, because pods have no resolver. The address of a Service is stable. If the Service is
+// recreated, pods that start more than half a minute later get the new address.
 export interface EgressAddress {
-  // `address:port`; null for no way out. Falls back on the last known one while names cannot be resolved.
+  // `address:port`, or null for no egress. Falls back to the last known address if the name cannot be resolved.
   current(): Promise<string | null>;
 }
 
 const TTL_MS = 30_000;
 
-// Rejects when the name cannot be resolved at all: a server without it would start sandboxes that reach nothing.
+// Rejects if the name cannot be resolved at the start, because sandboxes would have no egress.
 export async function openEgressAddress(
   egress: string | null,
   { clock, log, resolve = lookup }: { clock: Clock; log: Log; resolve?: typeof lookup },
@@ -19,26 +19,26 @@ export async function openEgressAddress(
   if (egress === null) return { current: async () => null };
   const [, host, port] = /^\[?(.*?)\]?:(\d+)$/.exec(egress) ?? [];
   if (host === undefined || port === undefined) throw new Error(`the egress address "${egress}" is not host:port`);
-  let known = await ask().catch((cause: Error) => {
-    throw new Error(`the way out of sandboxes, ${host}, has no address: ${cause.message}`, { cause });
+  let known = await resolveAddress().catch((cause: Error) => {
+    throw new Error(`the egress proxy ${host} of sandboxes has no address: ${cause.message}`, { cause });
   });
-  let askedMs = clock.now();
+  let resolvedMs = clock.now();
 
-  async function ask(): Promise<string> {
+  async function resolveAddress(): Promise<string> {
     const { address, family } = await resolve(host!);
     return family === 6 ? `[${address}]:${port}` : `${address}:${port}`;
   }
 
   return {
     async current() {
-      if (clock.now() - askedMs < TTL_MS) return known;
-      askedMs = clock.now();
+      if (clock.now() - resolvedMs < TTL_MS) return known;
+      resolvedMs = clock.now();
       try {
-        const fresh = await ask();
+        const fresh = await resolveAddress();
         if (fresh !== known) log.info("kubernetes.egress_moved", { from: known, to: fresh });
         known = fresh;
       } catch (error) {
-        log.warn("kubernetes.egress_unresolved", { host, error: String(error), stays: known });
+        log.warn("kubernetes.egress_unresolved", { host, error: String(error), keeps: known });
       }
       return known;
     },

@@ -16,7 +16,7 @@ const settings: PodSettings = {
   nodeSelector: {},
 };
 
-test("the pod is what a restricted namespace admits, and less", () => {
+test("the pod meets the Pod Security level restricted, and is stricter", () => {
   const pod = describePod(spec, settings, "Never");
   expect(restricted(pod)).toBeNull();
   expect(pod).toMatchObject({ automountServiceAccountToken: false, enableServiceLinks: false, dnsPolicy: "None" });
@@ -31,12 +31,12 @@ test("the pod is what a restricted namespace admits, and less", () => {
   expect(pod.containers[0]?.resources?.limits).toMatchObject({ cpu: "1000m", memory: "2048Mi" });
 });
 
-test("no secret stands in the pod: only the daemon's own settings and a hash", () => {
+test("the pod contains no secret, only the daemon's settings and a hash", () => {
   const names = describePod(spec, settings, "Never").containers[0]?.env?.map(({ name }) => name);
   expect(names).toEqual(["BERTH_TOKEN_HASH", "BERTH_LISTEN", "BERTH_WORKSPACE", "BERTH_HOME", "BERTH_EGRESS", "HOME", "LANG", "PATH"]);
 });
 
-test("runtime class, user namespace and pull secrets are there when asked for", () => {
+test("runtime class, user namespace and pull secrets are set if configured", () => {
   const plain = describePod(spec, settings, "Never");
   expect([plain.runtimeClassName, plain.hostUsers, plain.imagePullSecrets]).toEqual([undefined, undefined, undefined]);
   const template = { ...spec.template, runtime: "gvisor", image: "registry.example/tools:2" };
@@ -45,7 +45,7 @@ test("runtime class, user namespace and pull secrets are there when asked for", 
   expect(pod.containers[0]?.image).toBe("registry.example/tools:2");
 });
 
-test("sandboxes run on any node, or on those with the labels that are asked for", () => {
+test("sandboxes run on any node, or on nodes with the configured labels", () => {
   expect(describePod(spec, settings, "Never")).not.toHaveProperty("nodeSelector");
   const nodeSelector = { "kubernetes.io/arch": "arm64", pool: "sandboxes" };
   expect(describePod(spec, { ...settings, nodeSelector }, "Never").nodeSelector).toEqual(nodeSelector);

@@ -3,14 +3,14 @@ import type { V1Container, V1PersistentVolumeClaimSpec, V1PodSpec } from "@kuber
 import type { Template } from "@berth/contract";
 import { DAEMON_PORT, VOLUME } from "../cluster/names.ts";
 
-// The pod of a sandbox: what a namespace with Pod Security `restricted` admits, and less. Pure, so that a test can hold
-// every line of it.
+// The pod of a sandbox. It meets the Pod Security level `restricted`, and is stricter. A pure function, so that a test can check
+// every field.
 export interface PodSettings {
-  // For templates that name no image.
+  // The image of templates that name none.
   image: string;
-  // Where the daemon finds the server's way out, `address:port`; null for none. An address, because the pod has no names.
+  // The `address:port` of the server's egress proxy. null for no egress. Not a name, because pods have no resolver.
   egress: string | null;
-  // Pods in a user namespace of their own, where nodes can.
+  // Run pods in their own user namespace, which the nodes must support.
   userNamespace: boolean;
   imagePullSecrets: string[];
   storageClass: string | null;
@@ -18,11 +18,11 @@ export interface PodSettings {
   nodeSelector: Record<string, string>;
 }
 
-// Whom the daemon lets in: who has the token with this hash or, in a pod that waits in a warm pool for its session, whoever
-// a server with this key will name.
+// Who may call the daemon: callers with the token of this hash. A pod in a warm pool has no token yet; its daemon accepts a token
+// hash that is signed with the private key of `adoptKey` (see adoption.ts).
 export type PodFor = { template: Template } & ({ tokenHash: string } | { adoptKey: string });
 
-// How long a lost node keeps its pods before others may take over.
+// How long pods stay on a node that does not answer, before the control plane evicts them.
 const LOST_NODE_SECONDS = 30;
 const GRACE_SECONDS = 5;
 
@@ -31,7 +31,7 @@ export function describePod(spec: PodFor, settings: PodSettings, restartPolicy: 
   return {
     automountServiceAccountToken: false,
     enableServiceLinks: false,
-    // The pause process becomes the init of the sandbox: the daemon does not reap other people's children.
+    // Makes the pause process the init of the sandbox, because the daemon does not reap orphaned processes.
     shareProcessNamespace: true,
     restartPolicy,
     terminationGracePeriodSeconds: GRACE_SECONDS,
@@ -43,17 +43,17 @@ export function describePod(spec: PodFor, settings: PodSettings, restartPolicy: 
       fsGroupChangePolicy: "OnRootMismatch",
       seccompProfile: { type: "RuntimeDefault" },
     },
-    // Names are resolved by the server's proxy; the sandbox itself asks nobody.
+    // The egress proxy resolves names, so sandboxes need no DNS.
     dnsPolicy: "None",
     dnsConfig: { nameservers: ["127.0.0.1"] },
-    tolerations: ["not-ready", "unreachable"].map((trouble) => ({
-      key: `node.kubernetes.io/${trouble}`,
+    tolerations: ["not-ready", "unreachable"].map((taint) => ({
+      key: `node.kubernetes.io/${taint}`,
       operator: "Exists",
       effect: "NoExecute",
       tolerationSeconds: LOST_NODE_SECONDS,
     })),
     containers: [describeContainer(spec, settings)],
-    // In memory, because a folder on the node's disk that grows past its limit costs the whole pod.
+    // In memory, because the kubelet evicts a pod whose emptyDir on disk exceeds its limit.
     volumes: [{ name: "tmp", emptyDir: { medium: "Memory", sizeLimit: `${template.tmpMb}Mi` } }],
     ...(settings.userNamespace ? { hostUsers: false } : {}),
     ...(Object.keys(settings.nodeSelector).length > 0 ? { nodeSelector: settings.nodeSelector } : {}),
@@ -65,8 +65,8 @@ export function describePod(spec: PodFor, settings: PodSettings, restartPolicy: 
 function describeContainer(spec: PodFor, { image, egress }: PodSettings): V1Container {
   const { template } = spec;
   const env = {
-    // A hash lets nobody in, and neither does a public key, so both may stand in the pod's spec; secrets reach the daemon
-    // after it has started.
+    // Neither the hash nor the public key is secret, so both may be in the pod's spec. Secrets are sent to the daemon after it has
+    // started.
     ...("tokenHash" in spec ? { BERTH_TOKEN_HASH: spec.tokenHash } : { BERTH_ADOPT_KEY: spec.adoptKey }),
     BERTH_LISTEN: `0.0.0.0:${DAEMON_PORT}`,
     BERTH_WORKSPACE: "/workspace",
@@ -91,7 +91,7 @@ function describeContainer(spec: PodFor, { image, egress }: PodSettings): V1Cont
     ports: [{ name: "daemon", containerPort: DAEMON_PORT }],
     readinessProbe: { tcpSocket: { port: DAEMON_PORT }, periodSeconds: 1, failureThreshold: 3 },
     resources: {
-      // Most sessions idle most of the time: nodes are packed by a share of what a sandbox may use at most.
+      // Requests are a fraction of the limits, because most sessions are idle most of the time.
       requests: { cpu: `${Math.ceil(template.cpus * 100)}m`, memory: `${Math.ceil(template.memoryMb / 4)}Mi` },
       limits: { cpu: `${Math.ceil(template.cpus * 1000)}m`, memory: `${template.memoryMb}Mi`, "ephemeral-storage": "256Mi" },
     },

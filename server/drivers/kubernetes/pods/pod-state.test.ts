@@ -9,14 +9,14 @@ const pending = (reason: string, message = ""): V1Pod => ({
 test.each([
   ["no node has room", "Unschedulable", "0/3 nodes are available: 3 Insufficient memory.", true],
   ["no node fits", "Unschedulable", "0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector.", true],
-  ["its volume is being made", "Unschedulable", "0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims.", false],
-  ["its claim is not there yet", "Unschedulable", 'persistentvolumeclaim "files-sbx-1" not found', false],
-  ["it is held back on purpose", "SchedulingGated", "Scheduling is blocked due to non-empty scheduling gates", false],
-] as const)("a pod is without room or not: %s", (_, reason, message, expected) => {
+  ["its volume is being created", "Unschedulable", "0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims.", false],
+  ["its volume claim does not exist yet", "Unschedulable", 'persistentvolumeclaim "files-sbx-1" not found', false],
+  ["it has a scheduling gate", "SchedulingGated", "Scheduling is blocked due to non-empty scheduling gates", false],
+] as const)("whether a pod counts as unschedulable if %s", (_, reason, message, expected) => {
   expect(isUnschedulable(pending(reason, message))).toBe(expected);
 });
 
-const onSilentNode = (tolerations?: NonNullable<V1Pod["spec"]>["tolerations"]): V1Pod => ({
+const onLostNode = (tolerations?: NonNullable<V1Pod["spec"]>["tolerations"]): V1Pod => ({
   spec: { containers: [], ...(tolerations ? { tolerations } : {}) },
   status: {
     phase: "Running",
@@ -27,15 +27,15 @@ const onSilentNode = (tolerations?: NonNullable<V1Pod["spec"]>["tolerations"]): 
   },
 });
 const tolerating = (tolerationSeconds?: number) =>
-  onSilentNode([
+  onLostNode([
     { key: "node.kubernetes.io/unreachable", effect: "NoExecute", ...(tolerationSeconds === undefined ? {} : { tolerationSeconds }) },
   ]);
 
-test("a pod on a silent node may return until its toleration has ended, and not after its eviction", () => {
+test("a pod on a lost node may return until its toleration ends, but not after its eviction", () => {
   expect(mayReturn(tolerating(30), 1_030_000)).toBe(true);
   expect(mayReturn(tolerating(30), 1_046_000)).toBe(false);
   expect(mayReturn(tolerating(), 9_000_000)).toBe(true);
-  expect(mayReturn(onSilentNode(), 1_016_000)).toBe(false);
+  expect(mayReturn(onLostNode(), 1_016_000)).toBe(false);
   const evicted = tolerating(30);
   evicted.metadata = { deletionTimestamp: new Date() };
   expect(mayReturn(evicted, 1_001_000)).toBe(false);

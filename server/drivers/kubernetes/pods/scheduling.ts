@@ -3,15 +3,15 @@ import { eventsOf, type EventDeps } from "../cluster/events.ts";
 import { isUnschedulable } from "./pod-state.ts";
 
 export interface SchedulingDeps extends EventDeps {
-  // How long a pod may be without a node before that is the answer.
+  // How long a pod may be unschedulable before the cluster counts as full.
   scheduleWaitMs: number;
 }
 
-// What an autoscaler says about a pod for which it adds a node: the Cluster Autoscaler, and Karpenter.
+// The events of the Cluster Autoscaler and of Karpenter for a pod for which they add a node.
 const SCALE_UP = new Set(["TriggeredScaleUp", "Nominated"]);
 
-// Whether the cluster has no room for a pod. The returned function is asked again and again while the pod is waited for. A pod
-// for which an autoscaler adds a node goes on waiting, as long as its caller does.
+// Returns a function that tells whether the cluster is full, to be called repeatedly while a pod starts. While an autoscaler adds a
+// node for the pod, the cluster is not full.
 export function watchScheduling(deps: SchedulingDeps, signal: AbortSignal) {
   let sinceMs: number | null = null;
   return async (pod: V1Pod | null): Promise<boolean> => {

@@ -4,13 +4,14 @@ import { AppError } from "@berth/contract";
 import type { Cluster } from "../cluster/cluster.ts";
 import { ANNOTATION, EXTENSIONS, LABEL, labelsOf } from "../cluster/names.ts";
 
-// SandboxClaims: a claim takes a Sandbox out of a SandboxWarmPool and owns it from then on. The claim has our name, the
-// Sandbox keeps the one that the pool gave it. Where the pool is empty the controller makes a Sandbox for the claim.
+// SandboxClaims. A claim takes a Sandbox from a SandboxWarmPool and owns it from then on. The claim has the name that we choose; the
+// Sandbox keeps the name that the pool gave it. If the pool is empty, the controller creates a Sandbox for the claim.
 export interface Claims {
-  // Resolves with the name of the claim's Sandbox. Repeated, it finds the same one.
+  // Resolves with the name of the claimed Sandbox. Idempotent: a repeated call returns the same one.
   take(name: string, pool: string, signal: AbortSignal): Promise<string>;
-  // The Sandbox of a claim, as far as there is one.
+  // The name of the claimed Sandbox. null if there is none yet.
   sandboxOf(name: string, signal: AbortSignal): Promise<string | null>;
+  // No-op if there is no such claim.
   remove(name: string, signal: AbortSignal): Promise<void>;
   // The names of all our claims.
   list(signal: AbortSignal): Promise<string[]>;
@@ -27,11 +28,11 @@ interface SandboxClaim extends KubernetesObject {
   status?: { conditions?: V1Condition[]; sandbox?: { name?: string } };
 }
 
-const CREATE_MS = 30_000;
-const LOOK_MS = 50;
-// What the controller complains of may be mended at its next try.
-const COMPLAINT_PATIENCE_MS = 5_000;
-const HARMLESS = new Set(["SandboxMissing", "SandboxNotReady", "SandboxCreatePending", "AdoptionConflict"]);
+const CREATE_TIMEOUT_MS = 30_000;
+const POLL_MS = 50;
+// The controller retries after an error, so only an error that lasts this long counts.
+const ERROR_TIMEOUT_MS = 5_000;
+const TRANSIENT_REASONS = new Set(["SandboxMissing", "SandboxNotReady", "SandboxCreatePending", "AdoptionConflict"]);
 
 export function createClaims({ cluster, namespace, installation }: ClaimsOptions): Claims {
   const path = (name?: string) => `${EXTENSIONS}/namespaces/${namespace}/sandboxclaims${name ? `/${name}` : ""}`;
@@ -45,23 +46,23 @@ export function createClaims({ cluster, namespace, installation }: ClaimsOptions
         metadata: { name, labels: labelsOf(installation, name) },
         spec: {
           warmPoolRef: { name: pool },
-          // Which pod is whose. An annotation, because the controller lets labels through only for domains that it was
-          // started with. No variables and no volumes: a claim that asks for them is never served from the pool.
+          // Tells which sandbox the pod belongs to. An annotation, because the controller copies labels only of the domains that it
+          // is configured for. No variables or volumes, because a claim that has them is never served from the pool.
           additionalPodMetadata: { annotations: { [ANNOTATION.sandbox]: name } },
         },
       };
-      // Without the caller's signal: a request that the API server still works on cannot be taken back by a deletion.
-      await cluster.create(path(), claim, AbortSignal.timeout(CREATE_MS));
+      // Not aborted by the caller's signal: a deletion cannot undo a creation that the API server has not finished.
+      await cluster.create(path(), claim, AbortSignal.timeout(CREATE_TIMEOUT_MS));
       signal.throwIfAborted();
-      let complainingSinceMs: number | null = null;
+      let failingSinceMs: number | null = null;
       for (;;) {
         const found = await read(name, signal);
         if (!found || found.metadata?.deletionTimestamp) throw failure(`the claim ${name} is being deleted`);
         if (found.status?.sandbox?.name) return found.status.sandbox.name;
-        const complaint = complaintOf(found);
-        complainingSinceMs = complaint === null ? null : (complainingSinceMs ?? performance.now());
-        if (complaint !== null && performance.now() - complainingSinceMs! >= COMPLAINT_PATIENCE_MS) throw failure(complaint);
-        await sleep(LOOK_MS, undefined, { signal });
+        const error = errorOf(found);
+        failingSinceMs = error === null ? null : (failingSinceMs ?? performance.now());
+        if (error !== null && performance.now() - failingSinceMs! >= ERROR_TIMEOUT_MS) throw failure(error);
+        await sleep(POLL_MS, undefined, { signal });
       }
     },
 
@@ -75,9 +76,9 @@ export function createClaims({ cluster, namespace, installation }: ClaimsOptions
   };
 }
 
-function complaintOf({ status }: SandboxClaim): string | null {
+function errorOf({ status }: SandboxClaim): string | null {
   const ready = status?.conditions?.find(({ type }) => type === "Ready");
-  return ready?.status === "False" && !HARMLESS.has(ready.reason) ? `${ready.reason}: ${ready.message}` : null;
+  return ready?.status === "False" && !TRANSIENT_REASONS.has(ready.reason) ? `${ready.reason}: ${ready.message}` : null;
 }
 
 const failure = (reason: string) =>

@@ -9,7 +9,7 @@ import { exec } from "../../testing/driver.suite.ts";
 import type { KubernetesOptions } from "../kubernetes.ts";
 import { nameOf } from "../cluster/names.ts";
 
-// What is particular about sandboxes out of the cluster's own pools; that they keep a driver's promises is kubernetes.test.ts.
+// The behaviour that is specific to sandboxes from a SandboxWarmPool. kubernetes.test.ts tests the contract of a driver for them.
 const deadline = (ms = 30_000) => AbortSignal.timeout(ms);
 const newSpec = (): SandboxSpec => ({
   id: newId("sbx", Date.now()),
@@ -36,19 +36,19 @@ const poolIsReady = ({ objects }: KubernetesDouble) =>
 const sandboxOf = ({ objects }: KubernetesDouble, { id }: SandboxSpec) =>
   objects.list("sandboxes", `berth.dev/sandbox=${nameOf(id)}`).map(({ metadata }) => metadata.name!);
 
-test("a session gets the pod that waited, and the pool makes another", async () => {
+test("a session gets a waiting pod, and the pool creates another one", async () => {
   const { double, driver } = await start();
   await poolIsReady(double);
   const [waiting] = double.objects.list("pods");
   const spec = newSpec();
   await driver.create(spec, deadline());
-  expect(await exec(driver, spec.id, "echo well")).toBe("well\n");
+  expect(await exec(driver, spec.id, "echo ok")).toBe("ok\n");
   expect(sandboxOf(double, spec)).toEqual([waiting!.metadata.name]);
   await expect.poll(() => double.objects.list("pods")).toHaveLength(2);
   await poolIsReady(double);
 });
 
-test("nothing secret stands in the pool's template, and its pods are open to no other network policy", async () => {
+test("the pool's template contains no secret, and adds no network policy", async () => {
   const { double } = await start({}, { egress: "127.0.0.1:3129" });
   const template = double.objects.get("sandboxtemplates", "ready")!;
   expect(template.spec).toMatchObject({ networkPolicyManagement: "Unmanaged", service: false });
@@ -66,7 +66,7 @@ test("nothing secret stands in the pool's template, and its pods are open to no 
   ]);
 });
 
-test("from its second pod on, a sandbox out of a pool is like any other", async () => {
+test("the second pod of a sandbox from a pool is like that of any other sandbox", async () => {
   const { double, driver } = await start();
   const spec = newSpec();
   await driver.create(spec, deadline());
@@ -79,17 +79,17 @@ test("from its second pod on, a sandbox out of a pool is like any other", async 
   expect(pod.containers[0]!.env.map((variable) => variable.name)).toContain("BERTH_TOKEN_HASH");
 });
 
-test("an empty pool is no failure: a new sandbox is started", async () => {
+test("a new sandbox is started if the pool is empty", async () => {
   const { double, driver } = await start({ warmPools: { ready: 0 } });
   const spec = newSpec();
   await driver.create(spec, deadline());
   expect(sandboxOf(double, spec)).toEqual([nameOf(spec.id)]);
-  expect(await exec(driver, spec.id, "echo well")).toBe("well\n");
+  expect(await exec(driver, spec.id, "echo ok")).toBe("ok\n");
   await driver.destroy(spec.id, deadline());
   expect(await uncollected(double, spec.id)).toEqual([]);
 });
 
-test("pods that waited while the master key was rotated are taken with the older one", async () => {
+test("pods from before a rotation of the master key are adopted with the older key", async () => {
   const { double, openDriver } = await start();
   await poolIsReady(double);
   const pool = double.objects.get("sandboxwarmpools", "ready")!;
@@ -100,10 +100,10 @@ test("pods that waited while the master key was rotated are taken with the older
   const spec = newSpec();
   await rotated.create(spec, deadline());
   expect(waiting).toContain(sandboxOf(double, spec)[0]);
-  expect(await exec(rotated, spec.id, "echo well")).toBe("well\n");
+  expect(await exec(rotated, spec.id, "echo ok")).toBe("ok\n");
 });
 
-test("pods that know only another key are refused, and the claim is given back", async () => {
+test("pods with an unknown key are refused, and the claim is removed", async () => {
   const { double, openDriver } = await start();
   await poolIsReady(double);
   const pool = double.objects.get("sandboxwarmpools", "ready")!;
@@ -114,7 +114,7 @@ test("pods that know only another key are refused, and the claim is given back",
   expect(await uncollected(double, spec.id)).toEqual([]);
 });
 
-test("a claim that a server left half made is listed, and can be finished or destroyed", async () => {
+test("an unfinished claim is listed, and can be completed or destroyed", async () => {
   const { double, driver } = await start();
   const [one, two] = [newSpec(), newSpec()];
   for (const { id } of [one, two]) {
@@ -127,13 +127,13 @@ test("a claim that a server left half made is listed, and can be finished or des
   const listed = await driver.list(deadline());
   expect(listed.map(({ condition }) => condition)).toEqual(["stopped", "stopped"]);
   await driver.create(one, deadline());
-  expect(await exec(driver, one.id, "echo well")).toBe("well\n");
+  expect(await exec(driver, one.id, "echo ok")).toBe("ok\n");
   await driver.destroy(two.id, deadline());
   expect(await uncollected(double, two.id)).toEqual([]);
   expect(await driver.list(deadline())).toEqual([{ id: one.id, condition: "running" }]);
 });
 
-test("a Sandbox that somebody deleted takes its files with it, and the claim's next one is not passed off as it", async () => {
+test("after a Sandbox was deleted by hand, the claim's next Sandbox does not count as the same one", async () => {
   const { double, driver } = await start();
   const spec = newSpec();
   await driver.create(spec, deadline());
@@ -144,7 +144,7 @@ test("a Sandbox that somebody deleted takes its files with it, and the claim's n
   expect(await uncollected(double, spec.id)).toEqual([]);
 });
 
-test("sessions out of a pool go on when the setting is taken away", async () => {
+test("sandboxes from a pool still work if no pool is configured any more", async () => {
   const { double, driver, openDriver } = await start();
   const spec = newSpec();
   await driver.create(spec, deadline());
@@ -152,12 +152,12 @@ test("sessions out of a pool go on when the setting is taken away", async () => 
   expect(await plain.list(deadline())).toEqual([{ id: spec.id, condition: "running" }]);
   await plain.pause(spec.id, deadline());
   await plain.resume(spec, deadline());
-  expect(await exec(plain, spec.id, "echo well")).toBe("well\n");
+  expect(await exec(plain, spec.id, "echo ok")).toBe("ok\n");
   await plain.destroy(spec.id, deadline());
   expect(await uncollected(double, spec.id)).toEqual([]);
 });
 
-test("losing a node: the claimed sandbox is stopped, and a resume places it elsewhere", async () => {
+test("a claimed sandbox on a lost node is stopped, and resumes on another node", async () => {
   const { double, driver } = await start({ warmPools: { ready: 0 } }, { stuckMs: 200 });
   const spec = newSpec();
   await driver.create(spec, deadline());
@@ -168,7 +168,7 @@ test("losing a node: the claimed sandbox is stopped, and a resume places it else
   expect(await exec(driver, spec.id, "cat note")).toBe("kept\n");
 });
 
-test("a server with newer settings writes the template anew, and what waited is replaced", async () => {
+test("a server with newer settings updates the template, and the waiting sandboxes are replaced", async () => {
   const { double, openDriver } = await start({}, { egress: "127.0.0.1:3129" });
   await poolIsReady(double);
   const egressOf = (kind: string) => double.objects.list(kind).map((object) => /127\.0\.0\.1:\d+/.exec(JSON.stringify(object.spec))?.[0]);
@@ -179,7 +179,7 @@ test("a server with newer settings writes the template anew, and what waited is 
   await newer.create(newSpec(), deadline());
 });
 
-test("a pool or a template that is not there is named", async () => {
+test("a missing pool or template is named", async () => {
   const { openDriver, double, driver } = await start();
   await expect(openDriver(warmPoolOf("missing"))).rejects.toThrow("there is no SandboxWarmPool missing in sandboxes");
   await expect(openDriver({ warmPools: { ...warmPoolOf("ready").warmPools!, templates: new Map() } })).rejects.toThrow(

@@ -5,17 +5,18 @@ import type { Cluster } from "../cluster/cluster.ts";
 import { commonLabels, EXTENSIONS, VOLUME } from "../cluster/names.ts";
 import { describeVolumeClaim, describePod, type PodSettings } from "../pods/pod-spec.ts";
 
-// SandboxWarmPools that somebody has made in the cluster, each for one of our templates. How many sandboxes such a pool
-// holds is its owner's business; what they are is ours, so the SandboxTemplate that the pool names is written by us.
+// SandboxWarmPools that an operator has created in the cluster, each for one of our templates. The operator decides how many sandboxes
+// a pool has. We decide what they are, so the server writes the SandboxTemplate that the pool refers to.
 export interface WarmPools {
+  // The name of the template's pool. undefined if it has none.
   of(template: Template): string | undefined;
   adopt: Adoption["adopt"];
-  // Writes what today's sandboxes are, unless that is written already.
+  // Writes the SandboxTemplates for the current settings. No-op if they have not changed since the last call.
   publish(settings: PodSettings): Promise<void>;
 }
 
 export interface WarmPoolsSettings {
-  // Template name -> SandboxWarmPool.
+  // From the name of a template to the name of its SandboxWarmPool.
   pools: ReadonlyMap<string, string>;
   templates: ReadonlyMap<string, Template>;
   // 32 secret bytes each, newest first.
@@ -36,15 +37,15 @@ export const warmPoolPath = (namespace: string, name: string) => `${EXTENSIONS}/
 const templatesPath = (namespace: string, name?: string) =>
   `${EXTENSIONS}/namespaces/${namespace}/sandboxtemplates${name ? `/${name}` : ""}`;
 
-const PUBLISH_MS = 30_000;
+const PUBLISH_TIMEOUT_MS = 30_000;
 
 export function createWarmPools({ pools, templates, seeds, cluster, namespace, installation }: WarmPoolsOptions): WarmPools {
   const adoption = createAdoption(seeds);
   let published = "";
 
-  // A template that says so already is left as it is by the API server, so any number of servers may write it.
+  // Idempotent, so any number of servers may write the same template.
   async function write(name: string, pool: string, settings: PodSettings): Promise<void> {
-    const signal = AbortSignal.timeout(PUBLISH_MS);
+    const signal = AbortSignal.timeout(PUBLISH_TIMEOUT_MS);
     const template = templates.get(name);
     if (!template) throw new Error(`BERTH_KUBERNETES_WARM_POOLS names the template ${name}, which does not exist`);
     const found = await cluster.get<SandboxWarmPool>(warmPoolPath(namespace, pool), signal);
@@ -58,10 +59,10 @@ export function createWarmPools({ pools, templates, seeds, cluster, namespace, i
     of: (template) => pools.get(template.name),
     adopt: adoption.adopt,
     async publish(settings) {
-      const today = JSON.stringify(settings);
-      if (today === published) return;
+      const current = JSON.stringify(settings);
+      if (current === published) return;
       for (const [name, pool] of pools) await write(name, pool, settings);
-      published = today;
+      published = current;
     },
   };
 }
@@ -76,7 +77,7 @@ export function describeTemplate(name: string, template: Template, settings: Pod
       service: false,
       podTemplate: { metadata: { labels }, spec: describePod({ template, adoptKey }, settings, "Never") },
       volumeClaimTemplates: [{ metadata: { name: VOLUME, labels }, spec: describeVolumeClaim({ template }, settings) }],
-      // The controller's own policy would open the way to the whole Internet beside ours: policies only ever add.
+      // The controller's default policy would allow the whole Internet. Policies are additive, so ours could not restrict it.
       networkPolicyManagement: "Unmanaged",
     },
   };

@@ -3,19 +3,21 @@ import type { SandboxSpec } from "../../driver.ts";
 import { ANNOTATION, LABEL, labelsOf, VOLUME } from "../cluster/names.ts";
 import { describeVolumeClaim, describePod, fingerprint, type PodSettings } from "../pods/pod-spec.ts";
 
-// The object that keeps a sandbox's pod and its volume. There are two kinds: a `Sandbox` where the agent-sandbox resources
-// are installed, else a StatefulSet of no or one replica. What differs between them is in this table of functions.
+// The object that owns a sandbox's pod and volume. There are two kinds: a `Sandbox` if agent-sandbox is installed in the cluster,
+// otherwise a StatefulSet with zero or one replica. This interface contains everything in which they differ.
 export interface WorkloadKind {
   path(namespace: string, name?: string): string;
   describe(spec: SandboxSpec, name: string, installation: string, settings: PodSettings, shutdownAt: Date): Workload;
-  // For a Sandbox that came out of a warm pool: makes it what `describe` would have made, in all that can be changed. Its
-  // pod stays the one that runs; the next one is started with the token's hash.
-  take(workload: Workload): object;
-  // Merge patches. `run` carries today's pod, since a template or the server may have changed while the sandbox slept.
+  // A merge patch for a Sandbox from a warm pool, which applies every field of `describe` that can be changed. The pod that runs stays;
+  // the next pod starts with the token hash.
+  adopt(workload: Workload): object;
+  // A merge patch that starts the sandbox. It contains the current pod spec, because the template or the server may have changed
+  // while the sandbox was stopped.
   run(workload: Workload, shutdownAt: Date): object;
+  // A merge patch that stops the sandbox and keeps its volume.
   suspend: object;
   isSuspended(workload: Workload): boolean;
-  // Pushes the dead-man switch; null where the kind has none.
+  // A merge patch that postpones the shutdown time. null if the kind has none.
   extend(shutdownAt: Date): object | null;
   shutdownAt(workload: Workload): Date | null;
   podName(name: string): string;
@@ -30,8 +32,8 @@ export interface Workload extends KubernetesObject {
 export const sandboxKind: WorkloadKind = {
   path: (namespace, name) => `/apis/agents.x-k8s.io/v1beta1/namespaces/${namespace}/sandboxes${name ? `/${name}` : ""}`,
   describe(spec, name, installation, settings, shutdownAt) {
-    // A pod that ended is not started again by itself: the session's processes are gone, and only the server can tell the
-    // new daemon what to run with.
+    // Kubernetes must not restart the pod by itself: the session's processes are gone, and only the server can send the new daemon its
+    // environment.
     const pod = describePod(spec, settings, "Never");
     return {
       apiVersion: "agents.x-k8s.io/v1beta1",
@@ -48,7 +50,7 @@ export const sandboxKind: WorkloadKind = {
       },
     };
   },
-  take: ({ metadata: meta, spec }) => ({
+  adopt: ({ metadata: meta, spec }) => ({
     metadata: { labels: meta!.labels, annotations: meta!.annotations },
     spec: {
       shutdownTime: spec["shutdownTime"],
@@ -58,7 +60,7 @@ export const sandboxKind: WorkloadKind = {
   }),
   run: ({ metadata: meta, spec }, shutdownAt) => ({
     metadata: { annotations: { [ANNOTATION.spec]: meta!.annotations![ANNOTATION.spec], [ANNOTATION.run]: null } },
-    // Not the pod's labels: those of a claimed Sandbox are its claim's.
+    // Without the pod's labels, because those of a claimed Sandbox come from its claim.
     spec: { operatingMode: "Running", shutdownTime: shutdownAt.toISOString(), podTemplate: { spec: podOf(spec["podTemplate"]) } },
   }),
   suspend: { spec: { operatingMode: "Suspended" } },
@@ -87,7 +89,7 @@ export const statefulSetKind: WorkloadKind = {
       },
     };
   },
-  take: () => ({}),
+  adopt: () => ({}),
   run: ({ metadata: meta, spec }) => ({
     metadata: { annotations: { [ANNOTATION.spec]: meta!.annotations![ANNOTATION.spec], [ANNOTATION.run]: null } },
     spec: { replicas: 1, template: spec["template"] },

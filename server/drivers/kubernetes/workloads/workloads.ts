@@ -3,17 +3,18 @@ import type { Cluster } from "../cluster/cluster.ts";
 import { LABEL } from "../cluster/names.ts";
 import type { Workload, WorkloadKind } from "./workload-kinds.ts";
 
-// The workloads of this installation, each by the name that follows from its sandbox's id. That is the object's own name,
-// except for a Sandbox that came out of a warm pool: such a one is known by its label.
+// The workloads of this installation, by the name that is derived from the sandbox id. This is also the name of the object, except
+// for a Sandbox from a warm pool, which is found by its label.
 export interface Workloads {
   read(name: string, signal: AbortSignal): Promise<Workload | null>;
-  // A merge patch. null when there is no such workload.
+  // Applies a merge patch. null if the workload does not exist.
   change(name: string, patch: object, signal: AbortSignal): Promise<Workload | null>;
-  // What the workload is really called.
+  // The name of the object.
   objectOf(name: string, signal: AbortSignal): Promise<string>;
+  // The name of the workload's pod.
   podOf(name: string, signal: AbortSignal): Promise<string>;
-  // Makes the Sandbox `object` known under `name`, by a patch that labels it.
-  name(name: string, object: string, patch: object, signal: AbortSignal): Promise<Workload | null>;
+  // Assigns the Sandbox `object` from a warm pool to `name`, by a merge patch that labels it. null if it does not exist.
+  assign(name: string, object: string, patch: object, signal: AbortSignal): Promise<Workload | null>;
   list(signal: AbortSignal): Promise<Workload[]>;
   remove(name: string, object: string, signal: AbortSignal): Promise<void>;
 }
@@ -23,14 +24,14 @@ export interface WorkloadsOptions {
   namespace: string;
   installation: string;
   kind: WorkloadKind;
-  // null where no sandbox can have come from a warm pool, so that every name is the object's own.
+  // null if no sandbox can come from a warm pool, so that every name is the name of an object.
   claims: Claims | null;
 }
 
 export function createWorkloads({ cluster, namespace, installation, kind, claims }: WorkloadsOptions): Workloads {
   const path = (object?: string) => kind.path(namespace, object);
   const ours = `${LABEL.installation}=${installation}`;
-  // A Sandbox never changes its name, so what was found once is asked for directly.
+  // Caches the names of objects, which never change.
   const objects = new Map<string, string>();
 
   async function read(name: string, signal: AbortSignal): Promise<Workload | null> {
@@ -59,7 +60,7 @@ export function createWorkloads({ cluster, namespace, installation, kind, claims
     podOf: async (name, signal) => kind.podName(await objectOf(name, signal)),
     change: async (name, patch, signal) => cluster.patch<Workload>(path(await objectOf(name, signal)), patch, signal),
 
-    async name(name, object, patch, signal) {
+    async assign(name, object, patch, signal) {
       const workload = await cluster.patch<Workload>(path(object), patch, signal);
       if (workload) objects.set(name, object);
       return workload;
@@ -67,9 +68,9 @@ export function createWorkloads({ cluster, namespace, installation, kind, claims
 
     async list(signal) {
       const { items } = await cluster.list<Workload>(path(), { labelSelector: ours }, signal);
-      // Those that other servers have destroyed in the meantime.
-      const there = new Set(items.map(({ metadata }) => metadata?.name));
-      for (const [name, object] of objects) if (!there.has(object)) objects.delete(name);
+      // Other servers may have destroyed some.
+      const existing = new Set(items.map(({ metadata }) => metadata?.name));
+      for (const [name, object] of objects) if (!existing.has(object)) objects.delete(name);
       return items;
     },
 

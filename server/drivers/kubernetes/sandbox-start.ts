@@ -1,0 +1,89 @@
+import { AppError } from "@berth/contract";
+import type { Log } from "../../log.ts";
+import type { SandboxSpec } from "../driver.ts";
+import { awaitGone, awaitReady, type WaitDeps } from "./await-pod.ts";
+import { ANNOTATION, nameOf } from "./cluster/names.ts";
+import type { PodSettings } from "./pods/pod-spec.ts";
+import { isAlive, runIdOf } from "./pods/pod-state.ts";
+import type { Claims } from "./warm-pools/claims.ts";
+import type { WarmPools } from "./warm-pools/warm-pools.ts";
+import type { Workload, WorkloadKind } from "./workloads/workload-kinds.ts";
+
+export interface StartDeps extends WaitDeps {
+  installation: string;
+  kind: WorkloadKind;
+  // null if the cluster has no warm pools, or our account may not use them.
+  claims: Claims | null;
+  warmPools: WarmPools | undefined;
+  currentSettings(): Promise<PodSettings>;
+  // The shutdown time of a sandbox that starts now.
+  shutdownAt(): Date;
+  log: Log;
+}
+
+const CREATE_TIMEOUT_MS = 30_000;
+
+// Starts the sandbox in whatever condition it is, and waits for its daemon. Returns true if its processes are new.
+export async function ensureRunning(deps: StartDeps, spec: SandboxSpec, signal: AbortSignal): Promise<boolean> {
+  const { kind, installation, workloads, warmPools } = deps;
+  const name = nameOf(spec.id);
+  const wanted = kind.describe(spec, name, installation, await deps.currentSettings(), deps.shutdownAt());
+  const created = await createWorkload(deps, spec, wanted, signal);
+  if (!created) {
+    if (await continueRun(deps, name, wanted, signal)) return false;
+    await workloads.change(name, kind.run(wanted, deps.shutdownAt()), signal);
+  }
+  const pod = await awaitReady(deps, name, signal);
+  await warmPools?.adopt(pod, spec.tokenHash, signal);
+  await workloads.change(name, { metadata: { annotations: { [ANNOTATION.run]: runIdOf(pod) } } }, signal);
+  return true;
+}
+
+// Ends the sandbox's pod and keeps its volume. No-op if there is no workload.
+export async function suspend(deps: StartDeps, name: string, signal: AbortSignal): Promise<void> {
+  const podName = await deps.workloads.podOf(name, signal);
+  if (await deps.workloads.change(name, deps.kind.suspend, signal)) await awaitGone(deps, name, podName, signal);
+}
+
+// Creates a workload, or takes one from the template's warm pool. Returns false if the workload exists.
+async function createWorkload(deps: StartDeps, { id, template }: SandboxSpec, wanted: Workload, signal: AbortSignal): Promise<boolean> {
+  const { cluster, namespace, kind, claims, warmPools, workloads, log } = deps;
+  const name = nameOf(id);
+  // A Sandbox from a warm pool has another name, so `create` alone would not find it.
+  if (claims && (await workloads.read(name, signal))) return false;
+  const pool = warmPools?.of(template);
+  if (warmPools === undefined || pool === undefined || !claims) {
+    // Not aborted by the caller's signal: a deletion cannot undo a creation that the API server has not finished.
+    const created = await cluster.create(kind.path(namespace), wanted, AbortSignal.timeout(CREATE_TIMEOUT_MS));
+    signal.throwIfAborted();
+    return created !== null;
+  }
+  // If this fails, the pool may have outdated sandboxes, which is no reason to refuse the session.
+  await warmPools
+    .publish(await deps.currentSettings())
+    .catch((error: unknown) => log.warn("kubernetes.template_not_written", { pool, error: String(error) }));
+  const object = await claims.take(name, pool, signal);
+  if (!(await workloads.assign(name, object, kind.adopt(wanted), signal)))
+    throw new AppError("sandbox_failed", { cause: new Error(`the claimed Sandbox ${object} no longer exists`) });
+  return true;
+}
+
+// Returns true if an earlier run of the sandbox continues. Otherwise removes its pod, which has failed or is on a lost node, because
+// only one pod at a time can use the volume.
+async function continueRun(deps: StartDeps, name: string, wanted: Workload, signal: AbortSignal): Promise<boolean> {
+  const { kind, pods, workloads } = deps;
+  const workload = await workloads.read(name, signal);
+  if (!workload || workload.metadata?.deletionTimestamp)
+    throw new AppError("sandbox_failed", { cause: new Error(`${name} is being deleted`) });
+  const pod = await pods.read(await workloads.podOf(name, signal), signal);
+  const annotations = workload.metadata?.annotations;
+  const runId = annotations?.[ANNOTATION.run];
+  if (pod && isAlive(pod) && !kind.isSuspended(workload) && runId === runIdOf(pod)) {
+    await awaitReady(deps, name, signal);
+    return true;
+  }
+  const isStarting =
+    runId === undefined && pod && isAlive(pod) && annotations?.[ANNOTATION.spec] === wanted.metadata?.annotations?.[ANNOTATION.spec];
+  if (pod && !isStarting) await suspend(deps, name, signal);
+  return false;
+}
