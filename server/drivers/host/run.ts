@@ -1,7 +1,6 @@
-import { spawn } from "node:child_process";
-import { basename } from "node:path";
+import { Worker } from "node:worker_threads";
 import { AppError } from "@berth/contract";
-import { runWork } from "../../event-loop/loop-work.ts";
+import type { RunOrder, RunResult } from "./run-worker.ts";
 
 export interface RunOptions {
   signal?: AbortSignal;
@@ -17,44 +16,29 @@ export interface Finished {
   output: string;
 }
 
-const MAX_OUTPUT_BYTES = 64 * 1024;
 export const PLAIN_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 // Runs a program of the host to its end. An abort or the timeout kills it and rejects. A failing exit code resolves: the caller
 // checks it.
-export function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<Finished> {
+export async function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<Finished> {
   const { signal, timeoutMs = 30_000, env = { PATH: PLAIN_PATH, LC_ALL: "C" }, quiet = false } = options;
-  return new Promise((resolve, reject) => {
+  signal?.throwIfAborted();
+  const id = nextId++;
+  const kill = () => order({ type: "kill", id });
+  signal?.addEventListener("abort", kill, { once: true });
+  try {
+    const { promise, resolve } = Promise.withResolvers<RunResult>();
+    waiting.set(id, resolve);
+    order({ type: "run", id, command, args: [...args], env, timeoutMs, quiet });
+    const { code, output, failure, isTimedOut } = await promise;
+    // After an abort, this waits until the child has ended, so that nothing of it is left.
     signal?.throwIfAborted();
-    const pipe = quiet ? "ignore" : "pipe";
-    // spawn blocks the event loop until the new process has started.
-    const child = runWork({ name: `spawn ${basename(command)}` }, () =>
-      spawn(command, args, {
-        stdio: ["ignore", pipe, pipe],
-        env,
-        ...(signal && { signal }),
-        killSignal: "SIGKILL",
-        timeout: timeoutMs,
-      }),
-    );
-    const chunks: Buffer[] = [];
-    let size = 0;
-    const collect = (chunk: Buffer) => {
-      if (size < MAX_OUTPUT_BYTES) chunks.push(chunk);
-      size += chunk.length;
-    };
-    child.stdout?.on("data", collect);
-    child.stderr?.on("data", collect);
-    let failure: Error | undefined;
-    // After an abort, wait until the child has ended, so that nothing of it is left.
-    child.once("error", (error) => (child.pid === undefined ? reject(error) : (failure = error)));
-    child.once("close", (code) => {
-      if (signal?.aborted) reject(signal.reason);
-      else if (failure) reject(failure);
-      else if (child.killed) reject(new AppError("sandbox_timeout", { cause: new Error(`${command} did not end within ${timeoutMs} ms`) }));
-      else resolve({ code, output: Buffer.concat(chunks).toString().trim() });
-    });
-  });
+    if (isTimedOut) throw new AppError("sandbox_timeout", { cause: new Error(`${command} did not end within ${timeoutMs} ms`) });
+    if (failure) throw Object.assign(new Error(failure.message), { code: failure.code });
+    return { code, output };
+  } finally {
+    signal?.removeEventListener("abort", kill);
+  }
 }
 
 // Like `run`, but rejects if the program fails.
@@ -62,4 +46,35 @@ export async function mustRun(command: string, args: readonly string[], options:
   const { code, output } = await run(command, args, options);
   if (code !== 0) throw new Error(`${command} ${args.join(" ")} ended with ${code ?? "a signal"}: ${output.slice(0, 1000)}`);
   return output;
+}
+
+// Starting a process blocks its thread until the new process runs, which takes hundreds of milliseconds if a sandbox keeps the
+// kernel busy with forks. So one worker thread starts them all, and the event loop goes on.
+let worker: Worker | undefined;
+const waiting = new Map<number, (result: RunResult) => void>();
+let nextId = 0;
+
+function order(message: RunOrder): void {
+  worker ??= startWorker();
+  worker.ref();
+  worker.postMessage(message);
+}
+
+function startWorker(): Worker {
+  const started = new Worker(new URL("./run-worker.ts", import.meta.url), { name: "run", execArgv: [] });
+  started.on("message", finish);
+  started.on("error", (error: Error) => {
+    worker = undefined;
+    const failure = { message: `the worker that runs programs failed: ${error.message}` };
+    for (const id of waiting.keys()) finish({ id, code: null, output: "", isTimedOut: false, failure });
+  });
+  return started;
+}
+
+function finish(result: RunResult): void {
+  const resolve = waiting.get(result.id);
+  waiting.delete(result.id);
+  // The process may end when no program runs.
+  if (waiting.size === 0) worker?.unref();
+  resolve?.(result);
 }
