@@ -4,7 +4,10 @@ import { ATTACKS, type AttackTarget } from "./attacks.ts";
 import { listen, urlOf } from "./servers.ts";
 
 export type AttackerOrder = { type: "attack"; names: string[]; target: AttackTarget } | { type: "stop" };
-export type AttackerReport = { type: "ready"; modelUrl: string; upstreamUrl: string; silentUrl: string } | { type: "stopped" };
+export type AttackerReport =
+  | { type: "ready"; modelUrl: string; upstreamUrl: string; silentUrl: string }
+  | { type: "started" }
+  | { type: "stopped" };
 
 setPriority(Number(process.argv[2]));
 
@@ -14,20 +17,7 @@ const silent = await listen(() => undefined);
 let stop = new AbortController();
 let attacking: Promise<unknown> = Promise.resolve();
 
-process.on("message", (order: AttackerOrder) => {
-  if (order.type === "attack") {
-    stop = new AbortController();
-    const attacks = ATTACKS.filter(({ name }) => order.names.includes(name));
-    attacking = Promise.allSettled(attacks.map((attack) => attack.start(order.target, stop.signal)));
-    return;
-  }
-  stop.abort();
-  void attacking.then(() => {
-    // The model server keeps what it is sent.
-    model.requests.length = 0;
-    report({ type: "stopped" });
-  });
-});
+process.on("message", (order: AttackerOrder) => void (order.type === "attack" ? begin(order) : end()));
 process.on("disconnect", () => process.exit());
 // The parent reports what failed and removes the sandboxes; it ends this process then.
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => undefined);
@@ -35,4 +25,20 @@ report({ type: "ready", modelUrl: model.url, upstreamUrl: urlOf(upstream), silen
 
 function report(message: AttackerReport): void {
   process.send?.(message);
+}
+
+async function begin({ names, target }: AttackerOrder & { type: "attack" }): Promise<void> {
+  stop = new AbortController();
+  const attacks = ATTACKS.filter(({ name }) => names.includes(name));
+  for (const attack of attacks) await attack.prepare?.(target);
+  attacking = Promise.allSettled(attacks.map((attack) => attack.start(target, stop.signal)));
+  report({ type: "started" });
+}
+
+async function end(): Promise<void> {
+  stop.abort();
+  await attacking;
+  // The model server keeps what it is sent.
+  model.requests.length = 0;
+  report({ type: "stopped" });
 }

@@ -30,7 +30,9 @@ export async function startAttacker({ niceness = 0 }: AttackerOptions): Promise<
   return {
     ...urls,
     async attack(names, target) {
+      const started = report();
       order({ type: "attack", names: [...names], target });
+      await started;
       return {
         async [Symbol.asyncDispose]() {
           const stopped = report();

@@ -6,6 +6,8 @@ import { createApi } from "../../support/servers/api.ts";
 // One way to be a bad neighbour. It runs from `start` until the signal and ignores refusals and closed sockets.
 export interface Attack {
   name: string;
+  // Before the victim is measured.
+  prepare?(target: AttackTarget): Promise<void>;
   start(target: AttackTarget, signal: AbortSignal): Promise<void>;
 }
 
@@ -54,7 +56,7 @@ export const ATTACKS: Attack[] = [
   { name: "WebSocket frames", start: (target, signal) => floodFrames(target, signal) },
   { name: "500 connections", start: (target, signal) => holdConnections(target, signal) },
   { name: "webhooks that hang", start: (target, signal) => floodWebhooks(target, signal) },
-  { name: "huge lists", start: (target, signal) => readLists(target, signal) },
+  { name: "huge lists", prepare: fillLists, start: (target, signal) => readLists(target, signal) },
 ];
 
 const python = (program: string) => `python3 -c '${program}'`;
@@ -129,15 +131,23 @@ async function floodWebhooks({ serverUrl, key, silentUrl }: AttackTarget, signal
   for (const id of ids) await api.call("DELETE", `/api/b2b/webhooks/${id}`);
 }
 
-async function readLists({ serverUrl, key }: AttackTarget, signal: AbortSignal): Promise<void> {
+// Destroyed sessions are listed as well, so that half a megabyte of list costs a partner nothing.
+async function fillLists({ serverUrl, key }: AttackTarget): Promise<void> {
   const api = createApi(serverUrl, key);
   const metadata = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`key-${i}`, "x".repeat(512)]));
-  const made = await Promise.all(
-    Array.from({ length: 4 }, (_, i) => api.create({ externalUserId: `${i}`, metadata, autoStartAgent: false })),
-  );
+  const createAndDestroy = async () => {
+    const { sessionId } = await api.create({ metadata, autoStartAgent: false });
+    await api.call("DELETE", `/api/b2b/sessions/${sessionId}`);
+  };
+  for (let i = 0; i < LARGE_SESSIONS; i += 4) await repeat(4, createAndDestroy);
+}
+
+const LARGE_SESSIONS = 20;
+
+async function readLists({ serverUrl, key }: AttackTarget, signal: AbortSignal): Promise<void> {
+  const api = createApi(serverUrl, key);
   const read = () => ignoreErrors(() => api.call("GET", "/api/b2b/sessions?limit=100&expand=details"));
   while (!signal.aborted) await Promise.all(Array.from({ length: 16 }, read));
-  for (const { sessionId } of made) await api.call("DELETE", `/api/b2b/sessions/${sessionId}`);
 }
 
 async function ignoreErrors(work: () => Promise<unknown>): Promise<void> {

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import type { RequestListener } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import type { Session } from "@berth/contract";
 import { createApi, type Api } from "../../support/servers/api.ts";
@@ -10,12 +11,11 @@ import { startBerth, type Berth } from "../../support/servers/berth.ts";
 import { startAttacker, type AttackerOptions } from "./attacker.ts";
 import { close, listen, urlOf } from "./servers.ts";
 
-// A server with two partners that share it: one is hostile, one is the victim. Both have a running session.
+// A server with two partners that share it: one is hostile, one is the victim.
 export interface Installation extends AsyncDisposable {
   berth: Berth;
-  hostile: Tenant;
   victim: Tenant;
-  // Starts attacks of the hostile partner; disposing the result ends them.
+  // Starts attacks of a hostile partner. Disposing the result ends them and destroys the sandbox that they came from.
   attack(names: readonly string[]): Promise<AsyncDisposable>;
   // When the victim's webhook receiver got the event of this session, by performance.now().
   delivered(sessionId: string): Promise<number>;
@@ -64,7 +64,7 @@ export async function openInstallation(options: AttackerOptions = {}): Promise<I
     const api = createApi(berth.url, key);
     return { api, key, session: await api.create({ externalUserId: "first", autoStartAgent: false }) };
   };
-  const hostile = await tenant(berth.key);
+  let attacks = 0;
   const victim = await tenant(await createPartner(berth, "victim"));
   const webhook = await victim.api.call("POST", "/api/b2b/webhooks", { url: urlOf(receiver), types: ["session.created"] });
   if (webhook.status !== 201) throw new Error(`the webhook was refused: ${JSON.stringify(webhook.body)}`);
@@ -72,12 +72,16 @@ export async function openInstallation(options: AttackerOptions = {}): Promise<I
 
   return {
     berth,
-    hostile,
     victim,
-    attack: (names) => {
+    async attack(names) {
+      await using attack = new AsyncDisposableStack();
+      // A partner and a sandbox of its own for each attack: neither a used-up rate limit nor processes that are left behind
+      // count for the next.
+      const { api, key, session } = await tenant(await createPartner(berth, `hostile-${++attacks}`));
+      attack.defer(() => destroySession(api, session));
       const { upstreamUrl, silentUrl } = attacker;
-      const { key, session } = hostile;
-      return attacker.attack(names, { serverUrl: berth.url, key, sandboxId: session.sandboxId, upstreamUrl, silentUrl });
+      attack.use(await attacker.attack(names, { serverUrl: berth.url, key, sandboxId: session.sandboxId, upstreamUrl, silentUrl }));
+      return attack.move();
     },
     // The event may arrive before the answer to the create.
     delivered: (sessionId) => deliveryOf(sessionId).promise.finally(() => deliveries.delete(sessionId)),
@@ -90,6 +94,15 @@ export async function openInstallation(options: AttackerOptions = {}): Promise<I
     },
     [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
+}
+
+async function destroySession(api: Api, { sessionId }: Session): Promise<void> {
+  for (;;) {
+    const { status } = await api.call("DELETE", `/api/b2b/sessions/${sessionId}`);
+    if (status === 200) return;
+    if (status !== 429) throw new Error(`DELETE answered ${status}`);
+    await sleep(500);
+  }
 }
 
 async function createPartner(berth: Berth, id: string): Promise<string> {
