@@ -29,6 +29,7 @@ import { createModelRelay } from "./relays/model/model-relay.ts";
 import { createSecrets } from "./secrets/secrets.ts";
 import { createSessionServices } from "./sessions/session-services.ts";
 import { openStore } from "./store/open.ts";
+import { countByState } from "./store/sessions/count.ts";
 import { readSandboxAccess, runningAmong } from "./store/sessions/read.ts";
 import { isAtHome } from "./store/sessions/session.ts";
 import { loadTemplates } from "./templates.ts";
@@ -85,7 +86,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
     }),
   );
   const registry = new Registry();
-  const metrics = registerMetrics(registry, store.db, egress);
+  const metrics = registerMetrics(registry, { countSessions: () => countByState(store.db), egress });
 
   const sessionServices = opening.use(
     createSessionServices({

@@ -1,13 +1,18 @@
 import { Counter, Gauge, collectDefaultMetrics, type Registry } from "prom-client";
-import type { Db } from "./store/schema.ts";
 
 export interface ServerMetrics {
   // Reconcile found something that was not as it should be.
   found(kind: string): void;
 }
 
-// The operator's numbers besides those of HTTP. What the store knows is counted when somebody looks, not on the way.
-export function registerMetrics(registry: Registry, db: Db, egress: { counters: { allowed: number; refused: number } }): ServerMetrics {
+export interface MetricsDeps {
+  // Sessions and blank sandboxes, by state. Asked at every scrape, so that nothing is counted in between.
+  countSessions(): Promise<ReadonlyMap<string, number>>;
+  egress: { counters: { allowed: number; refused: number } };
+}
+
+// The operator's metrics besides those of HTTP.
+export function registerMetrics(registry: Registry, { countSessions, egress }: MetricsDeps): ServerMetrics {
   collectDefaultMetrics({ register: registry, prefix: "berth_" });
   new Gauge({
     name: "berth_sessions",
@@ -16,12 +21,7 @@ export function registerMetrics(registry: Registry, db: Db, egress: { counters: 
     registers: [registry],
     async collect() {
       this.reset();
-      const rows = await db
-        .selectFrom("sessions")
-        .select(["state", ({ fn }) => fn.countAll().as("count")])
-        .groupBy("state")
-        .execute();
-      for (const { state, count } of rows) this.set({ state }, Number(count));
+      for (const [state, count] of await countSessions()) this.set({ state }, count);
     },
   });
   new Gauge({

@@ -1,8 +1,9 @@
 import { SECOND, MINUTE, type Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
+import { findKeyHolder, setKeyUsed } from "../store/keys.ts";
 import type { Store } from "../store/open.ts";
+import type { Partner } from "../store/partners.ts";
 import { hashKey } from "../api-key-format.ts";
-import { fromRow, type Partner } from "./partners.ts";
 
 export interface Authenticated {
   partner: Partner;
@@ -10,13 +11,13 @@ export interface Authenticated {
 }
 
 export interface Authenticator extends AsyncDisposable {
-  // Who presents this key; null for a key that never was, is malformed, revoked or expired, or whose partner is suspended.
-  // All of these take the same steps, so that the time tells nothing.
+  // The partner of this key. null for a key that is unknown, malformed, revoked or expired, or whose partner is suspended.
+  // All of these take the same path, so that timing reveals nothing.
   authenticate(key: string): Promise<Authenticated | null>;
-  // Forgets what is known, so that a change made by this server counts at once. Another one's counts within FRESH_MS, and at
-  // once on SQLite.
+  // Empties the cache, so that a change by this server applies at once. A change by another server applies within FRESH_MS,
+  // on SQLite at once.
   forget(): void;
-  // Writes down when keys were last used. Happens by itself every minute and at the end.
+  // Stores when keys were last used. Also runs every minute and at the end.
   flush(): Promise<void>;
 }
 
@@ -26,23 +27,23 @@ export interface AuthenticatorDeps {
   log: Log;
 }
 
-// How long an answer of the database is believed. A revocation counts everywhere within 5 s: what is left is for a request
-// that came just before, and for a slow database.
+// How long a cached key is used. A revocation must apply everywhere within 5 s; the rest of that time is for a request that
+// came just before, and for a slow database.
 const FRESH_MS = 3 * SECOND;
-// How often the store is asked whether somebody else has written: five microseconds that need not be spent on each request.
+// How often to check whether another process has written. A check costs five microseconds, too much for every request.
 const CHECK_MS = 20;
-// Unknown keys are remembered too, so that guessing costs the database no more than using; this bounds the memory.
-const REMEMBERED = 10_000;
+// Unknown keys are cached too, so that guessing keys does not load the database. This bounds the memory.
+const MAX_CACHED = 10_000;
 const FLUSH_MS = MINUTE;
 
-interface Known {
+interface CachedKey {
   readAt: number;
   found: (Authenticated & { expiresAt: number | null }) | null;
 }
 
 export function createAuthenticator({ store, clock, log }: AuthenticatorDeps): Authenticator {
-  let known = new Map<string, Known>();
-  const reading = new Map<string, Promise<Known>>();
+  let cache = new Map<string, CachedKey>();
+  const reading = new Map<string, Promise<CachedKey>>();
   const usedAt = new Map<string, number>();
 
   let checkedAt = clock.now();
@@ -52,7 +53,7 @@ export function createAuthenticator({ store, clock, log }: AuthenticatorDeps): A
     const hash = hashKey(key);
     const nowMs = clock.now();
     if (!isRecent(checkedAt, nowMs, CHECK_MS)) lookForChanges(nowMs);
-    let entry = known.get(hash);
+    let entry = cache.get(hash);
     if (!entry || !isRecent(entry.readAt, nowMs, FRESH_MS)) entry = await readOnce(hash);
     const { found } = entry;
     if (!found || (found.expiresAt !== null && found.expiresAt <= nowMs)) return null;
@@ -60,7 +61,7 @@ export function createAuthenticator({ store, clock, log }: AuthenticatorDeps): A
     return found;
   }
 
-  // `berth key revoke` on this machine is another process: where the store can tell, it counts at once.
+  // `berth key revoke` on this machine is another process. If the store can detect its write, it applies at once.
   function lookForChanges(nowMs: number): void {
     const changes = store.foreignChanges();
     if (changes !== seenChanges) forget();
@@ -68,29 +69,23 @@ export function createAuthenticator({ store, clock, log }: AuthenticatorDeps): A
     checkedAt = nowMs;
   }
 
-  // Many requests with one key at once ask the database once.
-  function readOnce(hash: string): Promise<Known> {
+  // Concurrent requests with one key share one query.
+  function readOnce(hash: string): Promise<CachedKey> {
     let pending = reading.get(hash);
     if (!pending) {
-      pending = read(hash, known).finally(() => reading.delete(hash));
+      pending = read(hash, cache).finally(() => reading.delete(hash));
       reading.set(hash, pending);
     }
     return pending;
   }
 
-  // `into` is the memory of the time of asking: an answer that arrives after `forget` is not remembered.
-  async function read(hash: string, into: Map<string, Known>): Promise<Known> {
+  // `into` is the cache at the time of the query: a result that arrives after `forget` is not cached.
+  async function read(hash: string, into: Map<string, CachedKey>): Promise<CachedKey> {
     const readAt = clock.now();
-    const row = await store.db
-      .selectFrom("keys")
-      .innerJoin("partners", "partners.id", "keys.partner_id")
-      .selectAll("partners")
-      .select(["keys.id as keyId", "keys.expires_at as expiresAt", "keys.revoked_at as revokedAt"])
-      .where("keys.hash", "=", hash)
-      .executeTakeFirst();
-    const valid = row && row.revokedAt === null && row.state === "active";
-    const entry: Known = { readAt, found: valid ? { partner: fromRow(row), keyId: row.keyId, expiresAt: row.expiresAt } : null };
-    if (into.size >= REMEMBERED) into.clear();
+    const holder = await findKeyHolder(store.db, hash);
+    const isValid = holder && holder.revokedAt === null && holder.partner.state === "active";
+    const entry: CachedKey = { readAt, found: isValid ? holder : null };
+    if (into.size >= MAX_CACHED) into.clear();
     into.set(hash, entry);
     return entry;
   }
@@ -101,13 +96,7 @@ export function createAuthenticator({ store, clock, log }: AuthenticatorDeps): A
     if (batch.length === 0) return;
     try {
       await store.transaction(async (tx) => {
-        for (const [id, at] of batch)
-          await tx
-            .updateTable("keys")
-            .set({ last_used_at: at })
-            .where("id", "=", id)
-            .where((row) => row.or([row("last_used_at", "is", null), row("last_used_at", "<", at)]))
-            .execute();
+        for (const [id, at] of batch) await setKeyUsed(tx, id, at);
       });
     } catch (error) {
       for (const [id, at] of batch) usedAt.set(id, Math.max(at, usedAt.get(id) ?? 0));
@@ -116,7 +105,7 @@ export function createAuthenticator({ store, clock, log }: AuthenticatorDeps): A
   }
 
   function forget(): void {
-    known = new Map();
+    cache = new Map();
     reading.clear();
   }
 
@@ -132,5 +121,5 @@ export function createAuthenticator({ store, clock, log }: AuthenticatorDeps): A
   };
 }
 
-// A time in the future is not recent: the clock was set back, and nobody knows how long ago that was.
+// A time in the future is not recent: the clock was set back by an unknown amount.
 const isRecent = (at: number, nowMs: number, withinMs: number) => nowMs >= at && nowMs - at < withinMs;

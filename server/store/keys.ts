@@ -1,0 +1,93 @@
+import type { Selectable } from "kysely";
+import { parsePartner, type Partner } from "./partners.ts";
+import type { Db, KeysTable } from "./schema.ts";
+
+// A stored API key. The key itself is not stored, only its hash.
+export interface StoredKey {
+  id: string;
+  partnerId: string;
+  hint: string;
+  createdAt: number;
+  lastUsedAt: number | null;
+  expiresAt: number | null;
+  revokedAt: number | null;
+}
+
+export async function insertKey(db: Db, { hash, ...key }: StoredKey & { hash: string }): Promise<void> {
+  await db
+    .insertInto("keys")
+    .values({
+      id: key.id,
+      partner_id: key.partnerId,
+      hash,
+      hint: key.hint,
+      created_at: key.createdAt,
+      last_used_at: key.lastUsedAt,
+      expires_at: key.expiresAt,
+      revoked_at: key.revokedAt,
+    })
+    .execute();
+}
+
+export async function findKey(db: Db, id: string): Promise<StoredKey | null> {
+  const row = await db.selectFrom("keys").selectAll().where("id", "=", id).executeTakeFirst();
+  return row ? parseKey(row) : null;
+}
+
+export async function hasKeyWithHash(db: Db, hash: string): Promise<boolean> {
+  return (await db.selectFrom("keys").select("id").where("hash", "=", hash).executeTakeFirst()) !== undefined;
+}
+
+// Of one partner, or of all.
+export async function keysOf(db: Db, partnerId?: string): Promise<StoredKey[]> {
+  const query = db.selectFrom("keys").selectAll().orderBy("partner_id").orderBy("id");
+  const rows = await (partnerId === undefined ? query : query.where("partner_id", "=", partnerId)).execute();
+  return rows.map(parseKey);
+}
+
+export async function setKeyExpiry(db: Db, id: string, expiresAt: number): Promise<void> {
+  await db.updateTable("keys").set({ expires_at: expiresAt }).where("id", "=", id).execute();
+}
+
+// Keeps the time of the first revocation.
+export async function setKeyRevoked(db: Db, id: string, revokedAt: number): Promise<void> {
+  await db.updateTable("keys").set({ revoked_at: revokedAt }).where("id", "=", id).where("revoked_at", "is", null).execute();
+}
+
+// Never moves back in time: servers write what they have seen in any order.
+export async function setKeyUsed(db: Db, id: string, lastUsedAt: number): Promise<void> {
+  await db
+    .updateTable("keys")
+    .set({ last_used_at: lastUsedAt })
+    .where("id", "=", id)
+    .where((row) => row.or([row("last_used_at", "is", null), row("last_used_at", "<", lastUsedAt)]))
+    .execute();
+}
+
+export interface KeyHolder {
+  keyId: string;
+  expiresAt: number | null;
+  revokedAt: number | null;
+  partner: Partner;
+}
+
+export async function findKeyHolder(db: Db, hash: string): Promise<KeyHolder | null> {
+  const row = await db
+    .selectFrom("keys")
+    .innerJoin("partners", "partners.id", "keys.partner_id")
+    .selectAll("partners")
+    .select(["keys.id as keyId", "keys.expires_at as expiresAt", "keys.revoked_at as revokedAt"])
+    .where("keys.hash", "=", hash)
+    .executeTakeFirst();
+  return row ? { keyId: row.keyId, expiresAt: row.expiresAt, revokedAt: row.revokedAt, partner: parsePartner(row) } : null;
+}
+
+const parseKey = (row: Selectable<KeysTable>): StoredKey => ({
+  id: row.id,
+  partnerId: row.partner_id,
+  hint: row.hint,
+  createdAt: row.created_at,
+  lastUsedAt: row.last_used_at,
+  expiresAt: row.expires_at,
+  revokedAt: row.revoked_at,
+});
