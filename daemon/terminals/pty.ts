@@ -1,6 +1,4 @@
-import { createRequire } from "node:module";
 import { join } from "node:path";
-import { ReadStream } from "node:tty";
 import { createPtyInput } from "./pty-input.ts";
 import { preferForOomKill } from "../processes/oom-score.ts";
 
@@ -53,16 +51,17 @@ const LINGER_MS = 100;
 const MAX_LINGER_MS = 2000;
 
 let native: Native | undefined;
+let helperPath = "";
 
 export function openPty({ command, cwd, cols, rows, env, onOutput, onExit }: PtyOptions): Pty {
-  native ??= loadNative();
-  const { fork, resize } = native;
+  const { fork, resize } = (native ??= loadNative());
+  const { ReadStream } = process.getBuiltinModule("node:tty");
   const [file = "/bin/sh", ...args] = command;
   const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   let exit: [code: number | null, signal: number | null] | null = null;
   let closed = false;
 
-  const { fd, pid } = fork(file, args, variables, cwd, cols, rows, -1, -1, true, helperPath(), (code, signal) => {
+  const { fd, pid } = fork(file, args, variables, cwd, cols, rows, -1, -1, true, helperPath, (code, signal) => {
     exit = signal ? [null, signal] : [code, null];
     if (closed) onExit(...exit);
     else linger();
@@ -129,9 +128,12 @@ export function openPty({ command, cwd, cols, rows, env, onOutput, onExit }: Pty
   };
 }
 
-// Resolves packages from this folder or, in the bundle, from the runtime folder.
-const requirePackage = createRequire(join(import.meta.dirname, "daemon.cjs"));
-const nativePackage = `@lydell/node-pty-${process.platform}-${process.arch}`;
-
-const loadNative = () => requirePackage(`${nativePackage}/pty.node`) as Native;
-const helperPath = () => (process.platform === "darwin" ? requirePackage.resolve(`${nativePackage}/spawn-helper`) : "");
+// Loads the native package, and the Node modules for it, with the first terminal. Packages are resolved from this folder or,
+// in the bundle, from the runtime folder.
+function loadNative(): Native {
+  const { createRequire } = process.getBuiltinModule("node:module");
+  const requirePackage = createRequire(join(import.meta.dirname, "daemon.cjs"));
+  const name = `@lydell/node-pty-${process.platform}-${process.arch}`;
+  if (process.platform === "darwin") helperPath = requirePackage.resolve(`${name}/spawn-helper`);
+  return requirePackage(`${name}/pty.node`) as Native;
+}
