@@ -1,6 +1,6 @@
 import Type, { type Static } from "typebox";
 
-// What partners learn of their sessions: as a list, as a stream and as webhooks, always the same body.
+// The events of a partner's sessions. Lists, streams and webhooks use the same body.
 
 export const EVENT_TYPES = [
   "session.created",
@@ -11,19 +11,23 @@ export const EVENT_TYPES = [
   "session.failed",
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
-// Only ever sent to a webhook, when its owner asks for it.
+// Only sent to a webhook, at its owner's request.
 export const TEST_EVENT_TYPE = "webhook.test";
 
 export const Event = Type.Object(
   {
     id: Type.String({
-      description: "Identifier of the event: `webhook-id` of its deliveries, `after` and `Last-Event-ID` when reading on.",
+      description:
+        "The identifier of the event. Deliveries carry it as `webhook-id`; pass it as `after` or `Last-Event-ID` to continue after this event.",
     }),
-    type: Type.Enum([...EVENT_TYPES], { description: "What happened." }),
+    type: Type.Enum([...EVENT_TYPES], { description: "What happened to the session." }),
     timestamp: Type.String({ format: "date-time", description: "When it happened." }),
     data: Type.Object(
-      { sessionId: Type.String({ description: "The session it happened to." }) },
-      { additionalProperties: true, description: "The session as it was then: sandboxId, externalUserId, status, reason, metadata." },
+      { sessionId: Type.String({ description: "The identifier of the session." }) },
+      {
+        additionalProperties: true,
+        description: "The session at the time of the event: `sessionId`, `sandboxId`, `externalUserId`, `status`, `reason` and `metadata`.",
+      },
     ),
   },
   { $id: "Event" },
@@ -32,9 +36,9 @@ export type Event = Static<typeof Event>;
 
 export const EventList = Type.Object(
   {
-    data: Type.Array(Event, { description: "Oldest first." }),
+    data: Type.Array(Event, { description: "The events, oldest first." }),
     nextCursor: Type.Union([Type.String(), Type.Null()], {
-      description: "`after` for the next call, also when there is nothing more yet; null when there has been no event at all.",
+      description: "Pass it as `after` in the next call, even if there are no further events yet; null if there has never been an event.",
     }),
   },
   { $id: "EventList" },

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 
-// Ids are time-ordered (48 bits of milliseconds) and unguessable (80 random bits), written in lowercase Crockford
-// base32 so that they are safe in URLs, host names, file names and on the telephone.
+// Ids are time-ordered (48 bits of milliseconds) and unguessable (80 random bits). Lowercase Crockford base32 makes them
+// safe in URLs, host names and file names, and easy to read aloud.
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 export const ID_BODY = "[0-9a-hjkmnp-tv-z]{26}";
 

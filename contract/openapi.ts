@@ -5,7 +5,7 @@ import type { Route } from "./routes/route.ts";
 import { commonErrors, ROUTES } from "./routes/routes.ts";
 import { ErrorBody } from "./session.ts";
 
-// The OpenAPI 3.1 description, derived from the routes, the schemas and the table of errors. Nothing is written twice.
+// Derives the OpenAPI 3.1 description from the routes, the schemas and the table of errors.
 
 export const API_TITLE = "Partner Session API";
 export const API_VERSION = "1.0.0";
@@ -71,27 +71,27 @@ export function describeApi(baseUrl: string, routes: Record<string, Route> = ROU
   };
 }
 
-// On one's own machine the address means nothing to others; relative, it is where the description came from.
+// A localhost URL is useless to other readers. A relative one resolves to the server that the description came from.
 const serverUrl = (baseUrl: string): string => (new URL(baseUrl).hostname === "localhost" ? "/" : baseUrl);
 
 const INTRODUCTION = `Create, read, pause, resume and destroy coding sessions for your users, and issue signed URLs that open them in a browser.
 
-Bodies are JSON. A failure has an HTTP status, a body \`{error, details?}\` for people, and a stable code for programs in the header \`X-Error-Code\`. Unknown fields in a request are ignored; clients should ignore unknown fields in an answer.`;
+Request and response bodies are JSON. An error response has an HTTP status, a body \`{error, details?}\` for people, and a stable code for programs in the header \`X-Error-Code\`. The API ignores unknown fields in requests; clients should ignore unknown fields in responses.`;
 
 const TAGS = [
   { name: "Sessions", description: "A session is one user's workspace, backed by a sandbox." },
-  { name: "Events", description: "What happened to your sessions, in order." },
-  { name: "Webhooks", description: "Events sent to you, signed as Standard Webhooks says." },
-  { name: "Description", description: "The interface itself." },
+  { name: "Events", description: "The events of your sessions, in order." },
+  { name: "Webhooks", description: "Webhooks send events to your backend, signed according to the Standard Webhooks specification." },
+  { name: "Description", description: "The description of this API." },
 ] as const satisfies { name: Route["tag"]; description: string }[];
 
 const SECURITY = {
   bearer: { type: "http", scheme: "bearer", description: "`Authorization: Bearer berth_…`" },
-  apiKey: { type: "apiKey", in: "header", name: "X-API-Key", description: "The same key in a header of its own." },
+  apiKey: { type: "apiKey", in: "header", name: "X-API-Key", description: "The same key in a separate header." },
 };
 
 const PARAMETERS = {
-  id: { name: "id", in: "path", required: true, description: "The identifier, as it was returned.", schema: { type: "string" } },
+  id: { name: "id", in: "path", required: true, description: "The identifier from an earlier response.", schema: { type: "string" } },
   deliveryId: {
     name: "deliveryId",
     in: "path",
@@ -103,17 +103,20 @@ const PARAMETERS = {
     name: "Idempotency-Key",
     in: "header",
     description:
-      "Any text of your choice that is new for each new request. Sent again with the same body within 24 hours, the request is not done twice: the first answer comes back with `Idempotent-Replayed: true`.",
+      "A string that is unique per operation. If you repeat a request with the same key and body within 24 hours, it is not executed again: you get the first response, with `Idempotent-Replayed: true`.",
     schema: { type: "string", minLength: 1, maxLength: 255 },
   },
 };
 
 const HEADERS = {
-  RequestId: { description: "Names this request in our logs.", schema: { type: "string" } },
-  ErrorCode: { description: "Which error this is; see the examples.", schema: { type: "string" } },
-  RetryAfter: { description: "Seconds to wait before the next try.", schema: { type: "integer" } },
-  ETag: { description: "Changes whenever the session does.", schema: { type: "string" } },
-  IdempotentReplayed: { description: "`true`: the answer of an earlier request with this key.", schema: { type: "string" } },
+  RequestId: { description: "The identifier of this request in the service's logs.", schema: { type: "string" } },
+  ErrorCode: { description: "The error code; the examples list the possible ones.", schema: { type: "string" } },
+  RetryAfter: { description: "The number of seconds to wait before a retry.", schema: { type: "integer" } },
+  ETag: { description: "Changes whenever the session changes.", schema: { type: "string" } },
+  IdempotentReplayed: {
+    description: "`true` if this is the response to an earlier request with the same Idempotency-Key.",
+    schema: { type: "string" },
+  },
   WwwAuthenticate: { description: "Always `Bearer`.", schema: { type: "string" } },
 };
 
@@ -137,7 +140,7 @@ function describeRoute(name: string, route: Route, convert: (schema: TSchema) =>
     }),
     responses: {
       [route.success.status]: describeSuccess(route, convert),
-      ...(route.success.etag && { 304: { description: "Nothing has changed.", headers: { ETag: header("ETag") } } }),
+      ...(route.success.etag && { 304: { description: "The session has not changed.", headers: { ETag: header("ETag") } } }),
       ...describeErrors(route, convert, shared),
     },
   };
@@ -156,14 +159,14 @@ function describeSuccess({ success, idempotent }: Route, convert: (schema: TSche
   return { description: success.description, headers, content };
 }
 
-// Most routes share most of their errors, so each group of codes is described once and referred to.
+// Most routes share most of their errors, so each group of codes is described once and referenced.
 function describeErrors(route: Route, convert: (schema: TSchema) => Json, shared: Record<string, Response>): Operation["responses"] {
   const codes = [...new Set([...route.errors, ...commonErrors(route)])];
   const byStatus = Map.groupBy(codes, (code) => ERRORS[code].status);
   const sorted = [...byStatus].sort(([a], [b]) => a - b);
   return Object.fromEntries(
     sorted.map(([status, group]) => {
-      const name = group.map(inCamels).join("Or");
+      const name = group.map(toCamelCase).join("Or");
       shared[name] ??= describeError(status, group, convert);
       return [String(status), { $ref: `#/components/responses/${name}` }];
     }),
@@ -180,7 +183,7 @@ function describeError(status: number, codes: ErrorCode[], convert: (schema: TSc
   return { description, headers, content: { "application/json": { schema: convert(ErrorBody), examples } } };
 }
 
-const inCamels = (code: string): string => code.replaceAll(/(?:^|_)(\w)/g, (_all, letter: string) => letter.toUpperCase());
+const toCamelCase = (code: string): string => code.replaceAll(/(?:^|_)(\w)/g, (_all, letter: string) => letter.toUpperCase());
 
 function errorExample(code: ErrorCode): Json {
   const { message: error } = ERRORS[code];
@@ -194,7 +197,7 @@ const json = (schema: Json, example?: unknown) => ({
 const exampleOf = (schema: TSchema): unknown => EXAMPLES[idOf(schema) ?? ""];
 const idOf = (schema: object): string | undefined => ("$id" in schema && typeof schema.$id === "string" ? schema.$id : undefined);
 
-// Schemas with a name become components; records are written in the way that generators of clients know.
+// Named schemas become components. Records become `additionalProperties`, which client generators understand.
 function schemaConverter(schemas: Record<string, Json>): (schema: TSchema) => Json {
   const convert = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(convert);

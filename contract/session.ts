@@ -1,7 +1,7 @@
 import Type, { type Static } from "typebox";
 
-// What the partner API sends and receives about sessions. These schemas are the validation, the types and the
-// OpenAPI description at once.
+// The session bodies of the partner API. These schemas are the source of the validation, the types and the OpenAPI
+// description.
 
 export const DEFAULT_TEMPLATE = "default";
 const TIMEOUT_RANGE = { minimum: 60_000, maximum: 86_400_000 } as const;
@@ -9,10 +9,10 @@ export const TIMEOUT_MS = { ...TIMEOUT_RANGE, default: 3_600_000 } as const;
 export const MAX_BODY_BYTES = 1024 * 1024;
 export const ENV_LIMITS = { entries: 100, nameLength: 128, totalBytes: 256 * 1024 } as const;
 export const METADATA_LIMITS = { entries: 50, keyLength: 64, valueLength: 512 } as const;
-// Names with this prefix are ours inside a sandbox.
+// Reserved for Berth inside a sandbox.
 export const RESERVED_ENV_PREFIX = "BERTH_";
 
-// Text that reaches a database or an environment cannot hold NUL.
+// Databases and environment variables cannot store NUL.
 const PLAIN = "^[^\\u0000]*$";
 export const ENV_NAME_RULE = "A name has 1 to 128 characters, no = and no NUL, and does not begin with BERTH_";
 export const METADATA_KEY_RULE = "A key has 1 to 64 characters and no NUL";
@@ -24,33 +24,39 @@ export const STOP_REASONS = ["api", "timeout", "retention", "sandbox_lost"] as c
 
 export const Session = Type.Object(
   {
-    sessionId: Type.String({ description: "Identifier of the session; `{id}` in paths.", examples: ["ses_01k9zq3v8e4m7t2x5c6b9d0fgh"] }),
+    sessionId: Type.String({
+      description: "The session's identifier. Use it as `{id}` in paths.",
+      examples: ["ses_01k9zq3v8e4m7t2x5c6b9d0fgh"],
+    }),
     sandboxId: Type.String({
-      description: "Identifier of the sandbox that backs the session.",
+      description: "The identifier of the sandbox that backs the session.",
       examples: ["sbx_01k9zq3v8f1n6r8w3y5a7c9efj"],
     }),
-    status: Type.Enum([...SESSION_STATUSES], { description: "State of the session." }),
-    sandboxUrl: Type.String({ format: "uri", description: "Address of the running sandbox: its API, for the partner's key." }),
-    createdAt: Type.String({ format: "date-time", description: "Creation time, UTC, millisecond precision." }),
+    status: Type.Enum([...SESSION_STATUSES], { description: "The state of the session." }),
+    sandboxUrl: Type.String({
+      format: "uri",
+      description: "The address of the running sandbox. Your backend reaches the sandbox's own API below it, with the same API key.",
+    }),
+    createdAt: Type.String({ format: "date-time", description: "The creation time, in UTC with millisecond precision." }),
   },
   { $id: "Session" },
 );
 export type Session = Static<typeof Session>;
 
-// Without a pattern of ours a name with a line break would be looked over, and its value with it.
+// TypeBox's default pattern does not match a name with a line break, and would skip the validation of its value.
 const AnyName = Type.String({ pattern: "^[\\s\\S]*$" });
 
 export const EnvVars = Type.Record(AnyName, Type.String({ pattern: PLAIN }), {
   maxProperties: ENV_LIMITS.entries,
   propertyNames: { type: "string", pattern: `^(?!${RESERVED_ENV_PREFIX})[^=\\u0000]{1,${ENV_LIMITS.nameLength}}$` },
-  description: `Environment variables for what runs in the sandbox. ${ENV_NAME_RULE}. Names and values have at most 256 KiB together. Never returned.`,
+  description: `Environment variables for the programs in the sandbox. ${ENV_NAME_RULE}. Names and values together have at most 256 KiB. The API never returns them.`,
   examples: [{ NODE_ENV: "development" }],
 });
 
 export const Metadata = Type.Record(AnyName, Type.String({ maxLength: METADATA_LIMITS.valueLength, pattern: PLAIN }), {
   maxProperties: METADATA_LIMITS.entries,
   propertyNames: { type: "string", pattern: `^[^\\u0000]{1,${METADATA_LIMITS.keyLength}}$` },
-  description: `Additional metadata. ${METADATA_KEY_RULE}; a value has at most ${METADATA_LIMITS.valueLength} characters.`,
+  description: `Your own data about the session. ${METADATA_KEY_RULE}. A value has at most ${METADATA_LIMITS.valueLength} characters.`,
   examples: [{ plan: "pro" }],
 });
 
@@ -58,39 +64,45 @@ const ExternalUserId = Type.String({
   minLength: 1,
   maxLength: 256,
   pattern: PLAIN,
-  description: "Identifier of the user in the partner's own system.",
+  description: "The identifier of the user in your own system.",
   examples: ["user-42"],
 });
-const TimeoutMs = Type.Integer({ ...TIMEOUT_MS, description: "Time until the session is paused, from create or the last resume." });
+const TimeoutMs = Type.Integer({
+  ...TIMEOUT_MS,
+  description: "The time in milliseconds after which the session is paused, counted from its creation or last resume.",
+});
 
 export const CreateSession = Type.Object(
   {
     externalUserId: ExternalUserId,
     envVars: Type.Optional(EnvVars),
     template: Type.Optional(
-      Type.String({ default: DEFAULT_TEMPLATE, description: "Sandbox template: one that the operator has configured." }),
+      Type.String({ default: DEFAULT_TEMPLATE, description: "The sandbox template. The operator configures which ones exist." }),
     ),
     timeoutMs: Type.Optional(TimeoutMs),
-    autoStartAgent: Type.Optional(Type.Boolean({ default: true, description: "Whether the coding agent starts by itself." })),
+    autoStartAgent: Type.Optional(
+      Type.Boolean({ default: true, description: "Whether the coding agent in the sandbox starts automatically." }),
+    ),
     metadata: Type.Optional(Metadata),
   },
   { $id: "CreateSession" },
 );
 export type CreateSession = Static<typeof CreateSession>;
 
-// What `?expand=details` adds to a session.
+// The fields that `?expand=details` adds to a session.
 const details = {
   externalUserId: Type.Optional(ExternalUserId),
-  template: Type.Optional(Type.String({ description: "Sandbox template." })),
+  template: Type.Optional(Type.String({ description: "The sandbox template." })),
   metadata: Type.Optional(Metadata),
   expiresAt: Type.Optional(
     Type.Union([Type.String({ format: "date-time" }), Type.Null()], {
-      description: "When the session times out; null when it does not run.",
+      description: "When the timeout will pause the session; null unless it is running.",
     }),
   ),
   stopReason: Type.Optional(
     Type.Union([Type.Enum([...STOP_REASONS]), Type.Null()], {
-      description: "Why it was last paused or destroyed: by a call, its timeout, the end of retention, or because its sandbox was lost.",
+      description:
+        "Why the session was last paused or destroyed: by an API call, by its timeout, by the end of its retention, or because its sandbox was lost.",
     }),
   ),
 };
@@ -100,9 +112,10 @@ export type SessionRead = Static<typeof SessionRead>;
 
 export const SessionList = Type.Object(
   {
-    data: Type.Array(SessionRead, { description: "Newest first." }),
+    data: Type.Array(SessionRead, { description: "The sessions, newest first." }),
     nextCursor: Type.Union([Type.String(), Type.Null()], {
-      description: "For the next page; null at the end. A page may be short and yet not the last.",
+      description:
+        "Pass it as `cursor` to get the next page; null on the last page. A page may have fewer than `limit` entries without being the last.",
     }),
   },
   { $id: "SessionList" },
@@ -112,7 +125,10 @@ export type SessionList = Static<typeof SessionList>;
 export const UpdateSession = Type.Object(
   {
     timeoutMs: Type.Optional(
-      Type.Integer({ ...TIMEOUT_RANGE, description: "The session times out this long from now (a paused one: from its next resume)." }),
+      Type.Integer({
+        ...TIMEOUT_RANGE,
+        description: "The new timeout in milliseconds, counted from now or, for a paused session, from its next resume.",
+      }),
     ),
     metadata: Type.Optional(Metadata),
   },
@@ -120,26 +136,36 @@ export const UpdateSession = Type.Object(
 );
 export type UpdateSession = Static<typeof UpdateSession>;
 
-export const ResumeSession = Type.Object({ autoStartAgent: Type.Optional(Type.Boolean({ default: true })) }, { $id: "ResumeSession" });
+export const ResumeSession = Type.Object(
+  {
+    autoStartAgent: Type.Optional(
+      Type.Boolean({ default: true, description: "Whether the coding agent in the sandbox starts automatically." }),
+    ),
+  },
+  { $id: "ResumeSession" },
+);
 export type ResumeSession = Static<typeof ResumeSession>;
 
 export const ResumedSession = Type.Object(
   {
-    status: Type.Enum([...SESSION_STATUSES]),
-    sandboxId: Type.String(),
-    sandboxUrl: Type.String({ format: "uri" }),
+    status: Type.Enum([...SESSION_STATUSES], { description: "The state of the session." }),
+    sandboxId: Type.String({ description: "The identifier of the sandbox that backs the session." }),
+    sandboxUrl: Type.String({ format: "uri", description: "The address of the running sandbox." }),
   },
   { $id: "ResumedSession" },
 );
 export type ResumedSession = Static<typeof ResumedSession>;
 
-export const StatusOnly = Type.Object({ status: Type.Enum([...SESSION_STATUSES]) }, { $id: "Status" });
+export const StatusOnly = Type.Object(
+  { status: Type.Enum([...SESSION_STATUSES], { description: "The state of the session." }) },
+  { $id: "Status" },
+);
 export type StatusOnly = Static<typeof StatusOnly>;
 
 export const LaunchUrl = Type.Object(
   {
-    url: Type.String({ format: "uri", description: "Signed URL to open in a browser." }),
-    expiresAt: Type.Number({ description: "Expiry, Unix time in milliseconds." }),
+    url: Type.String({ format: "uri", description: "The signed URL to open in the user's browser." }),
+    expiresAt: Type.Number({ description: "When the URL expires, as a Unix timestamp in milliseconds." }),
   },
   { $id: "LaunchUrl" },
 );
@@ -147,9 +173,15 @@ export type LaunchUrl = Static<typeof LaunchUrl>;
 
 export const ErrorBody = Type.Object(
   {
-    error: Type.String({ description: "Human-readable message." }),
+    error: Type.String({ description: "A message for people. Its wording may change." }),
     details: Type.Optional(
-      Type.Array(Type.Object({ field: Type.String(), message: Type.String() }), { description: "Present on validation failures." }),
+      Type.Array(
+        Type.Object({
+          field: Type.String({ description: "The path of the field, such as `envVars.FOO`." }),
+          message: Type.String({ description: "What is wrong with the field." }),
+        }),
+        { description: "One entry per invalid field. Present if validation failed." },
+      ),
     ),
   },
   { $id: "Error" },

@@ -1,4 +1,4 @@
-// One typical body for each schema that has a name, for the description and its readers.
+// One typical body per named schema, for the OpenAPI description.
 const sessionId = "ses_01kan2v8r04m7t2x5c6b9d0fgh";
 const sandboxId = "sbx_01kan2v8r01n6r8w3y5a7c9efj";
 const sandboxUrl = `https://berth.example/sandboxes/${sandboxId}`;

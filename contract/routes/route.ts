@@ -3,19 +3,19 @@ import type { ErrorCode } from "../errors.ts";
 
 export interface Route {
   method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
-  // With {id} for the parameter, relative to {base_url}.
+  // Relative to {base_url}, with {name} for parameters.
   path: string;
   tag: "Sessions" | "Events" | "Webhooks" | "Description";
   summary: string;
   description: string;
-  // No key asked for.
+  // Needs no API key.
   public?: true;
-  // Takes an Idempotency-Key.
+  // Accepts an Idempotency-Key.
   idempotent?: true;
   body?: { schema: TObject; required: boolean };
   query?: readonly Parameter[];
   success: { status: number; description: string; schema?: TSchema; media?: readonly string[]; etag?: true };
-  // Besides those that every route shares (`commonErrors`).
+  // In addition to `commonErrors`.
   errors: readonly ErrorCode[];
 }
 

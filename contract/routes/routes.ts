@@ -3,7 +3,7 @@ import { EVENT_ROUTES } from "./event-routes.ts";
 import { route, type Route } from "./route.ts";
 import { SESSION_ROUTES } from "./session-routes.ts";
 
-// Every route of the partner API as plain data: the server registers its handlers from this table and the OpenAPI
+// Every route of the partner API as plain data. The server registers its handlers from this table, and the OpenAPI
 // description is derived from it, so the two cannot differ.
 export const ROUTES = {
   ...SESSION_ROUTES,
@@ -12,17 +12,17 @@ export const ROUTES = {
     method: "GET",
     path: "/api/b2b/docs",
     tag: "Description",
-    summary: "Read this description",
-    description: "This document, as YAML. No key is needed.",
+    summary: "Get this description",
+    description: "Returns this document as YAML. It needs no API key.",
     public: true,
-    success: { status: 200, description: "OpenAPI 3.1.", media: ["application/yaml"] },
+    success: { status: 200, description: "The OpenAPI 3.1 description.", media: ["application/yaml"] },
     errors: ["bad_request"],
   }),
 } as const satisfies Record<string, Route>;
 
 export type RouteName = keyof typeof ROUTES;
 
-// What any call may meet: nothing but a public route is without the first.
+// The errors that every call can meet. A public route does not check a key, so it lacks the first group.
 export const commonErrors = (route: Route): readonly ErrorCode[] => [
   ...(route.public ? [] : (["unauthorized", "rate_limited", "store_unavailable", "unavailable"] as const)),
   ...(route.idempotent ? (["idempotency_in_flight", "idempotency_mismatch"] as const) : []),

@@ -13,7 +13,11 @@ import {
   UpdateSession,
 } from "../session.ts";
 
-const expand = query("expand", "`details` adds externalUserId, template, metadata, expiresAt and stopReason.", Type.Enum(["details"]));
+const expand = query(
+  "expand",
+  "`details` adds `externalUserId`, `template`, `metadata`, `expiresAt` and `stopReason`.",
+  Type.Enum(["details"]),
+);
 
 export const SESSION_ROUTES = {
   createSession: route({
@@ -21,10 +25,10 @@ export const SESSION_ROUTES = {
     path: "/api/b2b/sessions",
     tag: "Sessions",
     summary: "Create a session",
-    description: "Makes a sandbox for one of your users and answers when it is ready for work.",
+    description: "Creates a session for one of your users. The response is sent when its sandbox is ready.",
     body: { schema: CreateSession, required: true },
     idempotent: true,
-    success: { status: 201, description: "The session runs.", schema: Session },
+    success: { status: 201, description: "The session is running.", schema: Session },
     errors: [
       "validation_failed",
       "session_quota",
@@ -42,17 +46,17 @@ export const SESSION_ROUTES = {
     tag: "Sessions",
     summary: "List sessions",
     description:
-      "Your sessions, newest first, also the destroyed ones of the last 30 days. A page keeps its place while sessions come and go.",
+      "Returns your sessions, newest first, including sessions destroyed in the last 30 days. A cursor stays valid while sessions are created and destroyed.",
     query: [
-      query("status", "Only sessions in this state.", Type.Enum([...SESSION_STATUSES])),
-      query("externalUserId", "Only sessions of this user.", Type.String()),
+      query("status", "Returns only sessions in this state.", Type.Enum([...SESSION_STATUSES])),
+      query("externalUserId", "Returns only sessions of this user.", Type.String()),
       query(
         "metadata.{key}",
-        "Only sessions whose metadata has this value, for example `metadata.plan=pro`. May be repeated with other keys.",
+        "Returns only sessions with this metadata value, for example `metadata.plan=pro`. Can be repeated with other keys.",
         Type.String(),
       ),
-      query("limit", "How many at most.", Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
-      query("cursor", "The `nextCursor` of the page before.", Type.String()),
+      query("limit", "The maximum number of sessions to return.", Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
+      query("cursor", "The `nextCursor` of the previous page.", Type.String()),
       expand,
     ],
     success: { status: 200, description: "A page of sessions.", schema: SessionList },
@@ -62,14 +66,14 @@ export const SESSION_ROUTES = {
     method: "GET",
     path: "/api/b2b/sessions/{id}",
     tag: "Sessions",
-    summary: "Read a session",
-    description: "A destroyed session can be read for 30 days.",
+    summary: "Get a session",
+    description: "Returns a session. A destroyed session remains readable for 30 days.",
     query: [
       expand,
       {
         name: "If-None-Match",
         in: "header",
-        description: "The `ETag` of an earlier answer: 304 when nothing has changed.",
+        description: "The `ETag` of an earlier response. If the session has not changed since, the response is 304.",
         schema: Type.String(),
       },
     ],
@@ -80,12 +84,11 @@ export const SESSION_ROUTES = {
     method: "PATCH",
     path: "/api/b2b/sessions/{id}",
     tag: "Sessions",
-    summary: "Change a session",
-    description:
-      "Gives a session more (or less) time, or other metadata. What is left out stays as it is; metadata is replaced as a whole.",
+    summary: "Update a session",
+    description: "Changes the timeout or the metadata of a session. Omitted fields keep their values. Metadata is replaced as a whole.",
     query: [expand],
     body: { schema: UpdateSession, required: true },
-    success: { status: 200, description: "The session as it is now.", schema: SessionRead },
+    success: { status: 200, description: "The updated session.", schema: SessionRead },
     errors: ["validation_failed", "session_not_found", "session_busy", "body_too_large", "unsupported_media_type"],
   }),
   destroySession: route({
@@ -93,7 +96,8 @@ export const SESSION_ROUTES = {
     path: "/api/b2b/sessions/{id}",
     tag: "Sessions",
     summary: "Destroy a session",
-    description: "Removes the sandbox and its files for good. Repeating it is not an error. A body is ignored.",
+    description:
+      "Destroys a session and permanently deletes its sandbox and files. Destroying a session twice is not an error. A request body is ignored.",
     success: { status: 200, description: "The session is destroyed.", schema: StatusOnly },
     errors: ["session_not_found", "body_too_large", "session_elsewhere", "sandbox_failed", "engine_unavailable", "sandbox_timeout"],
   }),
@@ -102,7 +106,7 @@ export const SESSION_ROUTES = {
     path: "/api/b2b/sessions/{id}/pause",
     tag: "Sessions",
     summary: "Pause a session",
-    description: "Stops the clock of a running session; nothing is lost. A body is ignored.",
+    description: "Pauses a running session. No data is lost, and the timeout stops counting. A request body is ignored.",
     idempotent: true,
     success: { status: 200, description: "The session is paused.", schema: StatusOnly },
     errors: [
@@ -121,10 +125,10 @@ export const SESSION_ROUTES = {
     path: "/api/b2b/sessions/{id}/resume",
     tag: "Sessions",
     summary: "Resume a session",
-    description: "Brings a paused session back over the same files. Its timeout counts anew.",
+    description: "Resumes a paused session with the same files. Its timeout starts again.",
     body: { schema: ResumeSession, required: false },
     idempotent: true,
-    success: { status: 200, description: "The session runs again.", schema: ResumedSession },
+    success: { status: 200, description: "The session is running again.", schema: ResumedSession },
     errors: [
       "validation_failed",
       "session_not_found",
@@ -144,9 +148,10 @@ export const SESSION_ROUTES = {
     path: "/api/b2b/sessions/{id}/launch-url",
     tag: "Sessions",
     summary: "Issue a launch URL",
-    description: "A signed URL that opens the session's workspace in your user's browser. It lives for a few minutes. A body is ignored.",
+    description:
+      "Issues a signed URL that opens the session's workspace in your user's browser. It expires after a few minutes. A request body is ignored.",
     idempotent: true,
-    success: { status: 200, description: "The URL and when it ends.", schema: LaunchUrl },
+    success: { status: 200, description: "The URL and its expiry.", schema: LaunchUrl },
     errors: ["session_not_found", "body_too_large"],
   }),
 } as const;
