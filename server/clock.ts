@@ -1,7 +1,7 @@
-// Time arrives as a clock. Tests move theirs instead of waiting.
+// The source of time. Tests use a clock that they advance, instead of waiting.
 export interface Clock {
   now(): number;
-  // Calls `work` every `periodMs`, one at a time, until disposed; disposing waits for a run that is under way.
+  // Calls `work` every `periodMs` until disposed, never twice at once. Disposing waits for a running call.
   every(periodMs: number, work: () => Promise<void>): AsyncDisposable;
 }
 
@@ -28,28 +28,28 @@ export const systemClock: Clock = {
 };
 
 export interface TestClock extends Clock {
-  // Moves time and runs, in order and to their end, the periodic works that fall due.
+  // Advances time and awaits the periodic work that becomes due, in order.
   advance(ms: number): Promise<void>;
 }
 
 export function createTestClock(startMs = Date.UTC(2030, 0, 1)): TestClock {
   let nowMs = startMs;
-  const works = new Set<{ dueMs: number; periodMs: number; work: () => Promise<void> }>();
+  const timers = new Set<{ dueMs: number; periodMs: number; work: () => Promise<void> }>();
   return {
     now: () => nowMs,
     every(periodMs, work) {
       const entry = { dueMs: nowMs + periodMs, periodMs, work };
-      works.add(entry);
+      timers.add(entry);
       return {
         async [Symbol.asyncDispose]() {
-          works.delete(entry);
+          timers.delete(entry);
         },
       };
     },
     async advance(ms) {
       const endMs = nowMs + ms;
       for (;;) {
-        const next = [...works].filter((entry) => entry.dueMs <= endMs).sort((a, b) => a.dueMs - b.dueMs)[0];
+        const next = [...timers].filter((entry) => entry.dueMs <= endMs).sort((a, b) => a.dueMs - b.dueMs)[0];
         if (!next) break;
         nowMs = next.dueMs;
         next.dueMs += next.periodMs;

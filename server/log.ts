@@ -1,6 +1,6 @@
 import { pino, type DestinationStream } from "pino";
 
-// One event per finished piece of work: a stable name, then ids and numbers as fields.
+// Structured logging: one event per finished operation, with a stable name, and ids and numbers as fields.
 export interface Log {
   debug(event: string, fields?: object): void;
   info(event: string, fields?: object): void;
@@ -11,7 +11,7 @@ export interface Log {
 
 export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
 
-// The last line of defence: whoever logs picks fields by hand, and these never leave even by mistake.
+// A safety net: callers choose their fields, and these are masked even if logged by mistake.
 const SECRETS = ["authorization", "cookie", "sig", "apiKey", "key", "envVars", "env", "token", "secret", "password"];
 
 export function createLog(level: LogLevel, destination?: DestinationStream): Log {

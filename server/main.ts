@@ -37,9 +37,9 @@ import { loadTemplates } from "./templates.ts";
 export interface Server {
   url: string;
   driver: Pick<Driver, "name" | "traits">;
-  // The key of the partner `demo`, at the first start only.
+  // The API key of the partner `demo`, at the first start only.
   demo: { partnerId: string; key: string; file: string } | null;
-  // Lets requests in flight finish. Sandboxes go on running.
+  // Waits for requests in flight. Sandboxes keep running.
   close(): Promise<void>;
 }
 
@@ -52,7 +52,7 @@ const STEP_TIMEOUT_MS = { local: 45 * SECOND, cluster: 120 * SECOND };
 const MEMORY_RESERVE_BYTES = 512 * 1024 * 1024;
 const LOOP_WORK = { model: { name: "model relay" }, webhooks: { name: "webhooks" } };
 
-// Builds the whole service and starts it. Whatever is opened goes on the stack, and the stack closes it in reverse.
+// Builds the whole service and starts it. Every part with a resource goes on the stack, which closes them in reverse order.
 export async function startServer(config: Config, { log, clock = systemClock }: ServerOptions): Promise<Server> {
   await using opening = new AsyncDisposableStack();
 
@@ -82,7 +82,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
       secrets,
       templates,
       log,
-      onModel: (...asked) => runWork(LOOP_WORK.model, () => model.handle(...asked)),
+      onModel: (...request) => runWork(LOOP_WORK.model, () => model.handle(...request)),
     }),
   );
   const registry = new Registry();
@@ -110,7 +110,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
   const { sessions } = sessionServices;
 
   const keys = opening.use(createAuthenticator({ store, clock, log }));
-  // Known before anything listens, because links and tickets carry it.
+  // Needed before the server listens, because launch URLs contain it.
   const port = config.port === 0 ? await freePort(config.host) : config.port;
   const baseUrl = baseUrlOf(config, port);
   const tickets = createTickets({ secrets, baseUrl, ttlMs: config.launchTtlMs, clock });
@@ -158,23 +158,23 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
       mount: gateway,
     }),
   );
-  // Closed before the app, which waits for what is under way: sockets and event streams do not end by themselves.
+  // Closed before the app, which waits for requests in flight: WebSockets and event streams do not end by themselves.
   opening.use(gateway);
 
-  // From here on somebody may be waiting.
+  // Callers may wait for answers from here on.
   opening.use(createLoopWatch({ log, registry }));
   await sessionServices.start();
   await app.listen({ host: config.host, port });
   const closing = opening.move();
   const close = () => {
-    // At once, so that a balancer looks elsewhere while sockets are being closed.
+    // First, so that load balancers stop sending requests while connections are closed.
     app.drain();
     return closing.disposeAsync();
   };
   return { url: baseUrl, driver, demo, close };
 }
 
-// Previews need names below a domain; on a laptop every browser resolves *.localhost by itself.
+// Previews need subdomains. Without a configured domain they work on localhost, because browsers resolve *.localhost.
 function previewDomainOf(config: Config, baseUrl: string): string | null {
   if (config.previewDomain) return config.previewDomain;
   const { hostname, host } = new URL(baseUrl);

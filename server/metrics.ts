@@ -1,17 +1,17 @@
 import { Counter, Gauge, collectDefaultMetrics, type Registry } from "prom-client";
 
 export interface ServerMetrics {
-  // Reconcile found something that was not as it should be.
+  // Counts a difference between store and engine that reconciliation found.
   found(kind: string): void;
 }
 
 export interface MetricsDeps {
-  // Sessions and blank sandboxes, by state. Asked at every scrape, so that nothing is counted in between.
+  // Sessions and blank sandboxes, by state. Queried at each scrape.
   countSessions(): Promise<ReadonlyMap<string, number>>;
   egress: { counters: { allowed: number; refused: number } };
 }
 
-// The operator's metrics besides those of HTTP.
+// Registers the metrics of sessions, egress and reconciliation.
 export function registerMetrics(registry: Registry, { countSessions, egress }: MetricsDeps): ServerMetrics {
   collectDefaultMetrics({ register: registry, prefix: "berth_" });
   new Gauge({
@@ -26,7 +26,7 @@ export function registerMetrics(registry: Registry, { countSessions, egress }: M
   });
   new Gauge({
     name: "berth_egress_connections_total",
-    help: "Connections that sandboxes asked for, by answer",
+    help: "Connections that sandboxes requested, by answer",
     labelNames: ["answer"],
     registers: [registry],
     collect() {
@@ -36,7 +36,7 @@ export function registerMetrics(registry: Registry, { countSessions, egress }: M
   });
   const found = new Counter({
     name: "berth_reconcile_found_total",
-    help: "Differences between store and engine that were found and mended, by kind",
+    help: "Differences between store and engine that reconciliation found and repaired, by kind",
     labelNames: ["kind"],
     registers: [registry],
   });

@@ -8,7 +8,7 @@ import { findLockHolder, lockDataFolder, otherServersRun } from "./data-folder-l
 const folders = ["one", "two"].map((name) => mkdtempSync(join(tmpdir(), `berth-lock-${name}-`))) as [string, string];
 afterAll(() => folders.forEach((folder) => rmSync(folder, { recursive: true })));
 
-testWith(machine.linux, "one process at a time has a data folder, and is found by its lock", async () => {
+testWith(machine.linux, "one process at a time locks a data folder, and the lock identifies it", async () => {
   const [folder, other] = folders;
   expect(await findLockHolder(folder)).toBeNull();
   {

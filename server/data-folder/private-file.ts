@@ -2,13 +2,14 @@ import { randomBytes } from "node:crypto";
 import { link, mkdir, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 
-// Writes a file that only its owner can read, whole or not at all, and on the disk when this resolves. Makes its folder.
+// Writes a file that only its owner can read. The write is atomic and synced to disk. Creates the folder if needed.
 export async function writePrivateFile(path: string, content: string): Promise<void> {
   const temporary = await writeTemporary(path, content);
   await rename(temporary, path);
 }
 
-// The same, but never over a file that is there: of several processes one makes it (true) and the others do not (false).
+// Like `writePrivateFile`, but never replaces a file. Returns true if it created the file and false if the file existed, so
+// exactly one of several processes gets true.
 export async function createPrivateFile(path: string, content: string): Promise<boolean> {
   const temporary = await writeTemporary(path, content);
   try {

@@ -1,8 +1,8 @@
-// Long work on the server's one thread, in slices: everything that awaits a turn gets one in the order of asking, and the
-// event loop goes round between any two. However many wait, other work is held up by one slice at a time.
+// Schedules long work on the event loop in slices. Each call resolves in its turn, first come first served, and the event loop
+// completes an iteration between two turns. However many callers wait, other work is delayed by one slice at a time.
 export function createLoopTurns(): () => Promise<void> {
   let last = Promise.resolve();
-  return () => (last = last.then(nextRound));
+  return () => (last = last.then(nextIteration));
 }
 
-const nextRound = () => new Promise<void>((resolve) => setImmediate(resolve));
+const nextIteration = () => new Promise<void>((resolve) => setImmediate(resolve));

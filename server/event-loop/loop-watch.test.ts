@@ -10,8 +10,7 @@ import { createLoopWatch } from "./loop-watch.ts";
 import { markWork, runWork } from "./loop-work.ts";
 import { openStore } from "../store/open.ts";
 
-// A busy machine stalls every now and then by itself, and then another name may stand in the way: what is tried here is
-// tried again until the watch has seen it.
+// A busy machine may stall on its own and report another name, so each test repeats its attempt until the watch reports it.
 const BLOCK_MS = 250;
 function block(): void {
   for (const endMs = performance.now() + BLOCK_MS; performance.now() < endMs;);
@@ -35,7 +34,7 @@ function openWatch() {
   return { lines, registry, stallsOf, [Symbol.dispose]: () => watch[Symbol.dispose]() };
 }
 
-test("a handler that blocks the loop is named, and not those that ran before and after it", async () => {
+test("the handler that blocks the loop is reported, and not those that ran before and after it", async () => {
   using watch = openWatch();
   const provoke = () => {
     markWork({ name: "before" });
@@ -53,7 +52,7 @@ test("a handler that blocks the loop is named, and not those that ran before and
   expect(await watch.registry.metrics()).toMatch(/^berth_event_loop_longest_stall_seconds (0\.[2-9]|[1-9])/m);
 });
 
-test("work that blocks after it has waited for the database is named, whatever was marked meanwhile", async () => {
+test("work that blocks after waiting for the database is reported under its own name", async () => {
   const folder = await mkdtemp(join(tmpdir(), "berth-loop-"));
   await using store = await openStore({ file: join(folder, "berth.db"), log: silentLog });
   using watch = openWatch();
@@ -73,7 +72,7 @@ test("work that blocks after it has waited for the database is named, whatever w
   await rm(folder, { recursive: true });
 });
 
-test("a request is named after its route, with and without a body", async () => {
+test("a request is reported under its route, with and without a body", async () => {
   await using plain = await startTestApp();
   const sessions = {
     ...plain.sessions,

@@ -8,25 +8,25 @@ export interface LoopWatchDeps {
 }
 
 const TICK_MS = 20;
-// As long as this nobody is served; a person notices it in a terminal.
+// A delay that a user notices in a terminal.
 const STALL_MS = 100;
-// A machine that is too busy would otherwise fill the log.
+// An overloaded machine must not fill the log.
 const LOG_EVERY_MS = 1000;
 
-// Notices when the event loop stands still: a timer that comes late tells for how long, and the marks of loop-work.ts tell
-// what ran meanwhile. `cpuMs` is the time that this thread really computed: much less than `ms` means that it waited, for a
-// disk or because the machine gave the processor to others. A timer cannot see a stall shorter than its own period.
+// Reports stalls of the event loop. A timer that fires late shows how long the loop was blocked, and the marks of loop-work.ts
+// show which work ran. `cpuMs` is the CPU time of this thread: much less than `ms` means that it waited for a disk or for a
+// CPU. Stalls shorter than the timer's period go unnoticed.
 export function createLoopWatch({ log, registry }: LoopWatchDeps): Disposable {
   const stalls = new Histogram({
     name: "berth_event_loop_stall_seconds",
-    help: "Times for which the event loop stood still, over 100 ms each, by what ran meanwhile",
+    help: "Stalls of the event loop longer than 100 ms, by the work that ran",
     labelNames: ["handler"] as const,
     buckets: [0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers: [registry],
   });
   const longest = new Gauge({
     name: "berth_event_loop_longest_stall_seconds",
-    help: "The longest of them since the start",
+    help: "The longest stall of the event loop since the start",
     registers: [registry],
   });
   let longestMs = 0;
@@ -53,7 +53,7 @@ export function createLoopWatch({ log, registry }: LoopWatchDeps): Disposable {
     [loggedMs, unlogged] = [nowMs, 0];
   }
 
-  // What happened before is nobody's stall.
+  // Discards work from before the watch.
   takeLongestWork();
   const timer = setInterval(tick, TICK_MS);
   timer.unref();

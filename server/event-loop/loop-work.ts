@@ -1,11 +1,13 @@
 import type { Clock } from "../clock.ts";
 
-// Which work the event loop is doing, so that a stall can be named (loop-watch.ts). Every entry point of the server marks
-// what it begins: a route, a relay, a timer. Code that goes on after a wait would count for whatever was marked meanwhile, so
-// the store marks the work again that waited for its answer. There is one event loop, so this is state of the module. An
-// AsyncLocalStorage would follow every wait, but its cost was seen in bench/get-session.ts; that of these marks was not.
+// Names the work that the event loop does, so that loop-watch.ts can name the cause of a stall. Every entry point of the server
+// (route, relay, timer) marks its work. Code that continues after an `await` would count for the work that was marked in the
+// meantime, so the store marks the waiting work again before it returns a result.
+//
+// The state is global, because there is one event loop. AsyncLocalStorage would follow every `await`, but has a measurable cost
+// in bench/get-session.ts; these marks have not.
 export interface LoopWork {
-  // A name from the code, such as a route's pattern; never a value of a caller's.
+  // Fixed in the code, such as a route's pattern. Never a value from a caller.
   readonly name: string;
 }
 
@@ -30,7 +32,7 @@ export function markWork(work: LoopWork): void {
   sinceMs = nowMs;
 }
 
-// For what is begun in the middle of other work.
+// Marks work for the duration of `run`, then restores the mark of the work around it.
 export function runWork<Result>(work: LoopWork, run: () => Result): Result {
   const before = current;
   markWork(work);
@@ -41,7 +43,7 @@ export function runWork<Result>(work: LoopWork, run: () => Result): Result {
   }
 }
 
-// The longest time since the last call during which no other work was marked.
+// Returns the work that held the loop longest since the last call, and resets the marks.
 export function takeLongestWork(): LongestWork {
   const nowMs = performance.now();
   const taken = nowMs - sinceMs > longest.ms ? { work: current, ms: nowMs - sinceMs } : longest;
@@ -49,7 +51,7 @@ export function takeLongestWork(): LongestWork {
   return taken;
 }
 
-// A clock whose periodic work carries a name.
+// A clock that marks its periodic work.
 export function nameClockWork(clock: Clock, work: LoopWork): Clock {
   return { now: () => clock.now(), every: (periodMs, run) => clock.every(periodMs, () => runWork(work, run)) };
 }

@@ -11,7 +11,7 @@ function openBoundary() {
   return { boundary: createConnectionBoundary({ log, connection: "test", fields: { sandboxId: "sbx_1" } }), lines };
 }
 
-test("a throw in a listener ends every stream of the connection, and is logged once", async () => {
+test("a throw in a listener destroys every stream of the connection and is logged once", async () => {
   const { boundary, lines } = openBoundary();
   const [one, other] = [new PassThrough(), new PassThrough()];
   boundary.cover(one, other);
@@ -32,7 +32,7 @@ test("a throw in a listener ends every stream of the connection, and is logged o
   ]);
 });
 
-test("a handler that throws or rejects ends the connection", async () => {
+test("a handler that throws or rejects closes the connection", async () => {
   for (const handler of [
     () => {
       throw new Error("at once");
@@ -51,7 +51,7 @@ test("a handler that throws or rejects ends the connection", async () => {
   }
 });
 
-test("a stream that joins a failed boundary is destroyed", () => {
+test("a stream that is added to a failed boundary is destroyed", () => {
   const { boundary } = openBoundary();
   boundary.run(() => {
     throw new Error("too late");
@@ -61,7 +61,7 @@ test("a stream that joins a failed boundary is destroyed", () => {
   expect(stream.destroyed).toBe(true);
 });
 
-test("a peer that resets a socket without an error listener ends that socket, without a word", async () => {
+test("a reset of a socket without an error listener closes that socket and is not logged", async () => {
   const { boundary, lines } = openBoundary();
   const accepted = Promise.withResolvers<Socket>();
   const server = createServer(accepted.resolve);
@@ -70,7 +70,7 @@ test("a peer that resets a socket without an error listener ends that socket, wi
   const socket = await accepted.promise;
   boundary.cover(socket);
   socket.resume();
-  // Not `once`, which would add the listener that is to be missing.
+  // Not `once`, which would add an error listener.
   const closed = new Promise((resolve) => socket.on("close", resolve));
   peer.resetAndDestroy();
   await closed;

@@ -1,14 +1,14 @@
 import type { EventEmitter } from "node:events";
 import type { Log } from "../log.ts";
 
-// One boundary around everything that the bytes of one connection set off. A throw in a listener, a rejected handler and
-// an `error` event without a listener end this connection; outside a boundary each of them ends the process.
+// Contains the failures of one connection. A throw in a listener, a rejected handler or an `error` event without a listener
+// closes this connection; without a boundary, each of them would end the process.
 //
-// Covered streams catch at `emit`, not at each `on`: listeners that Node, a library or a later change adds are inside too.
+// A covered stream catches errors in `emit` and not in each `on`, so that listeners of Node and of libraries are covered too.
 export interface ConnectionBoundary {
-  // Puts streams (sockets, requests, responses) inside. All that are still open are destroyed when the boundary fails.
+  // Adds streams (sockets, requests, responses). A failure destroys all of them that are open.
   cover(...streams: CoverableStream[]): void;
-  // Runs a handler, synchronous or asynchronous, inside.
+  // Runs a synchronous or asynchronous handler. Its failure closes the connection.
   run(handler: () => unknown): void;
 }
 
@@ -18,7 +18,7 @@ export interface CoverableStream extends EventEmitter {
 
 export interface ConnectionBoundaryOptions {
   log: Log;
-  // Which kind of connection this is, for the log: "egress", "gateway" …
+  // The kind of connection, for the log, such as "egress".
   connection: string;
   // Ids for the log.
   fields?: object;
@@ -40,7 +40,7 @@ export function createConnectionBoundary({ log, connection, fields = {} }: Conne
     const emit = stream.emit.bind(stream);
     stream.emit = (event: string | symbol, ...values: unknown[]): boolean => {
       if (event === "close") open.delete(stream);
-      // The peer has hung up where no handler waits for it. This happens every day and is not worth a line in the log.
+      // The peer disconnected while no handler listened. This is normal and not logged.
       if (event === "error" && stream.listenerCount("error") === 0) {
         stream.destroy();
         return false;
@@ -68,8 +68,7 @@ export function createConnectionBoundary({ log, connection, fields = {} }: Conne
   };
 }
 
-// The boundary of each connection, by its socket: made when the socket is first seen, and found again for every later
-// request on it.
+// Returns the boundary of a socket. Creates it for a new socket, and returns the same one for every later request on it.
 export function createConnectionBoundaries(options: ConnectionBoundaryOptions): (socket: CoverableStream) => ConnectionBoundary {
   const boundaries = new WeakMap<CoverableStream, ConnectionBoundary>();
   return (socket) => {
@@ -84,5 +83,5 @@ export function createConnectionBoundaries(options: ConnectionBoundaryOptions): 
 
 const MAX_DESCRIPTION_LENGTH = 2_000;
 
-// With the stack: a throw that gets here is a fault of ours, and this line is all that is left of it.
+// With the stack, because an error that gets here is a bug of the server.
 const describe = (error: unknown) => String(error instanceof Error ? error.stack : error).slice(0, MAX_DESCRIPTION_LENGTH);

@@ -1,13 +1,13 @@
 import type { Log } from "../log.ts";
 
-// Longer than answers that are under way get when a server stops, shorter than anybody wants to wait for the next server.
+// Longer than a stopping server gives to requests in flight, and short enough for a supervisor to restart it soon.
 const DRAIN_MS = 15_000;
-// A fault that repeats must not fill the disk with logs while requests finish.
+// An error that repeats must not fill the log while requests finish.
 const MAX_LOGGED = 20;
 
-// Resolves at the first error that nothing caught, thrown or rejected. It has left something half done that no code knows
-// of, so the process has to end: the caller stops the server and exits, and the supervisor starts the next one. Should the
-// server not stop in time, the process exits all the same. Until then further errors are logged and change nothing.
+// Resolves at the first uncaught exception or unhandled rejection. The state of the process is unknown from then on, so the
+// caller stops the server and exits, and a supervisor restarts it. If the server does not stop in time, the process exits
+// anyway. Further errors until then are only logged.
 export function untilUncaughtError(log: Log, { drainMs = DRAIN_MS } = {}): Promise<void> {
   return new Promise((resolve) => {
     let count = 0;

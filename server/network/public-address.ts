@@ -1,30 +1,31 @@
 import { networkInterfaces } from "node:os";
 import ipaddr from "ipaddr.js";
 
-// Whether an address belongs to somebody else on the public Internet. Everything that could be this machine, its
-// neighbours or its cloud's metadata service is not, in whatever form it is written: IPv6 can carry an IPv4 address in
-// half a dozen ways, and a gateway on the path may unwrap it.
+// Whether an address is on the public Internet and not one of this machine. Addresses that could mean this machine, its
+// network or its cloud's metadata service are not public, however they are written: IPv6 can embed an IPv4 address in several
+// ways, and a gateway on the path may unwrap it.
 export function isPublicAddress(text: string): boolean {
   if (!ipaddr.isValid(text)) return false;
-  const address = plain(text);
+  const address = normalize(text);
   if (address.range() !== "unicast") return false;
   if (address.kind() === "ipv6" && !address.match(GLOBAL_UNICAST)) return false;
   const normalized = address.toNormalizedString();
   return normalized !== AZURE_HOST && !isOwnAddress(normalized);
 }
 
-// A public address that on every machine of Azure means the host below it, with what that keeps for the machine.
+// On Azure, this public address reaches the platform's own services for the virtual machine.
 const AZURE_HOST = "168.63.129.16";
 
-// Of IPv6 only 2000::/3 is handed out. Local NAT64 prefixes, IPv4-compatible addresses and site-local ones lie outside.
+// The only range of IPv6 that is allocated for the Internet. Local NAT64 prefixes, IPv4-compatible and site-local addresses are
+// outside of it.
 const GLOBAL_UNICAST = ipaddr.parseCIDR("2000::/3");
 
-// Without a zone, and an IPv4-mapped IPv6 address as the IPv4 address that it means.
-const plain = (text: string) => ipaddr.process(text.split("%")[0] ?? text);
+// Removes the zone, and converts an IPv4-mapped IPv6 address to IPv4.
+const normalize = (text: string) => ipaddr.process(text.split("%")[0] ?? text);
 
-// This machine's own public addresses lead back to the server and to whatever else listens here.
+// This machine's public addresses lead back to the server and to other services on it.
 function isOwnAddress(normalized: string): boolean {
   return Object.values(networkInterfaces())
     .flatMap((entries) => entries ?? [])
-    .some(({ address }) => plain(address).toNormalizedString() === normalized);
+    .some(({ address }) => normalize(address).toNormalizedString() === normalized);
 }

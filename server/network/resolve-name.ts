@@ -1,19 +1,18 @@
 import { Resolver } from "node:dns/promises";
-import { readFile } from "node:fs/promises";
-
-// Resolves names with c-ares. The system's resolver (`dns.lookup`) blocks one of the process's few threads for each name,
-// so a few names whose server never answers would stop file and name lookups of everyone.
+import { readFileIfReadable } from "../bounded-io/read-small-file.ts";
 
 const TIMEOUT_MS = 3_000;
 const TRIES = 2;
 const HOSTS_FILE = "/etc/hosts";
 const LOOPBACK = ["127.0.0.1", "::1"];
 
+// c-ares, because `dns.lookup` blocks one of the few threads of libuv's pool per name: a few names whose server never answers
+// would stop all file and name lookups of the process.
 const resolver = new Resolver({ timeout: TIMEOUT_MS, tries: TRIES });
 
-// The addresses that the name servers know, IPv4 first. Throws when they know none.
+// Resolves a name through the name servers. Returns IPv4 addresses first; throws if there are none.
 export async function resolveName(host: string): Promise<string[]> {
-  // RFC 6761: these never go to a name server.
+  // RFC 6761: these names never go to a name server.
   if (host === "localhost" || host.endsWith(".localhost")) return LOOPBACK;
   const answers = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
   const addresses = answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
@@ -22,10 +21,9 @@ export async function resolveName(host: string): Promise<string[]> {
   return addresses;
 }
 
-// As `resolveName`, but the names in this machine's hosts file come first.
+// Like `resolveName`, but looks into this machine's hosts file first.
 export async function resolveLocalName(host: string): Promise<string[]> {
-  const text = await readFile(HOSTS_FILE, "utf8").catch(() => "");
-  const listed = addressesInHosts(text, host);
+  const listed = addressesInHosts(readFileIfReadable(HOSTS_FILE) ?? "", host);
   return listed.length > 0 ? listed : resolveName(host);
 }
 

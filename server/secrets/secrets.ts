@@ -1,11 +1,11 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
 
-// Everything derived from the master keys. The newest key comes first: it seals and signs; older ones still open and
-// verify, so that a key can be rotated while the service runs.
+// Encryption and signing keys that are derived from the master keys, newest first. The newest one encrypts and signs; older
+// ones still decrypt and verify, so that a key can be rotated while the service runs.
 export interface Secrets {
-  // A 32-byte key for one purpose, for each master key, newest first.
+  // A 32-byte key for one purpose from each master key, newest first.
   derive(label: string): Buffer[];
-  // AES-256-GCM. `context` is bound to the result: text sealed for one row cannot be moved to another.
+  // Encrypts with AES-256-GCM. `context` is authenticated too, so a value sealed for one row cannot be copied to another.
   seal(text: string, context: string): string;
   open(sealed: string, context: string): string;
 }
@@ -25,7 +25,7 @@ export function createSecrets(masterKeys: readonly Buffer[]): Secrets {
         const text = openWith(key, sealed, context);
         if (text !== null) return text;
       }
-      throw new Error("A sealed value does not open with any master key: was BERTH_MASTER_KEY changed?");
+      throw new Error("A stored secret cannot be decrypted with any master key. Was BERTH_MASTER_KEY changed?");
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { EgressPolicy, SandboxId } from "@berth/contract";
 import { createConnectionBoundaries } from "../../faults/connection-boundary.ts";
-import { createFairShare } from "../../fair-share.ts";
+import { createFairShare } from "../limits/fair-share.ts";
 import type { Log } from "../../log.ts";
 import { parseAllowances } from "../policy/allowances.ts";
 import { createEgressProxy } from "./egress-proxy.ts";

@@ -3,12 +3,12 @@ import { expect, test } from "vitest";
 import { createFairShare, type FairShare } from "./fair-share.ts";
 
 function takeAll(share: FairShare<string>, holder: string): Disposable[] {
-  const places: Disposable[] = [];
-  for (let place = share.take(holder); place; place = share.take(holder)) places.push(place);
-  return places;
+  const slots: Disposable[] = [];
+  for (let slot = share.take(holder); slot; slot = share.take(holder)) slots.push(slot);
+  return slots;
 }
 
-test("one greedy holder gets half, and each of several the same part", () => {
+test("one greedy holder gets half of the slots, and several get equal parts", () => {
   expect(takeAll(createFairShare({ total: 100, maxPerHolder: 100 }), "a")).toHaveLength(50);
   const share = createFairShare<string>({ total: 100, maxPerHolder: 100 });
   const counts = new Map<string, number>();
@@ -18,7 +18,7 @@ test("one greedy holder gets half, and each of several the same part", () => {
   expect(takeAll(share, "late")).toHaveLength(13);
 });
 
-test("a place that is given back is free again, once", () => {
+test("disposing of a slot twice frees it once", () => {
   const share = createFairShare<string>({ total: 4, maxPerHolder: 4 });
   const [first] = takeAll(share, "a");
   expect(share.take("a")).toBeNull();
@@ -27,25 +27,25 @@ test("a place that is given back is free again, once", () => {
   expect(takeAll(share, "a")).toHaveLength(1);
 });
 
-test("nobody has more than the bound for one, and never are more taken than there are", () => {
+test("no holder exceeds its bound, and never more slots are taken than exist", () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.nat(5), fc.boolean()), { maxLength: 300 }), (steps) => {
       const share = createFairShare<number>({ total: 20, maxPerHolder: 7 });
       const held = new Map<number, Disposable[]>();
       for (const [holder, takes] of steps) {
-        const places = held.get(holder) ?? [];
-        held.set(holder, places);
+        const slots = held.get(holder) ?? [];
+        held.set(holder, slots);
         if (!takes) {
-          places.pop()?.[Symbol.dispose]();
+          slots.pop()?.[Symbol.dispose]();
           continue;
         }
         const taken = [...held.values()].reduce((sum, own) => sum + own.length, 0);
-        const place = share.take(holder);
-        // Whoever has nothing gets something, as long as there is anything.
-        if (places.length === 0) expect(place === null).toBe(taken === 20);
-        if (place) places.push(place);
-        expect(places.length).toBeLessThanOrEqual(7);
-        expect(taken + (place ? 1 : 0)).toBeLessThanOrEqual(20);
+        const slot = share.take(holder);
+        // A holder without a slot gets one as long as any is free.
+        if (slots.length === 0) expect(slot === null).toBe(taken === 20);
+        if (slot) slots.push(slot);
+        expect(slots.length).toBeLessThanOrEqual(7);
+        expect(taken + (slot ? 1 : 0)).toBeLessThanOrEqual(20);
       }
     }),
   );

@@ -1,14 +1,14 @@
-// Places of a bounded resource, shared so that no holder can take them all: a holder may have as many as are still free.
-// One alone gets half of them, each of n greedy ones an (n+1)th part, and as much is left for the next. (Known from
-// network switches as "dynamic thresholds".)
+// Slots of a bounded resource, shared so that no holder can take all of them. A holder may have as many slots as are still
+// free: a single holder gets half of them, each of n greedy holders one of n + 1 equal parts, and one part stays free for the
+// next. Network switches call this "dynamic thresholds".
 export interface FairShare<Holder> {
-  // A place, until it is disposed; null when the holder has its share.
+  // Returns a slot, to be disposed of after use, or null if the holder already has its share.
   take(holder: Holder): Disposable | null;
 }
 
 export interface FairShareOptions {
   total: number;
-  // However much is free.
+  // An upper bound, however many slots are free.
   maxPerHolder: number;
 }
 
