@@ -1,14 +1,14 @@
 import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin } from "vite";
 
-// For `vite` during development: a running server that answers for sandboxes. Open a launch URL there first, for its
-// cookie, then the same path here.
+// The server that `vite` forwards API requests to during development. Open a launch URL on that server first to get its
+// cookie, then open the same path here.
 const server = process.env.BERTH_BASE_URL ?? "http://localhost:8080";
 
-// The server gives index.html to `/workspace/{sandboxId}/` and the built files to `/workspace/assets/`.
+// The server serves index.html at `/workspace/{sandboxId}/` and the other files at `/workspace/assets/`.
 export default defineConfig({
   base: "/workspace/",
-  plugins: [react(), preloadOf("text-editor.tsx")],
+  plugins: [react(), preloadModule("text-editor.tsx")],
   server: {
     proxy: {
       "^/workspace/sbx_[^/]+/(api|session|preview)": { target: server, changeOrigin: true, ws: true, headers: { origin: server } },
@@ -18,9 +18,9 @@ export default defineConfig({
     outDir: "dist",
     emptyOutDir: true,
     target: "es2022",
-    // What a browser must load first is counted in workspace/size.test.ts; single lazy chunks may be large.
+    // workspace/size.test.ts limits what loads first. Lazy chunks may be large.
     chunkSizeWarningLimit: 1000,
-    // What shell and lazy parts share would be many small files, and a browser asks one server for six at a time.
+    // Without these groups, code shared with lazy chunks becomes many small files, and browsers load only six at a time.
     rolldownOptions: {
       output: {
         codeSplitting: {
@@ -37,11 +37,11 @@ export default defineConfig({
   },
 });
 
-// Nearly every visit needs the editor. The page names its files, so that they are on their way and compiled while the shell
-// starts, which does not wait for them.
-function preloadOf(module: string): Plugin {
+// Adds preload links for a lazy module, so that the browser loads and compiles it while the shell starts. Nearly every visit
+// needs the editor.
+function preloadModule(module: string): Plugin {
   return {
-    name: "preload of a lazy part",
+    name: "preload-lazy-module",
     transformIndexHtml: {
       order: "post",
       handler(_html, { bundle = {}, chunk: entry }) {

@@ -1,10 +1,10 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { WorkspaceContext } from "./state/context.ts";
-import { loadPart } from "./browser/load-module.ts";
+import { loadModule } from "./browser/load-module.ts";
 import { App } from "./shell/app.tsx";
-import "./styles/index.css";
+import { WorkspaceContext } from "./state/context.ts";
 import { createWorkspace } from "./state/workspace.ts";
+import "./styles/index.css";
 
 const sandboxId = /^\/workspace\/([^/]+)\//.exec(location.pathname)?.[1] ?? "";
 const workspace = createWorkspace(sandboxId);
@@ -18,8 +18,8 @@ if (root)
     </StrictMode>,
   );
 
-// Nearly every visit needs the editor, so it starts before there is a text for it. But the text is asked for first: it is on
-// its way while the browser is busy with the editor.
-void Promise.race([workspace.firstAsked, new Promise((resolve) => setTimeout(resolve, 100))]).then(() =>
-  loadPart(() => import("./editor/text-editor.tsx")),
+// Nearly every visit needs the editor, so it loads before there is a text for it. The text is requested first, so that it
+// arrives while the browser is busy with the editor.
+void Promise.race([workspace.initialRequest, new Promise((resolve) => setTimeout(resolve, 100))]).then(() =>
+  loadModule(() => import("./editor/text-editor.tsx")),
 );

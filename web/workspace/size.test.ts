@@ -10,7 +10,7 @@ let outDir: string;
 
 beforeAll(async () => {
   outDir = await mkdtemp(join(tmpdir(), "berth-web-"));
-  // Under test React would be built with its development checks, which nobody ships.
+  // Vitest sets another NODE_ENV, which would include React's development checks.
   vi.stubEnv("NODE_ENV", "production");
   await build({ root, logLevel: "error", build: { outDir, emptyOutDir: true } });
 });
@@ -20,7 +20,7 @@ afterAll(async () => {
   await rm(outDir, { recursive: true, force: true });
 });
 
-// What the page waits for before anything is shown. The files of a lazy part may be named too, so that they come early.
+// The files that load before anything is shown. The page also preloads lazy chunks, which do not count.
 async function initialFiles(): Promise<string[]> {
   const html = await readFile(join(outDir, "index.html"), "utf8");
   return [...html.matchAll(/<(?:script|link)[^>]*(?:src|href)="\/workspace\/(assets\/[^"]+\.(?:js|css))"/g)]
@@ -36,7 +36,7 @@ test("the shell is at most 150 kB gzipped", async () => {
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(150_000);
 });
 
-test("editor, terminal and Markdown are not in the shell", async () => {
+test("editor, terminal and Markdown renderer are not in the shell", async () => {
   const initial = await initialFiles();
   const all = await readdir(join(outDir, "assets"));
   for (const part of ["text-editor", "terminal-view", "agent-panel", "diff-view", "markdown"]) {
@@ -45,13 +45,13 @@ test("editor, terminal and Markdown are not in the shell", async () => {
   }
 });
 
-test("the page names the editor's files, so that they are loaded beside the shell", async () => {
+test("the page preloads the editor, so that it loads in parallel with the shell", async () => {
   const html = await readFile(join(outDir, "index.html"), "utf8");
   for (const part of ["text-editor", "code"])
     expect(html).toMatch(new RegExp(`<link rel="modulepreload"[^>]*data-part="lazy"[^>]*/assets/${part}-`));
 });
 
-test("the page has no script of its own, so that a strict policy can forbid them", async () => {
+test("the page has no inline scripts, so that a strict content security policy can forbid them", async () => {
   const html = await readFile(join(outDir, "index.html"), "utf8");
   expect(html).not.toMatch(/<script(?![^>]*\bsrc=)[^>]*>/);
   expect(html).not.toMatch(/\son[a-z]+=/);

@@ -1,7 +1,7 @@
 import { KeyRound, PackageX, Sparkles, TriangleAlert } from "lucide-react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 
-// Why there is nothing to talk to, and what can be done about it.
+// Shown when the agent cannot be used: why, and what to do.
 export function AgentStatus() {
   const { agent } = useWorkspace();
   const state = useWorkspaceState("agent", (view) => view.agent);
@@ -9,7 +9,7 @@ export function AgentStatus() {
     return (
       <div className="empty" role="status">
         <div className="spinner" />
-        <p>Looking for the agent…</p>
+        <p>Connecting to the agent…</p>
       </div>
     );
   if (state.status === "none")
@@ -17,7 +17,7 @@ export function AgentStatus() {
       <div className="empty">
         <Sparkles size={28} strokeWidth={1.4} />
         <h2>No agent in this workspace</h2>
-        <p>This workspace was set up without a coding agent. Files and terminals work as ever.</p>
+        <p>This workspace was set up without a coding agent. You can still use files and terminals.</p>
       </div>
     );
   if (state.status === "unavailable")
@@ -25,9 +25,9 @@ export function AgentStatus() {
       <div className="empty">
         <PackageX size={28} strokeWidth={1.4} />
         <h2>The agent is not installed here</h2>
-        <p>{state.message} The operator can install it, or choose another agent for this workspace. Files and terminals work as ever.</p>
+        <p>{state.message} The operator can install it or choose another agent. You can still use files and terminals.</p>
         <button type="button" className="button" onClick={() => void agent.start()}>
-          Look again
+          Check again
         </button>
       </div>
     );
@@ -36,23 +36,23 @@ export function AgentStatus() {
       <div className="empty">
         <KeyRound size={28} strokeWidth={1.4} />
         <h2>The agent has no model yet</h2>
-        <p>It starts when the session is created with these variables, or when the operator sets up a model:</p>
+        <p>To use the agent, the operator must set up a model, or the session must be created with these variables:</p>
         <ul className="variables">
-          {state.missing?.map((name) => (
-            <li key={name}>
-              <code>{name}</code>
+          {state.missing?.map((variable) => (
+            <li key={variable}>
+              <code>{variable}</code>
             </li>
           ))}
         </ul>
-        <p>Until then nothing is sent anywhere. Files and terminals work as ever.</p>
+        <p>Until then nothing is sent to a model. You can still use files and terminals.</p>
       </div>
     );
   if (state.status !== "failed") return null;
   return (
     <div className="empty" role="alert">
       <TriangleAlert size={28} strokeWidth={1.4} />
-      <h2>The agent could not be started</h2>
-      <p>{state.message ?? "It ended without saying why."}</p>
+      <h2>The agent could not start</h2>
+      <p>{state.message ?? "It exited without an error message."}</p>
       <button type="button" className="button" onClick={() => void agent.start()}>
         Try again
       </button>

@@ -2,23 +2,23 @@ import { ArrowUp, Square } from "lucide-react";
 import { useEffect, type FormEvent, type KeyboardEvent } from "react";
 import type { Conversation } from "@berth/contract/agent.ts";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
-import { readable } from "../text/humanize.ts";
+import { humanize } from "../text/humanize.ts";
 import { describeUsage } from "./usage.ts";
 
 export function Composer({ disabled }: { disabled: boolean }) {
   const { agent, layout } = useWorkspace();
-  const text = useWorkspaceState("layout", (state) => state.prompt);
-  const setText = (prompt: string) => layout.set({ prompt });
-  const { conversations, current, asking, refusal, online, agent: state } = useWorkspaceState("agent", (view) => view);
-  const conversation = conversations.find(({ id }) => id === current);
-  const busy = asking !== null || conversation?.busy === true;
-  const returned = useWorkspaceState("agent", (view) => view.returned);
+  const text = useWorkspaceState("layout", ({ prompt: unsent }) => unsent);
+  const setText = (unsent: string) => layout.set({ prompt: unsent });
+  const view = useWorkspaceState("agent", (whole) => whole);
+  const { current, refusal, returnedPrompt } = view;
+  const conversation = view.conversations.find(({ id }) => id === current);
+  const busy = view.pendingPrompt !== null || conversation?.busy === true;
   useEffect(() => {
-    if (returned === null) return;
-    agent.takeReturned();
-    layout.set(({ prompt }) => ({ prompt: prompt === "" ? returned : prompt }));
-  }, [agent, layout, returned]);
-  const canSend = !disabled && !busy && online && text.trim() !== "";
+    if (returnedPrompt === null) return;
+    agent.clearReturnedPrompt();
+    layout.set(({ prompt: unsent }) => ({ prompt: unsent === "" ? returnedPrompt : unsent }));
+  }, [agent, layout, returnedPrompt]);
+  const canSend = !disabled && !busy && view.online && text.trim() !== "";
 
   const send = () => {
     if (canSend && agent.prompt(text.trim())) setText("");
@@ -28,7 +28,7 @@ export function Composer({ disabled }: { disabled: boolean }) {
     send();
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    // Enter that ends the composition of a character is not meant to send.
+    // While an input method is composing text, Enter only confirms the composition.
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
     event.preventDefault();
     send();
@@ -44,7 +44,7 @@ export function Composer({ disabled }: { disabled: boolean }) {
       <div className="box">
         <textarea
           aria-label="Message to the agent"
-          placeholder={disabled ? "The agent is not available" : "Ask for a change, or about the code"}
+          placeholder={disabled ? "The agent is not available" : "Ask for a change or about the code"}
           rows={3}
           disabled={disabled}
           value={text}
@@ -54,7 +54,7 @@ export function Composer({ disabled }: { disabled: boolean }) {
         <div className="under">
           {conversation && <ModeChoice conversation={conversation} />}
           <span className="grow truncate muted">
-            {state?.status === "starting" ? "The agent is starting…" : describeUsage(conversation?.usage ?? null)}
+            {view.agent?.status === "starting" ? "The agent is starting…" : describeUsage(conversation?.usage ?? null)}
           </span>
           {busy && current !== null ? (
             <button type="button" className="round" aria-label="Stop" title="Stop" onClick={() => agent.cancel(current)}>
@@ -75,10 +75,10 @@ function ModeChoice({ conversation: { id, modes } }: { conversation: Conversatio
   const { agent } = useWorkspace();
   if (modes === null || modes.available.length < 2) return null;
   return (
-    <select aria-label="How the agent works" value={modes.current} onChange={(event) => agent.setMode(id, event.target.value)}>
+    <select aria-label="Agent mode" value={modes.current} onChange={(event) => agent.setMode(id, event.target.value)}>
       {modes.available.map((mode) => (
         <option key={mode.id} value={mode.id} title={mode.description}>
-          {readable(mode.name)}
+          {humanize(mode.name)}
         </option>
       ))}
     </select>

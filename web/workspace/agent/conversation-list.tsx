@@ -8,11 +8,11 @@ export function ConversationList() {
   const conversations = useWorkspaceState("agent", (view) => view.conversations);
   const current = useWorkspaceState("agent", (view) => view.current);
   const button = useRef<HTMLButtonElement>(null);
-  const [at, setAt] = useState<{ x: number; y: number } | null>(null);
+  const [menuAt, setMenuAt] = useState<{ x: number; y: number } | null>(null);
   const title = conversations.find(({ id }) => id === current)?.title ?? "New conversation";
-  const open = () => {
+  const openMenu = () => {
     const box = button.current?.getBoundingClientRect();
-    if (box) setAt({ x: box.left, y: box.bottom + 2 });
+    if (box) setMenuAt({ x: box.left, y: box.bottom + 2 });
   };
   return (
     <>
@@ -21,21 +21,22 @@ export function ConversationList() {
         type="button"
         className="conversation-title grow"
         aria-haspopup="menu"
-        aria-expanded={at !== null}
+        aria-expanded={menuAt !== null}
         disabled={conversations.length === 0}
-        onClick={open}
+        onClick={openMenu}
       >
         <span className="truncate">{title}</span>
         {conversations.length > 0 && <ChevronDown size={14} />}
       </button>
-      {at && (
+      {menuAt && (
         <Menu
           label="Conversations"
-          at={at}
-          onClose={() => setAt(null)}
-          items={conversations
-            .slice(0, 30)
-            .map(({ id, title: name, busy }) => ({ label: busy ? `${name} …` : name, run: () => agent.show(id) }))}
+          at={menuAt}
+          onClose={() => setMenuAt(null)}
+          items={conversations.slice(0, 30).map((conversation) => ({
+            label: conversation.busy ? `${conversation.title} …` : conversation.title,
+            run: () => agent.show(conversation.id),
+          }))}
         />
       )}
     </>

@@ -1,6 +1,6 @@
 import type { Usage } from "@berth/contract/agent.ts";
 
-// What a conversation has used, in one short line; empty when the agent does not tell.
+// The usage of a conversation in one short line. Empty if the agent does not report it.
 export function describeUsage(usage: Usage | null): string {
   if (usage === null) return "";
   const { contextUsed, contextSize, inputTokens, outputTokens, cost } = usage;

@@ -1,4 +1,4 @@
-// Has the browser keep what an address leads to, under the name of the path.
+// Makes the browser download a URL and name the file after the last part of the path.
 export function download(url: string, path: string): void {
   const link = document.createElement("a");
   link.href = url;

@@ -1,13 +1,12 @@
-// The first text on the screen is what a person waits for; whatever is heavy and can wait does so until then.
-const PATIENCE_MS = 800;
+// The first text on the screen is what people wait for. Heavy work that can wait starts after it.
+const MAX_WAIT_MS = 800;
 
-let drawn = () => {};
-const shown = new Promise<void>((resolve) => (drawn = resolve));
+const painted = Promise.withResolvers<void>();
 
-export const firstTextDrawn = () => drawn();
+export const markFirstTextPainted = (): void => painted.resolve();
 
-// Resolves after the first text was painted, or soon when there is none to show.
+// Resolves after the first text is painted, or after a short wait if there is none.
 export async function afterFirstText(): Promise<void> {
-  await Promise.race([shown, new Promise((resolve) => setTimeout(resolve, PATIENCE_MS))]);
+  await Promise.race([painted.promise, new Promise((resolve) => setTimeout(resolve, MAX_WAIT_MS))]);
   await new Promise((resolve) => setTimeout(resolve));
 }

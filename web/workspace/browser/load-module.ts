@@ -1,13 +1,13 @@
-const PAUSE_MS = 2000;
+const RETRY_MS = 2000;
 
-// Loads a part of the app that was not needed until now. Where that fails the server is away, or has been replaced by one with
-// a newer app: the page starts anew as soon as somebody answers. Texts, tabs and terminals survive that, as any reload.
-export function loadPart<Part>(load: () => Promise<Part>): Promise<Part> {
-  return load().catch(startAnew);
+// Loads a lazy module. If that fails, the server is down or serves a newer build, so the page reloads as soon as the server
+// responds. Unsaved text, tabs and terminals survive a reload.
+export function loadModule<Module>(load: () => Promise<Module>): Promise<Module> {
+  return load().catch(reloadWhenServed);
 }
 
-async function startAnew(): Promise<never> {
-  do await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+async function reloadWhenServed(): Promise<never> {
+  do await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   while (!(await isServed()));
   location.reload();
   return new Promise<never>(() => {});

@@ -1,24 +1,5 @@
-// Whether a key press is the one that a command names, like "Mod+Shift+P". "Mod" is Command on a Mac and Control elsewhere.
-export function matchesKeys(event: KeyPress, keys: string, mac: boolean): boolean {
-  const parts = keys.split("+");
-  const key = parts.at(-1) ?? "";
-  const wants = (name: string) => parts.includes(name);
-  const control = wants("Ctrl") || (wants("Mod") && !mac);
-  const command = wants("Mod") && mac;
-  return (
-    event.ctrlKey === control &&
-    event.metaKey === command &&
-    event.shiftKey === wants("Shift") &&
-    event.altKey === wants("Alt") &&
-    (event.key.toLowerCase() === key.toLowerCase() || event.code === codeOf(key))
-  );
-}
-
-// The same keys as a person reads them.
-export const showKeys = (keys: string, mac: boolean): string =>
-  mac
-    ? keys.replace("Mod", "⌘").replace("Ctrl", "⌃").replace("Shift", "⇧").replace("Alt", "⌥").replaceAll("+", "")
-    : keys.replace("Mod", "Ctrl");
+// Keyboard shortcuts, written as "Mod+Shift+P". "Mod" is Command on a Mac and Control elsewhere.
+export type Platform = "mac" | "pc";
 
 export interface KeyPress {
   key: string;
@@ -29,11 +10,29 @@ export interface KeyPress {
   altKey: boolean;
 }
 
-// With Shift or Alt the letter that arrives may be another one; the place on the keyboard stays.
+export function matchesShortcut(event: KeyPress, shortcut: string, platform = detectPlatform()): boolean {
+  const parts = shortcut.split("+");
+  const key = parts.at(-1) ?? "";
+  const has = (modifier: string) => parts.includes(modifier);
+  return (
+    event.ctrlKey === (has("Ctrl") || (has("Mod") && platform === "pc")) &&
+    event.metaKey === (has("Mod") && platform === "mac") &&
+    event.shiftKey === has("Shift") &&
+    event.altKey === has("Alt") &&
+    (event.key.toLowerCase() === key.toLowerCase() || event.code === codeOf(key))
+  );
+}
+
+export function formatShortcut(shortcut: string, platform = detectPlatform()): string {
+  if (platform === "pc") return shortcut.replace("Mod", "Ctrl");
+  return shortcut.replace("Mod", "⌘").replace("Ctrl", "⌃").replace("Shift", "⇧").replace("Alt", "⌥").replaceAll("+", "");
+}
+
+// Shift and Alt can change the character of a key press, but not the position of the key.
 function codeOf(key: string): string {
   if (/^[A-Z]$/.test(key)) return `Key${key}`;
   if (/^\d$/.test(key)) return `Digit${key}`;
   return key === "`" ? "Backquote" : "";
 }
 
-export const isMac = (): boolean => /Mac|iPhone|iPad/.test(navigator.platform);
+const detectPlatform = (): Platform => (/Mac|iPhone|iPad/.test(navigator.platform) ? "mac" : "pc");

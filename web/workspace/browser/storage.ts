@@ -1,6 +1,6 @@
-// Small things that are remembered in the browser. A browser that keeps nothing (private mode, blocked in a frame) is
-// not an error: the workspace then begins with its defaults.
-export function remember<T extends object>(key: string, defaults: T): { value: T; save: (value: T) => void } {
+// Values kept in the browser's local storage. If the browser keeps nothing (private mode, or blocked in a frame), the
+// defaults apply.
+export function openStorage<T extends object>(key: string, defaults: T): { value: T; save: (value: T) => void } {
   return { value: { ...defaults, ...read(key) }, save: (value) => write(key, value) };
 }
 
@@ -17,6 +17,6 @@ function write(key: string, value: object): void {
   try {
     localStorage.setItem(key, JSON.stringify(value));
   } catch {
-    // Full or forbidden: the layout is not remembered, nothing else is lost.
+    // The storage is full or blocked. Only the layout and the preferences are forgotten.
   }
 }

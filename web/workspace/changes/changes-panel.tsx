@@ -3,23 +3,23 @@ import { useCallback, useEffect, useState } from "react";
 import type { Change, Changes } from "@berth/contract/agent.ts";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { IconButton } from "../parts/icon-button.tsx";
-import { plainWords } from "../state/page/notices.ts";
+import { describeError } from "../state/page/notices.ts";
 import { nameOf, parentOf } from "../text/paths.ts";
 import { tabFor } from "../state/page/layout.ts";
 
 export function ChangesPanel() {
-  const { changes, fault, read } = useChanges();
+  const { changes, error, read } = useChanges();
   return (
     <>
       <div className="panel-head">
         <h2>Changes</h2>
-        <IconButton label="Read again" onClick={read}>
+        <IconButton label="Refresh" onClick={read}>
           <RefreshCw size={14} />
         </IconButton>
       </div>
       {changes && changes.changes.length > 0 && <p className="search-summary">{`${count(changes)} since ${changes.baseName}`}</p>}
       <div className="panel-body">
-        {fault && <p className="tree-note">Changes cannot be shown: {fault}</p>}
+        {error && <p className="tree-note">Could not load changes: {error}</p>}
         {changes?.changes.length === 0 && <Unchanged base={changes} />}
         {changes?.changes.map((change) => (
           <ChangeRow key={change.path} change={change} />
@@ -36,22 +36,22 @@ function useChanges() {
   const { api } = useWorkspace();
   const version = useWorkspaceState("files", (state) => state.version);
   const [changes, setChanges] = useState<Changes | null>(null);
-  const [fault, setFault] = useState<string | null>(null);
+  const [error, setError] = useState<string | null>(null);
   const read = useCallback(() => {
     api.json<Changes>("api/changes").then(
       (found) => {
         setChanges(found);
-        setFault(null);
+        setError(null);
       },
-      (error: unknown) => setFault(plainWords(error)),
+      (thrown: unknown) => setError(describeError(thrown)),
     );
   }, [api]);
-  // Files often change in bursts; the list is read when they have calmed down.
+  // Debounced, because files often change in bursts.
   useEffect(() => {
     const timer = setTimeout(read, version === 0 ? 0 : 400);
     return () => clearTimeout(timer);
   }, [read, version]);
-  return { changes, fault, read };
+  return { changes, error, read };
 }
 
 function ChangeRow({ change }: { change: Change }) {
@@ -59,7 +59,7 @@ function ChangeRow({ change }: { change: Change }) {
   const { path, kind, linesAdded, linesDeleted } = change;
   const revert = async () => {
     const text =
-      kind === "added" ? `${path} is new: this deletes it.` : `This puts ${path} back as it was before. Later changes to it are lost.`;
+      kind === "added" ? `${path} is a new file. This deletes it.` : `This restores the original ${path}. Your changes to it are lost.`;
     if (!(await dialogs.confirm(`Revert ${nameOf(path)}?`, text, "Revert"))) return;
     await notices.attempt(`Could not revert ${path}`, () => api.json("api/changes/revert", "POST", { path }));
   };
@@ -90,6 +90,6 @@ function ChangeRow({ change }: { change: Change }) {
 const Unchanged = ({ base }: { base: Changes }) => (
   <div className="empty">
     <GitCompare size={28} strokeWidth={1.4} />
-    <p>{base.base === "none" ? "Changes are not recorded in this workspace." : `Nothing has changed since ${base.baseName}.`}</p>
+    <p>{base.base === "none" ? "This workspace does not track changes." : `No changes since ${base.baseName}.`}</p>
   </div>
 );

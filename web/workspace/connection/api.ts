@@ -10,7 +10,7 @@ import type {
 import type { PreviewLink, PreviewRequest } from "@berth/contract/workspace.ts";
 import { readLines } from "./read-lines.ts";
 
-// An answer that is not a success, or no answer at all (status 0).
+// A response that is not a success, or status 0 if there was no response.
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
@@ -30,7 +30,7 @@ export interface FileContent {
 
 export type Api = ReturnType<typeof createApi>;
 
-// The daemon's API and the server's few own routes, below `/workspace/{sandboxId}/`.
+// The daemon's API and the server's own routes under `/workspace/{sandboxId}/`.
 export function createApi(base: string, send: typeof fetch = (...args) => fetch(...args)) {
   const query = (values: Record<string, string | number | boolean | undefined>) => {
     const given = Object.entries(values).filter(([, value]) => value !== undefined && value !== "" && value !== false);
@@ -40,12 +40,12 @@ export function createApi(base: string, send: typeof fetch = (...args) => fetch(
   async function call(path: string, init: RequestInit = {}): Promise<Response> {
     const response = await send(base + path, { credentials: "same-origin", ...init }).catch((error: unknown) => {
       if (error instanceof DOMException && error.name === "AbortError") throw error;
-      throw new ApiError(0, "offline", "The workspace cannot be reached at the moment");
+      throw new ApiError(0, "offline", "The workspace cannot be reached. Check your connection");
     });
     if (response.ok) return response;
     const body = (await response.json().catch(() => ({}))) as { error?: string; code?: string };
     const code = body.code ?? response.headers.get("x-error-code") ?? "unknown";
-    throw new ApiError(response.status, code, body.error ?? `The workspace answered ${response.status}`);
+    throw new ApiError(response.status, code, body.error ?? `The workspace returned an unexpected response (${response.status})`);
   }
 
   const json = async <T>(path: string, method = "GET", body?: unknown): Promise<T> => {
@@ -68,7 +68,7 @@ export function createApi(base: string, send: typeof fetch = (...args) => fetch(
     findFiles: (q: string, limit = 50) =>
       json<{ paths: string[]; truncated: boolean }>(`api/files/find?q=${encodeURIComponent(q)}&limit=${limit}`),
 
-    // A file larger than the limit comes without its bytes.
+    // `bytes` is null if the file is larger than the limit.
     async readFile(path: string, limitBytes: number): Promise<FileContent> {
       const response = await call(`api/files/content?${query({ path })}`, { cache: "no-store" });
       const etag = response.headers.get("etag") ?? "";
@@ -80,7 +80,7 @@ export function createApi(base: string, send: typeof fetch = (...args) => fetch(
       const bytes = new Uint8Array(await response.arrayBuffer());
       return { etag, size: bytes.byteLength, bytes };
     },
-    // `match` is the version that must still be there; null: the file must not exist; undefined: write in any case.
+    // `match` is the version that must still be on disk. With null the file must not exist; with undefined any version is replaced.
     writeFile: async (path: string, body: BodyInit, match?: string | null): Promise<WrittenFile> => {
       const headers = new Headers({ "content-type": "application/octet-stream" });
       if (match === null) headers.set("if-none-match", "*");

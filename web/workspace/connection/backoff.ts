@@ -3,8 +3,8 @@ export interface Backoff {
   reset(): void;
 }
 
-// How long to wait before trying again: doubling up to a limit, each delay shortened at random by up to half so that
-// many pages cut off at the same moment do not all come back at the same moment.
+// Exponential backoff with jitter: each delay is shortened at random by up to half, so that pages that lost their
+// connection together do not reconnect together.
 export function createBackoff({ firstMs = 250, maxMs = 8000, random = Math.random } = {}): Backoff {
   let attempts = 0;
   return {

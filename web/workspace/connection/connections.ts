@@ -1,23 +1,23 @@
-export interface Line {
-  // Tries again at once when it waits: a session was resumed, a network is back.
-  prod(): void;
-  // Begins anew even when it seems open.
-  renew(): void;
+export interface Connection {
+  // Skips the wait before the next attempt, for example after a resume or when the network is back.
+  retryNow(): void;
+  // Replaces the connection even if it looks open.
+  reconnect(): void;
 }
 
-export interface Lines extends Line {
-  add(line: Line): Disposable;
+export interface Connections extends Connection {
+  add(connection: Connection): Disposable;
 }
 
-// All open lines to the sandbox, to be woken together.
-export function createLines(first: Line[]): Lines {
-  const all = new Set(first);
+// All open connections to the sandbox, so that they can be retried together.
+export function createConnections(initial: Connection[]): Connections {
+  const all = new Set(initial);
   return {
-    prod: () => all.forEach((line) => line.prod()),
-    renew: () => all.forEach((line) => line.renew()),
-    add(line) {
-      all.add(line);
-      return { [Symbol.dispose]: () => void all.delete(line) };
+    retryNow: () => all.forEach((connection) => connection.retryNow()),
+    reconnect: () => all.forEach((connection) => connection.reconnect()),
+    add(connection) {
+      all.add(connection);
+      return { [Symbol.dispose]: () => void all.delete(connection) };
     },
   };
 }

@@ -17,12 +17,12 @@ async function linesOf(stream: ReadableStream<Uint8Array>): Promise<string[]> {
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-test("lines come out whole wherever the stream was cut, even inside a character", async () => {
+test("lines are whole wherever the chunks are split, even inside a character", async () => {
   const all = bytes("ä\nöü\r\nlast");
   const parts = [...all].map((byte) => Uint8Array.of(byte));
   expect(await linesOf(streamOf(...parts))).toEqual(["ä", "öü", "last"]);
 });
 
-test("empty lines are left out", async () => {
+test("empty lines are skipped", async () => {
   expect(await linesOf(streamOf(bytes("a\n\n\nb\n")))).toEqual(["a", "b"]);
 });

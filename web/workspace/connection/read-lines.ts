@@ -1,4 +1,4 @@
-// The lines of a stream of UTF-8 text, without their line ends. A last line without one counts too.
+// Yields the lines of a UTF-8 stream without their line endings, including a last line that has none. Skips empty lines.
 export async function* readLines(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const reader = stream.getReader();
   const decoder = new TextDecoder();

@@ -28,44 +28,44 @@ async function serve(handle: (attempt: number, response: ServerResponse, request
 const data = (value: unknown) => `data: ${JSON.stringify(value)}\n\n`;
 
 function follow(url: string, silenceMs?: number) {
-  const heard: string[] = [];
+  const received: string[] = [];
   const end = Promise.withResolvers<string>();
   const stream = followSession({
     url,
     backoff: createBackoff({ firstMs: 1, random: () => 0 }),
-    onSession: ({ status, generation }) => heard.push(`${status} ${generation}`),
-    onDown: () => heard.push("down"),
+    onSession: ({ status, generation }) => received.push(`${status} ${generation}`),
+    onDisconnected: () => received.push("disconnected"),
     onSignedOut: () => end.resolve("signed out"),
     onGone: () => end.resolve("gone"),
     ...(silenceMs === undefined ? {} : { silenceMs }),
   });
   cleanups.push(async () => stream[Symbol.dispose]());
-  return { heard, end: end.promise };
+  return { received, end: end.promise };
 }
 
-test("tells every change, comes back after a cut, and ends with the session", async () => {
+test("it reports every change, reconnects after a disconnect, and ends with the session", async () => {
   const url = await serve((attempt, response) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
     if (attempt === 0) return void response.write(data(session("running", 1)), () => response.destroy());
     response.write(`: still here\n\n${data(session("paused", 2))}${data(session("destroyed", 3))}`);
   });
-  const { heard, end } = follow(url);
+  const { received, end } = follow(url);
   expect(await end).toBe("gone");
-  expect(heard).toEqual(["running 1", "down", "paused 2", "destroyed 3"]);
+  expect(received).toEqual(["running 1", "disconnected", "paused 2", "destroyed 3"]);
 });
 
-test("stops and says so when the cookie is refused", async () => {
+test("it stops and reports a sign-out when the cookie is rejected", async () => {
   const url = await serve((_attempt, response) => response.writeHead(401).end());
   expect(await follow(url).end).toBe("signed out");
 });
 
-test("a line that falls silent counts as cut", async () => {
+test("a silent stream counts as disconnected", async () => {
   const url = await serve((attempt, response) => {
     response.writeHead(200);
     if (attempt === 0) return void response.write(data(session("running", 1)));
     response.end(data(session("destroyed", 2)));
   });
-  const { heard, end } = follow(url, 1000);
+  const { received, end } = follow(url, 1000);
   await end;
-  expect(heard).toEqual(["running 1", "down", "destroyed 2"]);
+  expect(received).toEqual(["running 1", "disconnected", "destroyed 2"]);
 });

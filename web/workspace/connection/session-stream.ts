@@ -5,30 +5,31 @@ import { readLines } from "./read-lines.ts";
 export interface SessionStreamOptions {
   url: string;
   onSession: (session: WorkspaceSession) => void;
-  // The server cannot be reached; the stream keeps trying.
-  onDown: () => void;
-  // The cookie is no longer good: only a new launch link helps.
+  // The server cannot be reached. The stream keeps trying.
+  onDisconnected: () => void;
+  // The cookie is no longer valid. The person needs a new launch URL.
   onSignedOut: () => void;
-  // The session does not exist any more.
+  // The session no longer exists.
   onGone: () => void;
   send?: typeof fetch;
   backoff?: Backoff;
-  // The server writes at least every 20 s; a line that is silent for longer is dead.
+  // The server writes at least every 20 s, so a stream that is silent for longer is dead.
   silenceMs?: number;
 }
 
 export interface SessionStream extends Disposable {
-  prod: () => void;
+  // Skips the wait before the next attempt.
+  retryNow: () => void;
 }
 
-// Follows the session's state. Reads the stream with fetch and not with EventSource, which hides the status of a refusal.
+// Follows the state of the session. It uses fetch because EventSource hides the HTTP status of an error.
 export function followSession(options: SessionStreamOptions): SessionStream {
   const { send = (...args) => fetch(...args), backoff = createBackoff(), silenceMs = 45_000 } = options;
   const stopped = new AbortController();
   let wake = () => {};
   void follow();
   return {
-    prod: () => {
+    retryNow: () => {
       backoff.reset();
       wake();
     },
@@ -44,7 +45,7 @@ export function followSession(options: SessionStreamOptions): SessionStream {
       if (stopped.signal.aborted) return;
       if (end === "signedOut") return options.onSignedOut();
       if (end === "gone") return options.onGone();
-      options.onDown();
+      options.onDisconnected();
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, backoff.nextMs());
         wake = () => {
@@ -55,7 +56,7 @@ export function followSession(options: SessionStreamOptions): SessionStream {
     }
   }
 
-  async function readOnce(): Promise<"down" | "signedOut" | "gone"> {
+  async function readOnce(): Promise<"disconnected" | "signedOut" | "gone"> {
     const silent = new AbortController();
     let timer = setTimeout(() => silent.abort(), silenceMs);
     try {
@@ -63,7 +64,7 @@ export function followSession(options: SessionStreamOptions): SessionStream {
       const response = await send(options.url, { headers: { accept: "text/event-stream" }, cache: "no-store", signal });
       if (response.status === 401 || response.status === 403) return "signedOut";
       if (response.status === 404 || response.status === 410) return "gone";
-      if (!response.ok || !response.body) return "down";
+      if (!response.ok || !response.body) return "disconnected";
       for await (const line of readLines(response.body)) {
         clearTimeout(timer);
         timer = setTimeout(() => silent.abort(), silenceMs);
@@ -73,9 +74,9 @@ export function followSession(options: SessionStreamOptions): SessionStream {
         options.onSession(session);
         if (session.status === "destroyed") return "gone";
       }
-      return "down";
+      return "disconnected";
     } catch {
-      return "down";
+      return "disconnected";
     } finally {
       clearTimeout(timer);
     }

@@ -30,41 +30,41 @@ function connect(options: Partial<SocketOptions> = {}) {
   });
 }
 
-test("comes back after the connection is cut", async () => {
-  const downs: unknown[] = [];
+test("it reconnects after the connection breaks", async () => {
+  const closes: unknown[] = [];
   const first = nextConnection();
-  using _socket = connect({ onDown: (down) => downs.push(down) });
+  using _socket = connect({ onDisconnected: (event) => closes.push(event) });
   (await first).terminate();
   await nextConnection();
-  expect(downs).toEqual([{ code: 1006, retrying: true }]);
+  expect(closes).toEqual([{ code: 1006, retrying: true }]);
 });
 
-test("waits to be prodded after a close code that says the session is paused", async () => {
-  const down = Promise.withResolvers<{ code: number; retrying: boolean }>();
+test("after a close code for a paused session it waits for retryNow", async () => {
+  const disconnected = Promise.withResolvers<{ code: number; retrying: boolean }>();
   const first = nextConnection();
-  using socket = connect({ onDown: down.resolve });
+  using socket = connect({ onDisconnected: disconnected.resolve });
   (await first).close(CLOSE.sessionPaused);
-  expect(await down.promise).toEqual({ code: CLOSE.sessionPaused, retrying: false });
+  expect(await disconnected.promise).toEqual({ code: CLOSE.sessionPaused, retrying: false });
   const second = nextConnection();
-  socket.prod();
+  socket.retryNow();
   await second;
 });
 
-test("is not turned away for good by a refusal that was under way when it was prodded", async () => {
-  const downs: unknown[] = [];
+test("a refusal that was under way when retryNow was called is not final", async () => {
+  const closes: unknown[] = [];
   const first = nextConnection();
-  using socket = connect({ onDown: (down) => downs.push(down) });
+  using socket = connect({ onDisconnected: (event) => closes.push(event) });
   const early = await first;
-  socket.prod();
+  socket.retryNow();
   early.close(CLOSE.sessionPaused);
   const second = await nextConnection();
-  expect(downs).toEqual([{ code: CLOSE.sessionPaused, retrying: true }]);
+  expect(closes).toEqual([{ code: CLOSE.sessionPaused, retrying: true }]);
   second.close(CLOSE.sessionPaused);
-  await expect.poll(() => downs.length).toBe(2);
-  expect(downs[1]).toEqual({ code: CLOSE.sessionPaused, retrying: false });
+  await expect.poll(() => closes.length).toBe(2);
+  expect(closes[1]).toEqual({ code: CLOSE.sessionPaused, retrying: false });
 });
 
-test("says whether something was sent, so that nothing typed is thought sent while the line is down", async () => {
+test("send reports whether the data was sent, so that no input is lost while disconnected", async () => {
   const opened = Promise.withResolvers<void>();
   const connection = nextConnection();
   using socket = connect({ onOpen: opened.resolve });
@@ -76,24 +76,24 @@ test("says whether something was sent, so that nothing typed is thought sent whi
   expect(String((await message)[0])).toBe("hello");
 });
 
-test("a line that is renewed connects again although it was open, and is not heard of as down", async () => {
-  const downs: unknown[] = [];
+test("reconnect replaces an open connection without reporting a disconnect", async () => {
+  const closes: unknown[] = [];
   const opened = Promise.withResolvers<void>();
   const first = nextConnection();
-  using socket = connect({ onOpen: opened.resolve, onDown: (down) => downs.push(down) });
-  const closed = once(await first, "close");
+  using socket = connect({ onOpen: opened.resolve, onDisconnected: (event) => closes.push(event) });
+  const firstClosed = once(await first, "close");
   await opened.promise;
   const second = nextConnection();
-  socket.renew();
-  await Promise.all([second, closed]);
-  expect(downs).toEqual([]);
+  socket.reconnect();
+  await Promise.all([second, firstClosed]);
+  expect(closes).toEqual([]);
 });
 
-test("asks for the address again before every attempt", async () => {
+test("the URL is read again before every attempt", async () => {
   const { port } = server.address() as AddressInfo;
   let attempt = 0;
   const requests: (string | undefined)[] = [];
-  server.on("connection", (_socket, request) => requests.push(request.url));
+  server.on("connection", (_peer, request) => requests.push(request.url));
   const first = nextConnection();
   using _socket = connect({ url: () => `ws://127.0.0.1:${port}/?offset=${attempt++}` });
   (await first).terminate();

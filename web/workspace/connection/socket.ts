@@ -2,37 +2,42 @@ import { CLOSE } from "@berth/contract/daemon.ts";
 import { createBackoff, type Backoff } from "./backoff.ts";
 
 export interface SocketOptions {
-  // Asked before every attempt, so that the address can carry how far the last connection came.
+  // Called before every attempt, so that the URL can contain the offset that the last connection reached.
   url: () => string;
   onOpen?: () => void;
   onText: (text: string) => void;
   onBytes?: (bytes: Uint8Array) => void;
-  // The connection is gone. `retrying` is false when the close code says that trying again is of no use for now.
-  onDown?: (down: { code: number; retrying: boolean }) => void;
+  // `retrying` is false if the close code means that a retry is useless until `retryNow` is called.
+  onDisconnected?: (closed: { code: number; retrying: boolean }) => void;
   backoff?: Backoff;
   openTimeoutMs?: number;
 }
 
 export interface ReconnectingSocket extends Disposable {
-  // False when the socket is not open: the caller keeps what it wanted to say.
+  // Returns false if the socket is not open. The caller then keeps the data.
   send: (data: string | Uint8Array) => boolean;
-  // Tries at once instead of waiting: the network came back, or the session was resumed. An attempt under way that is refused
-  // all the same may have been too early, so it is not the last one.
-  prod: () => void;
-  // Begins anew even when the socket seems open: a line that slept, or changed networks, can be dead without a word.
-  renew: () => void;
+  // Connects at once instead of waiting. An attempt that is already under way may have been too early, so if it is refused,
+  // another one follows.
+  retryNow: () => void;
+  // Replaces a socket that looks open. After sleep or a change of network it can be dead without a close event.
+  reconnect: () => void;
 }
 
-// Close codes after which the same attempt would fail again until something else changes; `prod` says that it has.
-const final: ReadonlySet<number> = new Set([CLOSE.terminalGone, CLOSE.sessionPaused, CLOSE.sessionDestroyed, CLOSE.unauthorized]);
+// Close codes after which a retry would fail until something else changes. `retryNow` signals that change.
+const closedUntilRetryNow: ReadonlySet<number> = new Set([
+  CLOSE.terminalGone,
+  CLOSE.sessionPaused,
+  CLOSE.sessionDestroyed,
+  CLOSE.unauthorized,
+]);
 
-// A WebSocket that comes back by itself until it is disposed.
+// A WebSocket that reconnects by itself until it is disposed.
 export function connectSocket(options: SocketOptions): ReconnectingSocket {
   const backoff = options.backoff ?? createBackoff();
   let socket: WebSocket | null = null;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let disposed = false;
-  let prodded = false;
+  let retryRequested = false;
 
   connect();
   return {
@@ -41,15 +46,15 @@ export function connectSocket(options: SocketOptions): ReconnectingSocket {
       socket.send(typeof data === "string" ? data : new Uint8Array(data));
       return true;
     },
-    prod() {
+    retryNow() {
       if (disposed) return;
       backoff.reset();
-      prodded = true;
+      retryRequested = true;
       if (socket !== null) return;
       clearTimeout(timer);
       connect();
     },
-    renew() {
+    reconnect() {
       if (socket?.readyState !== WebSocket.OPEN) return;
       backoff.reset();
       abandon(socket);
@@ -62,7 +67,7 @@ export function connectSocket(options: SocketOptions): ReconnectingSocket {
     },
   };
 
-  // Nobody listens to it any more; a dead line may take minutes to say that it is closed.
+  // Does not wait for the close event, which a dead connection may send minutes later.
   function abandon(old: WebSocket): void {
     socket = null;
     old.close();
@@ -71,7 +76,7 @@ export function connectSocket(options: SocketOptions): ReconnectingSocket {
   function connect(): void {
     const current = new WebSocket(options.url());
     socket = current;
-    prodded = false;
+    retryRequested = false;
     current.binaryType = "arraybuffer";
     // A connection attempt into a dead network can hang for minutes before the browser gives up.
     const opening = setTimeout(() => current.close(), options.openTimeoutMs ?? 10_000);
@@ -90,9 +95,9 @@ export function connectSocket(options: SocketOptions): ReconnectingSocket {
       clearTimeout(opening);
       if (disposed || socket !== current) return;
       socket = null;
-      const retrying = prodded || !final.has(code);
+      const retrying = retryRequested || !closedUntilRetryNow.has(code);
       if (retrying) timer = setTimeout(connect, backoff.nextMs());
-      options.onDown?.({ code, retrying });
+      options.onDisconnected?.({ code, retrying });
     });
   }
 }

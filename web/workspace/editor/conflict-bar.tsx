@@ -2,33 +2,33 @@ import { CircleAlert, TriangleAlert } from "lucide-react";
 import { useWorkspace } from "../state/context.ts";
 import { nameOf } from "../text/paths.ts";
 import { tabFor } from "../state/page/layout.ts";
-import type { Document } from "../state/documents/document.ts";
+import type { TextDocument } from "../state/documents/document.ts";
 
-// Says what happened to an open file on disk, or why it could not be saved, and lets the person decide.
-export function ConflictBar({ document }: { document: Document }) {
-  if (document.conflict?.kind === "changed") return <Changed path={document.path} />;
-  if (document.conflict?.kind === "deleted") return <Deleted path={document.path} />;
-  if (document.failure !== null) return <NotSaved path={document.path} why={document.failure} />;
+// Shows a conflict with the file on disk or a failed save, with the possible actions.
+export function ConflictBar({ doc }: { doc: TextDocument }) {
+  if (doc.conflict?.kind === "changed") return <ChangedOnDisk path={doc.path} />;
+  if (doc.conflict?.kind === "deleted") return <DeletedOnDisk path={doc.path} />;
+  if (doc.failure !== null) return <NotSaved path={doc.path} reason={doc.failure} />;
   return null;
 }
 
-export function Changed({ path, comparing = false }: { path: string; comparing?: boolean }) {
+export function ChangedOnDisk({ path, comparing = false }: { path: string; comparing?: boolean }) {
   const { documents, layout } = useWorkspace();
-  const done = () => layout.closeTab(`compare:${path}`);
-  const keep = async () => {
+  const closeComparison = () => layout.closeTab(`compare:${path}`);
+  const keepMine = async () => {
     await documents.keepMine(path);
-    done();
+    closeComparison();
   };
   return (
     <div className="bar" role="alert">
       <TriangleAlert size={16} />
-      <p>{nameOf(path)} was changed by someone else while you were editing it. Nothing has been overwritten.</p>
+      <p>{nameOf(path)} was changed by someone else while you were editing it. Choose which version to keep.</p>
       {!comparing && (
         <button type="button" className="button small" onClick={() => layout.openTab(tabFor("compare", path))}>
           Compare
         </button>
       )}
-      <button type="button" className="button small" onClick={() => void keep()}>
+      <button type="button" className="button small" onClick={() => void keepMine()}>
         Keep mine
       </button>
       <button
@@ -36,7 +36,7 @@ export function Changed({ path, comparing = false }: { path: string; comparing?:
         className="button small"
         onClick={() => {
           documents.takeTheirs(path);
-          done();
+          closeComparison();
         }}
       >
         Take theirs
@@ -45,14 +45,14 @@ export function Changed({ path, comparing = false }: { path: string; comparing?:
   );
 }
 
-function Deleted({ path }: { path: string }) {
+function DeletedOnDisk({ path }: { path: string }) {
   const workspace = useWorkspace();
   return (
     <div className="bar" role="alert">
       <TriangleAlert size={16} />
-      <p>{nameOf(path)} was deleted on disk. Its text is still here.</p>
+      <p>{nameOf(path)} was deleted on disk. You can still save the text you have open.</p>
       <button type="button" className="button small" onClick={() => void workspace.documents.save(path)}>
-        Write it again
+        Save again
       </button>
       <button
         type="button"
@@ -62,18 +62,18 @@ function Deleted({ path }: { path: string }) {
           workspace.documents.close(path);
         }}
       >
-        Close it
+        Close
       </button>
     </div>
   );
 }
 
-function NotSaved({ path, why }: { path: string; why: string }) {
+function NotSaved({ path, reason }: { path: string; reason: string }) {
   const { documents } = useWorkspace();
   return (
     <div className="bar bad" role="alert">
       <CircleAlert size={16} />
-      <p>Not saved: {why}. The text is kept in this browser.</p>
+      <p>Not saved: {reason}. Your text is kept in this browser.</p>
       <button type="button" className="button small" onClick={() => void documents.save(path)}>
         Try again
       </button>

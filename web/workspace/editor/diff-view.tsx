@@ -6,45 +6,47 @@ import { EditorView, lineNumbers } from "@codemirror/view";
 import { useEffect, useRef, useState, type RefObject } from "react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { nameOf } from "../text/paths.ts";
-import { originalOf } from "../state/documents/original.ts";
+import { readOriginal } from "../state/documents/original.ts";
 import { theme } from "./code/theme.ts";
-import { Changed } from "./conflict-bar.tsx";
+import { ChangedOnDisk } from "./conflict-bar.tsx";
 
-// Two versions of a file side by side, or one below the other where there is little room.
-export default function DiffView({ path, against }: { path: string; against: "start" | "disk" }) {
+// Compares two versions of a file, side by side if there is room.
+export default function DiffView({ path, against }: { path: string; against: "original" | "disk" }) {
   const workspace = useWorkspace();
   const file = useWorkspaceState("documents", (state) => state.files[path]);
   const conflict = file?.kind === "text" && file.document.conflict?.kind === "changed" ? file.document.conflict : null;
   const [original, setOriginal] = useState<string | null>(null);
-  const mine = file?.kind === "text" || file?.kind === "failed" ? workspace.documents.textOf(path) : null;
+  const currentText = file?.kind === "text" || file?.kind === "failed" ? workspace.documents.textOf(path) : null;
 
   useEffect(() => {
     if (against === "disk") return setOriginal(conflict?.text ?? null);
-    let current = true;
+    let cancelled = false;
     void workspace.notices.attempt(`Could not compare ${path}`, async () => {
-      const text = await originalOf(workspace.api, path);
-      if (current) setOriginal(text);
+      const text = await readOriginal(workspace.api, path);
+      if (!cancelled) setOriginal(text);
     });
-    return () => void (current = false);
+    return () => void (cancelled = true);
   }, [workspace, path, against, conflict, file]);
 
-  if (against === "disk" && conflict === null) return <div className="empty">There is nothing to compare: both texts are the same.</div>;
+  if (against === "disk" && conflict === null) return <div className="empty">Nothing to compare. Both versions are the same.</div>;
   return (
     <>
-      {against === "disk" && <Changed path={path} comparing />}
+      {against === "disk" && <ChangedOnDisk path={path} comparing />}
       <div className="diff-head">
-        <span className="grow truncate">{against === "disk" ? "Left: on disk. Right: your text." : `${nameOf(path)}: before and now`}</span>
+        <span className="grow truncate">
+          {against === "disk" ? "Left: on disk. Right: your version." : `${nameOf(path)}: before and now`}
+        </span>
       </div>
-      {original !== null && mine !== null && <Diff path={path} before={original} after={mine} />}
+      {original !== null && currentText !== null && <Diff path={path} before={original} after={currentText} />}
     </>
   );
 }
 
 function Diff({ path, before, after }: { path: string; before: string; after: string }) {
-  const parent = useRef<HTMLDivElement>(null);
-  const wide = useWide(parent, 760);
+  const container = useRef<HTMLDivElement>(null);
+  const wide = useIsWide(container, 760);
   useEffect(() => {
-    const element = parent.current;
+    const element = container.current;
     if (!element || wide === null) return;
     let view: { destroy(): void } | null = null;
     void languageOf(path).then((support) => {
@@ -55,10 +57,10 @@ function Diff({ path, before, after }: { path: string; before: string; after: st
         lineNumbers(),
         theme,
         support,
-        EditorView.contentAttributes.of({ "aria-label": `Differences of ${path}`, tabindex: "0" }),
+        EditorView.contentAttributes.of({ "aria-label": `Changes in ${path}`, tabindex: "0" }),
       ];
       const collapseUnchanged = { margin: 3, minSize: 6 };
-      // A new file has nothing to stand beside.
+      // A new file has no original to show beside it.
       view =
         wide && before !== ""
           ? new MergeView({
@@ -82,19 +84,19 @@ function Diff({ path, before, after }: { path: string; before: string; after: st
       element.replaceChildren();
     };
   }, [path, before, after, wide]);
-  return <div ref={parent} className="diff" />;
+  return <div ref={container} className="diff" />;
 }
 
-// Whether the place of the comparison is wide enough for two columns; null until it has been measured.
-function useWide(place: RefObject<HTMLElement | null>, minWidth: number): boolean | null {
+// Null until the element is measured.
+function useIsWide(container: RefObject<HTMLElement | null>, minWidth: number): boolean | null {
   const [wide, setWide] = useState<boolean | null>(null);
   useEffect(() => {
-    const element = place.current;
+    const element = container.current;
     if (!element) return;
-    const measured = new ResizeObserver(() => setWide(element.clientWidth >= minWidth));
-    measured.observe(element);
-    return () => measured.disconnect();
-  }, [place, minWidth]);
+    const observer = new ResizeObserver(() => setWide(element.clientWidth >= minWidth));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [container, minWidth]);
   return wide;
 }
 

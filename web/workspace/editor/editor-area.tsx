@@ -1,6 +1,6 @@
 import { lazy, Suspense, useEffect } from "react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
-import { loadPart } from "../browser/load-module.ts";
+import { loadModule } from "../browser/load-module.ts";
 import type { Tab } from "../state/page/layout.ts";
 import { PreviewView } from "../ports/preview-view.tsx";
 import { FileView } from "./file-view.tsx";
@@ -8,8 +8,8 @@ import { PathBar } from "./path-bar.tsx";
 import { TabBar } from "./tab-bar.tsx";
 import { Welcome } from "./welcome.tsx";
 
-const DiffView = lazy(() => loadPart(() => import("./diff-view.tsx")));
-const MarkdownView = lazy(() => loadPart(() => import("./markdown-view.tsx")));
+const DiffView = lazy(() => loadModule(() => import("./diff-view.tsx")));
+const MarkdownView = lazy(() => loadModule(() => import("./markdown-view.tsx")));
 
 export function EditorArea() {
   const { documents } = useWorkspace();
@@ -17,7 +17,7 @@ export function EditorArea() {
   const activeTab = useWorkspaceState("layout", (state) => state.activeTab);
   const active = tabs.find(({ id }) => id === activeTab);
 
-  // Tabs that the browser remembered are read when the page opens; only the one that is seen must be there at once.
+  // Restored tabs load their file when they are first shown.
   useEffect(() => {
     if (active && "path" in active) void documents.open(active.path);
   }, [documents, active]);
@@ -41,5 +41,5 @@ function TabView({ tab }: { tab: Tab }) {
   if (tab.kind === "file") return <FileView path={tab.path} />;
   if (tab.kind === "preview") return <PreviewView port={tab.port} />;
   if (tab.kind === "markdown") return <MarkdownView path={tab.path} />;
-  return <DiffView key={tab.id} path={tab.path} against={tab.kind === "compare" ? "disk" : "start"} />;
+  return <DiffView key={tab.id} path={tab.path} against={tab.kind === "compare" ? "disk" : "original"} />;
 }

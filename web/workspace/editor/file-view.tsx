@@ -1,20 +1,10 @@
 import { Download, FileQuestion, FileX } from "lucide-react";
 import { useEffect, useState } from "react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
-import { loadPart } from "../browser/load-module.ts";
+import { loadModule } from "../browser/load-module.ts";
 import { formatBytes, nameOf } from "../text/paths.ts";
 import { closeTab } from "../state/actions.ts";
 import { ConflictBar } from "./conflict-bar.tsx";
-
-// Not `lazy`: React holds back what Suspense reveals for 300 ms after the last reveal, and the first text is waited for.
-type TextEditor = (typeof import("./text-editor.tsx"))["default"];
-let loadedEditor: TextEditor | null = null;
-
-const Loading = () => (
-  <div className="loading-center" aria-busy="true">
-    <div className="spinner" />
-  </div>
-);
 
 export function FileView({ path }: { path: string }) {
   const file = useWorkspaceState("documents", (state) => state.files[path]);
@@ -24,17 +14,21 @@ export function FileView({ path }: { path: string }) {
   if (file.kind !== "text") return <NotText path={path} size={file.size} large={file.kind === "large"} />;
   return (
     <>
-      <ConflictBar document={file.document} />
-      <Text key={path} path={path} />
+      <ConflictBar doc={file.document} />
+      <LazyTextEditor key={path} path={path} />
     </>
   );
 }
 
-function Text({ path }: { path: string }) {
+// Not `lazy`: React delays what Suspense reveals for 300 ms after the last reveal, and people wait for the first text.
+type TextEditor = (typeof import("./text-editor.tsx"))["default"];
+let loadedEditor: TextEditor | null = null;
+
+function LazyTextEditor({ path }: { path: string }) {
   const [Editor, setEditor] = useState(() => loadedEditor);
   useEffect(() => {
     if (Editor) return;
-    void loadPart(() => import("./text-editor.tsx")).then((loaded) => {
+    void loadModule(() => import("./text-editor.tsx")).then((loaded) => {
       loadedEditor = loaded.default;
       setEditor(() => loaded.default);
     });
@@ -56,8 +50,12 @@ function NotText({ path, size, large }: { path: string; size: number; large: boo
   return (
     <div className="empty">
       <FileQuestion size={32} strokeWidth={1.4} />
-      <h2>{nameOf(path)} is not shown here</h2>
-      <p>{large ? `It is ${formatBytes(size)}: too large for the editor.` : `It is not a text file (${formatBytes(size)}).`}</p>
+      <h2>{nameOf(path)} cannot be shown here</h2>
+      <p>
+        {large
+          ? `At ${formatBytes(size)} it is too large for the editor. Download it instead.`
+          : `It is not a text file (${formatBytes(size)}). Download it instead.`}
+      </p>
       <a className="button" href={api.fileUrl(path)} download={nameOf(path)}>
         <Download size={14} />
         Download
@@ -71,7 +69,7 @@ function Failed({ path, message, gone }: { path: string; message: string; gone: 
   return (
     <div className="empty">
       <FileX size={32} strokeWidth={1.4} />
-      <h2>{gone ? `${nameOf(path)} is no longer there` : `${nameOf(path)} could not be opened`}</h2>
+      <h2>{gone ? `${nameOf(path)} no longer exists` : `Could not open ${nameOf(path)}`}</h2>
       <p>{gone ? "It was deleted, moved or renamed." : message}</p>
       <div className="row">
         <button type="button" className="button" onClick={() => void workspace.documents.open(path)}>
@@ -84,3 +82,9 @@ function Failed({ path, message, gone }: { path: string; message: string; gone: 
     </div>
   );
 }
+
+const Loading = () => (
+  <div className="loading-center" aria-busy="true">
+    <div className="spinner" />
+  </div>
+);

@@ -2,7 +2,7 @@ import { useEffect, useState } from "react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { Markdown } from "../parts/markdown.tsx";
 
-// A Markdown file as it reads. Follows the editor while one types.
+// Renders a Markdown file and follows the editor as the person types.
 export default function MarkdownView({ path }: { path: string }) {
   const { documents } = useWorkspace();
   const file = useWorkspaceState("documents", (state) => state.files[path]);

@@ -5,7 +5,7 @@ import { FileIcon } from "../parts/file-icon.tsx";
 import { IconButton } from "../parts/icon-button.tsx";
 import { nameOf, parentOf } from "../text/paths.ts";
 import { useTabStrip } from "../parts/use-tab-strip.ts";
-import { closeTab, isMarkdown, openPreviewOfActive } from "../state/actions.ts";
+import { closeTab, isMarkdown, openMarkdownPreview } from "../state/actions.ts";
 import type { Tab } from "../state/page/layout.ts";
 
 export function TabBar({ tabs, activeTab }: { tabs: Tab[]; activeTab: string | null }) {
@@ -15,7 +15,7 @@ export function TabBar({ tabs, activeTab }: { tabs: Tab[]; activeTab: string | n
 
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
-    workspace.layout.stepTab(event.key === "ArrowRight" ? 1 : -1);
+    workspace.layout.cycleTab(event.key === "ArrowRight" ? 1 : -1);
     requestAnimationFrame(() => strip.ref.current?.querySelector<HTMLElement>('[role="tab"][aria-selected="true"]')?.focus());
   };
 
@@ -23,12 +23,12 @@ export function TabBar({ tabs, activeTab }: { tabs: Tab[]; activeTab: string | n
     <div className="tabs">
       <div {...strip} className="tab-list" role="tablist" aria-label="Open files" tabIndex={-1} onKeyDown={onKeyDown}>
         {tabs.map((tab) => (
-          <TabButton key={tab.id} tab={tab} active={tab.id === activeTab} twin={hasTwin(tab, tabs)} />
+          <TabButton key={tab.id} tab={tab} active={tab.id === activeTab} showFolder={isNameAmbiguous(tab, tabs)} />
         ))}
       </div>
       {active?.kind === "file" && isMarkdown(active.path) && (
         <div className="tab-actions">
-          <IconButton label="Open preview" onClick={() => openPreviewOfActive(workspace)}>
+          <IconButton label="Open preview" onClick={() => openMarkdownPreview(workspace)}>
             <Eye size={15} />
           </IconButton>
         </div>
@@ -37,18 +37,18 @@ export function TabBar({ tabs, activeTab }: { tabs: Tab[]; activeTab: string | n
   );
 }
 
-// Two files of one name are told apart by their folder.
-const hasTwin = (tab: Tab, tabs: Tab[]) =>
+// Files with the same name also show their folder.
+const isNameAmbiguous = (tab: Tab, tabs: Tab[]) =>
   "path" in tab &&
   tabs.some((other) => other.id !== tab.id && other.kind === tab.kind && "path" in other && nameOf(other.path) === nameOf(tab.path));
 
-// The cross is for the mouse; with the keyboard it is Delete on the tab, or the command.
-function TabButton({ tab, active, twin }: { tab: Tab; active: boolean; twin: boolean }) {
+// The close button is only for the mouse. On the keyboard, Delete or the command closes a tab.
+function TabButton({ tab, active, showFolder }: { tab: Tab; active: boolean; showFolder: boolean }) {
   const workspace = useWorkspace();
   const path = "path" in tab ? tab.path : null;
-  const { unsaved, gone } = useFileMarks(tab.kind === "file" ? path : null);
-  const close = () => void closeTab(workspace, tab.id);
-  const onAuxClick = (event: MouseEvent) => event.button === 1 && close();
+  const { unsaved, gone } = useFileStatus(tab.kind === "file" ? path : null);
+  const closeThis = () => void closeTab(workspace, tab.id);
+  const onAuxClick = (event: MouseEvent) => event.button === 1 && closeThis();
   return (
     <div
       className={gone ? "tab gone" : "tab"}
@@ -65,14 +65,14 @@ function TabButton({ tab, active, twin }: { tab: Tab; active: boolean; twin: boo
         aria-controls={active ? "tab-content" : undefined}
         tabIndex={active ? 0 : -1}
         onClick={() => workspace.layout.set({ activeTab: tab.id })}
-        onKeyDown={(event) => event.key === "Delete" && close()}
+        onKeyDown={(event) => event.key === "Delete" && closeThis()}
       >
         <TabIcon tab={tab} />
         <span className="name truncate">{tabName(tab)}</span>
-        {twin && path && <span className="where">{parentOf(path) || "workspace"}</span>}
+        {showFolder && path && <span className="where">{parentOf(path) || "workspace"}</span>}
         {unsaved && <span className="hidden-visually">(unsaved)</span>}
       </button>
-      <IconButton label={`Close ${tabName(tab)}`} className="close" tabIndex={-1} aria-hidden="true" onClick={close}>
+      <IconButton label={`Close ${tabName(tab)}`} className="close" tabIndex={-1} aria-hidden="true" onClick={closeThis}>
         {unsaved && <span className="dot" />}
         <X size={14} />
       </IconButton>
@@ -80,7 +80,7 @@ function TabButton({ tab, active, twin }: { tab: Tab; active: boolean; twin: boo
   );
 }
 
-function useFileMarks(path: string | null): { unsaved: boolean; gone: boolean } {
+function useFileStatus(path: string | null): { unsaved: boolean; gone: boolean } {
   const file = useWorkspaceState("documents", (state) => (path === null ? undefined : state.files[path]));
   if (file?.kind !== "text") return { unsaved: false, gone: file?.kind === "failed" && file.gone };
   return { unsaved: file.document.edited, gone: file.document.conflict?.kind === "deleted" };

@@ -4,28 +4,28 @@ import { useEffect, useRef } from "react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { bufferFor } from "./code/buffer.ts";
 import { wrapping } from "./code/setup.ts";
-import type { Place } from "../state/page/cursor.ts";
-import { firstTextDrawn } from "../browser/first-text.ts";
+import type { TextLocation } from "../state/page/cursor.ts";
+import { markFirstTextPainted } from "../browser/first-text.ts";
 
-// The code editor. Loaded when the first text is opened.
+// The code editor, in a chunk of its own.
 export default function TextEditor({ path }: { path: string }) {
   const workspace = useWorkspace();
-  const parent = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const editor = useRef<EditorView | null>(null);
   const wrapLines = useWorkspaceState("preferences", (state) => state.wrapLines);
-  const wanted = useWorkspaceState("cursor", (state) => state.wanted);
-  const focus = useWorkspaceState("cursor", (state) => state.focus);
+  const reveal = useWorkspaceState("cursor", (state) => state.reveal);
+  const focusPath = useWorkspaceState("cursor", (state) => state.focusPath);
 
   useEffect(() => {
-    if (!parent.current) return;
-    const mounted = bufferFor(workspace, path).mount(parent.current);
+    if (!container.current) return;
+    const mounted = bufferFor(workspace, path).mount(container.current);
     editor.current = mounted.view;
-    requestAnimationFrame(firstTextDrawn);
+    requestAnimationFrame(markFirstTextPainted);
     return () => {
       editor.current = null;
       mounted[Symbol.dispose]();
-      workspace.cursor.at(null);
-      workspace.cursor.in(null);
+      workspace.cursor.setPosition(null);
+      workspace.cursor.setLanguage(null);
     };
   }, [workspace, path]);
 
@@ -34,20 +34,20 @@ export default function TextEditor({ path }: { path: string }) {
   }, [wrapLines, path]);
 
   useEffect(() => {
-    const place = workspace.cursor.take(path);
-    if (place && editor.current) goTo(editor.current, place);
-  }, [workspace, path, wanted]);
+    const target = workspace.cursor.takeReveal(path);
+    if (target && editor.current) goTo(editor.current, target);
+  }, [workspace, path, reveal]);
 
   useEffect(() => {
-    if (focus !== path || !workspace.cursor.takeFocus(path)) return;
-    // After the row or the dialog that asked for the file has done with the focus.
+    if (focusPath !== path || !workspace.cursor.takeFocus(path)) return;
+    // Deferred until the tree row or dialog that opened the file has released the focus.
     setTimeout(() => editor.current?.focus());
-  }, [workspace, path, focus]);
+  }, [workspace, path, focusPath]);
 
-  return <div ref={parent} className="text-editor" />;
+  return <div ref={container} className="text-editor" />;
 }
 
-function goTo(view: EditorView, { line, column, length = 0 }: Place): void {
+function goTo(view: EditorView, { line, column, length = 0 }: TextLocation): void {
   const { doc } = view.state;
   const at = doc.line(Math.min(Math.max(1, line), doc.lines));
   const from = Math.min(at.from + column - 1, at.to);

@@ -1,15 +1,8 @@
 import { useWorkspace } from "../state/context.ts";
-import { isMac, showKeys } from "../browser/shortcuts.ts";
+import { formatShortcut } from "../browser/shortcuts.ts";
 import { newFile } from "../state/actions.ts";
 
-const hints = [
-  ["Go to a file", "Mod+P"],
-  ["All commands", "Mod+Shift+P"],
-  ["Search in files", "Mod+Shift+F"],
-  ["Show or hide terminals", "Ctrl+`"],
-] as const;
-
-// What is seen when no file is open: the few keys worth knowing.
+// Shown when no file is open.
 export function Welcome() {
   const workspace = useWorkspace();
   return (
@@ -17,11 +10,11 @@ export function Welcome() {
       <h2>Your workspace is ready</h2>
       <p>Open a file on the left, or start with the terminal below.</p>
       <dl className="hints">
-        {hints.map(([what, keys]) => (
-          <div key={what}>
-            <dt>{what}</dt>
+        {hints.map(([label, shortcut]) => (
+          <div key={label}>
+            <dt>{label}</dt>
             <dd>
-              <kbd>{showKeys(keys, isMac())}</kbd>
+              <kbd>{formatShortcut(shortcut)}</kbd>
             </dd>
           </div>
         ))}
@@ -37,3 +30,10 @@ export function Welcome() {
     </div>
   );
 }
+
+const hints = [
+  ["Go to file", "Mod+P"],
+  ["All commands", "Mod+Shift+P"],
+  ["Search in files", "Mod+Shift+F"],
+  ["Toggle terminals", "Ctrl+`"],
+] as const;

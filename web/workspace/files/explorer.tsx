@@ -11,7 +11,7 @@ export function Explorer() {
   const { files, layout } = workspace;
   const [dropping, setDropping] = useState(false);
   const root = useWorkspaceState("files", (state) => state.folders[""]);
-  const fault = useWorkspaceState("files", (state) => state.faults[""]);
+  const error = useWorkspaceState("files", (state) => state.errors[""]);
 
   useEffect(() => {
     for (const folder of ["", ...layout.store.getState().expanded]) void files.ensure(folder);
@@ -19,7 +19,7 @@ export function Explorer() {
 
   const onDrop = (event: DragEvent) => {
     setDropping(false);
-    // What falls on the tree has been taken by the tree.
+    // The tree handles what is dropped on it.
     if (event.defaultPrevented || !isFileDrag(event.dataTransfer)) return;
     event.preventDefault();
     void uploadDropped(workspace, event.dataTransfer, "");
@@ -35,7 +35,7 @@ export function Explorer() {
         <IconButton label="New folder" onClick={() => void newFolder(workspace, "")}>
           <FolderPlus size={15} />
         </IconButton>
-        <IconButton label="Read again" onClick={() => void files.reloadAll()}>
+        <IconButton label="Refresh" onClick={() => void files.reloadAll()}>
           <RefreshCw size={14} />
         </IconButton>
         <IconButton label="Collapse all folders" onClick={() => layout.set({ expanded: [] })}>
@@ -52,7 +52,7 @@ export function Explorer() {
         onDragLeave={() => setDropping(false)}
         onDrop={onDrop}
       >
-        {fault && !root && <p className="tree-note">The files cannot be read: {fault}</p>}
+        {error && !root && <p className="tree-note">Could not load files: {error}</p>}
         {root?.length === 0 ? <EmptyWorkspace /> : root && <FileTree />}
       </div>
     </>
@@ -64,7 +64,7 @@ function EmptyWorkspace() {
   return (
     <div className="empty">
       <FilePlus size={28} strokeWidth={1.4} />
-      <p>Nothing here yet. Create a file, drop some here, or clone a repository in the terminal.</p>
+      <p>No files yet. Create one, drop files here, or clone a repository in the terminal.</p>
       <button type="button" className="button" onClick={() => void newFile(workspace, "")}>
         New file
       </button>

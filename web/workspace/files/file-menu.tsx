@@ -9,13 +9,13 @@ import type { TreeNode } from "./tree-data.ts";
 
 export function fileMenu(workspace: Workspace, { path, folder }: TreeNode): MenuItem[] {
   const { api, layout, notices } = workspace;
-  const inside = folder ? path : parentOf(path);
+  const parentFolder = folder ? path : parentOf(path);
   const size = 14;
   const preview: MenuItem = { label: "Preview", icon: <Eye size={size} />, run: () => layout.openTab(tabFor("markdown", path)) };
   return [
     ...(!folder && isMarkdown(path) ? [preview] : []),
-    { label: "New file", icon: <FilePlus size={size} />, run: () => void newFile(workspace, inside) },
-    { label: "New folder", icon: <FolderPlus size={size} />, run: () => void newFolder(workspace, inside) },
+    { label: "New file", icon: <FilePlus size={size} />, run: () => void newFile(workspace, parentFolder) },
+    { label: "New folder", icon: <FolderPlus size={size} />, run: () => void newFolder(workspace, parentFolder) },
     {
       label: folder ? "Download as zip" : "Download",
       icon: <Download size={size} />,
@@ -25,9 +25,15 @@ export function fileMenu(workspace: Workspace, { path, folder }: TreeNode): Menu
     {
       label: "Copy path",
       icon: <Copy size={size} />,
-      run: () => void notices.attempt("Could not copy", () => navigator.clipboard.writeText(path)),
+      run: () => void notices.attempt("Could not copy the path", () => navigator.clipboard.writeText(path)),
     },
-    { label: "Rename", icon: <Pencil size={size} />, keys: "F2", divided: true, run: () => void renamePath(workspace, path) },
-    { label: "Delete", icon: <Trash2 size={size} />, keys: "Del", danger: true, run: () => void deletePath(workspace, path, folder) },
+    { label: "Rename", icon: <Pencil size={size} />, shortcut: "F2", divided: true, run: () => void renamePath(workspace, path) },
+    {
+      label: "Delete",
+      icon: <Trash2 size={size} />,
+      shortcut: "Del",
+      danger: true,
+      run: () => void deletePath(workspace, { path, folder }),
+    },
   ];
 }

@@ -10,7 +10,7 @@ import { childPaths, ROOT, treeNode, type TreeNode } from "./tree-data.ts";
 import { TreeRow } from "./tree-row.tsx";
 import { isFileDrag, uploadDropped } from "./upload.ts";
 
-// The workspace's files. The tree component brings keyboard, focus, selection and drag; the data stays in our stores.
+// The file tree. headless-tree handles keyboard, focus, selection and drag; the data stays in our stores.
 export function FileTree() {
   const workspace = useWorkspace();
   const { files, layout } = workspace;
@@ -49,7 +49,7 @@ export function FileTree() {
       customRename: { hotkey: "F2", handler: (_event, { getFocusedItem }) => void renamePath(workspace, getFocusedItem().getId()) },
       customDelete: {
         hotkey: "Delete",
-        handler: (_event, { getFocusedItem }) => void deletePath(workspace, getFocusedItem().getId(), getFocusedItem().isFolder()),
+        handler: (_event, { getFocusedItem }) => void deletePath(workspace, getFocusedItem().getItemData()),
       },
       customOpen: { hotkey: "Enter", handler: (_event, { getFocusedItem }) => activate(getFocusedItem()) },
     },
@@ -84,7 +84,7 @@ export function FileTree() {
         ))}
       </div>
       {expanded.concat("").some((folder) => state.truncated[folder]) && (
-        <p className="tree-note">A folder here has more files than are shown. The search finds all of them.</p>
+        <p className="tree-note">Some folders have more files than shown here. Search covers all of them.</p>
       )}
       {menu && (
         <Menu

@@ -8,7 +8,7 @@ export interface TreeNode {
   link: boolean;
 }
 
-// The tree's root needs an id of its own: the empty path would not do.
+// The tree does not accept an empty id for its root.
 export const ROOT = "/";
 const folderOf = (id: string) => (id === ROOT ? "" : id);
 

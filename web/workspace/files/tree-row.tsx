@@ -14,7 +14,7 @@ interface TreeRowProps {
 export function TreeRow({ item, active, onContextMenu }: TreeRowProps) {
   const path = item.getId();
   const folder = item.isFolder();
-  const open = folder && item.isExpanded();
+  const expanded = folder && item.isExpanded();
   const unsaved = useWorkspaceState("documents", ({ files }) => {
     const file = files[path];
     return file?.kind === "text" && file.document.edited;
@@ -27,20 +27,20 @@ export function TreeRow({ item, active, onContextMenu }: TreeRowProps) {
       aria-selected={active || item.isSelected()}
       style={{ "--level": item.getItemMeta().level } as CSSProperties}
       onContextMenu={onContextMenu}
-      // The keys of the tree work on the row that has the focus, however it got it.
+      // The tree's shortcuts act on its focused item, so it must follow the browser's focus.
       onFocus={() => !item.isFocused() && item.setFocused()}
       title={path}
     >
       {folder ? <ChevronRight size={14} className="chevron" /> : <span className="no-chevron" />}
-      {folder ? <FolderIcon open={open} /> : <FileIcon path={path} />}
+      {folder ? <FolderIcon expanded={expanded} /> : <FileIcon path={path} />}
       <span className="truncate">{item.getItemName()}</span>
       {unsaved && <span className="mark" title="Unsaved" />}
     </button>
   );
 }
 
-const FolderIcon = ({ open }: { open: boolean }) =>
-  open ? (
+const FolderIcon = ({ expanded }: { expanded: boolean }) =>
+  expanded ? (
     <FolderOpen size={15} strokeWidth={1.7} className="kind folder" />
   ) : (
     <Folder size={15} strokeWidth={1.7} className="kind folder" />

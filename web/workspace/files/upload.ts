@@ -4,31 +4,31 @@ import type { Upload } from "../state/sandbox/files.ts";
 
 export const isFileDrag = (data: DataTransfer): boolean => data.types.includes("Files");
 
-// Files and whole folders that were dropped from the desktop. What is already there is replaced only after a question.
+// Uploads files and folders dropped from the desktop. Asks before it replaces existing files.
 export async function uploadDropped(workspace: Workspace, data: DataTransfer, folder: string): Promise<void> {
   const { notices, files, dialogs } = workspace;
-  // The list is empty as soon as the event is over, so entries are taken before anything is awaited.
+  // The browser empties the list when the event ends, so read it before the first await.
   const items = [...data.items].map((item) => ({ entry: item.webkitGetAsEntry(), file: item.getAsFile() }));
   await notices.attempt("Could not upload", async () => {
     const found = (
       await Promise.all(items.map(async ({ entry, file }) => (entry ? filesIn(entry, "") : file ? [{ path: file.name, file }] : [])))
     ).flat();
-    const there = await files.upload(folder, found, { replace: false });
-    const replacing = there.length > 0 && (await dialogs.confirm("Replace existing files?", namesOf(there), "Replace"));
-    if (replacing) await files.upload(folder, there, { replace: true });
-    const count = found.length - (replacing ? 0 : there.length);
+    const existing = await files.upload(folder, found, { replace: false });
+    const replacing = existing.length > 0 && (await dialogs.confirm("Replace existing files?", namesOf(existing), "Replace"));
+    if (replacing) await files.upload(folder, existing, { replace: true });
+    const count = found.length - (replacing ? 0 : existing.length);
     if (count > 0)
       notices.info(found.length === 1 ? `Uploaded ${found[0]?.path}` : count === 1 ? "Uploaded 1 file" : `Uploaded ${count} files`);
   });
 }
 
-const MOST_NAMES = 10;
+const MAX_NAMES = 10;
 
 const namesOf = (uploads: Upload[]): string =>
   uploads
-    .slice(0, MOST_NAMES)
+    .slice(0, MAX_NAMES)
     .map(({ path }) => path)
-    .join(", ") + (uploads.length > MOST_NAMES ? ` and ${uploads.length - MOST_NAMES} more` : "");
+    .join(", ") + (uploads.length > MAX_NAMES ? ` and ${uploads.length - MAX_NAMES} more` : "");
 
 async function filesIn(entry: FileSystemEntry, folder: string): Promise<Upload[]> {
   const path = joinPath(folder, entry.name);
@@ -37,7 +37,7 @@ async function filesIn(entry: FileSystemEntry, folder: string): Promise<Upload[]
   return (await Promise.all(children.map((child) => filesIn(child, path)))).flat();
 }
 
-// A reader gives at most a hundred entries at a time and says with an empty list that there are no more.
+// A reader returns at most 100 entries at a time, and an empty list at the end.
 async function readAll(reader: FileSystemDirectoryReader): Promise<FileSystemEntry[]> {
   const all: FileSystemEntry[] = [];
   for (;;) {

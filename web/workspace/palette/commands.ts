@@ -1,18 +1,17 @@
 import type { SideView } from "../state/page/layout.ts";
 import type { Workspace } from "../state/workspace.ts";
-import { closeTab, newFile, newFolder, openPreviewOfActive } from "../state/actions.ts";
+import { closeTab, newFile, newFolder, openMarkdownPreview } from "../state/actions.ts";
 
 export interface Command {
   id: string;
   title: string;
-  // Written as on a PC; "Mod" is the Command key on a Mac.
-  keys?: string;
-  // A key that works while a terminal has the focus; all others belong to the shell then.
+  shortcut?: string;
+  // Whether the shortcut works while a terminal has the focus. The shell gets all other keys.
   inTerminal?: boolean;
   run: () => void;
 }
 
-// Everything that can be done by name, in the order the palette shows it.
+// All commands, in the order of the palette. A command without a title is only a second shortcut.
 export function createCommands(workspace: Workspace): Command[] {
   const { layout, documents, terminals, palette, preferences } = workspace;
   const activeFile = () => {
@@ -20,45 +19,45 @@ export function createCommands(workspace: Workspace): Command[] {
     const tab = tabs.find(({ id }) => id === activeTab);
     return tab && "path" in tab ? tab.path : null;
   };
-  const side = (view: SideView) => () => layout.showSide(view);
+  const side = (view: SideView) => () => layout.toggleSideView(view);
   const theme = (to: "system" | "light" | "dark") => () => preferences.set({ theme: to });
   return [
-    { id: "files.open", title: "Go to file…", keys: "Mod+P", run: () => palette.open("files") },
-    { id: "palette", title: "Show all commands", keys: "Mod+Shift+P", inTerminal: true, run: () => palette.open("commands") },
-    { id: "palette.f1", title: "", keys: "F1", inTerminal: true, run: () => palette.open("commands") },
-    { id: "file.save", title: "Save", keys: "Mod+S", run: () => void (activeFile() && documents.save(activeFile() ?? "")) },
-    { id: "file.saveAll", title: "Save all", keys: "Mod+Alt+S", run: () => void documents.saveAll() },
+    { id: "files.open", title: "Go to file…", shortcut: "Mod+P", run: () => palette.open("files") },
+    { id: "palette", title: "Show all commands", shortcut: "Mod+Shift+P", inTerminal: true, run: () => palette.open("commands") },
+    { id: "palette.f1", title: "", shortcut: "F1", inTerminal: true, run: () => palette.open("commands") },
+    { id: "file.save", title: "Save", shortcut: "Mod+S", run: () => void (activeFile() && documents.save(activeFile() ?? "")) },
+    { id: "file.saveAll", title: "Save all", shortcut: "Mod+Alt+S", run: () => void documents.saveAll() },
     { id: "file.new", title: "New file…", run: () => void newFile(workspace, "") },
     { id: "folder.new", title: "New folder…", run: () => void newFolder(workspace, "") },
-    { id: "tab.close", title: "Close tab", keys: "Alt+W", run: () => void closeTab(workspace, layout.store.getState().activeTab) },
-    { id: "tab.next", title: "Next tab", keys: "Alt+PageDown", run: () => layout.stepTab(1) },
-    { id: "tab.previous", title: "Previous tab", keys: "Alt+PageUp", run: () => layout.stepTab(-1) },
-    { id: "markdown.preview", title: "Open preview of this Markdown file", keys: "Mod+Shift+V", run: () => openPreviewOfActive(workspace) },
-    { id: "view.files", title: "Show files", keys: "Mod+Shift+E", run: side("files") },
-    { id: "view.search", title: "Search in files", keys: "Mod+Shift+F", run: () => layout.revealSide("search") },
-    { id: "view.changes", title: "Show changes", keys: "Mod+Shift+G", run: side("changes") },
+    { id: "tab.close", title: "Close tab", shortcut: "Alt+W", run: () => void closeTab(workspace, layout.store.getState().activeTab) },
+    { id: "tab.next", title: "Next tab", shortcut: "Alt+PageDown", run: () => layout.cycleTab(1) },
+    { id: "tab.previous", title: "Previous tab", shortcut: "Alt+PageUp", run: () => layout.cycleTab(-1) },
+    { id: "markdown.preview", title: "Preview this Markdown file", shortcut: "Mod+Shift+V", run: () => openMarkdownPreview(workspace) },
+    { id: "view.files", title: "Show files", shortcut: "Mod+Shift+E", run: side("files") },
+    { id: "view.search", title: "Search in files", shortcut: "Mod+Shift+F", run: () => layout.showSideView("search") },
+    { id: "view.changes", title: "Show changes", shortcut: "Mod+Shift+G", run: side("changes") },
     { id: "view.ports", title: "Show ports", run: side("ports") },
-    { id: "view.agent", title: "Show or hide the agent", keys: "Mod+Alt+A", inTerminal: true, run: () => layout.toggle("agentOpen") },
-    { id: "view.side", title: "Show or hide the side panel", keys: "Mod+B", run: () => layout.toggle("sideOpen") },
-    { id: "view.terminals", title: "Show or hide the terminals", keys: "Mod+J", run: () => terminals.toggle() },
-    { id: "view.terminals.tick", title: "", keys: "Ctrl+`", inTerminal: true, run: () => terminals.toggle() },
-    { id: "terminal.new", title: "New terminal", keys: "Ctrl+Shift+`", inTerminal: true, run: () => void terminals.create() },
-    { id: "terminal.split", title: "Split terminal", keys: "Mod+Shift+5", inTerminal: true, run: () => void terminals.split() },
-    { id: "autosave", title: "Turn autosave on or off", run: () => preferences.set(({ autosave }) => ({ autosave: !autosave })) },
+    { id: "view.agent", title: "Toggle agent", shortcut: "Mod+Alt+A", inTerminal: true, run: () => layout.toggle("agentOpen") },
+    { id: "view.side", title: "Toggle side panel", shortcut: "Mod+B", run: () => layout.toggle("sideOpen") },
+    { id: "view.terminals", title: "Toggle terminals", shortcut: "Mod+J", run: () => terminals.toggle() },
+    { id: "view.terminals.tick", title: "", shortcut: "Ctrl+`", inTerminal: true, run: () => terminals.toggle() },
+    { id: "terminal.new", title: "New terminal", shortcut: "Ctrl+Shift+`", inTerminal: true, run: () => void terminals.create() },
+    { id: "terminal.split", title: "Split terminal", shortcut: "Mod+Shift+5", inTerminal: true, run: () => void terminals.split() },
+    { id: "autosave", title: "Toggle autosave", run: () => preferences.set(({ autosave }) => ({ autosave: !autosave })) },
     {
       id: "wrap",
-      title: "Wrap long lines or not",
-      keys: "Alt+Z",
+      title: "Toggle line wrapping",
+      shortcut: "Alt+Z",
       run: () => preferences.set(({ wrapLines }) => ({ wrapLines: !wrapLines })),
     },
     {
       id: "spoken",
-      title: "Screen reader support in terminals, on or off",
+      title: "Toggle screen reader support in terminals",
       run: () => preferences.set((now) => ({ spokenTerminals: !now.spokenTerminals })),
     },
-    { id: "theme.system", title: "Colours: follow the system", run: theme("system") },
-    { id: "theme.light", title: "Colours: light", run: theme("light") },
-    { id: "theme.dark", title: "Colours: dark", run: theme("dark") },
-    { id: "download", title: "Download the workspace as a zip file", run: () => location.assign(workspace.api.archiveUrl("")) },
+    { id: "theme.system", title: "Theme: system", run: theme("system") },
+    { id: "theme.light", title: "Theme: light", run: theme("light") },
+    { id: "theme.dark", title: "Theme: dark", run: theme("dark") },
+    { id: "download", title: "Download workspace as zip", run: () => location.assign(workspace.api.archiveUrl("")) },
   ];
 }

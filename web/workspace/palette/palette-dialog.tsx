@@ -6,18 +6,18 @@ import type { PaletteMode } from "../state/page/palette.ts";
 
 export function PaletteDialog({ commands }: { commands: Command[] }) {
   const mode = useWorkspaceState("palette", (state) => state.mode);
-  return mode && <Opened key={mode} mode={mode} commands={commands} />;
+  return mode && <OpenPalette key={mode} mode={mode} commands={commands} />;
 }
 
-// A line to type into and what fits it. ">" at the beginning asks for commands instead of files.
-function Opened({ mode, commands }: { mode: PaletteMode; commands: Command[] }) {
+// A text field and the matching files. Text that starts with ">" matches commands instead.
+function OpenPalette({ mode, commands }: { mode: PaletteMode; commands: Command[] }) {
   const { palette } = useWorkspace();
   const dialog = useRef<HTMLDialogElement>(null);
   const [text, setText] = useState(mode === "commands" ? ">" : "");
   const [selected, setSelected] = useState(0);
-  // Who types quickly presses Enter before the answer has come. It takes then what stands there for what was typed.
+  // Enter may be pressed before the results for the typed text arrive. The choice is made when they do.
   const [entered, setEntered] = useState(false);
-  const { choices, note, current: upToDate } = useChoices(text, commands);
+  const { choices, note, isCurrent } = useChoices(text, commands);
   const current = choices[Math.min(selected, choices.length - 1)];
 
   useEffect(() => dialog.current?.showModal(), []);
@@ -31,7 +31,7 @@ function Opened({ mode, commands }: { mode: PaletteMode; commands: Command[] }) 
     choice.run();
   };
   useEffect(() => {
-    if (entered && upToDate) choose(current);
+    if (entered && isCurrent) choose(current);
   });
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 }[event.key];

@@ -5,7 +5,7 @@ import { nameOf, parentOf } from "../text/paths.ts";
 import { openFile } from "../state/actions.ts";
 import type { Command } from "./commands.ts";
 import { fuzzyFilter } from "../text/fuzzy.ts";
-import { isMac, showKeys } from "../browser/shortcuts.ts";
+import { formatShortcut } from "../browser/shortcuts.ts";
 
 export interface PaletteChoice {
   id: string;
@@ -16,8 +16,8 @@ export interface PaletteChoice {
 export interface Choices {
   choices: PaletteChoice[];
   note: string | null;
-  // These are for the text as it is now, not for what stood there a moment ago.
-  current: boolean;
+  // Whether the choices belong to the current text, not to an earlier one.
+  isCurrent: boolean;
 }
 
 export function useChoices(text: string, commands: Command[]): Choices {
@@ -29,20 +29,20 @@ export function useChoices(text: string, commands: Command[]): Choices {
 
 function commandChoices(query: string, commands: Command[]): Choices {
   const named = commands.filter(({ title }) => title !== "");
-  const choices = fuzzyFilter(named, query, ({ title }) => title).map(({ id, title, keys, run }) => ({
+  const choices = fuzzyFilter(named, query, ({ title }) => title).map(({ id, title, shortcut, run }) => ({
     id,
     run,
     content: (
       <>
         {title}
-        {keys && <kbd>{showKeys(keys, isMac())}</kbd>}
+        {shortcut && <kbd>{formatShortcut(shortcut)}</kbd>}
       </>
     ),
   }));
-  return { choices, note: choices.length === 0 ? "No command is called that" : null, current: true };
+  return { choices, note: choices.length === 0 ? "No matching commands" : null, isCurrent: true };
 }
 
-// Asks the daemon, which knows all files. Before anything is typed, the open tabs are offered.
+// The daemon finds the files. An empty query lists the open tabs first.
 function useFoundFiles(query: string | null): Choices {
   const workspace = useWorkspace();
   const [found, setFound] = useState<{ query: string; paths: string[] } | null>(null);
@@ -50,30 +50,30 @@ function useFoundFiles(query: string | null): Choices {
 
   useEffect(() => {
     if (query === null) return;
-    let current = true;
+    let cancelled = false;
     const timer = setTimeout(() => {
       workspace.api.findFiles(query).then(
-        ({ paths }) => {
-          if (!current) return;
-          setFound({ query, paths });
+        ({ paths: matches }) => {
+          if (cancelled) return;
+          setFound({ query, paths: matches });
           setFailed(false);
         },
-        () => current && setFailed(true),
+        () => !cancelled && setFailed(true),
       );
     }, 60);
     return () => {
-      current = false;
+      cancelled = true;
       clearTimeout(timer);
     };
   }, [query, workspace]);
 
-  const open = workspace.layout.store.getState().tabs.flatMap((tab) => (tab.kind === "file" ? [tab.path] : []));
-  const paths = query === "" ? [...new Set([...open, ...(found?.paths ?? [])])] : (found?.paths ?? []);
+  const openPaths = workspace.layout.store.getState().tabs.flatMap((tab) => (tab.kind === "file" ? [tab.path] : []));
+  const paths = query === "" ? [...new Set([...openPaths, ...(found?.paths ?? [])])] : (found?.paths ?? []);
   const answered = found?.query === query;
   return {
     choices: query === null ? [] : paths.slice(0, 50).map((path) => fileChoice(path, () => openFile(workspace, path))),
-    note: failed ? "The files cannot be searched at the moment" : answered && paths.length === 0 ? "No file is called that" : null,
-    current: answered || query === "",
+    note: failed ? "Files could not be searched. Check your connection" : answered && paths.length === 0 ? "No matching files" : null,
+    isCurrent: answered || query === "",
   };
 }
 

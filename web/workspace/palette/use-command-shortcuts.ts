@@ -1,15 +1,16 @@
 import { useEffect } from "react";
 import type { Command } from "./commands.ts";
-import { isMac, matchesKeys } from "../browser/shortcuts.ts";
+import { matchesShortcut } from "../browser/shortcuts.ts";
 
-// The commands' keys, everywhere on the page. In a terminal most keys belong to the shell.
-export function useCommandKeys(commands: Command[]): void {
+// Runs commands by their shortcuts, anywhere on the page except in open dialogs.
+export function useCommandShortcuts(commands: Command[]): void {
   useEffect(() => {
-    const mac = isMac();
     const onKeyDown = (event: KeyboardEvent) => {
       if (document.querySelector("dialog[open]")) return;
       const inTerminal = event.target instanceof Element && event.target.closest(".xterm") !== null;
-      const command = commands.find(({ keys, inTerminal: always }) => keys && (!inTerminal || always) && matchesKeys(event, keys, mac));
+      const command = commands.find(
+        (candidate) => candidate.shortcut && (!inTerminal || candidate.inTerminal) && matchesShortcut(event, candidate.shortcut),
+      );
       if (!command) return;
       event.preventDefault();
       event.stopPropagation();

@@ -1,6 +1,6 @@
 import type { ButtonHTMLAttributes, ReactNode } from "react";
 
-// A button that shows only a picture; its name is for the tooltip and for screen readers.
+// A button with only an icon. Tooltip and screen readers show the label.
 export function IconButton({
   label,
   children,

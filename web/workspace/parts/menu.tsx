@@ -3,9 +3,9 @@ import { useEffect, useRef, type KeyboardEvent, type ReactNode } from "react";
 export interface MenuItem {
   label: string;
   icon?: ReactNode;
-  keys?: string;
+  shortcut?: string;
   danger?: boolean;
-  // Draws a line above this item.
+  // Draws a divider above this item.
   divided?: boolean;
   run: () => void;
 }
@@ -17,20 +17,20 @@ export interface MenuProps {
   onClose: () => void;
 }
 
-// A menu at a point of the screen. Arrow keys move, Escape closes and gives the focus back to where it was.
+// A context menu at a point on the screen. Escape closes it and restores the focus.
 export function Menu({ label, at, items, onClose }: MenuProps) {
   const menu = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const element = menu.current;
     if (!element) return;
-    const before = document.activeElement;
+    const previousFocus = document.activeElement;
     element.showPopover();
     const { width, height } = element.getBoundingClientRect();
     element.style.left = `${Math.max(4, Math.min(at.x, innerWidth - width - 4))}px`;
     element.style.top = `${Math.max(4, Math.min(at.y, innerHeight - height - 4))}px`;
     element.querySelector("button")?.focus();
     return () => {
-      if (before instanceof HTMLElement && element.contains(document.activeElement)) before.focus();
+      if (previousFocus instanceof HTMLElement && element.contains(document.activeElement)) previousFocus.focus();
     };
   }, [at]);
 
@@ -78,7 +78,7 @@ function MenuButton({ item, onClose }: { item: MenuItem; onClose: () => void }) 
       >
         {item.icon}
         {item.label}
-        {item.keys && <kbd>{item.keys}</kbd>}
+        {item.shortcut && <kbd>{item.shortcut}</kbd>}
       </button>
     </>
   );

@@ -1,6 +1,6 @@
 import { useEffect, useRef, type WheelEvent } from "react";
 
-// A row of tabs that may be wider than its place: the active one is brought into sight, and the wheel moves the row.
+// A row of tabs that can overflow: scrolls the active tab into view, and scrolls with the mouse wheel.
 export function useTabStrip(active: string | null) {
   const ref = useRef<HTMLDivElement>(null);
   useEffect(() => {

@@ -19,15 +19,15 @@ export function PortsPanel() {
 
 function PortRow({ port, program }: { port: number; program: string | null }) {
   const { layout, ports, notices } = useWorkspace();
-  const openTab = () => void notices.attempt(`Could not open port ${port}`, () => ports.openTab(port));
+  const openInNewTab = () => void notices.attempt(`Could not open port ${port}`, () => ports.openInNewTab(port));
   return (
     <div className="list-row">
       <span className="number">{port}</span>
-      <span className="grow truncate muted">{program ?? "unknown program"}</span>
+      <span className="grow truncate muted">{program ?? "Unknown program"}</span>
       <IconButton label={`Preview port ${port} here`} onClick={() => layout.openTab(previewTab(port))}>
         <AppWindow size={15} />
       </IconButton>
-      <IconButton label={`Open port ${port} in a new tab`} onClick={openTab}>
+      <IconButton label={`Open port ${port} in a new tab`} onClick={openInNewTab}>
         <ExternalLink size={15} />
       </IconButton>
     </div>
@@ -37,6 +37,6 @@ function PortRow({ port, program }: { port: number; program: string | null }) {
 const NoPorts = () => (
   <div className="empty">
     <Radio size={28} strokeWidth={1.4} />
-    <p>When a program here listens on a port, such as a development server, it appears in this list.</p>
+    <p>No ports yet. Start a server in the terminal, and its port appears here.</p>
   </div>
 );

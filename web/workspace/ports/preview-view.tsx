@@ -2,23 +2,23 @@ import { ExternalLink, RotateCw } from "lucide-react";
 import { useCallback, useEffect, useState, type FormEvent } from "react";
 import { useWorkspace } from "../state/context.ts";
 import { IconButton } from "../parts/icon-button.tsx";
-import { plainWords } from "../state/page/notices.ts";
+import { describeError } from "../state/page/notices.ts";
 
-// A port of the sandbox in a frame. It lives on another origin than this page, so it can see nothing of it.
+// A port of the sandbox in a frame. Its origin differs from this page's, so it cannot read anything here.
 export function PreviewView({ port }: { port: number }) {
   const { ports, notices } = useWorkspace();
   const [path, setPath] = useState("/");
   const [shown, setShown] = useState<{ url: string; count: number } | null>(null);
-  const [fault, setFault] = useState<string | null>(null);
+  const [error, setError] = useState<string | null>(null);
 
   const load = useCallback(
     async (to: string) => {
       try {
-        const url = await ports.link(port, to);
+        const url = await ports.previewUrl(port, to);
         setShown((before) => ({ url, count: (before?.count ?? 0) + 1 }));
-        setFault(null);
-      } catch (error) {
-        setFault(plainWords(error));
+        setError(null);
+      } catch (thrown) {
+        setError(describeError(thrown));
       }
     },
     [ports, port],
@@ -33,7 +33,7 @@ export function PreviewView({ port }: { port: number }) {
   return (
     <div className="preview">
       <form className="preview-bar" onSubmit={submit}>
-        <IconButton label="Load again" onClick={() => void load(path)}>
+        <IconButton label="Reload" onClick={() => void load(path)}>
           <RotateCw size={14} />
         </IconButton>
         <div className="address">
@@ -42,13 +42,13 @@ export function PreviewView({ port }: { port: number }) {
         </div>
         <IconButton
           label="Open in a new tab"
-          onClick={() => void notices.attempt(`Could not open port ${port}`, () => ports.openTab(port, path))}
+          onClick={() => void notices.attempt(`Could not open port ${port}`, () => ports.openInNewTab(port, path))}
         >
           <ExternalLink size={15} />
         </IconButton>
       </form>
-      {fault && <div className="empty">The preview could not be opened: {fault}</div>}
-      {!fault && shown && (
+      {error && <div className="empty">Could not open the preview: {error}</div>}
+      {!error && shown && (
         <iframe
           key={shown.count}
           title={`Preview of port ${port}`}

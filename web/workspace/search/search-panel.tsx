@@ -11,7 +11,7 @@ export function SearchPanel() {
   const [text, setText] = useState("");
   const [options, setOptions] = useState({ matchCase: false, word: false, regex: false });
   const [include, setInclude] = useState("");
-  const { files, summary, fault } = useSearch({ text, include, ...options });
+  const { files, summary, error } = useSearch({ text, include, ...options });
   const toggle = (name: keyof typeof options) => () => setOptions((now) => ({ ...now, [name]: !now[name] }));
   return (
     <>
@@ -43,15 +43,15 @@ export function SearchPanel() {
         </div>
         <input
           className="field"
-          aria-label="Only in these files"
-          placeholder="Only in: *.ts, src/**"
+          aria-label="Files to include"
+          placeholder="Files to include: *.ts, src/**"
           spellCheck={false}
           value={include}
           onChange={(event) => setInclude(event.target.value)}
         />
       </div>
       <div className="search-summary" role="status">
-        {fault ?? summary}
+        {error ?? summary}
       </div>
       <div className="panel-body">
         {files.map((file) => (
@@ -63,27 +63,28 @@ export function SearchPanel() {
 }
 
 function FileResult({ file }: { file: FileMatches }) {
-  const [open, setOpen] = useState(true);
+  const [expanded, setExpanded] = useState(true);
   return (
     <div>
-      <button type="button" className="result-file" aria-expanded={open} onClick={() => setOpen(!open)}>
-        <ChevronDown size={14} style={{ transform: open ? "none" : "rotate(-90deg)" }} />
+      <button type="button" className="result-file" aria-expanded={expanded} onClick={() => setExpanded(!expanded)}>
+        <ChevronDown size={14} style={{ transform: expanded ? "none" : "rotate(-90deg)" }} />
         <FileIcon path={file.path} />
         <span className="name truncate">{nameOf(file.path)}</span>
         <span className="folder muted truncate">{parentOf(file.path)}</span>
         <span className="count">{file.matches.length}</span>
       </button>
-      {open && file.matches.map((match) => <Line key={`${match.line}:${match.column}`} path={file.path} match={match} />)}
+      {expanded && file.matches.map((match) => <MatchLine key={`${match.line}:${match.column}`} path={file.path} match={match} />)}
     </div>
   );
 }
 
-const BEFORE = 14;
+const CHARS_BEFORE = 14;
+const CHARS_AFTER = 200;
 
-function Line({ path, match }: { path: string; match: Match }) {
+function MatchLine({ path, match }: { path: string; match: Match }) {
   const workspace = useWorkspace();
   const start = match.column - 1;
-  const from = Math.max(0, start - BEFORE);
+  const from = Math.max(0, start - CHARS_BEFORE);
   const before = match.text.slice(from, start).trimStart();
   return (
     <button type="button" className="result-line" onClick={() => openFile(workspace, path, match)}>
@@ -91,7 +92,7 @@ function Line({ path, match }: { path: string; match: Match }) {
       {from > 0 && "…"}
       {before}
       <mark>{match.text.slice(start, start + match.length)}</mark>
-      {match.text.slice(start + match.length, start + match.length + 200)}
+      {match.text.slice(start + match.length, start + match.length + CHARS_AFTER)}
     </button>
   );
 }

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "react";
 import type { SearchQuery } from "../connection/api.ts";
 import { useWorkspace } from "../state/context.ts";
-import { plainWords } from "../state/page/notices.ts";
+import { describeError } from "../state/page/notices.ts";
 
 export interface Match {
   line: number;
@@ -18,23 +18,23 @@ export interface FileMatches {
 export interface SearchResult {
   files: FileMatches[];
   summary: string;
-  fault: string | null;
+  error: string | null;
 }
 
 const LIMIT = 2000;
-const nothing: SearchResult = { files: [], summary: "", fault: null };
+const empty: SearchResult = { files: [], summary: "", error: null };
 
-// Searches while one types: each new query ends the one before. Matches are shown as they arrive, some at a time.
+// Searches as the person types. A new query cancels the one before. Matches appear in batches as they arrive.
 export function useSearch({ text, regex, matchCase, word, include }: SearchQuery): SearchResult {
   const { api } = useWorkspace();
-  const [result, setResult] = useState(nothing);
+  const [result, setResult] = useState(empty);
   useEffect(() => {
-    if (text === "") return setResult(nothing);
-    const stop = new AbortController();
+    if (text === "") return setResult(empty);
+    const aborter = new AbortController();
     const timer = setTimeout(() => void run(), 200);
     return () => {
       clearTimeout(timer);
-      stop.abort();
+      aborter.abort();
     };
 
     async function run(): Promise<void> {
@@ -42,13 +42,13 @@ export function useSearch({ text, regex, matchCase, word, include }: SearchQuery
       const shown = (summary: string): SearchResult => ({
         files: [...files].map(([path, matches]) => ({ path, matches })),
         summary,
-        fault: null,
+        error: null,
       });
-      setResult({ ...nothing, summary: "Searching…" });
+      setResult({ ...empty, summary: "Searching…" });
       let drawnAtMs = performance.now();
       try {
-        const query = { text, limit: LIMIT, ...clean({ regex, matchCase, word, include }) };
-        for await (const event of api.search(query, stop.signal)) {
+        const query = { text, limit: LIMIT, ...withoutUndefined({ regex, matchCase, word, include }) };
+        for await (const event of api.search(query, aborter.signal)) {
           if (event.type === "done") return setResult(shown(summarise(event)));
           const { path, ...match } = event;
           const matches = files.get(path);
@@ -59,7 +59,7 @@ export function useSearch({ text, regex, matchCase, word, include }: SearchQuery
           setResult(shown("Searching…"));
         }
       } catch (error) {
-        if (!stop.signal.aborted) setResult({ ...nothing, fault: plainWords(error) });
+        if (!aborter.signal.aborted) setResult({ ...empty, error: describeError(error) });
       }
     }
   }, [api, text, regex, matchCase, word, include]);
@@ -67,10 +67,10 @@ export function useSearch({ text, regex, matchCase, word, include }: SearchQuery
 }
 
 function summarise({ matches, files, truncated }: { matches: number; files: number; truncated: boolean }): string {
-  if (matches === 0) return "Nothing found";
+  if (matches === 0) return "No results";
   const found = `${matches} ${matches === 1 ? "match" : "matches"} in ${files} ${files === 1 ? "file" : "files"}`;
-  return truncated ? `${found}; there are more` : found;
+  return truncated ? `${found}. There are more; narrow the search` : found;
 }
 
-const clean = (options: Partial<SearchQuery>): Partial<SearchQuery> =>
+const withoutUndefined = (options: Partial<SearchQuery>): Partial<SearchQuery> =>
   Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));

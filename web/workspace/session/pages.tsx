@@ -1,4 +1,4 @@
-import { Anchor, CircleCheck, LogOut, Pause } from "lucide-react";
+import { CircleCheck, LogOut, Pause } from "lucide-react";
 import { useEffect, useState, type ReactNode } from "react";
 import type { WorkspaceSession } from "@berth/contract/workspace.ts";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
@@ -11,27 +11,27 @@ export function ConnectingPage() {
     <main className="page" aria-busy="true">
       <div className="empty" role="status">
         <div className="spinner" />
-        <p>{slow ? "Still connecting. The page goes on trying by itself." : "Opening your workspace…"}</p>
+        <p>{slow ? "Still connecting. This page keeps trying." : "Opening your workspace…"}</p>
       </div>
     </main>
   );
 }
 
-export function FarewellPage({ phase }: { phase: "destroyed" | "signedOut" }) {
+export function EndedPage({ phase }: { phase: "destroyed" | "signedOut" }) {
   const partner = useWorkspaceState("session", (state) => state.session?.partnerName);
   const reason = useWorkspaceState("session", (state) => state.session?.reason);
-  const from = partner ? `Go back to ${partner}` : "Go back to where you came from";
+  const goBack = partner ? `Go back to ${partner}` : "Go back to the page where you opened it";
   if (phase === "signedOut")
     return (
       <Page symbol={<LogOut size={22} />} title="You are signed out of this workspace">
-        <p>{from} and open the workspace again. Unsaved text is kept in this browser and will be there.</p>
+        <p>{goBack} and open the workspace again. Your unsaved changes are kept in this browser.</p>
       </Page>
     );
   return (
     <Page symbol={<CircleCheck size={22} />} title="This session has ended">
       <p>
-        {reason === "expired" ? "It had been paused for a long time, so its workspace was removed." : "Its workspace was removed."} {from}{" "}
-        to start a new one.
+        {reason === "expired" ? "It was paused for too long, so its workspace was deleted." : "Its workspace was deleted."} {goBack} to
+        start a new session.
       </p>
       <UnsavedCopies />
     </Page>
@@ -50,50 +50,49 @@ function Page({ symbol, title, children }: { symbol: ReactNode; title: string; c
   );
 }
 
-// Over the workbench while the session is paused. It goes away by itself when the session is resumed.
-export function PausedVeil() {
+// Covers the workbench while the session is paused.
+export function PausedOverlay() {
   const { documents } = useWorkspace();
   const session = useWorkspaceState("session", (state) => state.session);
-  const unsaved = documents.unsaved().length;
-  const why = whyPaused(session);
+  const unsavedCount = documents.unsaved().length;
   return (
-    <div className="veil">
+    <div className="paused-overlay">
       <div className="card" role="alertdialog" aria-labelledby="paused-title" aria-describedby="paused-text">
         <div className="symbol">
           <Pause size={22} />
         </div>
         <h1 id="paused-title">This session is paused</h1>
-        <p id="paused-text">{why} Your files are safe. This page comes alive by itself as soon as the session is resumed.</p>
-        {unsaved > 0 && (
-          <p>{unsaved === 1 ? "One file with unsaved text is" : `${unsaved} files with unsaved text are`} kept in this browser.</p>
+        <p id="paused-text">{pauseReason(session)} Your files are safe. This page continues when the session is resumed.</p>
+        {unsavedCount > 0 && (
+          <p>Unsaved changes to {unsavedCount === 1 ? "one file" : `${unsavedCount} files`} are kept in this browser.</p>
         )}
       </div>
     </div>
   );
 }
 
-function whyPaused(session: WorkspaceSession | null): string {
-  if (session?.reason === "timeout") return "Its time was up, so it was paused.";
-  if (session?.reason === "failed") return "Its sandbox stopped unexpectedly, so it was paused.";
+function pauseReason(session: WorkspaceSession | null): string {
+  if (session?.reason === "timeout") return "It reached its time limit.";
+  if (session?.reason === "failed") return "Its sandbox stopped unexpectedly.";
   return `${session?.partnerName ?? "Your provider"} paused it.`;
 }
 
-// The workspace is gone, but text that was never saved is still in this page.
+// The workspace is deleted, but this page still has the text that was never saved.
 function UnsavedCopies() {
   const { documents } = useWorkspace();
   const unsaved = documents.unsaved();
   if (unsaved.length === 0) return null;
-  const keep = (path: string) => {
+  const saveCopy = (path: string) => {
     const url = URL.createObjectURL(new Blob([documents.textOf(path)]));
     download(url, path);
     setTimeout(() => URL.revokeObjectURL(url), 60_000);
   };
   return (
     <>
-      <p>Text that was not saved is still here:</p>
+      <p>These files have unsaved changes:</p>
       <div className="row">
         {unsaved.map((path) => (
-          <button key={path} type="button" className="button" onClick={() => keep(path)}>
+          <button key={path} type="button" className="button" onClick={() => saveCopy(path)}>
             Save a copy of {nameOf(path)}
           </button>
         ))}
@@ -101,12 +100,6 @@ function UnsavedCopies() {
     </>
   );
 }
-
-export const Mark = () => (
-  <span className="mark" aria-hidden="true">
-    <Anchor size={13} />
-  </span>
-);
 
 function useElapsed(afterMs: number): boolean {
   const [elapsed, setElapsed] = useState(false);

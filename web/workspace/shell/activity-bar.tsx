@@ -12,22 +12,26 @@ const views = [
 export function ActivityBar() {
   const { layout } = useWorkspace();
   const { sideView, sideOpen } = useWorkspaceState("layout", (state) => state);
-  const ports = useWorkspaceState("ports", (state) => state.list.length);
+  const portCount = useWorkspaceState("ports", (state) => state.list.length);
   return (
     <nav className="activity-bar" aria-label="Views">
-      {views.map(({ view, label, icon: Icon }) => (
-        <button
-          key={view}
-          type="button"
-          aria-pressed={sideOpen && sideView === view}
-          aria-label={label}
-          title={label}
-          onClick={() => layout.showSide(view)}
-        >
-          <Icon size={19} strokeWidth={1.8} />
-          {view === "ports" && ports > 0 && <span className="badge">{ports}</span>}
-        </button>
-      ))}
+      {views.map(({ view, label, icon: Icon }) => {
+        const badge = view === "ports" && portCount > 0 ? portCount : null;
+        return (
+          <button
+            key={view}
+            type="button"
+            aria-pressed={sideOpen && sideView === view}
+            // The accessible name must contain the visible text.
+            aria-label={badge === null ? label : `${label}, ${badge} open`}
+            title={label}
+            onClick={() => layout.toggleSideView(view)}
+          >
+            <Icon size={19} strokeWidth={1.8} />
+            {badge !== null && <span className="badge">{badge}</span>}
+          </button>
+        );
+      })}
     </nav>
   );
 }

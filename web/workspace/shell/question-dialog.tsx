@@ -5,26 +5,26 @@ import type { Answer, Question } from "../state/page/dialogs.ts";
 export function QuestionDialog() {
   const question = useWorkspaceState("dialogs", (state) => state.question);
   const resolve = useWorkspaceState("dialogs", (state) => state.resolve);
-  return question && <Asked key={question.title} question={question} resolve={resolve} />;
+  return question && <OpenDialog key={question.title} question={question} resolve={resolve} />;
 }
 
-function Asked({ question, resolve }: { question: Question; resolve: (answer: Answer) => void }) {
+function OpenDialog({ question, resolve }: { question: Question; resolve: (answer: Answer) => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [value, setValue] = useState(question.input?.value ?? "");
-  const [tried, setTried] = useState(false);
-  const fault = question.input?.fault(value) ?? null;
+  const [submitted, setSubmitted] = useState(false);
+  const error = question.input?.error(value) ?? null;
   const primary = question.choices.at(-1)?.id ?? "";
 
   useEffect(() => {
     dialog.current?.showModal();
     const input = dialog.current?.querySelector("input");
-    // A rename begins with the name selected, without its extension.
+    // Select the name without its extension, so that typing renames the file and keeps its type.
     input?.setSelectionRange(0, input.value.lastIndexOf(".") > 0 ? input.value.lastIndexOf(".") : input.value.length);
   }, []);
 
   const choose = (choice: string) => {
-    setTried(true);
-    if (fault === null) resolve({ choice, value });
+    setSubmitted(true);
+    if (error === null) resolve({ choice, value });
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -44,11 +44,11 @@ function Asked({ question, resolve }: { question: Question; resolve: (answer: An
               autoFocus
               spellCheck={false}
               value={value}
-              aria-invalid={tried && fault !== null}
+              aria-invalid={submitted && error !== null}
               onChange={(event) => setValue(event.target.value)}
             />
             <div className="fault" role="alert">
-              {tried && fault}
+              {submitted && error}
             </div>
           </label>
         )}

@@ -7,7 +7,7 @@ export interface SplitPanel {
   content: ReactNode;
   defaultSize?: string;
   minSize?: string;
-  // Keeps its width in pixels when the window changes.
+  // Keeps its size in pixels when the window is resized.
   keepPixels?: boolean;
 }
 
@@ -17,19 +17,19 @@ interface SplitProps {
   panels: (SplitPanel | false)[];
 }
 
-// Panels with handles between them, whose sizes are remembered. A panel that is not shown is simply left out.
+// Panels with resize handles between them. The layout stores their sizes.
 export function Split({ id, orientation, panels }: SplitProps) {
   const { layout } = useWorkspace();
   const shown = panels.filter((panel) => panel !== false);
   const key = `${id}:${shown.map((panel) => panel.id).join("+")}`;
-  const remembered = layout.store.getState().sizes[key];
+  const storedSizes = layout.store.getState().sizes[key];
   return (
     <Group
-      // A stable identity keeps the panels that stay when another comes or goes.
+      // A stable id keeps the other panels mounted when one is added or removed.
       id={id}
       className="group"
       orientation={orientation}
-      {...(remembered ? { defaultLayout: remembered } : {})}
+      {...(storedSizes ? { defaultLayout: storedSizes } : {})}
       onLayoutChanged={(sizes, { isUserInteraction }) => {
         if (isUserInteraction) layout.set((state) => ({ sizes: { ...state.sizes, [key]: sizes } }));
       }}

@@ -23,7 +23,7 @@ export function StatusBar() {
         </button>
       )}
       {ports.length > 0 && (
-        <button type="button" className="optional" onClick={() => layout.revealSide("ports")}>
+        <button type="button" className="optional" onClick={() => layout.showSideView("ports")}>
           {ports.length === 1 ? `Port ${ports[0]?.port}` : `${ports.length} ports`}
         </button>
       )}

@@ -1,8 +1,8 @@
 import { Moon, PanelBottom, PanelLeft, Search, Sparkles, Sun, SunMoon } from "lucide-react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { IconButton } from "../parts/icon-button.tsx";
-import { isMac, showKeys } from "../browser/shortcuts.ts";
-import { Mark } from "../session/pages.tsx";
+import { formatShortcut } from "../browser/shortcuts.ts";
+import { Logo } from "../parts/logo.tsx";
 import { isReconnecting } from "../state/sandbox/session.ts";
 import { TimeLeft } from "../session/time-left.tsx";
 import type { Theme } from "../state/page/preferences.ts";
@@ -15,14 +15,14 @@ export function TopBar() {
     <header className="top-bar">
       <div className="side">
         <h1 className="partner" style={{ fontSize: "inherit" }}>
-          <Mark />
+          <Logo />
           <span className="truncate">{partner}</span>
         </h1>
       </div>
       <button type="button" className="go" onClick={() => palette.open("files")}>
         <Search size={14} />
         <span className="grow truncate">Go to file</span>
-        <kbd>{showKeys("Mod+P", isMac())}</kbd>
+        <kbd>{formatShortcut("Mod+P")}</kbd>
       </button>
       <div className="side end">
         <Reconnecting />
@@ -57,9 +57,9 @@ function Reconnecting() {
 }
 
 const themes: Record<Theme, { next: Theme; label: string; icon: typeof Sun }> = {
-  system: { next: "light", label: "Colours follow the system; switch to light", icon: SunMoon },
-  light: { next: "dark", label: "Light colours; switch to dark", icon: Sun },
-  dark: { next: "system", label: "Dark colours; follow the system", icon: Moon },
+  system: { next: "light", label: "Theme: system. Switch to light", icon: SunMoon },
+  light: { next: "dark", label: "Theme: light. Switch to dark", icon: Sun },
+  dark: { next: "system", label: "Theme: dark. Switch to system", icon: Moon },
 };
 
 function ThemeButton() {

@@ -1,14 +1,14 @@
 import { lazy, Suspense, useEffect, useMemo } from "react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
-import { loadPart } from "../browser/load-module.ts";
+import { loadModule } from "../browser/load-module.ts";
 import { NoticeList } from "./notice-list.tsx";
 import { nameOf } from "../text/paths.ts";
 import { QuestionDialog } from "./question-dialog.tsx";
-import { useNarrow } from "../browser/use-media.ts";
+import { useIsNarrowScreen } from "../browser/media-query.ts";
 import { createCommands } from "../palette/commands.ts";
 import { PaletteDialog } from "../palette/palette-dialog.tsx";
-import { useCommandKeys } from "../palette/use-command-shortcuts.ts";
-import { PausedVeil } from "../session/pages.tsx";
+import { useCommandShortcuts } from "../palette/use-command-shortcuts.ts";
+import { PausedOverlay } from "../session/pages.tsx";
 import { TerminalPanel } from "../terminals/terminal-panel.tsx";
 import { EditorArea } from "../editor/editor-area.tsx";
 import { ActivityBar } from "./activity-bar.tsx";
@@ -17,14 +17,14 @@ import { Split } from "./split.tsx";
 import { StatusBar } from "./status-bar.tsx";
 import { TopBar } from "./top-bar.tsx";
 
-const AgentPanel = lazy(() => loadPart(() => import("../agent/agent-panel.tsx")));
+const AgentPanel = lazy(() => loadModule(() => import("../agent/agent-panel.tsx")));
 
 export function Workbench() {
   const workspace = useWorkspace();
   const commands = useMemo(() => createCommands(workspace), [workspace]);
   const paused = useWorkspaceState("session", (state) => state.phase === "paused");
-  const narrow = useNarrow();
-  useCommandKeys(commands);
+  const narrow = useIsNarrowScreen();
+  useCommandShortcuts(commands);
   useTitle();
   return (
     <>
@@ -39,19 +39,19 @@ export function Workbench() {
         <QuestionDialog />
         <NoticeList />
       </div>
-      {paused && <PausedVeil />}
+      {paused && <PausedOverlay />}
     </>
   );
 }
 
-// The browser's tab names the file and the partner, so that several workspaces can be told apart.
+// Names the file and the partner in the browser's tab, so that several workspaces are easy to tell apart.
 function useTitle() {
   const partner = useWorkspaceState("session", (state) => state.session?.partnerName ?? "Workspace");
   const active = useWorkspaceState("layout", ({ tabs, activeTab }) => tabs.find(({ id }) => id === activeTab));
-  const name = active && "path" in active ? nameOf(active.path) : null;
+  const fileName = active && "path" in active ? nameOf(active.path) : null;
   useEffect(() => {
-    document.title = name === null ? partner : `${name} · ${partner}`;
-  }, [name, partner]);
+    document.title = fileName === null ? partner : `${fileName} · ${partner}`;
+  }, [fileName, partner]);
 }
 
 function WideBody() {
@@ -84,7 +84,7 @@ function MainColumn() {
   );
 }
 
-// One thing at a time where there is no room for two.
+// A narrow screen has room for one panel at a time.
 function NarrowBody() {
   const sideOpen = useWorkspaceState("layout", (state) => state.sideOpen);
   const agentOpen = useWorkspaceState("layout", (state) => state.agentOpen);

@@ -1,14 +1,15 @@
-import { extensionOf, joinPath, nameFault, nameOf, parentOf } from "../text/paths.ts";
-import type { Place } from "./page/cursor.ts";
-import type { Workspace } from "./workspace.ts";
+import { isNarrowScreen } from "../browser/media-query.ts";
+import { extensionOf, joinPath, nameError, nameOf, parentOf } from "../text/paths.ts";
+import type { TextLocation } from "./page/cursor.ts";
 import { fileTab, tabFor } from "./page/layout.ts";
+import type { Workspace } from "./workspace.ts";
 
-// What a person does that touches several parts at once.
+// Actions of a person that touch several parts of the workspace.
 
-export function openFile({ layout, documents, cursor }: Workspace, path: string, at?: Place): void {
-  if (at) cursor.reveal({ path, ...at });
-  cursor.focus(path);
-  if (matchMedia("(max-width: 720px)").matches) layout.set({ sideOpen: false, agentOpen: false });
+export function openFile({ layout, documents, cursor }: Workspace, path: string, target?: TextLocation): void {
+  if (target) cursor.reveal({ path, ...target });
+  cursor.requestFocus(path);
+  if (isNarrowScreen()) layout.set({ sideOpen: false, agentOpen: false });
   layout.openTab(fileTab(path));
   void documents.open(path);
 }
@@ -20,7 +21,7 @@ export async function closeTab(workspace: Workspace, id: string | null): Promise
   if (tab.kind === "file" && documents.documentAt(tab.path)?.edited) {
     const answer = await dialogs.ask({
       title: `Save changes to ${nameOf(tab.path)}?`,
-      text: "Without saving, your changes to this file are lost.",
+      text: "If you don't save, your changes to this file are lost.",
       choices: [
         { id: "discard", label: "Don't save", kind: "danger" },
         { id: "save", label: "Save", kind: "primary" },
@@ -33,21 +34,12 @@ export async function closeTab(workspace: Workspace, id: string | null): Promise
   if (tab.kind === "file") documents.close(tab.path);
 }
 
-async function askName(workspace: Workspace, title: string, label: string, value: string): Promise<string | null> {
-  const answer = await workspace.dialogs.ask({
-    title,
-    input: { label: "Name", value, fault: nameFault },
-    choices: [{ id: "ok", label, kind: "primary" }],
-  });
-  return answer?.value.trim() ?? null;
-}
-
 export async function newFile(workspace: Workspace, folder: string): Promise<void> {
   const name = await askName(workspace, folder ? `New file in ${folder}` : "New file", "Create", "");
   if (name === null) return;
   const path = joinPath(folder, name);
-  const made = await workspace.notices.attempt(`Could not create ${path}`, () => workspace.files.createFile(path));
-  if (!made) return;
+  const created = await workspace.notices.attempt(`Could not create ${path}`, () => workspace.files.createFile(path));
+  if (!created) return;
   workspace.layout.expandTo(path);
   openFile(workspace, path);
 }
@@ -66,7 +58,7 @@ export async function movePath(workspace: Workspace, from: string, to: string): 
   const moved = await workspace.notices.attempt(`Could not move ${from}`, () => workspace.files.move(from, to));
   if (!moved) return;
   workspace.documents.moved(from, to);
-  workspace.layout.movedPath(from, to);
+  workspace.layout.renamePath(from, to);
 }
 
 export async function renamePath(workspace: Workspace, path: string): Promise<void> {
@@ -74,17 +66,26 @@ export async function renamePath(workspace: Workspace, path: string): Promise<vo
   if (name !== null) await movePath(workspace, path, joinPath(parentOf(path), name));
 }
 
-export async function deletePath(workspace: Workspace, path: string, isFolder: boolean): Promise<void> {
-  const what = isFolder ? `the folder ${path} and everything in it` : path;
-  const text = `This deletes ${what}. It cannot be undone.`;
+export async function deletePath(workspace: Workspace, { path, folder }: { path: string; folder: boolean }): Promise<void> {
+  const what = folder ? `the folder ${path} and everything in it` : path;
+  const text = `This deletes ${what}. You cannot undo this.`;
   if (!(await workspace.dialogs.confirm(`Delete ${nameOf(path)}?`, text, "Delete"))) return;
   await workspace.notices.attempt(`Could not delete ${path}`, () => workspace.files.remove(path));
 }
 
-export function openPreviewOfActive({ layout }: Workspace): void {
+export function openMarkdownPreview({ layout }: Workspace): void {
   const { tabs, activeTab } = layout.store.getState();
   const tab = tabs.find(({ id }) => id === activeTab);
   if (tab?.kind === "file" && isMarkdown(tab.path)) layout.openTab(tabFor("markdown", tab.path));
 }
 
 export const isMarkdown = (path: string): boolean => ["md", "markdown"].includes(extensionOf(path));
+
+async function askName(workspace: Workspace, title: string, label: string, value: string): Promise<string | null> {
+  const answer = await workspace.dialogs.ask({
+    title,
+    input: { label: "Name", value, error: nameError },
+    choices: [{ id: "ok", label, kind: "primary" }],
+  });
+  return answer?.value.trim() ?? null;
+}

@@ -4,14 +4,14 @@ import type { Terminal } from "@berth/contract/daemon.ts";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { afterFirstText } from "../browser/first-text.ts";
 import { IconButton } from "../parts/icon-button.tsx";
-import { loadPart } from "../browser/load-module.ts";
+import { loadModule } from "../browser/load-module.ts";
 import { useTabStrip } from "../parts/use-tab-strip.ts";
 import { TerminalTab } from "./terminal-tab.tsx";
 
-// The terminal is as heavy as the editor and is waited for less: it comes second.
+// The terminal is as heavy as the editor but less urgent, so it loads second.
 const TerminalView = lazy(async () => {
   await afterFirstText();
-  return loadPart(() => import("./terminal-view.tsx"));
+  return loadModule(() => import("./terminal-view.tsx"));
 });
 
 export function TerminalPanel() {
@@ -62,7 +62,7 @@ function NoTerminals() {
   return (
     <div className="empty">
       <SquareTerminal size={26} strokeWidth={1.4} />
-      <p>No terminal is open.</p>
+      <p>No open terminals.</p>
       <button type="button" className="button" onClick={() => void terminals.create()}>
         New terminal
       </button>

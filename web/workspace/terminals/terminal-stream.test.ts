@@ -24,7 +24,7 @@ afterEach(async () => {
 
 const terminal = { id: "t1", title: "sh", cols: 80, rows: 24, createdAtMs: 0, exit: null, offset: 0 } satisfies Terminal;
 
-function open(options: Partial<TerminalStreamOptions> = {}) {
+function openStream(options: Partial<TerminalStreamOptions> = {}) {
   const { port } = server.address() as AddressInfo;
   return openTerminalStream({
     url: (offset) => `ws://127.0.0.1:${port}/?offset=${offset ?? ""}`,
@@ -51,65 +51,65 @@ async function accept(): Promise<{ socket: ServerSocket; url: string; messages: 
   return { socket, url: request.url, messages };
 }
 
-const attach = (socket: ServerSocket, offset: number, reset: boolean) =>
-  socket.send(JSON.stringify({ type: "attached", terminal, offset, reset }));
+const attach = (socket: ServerSocket, position: { offset: number; reset: boolean }) =>
+  socket.send(JSON.stringify({ type: "attached", terminal, ...position }));
 
-test("after a cut it asks for what it has not seen and goes on without a gap", async () => {
+test("after a disconnect it requests the missing output and continues without a gap", async () => {
   const first = accept();
-  using _stream = open();
+  using _stream = openStream();
   const { socket, url } = await first;
   expect(url).toBe("/?offset=");
-  attach(socket, 100, true);
+  attach(socket, { offset: 100, reset: true });
   socket.send(Buffer.from("hello "));
   await expect.poll(() => output).toBe("hello ");
   const second = accept();
   socket.terminate();
   const again = await second;
   expect(again.url).toBe("/?offset=106");
-  attach(again.socket, 106, false);
+  attach(again.socket, { offset: 106, reset: false });
   again.socket.send(Buffer.from("world"));
   await expect.poll(() => output).toBe("hello world");
   expect(resets).toBe(1);
 });
 
-test("what was typed while the line was down is sent when it is back, after the size", async () => {
+test("input typed while disconnected is sent after the reconnect, after the size", async () => {
   const first = accept();
-  using stream = open();
+  using stream = openStream();
   stream.resize(120, 40);
   stream.input("ls\r");
   const { socket, messages } = await first;
-  attach(socket, 0, true);
+  attach(socket, { offset: 0, reset: true });
   await expect.poll(() => messages.map(String)).toEqual(['{"type":"resize","cols":120,"rows":40}', "ls\r"]);
 });
 
-test("typing keeps its order while the terminal is being attached", async () => {
+test("input stays in order while the terminal is being attached", async () => {
   const first = accept();
-  using stream = open();
+  using stream = openStream();
   stream.input("e");
   const { socket, messages } = await first;
-  // The line is open on this side before the daemon has said that it is attached.
+  // The socket is open before the daemon reports that the terminal is attached.
   socket.ping();
   await once(socket, "pong");
   stream.input("c");
-  attach(socket, 0, true);
+  attach(socket, { offset: 0, reset: true });
   await expect.poll(() => messages.map(String).join("")).toBe("ec");
   stream.input("ho");
   await expect.poll(() => messages.map(String).join("")).toBe("echo");
 });
 
-test("the daemon learns how much was drawn", async () => {
+test("it reports how much output was drawn", async () => {
   const first = accept();
-  using _stream = open();
+  using _stream = openStream();
   const { socket, messages } = await first;
-  attach(socket, 0, true);
+  attach(socket, { offset: 0, reset: true });
   for (let i = 0; i < 3; i++) socket.send(Buffer.alloc(100_000, "x"));
   await expect.poll(() => messages).toContain('{"type":"drawn","offset":200000}');
 });
 
-test("a terminal that is gone is not asked for again", async () => {
+test("it does not reconnect to a closed terminal", async () => {
   const gone = Promise.withResolvers<void>();
   const first = accept();
-  using _stream = open({ onGone: gone.resolve });
+  using _stream = openStream({ onGone: gone.resolve });
   (await first).socket.close(CLOSE.terminalGone);
   await gone.promise;
   expect(server.clients.size).toBeLessThanOrEqual(1);

@@ -1,11 +1,11 @@
-import { CLOSE, type Terminal, type TerminalFromClient, type TerminalFromDaemon } from "@berth/contract/daemon.ts";
+import { CLOSE, type TerminalFromClient, type TerminalFromDaemon } from "@berth/contract/daemon.ts";
 import type { Backoff } from "../connection/backoff.ts";
 import { connectSocket } from "../connection/socket.ts";
 
 export interface TerminalSink {
-  // Output to draw; `drawn` is called when it is on the screen.
+  // Draws output. `drawn` is called when it is on the screen.
   write(bytes: Uint8Array, drawn: () => void): void;
-  // What was shown is no longer continuous with what follows: clear the screen and the scrollback.
+  // Clears the screen and the scrollback, because output was lost before what follows.
   reset(): void;
   resized(cols: number, rows: number): void;
 }
@@ -13,10 +13,8 @@ export interface TerminalSink {
 export interface TerminalStreamOptions {
   url: (offset: number | null) => string;
   sink: TerminalSink;
-  onAttached?: (terminal: Terminal) => void;
   onExit?: (exit: { code: number | null; signal: string | null }) => void;
-  onDown?: () => void;
-  // The terminal was closed, here or by somebody else.
+  // The terminal was closed, on this page or elsewhere.
   onGone?: () => void;
   backoff?: Backoff;
 }
@@ -24,51 +22,50 @@ export interface TerminalStreamOptions {
 export interface TerminalStream extends Disposable {
   input(text: string): void;
   resize(cols: number, rows: number): void;
-  prod: () => void;
-  renew: () => void;
+  retryNow: () => void;
+  reconnect: () => void;
 }
 
-// How much typing is kept while the line is down, to be sent when it is back.
-const MAX_WAITING_INPUT = 4096;
-// How much output may be drawn before the daemon is told about it.
-const DRAWN_STEP_BYTES = 128 * 1024;
+// How much input is kept while disconnected.
+const MAX_PENDING_INPUT = 4096;
+// How much output is drawn between two reports to the daemon, which stops sending if we fall behind.
+const REPORT_EVERY_BYTES = 128 * 1024;
 
-// One terminal's connection. It counts the output it has seen, so that after a cut it gets just what it missed.
+// The connection of one terminal. It counts the received output, so that after a disconnect it gets only what it missed.
 export function openTerminalStream(options: TerminalStreamOptions): TerminalStream {
   const { sink } = options;
   const encoder = new TextEncoder();
   let offset: number | null = null;
   let drawn = 0;
   let reported = 0;
-  // True from the daemon's `attached` until the line is down. Before it, typing waits, so that it arrives in its order.
+  // True from the daemon's `attached` message until a disconnect. Before that, input waits so that it stays in order.
   let attached = false;
-  let waiting = "";
+  let pendingInput = "";
   let size: { cols: number; rows: number } | null = null;
 
   const socket = connectSocket({
     url: () => options.url(offset),
     onText: (text) => receive(JSON.parse(text) as TerminalFromDaemon),
     onBytes,
-    onDown: ({ code }) => {
+    onDisconnected: ({ code }) => {
       attached = false;
       if (code === CLOSE.terminalGone) options.onGone?.();
-      else options.onDown?.();
     },
     ...(options.backoff ? { backoff: options.backoff } : {}),
   });
 
   return {
     input(text) {
-      if (!attached || !socket.send(encoder.encode(text))) waiting = (waiting + text).slice(0, MAX_WAITING_INPUT);
+      if (!attached || !socket.send(encoder.encode(text))) pendingInput = (pendingInput + text).slice(0, MAX_PENDING_INPUT);
     },
     resize(cols, rows) {
       size = { cols, rows };
-      if (attached) say({ type: "resize", cols, rows });
+      if (attached) send({ type: "resize", cols, rows });
     },
-    prod: socket.prod,
-    renew() {
+    retryNow: socket.retryNow,
+    reconnect() {
       attached = false;
-      socket.renew();
+      socket.reconnect();
     },
     [Symbol.dispose]: () => socket[Symbol.dispose](),
   };
@@ -79,9 +76,8 @@ export function openTerminalStream(options: TerminalStreamOptions): TerminalStre
     if (message.reset) sink.reset();
     offset = drawn = reported = message.offset;
     attached = true;
-    if (size) say({ type: "resize", ...size });
-    if (waiting !== "" && socket.send(encoder.encode(waiting))) waiting = "";
-    options.onAttached?.(message.terminal);
+    if (size) send({ type: "resize", ...size });
+    if (pendingInput !== "" && socket.send(encoder.encode(pendingInput))) pendingInput = "";
   }
 
   function onBytes(bytes: Uint8Array): void {
@@ -89,13 +85,13 @@ export function openTerminalStream(options: TerminalStreamOptions): TerminalStre
     offset = end;
     sink.write(bytes, () => {
       drawn = Math.max(drawn, end);
-      if (drawn - reported < DRAWN_STEP_BYTES) return;
+      if (drawn - reported < REPORT_EVERY_BYTES) return;
       reported = drawn;
-      say({ type: "drawn", offset: drawn });
+      send({ type: "drawn", offset: drawn });
     });
   }
 
-  function say(message: TerminalFromClient): void {
+  function send(message: TerminalFromClient): void {
     socket.send(JSON.stringify(message));
   }
 }

@@ -5,7 +5,7 @@ import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { IconButton } from "../parts/icon-button.tsx";
 import { Menu } from "../parts/menu.tsx";
 
-// The tab of one terminal, or of several that stand side by side.
+// The tab of one terminal, or of several side by side.
 export function TerminalTab({ terminals, active }: { terminals: Terminal[]; active: boolean }) {
   const workspace = useWorkspace();
   const names = useWorkspaceState("layout", (state) => state.terminalNames);
@@ -14,7 +14,7 @@ export function TerminalTab({ terminals, active }: { terminals: Terminal[]; acti
   if (!first) return null;
   const title = terminals.map((terminal) => names[terminal.id] || terminal.title).join(" | ");
   const rename = () => void renameTerminal(workspace, first.id, names[first.id] || first.title);
-  const close = () => terminals.forEach(({ id }) => void workspace.terminals.close(id));
+  const closeAll = () => terminals.forEach(({ id }) => void workspace.terminals.close(id));
   const openMenu = (event: MouseEvent) => {
     event.preventDefault();
     setMenuAt({ x: event.clientX, y: event.clientY });
@@ -27,13 +27,13 @@ export function TerminalTab({ terminals, active }: { terminals: Terminal[]; acti
         aria-selected={active}
         onClick={() => workspace.terminals.show(first.id)}
         onDoubleClick={rename}
-        onKeyDown={({ key }) => (key === "F2" ? rename() : key === "Delete" && close())}
+        onKeyDown={({ key }) => (key === "F2" ? rename() : key === "Delete" && closeAll())}
       >
         <SquareTerminal size={14} />
         <span className="truncate">{title}</span>
         {terminals.length === 1 && first.exit && <ExitMark exit={first.exit} />}
       </button>
-      <IconButton label={`Close ${title}`} className="close" tabIndex={-1} aria-hidden="true" onClick={close}>
+      <IconButton label={`Close ${title}`} className="close" tabIndex={-1} aria-hidden="true" onClick={closeAll}>
         <X size={13} />
       </IconButton>
       {menuAt && (
@@ -42,8 +42,8 @@ export function TerminalTab({ terminals, active }: { terminals: Terminal[]; acti
           at={menuAt}
           onClose={() => setMenuAt(null)}
           items={[
-            { label: "Rename", keys: "F2", run: rename },
-            { label: "Close", danger: true, run: close },
+            { label: "Rename", shortcut: "F2", run: rename },
+            { label: "Close", danger: true, run: closeAll },
           ]}
         />
       )}
@@ -55,12 +55,12 @@ function ExitMark({ exit }: { exit: NonNullable<Terminal["exit"]> }) {
   return <span className={exit.code === 0 ? "exit" : "exit bad"}>{describeExit(exit)}</span>;
 }
 
-export const describeExit = ({ code, signal }: NonNullable<Terminal["exit"]>): string => (signal ? signal : `exit ${code ?? "?"}`);
+export const describeExit = ({ code, signal }: NonNullable<Terminal["exit"]>): string => signal || `exit ${code ?? "?"}`;
 
 async function renameTerminal({ dialogs, terminals }: ReturnType<typeof useWorkspace>, id: string, name: string): Promise<void> {
   const answer = await dialogs.ask({
     title: "Rename terminal",
-    input: { label: "Name", value: name, fault: (value) => (value.trim() === "" ? "A name is needed" : null) },
+    input: { label: "Name", value: name, error: (value) => (value.trim() === "" ? "Enter a name" : null) },
     choices: [{ id: "ok", label: "Rename", kind: "primary" }],
   });
   if (answer) terminals.rename(id, answer.value);

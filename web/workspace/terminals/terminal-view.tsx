@@ -5,39 +5,39 @@ import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { screenFor } from "./terminal-screen.ts";
 import { describeExit } from "./terminal-tab.tsx";
 
-// Where a terminal's screen is shown. Loaded with xterm when the first terminal is seen.
+// Shows the screen of a terminal. Loaded together with xterm when the first terminal is shown.
 export default function TerminalView({ terminal }: { terminal: Terminal }) {
   const workspace = useWorkspace();
-  const place = useRef<HTMLDivElement>(null);
-  const wished = useWorkspaceState("terminals", (state) => state.focus === terminal.id);
+  const container = useRef<HTMLDivElement>(null);
+  const focusRequested = useWorkspaceState("terminals", (state) => state.focusId === terminal.id);
   const active = useWorkspaceState("layout", (state) => state.activeTerminal === terminal.id);
 
   useEffect(() => {
-    const element = place.current;
+    const element = container.current;
     if (!element) return;
-    const screen = screenFor(workspace, terminal.id);
-    element.append(screen.element);
-    screen.fit();
-    const resized = new ResizeObserver(() => screen.fit());
+    const terminalScreen = screenFor(workspace, terminal.id);
+    element.append(terminalScreen.element);
+    terminalScreen.fit();
+    const resized = new ResizeObserver(() => terminalScreen.fit());
     resized.observe(element);
     return () => {
       resized.disconnect();
-      screen.element.remove();
+      terminalScreen.element.remove();
     };
   }, [workspace, terminal.id]);
 
   useEffect(() => {
-    if (!wished) return;
+    if (!focusRequested) return;
     screenFor(workspace, terminal.id).focus();
     workspace.terminals.focused();
-  }, [workspace, terminal.id, wished]);
+  }, [workspace, terminal.id, focusRequested]);
 
   return (
     <div className="terminal-view" onFocus={() => !active && workspace.layout.set({ activeTerminal: terminal.id })}>
-      <div ref={place} className="screen" />
+      <div ref={container} className="screen" />
       {terminal.exit && (
         <div className="ended" role="status">
-          <span className="grow">The program ended ({describeExit(terminal.exit)}).</span>
+          <span className="grow">The program has ended ({describeExit(terminal.exit)}).</span>
           <button type="button" className="button small" onClick={() => void workspace.terminals.close(terminal.id)}>
             Close
           </button>

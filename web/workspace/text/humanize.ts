@@ -1,2 +1,2 @@
-// Agents name modes and answers as programs do: `allow_once` reads "Allow once".
-export const readable = (name: string): string => name.replaceAll("_", " ").replace(/^./, (first) => first.toUpperCase());
+// Turns an identifier such as `allow_once` into "Allow once". Agents name their modes and answers that way.
+export const humanize = (identifier: string): string => identifier.replaceAll("_", " ").replace(/^./, (first) => first.toUpperCase());

@@ -1,4 +1,4 @@
-// Workspace paths: relative, `/` between the parts, "" for the workspace itself.
+// Paths relative to the workspace, with `/` as separator; "" is the workspace itself.
 export const nameOf = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
 export const parentOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf("/")));
 export const joinPath = (folder: string, name: string): string => (folder === "" ? name : `${folder}/${name}`);
@@ -6,11 +6,11 @@ export const isWithin = (path: string, folder: string): boolean => folder === ""
 export const movedPath = (path: string, from: string, to: string): string => (path === from ? to : to + path.slice(from.length));
 export const extensionOf = (path: string): string => /\.([^./]+)$/.exec(path)?.[1]?.toLowerCase() ?? "";
 
-// Why a name cannot be a file's name, or null when it can.
-export function nameFault(name: string): string | null {
-  if (name.trim() === "") return "A name is needed";
-  if (name === "." || name === "..") return "This name is taken by the system";
-  if (name.split("/").some((part) => part === "" || part === "." || part === "..")) return "A part of this path is empty";
+// Why a file cannot have this name, or null if it can.
+export function nameError(name: string): string | null {
+  if (name.trim() === "") return "Enter a name";
+  if (name === "." || name === "..") return "This name is reserved by the system";
+  if (name.split("/").some((part) => part === "" || part === "." || part === "..")) return 'A path cannot contain empty, "." or ".." parts';
   if (name.includes("\0")) return "A name cannot contain a NUL character";
   return null;
 }

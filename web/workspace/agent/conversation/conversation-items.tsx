@@ -7,8 +7,8 @@ import { PermissionRequest } from "./permission-request.tsx";
 import { Plan } from "./plan.tsx";
 import { ToolCard } from "./tool-card.tsx";
 
-// A conversation. It stays at its end while it grows, unless the person has scrolled up to read.
-export function Items({ conversationId, items }: { conversationId: string; items: ConversationItem[] }) {
+// A conversation. It scrolls with new items unless the person has scrolled up.
+export function ConversationItems({ conversationId, items }: { conversationId: string; items: ConversationItem[] }) {
   const list = useRef<HTMLDivElement>(null);
   const atEnd = useRef(true);
   const busy = useWorkspaceState("agent", ({ conversations }) => conversations.find(({ id }) => id === conversationId)?.busy ?? false);

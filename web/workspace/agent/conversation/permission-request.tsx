@@ -1,9 +1,9 @@
 import { ShieldQuestion } from "lucide-react";
 import type { PermissionItem } from "@berth/contract/agent.ts";
 import { useWorkspace } from "../../state/context.ts";
-import { readable } from "../../text/humanize.ts";
+import { humanize } from "../../text/humanize.ts";
 
-// The agent asks before it does something. The first answer counts, from whichever browser it comes.
+// The agent asks for permission. If several browsers show the request, the first answer counts.
 export function PermissionRequest({ conversationId, item }: { conversationId: string; item: PermissionItem & { id: string } }) {
   const { agent } = useWorkspace();
   const { outcome, options, title } = item;
@@ -22,21 +22,21 @@ export function PermissionRequest({ conversationId, item }: { conversationId: st
               className={`button small ${kind === "allow_once" ? "primary" : kind.startsWith("reject") ? "danger" : ""}`}
               onClick={() => agent.answer(conversationId, item.id, id)}
             >
-              {readable(name)}
+              {humanize(name)}
             </button>
           ))}
         </div>
       ) : (
         <p className="muted">
           {outcome.type === "cancelled"
-            ? "Not answered: the turn was cancelled."
-            : `Answered: ${readable(options.find(({ id }) => id === outcome.optionId)?.name ?? outcome.optionId)}`}
+            ? "Not answered. The turn was cancelled."
+            : `Answered: ${humanize(options.find(({ id }) => id === outcome.optionId)?.name ?? outcome.optionId)}`}
         </p>
       )}
     </div>
   );
 }
 
-// The answer that is given most often comes first, whatever order the agent has.
+// The most common answer comes first, whatever order the agent sends.
 const order = ["allow_once", "allow_always", "reject_once", "reject_always"];
 const inOrder = (options: PermissionItem["options"]) => options.toSorted((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));

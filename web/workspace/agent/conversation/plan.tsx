@@ -2,9 +2,6 @@ import { Circle, CircleCheck, CircleDot } from "lucide-react";
 import type { ReactNode } from "react";
 import type { PlanEntry } from "@berth/contract/agent.ts";
 
-const marks = { pending: Circle, in_progress: CircleDot, completed: CircleCheck };
-const words = { pending: "to do", in_progress: "under way", completed: "done" };
-
 export function Plan({ entries, icon }: { entries: PlanEntry[]; icon: ReactNode }) {
   const done = entries.filter(({ status }) => status === "completed").length;
   return (
@@ -14,10 +11,10 @@ export function Plan({ entries, icon }: { entries: PlanEntry[]; icon: ReactNode 
       </p>
       <ul>
         {entries.map(({ text, status }) => {
-          const Icon = marks[status];
+          const Icon = icons[status];
           return (
             <li key={text} data-status={status}>
-              <Icon size={14} aria-label={words[status]} />
+              <Icon size={14} aria-label={labels[status]} />
               {text}
             </li>
           );
@@ -26,3 +23,6 @@ export function Plan({ entries, icon }: { entries: PlanEntry[]; icon: ReactNode 
     </div>
   );
 }
+
+const icons = { pending: Circle, in_progress: CircleDot, completed: CircleCheck };
+const labels = { pending: "to do", in_progress: "in progress", completed: "done" };

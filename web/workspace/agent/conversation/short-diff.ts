@@ -1,22 +1,18 @@
+import { Chunk } from "@codemirror/merge";
+import { Text as DocumentText } from "@codemirror/state";
+
 export interface DiffLine {
   kind: "added" | "removed" | "same" | "gap";
   text: string;
 }
 
-const CONTEXT = 2;
-// Above this the table of common lines would be too large; the changed middle is then shown as replaced.
-const MAX_CELLS = 400_000;
+const CONTEXT_LINES = 2;
+// Bounds the work on very different texts, for which the library then finds a coarser diff.
+const SCAN_LIMIT = 500;
 
-// The lines that differ, with a little around them: enough to see an edit at a glance.
+// The lines that differ, with a few lines of context.
 export function shortDiff(before: string, after: string): DiffLine[] {
-  const [a, b] = [splitLines(before), splitLines(after)];
-  let start = 0;
-  while (start < a.length && start < b.length && a[start] === b[start]) start++;
-  let end = 0;
-  while (end < a.length - start && end < b.length - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end++;
-  const middle = diffLines(a.slice(start, a.length - end), b.slice(start, b.length - end));
-  const all = [...a.slice(0, start).map(same), ...middle, ...a.slice(a.length - end).map(same)];
-  return withoutFarLines(all);
+  return withoutFarLines(diffLines(splitLines(before), splitLines(after)));
 }
 
 export const countLines = (lines: DiffLine[]) => ({
@@ -25,33 +21,32 @@ export const countLines = (lines: DiffLine[]) => ({
 });
 
 const splitLines = (text: string): string[] => (text === "" ? [] : text.replace(/\n$/, "").split("\n"));
-const same = (text: string): DiffLine => ({ kind: "same", text });
 
-// The longest common subsequence of lines, by the usual table.
-function diffLines(a: string[], b: string[]): DiffLine[] {
-  const removed = (text: string): DiffLine => ({ kind: "removed", text });
-  const added = (text: string): DiffLine => ({ kind: "added", text });
-  if (a.length * b.length > MAX_CELLS) return [...a.map(removed), ...b.map(added)];
-  const width = b.length + 1;
-  const common = new Uint32Array((a.length + 1) * width);
-  const at = (i: number, j: number) => common[i * width + j] ?? 0;
-  for (let i = a.length - 1; i >= 0; i--)
-    for (let j = b.length - 1; j >= 0; j--)
-      common[i * width + j] = a[i] === b[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
+function diffLines(before: string[], after: string[]): DiffLine[] {
+  const toDiffLines = (kind: DiffLine["kind"], lines: string[]) => lines.map((text): DiffLine => ({ kind, text }));
+  // The library has no text of zero lines.
+  if (before.length === 0 || after.length === 0) return [...toDiffLines("removed", before), ...toDiffLines("added", after)];
+  const [a, b] = [DocumentText.of(before), DocumentText.of(after)];
   const lines: DiffLine[] = [];
-  let [i, j] = [0, 0];
-  while (i < a.length || j < b.length) {
-    if (i < a.length && j < b.length && a[i] === b[j]) {
-      lines.push(same(a[i++] ?? ""));
-      j++;
-    } else if (i < a.length && (j === b.length || at(i + 1, j) >= at(i, j + 1))) lines.push(removed(a[i++] ?? ""));
-    else lines.push(added(b[j++] ?? ""));
+  let shownBefore = 0;
+  for (const { fromA, toA, fromB, toB } of Chunk.build(a, b, { scanLimit: SCAN_LIMIT })) {
+    const [startA, startB] = [linesBefore(a, fromA), linesBefore(b, fromB)];
+    const [endA, endB] = [linesBefore(a, toA), linesBefore(b, toB)];
+    lines.push(...toDiffLines("same", before.slice(shownBefore, startA)));
+    lines.push(...toDiffLines("removed", before.slice(startA, endA)), ...toDiffLines("added", after.slice(startB, endB)));
+    shownBefore = endA;
   }
-  return lines;
+  return [...lines, ...toDiffLines("same", before.slice(shownBefore))];
 }
 
+// Chunks begin at the start of a line and end after a line break, which may be one past the end of the text.
+const linesBefore = (text: DocumentText, position: number): number =>
+  position > text.length ? text.lines : text.lineAt(position).number - 1;
+
 function withoutFarLines(lines: DiffLine[]): DiffLine[] {
-  const near = lines.map((_line, at) => lines.slice(Math.max(0, at - CONTEXT), at + CONTEXT + 1).some(({ kind }) => kind !== "same"));
+  const near = lines.map((_line, at) =>
+    lines.slice(Math.max(0, at - CONTEXT_LINES), at + CONTEXT_LINES + 1).some(({ kind }) => kind !== "same"),
+  );
   const kept: DiffLine[] = [];
   lines.forEach((line, at) => {
     if (near[at]) kept.push(line);

@@ -21,19 +21,7 @@ import { openFile } from "../../state/actions.ts";
 import { tabFor } from "../../state/page/layout.ts";
 import { countLines, shortDiff } from "./short-diff.ts";
 
-const icons: Record<ToolItem["toolKind"], LucideIcon> = {
-  read: FileSearch,
-  edit: FilePen,
-  delete: Trash2,
-  move: Move,
-  search: Search,
-  execute: SquareTerminal,
-  think: Brain,
-  fetch: Globe,
-  other: Wrench,
-};
-
-// One step of the agent: what it did, whether it worked, and on a click what came of it.
+// One tool call of the agent: what it did, whether it succeeded and, when expanded, the result.
 export function ToolCard({ tool }: { tool: ToolItem }) {
   const Icon = icons[tool.toolKind];
   const diffs = tool.content.filter((content) => content.type === "diff");
@@ -61,6 +49,18 @@ export function ToolCard({ tool }: { tool: ToolItem }) {
     </details>
   );
 }
+
+const icons: Record<ToolItem["toolKind"], LucideIcon> = {
+  read: FileSearch,
+  edit: FilePen,
+  delete: Trash2,
+  move: Move,
+  search: Search,
+  execute: SquareTerminal,
+  think: Brain,
+  fetch: Globe,
+  other: Wrench,
+};
 
 function Status({ status }: { status: ToolItem["status"] }) {
   if (status === "completed") return <CircleCheck size={14} className="good" aria-label="done" />;

@@ -1,25 +1,25 @@
 import { LanguageDescription } from "@codemirror/language";
 import { languages } from "@codemirror/language-data";
-import { Annotation, EditorState, type Text, type TransactionSpec } from "@codemirror/state";
+import { Annotation, EditorState, type Text as DocumentText, type TransactionSpec } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
 import { nameOf } from "../../text/paths.ts";
 import type { Workspace } from "../../state/workspace.ts";
-import type { Buffer } from "../../state/documents/open-files.ts";
-import { editorSetup, language, MAX_COLOURED_CHARS } from "./setup.ts";
+import type { EditorBuffer } from "../../state/documents/open-files.ts";
+import { editorSetup, language, MAX_HIGHLIGHTED_CHARS } from "./setup.ts";
 
-// A text with its history and selection. It outlives the view, which is there only while its tab is shown.
-export interface CodeBuffer extends Buffer {
+// A text with its history and selection. It outlives the view, which exists only while the tab is shown.
+export interface CodeBuffer extends EditorBuffer {
   language: string | null;
-  mount(parent: HTMLElement): Disposable & { view: EditorView };
+  mount(container: HTMLElement): Disposable & { view: EditorView };
 }
 
-// Marks a change that came from the disk and not from the person.
+// Marks a change that came from the disk.
 const fromDisk = Annotation.define<boolean>();
-const known = new WeakMap<Buffer, CodeBuffer>();
+const codeBuffers = new WeakMap<EditorBuffer, CodeBuffer>();
 
 export function bufferFor(workspace: Workspace, path: string): CodeBuffer {
   const attached = workspace.documents.bufferOf(path);
-  return (attached && known.get(attached)) ?? createBuffer(workspace, path);
+  return (attached && codeBuffers.get(attached)) ?? createBuffer(workspace, path);
 }
 
 function createBuffer(workspace: Workspace, path: string): CodeBuffer {
@@ -27,17 +27,17 @@ function createBuffer(workspace: Workspace, path: string): CodeBuffer {
   const text = documents.textOf(path);
   const { wrapLines } = preferences.store.getState();
   let view: EditorView | null = null;
-  let scroll: ReturnType<EditorView["scrollSnapshot"]> | null = null;
+  let scrollPosition: ReturnType<EditorView["scrollSnapshot"]> | null = null;
 
   const listener = EditorView.updateListener.of((update) => {
     state = update.state;
     if (update.docChanged && !update.transactions.some((transaction) => transaction.annotation(fromDisk)))
-      documents.edited(path, saved === null || !state.doc.eq(saved));
-    if (update.docChanged || update.selectionSet) cursor.at(describe(state));
+      documents.edited(path, { differs: saved === null || !state.doc.eq(saved) });
+    if (update.docChanged || update.selectionSet) cursor.setPosition(formatPosition(state));
   });
-  let state = EditorState.create({ doc: text, extensions: [editorSetup(path, text, wrapLines), listener] });
-  // The text on disk; not known of a restored draft, which differs until it is saved.
-  let saved: Text | null = documents.documentAt(path)?.edited ? null : state.doc;
+  let state = EditorState.create({ doc: text, extensions: [editorSetup({ path, text, wrapLines }), listener] });
+  // The text on disk. Unknown for a restored draft, which counts as edited until it is saved.
+  let saved: DocumentText | null = documents.documentAt(path)?.edited ? null : state.doc;
 
   const dispatch = (spec: TransactionSpec) => {
     if (view) view.dispatch(spec);
@@ -47,23 +47,23 @@ function createBuffer(workspace: Workspace, path: string): CodeBuffer {
   const buffer: CodeBuffer = {
     language: null,
     snapshot() {
-      const at = state.doc;
-      return { text: state.sliceDoc(), saved: () => (saved = at) };
+      const { doc } = state;
+      return { text: state.sliceDoc(), markSaved: () => (saved = doc) };
     },
     show(next) {
       const now = state.toText(next);
       dispatch({ changes: smallestChange(state.sliceDoc(0), next, state), annotations: fromDisk.of(true) });
       saved = state.doc.eq(now) ? state.doc : now;
     },
-    mount(parent) {
-      const mounted = new EditorView({ state, parent, ...(scroll ? { scrollTo: scroll } : {}) });
+    mount(container) {
+      const mounted = new EditorView({ state, parent: container, ...(scrollPosition ? { scrollTo: scrollPosition } : {}) });
       view = mounted;
-      cursor.at(describe(state));
-      cursor.in(buffer.language);
+      cursor.setPosition(formatPosition(state));
+      cursor.setLanguage(buffer.language);
       return {
         view: mounted,
         [Symbol.dispose]() {
-          scroll = mounted.scrollSnapshot();
+          scrollPosition = mounted.scrollSnapshot();
           state = mounted.state;
           view = null;
           mounted.destroy();
@@ -71,9 +71,9 @@ function createBuffer(workspace: Workspace, path: string): CodeBuffer {
       };
     },
   };
-  known.set(buffer, buffer);
+  codeBuffers.set(buffer, buffer);
   documents.attach(path, buffer);
-  if (text.length < MAX_COLOURED_CHARS) void loadLanguage();
+  if (text.length < MAX_HIGHLIGHTED_CHARS) void loadLanguage();
   return buffer;
 
   async function loadLanguage(): Promise<void> {
@@ -82,12 +82,12 @@ function createBuffer(workspace: Workspace, path: string): CodeBuffer {
     const support = await description.load();
     buffer.language = description.name;
     dispatch({ effects: language.reconfigure(support) });
-    if (view) cursor.in(description.name);
+    if (view) cursor.setLanguage(description.name);
   }
 }
 
-// Replaces only what differs, so that the selection and the scroll position stay where they were.
-function smallestChange(before: string, after: string, state: EditorState): { from: number; to: number; insert: Text } {
+// Replaces only the differing part, so that the selection and the scroll position stay.
+function smallestChange(before: string, after: string, state: EditorState): { from: number; to: number; insert: DocumentText } {
   const a = state.toText(before);
   const b = state.toText(after);
   const [left, right] = [a.toString(), b.toString()];
@@ -99,7 +99,7 @@ function smallestChange(before: string, after: string, state: EditorState): { fr
   return { from: start, to: left.length - end, insert: b.slice(start, right.length - end) };
 }
 
-function describe(state: EditorState): string {
+function formatPosition(state: EditorState): string {
   const { main } = state.selection;
   const line = state.doc.lineAt(main.head);
   const selected = main.empty ? "" : ` (${main.to - main.from} selected)`;

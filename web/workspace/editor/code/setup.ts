@@ -1,5 +1,5 @@
 import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
-import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { defaultKeymap, history as undoHistory, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { bracketMatching, foldGutter, foldKeymap, indentOnInput, indentUnit } from "@codemirror/language";
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
 import { Compartment, EditorState, type Extension } from "@codemirror/state";
@@ -20,20 +20,20 @@ import { theme } from "./theme.ts";
 export const language = new Compartment();
 export const wrapping = new Compartment();
 
-// Above this a file is shown plainly: colouring it would make typing slow.
-export const MAX_COLOURED_CHARS = 2_000_000;
+// Larger files have no syntax highlighting, which would make typing slow.
+export const MAX_HIGHLIGHTED_CHARS = 2_000_000;
 
-// Everything that an editor of this workspace can do, except for its language.
-export function editorSetup(path: string, text: string, wrapLines: boolean): Extension {
+// The extensions of every editor. The language is added when it is loaded.
+export function editorSetup({ path, text, wrapLines }: { path: string; text: string; wrapLines: boolean }): Extension {
   return [
-    // The separator of the file as it is; any other line end stays in the text as a character, and so in the file.
+    // Keeps the line endings of the file. Any other line ending stays in the text as a character.
     EditorState.lineSeparator.of(lineSeparatorOf(text)),
     indentUnit.of(indentOf(text)),
     EditorState.allowMultipleSelections.of(true),
     lineNumbers(),
     highlightActiveLineGutter(),
     highlightSpecialChars(),
-    history(),
+    undoHistory(),
     foldGutter(),
     drawSelection(),
     dropCursor(),

@@ -2,7 +2,7 @@ import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { EditorView } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 
-// All colours are the page's own variables, so that one theme serves light and dark and follows a switch at once.
+// All colours are CSS variables of the page, so that one theme serves light and dark.
 const look = EditorView.theme({
   "&": { color: "var(--text)", backgroundColor: "var(--page)", fontSize: "13px" },
   ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.55" },
@@ -49,7 +49,7 @@ const look = EditorView.theme({
   ".cm-tooltip-autocomplete > ul > li": { padding: "3px 8px" },
   ".cm-tooltip-autocomplete > ul > li[aria-selected]": { backgroundColor: "var(--selected)", color: "var(--text)" },
   "&.cm-merge-b .cm-changedLine": { backgroundColor: "var(--added)" },
-  // The whole line is already coloured.
+  // The whole line has a background already.
   "ins.cm-insertedLine, del.cm-deletedLine, .cm-insertedLine, .cm-deletedLine": { background: "none", textDecoration: "none" },
   "&.cm-merge-a .cm-changedLine, .cm-deletedChunk": { backgroundColor: "var(--removed)" },
   "&.cm-merge-b .cm-changedText, .cm-insertedLine .cm-changedText": { background: "color-mix(in srgb, var(--good) 26%, transparent)" },

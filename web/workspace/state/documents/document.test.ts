@@ -1,56 +1,58 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { mayAutosave, openedDocument, step, type Document, type DocumentEvent } from "./document.ts";
+import { mayAutosave, newDocument, updateDocument, type DocumentEvent, type TextDocument } from "./document.ts";
 
-const opened = openedDocument("a.txt", '"1"');
-const after = (document: Document, ...events: DocumentEvent[]) =>
-  events.reduce((current, event) => step(current, event).document, document);
+const opened = newDocument("a.txt", '"1"');
+const after = (doc: TextDocument, ...events: DocumentEvent[]) => events.reduce((current, event) => updateDocument(current, event).doc, doc);
 const edited = after(opened, { type: "edited", differs: true });
 
 describe("a file that changes on disk", () => {
-  test("is followed while the text is clean", () => {
-    expect(step(opened, { type: "disk", text: "theirs", etag: '"2"' })).toEqual({ document: { ...opened, etag: '"2"' }, show: "theirs" });
-  });
-
-  test("waits for a decision while the text is edited", () => {
-    const { document, show } = step(edited, { type: "disk", text: "theirs", etag: '"2"' });
-    expect(show).toBeUndefined();
-    expect(document).toMatchObject({ edited: true, etag: '"1"', conflict: { kind: "changed", text: "theirs", etag: '"2"' } });
-    expect(mayAutosave(document)).toBe(false);
-  });
-
-  test("is replaced by the next save when the person keeps theirs", () => {
-    const document = after(edited, { type: "disk", text: "theirs", etag: '"2"' }, { type: "keptMine" });
-    expect(document).toMatchObject({ edited: true, etag: '"2"', conflict: null });
-  });
-
-  test("replaces the text when the person takes it", () => {
-    const conflicting = after(edited, { type: "disk", text: "theirs", etag: '"2"' });
-    expect(step(conflicting, { type: "tookTheirs" })).toMatchObject({
-      document: { edited: false, etag: '"2"', conflict: null },
+  test("replaces a text that is not edited", () => {
+    expect(updateDocument(opened, { type: "readFromDisk", text: "theirs", etag: '"2"' })).toEqual({
+      doc: { ...opened, etag: '"2"' },
       show: "theirs",
     });
   });
 
-  test("is our own save coming back when the version is the one we know", () => {
-    expect(step(edited, { type: "disk", text: "mine", etag: '"1"' })).toEqual({ document: edited });
+  test("is a conflict if the text is edited", () => {
+    const { doc, show } = updateDocument(edited, { type: "readFromDisk", text: "theirs", etag: '"2"' });
+    expect(show).toBeUndefined();
+    expect(doc).toMatchObject({ edited: true, etag: '"1"', conflict: { kind: "changed", text: "theirs", etag: '"2"' } });
+    expect(mayAutosave(doc)).toBe(false);
+  });
+
+  test("is overwritten by the next save if the person keeps their own text", () => {
+    const doc = after(edited, { type: "readFromDisk", text: "theirs", etag: '"2"' }, { type: "keptMine" });
+    expect(doc).toMatchObject({ edited: true, etag: '"2"', conflict: null });
+  });
+
+  test("replaces an edited text if the person takes the version on disk", () => {
+    const conflicting = after(edited, { type: "readFromDisk", text: "theirs", etag: '"2"' });
+    expect(updateDocument(conflicting, { type: "tookTheirs" })).toMatchObject({
+      doc: { edited: false, etag: '"2"', conflict: null },
+      show: "theirs",
+    });
+  });
+
+  test("is ignored if it is the version of our own save", () => {
+    expect(updateDocument(edited, { type: "readFromDisk", text: "mine", etag: '"1"' })).toEqual({ doc: edited });
   });
 });
 
 describe("a file that is deleted on disk", () => {
-  test("stays open, and can be written again", () => {
+  test("stays open and can be written again", () => {
     const gone = after(opened, { type: "deletedOnDisk" });
     expect(gone.conflict).toEqual({ kind: "deleted" });
     expect(after(gone, { type: "keptMine" })).toMatchObject({ etag: null, edited: true, conflict: null });
   });
 
-  test("is whole again when it comes back as it was", () => {
-    expect(after(edited, { type: "deletedOnDisk" }, { type: "disk", text: "mine", etag: '"1"' })).toEqual(edited);
+  test("has no conflict after the same version is restored", () => {
+    expect(after(edited, { type: "deletedOnDisk" }, { type: "readFromDisk", text: "mine", etag: '"1"' })).toEqual(edited);
   });
 });
 
 describe("a save", () => {
-  test("that comes back after more typing leaves the text edited", () => {
+  test("that finishes after more typing leaves the text edited", () => {
     const typedOn = after(edited, { type: "saveStarted" }, { type: "edited", differs: true });
     expect(after(typedOn, { type: "saved", etag: '"2"', revision: edited.revision })).toMatchObject({
       edited: true,
@@ -59,29 +61,29 @@ describe("a save", () => {
     });
   });
 
-  test("that fails says why and stops saving by itself", () => {
+  test("that fails keeps the reason and stops autosave", () => {
     const failed = after(edited, { type: "saveStarted" }, { type: "saveFailed", message: "The disk is full" });
     expect(failed).toMatchObject({ edited: true, failure: "The disk is full" });
     expect(mayAutosave(failed)).toBe(false);
   });
 });
 
-test("whatever happens, an edited text is replaced only when the person takes theirs", () => {
-  const event = fc.oneof(
+test("no sequence of events replaces an edited text unless the person takes the version on disk", () => {
+  const anyEvent = fc.oneof(
     fc.record({ type: fc.constant("edited" as const), differs: fc.boolean() }),
-    fc.record({ type: fc.constant("disk" as const), text: fc.string(), etag: fc.constantFrom('"1"', '"2"', '"3"') }),
+    fc.record({ type: fc.constant("readFromDisk" as const), text: fc.string(), etag: fc.constantFrom('"1"', '"2"', '"3"') }),
     fc.record({ type: fc.constant("saved" as const), etag: fc.constantFrom('"1"', '"2"'), revision: fc.nat(5) }),
     fc.record({ type: fc.constantFrom("saveStarted" as const, "deletedOnDisk" as const, "keptMine" as const, "tookTheirs" as const) }),
     fc.record({ type: fc.constant("saveFailed" as const), message: fc.string() }),
   );
   fc.assert(
-    fc.property(fc.array(event, { maxLength: 12 }), (events) => {
-      let document = opened;
+    fc.property(fc.array(anyEvent, { maxLength: 12 }), (events) => {
+      let doc = opened;
       let replaced = false;
       for (const next of events) {
-        const { document: then, show } = step(document, next);
-        replaced ||= show !== undefined && document.edited && next.type !== "tookTheirs";
-        document = then;
+        const { doc: updated, show } = updateDocument(doc, next);
+        replaced ||= show !== undefined && doc.edited && next.type !== "tookTheirs";
+        doc = updated;
       }
       expect(replaced).toBe(false);
     }),

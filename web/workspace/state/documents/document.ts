@@ -1,16 +1,16 @@
-// One open file, as plain data. `etag` is the version on disk that the text started from; null when the file is not on
-// disk (deleted by somebody, or never saved). The text itself lives in the editor; here is only what decides about it.
-export interface Document {
+// The state of one open text file. The text itself lives in the editor.
+export interface TextDocument {
   path: string;
+  // The version on disk that the text is based on, or null if the file is not on disk.
   etag: string | null;
-  // The text differs from what was read or saved last.
+  // The text differs from the version last read or saved.
   edited: boolean;
-  // Grows with every edit, so that a save that comes back knows whether typing went on meanwhile.
+  // Increases with every edit, so that a finished save can tell whether typing continued meanwhile.
   revision: number;
   saving: boolean;
-  // What happened on disk under an edited text: nothing is overwritten until the person has decided.
+  // What happened on disk under an edited text. Nothing is overwritten until the person decides.
   conflict: Conflict | null;
-  // Why the last save failed, in plain words.
+  // Why the last save failed.
   failure: string | null;
 }
 
@@ -21,19 +21,19 @@ export type DocumentEvent =
   | { type: "saveStarted" }
   | { type: "saved"; etag: string; revision: number }
   | { type: "saveFailed"; message: string }
-  // What the disk has now, after a change by somebody else or a refused save.
-  | { type: "disk"; text: string; etag: string }
+  // The current content on disk, read after a change notification or a rejected save.
+  | { type: "readFromDisk"; text: string; etag: string }
   | { type: "deletedOnDisk" }
   | { type: "keptMine" }
   | { type: "tookTheirs" };
 
-export interface Step {
-  document: Document;
-  // The text that the editor must now show, when it is another than the one it has.
+export interface DocumentUpdate {
+  doc: TextDocument;
+  // The text that the editor must show instead of its own.
   show?: string;
 }
 
-export const openedDocument = (path: string, etag: string | null): Document => ({
+export const newDocument = (path: string, etag: string | null): TextDocument => ({
   path,
   etag,
   edited: false,
@@ -43,52 +43,51 @@ export const openedDocument = (path: string, etag: string | null): Document => (
   failure: null,
 });
 
-// Every change of an open file goes through here. A clean text follows the disk; an edited one is never replaced.
-export function step(document: Document, event: DocumentEvent): Step {
+// Every change of an open file goes through here. An unedited text follows the disk; an edited one is never replaced.
+export function updateDocument(doc: TextDocument, event: DocumentEvent): DocumentUpdate {
   switch (event.type) {
     case "edited":
-      return { document: { ...document, edited: event.differs, revision: document.revision + 1 } };
+      return { doc: { ...doc, edited: event.differs, revision: doc.revision + 1 } };
     case "saveStarted":
-      return { document: { ...document, saving: true, failure: null } };
+      return { doc: { ...doc, saving: true, failure: null } };
     case "saved": {
-      const edited = document.edited && document.revision !== event.revision;
-      return { document: { ...document, etag: event.etag, edited, saving: false, conflict: null, failure: null } };
+      const edited = doc.edited && doc.revision !== event.revision;
+      return { doc: { ...doc, etag: event.etag, edited, saving: false, conflict: null, failure: null } };
     }
     case "saveFailed":
-      return { document: { ...document, saving: false, failure: event.message } };
-    case "disk":
-      return seeDisk(document, event.text, event.etag);
+      return { doc: { ...doc, saving: false, failure: event.message } };
+    case "readFromDisk":
+      return followDisk(doc, event.text, event.etag);
     case "deletedOnDisk":
-      return { document: { ...document, saving: false, conflict: { kind: "deleted" } } };
+      return { doc: { ...doc, saving: false, conflict: { kind: "deleted" } } };
     case "keptMine":
-      return { document: keepMine(document) };
+      return { doc: keepMine(doc) };
     case "tookTheirs":
-      return takeTheirs(document);
+      return takeTheirs(doc);
   }
 }
 
-function seeDisk(document: Document, text: string, etag: string): Step {
-  if (etag === document.etag) {
-    const back = document.conflict?.kind === "deleted" ? null : document.conflict;
-    return { document: { ...document, saving: false, conflict: back } };
+// Autosave must not write a text that has a conflict or could not be saved.
+export const mayAutosave = (doc: TextDocument): boolean => doc.edited && !doc.saving && doc.conflict === null && doc.failure === null;
+
+function followDisk(doc: TextDocument, text: string, etag: string): DocumentUpdate {
+  if (etag === doc.etag) {
+    const conflict = doc.conflict?.kind === "deleted" ? null : doc.conflict;
+    return { doc: { ...doc, saving: false, conflict } };
   }
-  if (document.edited) return { document: { ...document, saving: false, conflict: { kind: "changed", text, etag } } };
-  return { document: { ...document, etag, saving: false, conflict: null }, show: text };
+  if (doc.edited) return { doc: { ...doc, saving: false, conflict: { kind: "changed", text, etag } } };
+  return { doc: { ...doc, etag, saving: false, conflict: null }, show: text };
 }
 
-// The next save is allowed to replace the version that the person has seen and decided against.
-function keepMine(document: Document): Document {
-  const { conflict } = document;
-  if (conflict === null) return document;
-  return { ...document, etag: conflict.kind === "changed" ? conflict.etag : null, edited: true, conflict: null };
+// Lets the next save replace the version on disk that the person decided against.
+function keepMine(doc: TextDocument): TextDocument {
+  const { conflict } = doc;
+  if (conflict === null) return doc;
+  return { ...doc, etag: conflict.kind === "changed" ? conflict.etag : null, edited: true, conflict: null };
 }
 
-function takeTheirs(document: Document): Step {
-  const { conflict } = document;
-  if (conflict?.kind !== "changed") return { document };
-  return { document: { ...document, etag: conflict.etag, edited: false, conflict: null, failure: null }, show: conflict.text };
+function takeTheirs(doc: TextDocument): DocumentUpdate {
+  const { conflict } = doc;
+  if (conflict?.kind !== "changed") return { doc };
+  return { doc: { ...doc, etag: conflict.etag, edited: false, conflict: null, failure: null }, show: conflict.text };
 }
-
-// Saving without being asked is only for a text that nobody else has touched.
-export const mayAutosave = (document: Document): boolean =>
-  document.edited && !document.saving && document.conflict === null && document.failure === null;

@@ -2,16 +2,16 @@ import { beforeEach, expect, test } from "vitest";
 import { ApiError } from "../../connection/api.ts";
 import { createDocuments } from "./documents.ts";
 import type { Draft, Drafts } from "./drafts.ts";
-import type { Buffer } from "./open-files.ts";
+import type { EditorBuffer } from "./open-files.ts";
 
-// A disk in memory that keeps the daemon's promises about versions.
+// An in-memory disk with the version checks of the daemon.
 function createDisk(first: Record<string, string>) {
   const files = new Map(Object.entries(first).map(([path, text]) => [path, { text, version: 1 }]));
   let version = 1;
   const etagOf = (at: number) => `"${at}"`;
   return {
     reachable: true,
-    // Runs before the next write is looked at.
+    // Runs before the version check of a write.
     beforeWrite: async () => {},
     put: (path: string, text: string) => void files.set(path, { text, version: ++version }),
     delete: (path: string) => void files.delete(path),
@@ -35,7 +35,7 @@ function createDisk(first: Record<string, string>) {
   };
 }
 
-function createShelf(): Drafts & { kept: Map<string, Draft> } {
+function createDraftStore(): Drafts & { kept: Map<string, Draft> } {
   const kept = new Map<string, Draft>();
   return {
     kept,
@@ -46,17 +46,17 @@ function createShelf(): Drafts & { kept: Map<string, Draft> } {
 }
 
 let disk: ReturnType<typeof createDisk>;
-let shelf: ReturnType<typeof createShelf>;
+let drafts: ReturnType<typeof createDraftStore>;
 beforeEach(() => {
   disk = createDisk({ "a.txt": "base" });
-  shelf = createShelf();
+  drafts = createDraftStore();
 });
 
-// A workspace with one open file, and a hand that types into it.
+// Opens one file and returns functions that type into it and read its state.
 async function openDocument({ autosave = false } = {}) {
   const documents = createDocuments({
     api: disk,
-    drafts: shelf,
+    drafts,
     notices: { error: () => {} },
     autosave: () => autosave,
     autosaveAfterMs: 5,
@@ -64,20 +64,20 @@ async function openDocument({ autosave = false } = {}) {
   });
   await documents.open("a.txt");
   let text = documents.textOf("a.txt");
-  const buffer: Buffer = { snapshot: () => ({ text, saved: () => {} }), show: (next) => void (text = next) };
+  const buffer: EditorBuffer = { snapshot: () => ({ text, markSaved: () => {} }), show: (next) => void (text = next) };
   documents.attach("a.txt", buffer);
   return {
     documents,
     type: (next: string) => {
       text = next;
-      documents.edited("a.txt", true);
+      documents.edited("a.txt", { differs: true });
     },
     shown: () => text,
     state: () => documents.documentAt("a.txt"),
   };
 }
 
-test("a change on disk that comes while saving is not missed", async () => {
+test("a change on disk during a save is not missed", async () => {
   const { documents, type, state } = await openDocument();
   type("mine");
   disk.beforeWrite = async () => documents.changed(["a.txt"]);
@@ -89,7 +89,7 @@ test("a change on disk that comes while saving is not missed", async () => {
   await expect.poll(() => documents.textOf("a.txt")).toBe("theirs, right after");
 });
 
-test("a save that meets somebody else's change asks instead of overwriting", async () => {
+test("a save over someone else's change is a conflict and overwrites nothing", async () => {
   const { documents, type, state, shown } = await openDocument();
   type("mine");
   disk.put("a.txt", "theirs");
@@ -100,19 +100,19 @@ test("a save that meets somebody else's change asks instead of overwriting", asy
   expect(disk.text("a.txt")).toBe("mine");
 });
 
-test("what could not be saved while cut off is saved when the line is back", async () => {
+test("a save that failed while disconnected is retried after the reconnect", async () => {
   const { documents, type, state } = await openDocument({ autosave: true });
   disk.reachable = false;
-  type("typed while away");
+  type("typed while offline");
   await expect.poll(() => state()?.failure).not.toBeNull();
-  expect(shelf.kept.get("a.txt")).toMatchObject({ text: "typed while away" });
+  expect(drafts.kept.get("a.txt")).toMatchObject({ text: "typed while offline" });
   disk.reachable = true;
   await documents.resync();
-  await expect.poll(() => disk.text("a.txt")).toBe("typed while away");
-  expect(shelf.kept.size).toBe(0);
+  await expect.poll(() => disk.text("a.txt")).toBe("typed while offline");
+  expect(drafts.kept.size).toBe(0);
 });
 
-test("a save whose answer was lost on the way is recognised by its text", async () => {
+test("a save whose response was lost is recognised by its text", async () => {
   const { documents, type, state } = await openDocument();
   type("mine");
   disk.put("a.txt", "mine");
@@ -120,8 +120,8 @@ test("a save whose answer was lost on the way is recognised by its text", async 
   expect(state()).toMatchObject({ edited: false, conflict: null, etag: '"2"' });
 });
 
-test("a draft from last time is put back, and asks when the disk went on meanwhile", async () => {
-  shelf.kept.set("a.txt", { text: "draft", etag: '"1"' });
+test("a draft is restored, and is a conflict if the file has changed since", async () => {
+  drafts.kept.set("a.txt", { text: "draft", etag: '"1"' });
   expect((await openDocument()).state()).toMatchObject({ edited: true, conflict: null });
   disk.put("a.txt", "theirs");
   const { state, shown } = await openDocument();
@@ -129,8 +129,8 @@ test("a draft from last time is put back, and asks when the disk went on meanwhi
   expect(shown()).toBe("draft");
 });
 
-test("a draft of a file that was deleted meanwhile is still there", async () => {
-  shelf.kept.set("a.txt", { text: "draft", etag: '"1"' });
+test("a draft survives the deletion of its file", async () => {
+  drafts.kept.set("a.txt", { text: "draft", etag: '"1"' });
   disk.delete("a.txt");
   const { documents, state } = await openDocument();
   expect(state()).toMatchObject({ edited: true, conflict: { kind: "deleted" } });
@@ -138,7 +138,7 @@ test("a draft of a file that was deleted meanwhile is still there", async () => 
   expect(disk.text("a.txt")).toBe("draft");
 });
 
-test("a file that is moved takes its unsaved text along, saved", async () => {
+test("a file is saved before it moves, and its text moves with it", async () => {
   const { documents, type } = await openDocument();
   type("mine");
   await documents.flush("a.txt");

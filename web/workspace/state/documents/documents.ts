@@ -1,8 +1,8 @@
 import { ApiError, type Api } from "../../connection/api.ts";
-import { plainWords, type Notices } from "../page/notices.ts";
 import { movedPath } from "../../text/paths.ts";
+import { describeError, type Notices } from "../page/notices.ts";
 import { contentOf, isImage, MAX_TEXT_BYTES } from "./content.ts";
-import { mayAutosave, openedDocument } from "./document.ts";
+import { mayAutosave, newDocument } from "./document.ts";
 import type { Draft, Drafts } from "./drafts.ts";
 import { createOpenFiles } from "./open-files.ts";
 
@@ -17,46 +17,49 @@ export interface DocumentsDeps {
 
 export type Documents = ReturnType<typeof createDocuments>;
 
-// All open files: reading, saving, following the disk, keeping drafts. Decisions are made in document.ts.
+// Reads and saves the open files, follows changes on disk and keeps drafts. The decisions are in document.ts.
 export function createDocuments({ api, drafts, notices, autosave, autosaveAfterMs = 1000, draftAfterMs = 400 }: DocumentsDeps) {
-  const open = createOpenFiles((path) => void drafts.remove(path));
-  const { documentAt, apply } = open;
+  const openFiles = createOpenFiles({ onClean: (path) => void drafts.remove(path) });
+  const { documentAt, apply } = openFiles;
   const timers = new Map<string, ReturnType<typeof setTimeout>>();
   const saves = new Map<string, Promise<boolean>>();
-  // Changed on disk while a save was under way: ours or somebody else's, which only another look can tell.
-  const lookAfterSave = new Set<string>();
+  // Files that changed on disk during a save. Only reading them again shows whether the change was ours.
+  const rereadAfterSave = new Set<string>();
 
   async function load(path: string): Promise<void> {
     try {
       const limit = isImage(path) ? 0 : MAX_TEXT_BYTES;
       const [{ etag, size, bytes }, draft] = await Promise.all([api.readFile(path, limit), drafts.get(path)]);
       const content = contentOf(path, bytes);
-      if (content.kind === "image") return open.set(path, { kind: "image", version: etag });
-      if (content.kind !== "text") return open.set(path, { kind: content.kind, size });
-      restore(path, { text: content.text, etag }, draft);
+      if (content.kind === "image") return openFiles.set(path, { kind: "image", version: etag });
+      if (content.kind !== "text") return openFiles.set(path, { kind: content.kind, size });
+      openText(path, { text: content.text, etag }, draft);
     } catch (error) {
       await loadFailed(path, error);
     }
   }
 
-  // An unsaved text from last time is put back; when the disk went on meanwhile, the person decides.
-  function restore(path: string, disk: { text: string; etag: string }, draft: Draft | null): void {
-    const unsaved = draft !== null && draft.text !== disk.text;
-    open.keepText(path, unsaved ? draft.text : disk.text);
-    const document = unsaved ? { ...openedDocument(path, draft.etag), edited: true } : openedDocument(path, disk.etag);
-    open.set(path, { kind: "text", document });
-    if (unsaved) apply(path, { type: "disk", ...disk });
+  // Restores a draft. If the file has changed since the draft was made, that is a conflict.
+  function openText(path: string, disk: { text: string; etag: string }, draft: Draft | null): void {
+    const restored = draft !== null && draft.text !== disk.text ? draft : null;
+    openFiles.setText(path, restored?.text ?? disk.text);
+    openFiles.set(path, {
+      kind: "text",
+      document: restored ? { ...newDocument(path, restored.etag), edited: true } : newDocument(path, disk.etag),
+    });
+    if (restored) apply(path, { type: "readFromDisk", ...disk });
   }
 
   async function loadFailed(path: string, error: unknown): Promise<void> {
     const gone = isGone(error);
     const draft = gone ? await drafts.get(path) : null;
-    if (draft === null) return open.set(path, { kind: "failed", message: plainWords(error), gone });
-    open.keepText(path, draft.text);
-    open.set(path, { kind: "text", document: { ...openedDocument(path, draft.etag), edited: true, conflict: { kind: "deleted" } } });
+    if (draft === null) return openFiles.set(path, { kind: "failed", message: describeError(error), gone });
+    openFiles.setText(path, draft.text);
+    openFiles.set(path, { kind: "text", document: { ...newDocument(path, draft.etag), edited: true, conflict: { kind: "deleted" } } });
   }
 
-  function edited(path: string, differs: boolean): void {
+  // `differs` says whether the text now differs from the saved one; undo can make them equal again.
+  function edited(path: string, { differs }: { differs: boolean }): void {
     apply(path, { type: "edited", differs });
     if (!documentAt(path)?.edited) return;
     schedule(`draft ${path}`, draftAfterMs, () => keepDraft(path));
@@ -69,14 +72,14 @@ export function createDocuments({ api, drafts, notices, autosave, autosaveAfterM
   }
 
   function keepDraft(path: string): void {
-    const document = documentAt(path);
-    if (document?.edited) void drafts.put(path, { text: open.snapshot(path).text, etag: document.etag });
+    const doc = documentAt(path);
+    if (doc?.edited) void drafts.put(path, { text: openFiles.snapshot(path).text, etag: doc.etag });
   }
 
   function autosaveNow(path: string): void {
-    const document = documentAt(path);
-    if (document && mayAutosave(document)) void save(path);
-    else if (document?.saving) schedule(`save ${path}`, autosaveAfterMs, () => autosaveNow(path));
+    const doc = documentAt(path);
+    if (doc && mayAutosave(doc)) void save(path);
+    else if (doc?.saving) schedule(`save ${path}`, autosaveAfterMs, () => autosaveNow(path));
   }
 
   function save(path: string): Promise<boolean> {
@@ -88,93 +91,92 @@ export function createDocuments({ api, drafts, notices, autosave, autosaveAfterM
   }
 
   async function write(path: string): Promise<boolean> {
-    const document = documentAt(path);
-    if (document === null || document.conflict?.kind === "changed") return false;
-    const recreate = document.conflict?.kind === "deleted";
+    const doc = documentAt(path);
+    if (doc === null || doc.conflict?.kind === "changed") return false;
+    const recreate = doc.conflict?.kind === "deleted";
     if (recreate) apply(path, { type: "keptMine" });
-    const { text, saved } = open.snapshot(path);
+    const { text, markSaved } = openFiles.snapshot(path);
     apply(path, { type: "saveStarted" });
     try {
-      const { etag } = await api.writeFile(path, text, recreate ? null : document.etag);
-      open.keepText(path, text);
-      saved();
-      apply(path, { type: "saved", etag, revision: document.revision });
-      if (documentAt(path)?.edited) edited(path, true);
+      const { etag } = await api.writeFile(path, text, recreate ? null : doc.etag);
+      openFiles.setText(path, text);
+      markSaved();
+      apply(path, { type: "saved", etag, revision: doc.revision });
+      if (documentAt(path)?.edited) edited(path, { differs: true });
       return true;
     } catch (error) {
       await saveFailed(path, error);
       return false;
     } finally {
-      if (lookAfterSave.delete(path)) void look(path);
+      if (rereadAfterSave.delete(path)) void reread(path);
     }
   }
 
   async function saveFailed(path: string, error: unknown): Promise<void> {
     keepDraft(path);
-    if (error instanceof ApiError && error.status === 412) return look(path);
-    apply(path, { type: "saveFailed", message: plainWords(error) });
-    // Cut off: tried again by itself when the connection is back (see resync).
-    if (!(error instanceof ApiError && error.status === 0)) notices.error(`Could not save ${path}: ${plainWords(error)}`);
+    if (error instanceof ApiError && error.status === 412) return reread(path);
+    apply(path, { type: "saveFailed", message: describeError(error) });
+    // After a lost connection `resync` saves again, so there is nothing to report.
+    if (!(error instanceof ApiError && error.status === 0)) notices.error(`Could not save ${path}: ${describeError(error)}`);
   }
 
-  // Looks at the disk and lets the document follow, or ask.
-  async function look(path: string): Promise<void> {
-    const file = open.at(path);
+  async function reread(path: string): Promise<void> {
+    const file = openFiles.get(path);
     if (file === undefined || file.kind === "loading") return;
     if (file.kind !== "text") return load(path);
     try {
       const { etag, size, bytes } = await api.readFile(path, MAX_TEXT_BYTES);
       const content = contentOf(path, bytes);
-      if (content.kind === "text") return seeText(path, content.text, etag);
-      if (!documentAt(path)?.edited && content.kind !== "image") open.set(path, { kind: content.kind, size });
+      if (content.kind === "text") return followDisk(path, content.text, etag);
+      if (!documentAt(path)?.edited && content.kind !== "image") openFiles.set(path, { kind: content.kind, size });
     } catch (error) {
       if (isGone(error)) apply(path, { type: "deletedOnDisk" });
     }
   }
 
-  function seeText(path: string, text: string, etag: string): void {
-    const mine = open.snapshot(path);
-    const document = documentAt(path);
-    // The same text: a save whose answer was lost on the way, or two people of one mind.
-    if (document?.edited && mine.text === text) {
-      mine.saved();
-      return apply(path, { type: "saved", etag, revision: document.revision });
+  function followDisk(path: string, text: string, etag: string): void {
+    const mine = openFiles.snapshot(path);
+    const doc = documentAt(path);
+    // Equal texts are no conflict: the response of our save was lost, or two people made the same edit.
+    if (doc?.edited && mine.text === text) {
+      mine.markSaved();
+      return apply(path, { type: "saved", etag, revision: doc.revision });
     }
-    apply(path, { type: "disk", text, etag });
+    apply(path, { type: "readFromDisk", text, etag });
   }
 
-  const unsaved = () => open.paths().filter((path) => documentAt(path)?.edited);
+  const unsaved = () => openFiles.paths().filter((path) => documentAt(path)?.edited);
 
   return {
-    store: open.store,
-    bufferOf: open.bufferOf,
-    attach: open.attach,
+    store: openFiles.store,
+    bufferOf: openFiles.bufferOf,
+    attach: openFiles.attach,
     documentAt,
     edited,
     save,
     unsaved,
-    textOf: (path: string) => open.snapshot(path).text,
+    textOf: (path: string) => openFiles.snapshot(path).text,
     saveAll: () => Promise.all(unsaved().map(save)),
-    keepDrafts: () => open.paths().forEach(keepDraft),
+    keepDrafts: () => openFiles.paths().forEach(keepDraft),
     async open(path: string) {
-      const known = open.at(path);
+      const known = openFiles.get(path);
       if (known && known.kind !== "failed") return;
-      open.set(path, { kind: "loading" });
+      openFiles.set(path, { kind: "loading" });
       await load(path);
     },
-    // The daemon says these paths changed. Our own saves come back here too and are known by their version.
+    // The daemon reports these paths as changed. That includes our own saves, which the version identifies.
     changed(paths: readonly string[]) {
-      for (const path of paths.filter(open.at)) {
-        if (documentAt(path)?.saving) lookAfterSave.add(path);
-        else void look(path);
+      for (const path of paths.filter(openFiles.get)) {
+        if (documentAt(path)?.saving) rereadAfterSave.add(path);
+        else void reread(path);
       }
     },
-    // After a cut nothing is known about what happened meanwhile; what could not be saved then is saved now.
+    // After a disconnect, reads everything again and retries the saves that failed meanwhile.
     async resync() {
-      await Promise.all(open.paths().map(look));
+      await Promise.all(openFiles.paths().map(reread));
       for (const path of unsaved()) {
-        const document = documentAt(path);
-        if (document?.conflict === null && document.failure !== null && autosave()) void save(path);
+        const doc = documentAt(path);
+        if (doc?.conflict === null && doc.failure !== null && autosave()) void save(path);
       }
     },
     async keepMine(path: string) {
@@ -182,31 +184,31 @@ export function createDocuments({ api, drafts, notices, autosave, autosaveAfterM
       await save(path);
     },
     takeTheirs: (path: string) => apply(path, { type: "tookTheirs" }),
-    // Leaves the text behind for good.
+    // Discards unsaved text.
     close(path: string) {
       for (const key of [`draft ${path}`, `save ${path}`]) clearTimeout(timers.get(key));
       void drafts.remove(path);
-      open.forget(path);
+      openFiles.remove(path);
     },
-    // Before files are moved: what is being saved below a path is let to its end, what is not saved yet is saved.
+    // Saves everything below a path, so that it can be moved.
     async flush(folder: string) {
-      for (const path of open.below(folder)) {
+      for (const path of openFiles.pathsWithin(folder)) {
         await saves.get(path);
         if (documentAt(path)?.edited) await save(path);
       }
     },
     moved(from: string, to: string) {
-      for (const path of open.below(from)) {
+      for (const path of openFiles.pathsWithin(from)) {
         const target = movedPath(path, from, to);
-        open.carry(path, target);
+        openFiles.rename(path, target);
         void drafts.remove(path);
         keepDraft(target);
-        void look(target);
+        void reread(target);
       }
     },
   };
 }
 
-// A folder or something else may have taken the file's place.
+// A folder or a special file may have replaced the file.
 const isGone = (error: unknown): boolean =>
   error instanceof ApiError && (error.status === 404 || error.code === "is_folder" || error.code === "not_a_file");

@@ -1,7 +1,7 @@
-// Unsaved text, kept in the browser's own database until it is saved: a reload, a crash or a lost network loses nothing.
+// Unsaved text in the browser's IndexedDB, so that it survives a reload, a crash or a lost connection.
 export interface Draft {
   text: string;
-  // The version on disk that the text started from.
+  // The version on disk that the text is based on.
   etag: string | null;
 }
 
@@ -15,16 +15,15 @@ const STORE = "drafts";
 
 export function openDrafts(sandboxId: string): Drafts {
   let database: Promise<IDBDatabase> | null = null;
-  const open = () => (database ??= openDatabase());
   const key = (path: string) => `${sandboxId}/${path}`;
 
-  // A browser without a database (private mode, blocked in a frame) keeps drafts in memory only.
+  // Fails open: without IndexedDB (private mode, or blocked in a frame) there are no drafts.
   async function run<T>(mode: IDBTransactionMode, work: (store: IDBObjectStore) => IDBRequest<T>): Promise<T | null> {
     try {
-      const request = work((await open()).transaction(STORE, mode).objectStore(STORE));
+      const request = work((await (database ??= openDatabase())).transaction(STORE, mode).objectStore(STORE));
       return await new Promise<T>((resolve, reject) => {
         request.addEventListener("success", () => resolve(request.result));
-        request.addEventListener("error", () => reject(request.error ?? new Error("the browser's database failed")));
+        request.addEventListener("error", () => reject(request.error ?? new Error("IndexedDB request failed")));
       });
     } catch {
       return null;
@@ -44,6 +43,6 @@ function openDatabase(): Promise<IDBDatabase> {
     const request = indexedDB.open("berth-workspace", 1);
     request.addEventListener("upgradeneeded", () => request.result.createObjectStore(STORE));
     request.addEventListener("success", () => resolve(request.result));
-    request.addEventListener("error", () => reject(request.error ?? new Error("the browser's database cannot be opened")));
+    request.addEventListener("error", () => reject(request.error ?? new Error("IndexedDB could not be opened")));
   });
 }

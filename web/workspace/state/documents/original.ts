@@ -1,8 +1,8 @@
 import { ApiError, type Api } from "../../connection/api.ts";
 import { decodeText } from "./content.ts";
 
-// A file's text as it was before it was changed; empty for a file that is new.
-export async function originalOf(api: Api, path: string): Promise<string> {
+// Reads a file's text from before it was changed. The text is empty if the file is new.
+export async function readOriginal(api: Api, path: string): Promise<string> {
   try {
     const response = await api.call(`api/changes/original?path=${encodeURIComponent(path)}`);
     return decodeText(new Uint8Array(await response.arrayBuffer())) ?? "";

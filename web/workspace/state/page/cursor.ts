@@ -1,43 +1,45 @@
 import { createStore } from "zustand/vanilla";
 
-// A place in a file, counted from 1.
-export interface Place {
+// A location in a file. Lines and columns count from 1.
+export interface TextLocation {
   line: number;
   column: number;
+  // How many characters to select.
   length?: number;
 }
 
 export interface CursorState {
-  // Where the caret is in the active editor, and its language: for the status bar.
+  // Position and language of the active editor, for the status bar.
   position: string | null;
   language: string | null;
-  // A place that an editor is asked to go to.
-  wanted: ({ path: string } & Place) | null;
-  // A file whose editor should have the keyboard, because the person has just asked for it.
-  focus: string | null;
+  // A location that an editor is requested to show.
+  reveal: ({ path: string } & TextLocation) | null;
+  // A file whose editor is requested to take the keyboard focus.
+  focusPath: string | null;
 }
 
 export type Cursor = ReturnType<typeof createCursor>;
 
 export function createCursor() {
-  const store = createStore<CursorState>(() => ({ position: null, language: null, wanted: null, focus: null }));
+  const store = createStore<CursorState>(() => ({ position: null, language: null, reveal: null, focusPath: null }));
   return {
     store,
-    at: (position: string | null) => store.setState({ position }),
-    in: (language: string | null) => store.setState({ language }),
-    reveal: (wanted: CursorState["wanted"]) => store.setState({ wanted }),
-    focus: (path: string) => store.setState({ focus: path }),
+    setPosition: (position: string | null) => store.setState({ position }),
+    setLanguage: (language: string | null) => store.setState({ language }),
+    reveal: (reveal: CursorState["reveal"]) => store.setState({ reveal }),
+    requestFocus: (path: string) => store.setState({ focusPath: path }),
+    // Returns whether focus was requested for this file, and clears the request.
     takeFocus(path: string): boolean {
-      const wished = store.getState().focus === path;
-      if (wished) store.setState({ focus: null });
-      return wished;
+      const requested = store.getState().focusPath === path;
+      if (requested) store.setState({ focusPath: null });
+      return requested;
     },
-    // The wish for this file, once.
-    take(path: string): Place | null {
-      const { wanted } = store.getState();
-      if (wanted?.path !== path) return null;
-      store.setState({ wanted: null });
-      return wanted;
+    // Returns the location requested in this file, and clears the request.
+    takeReveal(path: string): TextLocation | null {
+      const { reveal } = store.getState();
+      if (reveal?.path !== path) return null;
+      store.setState({ reveal: null });
+      return reveal;
     },
   };
 }

@@ -10,15 +10,16 @@ export interface Question {
   title: string;
   text?: string;
   choices: Choice[];
-  // Present when a line of text is asked for.
-  input?: { label: string; value: string; fault: (value: string) => string | null };
+  // A text field. `error` returns why a value cannot be accepted, or null.
+  input?: { label: string; value: string; error: (value: string) => string | null };
 }
 
+// Null if the person dismissed the dialog.
 export type Answer = { choice: string; value: string } | null;
 
 export type Dialogs = ReturnType<typeof createDialogs>;
 
-// Questions to the person, one at a time. The answer is null when the question was dismissed.
+// Asks the person one question at a time. A new question dismisses the one before.
 export function createDialogs() {
   const store = createStore<{ question: Question | null; resolve: (answer: Answer) => void }>(() => ({
     question: null,

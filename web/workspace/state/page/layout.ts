@@ -1,20 +1,21 @@
 import { createStore } from "zustand/vanilla";
-import { movedPath, isWithin } from "../../text/paths.ts";
-import { remember } from "../../browser/storage.ts";
+import { isNarrowScreen } from "../../browser/media-query.ts";
+import { openStorage } from "../../browser/storage.ts";
+import { isWithin, movedPath } from "../../text/paths.ts";
 
 export type SideView = "files" | "search" | "changes" | "ports";
 
 export type Tab =
   | { id: string; kind: "file"; path: string }
-  // The file as it was against the file as it is.
+  // The original file compared with the current one.
   | { id: string; kind: "diff"; path: string }
-  // Mine in the editor against theirs on disk.
+  // The text in the editor compared with the file on disk.
   | { id: string; kind: "compare"; path: string }
   | { id: string; kind: "markdown"; path: string }
   | { id: string; kind: "preview"; port: number };
 
 export interface LayoutState {
-  // This browser has shown this workspace before.
+  // Whether this browser has opened this workspace before.
   visited: boolean;
   tabs: Tab[];
   activeTab: string | null;
@@ -23,13 +24,13 @@ export interface LayoutState {
   terminalsOpen: boolean;
   agentOpen: boolean;
   expanded: string[];
-  // Terminals that stand side by side, by id.
+  // Ids of the terminals in each tab. Terminals in one group are shown side by side.
   terminalGroups: string[][];
   activeTerminal: string | null;
   terminalNames: Record<string, string>;
-  // What is being written to the agent.
+  // The unsent message to the agent.
   prompt: string;
-  // Sizes of the resizable groups, by the group's id.
+  // Panel sizes of each resizable group, by group id.
   sizes: Record<string, Record<string, number>>;
 }
 
@@ -55,11 +56,11 @@ export const fileTab = (path: string): Tab => ({ id: `file:${path}`, kind: "file
 export const tabFor = (kind: "diff" | "compare" | "markdown", path: string): Tab => ({ id: `${kind}:${path}`, kind, path });
 export const previewTab = (port: number): Tab => ({ id: `preview:${port}`, kind: "preview", port });
 
-// What is open and where, remembered in the browser for each sandbox.
+// What is open and where. The browser stores it for each sandbox.
 export function createLayout(sandboxId: string) {
-  const memory = remember<LayoutState>(`berth.layout.${sandboxId}`, narrowDefaults());
-  const store = createStore<LayoutState>(() => memory.value);
-  store.subscribe(memory.save);
+  const stored = openStorage<LayoutState>(`berth.layout.${sandboxId}`, initialLayout());
+  const store = createStore<LayoutState>(() => stored.value);
+  store.subscribe(stored.save);
   const set = store.setState;
 
   return {
@@ -80,52 +81,51 @@ export function createLayout(sandboxId: string) {
         return { tabs: left, activeTab: activeTab === id ? neighbour : activeTab };
       });
     },
-    stepTab(by: 1 | -1) {
+    cycleTab(by: 1 | -1) {
       set(({ tabs, activeTab }) => {
         const at = tabs.findIndex(({ id }) => id === activeTab);
         return { activeTab: tabs[(at + by + tabs.length) % tabs.length]?.id ?? null };
       });
     },
-    movedPath(from: string, to: string) {
-      const moved = (tab: Tab): Tab => {
+    renamePath(from: string, to: string) {
+      const renamed = (tab: Tab): Tab => {
         if (!("path" in tab) || !isWithin(tab.path, from)) return tab;
         const path = movedPath(tab.path, from, to);
         return { ...tab, path, id: `${tab.kind}:${path}` };
       };
       set(({ tabs, activeTab, expanded }) => ({
-        tabs: tabs.map(moved),
-        activeTab: tabs.map((tab) => [tab.id, moved(tab).id]).find(([id]) => id === activeTab)?.[1] ?? activeTab,
+        tabs: tabs.map(renamed),
+        activeTab: tabs.map((tab) => [tab.id, renamed(tab).id]).find(([id]) => id === activeTab)?.[1] ?? activeTab,
         expanded: expanded.map((path) => (isWithin(path, from) ? movedPath(path, from, to) : path)),
       }));
     },
-    showSide(view: SideView) {
+    // Shows a view of the side panel, or hides the panel if that view is on screen.
+    toggleSideView(view: SideView) {
       set(({ sideView, sideOpen, agentOpen }) => {
-        const hidden = agentOpen && isNarrow();
-        return { sideView: view, sideOpen: hidden || !(sideOpen && sideView === view), ...alone("sideOpen") };
+        const covered = agentOpen && isNarrowScreen();
+        return { sideView: view, sideOpen: covered || !(sideOpen && sideView === view), ...hideCovering("sideOpen") };
       });
     },
-    revealSide: (view: SideView) => set({ sideView: view, ...alone("sideOpen"), sideOpen: true }),
-    toggle: (part: Part) => set((state) => ({ ...alone(part), [part]: !state[part] })),
-    // Opens every folder above a path, so that it is seen in the tree.
+    showSideView: (view: SideView) => set({ sideView: view, ...hideCovering("sideOpen"), sideOpen: true }),
+    toggle: (panel: Panel) => set((state) => ({ ...hideCovering(panel), [panel]: !state[panel] })),
+    // Expands every folder above a path, so that the path is visible in the tree.
     expandTo(path: string) {
       const parts = path.split("/").slice(0, -1);
-      const above = parts.map((_part, i) => parts.slice(0, i + 1).join("/"));
-      set(({ expanded }) => ({ expanded: [...new Set([...expanded, ...above])] }));
+      const folders = parts.map((_part, i) => parts.slice(0, i + 1).join("/"));
+      set(({ expanded }) => ({ expanded: [...new Set([...expanded, ...folders])] }));
     },
   };
 }
 
-type Part = "sideOpen" | "terminalsOpen" | "agentOpen";
+type Panel = "sideOpen" | "terminalsOpen" | "agentOpen";
 
-const isNarrow = (): boolean => matchMedia("(max-width: 720px)").matches;
-
-// On a narrow screen side panel, agent and editor take turns: what is asked for closes what would cover it.
-function alone(part: Part): Partial<LayoutState> {
-  if (!isNarrow()) return {};
-  return part === "agentOpen" ? {} : part === "sideOpen" ? { agentOpen: false } : { agentOpen: false, sideOpen: false };
+// A narrow screen shows one of agent, side panel and editor at a time, in this order: hide those that would cover the panel.
+function hideCovering(panel: Panel): Partial<LayoutState> {
+  if (!isNarrowScreen() || panel === "agentOpen") return {};
+  return panel === "sideOpen" ? { agentOpen: false } : { agentOpen: false, sideOpen: false };
 }
 
-// A narrow screen begins with the editor alone; the rest is one touch away.
-function narrowDefaults(): LayoutState {
-  return isNarrow() ? { ...defaults, sideOpen: false, terminalsOpen: false } : defaults;
+// A narrow screen starts with the editor alone.
+function initialLayout(): LayoutState {
+  return isNarrowScreen() ? { ...defaults, sideOpen: false, terminalsOpen: false } : defaults;
 }

@@ -1,6 +1,9 @@
 import { createStore } from "zustand/vanilla";
 import { ApiError } from "../../connection/api.ts";
 
+const INFO_SHOWN_MS = 6000;
+const MAX_SHOWN = 4;
+
 export interface Notice {
   id: number;
   kind: "info" | "error";
@@ -10,36 +13,38 @@ export interface Notice {
 
 export type Notices = ReturnType<typeof createNotices>;
 
-// Short messages in the corner. Errors stay until they are dismissed, the rest goes by itself.
+// Short messages in the corner. Errors stay until they are dismissed; other messages disappear after a few seconds.
 export function createNotices() {
   const store = createStore<{ notices: Notice[] }>(() => ({ notices: [] }));
   let lastId = 0;
   const dismiss = (id: number) => store.setState(({ notices }) => ({ notices: notices.filter((notice) => notice.id !== id) }));
   const show = (notice: Omit<Notice, "id">) => {
     const id = ++lastId;
-    store.setState(({ notices }) => ({ notices: [...notices.filter(({ text }) => text !== notice.text), { ...notice, id }].slice(-4) }));
-    if (notice.kind === "info") setTimeout(() => dismiss(id), 6000);
+    store.setState(({ notices }) => ({
+      notices: [...notices.filter(({ text }) => text !== notice.text), { ...notice, id }].slice(-MAX_SHOWN),
+    }));
+    if (notice.kind === "info") setTimeout(() => dismiss(id), INFO_SHOWN_MS);
   };
   return {
     store,
     dismiss,
     info: (text: string, action?: Notice["action"]) => show({ kind: "info", text, ...(action ? { action } : {}) }),
     error: (text: string) => show({ kind: "error", text }),
-    // For work that the person started and that nothing else waits for: a failure is told, in plain words.
-    attempt: async (what: string, work: () => Promise<unknown>): Promise<boolean> => {
+    // Runs work that the person started. Shows a failure as "{failure}: {reason}" and returns whether the work succeeded.
+    attempt: async (failure: string, work: () => Promise<unknown>): Promise<boolean> => {
       try {
         await work();
         return true;
       } catch (error) {
-        show({ kind: "error", text: `${what}: ${plainWords(error)}` });
+        show({ kind: "error", text: `${failure}: ${describeError(error)}` });
         return false;
       }
     },
   };
 }
 
-export function plainWords(error: unknown): string {
-  if (error instanceof ApiError && error.code === "disk_full") return "the disk of this workspace is full";
+export function describeError(error: unknown): string {
+  if (error instanceof ApiError && error.code === "disk_full") return "The disk of this workspace is full. Delete some files first";
   if (error instanceof Error) return error.message;
-  return "something went wrong";
+  return "Something went wrong. Try again";
 }

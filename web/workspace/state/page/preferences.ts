@@ -1,5 +1,5 @@
 import { createStore } from "zustand/vanilla";
-import { remember } from "../../browser/storage.ts";
+import { openStorage } from "../../browser/storage.ts";
 
 export type Theme = "system" | "light" | "dark";
 
@@ -7,38 +7,38 @@ export interface PreferencesState {
   theme: Theme;
   autosave: boolean;
   wrapLines: boolean;
-  // Terminals speak: what they show is also there for screen readers, at some cost in speed.
+  // Screen reader mode of terminals. It makes them slower.
   spokenTerminals: boolean;
 }
 
 export type Preferences = ReturnType<typeof createPreferences>;
 
-// What a person likes, the same in every workspace of this browser.
+// Personal settings, shared by every workspace in this browser.
 export function createPreferences() {
-  const memory = remember<PreferencesState>("berth.preferences", {
+  const stored = openStorage<PreferencesState>("berth.preferences", {
     theme: "system",
     autosave: true,
     wrapLines: false,
     spokenTerminals: false,
   });
-  const store = createStore<PreferencesState>(() => memory.value);
-  store.subscribe(memory.save);
+  const store = createStore<PreferencesState>(() => stored.value);
   const systemDark = matchMedia("(prefers-color-scheme: dark)");
-  const show = () => {
+  const listeners = new Set<() => void>();
+  const apply = () => {
     const { theme } = store.getState();
     const dark = theme === "dark" || (theme === "system" && systemDark.matches);
     document.documentElement.dataset["theme"] = dark ? "dark" : "light";
     for (const listener of listeners) listener();
   };
-  const listeners = new Set<() => void>();
-  systemDark.addEventListener("change", show);
-  store.subscribe(show);
-  show();
+  systemDark.addEventListener("change", apply);
+  store.subscribe(stored.save);
+  store.subscribe(apply);
+  apply();
   return {
     store,
     set: store.setState,
-    // For parts that draw outside of CSS and must hear of a change of colours.
-    onThemeShown(listener: () => void): Disposable {
+    // For components that do not take their colours from CSS. Called after the page has the new theme.
+    onApplied(listener: () => void): Disposable {
       listeners.add(listener);
       return { [Symbol.dispose]: () => void listeners.delete(listener) };
     },

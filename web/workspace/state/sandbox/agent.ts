@@ -4,23 +4,24 @@ import type { AgentState } from "@berth/contract/daemon.ts";
 import type { Api } from "../../connection/api.ts";
 import { connectSocket, type ReconnectingSocket } from "../../connection/socket.ts";
 import type { Notices } from "../page/notices.ts";
-import { hearAgent, noAgentView, type AgentView } from "./conversations.ts";
+import { initialAgentView, updateAgentView, type AgentView } from "./conversations.ts";
 
 export type Agent = ReturnType<typeof createAgent>;
 
-// The agent as the page uses it. The line to it is opened when its panel is first seen.
+// The connection to the agent. It opens when the agent panel is first shown.
 export function createAgent({ api, notices }: { api: Api; notices: Notices }) {
-  const store = createStore<AgentView & { online: boolean }>(() => ({ ...noAgentView, online: false }));
+  const store = createStore<AgentView & { online: boolean }>(() => ({ ...initialAgentView, online: false }));
   let socket: ReconnectingSocket | null = null;
 
-  function say(command: AgentCommand): boolean {
-    const said = socket?.send(JSON.stringify(command)) ?? false;
-    if (!said) notices.info("The agent cannot be reached at the moment. Try again when the connection is back.");
-    return said;
+  // Returns whether the command was sent.
+  function send(command: AgentCommand): boolean {
+    const sent = socket?.send(JSON.stringify(command)) ?? false;
+    if (!sent) notices.info("The agent cannot be reached. Try again when the workspace is reconnected.");
+    return sent;
   }
 
-  function hear(message: AgentMessage): void {
-    store.setState((view) => hearAgent(view, message));
+  function receive(message: AgentMessage): void {
+    store.setState((view) => updateAgentView(view, message));
     if (message.type !== "hello") return;
     const { current, conversations } = store.getState();
     store.setState({ online: true });
@@ -29,9 +30,9 @@ export function createAgent({ api, notices }: { api: Api; notices: Notices }) {
 
   function show(id: string | null): void {
     const { current, items } = store.getState();
-    if (current !== null && current !== id) say({ type: "close", conversationId: current });
+    if (current !== null && current !== id) send({ type: "close", conversationId: current });
     store.setState({ current: id, refusal: null });
-    if (id !== null && items[id] === undefined) say({ type: "open", conversationId: id });
+    if (id !== null && items[id] === undefined) send({ type: "open", conversationId: id });
   }
 
   return {
@@ -40,31 +41,26 @@ export function createAgent({ api, notices }: { api: Api; notices: Notices }) {
     connect() {
       socket ??= connectSocket({
         url: () => api.socketUrl("agent/stream"),
-        onText: (text) => hear(JSON.parse(text) as AgentMessage),
-        onDown: () => store.setState({ online: false }),
+        onText: (text) => receive(JSON.parse(text) as AgentMessage),
+        onDisconnected: () => store.setState({ online: false }),
       });
     },
-    prod: () => socket?.prod(),
-    renew: () => socket?.renew(),
-    stateHeard: (agent: AgentState) => store.setState({ agent }),
-    // Whether the prompt went out; when not, the person keeps the text.
+    retryNow: () => socket?.retryNow(),
+    reconnect: () => socket?.reconnect(),
+    update: (agent: AgentState) => store.setState({ agent }),
+    // Returns whether the prompt was sent. If not, the person keeps the text.
     prompt(text: string): boolean {
       const { current } = store.getState();
       const requestId = crypto.randomUUID();
-      if (!say({ type: "prompt", requestId, text, ...(current === null ? {} : { conversationId: current }) })) return false;
-      store.setState({ refusal: null, asking: { requestId, text, conversationId: current } });
+      if (!send({ type: "prompt", requestId, text, ...(current === null ? {} : { conversationId: current }) })) return false;
+      store.setState({ refusal: null, pendingPrompt: { requestId, text, conversationId: current } });
       return true;
     },
-    // What did not arrive, once.
-    takeReturned(): string | null {
-      const { returned } = store.getState();
-      if (returned !== null) store.setState({ returned: null });
-      return returned;
-    },
-    cancel: (conversationId: string) => say({ type: "cancel", conversationId }),
-    answer: (conversationId: string, itemId: string, optionId: string) => say({ type: "answer", conversationId, itemId, optionId }),
-    setMode: (conversationId: string, modeId: string) => say({ type: "mode", conversationId, modeId }),
-    remove: (conversationId: string) => say({ type: "delete", conversationId }),
+    clearReturnedPrompt: () => store.setState({ returnedPrompt: null }),
+    cancel: (conversationId: string) => send({ type: "cancel", conversationId }),
+    answer: (conversationId: string, itemId: string, optionId: string) => send({ type: "answer", conversationId, itemId, optionId }),
+    setMode: (conversationId: string, modeId: string) => send({ type: "mode", conversationId, modeId }),
+    remove: (conversationId: string) => send({ type: "delete", conversationId }),
     start: () =>
       notices.attempt("Could not start the agent", async () =>
         store.setState({ agent: await api.json<AgentState>("api/agent/start", "POST") }),

@@ -1,51 +1,50 @@
 import type { AgentMessage, Conversation, ConversationItem } from "@berth/contract/agent.ts";
 import type { AgentState } from "@berth/contract/daemon.ts";
 
-// What the page knows of the agent and its conversations, as plain data.
 export interface AgentView {
-  // null until the daemon has told.
+  // Null until the daemon reports it.
   agent: AgentState | null;
   conversations: Conversation[];
-  // The items of the conversations that were opened.
+  // The items of the opened conversations.
   items: Record<string, ConversationItem[]>;
-  // The one that is shown; null: a new one that nothing was said in yet.
+  // The conversation on screen, or null for a new one.
   current: string | null;
-  // A prompt that is on its way: the daemon has not shown it yet.
-  asking: { requestId: string; text: string; conversationId: string | null } | null;
-  // A prompt that did not arrive, to be given back to the person.
-  returned: string | null;
-  // Why the last thing asked for was refused, in plain words.
+  // A prompt that the daemon has not confirmed yet.
+  pendingPrompt: { requestId: string; text: string; conversationId: string | null } | null;
+  // A prompt that may not have arrived, to put back into the message box.
+  returnedPrompt: string | null;
+  // Why the daemon rejected the last command.
   refusal: string | null;
 }
 
-export const noAgentView: AgentView = {
+export const initialAgentView: AgentView = {
   agent: null,
   conversations: [],
   items: {},
   current: null,
-  asking: null,
-  returned: null,
+  pendingPrompt: null,
+  returnedPrompt: null,
   refusal: null,
 };
 
-// Every message of the daemon goes through here.
-export function hearAgent(view: AgentView, message: AgentMessage): AgentView {
+// Every message from the daemon goes through here.
+export function updateAgentView(view: AgentView, message: AgentMessage): AgentView {
   switch (message.type) {
     case "hello":
-      return greet(view, message.agent, message.conversations);
+      return connected(view, message.agent, message.conversations);
     case "agent":
       return { ...view, agent: message.agent };
     case "conversation":
-      return { ...view, conversations: place(view.conversations, message.conversation) };
+      return { ...view, conversations: withConversation(view.conversations, message.conversation) };
     case "deleted":
-      return forget(view, message.conversationId);
+      return withoutConversation(view, message.conversationId);
     case "opened":
       return { ...view, items: { ...view.items, [message.conversationId]: message.items } };
     case "item":
-      return withItems(arrived(view, message), message.conversationId, (items) => placeItem(items, message.item));
+      return changeItems(promptConfirmed(view, message), message.conversationId, (items) => withItem(items, message.item));
     case "append":
-      return withItems(view, message.conversationId, (items) =>
-        items.map((item) => (item.id === message.itemId ? grown(item, message.text) : item)),
+      return changeItems(view, message.conversationId, (items) =>
+        items.map((item) => (item.id === message.itemId ? withText(item, message.text) : item)),
       );
     case "turn":
       return view;
@@ -56,31 +55,33 @@ export function hearAgent(view: AgentView, message: AgentMessage): AgentView {
   }
 }
 
-// After a reconnect everything is told anew; what was shown stays shown when it still exists.
-function greet(view: AgentView, agent: AgentState, conversations: Conversation[]): AgentView {
+// After a reconnect the daemon sends everything again. The conversation on screen stays if it still exists.
+function connected(view: AgentView, agent: AgentState, conversations: Conversation[]): AgentView {
   const current = conversations.some(({ id }) => id === view.current) ? view.current : null;
-  // Whether a prompt that was on its way arrived is not known: better twice in sight than lost.
-  return { ...view, agent, conversations, current, items: {}, asking: null, returned: view.asking?.text ?? view.returned };
+  // The pending prompt may or may not have arrived. Showing it twice is better than losing it.
+  const returnedPrompt = view.pendingPrompt?.text ?? view.returnedPrompt;
+  return { ...view, agent, conversations, current, items: {}, pendingPrompt: null, returnedPrompt };
 }
 
-function arrived(view: AgentView, { conversationId, item }: { conversationId: string; item: ConversationItem }): AgentView {
-  return item.kind === "user" && view.asking?.conversationId === conversationId ? { ...view, asking: null } : view;
+function promptConfirmed(view: AgentView, { conversationId, item }: { conversationId: string; item: ConversationItem }): AgentView {
+  return item.kind === "user" && view.pendingPrompt?.conversationId === conversationId ? { ...view, pendingPrompt: null } : view;
 }
 
 function refused(view: AgentView, requestId: string | undefined, refusal: string): AgentView {
-  const mine = view.asking !== null && view.asking.requestId === requestId;
-  return mine ? { ...view, asking: null, returned: view.asking?.text ?? null, refusal } : { ...view, refusal };
+  const { pendingPrompt } = view;
+  if (pendingPrompt === null || pendingPrompt.requestId !== requestId) return { ...view, refusal };
+  return { ...view, pendingPrompt: null, returnedPrompt: pendingPrompt.text, refusal };
 }
 
+// Shows the new conversation if this page started it.
 function created(view: AgentView, requestId: string, conversation: Conversation): AgentView {
-  const conversations = place(view.conversations, conversation);
-  const mine = view.asking?.requestId === requestId;
-  const items = { [conversation.id]: [], ...view.items };
-  return mine ? { ...view, conversations, items, current: conversation.id, asking: null } : { ...view, conversations };
+  const conversations = withConversation(view.conversations, conversation);
+  if (view.pendingPrompt?.requestId !== requestId) return { ...view, conversations };
+  return { ...view, conversations, items: { [conversation.id]: [], ...view.items }, current: conversation.id, pendingPrompt: null };
 }
 
-function forget(view: AgentView, id: string): AgentView {
-  const { [id]: _gone, ...items } = view.items;
+function withoutConversation(view: AgentView, id: string): AgentView {
+  const { [id]: _removed, ...items } = view.items;
   return {
     ...view,
     items,
@@ -89,17 +90,17 @@ function forget(view: AgentView, id: string): AgentView {
   };
 }
 
-// The last used comes first.
-const place = (conversations: Conversation[], changed: Conversation): Conversation[] =>
+// Most recently used first.
+const withConversation = (conversations: Conversation[], changed: Conversation): Conversation[] =>
   [changed, ...conversations.filter(({ id }) => id !== changed.id)].toSorted((a, b) => b.updatedAtMs - a.updatedAtMs);
 
-function withItems(view: AgentView, id: string, change: (items: ConversationItem[]) => ConversationItem[]): AgentView {
+function changeItems(view: AgentView, id: string, change: (items: ConversationItem[]) => ConversationItem[]): AgentView {
   const items = view.items[id];
   return items === undefined ? view : { ...view, items: { ...view.items, [id]: change(items) } };
 }
 
-const placeItem = (items: ConversationItem[], item: ConversationItem): ConversationItem[] =>
+const withItem = (items: ConversationItem[], item: ConversationItem): ConversationItem[] =>
   items.some(({ id }) => id === item.id) ? items.map((old) => (old.id === item.id ? item : old)) : [...items, item];
 
-const grown = (item: ConversationItem, text: string): ConversationItem =>
+const withText = (item: ConversationItem, text: string): ConversationItem =>
   item.kind === "assistant" || item.kind === "thought" ? { ...item, text: item.text + text } : item;

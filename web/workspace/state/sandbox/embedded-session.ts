@@ -1,7 +1,7 @@
 import { SESSION_ELEMENT, type WorkspaceSession } from "@berth/contract/workspace.ts";
 
-// The session as it was when the server sent this page; null where the page came from elsewhere (Vite's own server).
-export function sessionInPage(): WorkspaceSession | null {
+// The session that the server embedded in this page. Null if the page came from Vite's development server.
+export function readEmbeddedSession(): WorkspaceSession | null {
   const text = document.getElementById(SESSION_ELEMENT)?.textContent;
   return text ? (JSON.parse(text) as WorkspaceSession) : null;
 }

@@ -1,36 +1,37 @@
 import { createStore } from "zustand/vanilla";
 import type { FileEntry } from "@berth/contract/daemon.ts";
 import { ApiError, type Api } from "../../connection/api.ts";
+import { describeError } from "../page/notices.ts";
 import { isWithin, joinPath, parentOf } from "../../text/paths.ts";
 
 export interface FilesState {
-  // What is known of each folder that has been looked into.
+  // The entries of each folder that has been read.
   folders: Record<string, FileEntry[]>;
   truncated: Record<string, boolean>;
   // Why a folder could not be read.
-  faults: Record<string, string>;
-  // Grows with every change on disk, for those who follow all of them.
+  errors: Record<string, string>;
+  // Increases with every change on disk.
   version: number;
 }
 
 export type Files = ReturnType<typeof createFiles>;
 
-// The folders that were looked into, kept as they are on disk.
+// The folders that have been read, kept current by change events.
 export function createFiles(api: Api) {
-  const store = createStore<FilesState>(() => ({ folders: {}, truncated: {}, faults: {}, version: 0 }));
+  const store = createStore<FilesState>(() => ({ folders: {}, truncated: {}, errors: {}, version: 0 }));
   const loading = new Map<string, Promise<void>>();
-  // A change that arrives while its folder is being read must lead to another reading.
-  const again = new Set<string>();
+  // Folders that changed while they were being read.
+  const reloadAfterLoad = new Set<string>();
 
   function load(path: string): Promise<void> {
     const running = loading.get(path);
     if (running) {
-      again.add(path);
+      reloadAfterLoad.add(path);
       return running;
     }
     const work = read(path).finally(() => {
       loading.delete(path);
-      if (again.delete(path)) void load(path);
+      if (reloadAfterLoad.delete(path)) void load(path);
     });
     loading.set(path, work);
     return work;
@@ -42,11 +43,11 @@ export function createFiles(api: Api) {
       store.setState((state) => ({
         folders: { ...state.folders, [path]: entries },
         truncated: { ...state.truncated, [path]: truncated },
-        faults: without(state.faults, path),
+        errors: without(state.errors, path),
       }));
     } catch (error) {
       if (isGone(error)) return forget(path);
-      store.setState((state) => ({ faults: { ...state.faults, [path]: error instanceof Error ? error.message : "cannot be read" } }));
+      store.setState((state) => ({ errors: { ...state.errors, [path]: describeError(error) } }));
     }
   }
 
@@ -57,8 +58,7 @@ export function createFiles(api: Api) {
 
   return {
     store,
-    load,
-    // Looks at a folder once; later it is kept by events.
+    // Reads a folder unless it is known.
     ensure: (path: string) => (store.getState().folders[path] === undefined ? (loading.get(path) ?? load(path)) : Promise.resolve()),
     reloadAll: () => Promise.all(Object.keys({ "": [], ...store.getState().folders }).map(load)),
     changed(paths: string[]) {
@@ -67,10 +67,6 @@ export function createFiles(api: Api) {
       const touched = new Set(paths.map(parentOf).filter((folder) => known[folder] !== undefined));
       for (const path of paths) if (known[path] !== undefined) touched.add(path);
       for (const folder of touched) void load(folder);
-    },
-    entry(path: string): FileEntry | undefined {
-      const name = path.slice(path.lastIndexOf("/") + 1);
-      return store.getState().folders[parentOf(path)]?.find((entry) => entry.name === name);
     },
     async createFile(path: string) {
       await api.writeFile(path, "", null);
@@ -90,23 +86,23 @@ export function createFiles(api: Api) {
       forget(path);
       await load(parentOf(path));
     },
-    // Gives back what was left alone because a file of that name is there.
+    // Returns the uploads that were skipped because the file exists.
     async upload(folder: string, files: Upload[], { replace }: { replace: boolean }): Promise<Upload[]> {
-      const left: Upload[] = [];
+      const skipped: Upload[] = [];
       for (const upload of files) {
         const written = api.writeFile(joinPath(folder, upload.path), upload.file, replace ? undefined : null);
         await written.catch((error: unknown) => {
           if (replace || !isTaken(error)) throw error;
-          left.push(upload);
+          skipped.push(upload);
         });
       }
       await load(folder);
-      return left;
+      return skipped;
     },
   };
 }
 
-// A file under a name, with folders, below the one that it was dropped on.
+// A file and its path below the folder that it is uploaded to.
 export interface Upload {
   path: string;
   file: File;
@@ -116,6 +112,6 @@ const isTaken = (error: unknown) => error instanceof ApiError && error.status ==
 const isGone = (error: unknown) => error instanceof Error && "status" in error && error.status === 404;
 
 function without<T>(record: Record<string, T>, key: string): Record<string, T> {
-  const { [key]: _left, ...rest } = record;
+  const { [key]: _removed, ...rest } = record;
   return rest;
 }

@@ -7,19 +7,19 @@ export type Ports = ReturnType<typeof createPorts>;
 // The ports that programs in the sandbox listen on.
 export function createPorts(api: Api) {
   const store = createStore<{ list: ListeningPort[] }>(() => ({ list: [] }));
-  const link = async (port: number, path = "/") => (await api.previewLink({ port, path })).url;
+  const previewUrl = async (port: number, path = "/") => (await api.previewLink({ port, path })).url;
   return {
     store,
-    heard: (list: ListeningPort[]) => store.setState({ list }),
-    link,
-    // The tab must be opened by the click itself; its address comes a moment later. What runs in the sandbox must not get
-    // hold of this page through its opener.
-    async openTab(port: number, path = "/") {
+    update: (list: ListeningPort[]) => store.setState({ list }),
+    previewUrl,
+    // Browsers allow a new tab only during the click, so it opens before its URL is known. Clearing `opener` keeps the
+    // program in the sandbox away from this page.
+    async openInNewTab(port: number, path = "/") {
       const opened = window.open("about:blank", "_blank");
-      if (opened === null) throw new Error("the browser did not allow a new tab");
+      if (opened === null) throw new Error("The browser blocked the new tab. Allow pop-ups for this page");
       opened.opener = null;
       try {
-        opened.location.replace(await link(port, path));
+        opened.location.replace(await previewUrl(port, path));
       } catch (error) {
         opened.close();
         throw error;

@@ -15,29 +15,29 @@ const session = (change: Partial<WorkspaceSession>): WorkspaceSession => ({
   ...change,
 });
 
-test("an older state than the one known changes nothing", () => {
-  const { store, heard } = createSessionStore();
-  heard(session({ generation: 3, status: "paused" }));
-  heard(session({ generation: 2, status: "running" }));
+test("an older generation changes nothing", () => {
+  const { store, update } = createSessionStore();
+  update(session({ generation: 3, status: "paused" }));
+  update(session({ generation: 2, status: "running" }));
   expect(store.getState().phase).toBe("paused");
 });
 
-test("time left is counted by the server's clock, whatever the browser's says", () => {
-  const { store, heard } = createSessionStore(() => 5_000_000);
-  heard(session({}));
+test("the time left follows the server's clock, not the browser's", () => {
+  const { store, update } = createSessionStore(() => 5_000_000);
+  update(session({}));
   expect(timeLeftMs(store.getState(), 5_000_000)).toBe(60_000);
   expect(timeLeftMs(store.getState(), 9_000_000)).toBe(0);
 });
 
-test("a lost line is shown only while the session runs", () => {
-  const { store, heard, lost } = createSessionStore();
-  heard(session({}));
-  lost("eventsLost", true);
+test("a lost connection is shown only while the session runs", () => {
+  const { store, update, eventsDisconnected } = createSessionStore();
+  update(session({}));
+  eventsDisconnected();
   expect(isReconnecting(store.getState())).toBe(true);
-  heard(session({ generation: 2, status: "paused" }));
+  update(session({ generation: 2, status: "paused" }));
   expect(isReconnecting(store.getState())).toBe(false);
 });
 
-test("time left reads as a person would say it", () => {
+test("the time left is rounded to what a person would say", () => {
   expect([30_500, 121_000, 3_600_900, 5_400_000].map(formatTimeLeft)).toEqual(["31 s left", "2 min left", "1 h left", "1 h 30 min left"]);
 });

@@ -1,7 +1,7 @@
 import { createStore } from "zustand/vanilla";
 import type { WorkspaceSession } from "@berth/contract/workspace.ts";
 
-// What the whole page shows. `lost` while running means: cut off for the moment, coming back by itself.
+// Decides which page is shown.
 export type Phase = "connecting" | "running" | "paused" | "destroyed" | "signedOut";
 
 export interface SessionState {
@@ -9,6 +9,7 @@ export interface SessionState {
   session: WorkspaceSession | null;
   // The server's clock minus ours.
   skewMs: number;
+  // A lost connection reconnects by itself.
   streamLost: boolean;
   eventsLost: boolean;
 }
@@ -25,20 +26,23 @@ export function createSessionStore(now: () => number = Date.now) {
   }));
   return {
     store,
-    heard: (session: WorkspaceSession) => {
+    // Ignores a session that is older than the known one.
+    update: (session: WorkspaceSession) => {
       const known = store.getState().session;
       if (known && session.generation < known.generation) return;
       store.setState({ session, phase: session.status, skewMs: session.serverNowMs - now(), streamLost: false });
     },
-    lost: (which: "streamLost" | "eventsLost", lost: boolean) => store.setState({ [which]: lost }),
-    ended: (phase: "destroyed" | "signedOut") => store.setState({ phase }),
+    streamDisconnected: () => store.setState({ streamLost: true }),
+    eventsDisconnected: () => store.setState({ eventsLost: true }),
+    eventsConnected: () => store.setState({ eventsLost: false }),
+    end: (phase: "destroyed" | "signedOut") => store.setState({ phase }),
   };
 }
 
 export const isReconnecting = ({ phase, streamLost, eventsLost }: SessionState): boolean =>
   phase === "running" && (streamLost || eventsLost);
 
-// Milliseconds until the session is paused by its timeout, by the server's clock.
+// Milliseconds until the timeout pauses the session, by the server's clock.
 export const timeLeftMs = ({ session, skewMs }: SessionState, nowMs: number): number | null =>
   session?.expiresAtMs == null ? null : Math.max(0, session.expiresAtMs - (nowMs + skewMs));
 

@@ -1,12 +1,11 @@
-// Brings the remembered arrangement in line with the terminals that there are: what is gone leaves its group, what is
-// new gets a group of its own.
+// Matches the stored groups with the existing terminals: closed terminals leave their group, and each new one gets its own.
 export function arrangeGroups(groups: readonly string[][], ids: readonly string[]): string[][] {
   const kept = groups.map((group) => group.filter((id) => ids.includes(id))).filter((group) => group.length > 0);
   const placed = new Set(kept.flat());
   return [...kept, ...ids.filter((id) => !placed.has(id)).map((id) => [id])];
 }
 
-// Puts a terminal next to another one, wherever it stood before.
+// Moves a terminal next to another one.
 export function placeBeside(groups: readonly string[][], id: string, neighbour: string): string[][] {
   if (!groups.some((group) => group.includes(neighbour))) return groups.map((group) => [...group]);
   return groups

@@ -6,19 +6,19 @@ import type { Layout } from "../page/layout.ts";
 import { arrangeGroups, placeBeside } from "./terminal-groups.ts";
 
 export interface TerminalsState {
-  // null until the daemon has told.
+  // Null until the daemon reports them.
   list: Terminal[] | null;
-  // The terminal that should have the keyboard, because the person has just asked for it.
-  focus: string | null;
+  // The terminal that is requested to take the keyboard focus.
+  focusId: string | null;
 }
 
 export type Terminals = ReturnType<typeof createTerminals>;
 
-// Which terminals there are (the daemon's word) and how they stand on this screen (the layout's).
+// Terminals exist in the daemon; the layout holds their arrangement on this screen.
 export function createTerminals({ api, layout, notices }: { api: Api; layout: Layout; notices: Notices }) {
-  const store = createStore<TerminalsState>(() => ({ list: null, focus: null }));
+  const store = createStore<TerminalsState>(() => ({ list: null, focusId: null }));
 
-  function heard(list: Terminal[]): void {
+  function update(list: Terminal[]): void {
     store.setState({ list });
     layout.set(({ terminalGroups, activeTerminal }) => {
       const ids = list.map(({ id }) => id);
@@ -32,40 +32,40 @@ export function createTerminals({ api, layout, notices }: { api: Api; layout: La
 
   function show(id: string): void {
     layout.set({ activeTerminal: id });
-    store.setState({ focus: id });
+    store.setState({ focusId: id });
   }
 
-  async function open(besideId?: string): Promise<string | null> {
-    let id: string | null = null;
+  async function createUnfocused(besideId?: string): Promise<string | null> {
+    let createdId: string | null = null;
     await notices.attempt("Could not open a terminal", async () => {
       const terminal = await api.createTerminal({ cols: 80, rows: 24 });
       const list = store.getState().list ?? [];
-      heard(list.some(({ id }) => id === terminal.id) ? list : [...list, terminal]);
-      // The daemon's own word about the new terminal may have come first, so it may already stand somewhere.
+      update(list.some((known) => known.id === terminal.id) ? list : [...list, terminal]);
+      // The daemon's event about the new terminal may arrive first, so it may already be in a group.
       layout.set(({ terminalGroups }) => ({
         terminalGroups: besideId === undefined ? terminalGroups : placeBeside(terminalGroups, terminal.id, besideId),
         activeTerminal: terminal.id,
         terminalsOpen: true,
       }));
-      id = terminal.id;
+      createdId = terminal.id;
     });
-    return id;
+    return createdId;
   }
 
   async function create(besideId?: string): Promise<void> {
-    const id = await open(besideId);
+    const id = await createUnfocused(besideId);
     if (id !== null) show(id);
   }
 
   return {
     store,
-    heard,
+    update,
     create,
     show,
-    focused: () => store.setState({ focus: null }),
-    // As create, but without taking the keyboard away from where it is.
-    begin: () => open(),
-    // Whoever opens the panel wants to type, so that an empty one gets a terminal.
+    focused: () => store.setState({ focusId: null }),
+    // Like `create`, but leaves the keyboard focus where it is.
+    createUnfocused: () => createUnfocused(),
+    // A person who opens an empty panel wants to type, so it gets a terminal.
     toggle() {
       layout.toggle("terminalsOpen");
       if (layout.store.getState().terminalsOpen && store.getState().list?.length === 0) void create();
@@ -73,7 +73,7 @@ export function createTerminals({ api, layout, notices }: { api: Api; layout: La
     split: () => create(layout.store.getState().activeTerminal ?? undefined),
     async close(id: string) {
       const list = store.getState().list ?? [];
-      heard(list.filter((terminal) => terminal.id !== id));
+      update(list.filter((terminal) => terminal.id !== id));
       await notices.attempt("Could not close the terminal", () => api.removeTerminal(id));
     },
     rename: (id: string, name: string) => layout.set(({ terminalNames }) => ({ terminalNames: { ...terminalNames, [id]: name.trim() } })),
