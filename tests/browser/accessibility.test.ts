@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
 import { seriousFaults } from "../support/browser/axe.ts";
-import { editor, eventually, openFile, screenText, seen, treeItem } from "../support/browser/workspace.ts";
+import { editor, eventually, openFile, screenText, expectVisible, treeItem } from "../support/browser/workspace.ts";
 import { describeInBrowser } from "../support/browser/browser-suite.ts";
 
 const files = { "README.md": "# Read me\n\nSome text.\n", "src/main.ts": "export const answer = 42;\n" };
 
-describeInBrowser("the workspace can be reached by everybody", (suite) => {
-  test.each(["light", "dark"] as const)("axe finds no serious fault in its panels, %s", async (colorScheme) => {
+describeInBrowser("accessibility of the workspace", (suite) => {
+  test.each(["light", "dark"] as const)("axe finds no serious violations in the panels with the %s theme", async (colorScheme) => {
     await using workspace = await suite.openWorkspace({ files, context: { colorScheme } });
     const { page } = workspace;
-    await seen(editor(page));
+    await expectVisible(editor(page));
     await eventually(() => screenText(page)).toContain("$");
     const found: Record<string, string[]> = { files: await seriousFaults(page) };
     for (const view of ["Search", "Changes", "Ports"]) {
@@ -17,40 +17,40 @@ describeInBrowser("the workspace can be reached by everybody", (suite) => {
       found[view] = await seriousFaults(page);
     }
     await page.getByRole("button", { name: "Agent", exact: true }).click();
-    await seen(page.getByRole("region", { name: "Agent" }));
+    await expectVisible(page.getByRole("region", { name: "Agent" }));
     found.agent = await seriousFaults(page);
     expect(found).toEqual({ files: [], Search: [], Changes: [], Ports: [], agent: [] });
   });
 
-  test("axe finds no serious fault in dialogs, menus and the paused page", async () => {
+  test("axe finds no serious violations in dialogs, menus and the paused page", async () => {
     await using workspace = await suite.openWorkspace({ files });
     const { page } = workspace;
-    await seen(editor(page));
+    await expectVisible(editor(page));
     await page.keyboard.press("F1");
-    await seen(page.getByRole("combobox"));
+    await expectVisible(page.getByRole("combobox"));
     const found: Record<string, string[]> = { palette: await seriousFaults(page) };
     await page.keyboard.press("Escape");
     await treeItem(page, "README.md").click({ button: "right" });
     found.menu = await seriousFaults(page);
     await page.getByRole("menuitem", { name: "Rename" }).click();
-    await seen(page.getByRole("textbox", { name: "Name" }));
+    await expectVisible(page.getByRole("textbox", { name: "Name" }));
     found.question = await seriousFaults(page);
     await page.keyboard.press("Escape");
     await suite.berth.api.call("POST", `/api/b2b/sessions/${workspace.session.sessionId}/pause`);
-    await seen(page.getByRole("heading", { name: "This session is paused" }));
+    await expectVisible(page.getByRole("heading", { name: "This session is paused" }));
     found.paused = await seriousFaults(page);
     expect(found).toEqual({ palette: [], menu: [], question: [], paused: [] });
   });
 
-  test("a file is found, opened, edited and saved with the keyboard alone", async () => {
+  test("a file can be found, opened, edited and saved with the keyboard alone", async () => {
     await using workspace = await suite.openWorkspace({ files });
     const { page } = workspace;
-    await seen(editor(page));
+    await expectVisible(editor(page));
     await page.keyboard.press("Control+P");
-    // As quickly as one types who knows what it is called: Enter does not take what stands there from before.
+    // Type and press Enter at once: Enter must not choose from the results of an earlier query.
     await page.keyboard.type("main");
     await page.keyboard.press("Enter");
-    await seen(page.getByLabel("Text of src/main.ts"));
+    await expectVisible(page.getByLabel("Text of src/main.ts"));
     await eventually(() => page.evaluate<boolean>("document.activeElement.classList.contains('cm-content')")).toBe(true);
     await page.keyboard.press("Control+Home");
     await page.keyboard.type("// first\n");
@@ -58,23 +58,23 @@ describeInBrowser("the workspace can be reached by everybody", (suite) => {
     await eventually(() => workspace.read("src/main.ts")).toBe("// first\nexport const answer = 42;\n");
   });
 
-  test("the tree is walked with the arrow keys", async () => {
+  test("the arrow keys move through the file tree", async () => {
     await using workspace = await suite.openWorkspace({ files });
     const { page } = workspace;
     await treeItem(page, "src").focus();
     await page.keyboard.press("ArrowRight");
-    await seen(treeItem(page, "main.ts"));
+    await expectVisible(treeItem(page, "main.ts"));
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Enter");
-    await seen(page.getByLabel("Text of src/main.ts"));
+    await expectVisible(page.getByLabel("Text of src/main.ts"));
   });
 
-  test("everything works at the width of a telephone", async () => {
+  test("the workspace works at the width of a phone", async () => {
     await using workspace = await suite.openWorkspace({ files, context: { viewport: { width: 390, height: 780 } } });
     const { page } = workspace;
     await page.getByRole("button", { name: "Side panel" }).click();
     await openFile(page, "README.md");
-    await seen(editor(page));
+    await expectVisible(editor(page));
     expect(await seriousFaults(page)).toEqual([]);
     expect(await page.evaluate<boolean>("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
   });

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { preferredAgent as agent } from "../support/agents/agents.ts";
-import { eventually, screenText, seen, typeInTerminal } from "../support/browser/workspace.ts";
+import { eventually, screenText, expectVisible, typeInTerminal } from "../support/browser/workspace.ts";
 import { describeInBrowser } from "../support/browser/browser-suite.ts";
 
 const templates = `
@@ -20,7 +20,7 @@ async function templatesFile(resources: AsyncDisposableStack): Promise<Record<st
 }
 
 describeInBrowser(
-  "an agent that cannot be had",
+  "an agent that is not available",
   (suite) => {
     test.each([
       agent.missing === undefined
@@ -28,16 +28,16 @@ describeInBrowser(
         : ["default", "The agent is not installed here", "(goose or opencode)"],
       ["without-agent", "No agent in this workspace", "without a coding agent"],
       ["not-installed", "The agent is not installed here", "(some-agent)"],
-      ["wrong-command", "The agent could not be started", "Try again"],
-    ])("with the template %s the panel says so, and the session is unharmed", async (template, heading, detail) => {
+      ["wrong-command", "The agent could not start", "Try again"],
+    ])("with the template %s the panel explains it, and the session keeps working", async (template, heading, detail) => {
       await using workspace = await suite.openWorkspace({ create: { template } });
       const { page } = workspace;
       await page.getByRole("button", { name: "Agent", exact: true }).click();
       const panel = page.getByRole("region", { name: "Agent" });
-      await seen(panel.getByRole("heading", { name: heading }));
-      await seen(panel.getByText(detail));
-      await typeInTerminal(page, "echo unharmed-$((1+1))\n");
-      await eventually(() => screenText(page)).toContain("unharmed-2");
+      await expectVisible(panel.getByRole("heading", { name: heading }));
+      await expectVisible(panel.getByText(detail));
+      await typeInTerminal(page, "echo working-$((1+1))\n");
+      await eventually(() => screenText(page)).toContain("working-2");
       expect(await panel.getByRole("button", { name: "Send", disabled: false }).count()).toBe(0);
     });
   },

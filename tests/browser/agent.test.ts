@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { beforeEach, expect, test } from "vitest";
 import { seriousFaults } from "../support/browser/axe.ts";
-import { editor, eventually, gone, openFile, seen, treeItem } from "../support/browser/workspace.ts";
+import { editor, eventually, expectGone, openFile, expectVisible, treeItem } from "../support/browser/workspace.ts";
 import { modelSettings, otherAgents, preferredAgent as agent, serverSettings } from "../support/agents/agents.ts";
 import { describeInBrowser } from "../support/browser/browser-suite.ts";
 import { startModelServer, type ModelServer } from "../support/agents/model-server.ts";
@@ -11,8 +11,8 @@ const log = (page: Page) => page.getByRole("log", { name: "Conversation" });
 
 async function openAgent(page: Page): Promise<void> {
   await page.getByRole("button", { name: "Agent", exact: true }).click();
-  await seen(panel(page).getByRole("textbox", { name: "Message to the agent" }));
-  // Some agents need seconds of a processor to start, and there may be little of it.
+  await expectVisible(panel(page).getByRole("textbox", { name: "Message to the agent" }));
+  // Some agents need several seconds of CPU time to start, and the machine may be busy.
   await expect.poll(() => panel(page).getByText("The agent is starting…").count(), { timeout: 60_000 }).toBe(0);
 }
 
@@ -34,7 +34,7 @@ describeInBrowser(
   (suite) => {
     beforeEach(() => void (model.script = []));
 
-    test("a prompt leads to a tool card with a diff, a file, and an answer in Markdown", async () => {
+    test("a prompt results in a tool card with a diff, a new file and a Markdown answer", async () => {
       await using workspace = await suite.openWorkspace({ files: { "a.ts": "export const answer = 41;\n" } });
       const { page } = workspace;
       await openFile(page, "a.ts");
@@ -45,106 +45,106 @@ describeInBrowser(
         { say: "The answer is **forty-two** now." },
       ];
       await say(page, "Correct the answer");
-      await seen(log(page).getByText("Correct the answer"));
-      await seen(log(page).getByText("+ export const answer = 42;"));
-      await seen(log(page).locator("strong", { hasText: "forty-two" }));
+      await expectVisible(log(page).getByText("Correct the answer"));
+      await expectVisible(log(page).getByText("+ export const answer = 42;"));
+      await expectVisible(log(page).locator("strong", { hasText: "forty-two" }));
       await eventually(() => workspace.read("a.ts")).toBe("export const answer = 42;\n");
       // Editor and tree follow what the agent writes.
       await eventually(() => editor(page).innerText()).toContain("answer = 42");
       await treeItem(page, "b.ts").waitFor();
       expect(await seriousFaults(page)).toEqual([]);
-      // The path in the card leads into the editor.
+      // The path in the card opens the editor.
       await log(page).getByRole("button", { name: "b.ts", exact: true }).click();
-      await seen(page.getByLabel("Text of b.ts"));
+      await expectVisible(page.getByLabel("Text of b.ts"));
     });
 
-    test("a turn can be stopped in the middle, and the conversation goes on", async () => {
+    test("a turn can be stopped, and the conversation continues", async () => {
       await using workspace = await suite.openWorkspace();
       const { page } = workspace;
       await openAgent(page);
       model.script = [{ sayAndHang: "This will take very long" }, { say: "Here again." }];
       await say(page, "Begin");
-      await seen(log(page).getByText("This will take very long"));
+      await expectVisible(log(page).getByText("This will take very long"));
       await panel(page).getByRole("button", { name: "Stop" }).click();
-      await seen(panel(page).getByRole("button", { name: "Send" }));
+      await expectVisible(panel(page).getByRole("button", { name: "Send" }));
       await say(page, "Go on");
-      await seen(log(page).getByText("Here again."));
+      await expectVisible(log(page).getByText("Here again."));
     });
 
-    test("what the agent asks for waits for the person's answer", async () => {
+    test("a permission request waits for the person's answer", async () => {
       await using workspace = await suite.openWorkspace({ create: { envVars: agent.asking.envVars } });
       const { page } = workspace;
       await openAgent(page);
       await say(page, "Hello");
-      await seen(log(page).getByText("Done."));
-      await panel(page).getByRole("combobox", { name: "How the agent works" }).selectOption(agent.asking.mode);
+      await expectVisible(log(page).getByText("Done."));
+      await panel(page).getByRole("combobox", { name: "Agent mode" }).selectOption(agent.asking.mode);
       model.script = [agent.write("/workspace/asked.txt", "allowed\n"), { say: "Written." }];
       await say(page, "Write it");
       const request = page.getByRole("group", { name: /Permission/ });
-      await seen(request);
+      await expectVisible(request);
       expect(await workspace.read("asked.txt")).toBeNull();
       await request.getByRole("button", { name: "Allow once" }).click();
-      await seen(log(page).getByText("Written."));
+      await expectVisible(log(page).getByText("Written."));
       expect(await workspace.read("asked.txt")).toBe("allowed\n");
-      await seen(request.getByText("Answered:"));
+      await expectVisible(request.getByText("Answered:"));
     });
 
-    test("the conversation is there after a reload, a dead agent, a pause and a resume", async () => {
+    test("the conversation survives a reload, an agent crash, and a pause and resume", async () => {
       await using workspace = await suite.openWorkspace();
       const { page, session } = workspace;
       await openAgent(page);
       model.script = [{ say: "The word is heliotrope." }];
       await say(page, "Remember a word");
-      await seen(log(page).getByText("The word is heliotrope."));
+      await expectVisible(log(page).getByText("The word is heliotrope."));
 
       await page.reload();
-      await seen(log(page).getByText("The word is heliotrope."));
+      await expectVisible(log(page).getByText("The word is heliotrope."));
 
       const died = await workspace.exec(`pgrep ${agent.name}`);
       await workspace.exec(`pkill -9 ${agent.name}`);
-      // Another one is there only once its end was noticed.
+      // The daemon starts a new agent when it notices that the old one exited.
       await eventually(() => workspace.exec(`pgrep ${agent.name} || echo none`)).not.toMatch(new RegExp(`none|${died.trim()}`));
       model.script = [{ say: "Back after a crash." }];
-      await seen(panel(page).getByRole("button", { name: "Send" }));
+      await expectVisible(panel(page).getByRole("button", { name: "Send" }));
       await eventually(async () => (await suite.berth.api.call("GET", `/sandboxes/${session.sandboxId}/agent`)).body).toMatchObject({
         status: "ready",
       });
       await say(page, "Are you there?");
-      await seen(log(page).getByText("Back after a crash."));
+      await expectVisible(log(page).getByText("Back after a crash."));
 
       await suite.berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/pause`);
-      await seen(page.getByRole("heading", { name: "This session is paused" }));
+      await expectVisible(page.getByRole("heading", { name: "This session is paused" }));
       await suite.berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/resume`);
-      await gone(page.getByRole("heading", { name: "This session is paused" }));
-      await seen(log(page).getByText("The word is heliotrope."));
+      await expectGone(page.getByRole("heading", { name: "This session is paused" }));
+      await expectVisible(log(page).getByText("The word is heliotrope."));
       model.script = [{ say: "Back after a pause." }];
       await say(page, "And now?");
-      await seen(log(page).getByText("Back after a pause."));
+      await expectVisible(log(page).getByText("Back after a pause."));
     });
 
-    test("several conversations stand side by side and can be deleted", async () => {
+    test("several conversations can exist, and each can be deleted", async () => {
       await using workspace = await suite.openWorkspace();
       const { page } = workspace;
       await openAgent(page);
       model.script = [{ say: "First answer." }, { say: "Second answer." }];
       await say(page, "First question");
-      await seen(log(page).getByText("First answer."));
+      await expectVisible(log(page).getByText("First answer."));
       await panel(page).getByRole("button", { name: "New conversation" }).click();
       await say(page, "Second question");
-      await seen(log(page).getByText("Second answer."));
-      await gone(log(page).getByText("First answer."));
-      await panel(page).getByRole("button", { name: "Delete this conversation" }).click();
+      await expectVisible(log(page).getByText("Second answer."));
+      await expectGone(log(page).getByText("First answer."));
+      await panel(page).getByRole("button", { name: "Delete conversation" }).click();
       await page.getByRole("button", { name: "Delete", exact: true }).click();
-      await gone(log(page).getByText("Second answer."));
+      await expectGone(log(page).getByText("Second answer."));
     });
 
-    test("an error of the model is told in plain words and the session is unharmed", async () => {
+    test("an error of the model is shown, and the session keeps working", async () => {
       await using workspace = await suite.openWorkspace();
       const { page } = workspace;
       await openAgent(page);
       model.script = Array.from({ length: 8 }, () => ({ status: 400, error: "the model has had enough" }));
       await say(page, "Hello");
-      await seen(
+      await expectVisible(
         log(page)
           .getByText(/the model has had enough/)
           .first(),
@@ -155,14 +155,14 @@ describeInBrowser(
   { settings: scriptedModel, needs: agent.missing },
 );
 
-// Agents differ in what they send; the page shows the same.
+// Agents send different messages, but the page shows the same.
 for (const other of otherAgents) {
   describeInBrowser(
     `${other.name} in the workspace`,
     (suite) => {
       beforeEach(() => void (model.script = []));
 
-      test("it asks, edits, writes, changes its mode and can be stopped", async () => {
+      test("it asks for permission, edits and writes files, changes its mode and can be stopped", async () => {
         await using workspace = await suite.openWorkspace({
           files: { "a.ts": "export const answer = 41;\n" },
           create: { envVars: other.asking.envVars },
@@ -170,8 +170,8 @@ for (const other of otherAgents) {
         const { page } = workspace;
         await openAgent(page);
         await say(page, "Hello");
-        await seen(log(page).getByText("Done."));
-        const modes = panel(page).getByRole("combobox", { name: "How the agent works" });
+        await expectVisible(log(page).getByText("Done."));
+        const modes = panel(page).getByRole("combobox", { name: "Agent mode" });
         await modes.selectOption(other.asking.mode);
         model.script = [
           other.edit("/workspace/a.ts", "export const answer = 41;", "export const answer = 42;"),
@@ -181,12 +181,12 @@ for (const other of otherAgents) {
         await say(page, "Correct the answer");
         for (const file of ["a.ts", "b.ts"]) {
           const request = page.getByRole("group", { name: new RegExp(`^Permission: .*\\b${file}$`) });
-          await seen(request);
+          await expectVisible(request);
           await request.getByRole("button", { name: "Allow once" }).click();
         }
-        await seen(log(page).getByText("+ export const answer = 42;"));
-        await seen(log(page).getByText("+ export const made = true;"));
-        await seen(log(page).locator("strong", { hasText: "forty-two" }));
+        await expectVisible(log(page).getByText("+ export const answer = 42;"));
+        await expectVisible(log(page).getByText("+ export const made = true;"));
+        await expectVisible(log(page).locator("strong", { hasText: "forty-two" }));
         expect([await workspace.read("a.ts"), await workspace.read("b.ts")]).toEqual([
           "export const answer = 42;\n",
           "export const made = true;\n",
@@ -196,11 +196,11 @@ for (const other of otherAgents) {
         await modes.selectOption(other.carefulMode);
         model.script = [{ sayAndHang: "This will take very long" }, { say: "Here again." }];
         await say(page, "Begin");
-        await seen(log(page).getByText("This will take very long"));
+        await expectVisible(log(page).getByText("This will take very long"));
         await panel(page).getByRole("button", { name: "Stop" }).click();
-        await seen(panel(page).getByRole("button", { name: "Send" }));
+        await expectVisible(panel(page).getByRole("button", { name: "Send" }));
         await say(page, "Go on");
-        await seen(log(page).getByText("Here again."));
+        await expectVisible(log(page).getByText("Here again."));
         expect(await modes.inputValue()).toBe(other.carefulMode);
       });
     },

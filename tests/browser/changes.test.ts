@@ -1,21 +1,21 @@
 import { expect, test } from "vitest";
 import { seriousFaults } from "../support/browser/axe.ts";
-import { eventually, gone, seen } from "../support/browser/workspace.ts";
+import { eventually, expectGone, expectVisible } from "../support/browser/workspace.ts";
 import { describeInBrowser } from "../support/browser/browser-suite.ts";
 
 describeInBrowser("the changes view", (suite) => {
-  test("what differs from git's HEAD is listed, compared and reverted", async () => {
+  test("changes since git's HEAD are listed, compared and reverted", async () => {
     await using workspace = await suite.openWorkspace({ files: { "a.txt": "one\ntwo\n", "b.txt": "b\n" } });
     const { page } = workspace;
     await workspace.exec("git init -q && git add . && git -c user.name=t -c user.email=t@localhost commit -qm first");
     await page.getByRole("button", { name: "Changes", exact: true }).click();
-    await seen(page.getByText("Nothing has changed since"));
+    await expectVisible(page.getByText("No changes since"));
 
     await workspace.exec("echo three >> a.txt; rm b.txt; echo new > c.txt");
     const list = page.getByRole("complementary", { name: "changes" });
-    await seen(list.getByText("3 files changed"));
+    await expectVisible(list.getByText("3 files changed"));
     await list.getByRole("button", { name: "modified a.txt" }).click();
-    await seen(page.locator(".diff").getByText("three"));
+    await expectVisible(page.locator(".diff").getByText("three"));
     expect(await seriousFaults(page)).toEqual([]);
 
     await list.getByRole("button", { name: "Revert a.txt" }).click();
@@ -27,16 +27,16 @@ describeInBrowser("the changes view", (suite) => {
     await list.getByRole("button", { name: "Revert c.txt" }).click();
     await page.getByRole("button", { name: "Revert", exact: true }).click();
     await eventually(() => workspace.read("c.txt")).toBeNull();
-    await gone(list.getByRole("button", { name: /Revert/ }));
+    await expectGone(list.getByRole("button", { name: /Revert/ }));
   });
 
-  test("without git it is what differs from the session's start", async () => {
+  test("without git, changes since the session's start are listed", async () => {
     await using workspace = await suite.openWorkspace();
     const { page } = workspace;
     await page.getByRole("button", { name: "Changes", exact: true }).click();
-    await seen(page.getByText("Nothing has changed since"));
+    await expectVisible(page.getByText("No changes since"));
     await workspace.write("made.txt", "made\n");
-    await seen(page.getByRole("button", { name: "added made.txt" }));
+    await expectVisible(page.getByRole("button", { name: "added made.txt" }));
     expect(await page.getByText("1 file changed since the session's start").count()).toBe(1);
   });
 });

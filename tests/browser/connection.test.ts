@@ -3,10 +3,10 @@ import { expect, test } from "vitest";
 import {
   editor,
   eventually,
-  gone,
+  expectGone,
   openFile,
   screenText,
-  seen,
+  expectVisible,
   terminal,
   typeAtStart,
   typeInTerminal,
@@ -14,21 +14,21 @@ import {
 import { openSeverableProxy, type SeverableProxy } from "../support/servers/severable-proxy.ts";
 import { describeInBrowser, type BrowserSuite } from "../support/browser/browser-suite.ts";
 
-// The numbers that the ticking terminal shows.
+// The tick numbers in the terminal.
 const ticks = async (page: Page) => (await screenText(page)).match(/(?<=^tick )\d+$/gm)?.map(Number) ?? [];
 
 let proxy: SeverableProxy;
 
-// Browsers reach the server through the proxy alone.
+// Browsers reach the server only through the proxy.
 async function behindProxy(resources: AsyncDisposableStack, suite: BrowserSuite): Promise<Record<string, string>> {
   proxy = resources.use(await openSeverableProxy(() => Number(new URL(suite.berth.url).port)));
   return { BERTH_BASE_URL: `http://localhost:${proxy.port}` };
 }
 
 describeInBrowser(
-  "a workspace whose connection or session goes away",
+  "a workspace that loses its connection or session",
   (suite) => {
-    test("a cut connection comes back with nothing lost", async () => {
+    test("it reconnects without losing input or output", async () => {
       await using workspace = await suite.openWorkspace({ files: { "a.txt": "base\n" } });
       const { page } = workspace;
       await openFile(page, "a.txt");
@@ -36,33 +36,33 @@ describeInBrowser(
       await eventually(() => screenText(page)).toContain("tick 1");
 
       proxy.sever();
-      await seen(page.getByText("Reconnecting…"));
-      await typeAtStart(page, "typed while away ");
+      await expectVisible(page.getByText("Reconnecting…"));
+      await typeAtStart(page, "typed while offline ");
       await workspace.exec("true");
 
       proxy.restore();
-      await gone(page.getByText("Reconnecting…"));
-      await eventually(() => workspace.read("a.txt")).toBe("typed while away base\n");
+      await expectGone(page.getByText("Reconnecting…"));
+      await eventually(() => workspace.read("a.txt")).toBe("typed while offline base\n");
       const before = await ticks(page);
       await eventually(async () => (await ticks(page)).at(-1)).toBeGreaterThan(before.at(-1)!);
       // No gap and no repetition.
       expect(before).toEqual(before.map((_, i) => before[0]! + i));
     });
 
-    test("a server that is restarted is found again by itself", async () => {
+    test("it reconnects to a restarted server", async () => {
       await using workspace = await suite.openWorkspace({ files: { "a.txt": "base\n" } });
       const { page } = workspace;
       await openFile(page, "a.txt");
-      await seen(terminal(page));
+      await expectVisible(terminal(page));
       await suite.berth.kill();
-      await seen(page.getByText("Reconnecting…"));
+      await expectVisible(page.getByText("Reconnecting…"));
       await suite.berth.start();
-      await gone(page.getByText("Reconnecting…"));
+      await expectGone(page.getByText("Reconnecting…"));
       await typeAtStart(page, "after ");
       await eventually(() => workspace.read("a.txt")).toBe("after base\n");
     });
 
-    test("parts of the page that could not be loaded come when the server answers again", async () => {
+    test("modules that failed to load are loaded when the server responds again", async () => {
       await using workspace = await suite.openWorkspace({ files: { "README.md": "# Hello\n" }, closed: true });
       const { page } = workspace;
       const cut = /assets\/(text-editor|terminal-view)-/;
@@ -71,26 +71,26 @@ describeInBrowser(
       await page.goto(await workspace.link());
       await missed;
       await page.unroute(cut);
-      await seen(editor(page));
-      await seen(terminal(page));
+      await expectVisible(editor(page));
+      await expectVisible(terminal(page));
     });
 
-    test("a paused session says so and goes on by itself when it is resumed", async () => {
+    test("it shows that the session is paused and continues after a resume", async () => {
       await using workspace = await suite.openWorkspace({ files: { "a.txt": "base\n" } });
       const { page, session } = workspace;
       await openFile(page, "a.txt");
       await suite.berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/pause`);
-      await seen(page.getByRole("heading", { name: "This session is paused" }));
+      await expectVisible(page.getByRole("heading", { name: "This session is paused" }));
 
       await suite.berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/resume`);
-      await gone(page.getByRole("heading", { name: "This session is paused" }));
+      await expectGone(page.getByRole("heading", { name: "This session is paused" }));
       await typeAtStart(page, "resumed ");
       await eventually(() => workspace.read("a.txt")).toBe("resumed base\n");
       await typeInTerminal(page, "echo go-$((40+2))\n");
       await eventually(() => screenText(page)).toContain("go-42");
     });
 
-    test("a terminal that a pause prevented is there after the resume", async () => {
+    test("a terminal that could not be created during a pause is created after the resume", async () => {
       await using workspace = await suite.openWorkspace({ closed: true });
       const { page, session } = workspace;
       const refused = page.waitForResponse((response) => response.request().method() === "POST" && response.status() === 409);
@@ -104,31 +104,31 @@ describeInBrowser(
       await eventually(() => screenText(page)).toContain("go-42");
     });
 
-    test("a workspace opened while its session is paused comes alive when it is resumed", async () => {
+    test("a workspace opened during a pause starts after the resume", async () => {
       await using workspace = await suite.openWorkspace({ files: { "a.txt": "base\n" }, closed: true });
       const { page, session } = workspace;
       await suite.berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/pause`);
       await page.goto(await workspace.link());
-      await seen(page.getByRole("heading", { name: "This session is paused" }));
+      await expectVisible(page.getByRole("heading", { name: "This session is paused" }));
       await suite.berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/resume`);
       await openFile(page, "a.txt");
     });
 
-    test("a session whose time is nearly up says so in time", async () => {
+    test("it warns before the session reaches its time limit", async () => {
       await using workspace = await suite.openWorkspace({ create: { timeoutMs: 60_000 } });
       const { page } = workspace;
       await eventually(() => page.getByRole("timer").textContent()).toMatch(/^\d+ s left$/);
-      await seen(page.getByText("This session will be paused in a few minutes"));
+      await expectVisible(page.getByText("This session will be paused in a few minutes"));
     });
 
-    test("a destroyed session says farewell", async () => {
+    test("it shows that the session has ended after a destroy", async () => {
       await using workspace = await suite.openWorkspace({ files: { "a.txt": "base\n" } });
       await openFile(workspace.page, "a.txt");
       await suite.berth.api.call("DELETE", `/api/b2b/sessions/${workspace.session.sessionId}`);
-      await seen(workspace.page.getByRole("heading", { name: "This session has ended" }));
+      await expectVisible(workspace.page.getByRole("heading", { name: "This session has ended" }));
     });
 
-    test("text that was not saved when the session ended can still be kept", async () => {
+    test("unsaved text can be downloaded after the session has ended", async () => {
       await using workspace = await suite.openWorkspace({ files: { "a.txt": "base\n" } });
       const { page } = workspace;
       await page.getByRole("button", { name: "Autosave: on" }).click();
@@ -140,24 +140,24 @@ describeInBrowser(
       expect((await downloading).suggestedFilename()).toBe("a.txt");
     });
 
-    test("a forged link opens nothing and says so to a person", async () => {
+    test("a forged launch URL opens nothing and shows an error page", async () => {
       await using workspace = await suite.openWorkspace({ closed: true });
       const forged = new URL(await workspace.link());
       forged.searchParams.set("sig", "A".repeat(43));
       const answer = await workspace.page.goto(forged.href);
       expect(answer?.status()).toBeGreaterThanOrEqual(400);
-      await seen(workspace.page.getByRole("heading"));
+      await expectVisible(workspace.page.getByRole("heading"));
       expect(await workspace.page.locator("body").innerText()).not.toContain("{");
       expect(await workspace.page.getByRole("treeitem").count()).toBe(0);
     });
 
-    test("without its cookie the page says that one is signed out", async () => {
+    test("it shows that the person is signed out when the cookie is missing", async () => {
       await using workspace = await suite.openWorkspace({ files: { "a.txt": "base\n" } });
       await openFile(workspace.page, "a.txt");
       await workspace.page.context().clearCookies();
       proxy.sever();
       proxy.restore();
-      await seen(workspace.page.getByRole("heading", { name: "You are signed out of this workspace" }));
+      await expectVisible(workspace.page.getByRole("heading", { name: "You are signed out of this workspace" }));
     });
   },
   { settings: behindProxy },

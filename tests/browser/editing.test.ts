@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { editor, eventually, gone, openFile, seen, tab, treeItem, typeAtStart } from "../support/browser/workspace.ts";
+import { editor, eventually, expectGone, openFile, expectVisible, tab, treeItem, typeAtStart } from "../support/browser/workspace.ts";
 import { describeInBrowser } from "../support/browser/browser-suite.ts";
 
 // Runs in the page.
@@ -12,7 +12,7 @@ const countDrafts = `new Promise((resolve) => {
 })`;
 
 describeInBrowser("editing in the workspace", (suite) => {
-  test("a file that is created, edited and saved is there for a command", async () => {
+  test("a file that is created, edited and saved can be read by a command", async () => {
     await using workspace = await suite.openWorkspace();
     const { page } = workspace;
     await page.getByRole("button", { name: "New file" }).first().click();
@@ -23,41 +23,41 @@ describeInBrowser("editing in the workspace", (suite) => {
     await eventually(() => workspace.exec("cat notes/today.txt")).toBe("buy bread");
   });
 
-  test("autosave writes what was typed, and a text that is not saved yet carries a mark", async () => {
+  test("autosave writes what was typed, and the tab is marked until then", async () => {
     await using workspace = await suite.openWorkspace({ files: { "a.txt": "one\n" } });
     const { page } = workspace;
     await openFile(page, "a.txt");
     await editor(page).click();
     await page.keyboard.press("Control+End");
     await page.keyboard.type("two");
-    await seen(tab(page, "a.txt (unsaved)"));
+    await expectVisible(tab(page, "a.txt (unsaved)"));
     await eventually(() => workspace.read("a.txt")).toBe("one\ntwo");
-    await gone(tab(page, "a.txt (unsaved)"));
+    await expectGone(tab(page, "a.txt (unsaved)"));
   });
 
-  test("the editor follows a file that changes on disk while its text is clean", async () => {
+  test("the editor shows a change on disk if its text is not edited", async () => {
     await using workspace = await suite.openWorkspace({ files: { "a.txt": "before\n" } });
     await openFile(workspace.page, "a.txt");
     await workspace.exec("echo after > a.txt");
     await eventually(() => editor(workspace.page).innerText()).toContain("after");
   });
 
-  test("an edited text is not replaced: the person compares and decides", async () => {
+  test("a change on disk does not replace an edited text; the person compares and decides", async () => {
     await using workspace = await suite.openWorkspace({ files: { "a.txt": "base\n" } });
     const { page } = workspace;
     await page.getByRole("button", { name: "Autosave: on" }).click();
     await openFile(page, "a.txt");
     await typeAtStart(page, "mine ");
     await workspace.write("a.txt", "theirs\n");
-    await seen(page.getByText("was changed by someone else"));
+    await expectVisible(page.getByText("was changed by someone else"));
     expect(await editor(page).innerText()).toContain("mine base");
     await page.getByRole("button", { name: "Compare" }).click();
-    await seen(page.locator(".cm-mergeView").getByText("theirs"));
+    await expectVisible(page.locator(".cm-mergeView").getByText("theirs"));
     await page.getByRole("button", { name: "Keep mine" }).click();
     await eventually(() => workspace.read("a.txt")).toBe("mine base\n");
   });
 
-  test("taking theirs shows the text on disk", async () => {
+  test("Take theirs shows the text on disk", async () => {
     await using workspace = await suite.openWorkspace({ files: { "a.txt": "base\n" } });
     const { page } = workspace;
     await page.getByRole("button", { name: "Autosave: on" }).click();
@@ -69,24 +69,24 @@ describeInBrowser("editing in the workspace", (suite) => {
     expect(await workspace.read("a.txt")).toBe("theirs\n");
   });
 
-  test("a file deleted on disk stays open and can be written again", async () => {
+  test("a file deleted on disk stays open and can be saved again", async () => {
     await using workspace = await suite.openWorkspace({ files: { "a.txt": "precious\n" } });
     const { page } = workspace;
     await openFile(page, "a.txt");
     await workspace.exec("rm a.txt");
-    await seen(page.getByText("was deleted on disk"));
-    await page.getByRole("button", { name: "Write it again" }).click();
+    await expectVisible(page.getByText("was deleted on disk"));
+    await page.getByRole("button", { name: "Save again" }).click();
     await eventually(() => workspace.read("a.txt")).toBe("precious\n");
   });
 
-  test("a read-only file is not replaced, and a file whose place a folder took is marked as gone", async () => {
+  test("a read-only file is not overwritten, and a file replaced by a folder is marked as deleted", async () => {
     await using workspace = await suite.openWorkspace({ files: { "kept.txt": "kept\n", "becomes-folder.txt": "text\n" } });
     const { page } = workspace;
     await workspace.exec("chmod 444 kept.txt");
     await openFile(page, "kept.txt");
     await typeAtStart(page, "mine ");
     await page.keyboard.press("Control+S");
-    await seen(page.getByText("Could not save kept.txt: The file permissions do not allow this"));
+    await expectVisible(page.getByText("Could not save kept.txt: The file permissions do not allow this"));
     expect(await workspace.read("kept.txt")).toBe("kept\n");
     await workspace.exec("chmod 644 kept.txt");
     await page.keyboard.press("Control+S");
@@ -94,10 +94,10 @@ describeInBrowser("editing in the workspace", (suite) => {
 
     await openFile(page, "becomes-folder.txt");
     await workspace.exec("rm becomes-folder.txt && mkdir becomes-folder.txt");
-    await seen(page.locator(".tab.gone").getByText("becomes-folder.txt"));
+    await expectVisible(page.locator(".tab.gone").getByText("becomes-folder.txt"));
   });
 
-  test("text that was not saved is there again after a reload", async () => {
+  test("unsaved text is restored after a reload", async () => {
     await using workspace = await suite.openWorkspace({ files: { "a.txt": "base\n" } });
     const { page } = workspace;
     await page.getByRole("button", { name: "Autosave: on" }).click();
@@ -105,19 +105,19 @@ describeInBrowser("editing in the workspace", (suite) => {
     await typeAtStart(page, "unsaved ");
     await eventually(() => page.evaluate<number>(countDrafts)).toBe(1);
     await page.reload();
-    await seen(tab(page, "a.txt (unsaved)"));
+    await expectVisible(tab(page, "a.txt (unsaved)"));
     await eventually(() => editor(page).innerText()).toContain("unsaved base");
     expect(await workspace.read("a.txt")).toBe("base\n");
   });
 
-  test("files are renamed, moved by dragging and deleted in the tree", async () => {
+  test("files can be renamed, dragged to a folder and deleted in the tree", async () => {
     await using workspace = await suite.openWorkspace({ files: { "a.txt": "a\n", "folder/b.txt": "b\n" } });
     const { page } = workspace;
     await treeItem(page, "a.txt").click({ button: "right" });
     await page.getByRole("menuitem", { name: "Rename" }).click();
     await page.getByRole("textbox", { name: "Name" }).fill("c.txt");
     await page.getByRole("button", { name: "Rename" }).click();
-    await seen(treeItem(page, "c.txt"));
+    await expectVisible(treeItem(page, "c.txt"));
     await treeItem(page, "c.txt").dragTo(treeItem(page, "folder"));
     await eventually(() => workspace.read("folder/c.txt")).toBe("a\n");
     await treeItem(page, "folder").click();
@@ -127,7 +127,7 @@ describeInBrowser("editing in the workspace", (suite) => {
     await eventually(() => workspace.exec("ls folder")).toBe("c.txt\n");
   });
 
-  test("line ends and a byte order mark survive an edit", async () => {
+  test("line endings and a byte order mark survive an edit", async () => {
     const original = "\uFEFFone\r\ntwo\r\n";
     await using workspace = await suite.openWorkspace({ files: { "dos.txt": original } });
     const { page } = workspace;

@@ -20,15 +20,15 @@ describeInBrowser("the example partner app", (suite) => {
   });
   afterAll(() => app?.stop());
 
-  test("may not show the workspace before its origin is entered", async () => {
+  test("cannot embed the workspace before its origin is allowed", async () => {
     const page = await openPage(suite.browser, app.url);
     await eventually(() => childOf(page)?.url()).toMatch(/^chrome-error:/);
   });
 
-  test("shows the workspace in its page, on another origin, and again after a reload", async () => {
+  test("embeds the workspace from another origin, also after a reload", async () => {
     await allowOrigin(suite.berth, app.url);
     const page = await openPage(suite.browser, app.url);
-    // It counts within seconds.
+    // The server reads the new origin within seconds.
     const framed = () => page.reload().then(() => childOf(page)?.url());
     await eventually(framed).toMatch(/\/workspace\/sbx_\w+\/$/);
     const first = childOf(page)!.url();
@@ -38,7 +38,7 @@ describeInBrowser("the example partner app", (suite) => {
     expect(await statusInFrame(page)).toBe(200);
   });
 
-  test("brings a paused session back, and makes a new one for a destroyed one", async () => {
+  test("resumes a paused session and creates a new one after a destroy", async () => {
     const page = await openPage(suite.browser, app.url);
     await eventually(() => childOf(page)?.url()).toMatch(/\/workspace\/sbx_\w+\/$/);
     const before = childOf(page)!.url();
@@ -54,7 +54,7 @@ describeInBrowser("the example partner app", (suite) => {
   });
 });
 
-describeWith([machine.chromium, machine.command("openssl")], "the example partner app on https and another site", () => {
+describeWith([machine.chromium, machine.command("openssl")], "the example partner app on HTTPS and another site", () => {
   let berth: Berth;
   let browser: Browser;
   let app: PartnerApp;
@@ -62,12 +62,12 @@ describeWith([machine.chromium, machine.command("openssl")], "the example partne
   let appFront: TlsFront;
 
   beforeAll(async () => {
-    // Everything leads here, and third-party cookies are blocked, as browsers do more and more.
+    // All names resolve to this machine, and third-party cookies are blocked, as in more and more browsers.
     browser = await launchChromium(["--host-resolver-rules=MAP * 127.0.0.1", "--test-third-party-cookie-phaseout"]);
     berthFront = await openTlsFront(() => Number(new URL(berth.url).port));
     appFront = await openTlsFront(() => Number(new URL(app.url).port));
     berth = await prepareBerth({
-      // Where only plain processes can be made: nobody but this machine resolves the name.
+      // Allows the process driver where there is no other. The host name resolves only on this machine.
       BERTH_ALLOW_UNISOLATED: "1",
       BERTH_BASE_URL: `https://berth.example:${berthFront.port}`,
       BERTH_PREVIEW_DOMAIN: `preview.test:${berthFront.port}`,
@@ -83,7 +83,7 @@ describeWith([machine.chromium, machine.command("openssl")], "the example partne
     await berth?.[Symbol.asyncDispose]();
   });
 
-  test("works with third-party cookies blocked, by a cookie that belongs to the pair of sites", async () => {
+  test("works without third-party cookies, with a partitioned cookie", async () => {
     const page = await openPage(browser, `https://academy.test:${appFront.port}`);
     await eventually(() => childOf(page)?.url()).toMatch(/^https:\/\/berth\.example:\d+\/workspace\/sbx_\w+\/$/);
     expect(await greetingThroughFrame(page, berth)).toBe("hello from the frame");
@@ -93,7 +93,7 @@ describeWith([machine.chromium, machine.command("openssl")], "the example partne
     expect(cookies[0]!.name).toMatch(/^__Host-berth-sbx_/);
   });
 
-  test("shows a web server of the sandbox in a frame within the frame, on a third site", async () => {
+  test("shows a preview in a nested frame on a third site", async () => {
     const page = await openPage(browser, `https://academy.test:${appFront.port}`);
     await eventually(() => childOf(page)?.url()).toMatch(/\/workspace\/sbx_\w+\/$/);
     const sandboxId = /sbx_\w+/.exec(childOf(page)!.url())![0];
@@ -112,7 +112,7 @@ describeWith([machine.chromium, machine.command("openssl")], "the example partne
     expect(new URL(preview()!.url()).hostname).toBe(`3000-${sandboxId.replace("_", "-")}.preview.test`);
   });
 
-  test("opens in a tab of its own with a launch URL, not with the frame's cookie", async () => {
+  test("opens in its own tab with a launch URL, but not with the cookie of the frame", async () => {
     const page = await openPage(browser, `https://academy.test:${appFront.port}`);
     await eventually(() => childOf(page)?.url()).toMatch(/\/workspace\/sbx_\w+\/$/);
     const tab = await page.context().newPage();
@@ -153,7 +153,7 @@ async function startPartnerApp(berth: Berth): Promise<PartnerApp> {
   };
 }
 
-// As the operator does it.
+// Uses the CLI, like an operator.
 async function allowOrigin(berth: Berth, origin: string): Promise<void> {
   const child = spawn(process.execPath, [join(root, "cli/bin.js"), "partner", "update", "demo", "--origin", origin], {
     env: { PATH: process.env.PATH ?? "", ...berth.env },
@@ -178,7 +178,7 @@ const statusInFrame = (page: Page) => askInFrame<number>(page, `fetch("session")
 const sessionInFrame = (page: Page) =>
   askInFrame<{ sessionId: string; status: string }>(page, `fetch("session").then((answer) => answer.json())`);
 
-// Writes a file from inside the frame, with the workspace's cookie and origin, and reads it as the partner's backend.
+// Writes a file inside the frame, with its cookie and origin, and reads it through the partner API.
 async function greetingThroughFrame(page: Page, berth: Berth): Promise<string | undefined> {
   await askInFrame(page, `fetch("api/files/content?path=hello.txt", { method: "PUT", body: "hello from the frame" })`);
   const sandboxId = /sbx_\w+/.exec(childOf(page)!.url())![0];

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { eventually, screenText, typeInTerminal } from "../support/browser/workspace.ts";
 import { describeInBrowser } from "../support/browser/browser-suite.ts";
 
-// What a program prints is untrusted: escape sequences may colour the screen and no more.
+// The output of programs is untrusted. Escape sequences must not affect anything outside the screen.
 describeInBrowser("escape sequences in a terminal", (suite) => {
   test("cannot make the terminal type the title or the clipboard back into the shell", async () => {
     await using workspace = await suite.openWorkspace();
@@ -13,7 +13,7 @@ describeInBrowser("escape sequences in a terminal", (suite) => {
     await eventually(() => screenText(workspace.page)).toContain("typed=[]");
   });
 
-  test("cannot rename the page, write the clipboard or run script through a link", async () => {
+  test("cannot change the page title, write to the clipboard or run a script through a link", async () => {
     await using workspace = await suite.openWorkspace();
     const { page } = workspace;
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"], { origin: new URL(page.url()).origin });

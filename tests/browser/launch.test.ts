@@ -16,7 +16,7 @@ async function launchUrl({ berth }: BrowserSuite, { sessionId }: Session): Promi
 describeInBrowser("a launch URL in a browser", (suite) => {
   const workspaceUrl = ({ sandboxId }: Session) => `${suite.berth.url}/workspace/${sandboxId}/`;
 
-  test("leads to an address without a secret and leaves no trace of it", async () => {
+  test("redirects to a URL without a secret and leaves no trace of the secret", async () => {
     const page = await openTab(suite);
     const session = await suite.berth.api.create();
     await page.goto("about:blank");
@@ -30,7 +30,7 @@ describeInBrowser("a launch URL in a browser", (suite) => {
     expect(page.url()).toBe("about:blank");
   });
 
-  test("opens several sandboxes in one browser at once", async () => {
+  test("opens several sandboxes in one browser at the same time", async () => {
     const page = await openTab(suite);
     const sessions = [await suite.berth.api.create(), await suite.berth.api.create()];
     for (const session of sessions) await page.goto(await launchUrl(suite, session));
@@ -40,7 +40,7 @@ describeInBrowser("a launch URL in a browser", (suite) => {
     }
   });
 
-  test("says what happened when it is forged, without a cookie, or its session is gone", async () => {
+  test("explains a forged link, a missing cookie and a destroyed session", async () => {
     const page = await openTab(suite);
     const session = await suite.berth.api.create();
     const url = await launchUrl(suite, session);
@@ -55,7 +55,7 @@ describeInBrowser("a launch URL in a browser", (suite) => {
     expect(await page.context().cookies()).toEqual([]);
   });
 
-  test("is not opened by a browser that looks ahead", async () => {
+  test("is not used up by a browser that prefetches it", async () => {
     const page = await openTab(suite);
     const session = await suite.berth.api.create();
     const url = await launchUrl(suite, session);
@@ -68,7 +68,7 @@ describeInBrowser("a launch URL in a browser", (suite) => {
     expect(await page.context().cookies()).toEqual([]);
   });
 
-  test("lets nothing from the sandbox act as a page of ours", async () => {
+  test("does not let files of the sandbox run on the workspace's origin", async () => {
     const page = await openTab(suite);
     const session = await suite.berth.api.create();
     await suite.berth.api.writeFile(session.sandboxId, "evil.html", "<script>document.title = 'stolen'</script>");
@@ -92,11 +92,11 @@ describeInBrowser("a launch URL in a browser", (suite) => {
   });
 });
 
-// On a server of its own: on a busy machine a browser may need longer to follow a link than any test would wait for its end.
+// Needs its own server: with this short lifetime, a browser on a busy machine could miss the deadline in the other tests.
 describeInBrowser(
-  "a launch URL that has run out",
+  "an expired launch URL",
   (suite) => {
-    test("says so", async () => {
+    test("shows that it has expired", async () => {
       const page = await openTab(suite);
       const url = await launchUrl(suite, await suite.berth.api.create());
       await eventually(async () => (await page.goto(url))!.status()).toBe(410);

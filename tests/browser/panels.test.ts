@@ -3,55 +3,58 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { editor, eventually, seen, treeItem, typeInTerminal } from "../support/browser/workspace.ts";
+import { seriousFaults } from "../support/browser/axe.ts";
+import { editor, eventually, expectVisible, treeItem, typeInTerminal } from "../support/browser/workspace.ts";
 import { describeInBrowser } from "../support/browser/browser-suite.ts";
 
-describeInBrowser("search, ports and files of the workspace", (suite) => {
-  test("a search leads to the line", async () => {
+describeInBrowser("the panels of the workspace", (suite) => {
+  test("a search result opens its line", async () => {
     await using workspace = await suite.openWorkspace({ files: { "src/a.ts": "one\ntwo\nneedle here\n", "b.txt": "hay\n" } });
     const { page } = workspace;
-    await seen(treeItem(page, "b.txt"));
+    await expectVisible(treeItem(page, "b.txt"));
     await page.keyboard.press("Control+Shift+F");
     await page.getByRole("textbox", { name: "Search in files" }).fill("needle");
-    await seen(page.getByText("1 match in 1 file"));
+    await expectVisible(page.getByText("1 match in 1 file"));
     await page.getByRole("button", { name: /needle here/ }).click();
-    await seen(page.getByLabel("Text of src/a.ts"));
-    await seen(page.getByText("Ln 3, Col 7 (6 selected)"));
+    await expectVisible(page.getByLabel("Text of src/a.ts"));
+    await expectVisible(page.getByText("Ln 3, Col 7 (6 selected)"));
   });
 
-  test("a program that listens appears, and opens beside the code on an origin of its own", async () => {
+  test("a listening port is shown, and its preview opens beside the code on its own origin", async () => {
     const server = `require("node:http").createServer((q, r) => r.end("<h1>hello from " + q.url + "</h1>")).listen(4321);`;
     await using workspace = await suite.openWorkspace({ files: { "server.cjs": server } });
     const { page } = workspace;
     await typeInTerminal(page, "node server.cjs || /opt/berth/bin/node server.cjs\n");
     await page.getByRole("button", { name: "Port 4321" }).click();
+    await expectVisible(page.getByRole("button", { name: "Ports, 1 open" }));
+    expect(await seriousFaults(page)).toEqual([]);
     await page.getByRole("button", { name: "Preview port 4321 here" }).click();
     const frame = page.frameLocator('iframe[title="Preview of port 4321"]');
-    await seen(frame.getByRole("heading", { name: "hello from /" }));
+    await expectVisible(frame.getByRole("heading", { name: "hello from /" }));
     await page.getByRole("textbox", { name: "Path" }).fill("/other");
     await page.keyboard.press("Enter");
-    await seen(frame.getByRole("heading", { name: "hello from /other" }));
+    await expectVisible(frame.getByRole("heading", { name: "hello from /other" }));
     const opening = page.context().waitForEvent("page");
     await page.getByRole("button", { name: "Open in a new tab" }).click();
     const opened = await opening;
-    await seen(opened.getByRole("heading", { name: "hello from /other" }));
+    await expectVisible(opened.getByRole("heading", { name: "hello from /other" }));
     expect(await opened.evaluate<boolean>("window.opener === null")).toBe(true);
     const origins = page.frames().map((each) => new URL(each.url()).origin);
     expect(new Set(origins).size).toBe(2);
   });
 
-  test("files and folders dropped on the tree are uploaded; what is there is replaced only when the person says so", async () => {
+  test("files and folders dropped on the tree are uploaded; existing files are replaced only after a confirmation", async () => {
     await using workspace = await suite.openWorkspace({ files: { "folder/a.txt": "theirs\n" } });
     const { page } = workspace;
     const outside = await mkdtemp(join(tmpdir(), "berth-drop-"));
     await mkdir(join(outside, "folder/deep"), { recursive: true });
     for (const path of ["one.txt", "folder/a.txt", "folder/deep/b.txt"]) await writeFile(join(outside, path), "mine\n");
-    await seen(treeItem(page, "folder"));
+    await expectVisible(treeItem(page, "folder"));
 
-    // The folder in the workspace was never opened, so that the page does not know what is in it.
+    // The folder was never expanded, so the page does not know its files.
     await dropFiles(page, [join(outside, "one.txt"), join(outside, "folder")]);
-    await seen(page.getByRole("heading", { name: "Replace existing files?" }));
-    await seen(page.getByText("folder/a.txt", { exact: true }));
+    await expectVisible(page.getByRole("heading", { name: "Replace existing files?" }));
+    await expectVisible(page.getByText("folder/a.txt", { exact: true }));
     expect([await workspace.read("one.txt"), await workspace.read("folder/deep/b.txt"), await workspace.read("folder/a.txt")]).toEqual([
       "mine\n",
       "mine\n",
@@ -62,7 +65,7 @@ describeInBrowser("search, ports and files of the workspace", (suite) => {
     await rm(outside, { recursive: true });
   });
 
-  test("the folder can be downloaded as a zip", async () => {
+  test("a folder can be downloaded as a zip", async () => {
     await using workspace = await suite.openWorkspace({ files: { "folder/a.txt": "a\n" } });
     const { page } = workspace;
     await treeItem(page, "folder").click({ button: "right" });
@@ -71,7 +74,7 @@ describeInBrowser("search, ports and files of the workspace", (suite) => {
     expect((await downloading).suggestedFilename()).toBe("folder.zip");
   });
 
-  test("a picture is shown", async () => {
+  test("an image is shown", async () => {
     const dot = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "base64");
     await using workspace = await suite.openWorkspace({ files: { "dot.png": dot } });
     await treeItem(workspace.page, "dot.png").click();
@@ -80,31 +83,31 @@ describeInBrowser("search, ports and files of the workspace", (suite) => {
     ).toBe(1);
   });
 
-  test("the README is open on a first visit, and its preview is a click away", async () => {
+  test("the README is open on the first visit, and one click shows its preview", async () => {
     await using workspace = await suite.openWorkspace({
       files: { "README.md": "# Welcome\n\n<script>alert(1)</script><img src=x onerror=alert(1)>text\n" },
     });
     const { page } = workspace;
-    await seen(editor(page));
+    await expectVisible(editor(page));
     await page.getByRole("button", { name: "Open preview" }).click();
-    await seen(page.getByRole("heading", { name: "Welcome" }));
+    await expectVisible(page.getByRole("heading", { name: "Welcome" }));
     expect(await page.locator(".prose script, .prose img").count()).toBe(0);
   });
 
-  test("the path above a text leads to its folder in the tree", async () => {
+  test("clicking a folder in the file path shows it in the tree", async () => {
     await using workspace = await suite.openWorkspace({ files: { "src/deep/a.ts": "export {};\n", "b.txt": "b\n" } });
     const { page } = workspace;
-    await seen(treeItem(page, "b.txt"));
+    await expectVisible(treeItem(page, "b.txt"));
     await page.keyboard.press("Control+P");
     await page.getByRole("combobox").fill("a.ts");
     await page.getByRole("option", { name: "a.ts" }).click();
     await page.getByRole("button", { name: "Side panel" }).click();
-    await page.getByRole("navigation", { name: "Path of the file" }).getByRole("button", { name: "deep" }).click();
-    await seen(treeItem(page, "a.ts"));
+    await page.getByRole("navigation", { name: "File path" }).getByRole("button", { name: "deep" }).click();
+    await expectVisible(treeItem(page, "a.ts"));
   });
 });
 
-// As the desktop does it: real files, and folders with what is in them.
+// Drops real files and folders, as from the desktop.
 async function dropFiles(page: Page, files: string[]): Promise<void> {
   const box = (await page.locator(".panel-body").boundingBox())!;
   const session = await page.context().newCDPSession(page);

@@ -8,14 +8,14 @@ import type { PreviewLink } from "@berth/contract/workspace.ts";
 import { eventually } from "../support/browser/workspace.ts";
 import { describeInBrowser } from "../support/browser/browser-suite.ts";
 
-describeInBrowser("a dev server in the sandbox, previewed", (suite) => {
+describeInBrowser("the preview of a development server", (suite) => {
   let session: Session;
   let workspace: Page;
 
   beforeAll(async () => {
     const { berth, browser } = suite;
     session = await berth.api.create();
-    await berth.api.writeFile(session.sandboxId, "vite.tar", packed("vite"));
+    await berth.api.writeFile(session.sandboxId, "vite.tar", packPackage("vite"));
     await berth.api.writeFile(session.sandboxId, "index.html", '<h1 id="greeting"></h1><script type="module" src="/main.js"></script>');
     await berth.api.writeFile(session.sandboxId, "greeting.js", 'export const greeting = "first";');
     await berth.api.writeFile(session.sandboxId, "main.js", MAIN);
@@ -25,14 +25,14 @@ describeInBrowser("a dev server in the sandbox, previewed", (suite) => {
     await workspace.goto((body as { url: string }).url);
   });
 
-  // As the workspace's ports panel does.
+  // Creates a preview link like the ports panel.
   const linkTo = (port: number, path = "/"): Promise<PreviewLink> =>
     workspace.evaluate(
       ([address, body]) => fetch(address!, { method: "POST", body: body! }).then((answer) => answer.json() as Promise<PreviewLink>),
       [`/workspace/${session.sandboxId}/preview`, JSON.stringify({ port, path })],
     );
 
-  test("waits with a page until something listens, then shows it by itself", async () => {
+  test("shows a waiting page until a server listens, then shows the server", async () => {
     const page = await workspace.context().newPage();
     const answer = await page.goto((await linkTo(5173)).url);
     expect([answer!.status(), await page.locator("h1").textContent()]).toEqual([502, "No server is listening on this port"]);
@@ -46,9 +46,9 @@ describeInBrowser("a dev server in the sandbox, previewed", (suite) => {
     expect(new URL(page.url()).host).toBe(`5173-${session.sandboxId.replace("_", "-")}.${new URL(suite.berth.url).host}`);
   });
 
-  test("follows a change of a module without reloading the page", async () => {
+  test("supports hot module replacement", async () => {
     const page = await workspace.context().newPage();
-    // The page's connection to the dev server must be up before the file changes.
+    // The page must be connected to the development server before the file changes.
     const connected = page.waitForEvent("websocket").then((socket) => socket.waitForEvent("framereceived"));
     await page.goto((await linkTo(5173)).url);
     await eventually(() => page.locator("#greeting").textContent()).toBe("first");
@@ -59,7 +59,7 @@ describeInBrowser("a dev server in the sandbox, previewed", (suite) => {
     expect(await page.evaluate("window.stayed")).toBe(true);
   });
 
-  test("works in a frame of the workspace, on another site, and cannot reach back", async () => {
+  test("works in a frame of the workspace and cannot access the workspace", async () => {
     const { url } = await linkTo(5173);
     await workspace.evaluate(
       `document.body.append(Object.assign(document.createElement("iframe"), { src: ${JSON.stringify(url)}, id: "preview" }))`,
@@ -67,13 +67,13 @@ describeInBrowser("a dev server in the sandbox, previewed", (suite) => {
     const frame = workspace.frameLocator("#preview");
     await eventually(() => frame.locator("#greeting").textContent()).toBe("second");
     const inside = workspace.frames().find((candidate) => candidate.url().includes("5173-"))!;
-    expect(await inside.evaluate(`(() => { try { return parent.document.title } catch { return "kept out" } })()`)).toBe("kept out");
+    expect(await inside.evaluate(`(() => { try { return parent.document.title } catch { return "blocked" } })()`)).toBe("blocked");
     const stolen = `fetch(${JSON.stringify(`${suite.berth.url}/workspace/${session.sandboxId}/session`)}, { credentials: "include" })`;
-    expect(await inside.evaluate(`${stolen}.then((answer) => answer.status, () => "kept out")`)).toBe("kept out");
+    expect(await inside.evaluate(`${stolen}.then((answer) => answer.status, () => "blocked")`)).toBe("blocked");
     expect(await inside.evaluate("document.cookie")).toBe("");
   });
 
-  test("is closed to a browser without the workspace, and to one with a link that it was not given", async () => {
+  test("is refused to a browser without the cookie or with a forged link", async () => {
     const page = await (await suite.browser.newContext()).newPage();
     const { url } = await linkTo(5173);
     expect((await page.goto(new URL("/", url).href))!.status()).toBe(401);
@@ -90,8 +90,8 @@ import.meta.hot.accept("./greeting.js", (next) => (document.querySelector("#gree
 
 const VITE = "/opt/berth/bin/node node_modules/vite/bin/vite.js --port 5173 --strictPort";
 
-// A package of ours with all that it needs, as a tar: sandboxes of a test have no registry.
-function packed(name: string): Buffer {
+// Packs an installed package with its dependencies, because the sandbox cannot reach a registry.
+function packPackage(name: string): Buffer {
   const root = join(import.meta.dirname, "../..");
   const found = new Set<string>();
   collect(name);

@@ -1,24 +1,24 @@
 import { test } from "vitest";
-import { editor, eventually, openFile, screenText, seen, tab, treeItem, typeInTerminal } from "../support/browser/workspace.ts";
+import { editor, eventually, openFile, screenText, expectVisible, tab, treeItem, typeInTerminal } from "../support/browser/workspace.ts";
 import { describeInBrowser } from "../support/browser/browser-suite.ts";
 
 describeInBrowser("terminals in the workspace", (suite) => {
-  test("a command runs and its output is seen", async () => {
+  test("a command runs and its output is shown", async () => {
     await using workspace = await suite.openWorkspace();
     await typeInTerminal(workspace.page, "echo sum-$((20+22))\n");
     await eventually(() => screenText(workspace.page)).toContain("sum-42");
   });
 
-  test("a file changed in the terminal is followed by the editor and the tree", async () => {
+  test("the editor and the tree follow changes made in the terminal", async () => {
     await using workspace = await suite.openWorkspace({ files: { "a.txt": "before\n" } });
     const { page } = workspace;
     await openFile(page, "a.txt");
     await typeInTerminal(page, "echo changed-in-terminal > a.txt; touch new.txt\n");
     await eventually(() => editor(page).innerText()).toContain("changed-in-terminal");
-    await seen(treeItem(page, "new.txt"));
+    await expectVisible(treeItem(page, "new.txt"));
   });
 
-  test("after a reload tabs and terminal are as they were", async () => {
+  test("tabs and terminals survive a reload", async () => {
     await using workspace = await suite.openWorkspace({ files: { "a.txt": "a\n", "b.txt": "b\n" } });
     const { page } = workspace;
     await openFile(page, "a.txt");
@@ -26,14 +26,14 @@ describeInBrowser("terminals in the workspace", (suite) => {
     await typeInTerminal(page, "export KEPT=yes; echo remember-$KEPT\n");
     await eventually(() => screenText(page)).toContain("remember-yes");
     await page.reload();
-    await seen(tab(page, "a.txt"));
+    await expectVisible(tab(page, "a.txt"));
     await eventually(() => tab(page, "b.txt").getAttribute("aria-selected")).toBe("true");
     await eventually(() => screenText(page)).toContain("remember-yes");
     await typeInTerminal(page, "echo still-$KEPT\n");
     await eventually(() => screenText(page)).toContain("still-yes");
   });
 
-  test("terminals are opened, split, renamed and closed", async () => {
+  test("terminals can be opened, split, renamed and closed", async () => {
     await using workspace = await suite.openWorkspace();
     const { page } = workspace;
     const tabs = page.getByRole("tablist", { name: "Terminals" }).getByRole("tab");
@@ -45,15 +45,15 @@ describeInBrowser("terminals in the workspace", (suite) => {
     await tabs.first().dblclick();
     await page.getByRole("textbox", { name: "Name" }).fill("builder");
     await page.getByRole("button", { name: "Rename" }).click();
-    await seen(page.getByRole("tab", { name: "builder" }));
+    await expectVisible(page.getByRole("tab", { name: "builder" }));
     await page.getByTitle("Close builder").click();
     await eventually(() => tabs.count()).toBe(1);
   });
 
-  test("a program that ends leaves its exit status", async () => {
+  test("a program that ends shows its exit status", async () => {
     await using workspace = await suite.openWorkspace();
     await typeInTerminal(workspace.page, "exit 7\n");
-    await seen(workspace.page.getByText("The program ended (exit 7)."));
+    await expectVisible(workspace.page.getByText("The program has ended (exit 7)."));
   });
 
   test("two people share a terminal", async () => {
@@ -65,7 +65,7 @@ describeInBrowser("terminals in the workspace", (suite) => {
     await eventually(() => screenText(workspace.page)).toContain("from-the-second");
   });
 
-  test("the tab of the terminal in use is in sight, and an opened panel is never empty", async () => {
+  test("the active terminal's tab is scrolled into view, and opening an empty panel creates a terminal", async () => {
     await using workspace = await suite.openWorkspace({ context: { viewport: { width: 800, height: 600 } } });
     const { page } = workspace;
     const terminals = page.getByRole("tablist", { name: "Terminals" });

@@ -98,8 +98,8 @@ export function eventually<T>(look: () => T) {
   return expect.poll(look, { timeout: 30_000, interval: 50 });
 }
 
-export const seen = (what: Locator) => eventually(() => what.isVisible()).toBe(true);
-export const gone = (what: Locator) => eventually(() => what.count()).toBe(0);
+export const expectVisible = (what: Locator) => eventually(() => what.isVisible()).toBe(true);
+export const expectGone = (what: Locator) => eventually(() => what.count()).toBe(0);
 
 // Types into the terminal once its shell is there.
 export async function typeInTerminal(page: Page, text: string): Promise<void> {
