@@ -4,6 +4,7 @@ import { AppError } from "@berth/contract";
 import { endSocketWithReply, toErrorReply } from "../../error-reply.ts";
 import { createConnectionBoundaries } from "../../faults/connection-boundary.ts";
 import type { Log } from "../../log.ts";
+import { handleInSequence } from "./pipelining.ts";
 import { nextRequestId } from "./request-id.ts";
 
 // A part of the server that handles some requests itself, before the API. `owns` is called for every request, so it is
@@ -33,12 +34,12 @@ export function createListener(
   const boundaryOf = createConnectionBoundaries({ log, connection: "http" });
   const responses = createResponseTracker();
 
-  const dispatch = (request: IncomingMessage, response: ServerResponse): void => {
+  const dispatch = handleInSequence((request, response) => {
     responses.track(request.socket, response);
     const boundary = boundaryOf(request.socket);
     boundary.cover(request, response);
     boundary.run(() => route(request, response));
-  };
+  });
   const route: Handler = (request, response) => {
     if (request.headers.host === undefined && request.httpVersionMinor === 1) return sendError(response, new AppError("bad_request"));
     if (request.url?.startsWith("http")) request.url = toOriginForm(request.url);
