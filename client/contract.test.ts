@@ -14,7 +14,7 @@ test("our types are the contract's", () => {
   expectTypeOf<own.UpdateSession>().toEqualTypeOf<contract.UpdateSession>();
   expectTypeOf<own.LaunchUrl>().toEqualTypeOf<contract.LaunchUrl>();
   expectTypeOf<own.Page<own.SessionData>>().toEqualTypeOf<contract.SessionList>();
-  expectTypeOf<contract.Event>().toExtend<own.BerthEvent>();
+  expectTypeOf<contract.SessionEvent>().toExtend<own.BerthEvent>();
   expectTypeOf<own.Webhook>().toEqualTypeOf<contract.Webhook>();
   expectTypeOf<own.CreateWebhook>().toEqualTypeOf<contract.CreateWebhook>();
   expectTypeOf<own.UpdateWebhook>().toEqualTypeOf<contract.UpdateWebhook>();

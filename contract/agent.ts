@@ -1,37 +1,38 @@
-// The coding agent as the browser and a partner's backend see it. The daemon speaks the Agent Client Protocol with the
-// program and keeps conversations on disk in the shapes below, whatever the agent. Plain types, no imports but types:
-// the browser loads this file too. Paths are relative to the workspace where they lie inside it, else absolute.
+// The API of the coding agent, for the browser and for a partner's backend. The daemon talks to the agent over the Agent
+// Client Protocol and stores conversations in the format below, which is the same for every agent. Plain types, no imports
+// but types: the browser loads this file too. Paths inside the workspace are relative to it; other paths are absolute.
 import type { AgentState } from "./daemon.ts";
 
 // GET    /agent                       AgentState (daemon.ts)
 // POST   /agent/start, /agent/stop    AgentState
-// GET    /agent/conversations         {conversations: Conversation[]}, the last used first
+// GET    /agent/conversations         {conversations: Conversation[]}, the most recently used first
 // GET    /agent/conversations/{id}    {conversation, items}
 // DELETE /agent/conversations/{id}    204
-// POST   /agent/prompt    PromptRequest -> server-sent events, each `data:` one AgentMessage about this conversation. The
-//                         first is `conversation`, the last `turn`. A stopped agent is started. Hanging up cancels the turn.
-//                         409 code `agent_busy` (a turn is under way), `agent_unconfigured`, `agent_unavailable`,
-//                         `agent_none`, `agent_conversation_full`. What goes wrong later is in the stream: `turn` with stopReason `error`.
-// POST   /agent/answer    {conversationId, itemId, optionId}: answers a permission request. 204; 409 when it is answered
-// POST   /agent/cancel    {conversationId}: ends the turn. 204, also when none is under way
+// POST   /agent/prompt    PromptRequest -> server-sent events; each `data:` is one AgentMessage of this conversation. The
+//                         first is `conversation`, the last is `turn`. Starts a stopped agent. Closing the connection
+//                         cancels the turn. 409 `agent_busy` (a turn is in progress), `agent_unconfigured`,
+//                         `agent_unavailable`, `agent_none`, `agent_conversation_full`. Later errors are in the stream:
+//                         `turn` with stopReason `error`.
+// POST   /agent/answer    {conversationId, itemId, optionId}: answers a permission request. 204; 409 if already answered
+// POST   /agent/cancel    {conversationId}: cancels the turn. 204, even if none is in progress
 export interface PromptRequest {
   text: string;
-  // Absent: a new conversation.
+  // Default: a new conversation.
   conversationId?: string;
-  // What becomes of permission requests during this turn. `ask` (default): they wait for /agent/answer or a browser.
+  // How to answer permission requests during this turn. With `ask` (the default) they wait for /agent/answer or a browser.
   permissions?: "ask" | "allow" | "reject";
 }
 
 export interface Conversation {
   id: string;
-  // From the first prompt until the agent names it.
+  // The first line of the first prompt, until the agent sets a title.
   title: string;
   createdAtMs: number;
   updatedAtMs: number;
-  // A turn is under way: a prompt now would be refused.
+  // A turn is in progress, and prompts are refused.
   busy: boolean;
   usage: Usage | null;
-  // How the agent works (ask first, edit freely, plan only ...), where it has several ways.
+  // The agent's modes, such as ask first, edit freely or plan only; null if it has none.
   modes: { current: string; available: AgentMode[] } | null;
 }
 
@@ -42,26 +43,26 @@ export interface AgentMode {
 }
 
 export interface Usage {
-  // Tokens in the model's context now, and how many fit, where the agent tells.
+  // The tokens in the model's context and the size of the context, if the agent reports them.
   contextUsed?: number;
   contextSize?: number;
-  // Tokens of all turns of this conversation, where the agent tells.
+  // The tokens of all turns of this conversation, if the agent reports them.
   inputTokens?: number;
   outputTokens?: number;
   cost?: { amount: number; currency: string };
 }
 
-// What a conversation consists of, in order. `id` is unique in the conversation.
+// The items of a conversation, in order. `id` is unique in the conversation.
 export type ConversationItem = { id: string; atMs: number } & (
   | { kind: "user"; text: string }
-  // Markdown; grows by `append` while the turn is under way.
+  // Markdown; `append` messages extend it during the turn.
   | { kind: "assistant"; text: string }
   | { kind: "thought"; text: string }
   | ToolItem
-  // One per conversation and turn; replaced as a whole when the agent changes it.
+  // One per turn; replaced as a whole when the agent changes it.
   | { kind: "plan"; entries: PlanEntry[] }
   | PermissionItem
-  // Something to know that nobody said: cancelled, the agent was restarted, an error in plain words.
+  // A message from the daemon: the turn was cancelled, the agent was restarted, or an error.
   | { kind: "notice"; level: "info" | "error"; text: string }
 );
 
@@ -70,17 +71,17 @@ export interface ToolItem {
   title: string;
   toolKind: "read" | "edit" | "delete" | "move" | "search" | "execute" | "think" | "fetch" | "other";
   status: "pending" | "running" | "completed" | "failed";
-  // Files that it works on.
+  // The files that the tool works on.
   locations: { path: string; line?: number }[];
   content: ToolContent[];
-  // What the agent passed to the tool, as JSON text, cut at 16 KiB.
+  // The tool's input as JSON text, truncated to 16 KiB.
   input?: string;
 }
 
 export type ToolContent =
-  // Markdown or plain output, cut at 64 KiB.
+  // Markdown or plain output, truncated to 64 KiB.
   | { type: "text"; text: string }
-  // An edit of a file. `oldText` is null when the file is new.
+  // An edit of a file. `oldText` is null for a new file.
   | { type: "diff"; path: string; oldText: string | null; newText: string };
 
 export interface PlanEntry {
@@ -91,33 +92,33 @@ export interface PlanEntry {
 
 export interface PermissionItem {
   kind: "permission";
-  // The tool item that it is about.
+  // The item of the tool that needs the permission.
   toolItemId: string;
   title: string;
   options: { id: string; name: string; kind: "allow_once" | "allow_always" | "reject_once" | "reject_always" }[];
-  // null while it waits.
+  // null while the request is pending.
   outcome: null | { type: "selected"; optionId: string } | { type: "cancelled" };
 }
 
-// WebSocket /agent/stream: one JSON message a frame, both ways. After `hello` a client opens the conversations it shows and
-// gets each one whole, then everything that happens in it. After a reconnect it does the same and replaces what it had.
+// WebSocket /agent/stream: one JSON message per frame, in both directions. After `hello`, a client opens the conversations
+// that it shows. It gets each one completely, and then its changes. After a reconnect it does the same again.
 export type AgentMessage =
   | { type: "hello"; agent: AgentState; conversations: Conversation[] }
   | { type: "agent"; agent: AgentState }
-  // A conversation is new or its head has changed (title, busy, usage, modes).
+  // A conversation is new, or its title, busy, usage or modes have changed.
   | { type: "conversation"; conversation: Conversation }
   | { type: "deleted"; conversationId: string }
-  // The answer to `open`: the whole conversation. Replaces what the client knew of it.
+  // The response to `open`: all items. They replace the ones that the client has.
   | { type: "opened"; conversationId: string; items: ConversationItem[] }
-  // An item is new (it goes to the end), or replaces the one with its id.
+  // Replaces the item with the same id, or adds a new item at the end.
   | { type: "item"; conversationId: string; item: ConversationItem }
   // More text for an `assistant` or `thought` item.
   | { type: "append"; conversationId: string; itemId: string; text: string }
   // A turn has ended.
   | { type: "turn"; conversationId: string; stopReason: StopReason; message?: string }
-  // The answer to `prompt` without a conversation and to `create`: `requestId` as it was sent.
+  // The response to `create`, and to `prompt` without a conversation. `requestId` is the one of the request.
   | { type: "created"; requestId: string; conversation: Conversation }
-  // A message of this client could not be followed. `message` is for people.
+  // A command of this client failed. `message` is for people.
   | { type: "refused"; requestId?: string; conversationId?: string; code: string; message: string };
 
 export type StopReason = "end_turn" | "max_tokens" | "max_turn_requests" | "refusal" | "cancelled" | "error";
@@ -126,20 +127,20 @@ export type AgentCommand =
   | { type: "open"; conversationId: string }
   | { type: "close"; conversationId: string }
   | { type: "create"; requestId: string }
-  // Without a conversation a new one is made, opened for this client, and told of by `created`.
+  // Without a conversation, the daemon creates one, opens it for this client, and sends `created`.
   | { type: "prompt"; requestId: string; conversationId?: string; text: string; files?: string[] }
   | { type: "cancel"; conversationId: string }
   | { type: "answer"; conversationId: string; itemId: string; optionId: string }
   | { type: "mode"; conversationId: string; modeId: string }
   | { type: "delete"; conversationId: string };
 
-// What differs from git's HEAD, or from the files as they were when the session began where there is no git.
+// The difference to git's HEAD or, without git, to the files at the start of the session.
 // GET  /changes                    Changes
 // GET  /changes/original?path=     the bytes before the change; 404 for an added file
-// POST /changes/revert {path}      puts a file back as it was (an added one is deleted). 204
+// POST /changes/revert {path}      restores a file, or deletes an added one. 204
 export interface Changes {
   base: "git" | "start" | "none";
-  // "HEAD (main)" or "the session's start", for people.
+  // For people: "HEAD (main)" or "the session's start".
   baseName: string;
   changes: Change[];
   truncated: boolean;
@@ -148,7 +149,7 @@ export interface Changes {
 export interface Change {
   path: string;
   kind: "added" | "modified" | "deleted";
-  // Lines, where it is text and small enough to count.
+  // Present for text files that are small enough to count.
   linesAdded?: number;
   linesDeleted?: number;
 }

@@ -1,18 +1,17 @@
-// What the daemon in every sandbox speaks: plain HTTP and WebSocket. The same paths are reached by a partner's backend
-// below `sandboxUrl` (with its key) and by the browser below `/workspace/{sandboxId}/api` (with the cookie). Paths below
-// /internal are for the server alone; no relay passes them on. Plain types, no imports: the browser loads this file too.
+// The API of the daemon in every sandbox, over plain HTTP and WebSocket. A partner's backend reaches it below `sandboxUrl`
+// (with its API key), and the browser below `/workspace/{sandboxId}/api` (with the cookie). Paths below /internal are only
+// for the server; no relay forwards them. Plain types, no imports: the browser loads this file too.
 //
-// Every path in a request is relative to the workspace folder, with `/` between the parts; "" is the workspace itself.
-// Errors are `{error, code}` with an HTTP status: 400 bad_request, 403 path_outside, 404 not_found, 409 exists,
-// 412 changed (If-Match did not hold), 413 too_large, 507 disk_full.
+// Paths in requests are relative to the workspace folder, with `/` as the separator; "" is the workspace itself.
+// Errors are `{error, code}` with the status and the code of the table in errors.ts.
 
 export const DAEMON_SOCKET = "daemon.sock";
-// The header that carries the sandbox's token. The daemon knows only its SHA-256 (hex), from the environment variable
-// BERTH_TOKEN_HASH, so that nothing in the sandbox can learn the token.
+// The header with the sandbox's token. The daemon only knows the token's SHA-256 (hex), from the environment variable
+// BERTH_TOKEN_HASH, so that no program in the sandbox can learn the token.
 export const TOKEN_HEADER = "x-berth-token";
 
-// A sandbox's first process is `/bin/sh {runtime}/init.sh`: it starts `bin/node daemon.cjs`, collects orphans and passes
-// SIGTERM on. Where the daemon is not process 1 (process driver, an engine with its own init) it may be started directly.
+// Process 1 of a sandbox is `/bin/sh {runtime}/init.sh`, which starts `bin/node daemon.cjs`, reaps orphans and forwards
+// SIGTERM. Where the daemon is not process 1 (process driver, an engine with its own init), it can be started directly.
 
 export interface DaemonError {
   error: string;
@@ -23,14 +22,14 @@ export interface DaemonError {
 export interface Health {
   status: "ok";
   version: string;
-  // True once the server has called /internal/start for this run of the daemon.
+  // Whether the server has called /internal/start since this daemon started.
   started: boolean;
 }
 
-// POST /internal/adopt: gives a sandbox that was started ahead, for nobody yet, the hash of its token. Such a daemon has no
-// BERTH_TOKEN_HASH but BERTH_ADOPT_KEY, the Ed25519 public key of its servers, and BERTH_ADOPT_NAME, a name that no other
-// sandbox has. The signature is over `adoptionText`, so that it serves for nothing else. 401 when it does not hold, 409
-// when the daemon has another hash already.
+// POST /internal/adopt: gives the hash of its token to a sandbox that was started ahead of time. Such a daemon has no
+// BERTH_TOKEN_HASH. It has BERTH_ADOPT_KEY, the Ed25519 public key of its servers, and BERTH_ADOPT_NAME, a unique name. The
+// signature covers `adoptionText`, so it is useless for anything else. 401 if the signature is invalid, 409 if the daemon
+// already has another hash.
 export interface AdoptRequest {
   tokenHash: string;
   // base64url
@@ -39,15 +38,17 @@ export interface AdoptRequest {
 
 export const adoptionText = (name: string, tokenHash: string) => `berth adopt v1\n${name}\n${tokenHash}`;
 
-// POST /internal/start: tells the daemon what to run with. May be repeated; the last one counts.
+// POST /internal/start: sends the session's settings. Can be repeated; the last request wins. Repeating the same settings, as
+// a resume does, does not affect running programs.
 export interface StartRequest {
-  // The template's variables and the session's envVars: for terminals, exec and the agent, never for the daemon itself.
+  // The template's variables and the session's envVars, for terminals, exec and the agent. The daemon itself ignores them.
   env: Record<string, string>;
   agent: AgentProgram | null;
-  // Where the sandbox has no program for `agent`, the daemon takes the first of these that it has a program for.
+  // If the program of `agent` is not installed in the sandbox, the daemon uses the first of these that is.
   fallbackAgents?: AgentProgram[];
   autoStartAgent: boolean;
-  // Where the way out is a TCP address (BERTH_EGRESS=host:port): the line that every connection to it begins with.
+  // The egress token: the first line of every connection to the egress proxy, if that has a TCP address
+  // (BERTH_EGRESS=host:port).
   egressPass?: string;
 }
 
@@ -58,16 +59,14 @@ export interface AgentProgram {
   requiredEnv: string[];
 }
 
-// Repeated with the same variables (a resume), it changes nothing that runs.
+// POST /internal/stop: announces that the sandbox is about to stop (hibernation). The daemon stops the agent and the
+// terminals, writes scrollback and conversations to disk, and responds when they are synced.
 
-// POST /internal/stop: the sandbox is about to be stopped (hibernate). The daemon ends the agent and the terminals,
-// writes scrollback and conversations to disk and answers when they are synced.
-
-// POST /exec: runs a command to its end. The answer streams NDJSON, one ExecEvent a line; the last is `exit`, or `error`
-// when the command could not be started. With `?format=text` the answer is the bare output, stdout and stderr
-// interleaved, and the exit code in the trailer `X-Exit-Code`. Closing the connection kills the command.
+// POST /exec: runs a command. The response streams NDJSON, one ExecEvent per line; the last one is `exit`, or `error` if the
+// command could not be started. With `?format=text` the response is the raw output, with stdout and stderr interleaved, and
+// the trailer `X-Exit-Code` has the exit code. Closing the connection kills the command.
 export interface ExecRequest {
-  // A string is run by `sh -c`; an array is executed as it is.
+  // A string is run by `sh -c`; an array is executed without a shell.
   command: string | string[];
   cwd?: string;
   env?: Record<string, string>;
@@ -79,8 +78,8 @@ export type ExecEvent =
   | { type: "exit"; code: number | null; signal: string | null; timedOut?: boolean }
   | { type: "error"; message: string };
 
-// GET /files?path=        a folder's entries, folders first, by name
-// DELETE /files?path=     a file or a whole folder
+// GET /files?path=        lists a folder: folders first, then by name
+// DELETE /files?path=     deletes a file or a folder with its contents
 export interface FileEntry {
   name: string;
   type: "file" | "folder" | "link" | "other";
@@ -90,13 +89,13 @@ export interface FileEntry {
 export interface FolderListing {
   path: string;
   entries: FileEntry[];
-  // True when the folder has more entries than the daemon lists (10,000).
+  // Whether the folder has more entries than the daemon lists (10,000).
   truncated: boolean;
 }
 
-// GET /files/content?path=   the bytes, with ETag, Content-Length, Last-Modified and Range
-// PUT /files/content?path=   writes atomically (temporary file, fsync, rename) and makes parent folders. `If-Match: "etag"`
-//                            refuses when the file has changed since (412); `If-None-Match: *` when it exists (412)
+// GET /files/content?path=   reads the bytes, with ETag, Content-Length, Last-Modified and Range
+// PUT /files/content?path=   writes atomically (temporary file, fsync, rename) and creates parent folders. 412 with
+//                            `If-Match: "etag"` if the file has changed, with `If-None-Match: *` if it exists
 export interface WrittenFile {
   path: string;
   size: number;
@@ -104,17 +103,17 @@ export interface WrittenFile {
   etag: string;
 }
 
-// POST /files/folder {path}            makes a folder (and its parents)
-// POST /files/move {from, to}          renames; 409 when `to` exists, unless `overwrite`
+// POST /files/folder {path}            creates a folder and its parents
+// POST /files/move {from, to}          renames; 409 if `to` exists, unless `overwrite` is set
 export interface MoveRequest {
   from: string;
   to: string;
   overwrite?: boolean;
 }
-// GET /files/archive?path=             the folder as a zip, streamed
-// GET /files/find?q=&limit=            quick open: paths that match, best first: {paths: string[], truncated}
+// GET /files/archive?path=             streams the folder as a zip
+// GET /files/find?q=&limit=            quick open, best match first: {paths: string[], truncated}
 
-// GET /search?q=&regex=&case=&word=&include=&exclude=&limit=    NDJSON, one SearchEvent a line
+// GET /search?q=&regex=&case=&word=&include=&exclude=&limit=    NDJSON, one SearchEvent per line
 export type SearchEvent =
   | { type: "match"; path: string; line: number; column: number; length: number; text: string }
   | { type: "done"; matches: number; files: number; truncated: boolean; engine: "ripgrep" | "builtin" };
@@ -122,19 +121,19 @@ export type SearchEvent =
 // GET /ports
 export interface ListeningPort {
   port: number;
-  // The program that listens, where it can be told.
+  // The program that listens; null if unknown.
   program: string | null;
 }
-// A connection to `/ports/{port}/…` is passed on to 127.0.0.1:{port} in the sandbox as it is (HTTP and WebSocket), with
-// the prefix taken off. Only the preview uses it.
+// Requests for `/ports/{port}/…` (HTTP and WebSocket) are forwarded to 127.0.0.1:{port} in the sandbox, without the prefix.
+// Only the preview uses this.
 
 // GET /terminals           {terminals: Terminal[]}
-// POST /terminals          CreateTerminal -> 201 Terminal; 409 code `too_many` when there are 32; 503 `busy` without room for a process
-// DELETE /terminals/{id}   hangs it up and forgets it
+// POST /terminals          CreateTerminal -> 201 Terminal; 409 `too_many` above 32; 503 `busy` at the limit of processes
+// DELETE /terminals/{id}   ends the program and removes the terminal
 export interface CreateTerminal {
   cols: number;
   rows: number;
-  // Default: the user's login shell in the workspace folder.
+  // Default: an interactive shell.
   command?: string[];
   cwd?: string;
   title?: string;
@@ -145,32 +144,33 @@ export interface Terminal {
   cols: number;
   rows: number;
   createdAtMs: number;
-  // null while the program runs.
+  // null while the program is running.
   exit: { code: number | null; signal: string | null } | null;
-  // How many bytes of output there have been since the terminal began: the end of the stream.
+  // The total number of output bytes so far, which is the end of the stream.
   offset: number;
 }
 // WebSocket /terminals/{id}?offset=N
-//   A client counts the output bytes that it has seen; when it reconnects it says so in `offset` and gets just the rest.
-//   Daemon -> client: one text `attached`, then binary frames of output; text frames for the rest.
-//   Client -> daemon: binary frames of input; text frames for the rest.
-//   Several clients may be attached: all see the output and all may type. The size is the last one asked for.
+//   A client counts the output bytes it has received. When it reconnects, it sends that count as `offset` and gets the rest.
+//   Daemon -> client: first a text frame `attached`, then output as binary frames and other messages as text frames.
+//   Client -> daemon: input as binary frames, and other messages as text frames.
+//   Several clients can be attached. All of them see the output and can type. The last requested size applies.
 export type TerminalFromDaemon =
-  // Output continues at `offset`. When `reset` is true the client's offset was too old (or it had none): clear first.
+  // Output continues at `offset`. If `reset` is true, the client's offset was missing or too old: clear the screen first.
   | { type: "attached"; terminal: Terminal; offset: number; reset: boolean }
   | { type: "resized"; cols: number; rows: number }
   | { type: "exit"; code: number | null; signal: string | null };
 export type TerminalFromClient =
   | { type: "resize"; cols: number; rows: number }
-  // Flow control: how many output bytes the client has drawn. The daemon stops reading the PTY for nobody, but it stops
-  // sending to a client that is more than 1 MiB behind, and that client gets `attached` with `reset` when it catches up.
+  // Flow control: the number of output bytes that the client has drawn. The daemon stops sending to a client that is more
+  // than 1 MiB behind, and resets it with `attached` when it catches up.
   | { type: "drawn"; offset: number };
 
-// WebSocket /events: what changes in the sandbox, for open browsers. One JSON message a frame.
+// WebSocket /events: reports changes in the sandbox to open browsers. One JSON message per frame.
 export type SandboxEvent =
-  // Right after connecting, and again whenever events may have been missed: read everything anew.
+  // The complete state. Sent after connecting, and again when events may have been lost: reload everything.
   | { type: "hello"; terminals: Terminal[]; ports: ListeningPort[]; agent: AgentState }
-  // Paths that were made, changed or deleted (coalesced over some 50 ms). `overflow`: too many to name; read anew.
+  // Paths that were created, changed or deleted, coalesced over about 50 ms. `overflow`: there are more changes than the
+  // list has; reload everything.
   | { type: "files"; changes: { path: string; kind: "changed" | "deleted" }[]; overflow: boolean }
   | { type: "terminals"; terminals: Terminal[] }
   | { type: "ports"; ports: ListeningPort[] }
@@ -180,18 +180,18 @@ export type SandboxEvent =
 export interface AgentState {
   status:
     | "none" // the template has no agent
-    | "unavailable" // the sandbox has no program for it; `message` names what was looked for
+    | "unavailable" // no agent's program is installed in the sandbox; `message` names them
     | "unconfigured" // `missing` names the variables to set
-    | "stopped" // not asked for yet, or stopped; POST /agent/start starts it
+    | "stopped" // POST /agent/start starts it
     | "starting"
     | "ready"
-    | "failed"; // `message` says why, in plain words
+    | "failed"; // `message` says why
   name: string | null;
   missing?: string[];
   message?: string;
 }
 
-// WebSocket close codes that the browser app understands, from the daemon or from the gateway.
+// The WebSocket close codes of the daemon and the gateway that the workspace understands.
 export const CLOSE = {
   terminalGone: 4404,
   sessionPaused: 4409,

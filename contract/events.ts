@@ -14,7 +14,7 @@ export type EventType = (typeof EVENT_TYPES)[number];
 // Only sent to a webhook, at its owner's request.
 export const TEST_EVENT_TYPE = "webhook.test";
 
-export const Event = Type.Object(
+export const SessionEvent = Type.Object(
   {
     id: Type.String({
       description:
@@ -32,11 +32,11 @@ export const Event = Type.Object(
   },
   { $id: "Event" },
 );
-export type Event = Static<typeof Event>;
+export type SessionEvent = Static<typeof SessionEvent>;
 
 export const EventList = Type.Object(
   {
-    data: Type.Array(Event, { description: "The events, oldest first." }),
+    data: Type.Array(SessionEvent, { description: "The events, oldest first." }),
     nextCursor: Type.Union([Type.String(), Type.Null()], {
       description: "Pass it as `after` in the next call, even if there are no further events yet; null if there has never been an event.",
     }),

@@ -21,7 +21,7 @@ export interface OpenApi {
   paths: Record<string, Record<string, Operation>>;
   components: {
     schemas: Record<string, Json>;
-    responses: Record<string, Response>;
+    responses: Record<string, OpenApiResponse>;
     parameters: Json;
     headers: Json;
     securitySchemes: Json;
@@ -36,10 +36,10 @@ export interface Operation {
   security?: [];
   parameters?: Json[];
   requestBody?: { required: boolean; content: Record<string, { schema: Json; examples?: Json }> };
-  responses: Record<string, Response | { $ref: string }>;
+  responses: Record<string, OpenApiResponse | { $ref: string }>;
 }
 
-export interface Response {
+export interface OpenApiResponse {
   description: string;
   headers?: Json;
   content?: Record<string, { schema: Json; examples?: Json }>;
@@ -48,7 +48,7 @@ export interface Response {
 export function describeApi(baseUrl: string, routes: Record<string, Route> = ROUTES): OpenApi {
   const schemas: Record<string, Json> = {};
   const convert = schemaConverter(schemas);
-  const responses: Record<string, Response> = {};
+  const responses: Record<string, OpenApiResponse> = {};
   const paths: OpenApi["paths"] = {};
   for (const [name, route] of Object.entries(routes)) {
     (paths[route.path] ??= {})[route.method.toLowerCase()] = describeRoute(name, route, convert, responses);
@@ -122,7 +122,7 @@ const HEADERS = {
 
 const header = (name: keyof typeof HEADERS): Json => ({ $ref: `#/components/headers/${name}` });
 
-function describeRoute(name: string, route: Route, convert: (schema: TSchema) => Json, shared: Record<string, Response>): Operation {
+function describeRoute(name: string, route: Route, convert: (schema: TSchema) => Json, shared: Record<string, OpenApiResponse>): Operation {
   const parameters: Json[] = [
     ...[...route.path.matchAll(/\{(\w+)\}/g)].map(([, id]) => ({ $ref: `#/components/parameters/${id}` })),
     ...(route.idempotent ? [{ $ref: "#/components/parameters/idempotencyKey" }] : []),
@@ -146,7 +146,7 @@ function describeRoute(name: string, route: Route, convert: (schema: TSchema) =>
   };
 }
 
-function describeSuccess({ success, idempotent }: Route, convert: (schema: TSchema) => Json): Response {
+function describeSuccess({ success, idempotent }: Route, convert: (schema: TSchema) => Json): OpenApiResponse {
   const content = {
     ...(success.schema && json(convert(success.schema), exampleOf(success.schema))),
     ...Object.fromEntries((success.media ?? []).map((media) => [media, { schema: { type: "string" } }])),
@@ -160,7 +160,7 @@ function describeSuccess({ success, idempotent }: Route, convert: (schema: TSche
 }
 
 // Most routes share most of their errors, so each group of codes is described once and referenced.
-function describeErrors(route: Route, convert: (schema: TSchema) => Json, shared: Record<string, Response>): Operation["responses"] {
+function describeErrors(route: Route, convert: (schema: TSchema) => Json, shared: Record<string, OpenApiResponse>): Operation["responses"] {
   const codes = [...new Set([...route.errors, ...commonErrors(route)])];
   const byStatus = Map.groupBy(codes, (code) => ERRORS[code].status);
   const sorted = [...byStatus].sort(([a], [b]) => a - b);
@@ -173,7 +173,7 @@ function describeErrors(route: Route, convert: (schema: TSchema) => Json, shared
   );
 }
 
-function describeError(status: number, codes: ErrorCode[], convert: (schema: TSchema) => Json): Response {
+function describeError(status: number, codes: ErrorCode[], convert: (schema: TSchema) => Json): OpenApiResponse {
   const headers: Json = { "X-Request-Id": header("RequestId"), "X-Error-Code": header("ErrorCode") };
   if (status === 401) headers["WWW-Authenticate"] = header("WwwAuthenticate");
   if (codes.some((code) => ERRORS[code].retryable) && (status < 500 || status === 503 || status === 504))

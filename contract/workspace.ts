@@ -1,37 +1,37 @@
-// What the workspace page asks of the server itself, next to the daemon's API (daemon.ts), which it reaches below
-// `/workspace/{sandboxId}/api/`. All of it needs the workspace cookie; without one the answer is 401. Errors are
+// The server's API for the workspace page. The page also uses the daemon's API (daemon.ts) below
+// `/workspace/{sandboxId}/api/`. Every request needs the workspace cookie; without it, the response is 401. Errors are
 // `{error, details?}` with the code in the header X-Error-Code. Plain types, no imports: the browser loads this file too.
 
 // GET /workspace/{sandboxId}/session          WorkspaceSession
-// GET /workspace/{sandboxId}/session/stream   the same as server-sent events: `data: {WorkspaceSession}` at once and after
-//   every change. A comment line at least every 20 s shows that the connection lives. The stream ends after `destroyed`,
-//   when the cookie stops being good (the next GET then is 401), and when the server stops.
+// GET /workspace/{sandboxId}/session/stream   the same as server-sent events: `data: {WorkspaceSession}` immediately and
+//   after every change. A comment line at least every 20 s keeps the connection alive. The stream ends after `destroyed`,
+//   when the cookie expires (the next GET is 401), and when the server stops.
 //
-// These two answer in every state, also when the sandbox is paused or gone: the page shows the state by itself. The page
-// comes with a WorkspaceSession too, as JSON in the element with this id.
+// Both work in every state, even if the sandbox is paused or gone. The page itself contains a WorkspaceSession as JSON, in
+// the element with this id.
 export const SESSION_ELEMENT = "session";
 
 export interface WorkspaceSession {
   sessionId: string;
   sandboxId: string;
   status: "running" | "paused" | "destroyed";
-  // Why it is paused or destroyed: null when a partner asked for it.
+  // Why the session is paused or destroyed; null if the partner did it.
   reason: "timeout" | "failed" | "expired" | null;
-  // Grows with every change; a page ignores what is older than what it has.
+  // Grows with every change. The page ignores a message with an older generation.
   generation: number;
   partnerName: string;
-  // When a running session will be paused by its timeout; null when it is not running.
+  // When the timeout will pause the session; null unless it is running.
   expiresAtMs: number | null;
-  // The server's clock when this was written, because the browser's may be wrong.
+  // The server's time, because the browser's clock may be wrong.
   serverNowMs: number;
-  // Where ports open: `{port}` is replaced by the number. null when this server has no preview domain.
-  // For display only: a link that works comes from the preview route below.
+  // The URL pattern of previews, with `{port}` for the number; null if the server has no preview domain. For display only:
+  // POST /preview returns a working link.
   previewUrl: string | null;
 }
 
 // POST /workspace/{sandboxId}/preview {port}  -> PreviewLink
-// A fresh link to a port of the sandbox on its own origin, signed, good for one minute. Opened in a tab or an iframe it
-// becomes that origin's cookie and leads to `path` (default "/").
+// Returns a signed link to a port of the sandbox on a separate origin. It is valid for one minute. Opening it in a tab or an
+// iframe sets that origin's cookie and redirects to `path` (default "/").
 export interface PreviewRequest {
   port: number;
   path?: string;

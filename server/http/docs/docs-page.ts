@@ -1,4 +1,4 @@
-import type { OpenApi, Operation, Response } from "@berth/contract/openapi.ts";
+import type { OpenApi, Operation, OpenApiResponse } from "@berth/contract/openapi.ts";
 
 // The description as one page: no script, nothing from elsewhere.
 export function docsPage(api: OpenApi, baseUrl: string): string {
@@ -73,7 +73,7 @@ ${answers.map(([status, answer]) => answerBlock(api, status, answer)).join("\n")
 }
 
 function answerBlock(api: OpenApi, status: string, unresolved: Operation["responses"][string]): string {
-  const answer = "$ref" in unresolved ? (follow(api, unresolved) as unknown as Response) : unresolved;
+  const answer = "$ref" in unresolved ? (follow(api, unresolved) as unknown as OpenApiResponse) : unresolved;
   const content = answer.content?.["application/json"];
   const kind = status < "300" ? "good" : status < "500" ? "caller" : "server";
   const codes =

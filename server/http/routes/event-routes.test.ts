@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { newId, type Event } from "@berth/contract";
+import { newId, type SessionEvent } from "@berth/contract";
 import { systemClock } from "../../clock.ts";
 import { revokeKey } from "../../keys/keys.ts";
 import { appendEvent } from "../../store/events.ts";
@@ -16,7 +16,7 @@ const happen = (n: number, partnerId = "acme") =>
     appendEvent(tx, { partnerId, sessionId: "ses_a", type: "session.paused", at: Date.now(), data: { sessionId: "ses_a", n } }),
   );
 interface Listed {
-  data: (Event & { data: { n: number } })[];
+  data: (SessionEvent & { data: { n: number } })[];
   nextCursor: string | null;
 }
 const list = async (query = ""): Promise<Listed> => (await app.call("GET", `/api/b2b/events${query}`)).json;

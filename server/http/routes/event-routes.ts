@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { AppError, ID_BODY, type Event, type EventList, type FieldFault } from "@berth/contract";
+import { AppError, ID_BODY, type SessionEvent, type EventList, type FieldFault } from "@berth/contract";
 import type { Feed } from "../../events/feed.ts";
 import { eventPage, lastEventSeq, seqOfEvent, type StoredEvent } from "../../store/events.ts";
 import type { Store } from "../../store/open.ts";
@@ -66,11 +66,11 @@ async function* write(
 
 const toLines = (event: StoredEvent): string => `id: ${event.id}\nevent: ${event.type}\ndata: ${JSON.stringify(toEvent(event))}\n\n`;
 
-const toEvent = ({ id, type, at, data }: StoredEvent): Event => ({
+const toEvent = ({ id, type, at, data }: StoredEvent): SessionEvent => ({
   id,
-  type: type as Event["type"],
+  type: type as SessionEvent["type"],
   timestamp: new Date(at).toISOString(),
-  data: data as Event["data"],
+  data: data as SessionEvent["data"],
 });
 
 async function stillValid(request: FastifyRequest, authenticate: Authenticate): Promise<boolean> {
