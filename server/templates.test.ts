@@ -19,14 +19,14 @@ const load = (text: string, name = "templates.yaml") => {
 };
 
 describe("templates", () => {
-  test("the default template is built in and whole", () => {
+  test("the default template is built in and valid", () => {
     const templates = loadTemplates(undefined);
     expect([...templates.keys()]).toEqual(["default"]);
     expect(Value.Check(Template, templates.get("default"))).toBe(true);
     expect(templates.get("default")).toMatchObject({ memoryMb: 2048, cpus: 1, pids: 512, tmpMb: 512, egress: { policy: "public" } });
   });
 
-  test("a file says only what differs, in YAML or in JSON", () => {
+  test("a YAML or JSON file contains only the differences from the default template", () => {
     const templates = load("small:\n  memoryMb: 256\n  agent: null\ndefault:\n  cpus: 2\nplain:\n");
     expect(templates.get("small")).toMatchObject({ name: "small", memoryMb: 256, pids: 512, agent: null });
     expect(templates.get("default")).toMatchObject({ cpus: 2, memoryMb: 2048 });
@@ -40,7 +40,7 @@ describe("templates", () => {
     expect(load(`a:\n  egress: {policy: hosts, hosts: ${JSON.stringify(hosts)}}\n`).get("a")?.egress).toEqual({ policy: "hosts", hosts });
   });
 
-  test("a model may be the server's with other limits", () => {
+  test("a template can change the limits of the server's model", () => {
     const model = load("a:\n  model: {tokenCap: 5, serverTools: true}\n").get("a")?.model;
     expect(model).toEqual({ tokenCap: 5, serverTools: true });
   });
@@ -50,7 +50,7 @@ describe("templates", () => {
     expect(agent).toEqual({ command: "/usr/bin/agent", args: [], env: {}, requiredEnv: [] });
   });
 
-  test("an agent that Berth knows is named, and only what differs is said", () => {
+  test("a known agent needs only its name and its differences", () => {
     const short = load("other:\n  agent: opencode\n").get("other");
     expect(short).toMatchObject({ agent: KNOWN_AGENTS.opencode, fallbackAgents: [] });
     const own = load("other:\n  agent: {command: /opt/goose, env: {GOOSE_MODE: approve}}\n").get("other")?.agent;
@@ -60,7 +60,7 @@ describe("templates", () => {
     expect(bare).toMatchObject({ args: ["acp", "--verbose"], requiredEnv: [], env: KNOWN_AGENTS.opencode.env });
   });
 
-  test("several agents are in order of preference; the built-in template has two", () => {
+  test("several agents are in order of preference, and the default template has two", () => {
     const several = load("other:\n  agent: [codex-acp, {command: opencode}, goose]\n").get("other");
     expect(several?.agent).toEqual({ command: "codex-acp", args: [], env: {}, requiredEnv: [] });
     expect(several?.fallbackAgents).toEqual([KNOWN_AGENTS.opencode, KNOWN_AGENTS.goose]);
@@ -79,7 +79,7 @@ describe("templates", () => {
     ["a:\n  egress:\n    policy: some\n", "line 2: a.egress must be"],
     ["a:\n  egress: {policy: hosts, hosts: ['http://x']}\n", 'line 2: a.egress.hosts has "http://x"'],
     ["a:\n  root: relative\n", "line 2: a.root must be an absolute path"],
-    ["a:\n  env:\n    BERTH_X: '1'\n", "line 3: a.env.BERTH_X is no name"],
+    ["a:\n  env:\n    BERTH_X: '1'\n", "line 3: a.env.BERTH_X is not a valid variable name"],
     ["a:\n  model: {provider: openai}\n", "line 2: a.model must name provider and apiKeyVariable together"],
     ["a:\n  model: {apiKeyVariable: KEY}\n", "line 2: a.model must name provider and apiKeyVariable together"],
     ["a:\n  model: {baseUrl: 'https://x.example'}\n", "line 2: a.model must name provider and apiKeyVariable together"],
@@ -93,15 +93,15 @@ describe("templates", () => {
     ["A b:\n  cpus: 1\n", 'line 1: the template name "A b"'],
     ["a: 5\n", "line 1: a must be a mapping"],
     ["a:\n  cpus: 1\na:\n  cpus: 2\n", "line 3: "],
-  ])("the fault in %j is named with file, line and field", (text, sentence) => {
+  ])("the error in %j is reported with file, line and field", (text, sentence) => {
     expect(() => load(text)).toThrow(`${join(folder, "templates.yaml")}, ${sentence}`);
   });
 
-  test("a file that is not there is named", () => {
+  test("a missing file is named", () => {
     expect(() => loadTemplates("/nowhere/t.yaml")).toThrow("/nowhere/t.yaml: the templates file cannot be read (ENOENT)");
   });
 
-  test("the hash follows the content, not the order", () => {
+  test("the hash depends on the content, not on the order of the fields", () => {
     const shuffled = Object.fromEntries(Object.entries(DEFAULT_TEMPLATE).toReversed()) as Template;
     expect(templateHash(shuffled)).toBe(templateHash(DEFAULT_TEMPLATE));
     expect(templateHash({ ...DEFAULT_TEMPLATE, cpus: 2 })).not.toBe(templateHash(DEFAULT_TEMPLATE));

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { Config } from "@berth/server/config/config.ts";
 import { openDriver } from "@berth/server/drivers/index.ts";
-import { hostNameFile } from "@berth/server/host.ts";
+import { hostNameFile } from "@berth/server/data-folder/claim-host.ts";
 import { silentLog } from "@berth/server/log.ts";
 import { compare, type Difference } from "@berth/server/sessions/differences.ts";
 import type { Store } from "@berth/server/store/open.ts";

@@ -5,7 +5,7 @@ import type { SandboxId } from "@berth/contract";
 import type { Config } from "@berth/server/config/config.ts";
 import type { Driver } from "@berth/server/drivers/driver.ts";
 import { openDriver, probeDrivers } from "@berth/server/drivers/index.ts";
-import { hostNameFile } from "@berth/server/host.ts";
+import { hostNameFile } from "@berth/server/data-folder/claim-host.ts";
 import { silentLog } from "@berth/server/log.ts";
 import { schemaVersion } from "@berth/server/store/migrations/migrate.ts";
 import { openStore, type Store } from "@berth/server/store/open.ts";

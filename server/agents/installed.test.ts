@@ -16,7 +16,7 @@ function program(path: string, text = "#!/bin/sh\necho ' 1.2.3'\n", mode = 0o755
 }
 
 describe("agents on this machine", () => {
-  test("are those that are installed and run; the others have a reason", async () => {
+  test("are usable if they are installed and run, and otherwise have a reason", async () => {
     program("bin/goose");
     program("bin/opencode", "#!/bin/sh\necho 'libstdc++.so.6: cannot open shared object file' >&2\nexit 127\n");
     expect(await probeAgents(folder)).toEqual([
@@ -32,31 +32,31 @@ describe("agents on this machine", () => {
     expect((await probeAgents(folder))[0]).toEqual({ agent: "goose", state: "missing", text });
   });
 
-  test("a template has the first of its agents that the sandboxes find, in its root or among ours", () => {
+  test("a template uses its first agent that is installed in its root or in the runtime folder", () => {
     const template = { ...DEFAULT_TEMPLATE, root: folder };
-    const places = { driver: "oci", runtimeDir: join(folder, "runtime"), sandboxRuntime: "mount" as const };
-    expect(findAgent(template, places)).toEqual({ state: "missing", names: ["goose", "opencode"] });
+    const sources = { driver: "oci", runtimeDir: join(folder, "runtime"), sandboxRuntime: "mount" as const };
+    expect(findAgent(template, sources)).toEqual({ state: "missing", names: ["goose", "opencode"] });
     program("runtime/bin/opencode");
-    expect(findAgent(template, places)).toEqual({ state: "installed", name: "opencode" });
+    expect(findAgent(template, sources)).toEqual({ state: "installed", name: "opencode" });
     program("usr/bin/goose", "not a program", 0o644);
-    expect(findAgent(template, places)).toEqual({ state: "installed", name: "opencode" });
+    expect(findAgent(template, sources)).toEqual({ state: "installed", name: "opencode" });
     program("usr/local/bin/goose");
-    expect(findAgent(template, places)).toEqual({ state: "installed", name: "goose" });
+    expect(findAgent(template, sources)).toEqual({ state: "installed", name: "goose" });
 
     const own = (command: string) => ({ ...template, agent: completeAgent(command), fallbackAgents: [] });
     program("opt/own-agent");
-    expect(findAgent(own("/opt/own-agent"), places)).toEqual({ state: "installed", name: "own-agent" });
-    expect(findAgent(own("/opt/nothing"), places)).toEqual({ state: "missing", names: ["nothing"] });
-    expect(findAgent({ ...template, agent: null }, places)).toEqual({ state: "none" });
+    expect(findAgent(own("/opt/own-agent"), sources)).toEqual({ state: "installed", name: "own-agent" });
+    expect(findAgent(own("/opt/nothing"), sources)).toEqual({ state: "missing", names: ["nothing"] });
+    expect(findAgent({ ...template, agent: null }, sources)).toEqual({ state: "none" });
   });
 
-  test("nothing is said of an image that has not been looked into", () => {
-    const places = { runtimeDir: join(folder, "runtime"), sandboxRuntime: "mount" as const };
+  test("an agent may be in an image, which is not inspected", () => {
+    const sources = { runtimeDir: join(folder, "runtime"), sandboxRuntime: "mount" as const };
     const template = { ...DEFAULT_TEMPLATE, root: folder };
-    expect(findAgent(template, { ...places, driver: "docker" })).toEqual({ state: "in image", name: "goose" });
+    expect(findAgent(template, { ...sources, driver: "docker" })).toEqual({ state: "in image", name: "goose" });
     program("runtime/bin/opencode");
-    expect(findAgent(template, { ...places, driver: "docker" })).toEqual({ state: "installed", name: "opencode" });
-    expect(findAgent(template, { ...places, driver: "docker", sandboxRuntime: "image" })).toEqual({ state: "in image", name: "goose" });
-    expect(findAgent(template, { ...places, driver: "kubernetes" })).toEqual({ state: "in image", name: "goose" });
+    expect(findAgent(template, { ...sources, driver: "docker" })).toEqual({ state: "installed", name: "opencode" });
+    expect(findAgent(template, { ...sources, driver: "docker", sandboxRuntime: "image" })).toEqual({ state: "in image", name: "goose" });
+    expect(findAgent(template, { ...sources, driver: "kubernetes" })).toEqual({ state: "in image", name: "goose" });
   });
 });

@@ -7,45 +7,45 @@ import { promisify } from "node:util";
 import type { Template } from "@berth/contract";
 import { KNOWN_AGENTS, type KnownAgent, programName } from "./catalogue.ts";
 
-// Which agents sandboxes of this machine find. Where they bring their programs in an image, only the daemon in a sandbox
-// knows (its state `unavailable`).
+// Finds out which agents the sandboxes of this machine can start. If the programs are in an image, only the daemon in a sandbox can
+// tell (its state `unavailable`).
 
 export interface AgentProbe {
   agent: KnownAgent;
   state: "usable" | "missing" | "broken";
-  // For people.
+  // For the operator.
   text: string;
 }
 
 const PROBE_TIMEOUT_MS = 20_000;
 
-// Each agent that Berth knows, started once for its version: a program may be there and still not run, because a library or
-// an instruction of the processor is missing.
+// Starts each known agent once to read its version. An installed program may still not run, because a library or a processor feature is
+// missing.
 export function probeAgents(runtimeDir: string): Promise<AgentProbe[]> {
   return Promise.all((Object.keys(KNOWN_AGENTS) as KnownAgent[]).map((agent) => probe(agent, join(runtimeDir, "bin", agent))));
 }
 
 async function probe(agent: KnownAgent, path: string): Promise<AgentProbe> {
   if (!isProgram(path)) return { agent, state: "missing", text: `not installed (for ${process.platform}-${process.arch})` };
-  // Some make their folders at every start.
+  // Some agents create folders at every start, so they get a temporary home.
   await using home = await mkdtempDisposable(join(tmpdir(), "berth-agent-"));
   try {
     const env = { PATH: process.env.PATH, HOME: home.path, TMPDIR: home.path };
     const { stdout } = await promisify(execFile)(path, ["--version"], { timeout: PROBE_TIMEOUT_MS, env });
     return { agent, state: "usable", text: `version ${stdout.trim().split("\n").at(-1)?.trim()}` };
   } catch (error) {
-    return { agent, state: "broken", text: `installed, but it does not run here (${lastWords(error)})` };
+    return { agent, state: "broken", text: `installed, but it does not run here (${lastErrorLine(error)})` };
   }
 }
 
-function lastWords(error: unknown): string {
+function lastErrorLine(error: unknown): string {
   const { stderr, signal, message } = error as Error & { stderr?: string; signal?: string };
   return stderr?.trim().split("\n").at(-1) || signal || message;
 }
 
 // Where the sandboxes of this server find their programs.
-export interface AgentPlaces {
-  // The driver that makes them.
+export interface ProgramSources {
+  // The driver that runs the sandboxes.
   driver: string;
   runtimeDir: string;
   sandboxRuntime: "mount" | "image";
@@ -53,21 +53,22 @@ export interface AgentPlaces {
 
 // The agent that a template's sandboxes would start.
 export type TemplateAgent =
-  // The template has none.
+  // The template has no agent.
   | { state: "none" }
   | { state: "installed"; name: string }
-  // This machine has a program for none of those that the template names.
+  // This machine has no program for any of the template's agents.
   | { state: "missing"; names: string[] }
-  // Known only inside of the image.
+  // The program may be in the image, where we cannot look.
   | { state: "in image"; name: string };
 
-export function findAgent(template: Template, { driver, runtimeDir, sandboxRuntime }: AgentPlaces): TemplateAgent {
+export function findAgent(template: Template, { driver, runtimeDir, sandboxRuntime }: ProgramSources): TemplateAgent {
   const { agent, fallbackAgents = [], root = "/" } = template;
   if (!agent) return { state: "none" };
   const hasImage = driver === "kubernetes" || driver === "docker";
-  const ours = hasImage && (driver === "kubernetes" || sandboxRuntime === "image") ? [] : [join(runtimeDir, "bin")];
-  const usual = driver === "process" ? (process.env.PATH ?? "").split(delimiter) : PATH_IN_SANDBOXES.map((folder) => join(root, folder));
-  const folders = hasImage ? ours : [...usual, ...ours];
+  const isRuntimeInImage = driver === "kubernetes" || (driver === "docker" && sandboxRuntime === "image");
+  const runtimeFolders = isRuntimeInImage ? [] : [join(runtimeDir, "bin")];
+  const path = driver === "process" ? (process.env.PATH ?? "").split(delimiter) : PATH_IN_SANDBOXES.map((folder) => join(root, folder));
+  const folders = hasImage ? runtimeFolders : [...path, ...runtimeFolders];
   const found = [agent, ...fallbackAgents].find(({ command }) =>
     isAbsolute(command) ? !hasImage && isProgram(join(root, command)) : folders.some((folder) => isProgram(join(folder, command))),
   );

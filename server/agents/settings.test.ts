@@ -34,17 +34,17 @@ function opencodeWith(env: Record<string, string>, agent = KNOWN_AGENTS.opencode
 }
 
 describe("the model settings of an agent", () => {
-  test("goose by its own variables, which are left alone where they are set", () => {
+  test("goose gets its variables, unless they are set", () => {
     const own = { OPENAI_API_KEY: "k", OPENAI_MODEL: "coder" };
     expect(withModelSettings(KNOWN_AGENTS.goose, own).env).toMatchObject({ GOOSE_PROVIDER: "openai", GOOSE_MODEL: "coder" });
     const other = { ANTHROPIC_API_KEY: "k", ANTHROPIC_MODEL: "claude-x" };
     expect(withModelSettings(KNOWN_AGENTS.goose, other).env).toMatchObject({ GOOSE_PROVIDER: "anthropic", GOOSE_MODEL: "claude-x" });
-    // A provider that only goose knows, and half of what is needed.
+    // A provider that only goose supports, and incomplete settings.
     const others: Record<string, string>[] = [{ GOOSE_PROVIDER: "google", ...own }, { OPENAI_API_KEY: "k" }, { OPENAI_MODEL: "m" }, {}];
     for (const env of others) expect(withModelSettings(KNOWN_AGENTS.goose, env)).toEqual(KNOWN_AGENTS.goose);
   });
 
-  test("opencode by a configuration in which nothing but that model can be used", () => {
+  test("opencode gets a configuration that allows only the given model", () => {
     const { config, missing } = opencodeWith(RELAY.openai);
     expect(missing).toEqual([]);
     expect(config).toMatchObject({ model: "openai-compatible/coder", enabled_providers: ["openai-compatible"], share: "disabled" });
@@ -58,7 +58,7 @@ describe("the model settings of an agent", () => {
     expect(JSON.stringify(config)).not.toContain("127.0.0.1");
   });
 
-  test("opencode through Anthropic's interface, whose address it wants with the version", () => {
+  test("opencode gets Anthropic's address with the version", () => {
     expect(opencodeWith(RELAY.anthropic).config).toMatchObject({
       model: "anthropic/claude-x",
       provider: { anthropic: { options: { baseURL: "{env:ANTHROPIC_BASE_URL}/v1", apiKey: "{env:ANTHROPIC_API_KEY}" } } },
@@ -74,14 +74,14 @@ describe("the model settings of an agent", () => {
     ["gpt-oss-20b", "openai-compatible"],
     ["qwen/qwen3-coder", "openai-compatible"],
     ["ollama-model", "openai-compatible"],
-  ])("opencode asks for %s as %s", (name, provider) => {
+  ])("opencode uses %s with the provider %s", (name, provider) => {
     expect(opencodeWith({ OPENAI_API_KEY: "k", OPENAI_MODEL: name }).config).toMatchObject({
       model: `${provider}/${name}`,
       provider: { [provider]: { options: { baseURL: "https://api.openai.com/v1" } } },
     });
   });
 
-  test("opencode by a partner's variables for goose", () => {
+  test("opencode accepts a partner's variables for goose", () => {
     const own = { GOOSE_PROVIDER: "anthropic", GOOSE_MODEL: "claude-y", ANTHROPIC_API_KEY: "k" };
     expect(opencodeWith({ ...RELAY.openai, ...own }).config?.model).toBe("anthropic/claude-y");
   });
@@ -92,18 +92,18 @@ describe("the model settings of an agent", () => {
     [{ GOOSE_MODEL: "m" }, ["OPENAI_API_KEY"]],
     [{ ANTHROPIC_API_KEY: "k" }, ["ANTHROPIC_MODEL"]],
     [{ GOOSE_PROVIDER: "anthropic", GOOSE_MODEL: "m" }, ["ANTHROPIC_API_KEY"]],
-  ] as [Record<string, string>, string[]][])("opencode is never started with %j: the variables to set are named", (env, missing) => {
+  ] as [Record<string, string>, string[]][])("opencode does not start with %j, and the missing variables are named", (env, missing) => {
     expect(opencodeWith(env)).toEqual({ config: null, missing });
   });
 
-  test("opencode has settings of its own where the template or the partner gives them", () => {
+  test("opencode keeps the settings of the template or the partner", () => {
     const content = JSON.stringify({ model: "google/gemini" });
     expect(opencodeWith({ ...RELAY.openai, OPENCODE_CONFIG_CONTENT: content }).config).toEqual({ model: "google/gemini" });
     const withFile = completeAgent({ command: "/opt/bin/opencode", env: { OPENCODE_CONFIG: "/etc/opencode.json" } });
     expect(opencodeWith(RELAY.openai, withFile)).toEqual({ config: null, missing: [] });
   });
 
-  test("another agent is passed on as it is", () => {
+  test("an unknown agent is unchanged", () => {
     const other = completeAgent({ command: "codex-acp", env: { A: "1" }, requiredEnv: ["OPENAI_API_KEY"] });
     expect(withModelSettings(other, RELAY.openai)).toBe(other);
   });

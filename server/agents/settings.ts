@@ -1,9 +1,9 @@
 import type { AgentSpec } from "@berth/contract";
 import { type KnownAgent, knownAgent } from "./catalogue.ts";
 
-// Adds the model settings of a known agent, in its own format. `env` holds the session's variables: the template's, the model
-// relay's and the partner's. They may name the model as goose does (GOOSE_PROVIDER, GOOSE_MODEL) or as the providers'
-// libraries do (OPENAI_MODEL with OPENAI_API_KEY, ANTHROPIC_MODEL with ANTHROPIC_API_KEY), whichever agent there is.
+// Adds the model settings to a known agent, in the agent's own format. `env` contains the session's variables, from the template, the
+// model relay and the partner. For every agent, they may name the model like goose (GOOSE_PROVIDER, GOOSE_MODEL) or like the
+// libraries of the providers (OPENAI_MODEL with OPENAI_API_KEY, ANTHROPIC_MODEL with ANTHROPIC_API_KEY).
 export function withModelSettings(agent: AgentSpec, env: Record<string, string>): AgentSpec {
   const name = knownAgent(agent.command);
   return name === undefined ? agent : SETTINGS[name](agent, { ...agent.env, ...env });
@@ -12,10 +12,10 @@ export function withModelSettings(agent: AgentSpec, env: Record<string, string>)
 const SETTINGS: Record<KnownAgent, (agent: AgentSpec, env: Record<string, string>) => AgentSpec> = { goose, opencode };
 
 function goose(agent: AgentSpec, env: Record<string, string>): AgentSpec {
-  const { provider, name, lacking } = modelOf(env);
-  // It knows more providers than we do.
-  const hasOther = env.GOOSE_PROVIDER && env.GOOSE_PROVIDER !== provider;
-  if (hasOther || name === undefined || lacking.length > 0) return agent;
+  const { provider, name, missing } = modelOf(env);
+  // goose supports more providers than we do.
+  const hasOtherProvider = env.GOOSE_PROVIDER && env.GOOSE_PROVIDER !== provider;
+  if (hasOtherProvider || name === undefined || missing.length > 0) return agent;
   return { ...agent, env: { GOOSE_PROVIDER: provider, GOOSE_MODEL: name, ...agent.env } };
 }
 
@@ -25,10 +25,10 @@ function opencode(agent: AgentSpec, env: Record<string, string>): AgentSpec {
     requiredEnv: agent.requiredEnv.flatMap((required) => (required === CONFIG ? names : required)),
   });
   if (env[CONFIG]) return agent;
-  // A file of the template or the partner says everything.
+  // A configuration file of the template or the partner replaces our settings.
   if (env.OPENCODE_CONFIG) return replaceRequired([]);
-  const { provider, name, lacking } = modelOf(env);
-  if (name === undefined || lacking.length > 0) return replaceRequired(lacking);
+  const { provider, name, missing } = modelOf(env);
+  if (name === undefined || missing.length > 0) return replaceRequired(missing);
   return { ...agent, env: { ...agent.env, [CONFIG]: JSON.stringify(opencodeConfig(provider, name, env)) } };
 }
 
@@ -37,8 +37,8 @@ const CONFIG = "OPENCODE_CONFIG_CONTENT";
 interface SessionModel {
   provider: "openai" | "anthropic";
   name: string | undefined;
-  // Variables that are not set but needed.
-  lacking: string[];
+  // Required variables that are not set.
+  missing: string[];
 }
 
 function modelOf(env: Record<string, string>): SessionModel {
@@ -46,25 +46,25 @@ function modelOf(env: Record<string, string>): SessionModel {
     env.GOOSE_PROVIDER === "anthropic" || (!env.GOOSE_PROVIDER && !env.OPENAI_API_KEY && env.ANTHROPIC_API_KEY) ? "anthropic" : "openai";
   const prefix = provider.toUpperCase();
   const name = env[`${prefix}_MODEL`] || env.GOOSE_MODEL || undefined;
-  const lacking = [...(env[`${prefix}_API_KEY`] ? [] : [`${prefix}_API_KEY`]), ...(name === undefined ? [`${prefix}_MODEL`] : [])];
-  return { provider, name, lacking };
+  const missing = [...(env[`${prefix}_API_KEY`] ? [] : [`${prefix}_API_KEY`]), ...(name === undefined ? [`${prefix}_MODEL`] : [])];
+  return { provider, name, missing };
 }
 
-// OpenAI's own models. They are asked over the Responses API, and opencode knows their limits; the older interface, which
-// every other server speaks, refuses `max_tokens` for the newer of them.
+// OpenAI's own models. They use the Responses API, and opencode knows their limits. The older Chat Completions API, which all other
+// servers implement, refuses `max_tokens` for the newer ones.
 const OPENAI_MODEL = /^(gpt-(?!oss)|chatgpt-|codex-|o\d)/;
 
-// What a model can write at least that we know nothing of. Without it opencode asks for 32,000 tokens, which many refuse.
+// The output limit for unknown models. Without it opencode requests 32,000 tokens, which many servers refuse.
 const OUTPUT_TOKENS = 8192;
 
-// The address and the key are named, not copied: the daemon may move the address to another port.
+// Refers to the variables of address and key instead of copying them, because the daemon may change the port of the address.
 function opencodeConfig(provider: SessionModel["provider"], name: string, env: Record<string, string>): object {
   const isOpenAiModel = OPENAI_MODEL.test(name);
   const id = provider === "openai" && !isOpenAiModel ? "openai-compatible" : provider;
-  const chosen = `${id}/${name}`;
+  const model = `${id}/${name}`;
   return {
-    model: chosen,
-    small_model: chosen,
+    model,
+    small_model: model,
     enabled_providers: [id],
     provider: {
       [id]: {
@@ -74,7 +74,7 @@ function opencodeConfig(provider: SessionModel["provider"], name: string, env: R
         whitelist: [name],
       },
     },
-    // Conversations stay in the sandbox, the version is the one that we test, and its titles and snapshots are never shown.
+    // Conversations stay in the sandbox, the version is the one that we test, and titles and snapshots are not used.
     share: "disabled",
     autoupdate: false,
     snapshot: false,

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { createTestClock, type TestClock } from "../clock.ts";
 import { silentLog } from "../log.ts";
 import { createSecrets } from "../secrets/secrets.ts";
-import { freePort } from "../host.ts";
+import { freePort } from "../network/free-port.ts";
 import { DEFAULT_TEMPLATE } from "../templates.ts";
 import { CHECK_MS } from "./admission.ts";
 import { createNetworkEgress, type NetworkEgress, type NetworkEgressOptions } from "./network-egress.ts";

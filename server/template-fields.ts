@@ -1,0 +1,68 @@
+import { isAbsolute } from "node:path";
+import { AgentSpec, EgressPolicy, Template } from "@berth/contract";
+import Type from "typebox";
+import { Value } from "typebox/value";
+import type { GivenAgent } from "./agents/catalogue.ts";
+
+// The fields that a template file may set: any part of a template. An agent needs at least a command; several agents are in order of
+// preference.
+export type TemplateFields = Partial<Omit<Template, "agent" | "fallbackAgents">> & { agent?: GivenAgent | GivenAgent[] | null };
+
+export interface FieldError {
+  // The path of the field.
+  at: string[];
+  message: string;
+}
+
+// Returns the first error in the fields of one template.
+export function findFieldError(fields: object): FieldError | undefined {
+  const unknown = Object.keys(fields).find((field) => !(field in Schema.properties));
+  if (unknown !== undefined)
+    return { at: [unknown], message: `is not a field of a template; the fields are ${Object.keys(Schema.properties).join(", ")}` };
+  const template = fields as TemplateFields;
+  // TypeBox reports only "must match anyOf" for a union, so the two fields that are unions are checked first.
+  if (template.egress !== undefined && !Value.Check(EgressPolicy, template.egress)) {
+    return { at: ["egress"], message: "must be {policy: none}, {policy: public} or {policy: hosts, hosts: [names]}" };
+  }
+  return findAgentError(template.agent) ?? firstSchemaError(Schema, fields) ?? findInvalidValue(template);
+}
+
+const Schema = Type.Object({
+  ...Type.Partial(Type.Omit(Template, ["name", "fallbackAgents"])).properties,
+  agent: Type.Optional(Type.Unknown()),
+});
+
+const VARIABLE = /^(?!BERTH_)[^=\0]+$/;
+const HOST = /^((\*\.)?([a-z0-9_-]+\.)*[a-z0-9_-]+|\[[0-9a-f:.]+\])(:\d{1,5})?$/i;
+
+function findAgentError(agent: unknown): FieldError | undefined {
+  if (agent === undefined || agent === null) return undefined;
+  const agents: unknown[] = Array.isArray(agent) ? agent : [agent];
+  if (agents.length === 0) return { at: ["agent"], message: "must name a command, or be null" };
+  for (const each of agents) {
+    if (typeof each === "string" && each !== "") continue;
+    const error = firstSchemaError(Type.Partial(AgentSpec), each);
+    if (error) return { at: ["agent", ...error.at], message: error.message };
+    if (typeof (each as Partial<AgentSpec>).command !== "string") return { at: ["agent"], message: "must name a command" };
+  }
+  return undefined;
+}
+
+function firstSchemaError(schema: Type.TSchema, value: unknown): FieldError | undefined {
+  const error = Value.Errors(schema, value)[0];
+  return error && { at: error.instancePath.split("/").slice(1), message: error.message };
+}
+
+// Checks what the schema cannot express.
+function findInvalidValue({ root, env, egress, model }: TemplateFields): FieldError | undefined {
+  if (root !== undefined && !isAbsolute(root)) return { at: ["root"], message: `must be an absolute path, not "${root}"` };
+  const variable = Object.keys(env ?? {}).find((name) => !VARIABLE.test(name));
+  if (variable !== undefined) return { at: ["env", variable], message: "is not a valid variable name (names with BERTH_ are reserved)" };
+  const { provider, apiKeyVariable, baseUrl } = model ?? {};
+  if ((provider === undefined) !== (apiKeyVariable === undefined) || (baseUrl !== undefined && provider === undefined))
+    return { at: ["model"], message: "must name provider and apiKeyVariable together, and baseUrl only with them" };
+  const host = egress?.policy === "hosts" && egress.hosts.find((name) => !HOST.test(name));
+  if (typeof host === "string")
+    return { at: ["egress", "hosts"], message: `has "${host}", which is not a host, *.domain or address with an optional :port` };
+  return undefined;
+}
