@@ -12,15 +12,15 @@ import type { Secrets } from "../secrets/secrets.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { Store } from "../store/open.ts";
 import { addDocsRoutes } from "./docs/docs-routes.ts";
-import { admitRequests, answerBadUrl } from "./limits/admission.ts";
-import type { Authenticate, Principal } from "./limits/authentication.ts";
+import { admitRequests, badUrlError } from "./limits/admission.ts";
+import type { Authenticate } from "./limits/authentication.ts";
 import { createMemoryBuckets } from "./limits/memory-buckets.ts";
 import { startInTurn } from "./limits/partner-turns.ts";
 import { createSharedBuckets } from "./limits/shared-buckets.ts";
 import { addHealth } from "./operations/health.ts";
 import { addMetrics } from "./operations/metrics.ts";
 import { logRequests } from "./operations/request-log.ts";
-import { markRoutes } from "./operations/route-work.ts";
+import { labelRouteWork } from "./operations/route-work.ts";
 import { replyWithError } from "./requests/fastify-errors.ts";
 import { createListener, type Mount } from "./requests/listener.ts";
 import { readBodies } from "./requests/request-body.ts";
@@ -29,8 +29,6 @@ import { addEventRoutes } from "./routes/event-routes.ts";
 import { openIdempotency } from "./routes/idempotency.ts";
 import { addSessionRoutes } from "./routes/session-routes.ts";
 import { addWebhookRoutes } from "./routes/webhook-routes.ts";
-
-// The partner API and everything else that is plain HTTP. Fastify is known only in this folder.
 
 export interface AppDeps {
   sessions: Sessions;
@@ -43,42 +41,28 @@ export interface AppDeps {
   secrets: Pick<Secrets, "seal" | "open">;
   clock: Clock;
   log: Log;
-  // The name of this server and of those that ran here before it; no other has it.
+  // Identifies this server across restarts; no two servers share it.
   host: string;
-  // Without a slash at the end.
+  // Without a trailing slash.
   baseUrl: string;
-  // Requests a minute for each key of a partner that has no limit of its own; 0 is none.
+  // Requests per minute and key, for partners without a limit of their own; 0 means unlimited.
   ratePerMinute: number;
-  // Where the numbers of every part of the server are kept.
+  // The Prometheus metrics of the whole server.
   registry: Registry;
   metricsToken: string | null;
-  // In which the requests of partners are started.
+  // Decides when each partner's next request starts.
   turns?: FairTurns;
-  // Takes its requests before the API sees them: the gateway.
+  // The gateway: it handles its requests before the API sees them.
   mount?: Mount;
 }
 
 export interface App extends AsyncDisposable {
   listen(address: { host: string; port: number }): Promise<AddressInfo>;
-  // From here on /readyz says no, so that a balancer looks elsewhere. Disposing lets the requests in flight finish.
+  // Makes /readyz fail, so that a load balancer stops sending requests. Disposing waits for requests in flight.
   drain(): void;
 }
 
-declare module "fastify" {
-  interface FastifyRequest {
-    // Set before the handler of every route that is not public.
-    principal: Principal;
-    // The bytes of the body; null when there was none.
-    rawBody: Buffer | null;
-    bodyType: string | undefined;
-  }
-  interface FastifyContextConfig {
-    public?: true;
-    // Asked every other second by whoever watches the server.
-    probe?: true;
-  }
-}
-
+// The partner API, health checks, metrics and docs. Fastify is known only in this folder.
 export async function createApp(deps: AppDeps): Promise<App> {
   const { authenticate, store, clock, log } = deps;
   let draining = false;
@@ -87,18 +71,18 @@ export async function createApp(deps: AppDeps): Promise<App> {
     genReqId: nextRequestId,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 64 * 1024 },
     bodyLimit: MAX_BODY_BYTES,
-    // A request that comes over a living connection during the shutdown is answered like any other.
+    // During shutdown, requests on connections that are already open are served as usual.
     return503OnClosing: false,
     frameworkErrors(_error, request, reply) {
       reply.header("x-request-id", request.id);
-      void answerBadUrl(authenticate, request).then((error) => replyWithError(log, error, request, reply));
+      void badUrlError(authenticate, request).then((error) => replyWithError(log, error, request, reply));
     },
     serverFactory: (handler) => createListener(handler, deps.mount, { log }),
   });
 
   app.setErrorHandler((error, request, reply) => replyWithError(log, error, request, reply));
   const buckets = store.engine === "postgres" ? createSharedBuckets(store, clock, log) : createMemoryBuckets(clock);
-  markRoutes(app);
+  labelRouteWork(app);
   admitRequests(app, { ...deps, buckets });
   startInTurn(app, deps.turns);
   readBodies(app);
@@ -120,9 +104,9 @@ export async function createApp(deps: AppDeps): Promise<App> {
     drain: () => void (draining = true),
     async [Symbol.asyncDispose]() {
       draining = true;
-      // A connection that was busy when the close began is kept alive after its answer unless somebody ends it.
-      const sweep = setInterval(() => app.server.closeIdleConnections(), 50);
-      await app.close().finally(() => clearInterval(sweep));
+      // Node keeps a connection alive after its response if it was busy when the server started to close.
+      const closeIdle = setInterval(() => app.server.closeIdleConnections(), 50);
+      await app.close().finally(() => clearInterval(closeIdle));
     },
   };
 }

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { startPostgres, type TestPostgres } from "../../tests/support/databases/postgres.ts";
 import { startTestApp, type TestApp } from "./testing/test-app.ts";
 
-// PostgreSQL is stricter than SQLite about text; whatever a path, a query or a body holds, it must not come to that.
+// PostgreSQL rejects some text that SQLite accepts. No path, query or body may cause such a rejection.
 let postgres: TestPostgres;
 let app: TestApp;
 beforeAll(async () => {
@@ -16,7 +16,7 @@ afterAll(async () => {
 
 const HOSTILE = ["%00", "a%00b", "%ED%A0%80", "%F0%9F%98%80", "'%3B--", "x".repeat(3000)];
 
-it("text that the database would refuse is answered like any other", async () => {
+test("text that PostgreSQL would reject gets an ordinary reply", async () => {
   for (const text of HOSTILE) {
     const paths: [string, string][] = [
       ["GET", `/api/b2b/sessions/${text}`],
@@ -41,7 +41,7 @@ it("text that the database would refuse is answered like any other", async () =>
   }
 });
 
-it("the shared rate limit, idempotency and the audit log work there too", async () => {
+test("the shared rate limit, idempotency and the audit log work on PostgreSQL", async () => {
   const key = await app.addPartner("globex", { ratePerMinute: 100 });
   const first = await app.call("POST", "/api/b2b/sessions", { key, body: { externalUserId: "u" }, headers: { "idempotency-key": "k" } });
   const again = await app.call("POST", "/api/b2b/sessions", { key, body: { externalUserId: "u" }, headers: { "idempotency-key": "k" } });
@@ -50,7 +50,7 @@ it("the shared rate limit, idempotency and the audit log work there too", async 
   const startedMs = performance.now();
   const calls = await Promise.all(Array.from({ length: 200 }, () => app.call("GET", "/api/b2b/webhooks", { key })));
   const seconds = (performance.now() - startedMs) / 1000;
-  // A hundred a minute, and what comes back meanwhile.
+  // A hundred per minute, plus the tokens that are refilled meanwhile.
   expect(calls.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(115 + Math.ceil((seconds * 100) / 60));
   expect(calls.some(({ status }) => status === 429)).toBe(true);
 });

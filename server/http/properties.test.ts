@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import fc from "fast-check";
 import { Compile } from "typebox/compile";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CreateSession, ErrorBody, ROUTES, Session, type Route } from "@berth/contract";
 import { startTestApp, type TestApp } from "./testing/test-app.ts";
 
@@ -21,33 +21,33 @@ const text = fc.oneof(
   fc.constantFrom("", "__proto__", "constructor", "BERTH_X", "A=B", "\0", "x".repeat(600)),
 );
 const anything = fc.jsonValue({ maxDepth: 3 });
-const oftenRight = <T>(right: fc.Arbitrary<T>) =>
+const mostlyValid = <T>(right: fc.Arbitrary<T>) =>
   fc.oneof({ weight: 3, arbitrary: right as fc.Arbitrary<unknown> }, { weight: 1, arbitrary: anything as fc.Arbitrary<unknown> });
 const createBody = fc.record(
   {
-    externalUserId: oftenRight(text),
-    envVars: oftenRight(fc.dictionary(text, oftenRight(text), { maxKeys: 5 })),
-    template: oftenRight(fc.constantFrom("default", "python", "none")),
-    timeoutMs: oftenRight(fc.oneof(fc.integer({ min: 0, max: 90_000_000 }), fc.double())),
-    autoStartAgent: oftenRight(fc.boolean()),
-    metadata: oftenRight(fc.dictionary(text, oftenRight(text), { maxKeys: 5 })),
+    externalUserId: mostlyValid(text),
+    envVars: mostlyValid(fc.dictionary(text, mostlyValid(text), { maxKeys: 5 })),
+    template: mostlyValid(fc.constantFrom("default", "python", "none")),
+    timeoutMs: mostlyValid(fc.oneof(fc.integer({ min: 0, max: 90_000_000 }), fc.double())),
+    autoStartAgent: mostlyValid(fc.boolean()),
+    metadata: mostlyValid(fc.dictionary(text, mostlyValid(text), { maxKeys: 5 })),
     other: anything,
   },
   { requiredKeys: [] },
 );
 
-describe("whatever comes", () => {
-  it("a create body is either a session or faults that name fields, and agrees with the published schema", async () => {
+describe("for arbitrary input", () => {
+  test("a create request yields a session or field faults, in agreement with the published schema", async () => {
     await fc.assert(
       fc.asyncProperty(createBody, async (body) => {
         const { status, json } = await app.call("POST", "/api/b2b/sessions", { body });
-        expect(complaintsOfCreate(JSON.parse(JSON.stringify(body)), status, json)).toEqual([]);
+        expect(createViolations(JSON.parse(JSON.stringify(body)), status, json)).toEqual([]);
       }),
       { numRuns: 300 },
     );
   });
 
-  it("a body of any bytes and any type is answered below 500, in the error shape", async () => {
+  test("a body of any bytes and any type gets a status below 500, and errors have the error schema", async () => {
     const routes = Object.values<Route>(ROUTES).filter(({ method }) => method !== "GET");
     await fc.assert(
       fc.asyncProperty(
@@ -67,15 +67,15 @@ describe("whatever comes", () => {
             body: body as string,
             headers: { "content-type": type, "x-api-key": app.key },
           });
-          expect(complaintsOf(response, await response.text())).toEqual([]);
+          expect(violations(response, await response.text())).toEqual([]);
         },
       ),
       { numRuns: 300 },
     );
   });
 
-  it("a path, query and method of any kind are answered below 500, in the error shape", async () => {
-    const piece = fc.oneof(
+  test("any path, query and method get a status below 500, and errors have the error schema", async () => {
+    const prefix = fc.oneof(
       fc.webPath(),
       fc.constantFrom(
         "/api/b2b/sessions",
@@ -94,15 +94,15 @@ describe("whatever comes", () => {
     );
     const method = fc.constantFrom("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND", "PURGE");
     await fc.assert(
-      fc.asyncProperty(method, piece, fc.webPath(), query, fc.boolean(), async (verb, first, second, search, withKey) => {
+      fc.asyncProperty(method, prefix, fc.webPath(), query, fc.boolean(), async (verb, first, second, search, withKey) => {
         const answer = await app.call(verb, `/${`${first}${second}?${search}`.replace(/^\/+/, "")}`, { key: withKey ? app.key : null });
-        expect(complaintsOf(answer, answer.text, verb === "HEAD")).toEqual([]);
+        expect(violations(answer, answer.text, { isHead: verb === "HEAD" })).toEqual([]);
       }),
       { numRuns: 300 },
     );
   });
 
-  it("bytes on the socket never hang the server, and what is refused is refused in JSON", async () => {
+  test("arbitrary bytes on the socket never hang the server, and errors are JSON", async () => {
     const line = fc.oneof(
       fc.string(),
       fc.constantFrom(
@@ -125,7 +125,7 @@ describe("whatever comes", () => {
     await fc.assert(
       fc.asyncProperty(fc.array(line, { maxLength: 8 }), async (lines) => {
         const answer = await sendRaw(`${lines.join("\r\n")}\r\n\r\n`);
-        expect(complaintsOfRaw(answer)).toEqual([]);
+        expect(rawViolations(answer)).toEqual([]);
       }),
       { numRuns: 200 },
     );
@@ -135,31 +135,32 @@ describe("whatever comes", () => {
 
 const CREATE_FIELDS = ["externalUserId", "envVars", "template", "timeoutMs", "autoStartAgent", "metadata"];
 
-// Each of these names what is wrong with an answer; nothing is what we want to hear.
+// Each of these functions lists what is wrong with a reply.
 
-function complaintsOfCreate(sent: unknown, status: number, json: unknown): string[] {
+function createViolations(sent: unknown, status: number, json: unknown): string[] {
   const valid = isCreate.Check(sent);
-  if (status === 201) return [isSession.Check(json) ? [] : "not a session", valid ? [] : "made from a body that the schema refuses"].flat();
-  if (status !== 400 || !isError.Check(json)) return [`answered ${status} ${JSON.stringify(json)}`];
+  if (status === 201)
+    return [isSession.Check(json) ? [] : "not a session", valid ? [] : "created from a body that does not match the schema"].flat();
+  if (status !== 400 || !isError.Check(json)) return [`status ${status} ${JSON.stringify(json)}`];
   const fields = (json.details ?? []).map(({ field }) => field);
   const unknown = fields.filter((field) => !CREATE_FIELDS.includes(field.split(".")[0]!));
-  // Which templates there are is known to the server alone.
-  const withoutReason = fields.length === 0 || (valid && fields.join() !== "template");
-  return [...unknown.map((field) => `unknown field ${field}`), ...(withoutReason ? ["refused without a reason"] : [])];
+  // The schema does not list the templates.
+  const withoutField = fields.length === 0 || (valid && fields.join() !== "template");
+  return [...unknown.map((field) => `unknown field ${field}`), ...(withoutField ? ["refused without a field"] : [])];
 }
 
-function complaintsOf({ status, headers }: Pick<Response, "status" | "headers">, body: string, bodyless = false): string[] {
-  const complaints = [status < 500 ? [] : `status ${status}`, headers.get("x-request-id")?.startsWith("req_") ? [] : "no request id"];
-  if (status >= 400 && !bodyless)
-    complaints.push(
+function violations({ status, headers }: Pick<Response, "status" | "headers">, body: string, { isHead = false } = {}): string[] {
+  const found = [status < 500 ? [] : `status ${status}`, headers.get("x-request-id")?.startsWith("req_") ? [] : "no request id"];
+  if (status >= 400 && !isHead)
+    found.push(
       isError.Check(JSON.parse(body)) ? [] : `not an error: ${body}`,
       /^[a-z_]+$/.test(headers.get("x-error-code") ?? "") ? [] : "no code",
     );
-  return complaints.flat();
+  return found.flat();
 }
 
-function complaintsOfRaw(answer: string): string[] {
-  // The connection was closed on what is not even the beginning of a request.
+function rawViolations(answer: string): string[] {
+  // The server closes a connection that does not start with a request line.
   if (answer === "") return [];
   const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1]);
   if (!(status >= 100 && status < 500)) return [`status ${status}`];
@@ -168,7 +169,7 @@ function complaintsOfRaw(answer: string): string[] {
   return isError.Check(JSON.parse(body)) ? [] : [`not an error: ${body}`];
 }
 
-// Half-closes after sending, so that the server knows that nothing more comes.
+// Half-closes after sending, so that the server sees the end of the input.
 function sendRaw(bytes: string): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   const socket = connect(app.port, "127.0.0.1");

@@ -1,7 +1,8 @@
 import type { OpenApi, Operation, OpenApiResponse } from "@berth/contract/openapi.ts";
 
-// The description as one page: no script, nothing from elsewhere.
-export function docsPage(api: OpenApi, baseUrl: string): string {
+// Renders the OpenAPI description as one page without scripts or external resources. docs/decisions/0025 explains why this is
+// not a library.
+export function renderDocsPage(api: OpenApi, baseUrl: string): string {
   const operations = Object.entries(api.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   );
@@ -26,9 +27,9 @@ ${byTag.map(navGroup).join("\n")}
 <h1>${text(api.info.title)}</h1>
 ${paragraphs(api.info.description)}
 <dl class="facts">
-<dt>Address</dt><dd><code>${text(baseUrl)}</code></dd>
-<dt>Key</dt><dd><code>Authorization: Bearer berth_…</code> or <code>X-API-Key: berth_…</code></dd>
-<dt>For programs</dt><dd><a href="/api/b2b/docs">OpenAPI 3.1 as YAML</a></dd>
+<dt>Base URL</dt><dd><code>${text(baseUrl)}</code></dd>
+<dt>API key</dt><dd><code>Authorization: Bearer berth_…</code> or <code>X-API-Key: berth_…</code></dd>
+<dt>Description</dt><dd><a href="/api/b2b/docs">OpenAPI 3.1 (YAML)</a></dd>
 </dl>
 </header>
 ${byTag.map((tag) => tagSection(api, tag)).join("\n")}
@@ -58,41 +59,43 @@ ${tag.operations.map((entry) => operationArticle(api, entry)).join("\n")}
 </section>`;
 
 function operationArticle(api: OpenApi, { path, method, operation }: Entry): string {
-  const parameters = (operation.parameters ?? []).map((parameter) => follow(api, parameter)).filter((parameter) => parameter.in !== "path");
+  const parameters = (operation.parameters ?? [])
+    .map((parameter) => resolve(api, parameter))
+    .filter((parameter) => parameter.in !== "path");
   const body = operation.requestBody?.content["application/json"];
-  const answers = Object.entries(operation.responses);
+  const responses = Object.entries(operation.responses);
   return `<article id="${operation.operationId}">
 <h3>${text(operation.summary)}</h3>
 <p class="path">${badge(method)} <code>${text(path)}</code>${operation.security ? ' <span class="public">no key</span>' : ""}</p>
 ${paragraphs(operation.description)}
 ${parameters.length > 0 ? `<h4>Parameters</h4>${parameterTable(parameters)}` : ""}
 ${body ? `<h4>Request${operation.requestBody!.required ? "" : " (optional)"}</h4>${fieldTable(api, body.schema)}${sample(body.examples)}` : ""}
-<h4>Answers</h4>
-${answers.map(([status, answer]) => answerBlock(api, status, answer)).join("\n")}
+<h4>Responses</h4>
+${responses.map(([status, response]) => responseDetails(api, status, response)).join("\n")}
 </article>`;
 }
 
-function answerBlock(api: OpenApi, status: string, unresolved: Operation["responses"][string]): string {
-  const answer = "$ref" in unresolved ? (follow(api, unresolved) as unknown as OpenApiResponse) : unresolved;
-  const content = answer.content?.["application/json"];
-  const kind = status < "300" ? "good" : status < "500" ? "caller" : "server";
+function responseDetails(api: OpenApi, status: string, unresolved: Operation["responses"][string]): string {
+  const response = "$ref" in unresolved ? (resolve(api, unresolved) as unknown as OpenApiResponse) : unresolved;
+  const content = response.content?.["application/json"];
+  const kind = status < "300" ? "success" : status < "500" ? "client-error" : "server-error";
   const codes =
-    kind === "good"
+    kind === "success"
       ? ""
       : Object.keys(content?.examples ?? {})
           .map((code) => `<code>${text(code)}</code>`)
           .join(" ");
-  const inside =
-    content && kind === "good" ? fieldTable(api, content.schema) + sample(content.examples) : codes && `<p class="codes">${codes}</p>`;
-  return `<details class="${kind}"${kind === "good" ? " open" : ""}><summary><b>${status}</b> ${inline(answer.description)}</summary>${inside ?? ""}</details>`;
+  const details =
+    content && kind === "success" ? fieldTable(api, content.schema) + sample(content.examples) : codes && `<p class="codes">${codes}</p>`;
+  return `<details class="${kind}"${kind === "success" ? " open" : ""}><summary><b>${status}</b> ${inline(response.description)}</summary>${details ?? ""}</details>`;
 }
 
 function fieldTable(api: OpenApi, schema: Schema): string {
-  const { properties = {}, required = [] } = follow(api, schema) as { properties?: Record<string, Schema>; required?: string[] };
+  const { properties = {}, required = [] } = resolve(api, schema) as { properties?: Record<string, Schema>; required?: string[] };
   const rows = Object.entries(properties).map(([name, unresolved]) => {
-    const field = follow(api, unresolved);
-    const need = required.includes(name) ? ' <span class="need">required</span>' : "";
-    return `<tr><th scope="row"><code>${text(name)}</code>${need}</th><td>${text(typeOf(api, field))}</td><td>${inline(field.description ?? "")}${limits(field)}</td></tr>`;
+    const field = resolve(api, unresolved);
+    const marker = required.includes(name) ? ' <span class="required">required</span>' : "";
+    return `<tr><th scope="row"><code>${text(name)}</code>${marker}</th><td>${text(typeOf(api, field))}</td><td>${inline(field.description ?? "")}${constraintsOf(field)}</td></tr>`;
   });
   return rows.length === 0
     ? ""
@@ -101,23 +104,23 @@ function fieldTable(api: OpenApi, schema: Schema): string {
 
 function parameterTable(parameters: Schema[]): string {
   const rows = parameters.map(
-    ({ name, in: place, description, schema }) =>
-      `<tr><th scope="row"><code>${text(name)}</code></th><td>${text(place)}</td><td>${inline(description)}${limits(schema as Schema)}</td></tr>`,
+    ({ name, in: where, description, schema }) =>
+      `<tr><th scope="row"><code>${text(name)}</code></th><td>${text(where)}</td><td>${inline(description)}${constraintsOf(schema as Schema)}</td></tr>`,
   );
   return `<div class="scroll"><table><thead><tr><th scope="col">Name</th><th scope="col">Where</th><th scope="col">Meaning</th></tr></thead><tbody>${rows.join("")}</tbody></table></div>`;
 }
 
 function typeOf(api: OpenApi, schema: Schema): string {
   if (Array.isArray(schema.enum)) return schema.enum.join(" | ");
-  if (schema.type === "array") return `array of ${typeOf(api, follow(api, (schema.items ?? {}) as Schema))}`;
+  if (schema.type === "array") return `array of ${typeOf(api, resolve(api, (schema.items ?? {}) as Schema))}`;
   if (schema.additionalProperties) return "object, string to string";
-  if (Array.isArray(schema.anyOf)) return schema.anyOf.map((one) => typeOf(api, follow(api, one as Schema))).join(" or ");
+  if (Array.isArray(schema.anyOf)) return schema.anyOf.map((one) => typeOf(api, resolve(api, one as Schema))).join(" or ");
   const name = schema.format ?? schema.type;
   return typeof name === "string" ? name : "any";
 }
 
-function limits(schema: Schema): string {
-  const facts = [
+function constraintsOf(schema: Schema): string {
+  const constraints = [
     schema.default !== undefined && `default <code>${text(JSON.stringify(schema.default))}</code>`,
     schema.minimum !== undefined && `from ${text(schema.minimum)}`,
     schema.maximum !== undefined && `to ${text(schema.maximum)}`,
@@ -125,7 +128,7 @@ function limits(schema: Schema): string {
     schema.maxLength !== undefined && `at most ${text(schema.maxLength)} characters`,
     schema.maxProperties !== undefined && `at most ${text(schema.maxProperties)} entries`,
   ].filter(Boolean);
-  return facts.length > 0 ? ` <small>${facts.join(", ")}</small>` : "";
+  return constraints.length > 0 ? ` <small>${constraints.join(", ")}</small>` : "";
 }
 
 function sample(examples: unknown): string {
@@ -133,8 +136,8 @@ function sample(examples: unknown): string {
   return typical ? `<pre><code>${text(JSON.stringify(typical.value, null, 2))}</code></pre>` : "";
 }
 
-// A reference is a path into the document.
-function follow(api: OpenApi, schema: Schema): Schema {
+// Follows a reference, which is a path into the document.
+function resolve(api: OpenApi, schema: Schema): Schema {
   if (typeof schema.$ref !== "string") return schema;
   let found: unknown = api;
   for (const part of schema.$ref.split("/").slice(1)) found = (found as Schema)[part];

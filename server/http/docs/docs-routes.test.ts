@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse, stringify } from "yaml";
 import { ROUTES, type Route } from "@berth/contract";
 import { describeApi, type OpenApi } from "@berth/contract/openapi.ts";
@@ -30,8 +30,8 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-describe("the description", () => {
-  it("is public YAML and names every route, both ways to send the key, and the version", async () => {
+describe("the OpenAPI description", () => {
+  test("is public YAML that lists every route, both ways to send the key, and the version", async () => {
     const { status, headers, text } = await app.call("GET", "/api/b2b/docs", { key: null });
     expect([status, headers.get("content-type")]).toEqual([200, "application/yaml"]);
     const api = parse(text) as OpenApi;
@@ -47,27 +47,27 @@ describe("the description", () => {
     );
   });
 
-  it("passes redocly lint without a remark, on one's own machine too", async () => {
+  test("passes redocly lint without warnings, for a localhost base URL too", async () => {
     await writeFile(join(folder, "local.yaml"), stringify(describeApi("http://localhost:8080"), { aliasDuplicateObjects: false }));
     const { stdout, stderr } = await run("@redocly/cli/bin/cli.js", ["lint", "openapi.yaml", "local.yaml"], folder);
     expect(stdout + stderr).not.toMatch(/warning|error/i);
   });
 
-  it("passes spectral lint without a remark", async () => {
+  test("passes spectral lint without warnings", async () => {
     await writeFile(join(folder, ".spectral.yaml"), 'extends: ["spectral:oas"]\n');
     const { stdout } = await run("@stoplight/spectral-cli/dist/index.js", ["lint", "openapi.yaml", "--fail-severity", "hint"], folder);
     expect(stdout).toMatch(/No results/);
   });
 
-  it("breaks nothing that the first version promised", async () => {
+  test("is backward compatible with version 1.0.0", async () => {
     const first = join(root, "contract/openapi-1.0.0.yaml");
     const { stdout, stderr } = await run("@redocly/cli/bin/cli.js", ["diff", first, "openapi.yaml"], folder);
     expect(stdout + stderr).toMatch(/(^|\s)0 major/);
   });
 });
 
-describe("the page for people", () => {
-  it("needs nothing from elsewhere and runs no script", async () => {
+describe("the docs page", () => {
+  test("loads no external resources and runs no script", async () => {
     const { status, headers, text } = await app.call("GET", "/docs", { key: null });
     expect([status, headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
     expect(headers.get("content-security-policy")).toContain("default-src 'none'");

@@ -3,10 +3,10 @@ import type { FastifyInstance } from "fastify";
 import { stringify } from "yaml";
 import { describeApi } from "@berth/contract/openapi.ts";
 import { addRoute } from "../requests/route.ts";
-import { docsPage } from "./docs-page.ts";
+import { renderDocsPage } from "./docs-page.ts";
 
-// The description for programs at /api/b2b/docs and for people at /docs. Both are made once; the YAML when it is first
-// asked for, because it takes a tenth of a second that a start should not.
+// The API description as OpenAPI YAML at /api/b2b/docs and as a page at /docs. Both are rendered once; the YAML on first use,
+// because it takes a tenth of a second.
 export function addDocsRoutes(app: FastifyInstance, baseUrl: string): void {
   const description = describeApi(baseUrl);
   let yaml: string | undefined;
@@ -15,7 +15,7 @@ export function addDocsRoutes(app: FastifyInstance, baseUrl: string): void {
     void reply.type("application/yaml").header("cache-control", "no-cache").send(yaml);
   });
 
-  const page = docsPage(description, baseUrl);
+  const page = renderDocsPage(description, baseUrl);
   const style = readFileSync(new URL("docs.css", import.meta.url));
   const config = { public: true } as const;
   app.get("/docs", { config }, (_request, reply) => {

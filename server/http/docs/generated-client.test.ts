@@ -3,13 +3,12 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 import { startTestApp } from "../testing/test-app.ts";
 
 const root = join(import.meta.dirname, "../../..");
 
-// What a partner would do who has only the description: generate types, write a program against them, compile it and
-// run it.
+// Does what a partner with nothing but the description would do: generate types, write a program, compile it and run it.
 const PROGRAM = `
 import createClient from "openapi-fetch";
 import type { paths } from "./api.ts";
@@ -38,7 +37,7 @@ console.log(JSON.stringify([
 ]));
 `;
 
-it("a client generated from the description compiles and drives the service", async () => {
+test("a client generated from the description compiles and works", async () => {
   await using app = await startTestApp();
   const folder = await mkdtemp(join(tmpdir(), "berth-client-"));
   try {
@@ -57,7 +56,7 @@ it("a client generated from the description compiles and drives the service", as
       join(folder, "tsconfig.json"),
       '{"compilerOptions":{"strict":true,"module":"nodenext","target":"es2024","types":["node"],"noEmit":true,"allowImportingTsExtensions":true,"skipLibCheck":true},"files":["program.ts"]}',
     );
-    // By default the generator takes a field that has a default for one that must be sent.
+    // By default the generator makes fields with a default value required.
     await run("openapi-typescript/bin/cli.js", "openapi.yaml", "-o", "api.ts", "--default-non-nullable=false");
     await run("typescript-native/bin/tsc", "-p", "tsconfig.json");
     const { stdout } = await promisify(execFile)(process.execPath, ["program.ts"], {

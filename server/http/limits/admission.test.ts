@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestApp, type TestApp } from "../testing/test-app.ts";
 import { presentedKey } from "./authentication.ts";
 
@@ -11,8 +11,8 @@ beforeAll(async () => {
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
-describe("the key", () => {
-  it("comes before every other check", async () => {
+describe("the API key", () => {
+  test("is checked before anything else", async () => {
     const big = "x".repeat(2 * 1024 * 1024);
     const calls: [string, string, { body?: string; headers?: Record<string, string> }?][] = [
       ["GET", "/api/b2b"],
@@ -35,7 +35,7 @@ describe("the key", () => {
     }
   });
 
-  it("is taken from either header, in any case of the scheme", async () => {
+  test("is read from either header, with any case of the scheme", async () => {
     const status = async (headers: Record<string, string>) => (await app.call("GET", "/api/b2b/sessions/x", { key: null, headers })).status;
     const other = `berth_${"1".repeat(64)}`;
     expect(await status({ authorization: `Bearer ${app.key}` })).toBe(404);
@@ -51,7 +51,7 @@ describe("the key", () => {
     expect(await status({ "x-api-key": "" })).toBe(401);
   });
 
-  it("may be sent twice only if it is the same", () => {
+  test("may be sent twice only if both are equal", () => {
     expect(presentedKey(["X-Api-Key", "a", "x-api-key", "a"])).toBe("a");
     expect(presentedKey(["X-Api-Key", "a", "x-api-key", "b"])).toBeNull();
     expect(presentedKey(["Authorization", "Bearer a", "authorization", "Bearer b"])).toBeNull();
@@ -60,7 +60,7 @@ describe("the key", () => {
 });
 
 describe("paths and methods", () => {
-  it("unknown ones are 404 and 405 in JSON, with an id for the request", async () => {
+  test("unknown paths and methods get 404 and 405 in JSON, with a request id", async () => {
     const unknown = await app.call("GET", "/api/b2b/nothing");
     expect([unknown.status, unknown.text]).toEqual([404, '{"error":"Not found"}']);
     expect((await app.call("POST", "/nothing", { body: "x", headers: { "content-type": "text/plain" } })).status).toBe(404);
@@ -82,21 +82,21 @@ describe("paths and methods", () => {
     }
   });
 
-  it("tolerates a slash at the end and answers HEAD without a body", async () => {
+  test("a trailing slash is ignored, and HEAD gets no body", async () => {
     const created = await app.call("POST", "/api/b2b/sessions/", { body: { externalUserId: "u" } });
     const { sessionId } = created.json as { sessionId: string };
     const head = await app.call("HEAD", `/api/b2b/sessions/${sessionId}/`);
     expect([created.status, head.status, head.text]).toEqual([201, 200, ""]);
   });
 
-  it("does not take over an id that comes with the request", async () => {
+  test("the request id of the caller is ignored", async () => {
     const answer = await app.call("GET", "/healthz", { headers: { "x-request-id": "mine" } });
     expect(answer.headers.get("x-request-id")).toMatch(/^req_[0-9a-z]{18,}$/);
   });
 });
 
-describe("what is not HTTP", () => {
-  it.each([
+describe("requests that are not plain HTTP", () => {
+  test.each([
     ["\r\n\r\nrubbish\r\n\r\n", 400],
     ["GET / HTTP/1.1\r\n\r\n", 400],
     ["GET /api/b2b/docs HTTP/9.9\r\nHost: x\r\n\r\n", 400],
@@ -104,7 +104,7 @@ describe("what is not HTTP", () => {
     ["POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", 400],
     [`GET / HTTP/1.1\r\nHost: x\r\nA: ${"a".repeat(20_000)}\r\n\r\n`, 431],
     ["CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n", 405],
-  ])("gets a JSON answer all the same (%#)", async (bytes, status) => {
+  ])("malformed requests get a JSON error (%#)", async (bytes, status) => {
     const socket = connect(app.port, "127.0.0.1");
     socket.on("error", () => {});
     socket.write(bytes);
@@ -114,7 +114,7 @@ describe("what is not HTTP", () => {
     expect(JSON.parse(answer.slice(answer.indexOf("\r\n\r\n") + 4))).toEqual({ error: expect.any(String) });
   });
 
-  it("a whole address in the first line is taken for its path", async () => {
+  test("an absolute URL in the request line is reduced to its path", async () => {
     const ask = async (target: string) => {
       const socket = connect(app.port, "127.0.0.1");
       socket.write(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
@@ -125,7 +125,7 @@ describe("what is not HTTP", () => {
     expect(await ask("http://berth.example")).toBe(404);
   });
 
-  it("an offer of HTTP/2 or a strange expectation is answered as a plain request", async () => {
+  test("an HTTP/2 upgrade offer and an unknown expectation are ignored", async () => {
     for (const header of ["Connection: upgrade\r\nUpgrade: h2c", "Expect: miracles"]) {
       const socket = connect(app.port, "127.0.0.1");
       socket.write(`GET /healthz HTTP/1.1\r\nHost: x\r\n${header}\r\n\r\n`);

@@ -4,48 +4,58 @@ import { hideMediaType } from "../requests/request-body.ts";
 import { presentedKey, type Authenticate, type Principal } from "./authentication.ts";
 import { applyAllowance, type Buckets } from "./rate-limit.ts";
 
-// What every request passes before anything else looks at it: the key first, then its rate, then whether there is such a
-// path and such a method on it. Runs before the body is read, so nobody without a key learns more than that.
-
 const API = "/api/b2b";
 
 export interface AdmissionDeps {
   authenticate: Authenticate;
   buckets: Buckets;
-  // For partners that have no limit of their own; 0 is none.
+  // For partners without a limit of their own; 0 means unlimited.
   ratePerMinute: number;
 }
 
+declare module "fastify" {
+  interface FastifyRequest {
+    // Set before the handler of every route that is not public.
+    principal: Principal;
+  }
+}
+
+// Checks every request before its body is read: the API key, then the rate limit, then path and method. A caller without a
+// key learns nothing but that.
 export function admitRequests(app: FastifyInstance, { authenticate, buckets, ratePerMinute }: AdmissionDeps): void {
-  const paths = collectPaths(app);
+  const routes = collectRoutes(app);
   app.decorateRequest("principal");
 
+  // Callbacks instead of promises: most requests are admitted without waiting for anything.
   app.addHook("onRequest", (request, reply, done) => {
     reply.header("x-request-id", request.id);
     hideMediaType(request);
-    if (isPublic(request)) return done(request.is404 ? unknownPath(paths, request, reply) : undefined);
+    if (isPublic(request)) return finish(undefined);
     reply.header("cache-control", "no-store");
-    const admit = (principal: Principal | null): void => {
-      if (!principal) return done(new AppError("unauthorized"));
-      request.principal = principal;
-      const perMinute = principal.partner.ratePerMinute ?? ratePerMinute;
-      if (perMinute === 0) return allow(undefined);
-      const allowance = buckets.take(principal.keyId, perMinute);
-      if (allowance instanceof Promise) allowance.then((known) => allow(applyAllowance(reply, perMinute, known)), done);
-      else allow(applyAllowance(reply, perMinute, allowance));
-    };
-    const allow = (refusal: AppError | undefined): void =>
-      done(refusal ?? (request.is404 ? unknownPath(paths, request, reply) : undefined));
     const key = presentedKey(request.raw.rawHeaders);
-    if (key === null) return admit(null);
-    const found = authenticate(key);
-    if (found instanceof Promise) found.then(admit, done);
-    else admit(found);
+    if (key === null) return limitRate(null);
+    const principal = authenticate(key);
+    if (principal instanceof Promise) principal.then(limitRate, done);
+    else limitRate(principal);
+
+    function limitRate(caller: Principal | null): void {
+      if (!caller) return done(new AppError("unauthorized"));
+      request.principal = caller;
+      const perMinute = caller.partner.ratePerMinute ?? ratePerMinute;
+      if (perMinute === 0) return finish(undefined);
+      const allowance = buckets.take(caller.keyId, perMinute);
+      if (allowance instanceof Promise) allowance.then((known) => finish(applyAllowance(reply, perMinute, known)), done);
+      else finish(applyAllowance(reply, perMinute, allowance));
+    }
+
+    function finish(refusal: AppError | undefined): void {
+      done(refusal ?? (request.is404 ? noRouteError(routes, request, reply) : undefined));
+    }
   });
 }
 
-// A path that cannot be decoded never reaches the router, but it is answered in the same order.
-export async function answerBadUrl(authenticate: Authenticate, request: FastifyRequest): Promise<AppError> {
+// The error for a URL that cannot be decoded. Such a URL never reaches the router, but the checks have the same order.
+export async function badUrlError(authenticate: Authenticate, request: FastifyRequest): Promise<AppError> {
   if (!isApi(request.url)) return new AppError("not_found");
   const key = presentedKey(request.raw.rawHeaders);
   if (key === null || !(await authenticate(key))) return new AppError("unauthorized");
@@ -59,11 +69,11 @@ function isPublic(request: FastifyRequest): boolean {
 
 const isApi = (url: string): boolean => url.startsWith(API) && (url.length === API.length || "/?".includes(url[API.length]!));
 
-function unknownPath(paths: KnownPath[], request: FastifyRequest, reply: FastifyReply): AppError {
+function noRouteError(routes: KnownRoute[], request: FastifyRequest, reply: FastifyReply): AppError {
   const path = pathOf(request.url);
-  const known = paths.find(({ pattern }) => pattern.test(path));
-  if (!known) return new AppError("not_found");
-  reply.header("allow", [...known.methods].join(", "));
+  const route = routes.find(({ pattern }) => pattern.test(path));
+  if (!route) return new AppError("not_found");
+  reply.header("allow", [...route.methods].join(", "));
   return new AppError("method_not_allowed");
 }
 
@@ -73,21 +83,21 @@ function pathOf(url: string): string {
   return path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
 }
 
-interface KnownPath {
+interface KnownRoute {
   url: string;
   pattern: RegExp;
   methods: Set<string>;
 }
 
-function collectPaths(app: FastifyInstance): KnownPath[] {
-  const paths: KnownPath[] = [];
+function collectRoutes(app: FastifyInstance): KnownRoute[] {
+  const routes: KnownRoute[] = [];
   app.addHook("onRoute", ({ url, method }) => {
-    let known = paths.find((path) => path.url === url);
-    if (!known) {
+    let route = routes.find((known) => known.url === url);
+    if (!route) {
       const pattern = new RegExp(`^${url.replaceAll(".", "\\.").replaceAll(/:\w+/g, "[^/]+")}$`);
-      paths.push((known = { url, pattern, methods: new Set() }));
+      routes.push((route = { url, pattern, methods: new Set() }));
     }
-    for (const one of [method].flat()) known.methods.add(one);
+    for (const one of [method].flat()) route.methods.add(one);
   });
-  return paths;
+  return routes;
 }

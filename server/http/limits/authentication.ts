@@ -1,5 +1,4 @@
-// Who calls. A key comes as `Authorization: Bearer` or as `X-API-Key`; when both are there they must agree.
-
+// The API key that a request carries, and its partner.
 export interface Principal {
   keyId: string;
   partner: {
@@ -10,11 +9,12 @@ export interface Principal {
   };
 }
 
-// null: no such key, or one that is over. Mostly answered from memory, so not always a promise.
+// null: the key is unknown, revoked or expired. Returns a promise only if the database has to be asked.
 export type Authenticate = (key: string) => Principal | null | Promise<Principal | null>;
 
+// The key from `Authorization: Bearer` or `X-API-Key`; null if there is none or if two keys differ. Reads the raw headers,
+// because Node joins or drops repeated ones.
 export function presentedKey(rawHeaders: readonly string[]): string | null {
-  // Node joins or drops repeated headers as it sees fit, so this looks at what was really sent.
   let bearer: string | null = null;
   let apiKey: string | null = null;
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
@@ -34,7 +34,7 @@ export function presentedKey(rawHeaders: readonly string[]): string | null {
   return bearer ?? apiKey;
 }
 
-// null for any other scheme.
+// null if the scheme is another.
 function bearerToken(value: string): string | null {
   const text = value.trim();
   if (text.slice(0, 6).toLowerCase() !== "bearer") return null;

@@ -1,9 +1,10 @@
 import type { Clock } from "../../clock.ts";
-import { allowanceOf, refill, type Bucket, type Buckets } from "./rate-limit.ts";
+import { denied, granted, refill, type Bucket, type Buckets } from "./rate-limit.ts";
 
-// For one server alone. A bucket that would be full again is forgotten sooner or later; it makes no difference.
+// Bounds the memory. Dropping the buckets early only gives some keys a full bucket again.
 const MAX_BUCKETS = 10_000;
 
+// For a single server.
 export function createMemoryBuckets(clock: Clock): Buckets {
   let buckets = new Map<string, Bucket>();
   return {
@@ -12,13 +13,13 @@ export function createMemoryBuckets(clock: Clock): Buckets {
       let bucket = buckets.get(keyId);
       if (!bucket) {
         if (buckets.size >= MAX_BUCKETS) buckets = new Map();
-        buckets.set(keyId, (bucket = { tokens: perMinute, at: nowMs }));
+        buckets.set(keyId, (bucket = { tokens: perMinute, updatedAt: nowMs }));
       }
       bucket.tokens = refill(bucket, perMinute, nowMs);
-      bucket.at = nowMs;
-      const allowed = bucket.tokens >= 1;
-      if (allowed) bucket.tokens -= 1;
-      return allowanceOf(bucket.tokens, perMinute, allowed);
+      bucket.updatedAt = nowMs;
+      if (bucket.tokens < 1) return denied(bucket.tokens, perMinute);
+      bucket.tokens -= 1;
+      return granted(bucket.tokens, perMinute);
     },
   };
 }

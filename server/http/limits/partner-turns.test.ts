@@ -5,14 +5,14 @@ import { startTestApp, type TestApp } from "../testing/test-app.ts";
 let app: TestApp | undefined;
 afterEach(() => app?.[Symbol.asyncDispose]());
 
-// Turns that the test gives.
+// The test decides when each turn starts.
 function createHeldTurns() {
   const waiting: { holder: string; start: () => void }[] = [];
   const turns: FairTurns = { enter: (holder, start) => waiting.push({ holder, start }) > 0 };
   return { turns, waiting };
 }
 
-test("a request does nothing before its partner's turn", async () => {
+test("a request does not start before its partner's turn", async () => {
   const { turns, waiting } = createHeldTurns();
   app = await startTestApp({ turns });
   const list = vi.spyOn(app.sessions, "list");
@@ -24,13 +24,13 @@ test("a request does nothing before its partner's turn", async () => {
   expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200]);
 });
 
-test("a partner with too many requests waiting is asked to come back", async () => {
+test("a partner with too many waiting requests gets 429", async () => {
   app = await startTestApp({ turns: { enter: () => false } });
   const answer = await app.call("GET", "/api/b2b/sessions");
   expect([answer.status, answer.headers.get("retry-after")]).toEqual([429, "1"]);
 });
 
-test("probes do not wait", async () => {
+test("probes do not wait for a turn", async () => {
   app = await startTestApp(createHeldTurns());
   expect((await app.call("GET", "/readyz", { key: null })).status).toBe(200);
 });

@@ -1,9 +1,9 @@
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 import { createTestClock, MINUTE, SECOND } from "../../clock.ts";
 import { listAudit } from "../../store/audit.ts";
 import { startTestApp } from "../testing/test-app.ts";
 
-it("a key may call so often a minute and is told what is left", async () => {
+test("a key has a limit per minute, and replies report what is left", async () => {
   const clock = createTestClock();
   await using app = await startTestApp({ clock, ratePerMinute: 60 });
   const call = async (key = app.key) => {
@@ -20,14 +20,14 @@ it("a key may call so often a minute and is told what is left", async () => {
   expect((await call())[0]).toBe(200);
   await clock.advance(10 * MINUTE);
   expect(await call()).toEqual([200, '"default";r=59;t=1', null]);
-  // Each key has a bucket of its own; a partner may have another limit; without a key nothing is counted.
+  // Each key has its own bucket, a partner may have its own limit, and requests without a key are not counted.
   const [generous, unlimited] = [await app.addPartner("big", { ratePerMinute: 1000 }), await app.addPartner("huge", { ratePerMinute: 0 })];
   expect((await call(generous))[1]).toBe('"default";r=999;t=1');
   expect((await call(unlimited))[1]).toBeNull();
   expect((await app.call("GET", "/api/b2b/sessions", { key: null })).headers.get("ratelimit")).toBeNull();
 });
 
-it("every change is in the audit log, with key, address and request", async () => {
+test("every change is in the audit log with key, IP address and request id", async () => {
   await using app = await startTestApp();
   const created = await app.call("POST", "/api/b2b/sessions", { body: { externalUserId: "u" } });
   const { sessionId } = created.json as { sessionId: string };

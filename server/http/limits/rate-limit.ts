@@ -2,24 +2,24 @@ import type { FastifyReply } from "fastify";
 import { AppError } from "@berth/contract";
 import { MINUTE } from "../../clock.ts";
 
-// A bucket of tokens for each key: full it holds a minute's worth, and it refills evenly. Every answer says how much is
-// left, in the header fields of the IETF draft (draft-ietf-httpapi-ratelimit-headers-11).
+// A token bucket per API key. A full bucket holds the tokens of one minute and refills evenly. Every reply reports the
+// remaining tokens in the header fields of draft-ietf-httpapi-ratelimit-headers-11.
+export interface Buckets {
+  // Takes one token. Returns a promise only if the database has to be asked.
+  take(keyId: string, perMinute: number): Allowance | Promise<Allowance>;
+}
 
 export interface Allowance {
   allowed: boolean;
-  // Tokens left, and seconds until there are more (none left) or all of them.
+  // Whole tokens that are left.
   remaining: number;
+  // Until the bucket is full, or until the next token if none is left.
   resetSeconds: number;
-}
-
-export interface Buckets {
-  // Takes one token. Mostly answered from memory, so not always a promise.
-  take(keyId: string, perMinute: number): Allowance | Promise<Allowance>;
 }
 
 const policies = new Map<number, string>();
 
-// Writes the headers; the error when the call must not go on.
+// Writes the headers. Returns an error if the request exceeds the limit.
 export function applyAllowance(
   reply: FastifyReply,
   perMinute: number,
@@ -34,15 +34,19 @@ export function applyAllowance(
 
 export interface Bucket {
   tokens: number;
-  at: number;
+  updatedAt: number;
 }
 
-// As many as have come since, up to the brim. A clock that goes back adds nothing.
-export const refill = ({ tokens, at }: Bucket, perMinute: number, nowMs: number): number =>
-  Math.min(perMinute, tokens + (Math.max(0, nowMs - at) * perMinute) / MINUTE);
+// The tokens after refilling, at most a full bucket. A clock that goes back adds nothing.
+export const refill = ({ tokens, updatedAt }: Bucket, perMinute: number, nowMs: number): number =>
+  Math.min(perMinute, tokens + (Math.max(0, nowMs - updatedAt) * perMinute) / MINUTE);
 
-export function allowanceOf(tokensLeft: number, perMinute: number, allowed: boolean): Allowance {
+export const granted = (tokensLeft: number, perMinute: number): Allowance => ({ allowed: true, ...remainder(tokensLeft, perMinute) });
+
+export const denied = (tokensLeft: number, perMinute: number): Allowance => ({ allowed: false, ...remainder(tokensLeft, perMinute) });
+
+function remainder(tokensLeft: number, perMinute: number): Pick<Allowance, "remaining" | "resetSeconds"> {
   const remaining = Math.max(0, Math.floor(tokensLeft));
   const missing = remaining > 0 ? perMinute - tokensLeft : 1 - tokensLeft;
-  return { allowed, remaining, resetSeconds: Math.max(1, Math.ceil((missing * 60) / perMinute)) };
+  return { remaining, resetSeconds: Math.max(1, Math.ceil((missing * 60) / perMinute)) };
 }

@@ -2,61 +2,62 @@ import { SECOND, type Clock } from "../../clock.ts";
 import type { Log } from "../../log.ts";
 import type { Store } from "../../store/open.ts";
 import { reserveTokens } from "../../store/rate-buckets.ts";
-import { allowanceOf, type Allowance, type Buckets } from "./rate-limit.ts";
+import { denied, granted, type Allowance, type Buckets } from "./rate-limit.ts";
 
-// For several servers on one PostgreSQL. A server takes tokens out of the shared bucket a hundredth at a time and hands
-// them out from memory, so that most requests cost the database nothing and the limit holds over all servers.
-const RESERVE_SHARE = 100;
-// What is not used by then is given up; the bucket refills by eight times as much meanwhile.
-const KEPT_MS = 5 * SECOND;
+// A server reserves this fraction of a minute's tokens at a time.
+const RESERVATIONS_PER_MINUTE = 100;
+// Unused tokens of a reservation expire. Meanwhile the shared bucket refills by eight times as many.
+const RESERVATION_MS = 5 * SECOND;
 
-interface Purse {
+interface Reservation {
   tokens: number;
-  until: number;
-  // In the shared bucket after the last look.
-  left: number;
-  asking?: Promise<void>;
+  expiresAt: number;
+  // The tokens in the shared bucket after the reservation.
+  sharedTokens: number;
+  renewal?: Promise<void>;
 }
 
+// For several servers on one PostgreSQL. Each server reserves tokens from the shared bucket in small batches and spends them
+// from memory: most requests cost no query, and the limit holds across all servers.
 export function createSharedBuckets(store: Store, clock: Clock, log: Log): Buckets {
-  const purses = new Map<string, Purse>();
+  const reservations = new Map<string, Reservation>();
 
-  function spend(purse: Purse, perMinute: number): Allowance | null {
-    if (purse.tokens < 1 || purse.until <= clock.now()) return null;
-    purse.tokens -= 1;
-    return allowanceOf(purse.left + purse.tokens, perMinute, true);
+  function spend(reservation: Reservation, perMinute: number): Allowance | null {
+    if (reservation.tokens < 1 || reservation.expiresAt <= clock.now()) return null;
+    reservation.tokens -= 1;
+    return granted(reservation.sharedTokens + reservation.tokens, perMinute);
   }
 
-  async function fetchTokens(keyId: string, purse: Purse, perMinute: number): Promise<void> {
+  async function renew(keyId: string, reservation: Reservation, perMinute: number): Promise<void> {
     try {
-      const wanted = Math.max(1, Math.floor(perMinute / RESERVE_SHARE));
-      const { granted, left } = await reserveTokens(store.db, keyId, wanted, perMinute, clock.now());
-      purse.tokens = granted;
-      purse.left = left;
+      const count = Math.max(1, Math.floor(perMinute / RESERVATIONS_PER_MINUTE));
+      const { granted: tokens, left } = await reserveTokens(store.db, keyId, count, perMinute, clock.now());
+      reservation.tokens = tokens;
+      reservation.sharedTokens = left;
     } catch (error) {
-      // Without the database next to nothing works; the limit need not be what says so.
+      // Fail open: if the database is down, the request itself reports that.
       log.warn("rate_limit.unavailable", { error: String(error) });
-      purse.tokens = 1;
+      reservation.tokens = 1;
     }
-    purse.until = clock.now() + KEPT_MS;
+    reservation.expiresAt = clock.now() + RESERVATION_MS;
   }
 
-  async function takeSlowly(keyId: string, purse: Purse, perMinute: number): Promise<Allowance> {
+  async function renewAndSpend(keyId: string, reservation: Reservation, perMinute: number): Promise<Allowance> {
     for (;;) {
-      purse.asking ??= fetchTokens(keyId, purse, perMinute).finally(() => (purse.asking = undefined));
-      await purse.asking;
-      const allowance = spend(purse, perMinute);
+      reservation.renewal ??= renew(keyId, reservation, perMinute).finally(() => (reservation.renewal = undefined));
+      await reservation.renewal;
+      const allowance = spend(reservation, perMinute);
       if (allowance) return allowance;
-      // Others that waited too may have used up what came; only an empty bucket is a refusal.
-      if (purse.left < 1) return allowanceOf(purse.left, perMinute, false);
+      // Concurrent requests may have spent the new tokens. Deny only if the shared bucket is empty too.
+      if (reservation.sharedTokens < 1) return denied(reservation.sharedTokens, perMinute);
     }
   }
 
   return {
     take(keyId, perMinute) {
-      let purse = purses.get(keyId);
-      if (!purse) purses.set(keyId, (purse = { tokens: 0, until: 0, left: 0 }));
-      return spend(purse, perMinute) ?? takeSlowly(keyId, purse, perMinute);
+      let reservation = reservations.get(keyId);
+      if (!reservation) reservations.set(keyId, (reservation = { tokens: 0, expiresAt: 0, sharedTokens: 0 }));
+      return spend(reservation, perMinute) ?? renewAndSpend(keyId, reservation, perMinute);
     },
   };
 }

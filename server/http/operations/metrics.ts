@@ -6,18 +6,18 @@ import { isLoopbackHost, isLoopbackUrl } from "../../network/loopback.ts";
 
 export interface MetricsDeps {
   registry: Registry;
-  // Asked for as a bearer token. Without one only this machine may look, and nobody where the base URL is public: there a
-  // proxy stands in front, and all its requests come from this machine.
+  // The bearer token for /metrics. Without a token, only this machine may read the metrics, and no one if the base URL is
+  // public: behind a proxy, all requests come from this machine.
   metricsToken: string | null;
   baseUrl: string;
 }
 
-// /metrics for Prometheus, and how long requests take. Labels are route patterns, so their number is bounded.
+// Adds /metrics for Prometheus and measures the duration of requests. Labels are route patterns, so their number is bounded.
 export function addMetrics(app: FastifyInstance, { registry, metricsToken, baseUrl }: MetricsDeps): void {
   const isPublic = !isLoopbackUrl(baseUrl);
   const duration = new Histogram({
     name: "berth_http_request_duration_seconds",
-    help: "Time to answer a request",
+    help: "Duration of requests to the API",
     labelNames: ["method", "route", "status"] as const,
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     registers: [registry],
@@ -29,8 +29,8 @@ export function addMetrics(app: FastifyInstance, { registry, metricsToken, baseU
   });
 
   app.get("/metrics", { config: { public: true } }, async (request, reply) => {
-    if (metricsToken === null && (isPublic || !isFromHere(request))) throw new AppError("forbidden", { message: NEEDS_TOKEN });
-    if (metricsToken !== null && !sameText(request.headers.authorization ?? "", `Bearer ${metricsToken}`))
+    if (metricsToken === null && (isPublic || !isFromThisMachine(request))) throw new AppError("forbidden", { message: NEEDS_TOKEN });
+    if (metricsToken !== null && !isSameText(request.headers.authorization ?? "", `Bearer ${metricsToken}`))
       throw new AppError("unauthorized");
     return reply
       .type(registry.contentType)
@@ -39,10 +39,10 @@ export function addMetrics(app: FastifyInstance, { registry, metricsToken, baseU
   });
 }
 
-const NEEDS_TOKEN = "Metrics need a token here: set BERTH_METRICS_TOKEN and send it as a bearer token";
+const NEEDS_TOKEN = "Metrics need a token on this server: set BERTH_METRICS_TOKEN and send it as a bearer token";
 
-const isFromHere = ({ ip, headers }: FastifyRequest): boolean =>
+const isFromThisMachine = ({ ip, headers }: FastifyRequest): boolean =>
   isLoopbackHost(ip.replace(/^::ffff:/, "")) && headers["x-forwarded-for"] === undefined;
 
-const sameText = (a: string, b: string): boolean => timingSafeEqual(digest(a), digest(b));
+const isSameText = (a: string, b: string): boolean => timingSafeEqual(digest(a), digest(b));
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest();

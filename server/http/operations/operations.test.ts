@@ -1,27 +1,27 @@
 import { connect } from "node:net";
 import { Writable } from "node:stream";
 import { text } from "node:stream/consumers";
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { systemClock } from "../../clock.ts";
 import { createLog } from "../../log.ts";
 import { createMemorySessions } from "../testing/memory-sessions.ts";
 import { startTestApp } from "../testing/test-app.ts";
 
-describe("for the operator", () => {
-  it("health and readiness are told apart, and draining is not ready", async () => {
+describe("operations", () => {
+  test("health and readiness differ: a draining server is healthy but not ready", async () => {
     await using app = await startTestApp();
-    const look = async (path: string) => {
+    const check = async (path: string) => {
       const { status, text: body } = await app.call("GET", path, { key: null });
       return [status, body];
     };
-    expect(await look("/healthz")).toEqual([200, '{"status":"ok"}']);
-    expect(await look("/readyz")).toEqual([200, '{"status":"ready"}']);
+    expect(await check("/healthz")).toEqual([200, '{"status":"ok"}']);
+    expect(await check("/readyz")).toEqual([200, '{"status":"ready"}']);
     app.app.drain();
-    expect(await look("/healthz")).toEqual([200, '{"status":"ok"}']);
-    expect(await look("/readyz")).toEqual([503, '{"error":"The service is shutting down"}']);
+    expect(await check("/healthz")).toEqual([200, '{"status":"ok"}']);
+    expect(await check("/readyz")).toEqual([503, '{"error":"The service is shutting down"}']);
   });
 
-  it("each request is one line in the log, without keys, queries, ids or variables", async () => {
+  test("each request is one log line without keys, queries, ids or environment variables", async () => {
     let lines = "";
     const sink = new Writable({
       write(chunk: Buffer, _encoding, done) {
@@ -48,12 +48,12 @@ describe("for the operator", () => {
     expect(first).toMatchObject({ msg: "http.request", method: "POST", route: "/api/b2b/sessions", status: 201, partner: "acme" });
     expect(first!.requestId).toBe(created.headers.get("x-request-id"));
     expect(second).toMatchObject({ method: "GET", route: "/api/b2b/sessions/:id", status: 404 });
-    // A probe is told of only when it has found something.
+    // Only failed probes are logged.
     expect(others.filter(({ msg }) => msg === "http.request")).toMatchObject([{ route: "/readyz", status: 503 }, { status: 404 }]);
     expect(lines).not.toMatch(/SECRET|berth_/);
   });
 
-  it("numbers are for this machine only, or for the bearer of the token", async () => {
+  test("metrics are readable from this machine only, or with the token", async () => {
     const token = "t".repeat(16);
     {
       await using app = await startTestApp({ baseUrl: "http://localhost:8080" });
@@ -64,7 +64,7 @@ describe("for the operator", () => {
       expect((await app.call("GET", "/metrics", { key: null, headers: { "x-forwarded-for": "192.0.2.1" } })).status).toBe(403);
     }
     {
-      // A proxy need not say for whom it asks.
+      // A proxy may hide the address of its client.
       await using app = await startTestApp({ baseUrl: "https://berth.example" });
       const refused = await app.call("GET", "/metrics", { key: null });
       expect([refused.status, refused.text]).toEqual([403, expect.stringContaining("BERTH_METRICS_TOKEN")]);
@@ -75,8 +75,8 @@ describe("for the operator", () => {
   });
 });
 
-describe("shutting down", () => {
-  it("lets a request in flight finish and takes no new connection", async () => {
+describe("shutdown and failures", () => {
+  test("shutdown completes requests in flight and refuses new connections", async () => {
     const gate = Promise.withResolvers<void>();
     const entered = Promise.withResolvers<void>();
     await using plain = await startTestApp();
@@ -96,7 +96,7 @@ describe("shutting down", () => {
     await closed;
   });
 
-  it("an unexpected error is a 500 that tells nothing", async () => {
+  test("an unexpected error becomes a 500 without internals", async () => {
     await using plain = await startTestApp();
     const sessions = { ...plain.sessions, get: () => Promise.reject(new Error("connect to 10.0.0.1 with password")) };
     await using app = await startTestApp({ sessions });
@@ -104,7 +104,7 @@ describe("shutting down", () => {
     expect([status, body, headers.get("x-error-code")]).toEqual([500, '{"error":"Something went wrong on our side"}', "internal"]);
   });
 
-  it("a client that stops in the middle of its body harms nobody", async () => {
+  test("a client that disconnects while sending its body does no harm", async () => {
     await using app = await startTestApp();
     const socket = connect(app.port, "127.0.0.1");
     socket.write(

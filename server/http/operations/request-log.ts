@@ -1,8 +1,8 @@
 import type { FastifyInstance } from "fastify";
 import type { Log } from "../../log.ts";
 
-// One line for each request. The route's pattern stands for the URL: a query can hold a signature, a path an id.
-// A probe that was content is no news: three servers on Kubernetes would write a hundred such lines a minute.
+// Logs one line per request, with the route's pattern instead of the URL, because URLs contain ids and signatures. Successful
+// probes are logged at debug level: three servers on Kubernetes would write a hundred such lines a minute.
 export function logRequests(app: FastifyInstance, log: Log): void {
   app.addHook("onResponse", (request, reply, done) => {
     const level = request.routeOptions.config.probe && reply.statusCode < 400 ? "debug" : "info";

@@ -1,9 +1,9 @@
 import type { FastifyInstance, RouteHandlerMethod } from "fastify";
 import { markWork } from "../../event-loop/loop-work.ts";
 
-// Names what the event loop does after the route, from the moment that the body is there. To be called before routes are
-// added.
-export function markRoutes(app: FastifyInstance): void {
+// Labels the event loop's work with the route, from the start of its handler, so that reports of stalls can name it. Call it
+// before adding routes.
+export function labelRouteWork(app: FastifyInstance): void {
   app.addHook("onRoute", (route) => {
     const work = { name: `${[route.method].flat().join(",")} ${route.url}` };
     const { handler } = route;

@@ -2,8 +2,17 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { AppError, MAX_BODY_BYTES } from "@berth/contract";
 import { bodyFault } from "./field-faults.ts";
 
-// Bodies are read as bytes whatever their type says: some routes ignore them, some want JSON, and an Idempotency-Key
-// covers the exact bytes. The media type is judged by the route that needs it, so Fastify is not shown it.
+declare module "fastify" {
+  interface FastifyRequest {
+    // null if the request has no body.
+    rawBody: Buffer | null;
+    // The Content-Type header.
+    bodyType: string | undefined;
+  }
+}
+
+// Reads every body as bytes, whatever its media type: some routes ignore the body, some parse JSON, and an Idempotency-Key
+// covers the exact bytes. The route that needs JSON checks the media type itself.
 export function readBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.decorateRequest("rawBody", null);
@@ -15,7 +24,8 @@ export function readBodies(app: FastifyInstance): void {
   });
 }
 
-// To be called before Fastify looks at the body.
+// Hides the Content-Type header from Fastify, which would refuse types without a parser. Call it before Fastify reads the
+// body.
 export function hideMediaType(request: FastifyRequest): void {
   const { headers } = request.raw;
   if (headers["content-type"] === undefined) return;
@@ -23,8 +33,8 @@ export function hideMediaType(request: FastifyRequest): void {
   headers["content-type"] = undefined;
 }
 
-// The body as an object; undefined when there is none.
-export function jsonObject(request: FastifyRequest): Record<string, unknown> | undefined {
+// Parses the body as a JSON object; undefined if there is no body.
+export function parseJsonBody(request: FastifyRequest): Record<string, unknown> | undefined {
   if (request.rawBody === null) return undefined;
   if (!isJson(request.bodyType) || isEncoded(request)) throw new AppError("unsupported_media_type");
   const value = parse(request.rawBody);
@@ -38,11 +48,11 @@ function parse(bytes: Buffer): unknown {
   try {
     return JSON.parse(decoder.decode(bytes));
   } catch {
-    throw bodyFault("Must be JSON in UTF-8");
+    throw bodyFault("Must be valid JSON in UTF-8");
   }
 }
 
-// A body without a type is taken at its word.
+// A body without a media type is parsed as JSON.
 function isJson(mediaType: string | undefined): boolean {
   if (mediaType === undefined) return true;
   const essence = mediaType.split(";", 1)[0]!.trim().toLowerCase();

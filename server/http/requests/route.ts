@@ -1,7 +1,17 @@
 import type { FastifyInstance, RouteHandlerMethod } from "fastify";
 import { ROUTES, type Route, type RouteName } from "@berth/contract";
 
-// Registers the handler of a route of the contract. What the schema of the answer does not name never leaves.
+declare module "fastify" {
+  interface FastifyContextConfig {
+    // The route needs no API key.
+    public?: true;
+    // Monitoring calls the route every few seconds.
+    probe?: true;
+  }
+}
+
+// Registers the handler of a route of the contract. Fastify serializes replies by the route's schema, so fields that the
+// schema does not name are never sent.
 export function addRoute(app: FastifyInstance, name: RouteName, handler: RouteHandlerMethod): void {
   const route: Route = ROUTES[name];
   const { schema, status } = route.success;

@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import { sql } from "kysely";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createTestClock, HOUR, MINUTE } from "../../clock.ts";
 import type { Sessions } from "../../sessions/sessions.ts";
 import { claimKey } from "../../store/idempotency.ts";
@@ -18,7 +18,7 @@ const create = (key: string, body: unknown = { externalUserId: "u" }, partnerKey
 const count = async (of: TestApp = app) => (await of.sessions.list("acme", { limit: 1000 })).sessions.length;
 
 describe("a POST with an Idempotency-Key", () => {
-  it("happens once and is answered twice, byte for byte", async () => {
+  test("runs once, and a retry gets the same bytes", async () => {
     const before = await count();
     const first = await create("a");
     const second = await create("a");
@@ -29,9 +29,9 @@ describe("a POST with an Idempotency-Key", () => {
     expect(await count()).toBe(before + 1);
   });
 
-  it("with another body is 422, by another partner or on another path its own", async () => {
+  test("conflicts with another body, and is separate for each partner and path", async () => {
     const first = await create("b");
-    const other = await create("b", { externalUserId: "somebody else" });
+    const other = await create("b", { externalUserId: "someone else" });
     expect([other.status, other.headers.get("x-error-code")]).toEqual([422, "idempotency_mismatch"]);
     expect((await create("b", { externalUserId: "u" }, await app.addPartner("initech"))).status).toBe(201);
     const { sessionId } = first.json as { sessionId: string };
@@ -41,12 +41,12 @@ describe("a POST with an Idempotency-Key", () => {
     expect([again.status, again.text, again.headers.get("idempotent-replayed")]).toEqual([200, '{"status":"paused"}', "true"]);
   });
 
-  it("that failed may be sent again with the same key", async () => {
+  test("that failed may be retried with the same key", async () => {
     expect((await create("c", { externalUserId: "" })).status).toBe(400);
     expect((await create("c", { externalUserId: "u" })).status).toBe(201);
   });
 
-  it("is forgotten after a day", async () => {
+  test("expires after a day", async () => {
     const first = await create("d");
     await clock.advance(23 * HOUR);
     expect((await create("d")).text).toBe(first.text);
@@ -55,7 +55,7 @@ describe("a POST with an Idempotency-Key", () => {
     expect([later.status, later.headers.get("idempotent-replayed")]).toEqual([201, null]);
   });
 
-  it("never hands out a launch URL that has run out", async () => {
+  test("never replays an expired launch URL", async () => {
     const { sessionId } = (await create("e")).json as { sessionId: string };
     const launch = async () =>
       (await app.call("POST", `/api/b2b/sessions/${sessionId}/launch-url`, { headers: { "idempotency-key": "e" } })).text;
@@ -65,30 +65,30 @@ describe("a POST with an Idempotency-Key", () => {
     expect(await launch()).not.toBe(first);
   });
 
-  it("must have a key of a sensible length", async () => {
+  test("requires a key of 1 to 255 characters", async () => {
     expect((await create("x".repeat(255))).status).toBe(201);
     expect((await create("x".repeat(256))).json).toMatchObject({ details: [{ field: "Idempotency-Key" }] });
   });
 
-  it("keeps its answer sealed", async () => {
+  test("stores its reply encrypted", async () => {
     await create("f");
     const rows = await app.store.db.selectFrom("idempotency").select("body").execute();
     expect(rows.map(({ body }) => body).join()).not.toMatch(/ses_|sbx_/);
   });
 });
 
-describe("on webhooks", () => {
+describe("on webhook routes", () => {
   const post = (path: string, body?: unknown) =>
     app.call("POST", `/api/b2b/webhooks${path}`, { body, headers: { "idempotency-key": "w" } });
   const hook = { url: "https://hooks.acme.example/" };
 
-  it("makes one endpoint, and the second answer has the same secret", async () => {
+  test("creates one webhook, and a retry gets the same secret", async () => {
     const [first, second] = [await post("", hook), await post("", hook)];
     expect([first.status, second.status, second.text]).toEqual([201, 201, first.text]);
     expect((await app.call("GET", "/api/b2b/webhooks")).json).toMatchObject({ data: [{ url: hook.url }] });
   });
 
-  it("sends each delivery again for itself", async () => {
+  test("treats each delivery as its own scope", async () => {
     const { id } = (await post("", hook)).json as { id: string };
     const sent = [(await app.call("POST", `/api/b2b/webhooks/${id}/test`)).json, (await post(`/${id}/test`)).json] as { id: string }[];
     const again = await Promise.all(sent.map((delivery) => post(`/${id}/deliveries/${delivery.id}/redeliver`)));
@@ -96,7 +96,7 @@ describe("on webhooks", () => {
     expect(new Set(again.map(({ json }) => (json as { id: string }).id)).size).toBe(2);
   });
 
-  it("leaves no endpoint when its answer cannot be kept", async () => {
+  test("creates no webhook if its reply cannot be stored", async () => {
     await using broken = await startTestApp();
     await sql`create trigger full before update on idempotency begin select raise(abort, 'disk full'); end`.execute(broken.store.db);
     const answer = await broken.call("POST", "/api/b2b/webhooks", { body: hook, headers: { "idempotency-key": "w" } });
@@ -105,14 +105,14 @@ describe("on webhooks", () => {
   });
 });
 
-describe("while the first request is still at work", () => {
-  it("the second is told to come back", async () => {
+describe("while the first request is in flight", () => {
+  test("a retry gets 409 with Retry-After", async () => {
     const gate = Promise.withResolvers<void>();
     const entered = Promise.withResolvers<void>();
     await using plain = await startTestApp();
     await using slow = await startTestApp({
       store: plain.store,
-      sessions: slowed(plain.sessions, () => (entered.resolve(), gate.promise)),
+      sessions: delayed(plain.sessions, () => (entered.resolve(), gate.promise)),
     });
     const send = () => slow.call("POST", "/api/b2b/sessions", { body: { externalUserId: "u" }, headers: { "idempotency-key": "k" } });
     const first = send();
@@ -128,19 +128,19 @@ describe("while the first request is still at work", () => {
     expect((await send()).text).toBe((await first).text);
   });
 
-  it("one whose key was taken over makes nothing", async () => {
+  test("a request whose key was taken over has no effect", async () => {
     const gate = Promise.withResolvers<void>();
     const entered = Promise.withResolvers<void>();
     await using plain = await startTestApp();
     await using stalled = await startTestApp({
       store: plain.store,
-      sessions: slowed(plain.sessions, () => (entered.resolve(), gate.promise)),
+      sessions: delayed(plain.sessions, () => (entered.resolve(), gate.promise)),
       authenticate: () => acme,
     });
     const send = (to: TestApp) => fetch(`${to.base}/api/b2b/sessions`, request(plain.key));
     const first = send(stalled);
     await entered.promise;
-    // The first server seems to have died: its lease is over.
+    // Expire the lease, as if the first server had died.
     await plain.store.db.updateTable("idempotency").set({ lease_until: 0 }).execute();
     const second = await send(plain);
     gate.resolve();
@@ -148,7 +148,7 @@ describe("while the first request is still at work", () => {
     expect(await count(plain)).toBe(1);
   });
 
-  it("of many at once exactly one claims the key", async () => {
+  test("exactly one of many concurrent requests claims the key", async () => {
     const claims = Array.from({ length: 20 }, (_, i) => ({ partnerId: "acme", scope: "race", fingerprint: "f", owner: `o${i}` }));
     const race = () =>
       Promise.all(claims.map((claim) => claimKey(app.store.db, claim, clock.now(), clock.now() + 1000, clock.now() + HOUR)));
@@ -158,7 +158,7 @@ describe("while the first request is still at work", () => {
   });
 });
 
-it("a connection that is cut at any moment makes no second session when the request is sent again", async () => {
+test("retrying after a connection loss at any moment never creates a second session", async () => {
   const cuts: string[] = [];
   await using plain = await startTestApp();
   let reach = (_moment: Moment) => {};
@@ -201,7 +201,7 @@ it("a connection that is cut at any moment makes no second session when the requ
 const MOMENTS = ["sent", "entered", "made", "answered"] as const;
 type Moment = (typeof MOMENTS)[number];
 
-// Of the event loop, which is how time passes for a server that is not kept waiting.
+// Turns of the event loop, a measure of progress that does not depend on the speed of the machine.
 async function turns(count: number): Promise<void> {
   for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -214,7 +214,7 @@ const request = (key: string, idempotencyKey = "k") => ({
   body: '{"externalUserId":"u"}',
 });
 
-const slowed = (sessions: Sessions, wait: () => Promise<unknown>): Sessions => ({
+const delayed = (sessions: Sessions, wait: () => Promise<unknown>): Sessions => ({
   ...sessions,
   create: async (...args) => {
     await wait();

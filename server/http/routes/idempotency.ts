@@ -8,17 +8,17 @@ import { claimKey, releaseKey, releaseKeysOf, renewKey, storeAnswer, type Claim 
 import type { Store } from "../../store/open.ts";
 import type { Db } from "../../store/schema.ts";
 
-// A POST with an Idempotency-Key happens once: whoever sends it again gets the first answer. Failures are not kept.
+// A POST with an Idempotency-Key runs once; a retry gets the stored reply of the first request. Failures are not stored.
 export interface Idempotency {
-  // Does `work` and answers with its result, or answers with that of an earlier request. `save` writes the answer in the
-  // transaction of the work itself; it throws when another request has taken over, so that the work is undone.
-  once: (request: FastifyRequest, reply: FastifyReply, work: (save?: Save) => Promise<Result>) => Promise<FastifyReply>;
+  // Runs `work` and sends its result, or sends the stored result of an earlier request. `save` stores the result in the
+  // transaction of the work; it throws if another request has taken over the key, which rolls the work back.
+  runOnce: (request: FastifyRequest, reply: FastifyReply, work: (save?: Save) => Promise<Result>) => Promise<FastifyReply>;
 }
 
 export interface Result {
   status: number;
   body: object;
-  // The answer is of no use after this; 24 hours when absent.
+  // When the stored result stops being useful; 24 hours from now if absent.
   staleAt?: number;
 }
 export type Save = (tx: Db, result: Result) => Promise<void>;
@@ -28,7 +28,7 @@ export interface IdempotencyDeps {
   secrets: Pick<Secrets, "seal" | "open">;
   clock: Clock;
   log: Log;
-  // The name of this server and of those that ran here before it; no other has it.
+  // Identifies this server across restarts; no two servers share it.
   host: string;
 }
 
@@ -37,11 +37,11 @@ const LEASE_MS = 15 * SECOND;
 const MAX_KEY_LENGTH = 255;
 
 export async function openIdempotency({ store, secrets, clock, log, host }: IdempotencyDeps): Promise<Idempotency> {
-  // What a predecessor was at when it died nobody finishes: a retry need not wait for its lease.
+  // Release keys that this server held when it died, so that retries need not wait for their leases.
   await releaseKeysOf(store.db, host);
 
   return {
-    async once(request, reply, work) {
+    async runOnce(request, reply, work) {
       const key = keyOf(request);
       if (key === null) {
         const { status, body } = await work();
@@ -59,8 +59,8 @@ export async function openIdempotency({ store, secrets, clock, log, host }: Idem
 
       let saved = false;
       const save: Save = async (tx, { status, body, staleAt }) => {
-        const answer = { status, body: secrets.seal(JSON.stringify(body), context), ...(staleAt !== undefined && { expiresAt: staleAt }) };
-        if (!(await storeAnswer(tx, claim, answer))) throw new AppError("idempotency_in_flight", { retryAfterSeconds: 1 });
+        const stored = { status, body: secrets.seal(JSON.stringify(body), context), ...(staleAt !== undefined && { expiresAt: staleAt }) };
+        if (!(await storeAnswer(tx, claim, stored))) throw new AppError("idempotency_in_flight", { retryAfterSeconds: 1 });
         saved = true;
       };
       const renewal = setInterval(() => {
@@ -73,7 +73,7 @@ export async function openIdempotency({ store, secrets, clock, log, host }: Idem
         if (!saved) await save(store.db, result);
         return sendText(reply, result.status, JSON.stringify(result.body));
       } catch (error) {
-        // When even this fails the lease runs out by itself.
+        // If the release fails too, the lease expires on its own.
         await releaseKey(store.db, claim).catch(() => {});
         throw error;
       } finally {
@@ -91,10 +91,10 @@ function keyOf(request: FastifyRequest): string | null {
 }
 
 function claimOf(request: FastifyRequest, key: string, host: string): Claim {
-  const named = Object.values(request.params as Record<string, string>);
+  const params = Object.values(request.params as Record<string, string>);
   return {
     partnerId: request.principal.partner.id,
-    scope: digest([request.method, request.routeOptions.url ?? "", ...named, key].join("\n")),
+    scope: digest([request.method, request.routeOptions.url ?? "", ...params, key].join("\n")),
     fingerprint: digest(request.rawBody ?? ""),
     owner: `${host}/${randomUUID()}`,
   };
@@ -103,5 +103,5 @@ function claimOf(request: FastifyRequest, key: string, host: string): Claim {
 const digest = (data: string | Buffer): string => createHash("sha256").update(data).digest("hex");
 
 const sendText = (reply: FastifyReply, status: number, body: string): FastifyReply =>
-  reply.code(status).type("application/json; charset=utf-8").serializer(asItIs).send(body);
-const asItIs = (body: unknown): string => body as string;
+  reply.code(status).type("application/json; charset=utf-8").serializer(unchanged).send(body);
+const unchanged = (body: unknown): string => body as string;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { createTestClock } from "../../clock.ts";
 import { startTestApp, type TestApp } from "../testing/test-app.ts";
 
@@ -25,7 +25,7 @@ const list = async (query = ""): Promise<Listed> => {
 };
 const ids = async (query: string) => (await list(query)).data.map(({ sessionId }) => sessionId);
 
-it("lists newest first, page by page, filtered, with details when asked", async () => {
+test("lists are newest first, paged, filtered, and detailed on request", async () => {
   const [a, b, c] = [
     await create({ externalUserId: "ann", metadata: { plan: "pro" } }),
     await create({ externalUserId: "bob", metadata: { plan: "free" } }),
@@ -53,7 +53,7 @@ it("lists newest first, page by page, filtered, with details when asked", async 
   expect((await app.call("GET", "/api/b2b/sessions", { key: other })).json).toEqual({ data: [], nextCursor: null });
 });
 
-it("names every fault of the query", async () => {
+test("every fault of the query is reported", async () => {
   const faults = async (query: string) => {
     const { status, json } = await app.call("GET", `/api/b2b/sessions${query}`);
     return [status, ...(json as { details: { field: string }[] }).details.map(({ field }) => field)];
@@ -66,7 +66,7 @@ it("names every fault of the query", async () => {
     expect(await faults(`?cursor=${cursor}`)).toEqual([400, "cursor"]);
 });
 
-it("changes timeout and metadata, and tells by the ETag that it did", async () => {
+test("an update changes timeout, metadata and the ETag", async () => {
   const id = await create({ externalUserId: "eve", metadata: { plan: "free", team: "x" } });
   const path = `/api/b2b/sessions/${id}`;
   const get = async (etag?: string | null) => app.call("GET", `${path}?expand=details`, { headers: etag ? { "if-none-match": etag } : {} });

@@ -1,7 +1,9 @@
-import { AppError, isSessionId, SESSION_STATUSES, type FieldFault, type SessionStatus } from "@berth/contract";
+import { isSessionId, SESSION_STATUSES, type FieldFault, type SessionStatus } from "@berth/contract";
 import type { ListFilter, ListPosition } from "../../sessions/sessions.ts";
+import { requireNoFaults } from "../requests/field-faults.ts";
+import type { SessionFormat } from "./session-view.ts";
 
-// What stands behind the question mark. Unknown names are ignored, as in bodies; a name that comes twice is a fault.
+// A parsed query string. Unknown parameters are ignored, like unknown fields in bodies; a repeated parameter is a fault.
 export type Query = Record<string, string | string[] | undefined>;
 
 const METADATA = "metadata.";
@@ -17,7 +19,7 @@ export function parseList(query: Query): ListFilter {
     else faults.push({ field: "status", message: `Must be one of ${SESSION_STATUSES.join(", ")}` });
   }
   const externalUserId = single(query, "externalUserId", faults);
-  if (externalUserId !== undefined) filter.externalUserId = plain(externalUserId);
+  if (externalUserId !== undefined) filter.externalUserId = withoutNul(externalUserId);
   const metadata = Object.keys(query).filter((name) => name.startsWith(METADATA));
   if (metadata.length > 0)
     filter.metadata = Object.fromEntries(metadata.map((name) => [name.slice(METADATA.length), single(query, name, faults) ?? ""]));
@@ -27,15 +29,15 @@ export function parseList(query: Query): ListFilter {
     if (after) filter.after = after;
     else faults.push({ field: "cursor", message: "Must be the nextCursor of an earlier page" });
   }
-  if (faults.length > 0) throw new AppError("validation_failed", { details: faults });
+  requireNoFaults(faults);
   return filter;
 }
 
-export function parseExpand(query: Query): boolean {
+export function parseExpand(query: Query): SessionFormat {
   const { expand } = query;
-  if (expand === undefined) return false;
-  if (expand === "details") return true;
-  throw new AppError("validation_failed", { details: [{ field: "expand", message: "Must be details" }] });
+  if (expand === undefined) return "brief";
+  if (expand !== "details") requireNoFaults([{ field: "expand", message: "Must be details" }]);
+  return "detailed";
 }
 
 export function parseLimit(query: Query, faults: FieldFault[], fallback = DEFAULT_LIMIT): number {
@@ -49,7 +51,7 @@ export function parseLimit(query: Query, faults: FieldFault[], fallback = DEFAUL
 export function single(query: Query, name: string, faults: FieldFault[]): string | undefined {
   const value = query[name];
   if (!Array.isArray(value)) return value;
-  faults.push({ field: name, message: "Must be given once" });
+  faults.push({ field: name, message: "Must be given only once" });
   return undefined;
 }
 
@@ -63,5 +65,5 @@ function decodeCursor(cursor: string): ListPosition | null {
 
 const isStatus = (text: string): text is SessionStatus => (SESSION_STATUSES as readonly string[]).includes(text);
 
-// No stored text holds a NUL, and PostgreSQL refuses to compare with one.
-const plain = (text: string): string => text.replaceAll("\0", "\uFFFD");
+// PostgreSQL rejects text that contains NUL. No stored text contains one, so a replacement matches nothing either.
+const withoutNul = (text: string): string => text.replaceAll("\0", "\uFFFD");

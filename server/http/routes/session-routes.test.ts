@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { isSandboxId, isSessionId } from "@berth/contract";
 import { startTestApp, TEST_BASE_URL, type TestApp } from "../testing/test-app.ts";
 
@@ -22,8 +22,8 @@ const create = async (body: unknown = { externalUserId: "user-1" }): Promise<Ses
   return answer.json;
 };
 
-describe("a session's life", () => {
-  it("is created with exactly the five fields", async () => {
+describe("the session routes", () => {
+  test("create replies with exactly five fields", async () => {
     const session = await create();
     expect(Object.keys(session).sort()).toEqual(["createdAt", "sandboxId", "sandboxUrl", "sessionId", "status"]);
     expect(isSessionId(session.sessionId)).toBe(true);
@@ -34,7 +34,7 @@ describe("a session's life", () => {
     expect((await app.call("GET", `/api/b2b/sessions/${session.sessionId}`)).json).toEqual(session);
   });
 
-  it("goes through pause, resume and destroy", async () => {
+  test("pause, resume and destroy change the status, and repeating them conflicts", async () => {
     const { sessionId, sandboxId, sandboxUrl } = await create();
     const path = `/api/b2b/sessions/${sessionId}`;
     const step = async (method: string, tail: string) => {
@@ -52,7 +52,7 @@ describe("a session's life", () => {
       expect(await step("POST", tail)).toEqual([404, { error: "Session not found" }]);
   });
 
-  it("issues launch URLs, for a paused session too", async () => {
+  test("launch URLs are issued for paused sessions too", async () => {
     const { sessionId, sandboxId } = await create();
     await app.call("POST", `/api/b2b/sessions/${sessionId}/pause`);
     const before = Date.now();
@@ -67,7 +67,7 @@ describe("a session's life", () => {
     expect(Number(searchParams.get("ts")) + 300_000).toBe(expiresAt);
   });
 
-  it("ignores a body of any kind where none is taken", async () => {
+  test("routes without a body ignore whatever is sent", async () => {
     const { sessionId } = await create();
     const path = `/api/b2b/sessions/${sessionId}`;
     const send = (method: string, tail: string, type: string, body: string) =>
@@ -78,7 +78,7 @@ describe("a session's life", () => {
     expect((await send("DELETE", "", "application/json", "[1")).status).toBe(200);
   });
 
-  it("resumes with an empty body, {} or autoStartAgent, and refuses anything else", async () => {
+  test("resume accepts an empty body, {} or autoStartAgent, and refuses anything else", async () => {
     const { sessionId } = await create();
     const resume = async (body?: unknown) => {
       await app.call("POST", `/api/b2b/sessions/${sessionId}/pause`);
@@ -92,7 +92,7 @@ describe("a session's life", () => {
     for (const body of ["[]", "null", "3", '"x"', "{"]) expect(await resume(body)).toMatchObject([400, [{ field: "body" }]]);
   });
 
-  it("is not found by another partner, and neither is an id that never was or is malformed", async () => {
+  test("another partner's session, an unknown id and a malformed id are not found", async () => {
     const { sessionId } = await create();
     const key = await app.addPartner("globex");
     const calls = [
@@ -120,7 +120,7 @@ describe("a create request", () => {
     return { ...(answer.json as { error: string; details?: { field: string; message: string }[] }), status: answer.status };
   };
 
-  it("tells every fault at once", async () => {
+  test("reports all faults at once", async () => {
     const body = {
       timeoutMs: "60000",
       envVars: { "A=B": "x", BERTH_X: "1", OK: 5, "": "x" },
@@ -147,7 +147,7 @@ describe("a create request", () => {
     expect(details).toHaveLength(9);
   });
 
-  it.each([
+  test.each([
     [{ externalUserId: "" }, "externalUserId", "Must not be empty"],
     [{ externalUserId: "x".repeat(257) }, "externalUserId", "Must have at most 256 characters"],
     [{ externalUserId: "a\0b" }, "externalUserId", "Must not contain NUL"],
@@ -158,7 +158,7 @@ describe("a create request", () => {
     [{ externalUserId: "u", template: 5 }, "template", "Must be a string"],
     [{ externalUserId: "u", template: "" }, "template", "Not a configured template"],
     [{ externalUserId: "u", envVars: [] }, "envVars", "Must be an object"],
-    [{ externalUserId: "u", envVars: { A: "x".repeat(256 * 1024) } }, "envVars", "Must have at most 256 KiB together"],
+    [{ externalUserId: "u", envVars: { A: "x".repeat(256 * 1024) } }, "envVars", "Must have at most 256 KiB in total"],
     [{ externalUserId: "u", envVars: { A: "\0" } }, "envVars.A", "Must not contain NUL"],
     [
       { externalUserId: "u", envVars: Object.fromEntries(Array.from({ length: 101 }, (_, i) => [`A${i}`, ""])) },
@@ -174,18 +174,18 @@ describe("a create request", () => {
     [{ externalUserId: "u", metadata: "x" }, "metadata", "Must be an object"],
     [{ externalUserId: "u", envVars: { "\n": {} } }, "envVars.\n", "Must be a string"],
     [{ externalUserId: "u", metadata: { "a\u2028b": null } }, "metadata.a\u2028b", "Must be a string"],
-  ])("with a fault is refused by its field (%#)", async (body, field, message) => {
+  ])("with one fault is refused with that field (%#)", async (body, field, message) => {
     expect(await refused(body)).toEqual({ status: 400, error: "Validation failed", details: [{ field, message }] });
   });
 
-  it("that is no JSON object is refused as body", async () => {
+  test("that is not a JSON object is refused with the field `body`", async () => {
     for (const body of ["", "{", "[]", "null", "3", '"x"', "\u0000"]) {
       expect(await refused(body)).toMatchObject({ status: 400, error: "Validation failed", details: [{ field: "body" }] });
     }
     expect((await app.call("POST", "/api/b2b/sessions")).json).toMatchObject({ details: [{ field: "body", message: "Required" }] });
   });
 
-  it("of another type is 415, larger than 1 MiB 413, just within it fine", async () => {
+  test("gets 415 for another media type and 413 above 1 MiB", async () => {
     for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/jsonx", "nonsense"]) {
       expect((await refused('{"externalUserId":"u"}', { "content-type": type })).status).toBe(415);
     }
@@ -197,7 +197,7 @@ describe("a create request", () => {
     expect((await refused('{"externalUserId":"u"}', { "content-type": "Application/JSON; charset=utf-8" })).status).toBe(201);
   });
 
-  it("may have fields that we do not know and names that other languages trip over", async () => {
+  test("may have unknown fields and names such as __proto__", async () => {
     expect(await create(`{"externalUserId":"u","__proto__":{"template":"nope"},"constructor":1,"more":[1]}`)).toMatchObject({
       status: "running",
     });

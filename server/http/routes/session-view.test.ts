@@ -22,24 +22,24 @@ const viewWith = (changes: Partial<SessionView>): SessionView => ({
   ...changes,
 });
 
-const odd = { plan: 'a "quote", a \\ and a \n', "key-ä": "\u2028 \ud800 😀", ["__proto__"]: "x", toString: "y" };
+const unusual = { plan: 'a "quote", a \\ and a \n', "key-ä": "\u2028 \ud800 😀", ["__proto__"]: "x", toString: "y" };
 
 test.each([
-  { expanded: true, show: withDetails },
-  { expanded: false, show: toSession },
-])("a page has what single reads have, expanded: $expanded", ({ expanded, show }) => {
-  const views = [viewWith({ metadataJson: JSON.stringify(odd) }), viewWith({ status: "paused", expiresAt: null, stopReason: "api" })];
-  expect(JSON.parse(pageJson(BASE_URL, views, { nextCursor: "abc", expanded }))).toEqual({
-    data: views.map((view) => show(BASE_URL, view)),
+  { format: "detailed", toJson: withDetails },
+  { format: "brief", toJson: toSession },
+] as const)("a $format page contains the same data as single reads", ({ format, toJson }) => {
+  const views = [viewWith({ metadataJson: JSON.stringify(unusual) }), viewWith({ status: "paused", expiresAt: null, stopReason: "api" })];
+  expect(JSON.parse(pageJson(BASE_URL, views, { nextCursor: "abc", format }))).toEqual({
+    data: views.map((view) => toJson(BASE_URL, view)),
     nextCursor: "abc",
   });
 });
 
-test("an empty page is one, too", () => {
-  expect(JSON.parse(pageJson(BASE_URL, [], { nextCursor: null, expanded: true }))).toEqual({ data: [], nextCursor: null });
+test("a page without sessions is an empty list", () => {
+  expect(JSON.parse(pageJson(BASE_URL, [], { nextCursor: null, format: "detailed" }))).toEqual({ data: [], nextCursor: null });
 });
 
-test("metadata is passed on as it is stored, without being parsed", () => {
+test("stored metadata is copied into a page without parsing it", () => {
   const stored = '{ "spaces" :"survive" }';
-  expect(pageJson(BASE_URL, [viewWith({ metadataJson: stored })], { nextCursor: null, expanded: true })).toContain(stored);
+  expect(pageJson(BASE_URL, [viewWith({ metadataJson: stored })], { nextCursor: null, format: "detailed" })).toContain(stored);
 });

@@ -1,9 +1,11 @@
 import type { ResumedSession, Session, SessionRead } from "@berth/contract";
 import type { SessionView } from "../../sessions/sessions.ts";
 
-// Sessions as partners see them: exactly the five fields, or with details when asked for.
+// How a session is sent to partners: with its five fields, or with all details.
+export type SessionFormat = "brief" | "detailed";
 
-const sandboxUrl = (baseUrl: string, { sandboxId }: SessionView): string => `${baseUrl}/sandboxes/${sandboxId}`;
+export const formatSession = (baseUrl: string, view: SessionView, format: SessionFormat): Session | SessionRead =>
+  format === "detailed" ? withDetails(baseUrl, view) : toSession(baseUrl, view);
 
 export const toSession = (baseUrl: string, view: SessionView): Session => ({
   sessionId: view.id,
@@ -28,16 +30,16 @@ export const withDetails = (baseUrl: string, view: SessionView): SessionRead => 
   stopReason: view.stopReason as SessionRead["stopReason"],
 });
 
-// A page of the list as JSON. Metadata is copied as it is stored: parsing and writing a full page of it would hold up the
-// event loop for many times as long.
-export function pageJson(baseUrl: string, views: readonly SessionView[], { nextCursor, expanded }: PageOptions): string {
-  const rows = views.map((view) => (expanded ? detailsJson(baseUrl, view) : JSON.stringify(toSession(baseUrl, view))));
+// A page of the list as JSON. Stored metadata is copied without parsing it: parsing and serializing a full page would block
+// the event loop many times longer.
+export function pageJson(baseUrl: string, views: readonly SessionView[], { nextCursor, format }: PageOptions): string {
+  const rows = views.map((view) => (format === "detailed" ? detailsJson(baseUrl, view) : JSON.stringify(toSession(baseUrl, view))));
   return `{"data":[${rows.join(",")}],"nextCursor":${JSON.stringify(nextCursor)}}`;
 }
 
 export interface PageOptions {
   nextCursor: string | null;
-  expanded: boolean;
+  format: SessionFormat;
 }
 
 function detailsJson(baseUrl: string, view: SessionView): string {
@@ -45,12 +47,15 @@ function detailsJson(baseUrl: string, view: SessionView): string {
   return `${JSON.stringify(others).slice(0, -1)},"metadata":${view.metadataJson}}`;
 }
 
-// The generation tells changes of state, the time all others; no two changes of a session have the same.
-export const etagOf = (view: SessionView, expanded: boolean): string =>
-  `"${view.generation.toString(36)}-${view.updatedAt.toString(36)}${expanded ? "-d" : ""}"`;
+// Generation and update time together differ for every version of a session: changes of state increase the generation, all
+// other changes the time.
+export const etagOf = ({ generation, updatedAt }: SessionView, format: SessionFormat): string =>
+  `"${generation.toString(36)}-${updatedAt.toString(36)}${format === "detailed" ? "-d" : ""}"`;
 
 export function matchesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false;
   if (ifNoneMatch === etag) return true;
   return ifNoneMatch.split(",").some((one) => one.trim() === "*" || one.trim().replace(/^W\//, "") === etag);
 }
+
+const sandboxUrl = (baseUrl: string, { sandboxId }: SessionView): string => `${baseUrl}/sandboxes/${sandboxId}`;

@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import {
-  AppError,
   CreateWebhook,
   UpdateWebhook,
   type Delivery,
@@ -17,13 +16,13 @@ import type { Endpoints, NewEndpoint, NewSecret, Record as Recorder } from "../.
 import { appendAudit } from "../../store/audit.ts";
 import type { DeliveryFilter, DeliveryRow, ListedDelivery } from "../../store/webhooks/deliveries.ts";
 import type { EndpointRow } from "../../store/webhooks/endpoints.ts";
-import { bodyFault } from "../requests/field-faults.ts";
-import { jsonObject } from "../requests/request-body.ts";
+import { bodyFault, requireNoFaults } from "../requests/field-faults.ts";
+import { parseJsonBody } from "../requests/request-body.ts";
 import { addRoute } from "../requests/route.ts";
-import { auditEntry } from "./audit-entry.ts";
+import { compileFaultFinder } from "../requests/schema-faults.ts";
 import type { Idempotency, Result, Save } from "./idempotency.ts";
 import { parseLimit, single, type Query } from "./list-query.ts";
-import { faultFinder, refuse } from "./validation.ts";
+import { auditEntry, idOf, partnerIdOf } from "./route-context.ts";
 
 export interface WebhookRouteDeps {
   endpoints: Endpoints;
@@ -31,75 +30,75 @@ export interface WebhookRouteDeps {
   clock: Clock;
 }
 
-// Parse, call, reply. A secret leaves only in the answer to the call that made it.
-export function addWebhookRoutes(app: FastifyInstance, { endpoints, idempotency: { once }, clock }: WebhookRouteDeps): void {
-  // What goes into the transaction of a change: who asked for it, and the answer for whoever asks again.
-  const record =
-    <Made>(request: FastifyRequest, action: string, save?: Save, answer?: (made: Made) => Result): Recorder<Made> =>
+// A webhook's secret is sent only in the reply to the request that creates it.
+export function addWebhookRoutes(app: FastifyInstance, { endpoints, idempotency: { runOnce }, clock }: WebhookRouteDeps): void {
+  // Writes the audit entry, and the reply for a retry, in the transaction of the change.
+  const recordChange =
+    <Made>(request: FastifyRequest, action: string, save?: Save, toResult?: (made: Made) => Result): Recorder<Made> =>
     async (tx, id, made) => {
       await appendAudit(tx, auditEntry(request, action, id), clock.now());
-      if (save && answer) await save(tx, answer(made));
+      if (save && toResult) await save(tx, toResult(made));
     };
 
   addRoute(app, "createWebhook", (request, reply) =>
-    once(request, reply, async (save) => {
-      const wanted = parseBody(request, createFaults) as CreateWebhook;
-      return toCreated(await endpoints.create(partnerOf(request), wanted, record(request, "webhook.create", save, toCreated)));
+    runOnce(request, reply, async (save) => {
+      const webhook = parseBody(request, findCreateFaults) as CreateWebhook;
+      return toCreated(await endpoints.create(partnerIdOf(request), webhook, recordChange(request, "webhook.create", save, toCreated)));
     }),
   );
 
   addRoute(app, "listWebhooks", async (request): Promise<WebhookList> => ({
-    data: (await endpoints.list(partnerOf(request))).map(toWebhook),
+    data: (await endpoints.list(partnerIdOf(request))).map(toWebhook),
   }));
 
-  addRoute(app, "getWebhook", async (request) => toWebhook(await endpoints.get(partnerOf(request), idOf(request))));
+  addRoute(app, "getWebhook", async (request) => toWebhook(await endpoints.get(partnerIdOf(request), idOf(request))));
 
   addRoute(app, "updateWebhook", async (request) => {
-    const change = parseBody(request, updateFaults) as UpdateWebhook;
-    return toWebhook(await endpoints.update(partnerOf(request), idOf(request), change, record(request, "webhook.update")));
+    const change = parseBody(request, findUpdateFaults) as UpdateWebhook;
+    return toWebhook(await endpoints.update(partnerIdOf(request), idOf(request), change, recordChange(request, "webhook.update")));
   });
 
   addRoute(app, "deleteWebhook", async (request): Promise<DeletedWebhook> => {
-    await endpoints.remove(partnerOf(request), idOf(request), record(request, "webhook.delete"));
+    await endpoints.remove(partnerIdOf(request), idOf(request), recordChange(request, "webhook.delete"));
     return { id: idOf(request), deleted: true };
   });
 
   addRoute(app, "rotateWebhookSecret", (request, reply) =>
-    once(request, reply, async (save) =>
-      toRotated(await endpoints.rotate(partnerOf(request), idOf(request), record(request, "webhook.rotate", save, toRotated))),
+    runOnce(request, reply, async (save) =>
+      toRotated(await endpoints.rotate(partnerIdOf(request), idOf(request), recordChange(request, "webhook.rotate", save, toRotated))),
     ),
   );
 
   addRoute(app, "testWebhook", (request, reply) =>
-    once(request, reply, async (save) =>
-      toQueued(await endpoints.test(partnerOf(request), idOf(request), record(request, "webhook.test", save, toQueued))),
+    runOnce(request, reply, async (save) =>
+      toQueued(await endpoints.test(partnerIdOf(request), idOf(request), recordChange(request, "webhook.test", save, toQueued))),
     ),
   );
 
   addRoute(app, "listDeliveries", async (request): Promise<DeliveryList> => {
     const filter = parseFilter(request.query as Query);
-    const rows = await endpoints.deliveries(partnerOf(request), idOf(request), { ...filter, limit: filter.limit + 1 });
+    const rows = await endpoints.deliveries(partnerIdOf(request), idOf(request), { ...filter, limit: filter.limit + 1 });
     const page = rows.slice(0, filter.limit);
     const last = rows.length > page.length ? page.at(-1) : undefined;
     return { data: page.map(toDelivery), nextCursor: last ? encodeCursor(last) : null };
   });
 
   addRoute(app, "redeliver", (request, reply) =>
-    once(request, reply, async (save) => {
+    runOnce(request, reply, async (save) => {
       const { deliveryId } = request.params as { deliveryId: string };
-      const recorder = record(request, "webhook.redeliver", save, toQueued);
-      return toQueued(await endpoints.redeliver(partnerOf(request), idOf(request), deliveryId, recorder));
+      const record = recordChange(request, "webhook.redeliver", save, toQueued);
+      return toQueued(await endpoints.redeliver(partnerIdOf(request), idOf(request), deliveryId, record));
     }),
   );
 }
 
-const createFaults = faultFinder(CreateWebhook);
-const updateFaults = faultFinder(UpdateWebhook);
+const findCreateFaults = compileFaultFinder(CreateWebhook);
+const findUpdateFaults = compileFaultFinder(UpdateWebhook);
 
-function parseBody(request: FastifyRequest, faultsOf: (body: Record<string, unknown>) => FieldFault[]): Record<string, unknown> {
-  const body = jsonObject(request);
+function parseBody(request: FastifyRequest, findFaults: (body: Record<string, unknown>) => FieldFault[]): Record<string, unknown> {
+  const body = parseJsonBody(request);
   if (!body) throw bodyFault("Required");
-  refuse(faultsOf(body));
+  requireNoFaults(findFaults(body));
   return body;
 }
 
@@ -147,10 +146,8 @@ function parseFilter(query: Query): DeliveryFilter {
   const [, time, id] = /^(\d{1,15})\.(dlv_\w{26})$/.exec(Buffer.from(cursor ?? "", "base64url").toString("latin1")) ?? [];
   if (time && id) filter.after = { createdAt: Number(time), id };
   else if (cursor !== undefined) faults.push({ field: "cursor", message: "Must be the nextCursor of an earlier page" });
-  if (faults.length > 0) throw new AppError("validation_failed", { details: faults });
+  requireNoFaults(faults);
   return filter;
 }
 
 const encodeCursor = (row: ListedDelivery): string => Buffer.from(`${row.created_at}.${row.id}`).toString("base64url");
-const partnerOf = (request: FastifyRequest): string => request.principal.partner.id;
-const idOf = (request: FastifyRequest): string => (request.params as { id: string }).id;

@@ -16,32 +16,32 @@ import { createSecrets } from "../../secrets/secrets.ts";
 import type { Sessions } from "../../sessions/sessions.ts";
 import { openStore, type Store } from "../../store/open.ts";
 import { createApp, type App, type AppDeps } from "../app.ts";
-import { checkAnswer } from "./check-answer.ts";
+import { checkReply } from "./check-reply.ts";
 import { createMemorySessions } from "./memory-sessions.ts";
 
-// The whole HTTP side on a free port, over a real store; only the sandboxes are missing.
+// The HTTP API on a free port, with a real store and without sandboxes.
 export interface TestApp extends AsyncDisposable {
   app: App;
   base: string;
   port: number;
-  // Of partner `acme`.
+  // The API key of partner `acme`.
   key: string;
   keyId: string;
   store: Store;
   sessions: Sessions;
   webhooks: Webhooks;
-  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+  call(method: string, path: string, options?: CallOptions): Promise<Reply>;
   addPartner(id: string, changes?: PartnerChanges): Promise<string>;
 }
 
 export interface CallOptions {
-  // A string is sent as it is, anything else as JSON.
+  // A string is sent unchanged, anything else as JSON.
   body?: unknown;
   headers?: Record<string, string>;
   key?: string | null;
 }
 
-export interface Answer {
+export interface Reply {
   status: number;
   headers: Headers;
   text: string;
@@ -52,7 +52,7 @@ export interface Answer {
 export interface TestAppOptions extends Partial<AppDeps> {
   clock?: Clock;
   log?: Log;
-  // A PostgreSQL to use instead of a fresh SQLite.
+  // The PostgreSQL database to use; a new SQLite file if absent.
   url?: string;
 }
 
@@ -68,9 +68,9 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
   const tickets = createTickets({ secrets, baseUrl: TEST_BASE_URL, ttlMs: 300_000, clock });
   const authenticate = (key: string) => authenticator.authenticate(key);
   const templates = { has: (name: string) => name === "default" || name === "python" };
-  // Tests say when webhooks are sent: a clock that is moved by a day would look for them 86,400 times.
-  const still: Clock = { now: () => clock.now(), every: () => ({ async [Symbol.asyncDispose]() {} }) };
-  const webhooks = createWebhooks({ store, secrets, clock: still, log, owner: randomUUID(), allowPrivate: true });
+  // Tests decide when webhooks are sent. A clock that jumps by a day would otherwise poll 86,400 times.
+  const withoutTimers: Clock = { now: () => clock.now(), every: () => ({ async [Symbol.asyncDispose]() {} }) };
+  const webhooks = createWebhooks({ store, secrets, clock: withoutTimers, log, owner: randomUUID(), allowPrivate: true });
   const endpoints = createEndpoints({ store, secrets, clock, allowPrivate: true, onQueued: webhooks.wake });
   const feed = createFeed(store, sessions);
   const app = await createApp({
@@ -98,7 +98,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     await createPartner(store.db, clock, id, changes);
     return issueKey(store.db, clock, id);
   };
-  // A store that is shared with another test app has the partner already.
+  // A shared store already has the partner.
   const { key, id: keyId } = await (overrides.store ? issueKey(store.db, clock, "acme") : addPartner("acme"));
 
   return {
@@ -112,7 +112,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     webhooks,
     addPartner: async (id, changes) => (await addPartner(id, changes)).key,
     async call(method, path, { body, headers = {}, key: other = key } = {}) {
-      const answer = await fetchAnswer(`${base}${path}`, {
+      const reply = await fetchReply(`${base}${path}`, {
         method,
         headers: {
           ...(other !== null && { authorization: `Bearer ${other}` }),
@@ -121,8 +121,8 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
         },
         ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
       });
-      checkAnswer(method, path, answer.status, answer.text);
-      return answer;
+      checkReply(method, path, reply.status, reply.text);
+      return reply;
     },
     async [Symbol.asyncDispose]() {
       await app[Symbol.asyncDispose]();
@@ -135,7 +135,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
   };
 }
 
-async function fetchAnswer(url: string, init: RequestInit): Promise<Answer> {
+async function fetchReply(url: string, init: RequestInit): Promise<Reply> {
   const response = await fetch(url, init);
   const text = await response.text();
   return {

@@ -1,8 +1,13 @@
 import type { FastifyRequest } from "fastify";
 import type { AuditEntry } from "../../store/audit.ts";
 
+// What handlers need of an authenticated request.
+export const partnerIdOf = (request: FastifyRequest): string => request.principal.partner.id;
+
+export const idOf = (request: FastifyRequest): string => (request.params as { id: string }).id;
+
 export const auditEntry = (request: FastifyRequest, action: string, target: string): AuditEntry => ({
-  partnerId: request.principal.partner.id,
+  partnerId: partnerIdOf(request),
   actor: request.principal.keyId,
   action,
   target,

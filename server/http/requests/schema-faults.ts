@@ -1,0 +1,88 @@
+import type { TSchema } from "typebox";
+import { Compile } from "typebox/compile";
+import { Settings } from "typebox/system";
+import { ENV_LIMITS, ENV_NAME_RULE, METADATA_KEY_RULE, METADATA_LIMITS, type FieldFault } from "@berth/contract";
+
+// TypeBox stops after eight errors by default. Records of at most 100 and 50 entries, each with two faults, fit into this.
+Settings.Set({ maxErrors: 400 });
+
+// Compiles a schema into a function that returns all faults of a body at once. Types are strict; unknown fields are ignored.
+export function compileFaultFinder(schema: TSchema): (body: Record<string, unknown>) => FieldFault[] {
+  const checker = Compile(schema);
+  return (body) => {
+    if (checker.Check(body)) return [];
+    const { faults, rest } = replaceOversizedRecords(body);
+    for (const error of checker.Errors(rest)) faults.push(...toFaults(error));
+    return faults;
+  };
+}
+
+// A record with thousands of entries gets a single fault: checking every entry would take half a second.
+function replaceOversizedRecords(body: Record<string, unknown>): { faults: FieldFault[]; rest: Record<string, unknown> } {
+  const faults: FieldFault[] = [];
+  let rest = body;
+  for (const [field, limit] of [
+    ["envVars", ENV_LIMITS.entries],
+    ["metadata", METADATA_LIMITS.entries],
+  ] as const) {
+    const record = body[field];
+    if (typeof record !== "object" || record === null || Array.isArray(record) || Object.keys(record).length <= limit) continue;
+    faults.push({ field, message: `Must have at most ${limit} entries` });
+    rest = { ...rest, [field]: {} };
+  }
+  return { faults, rest };
+}
+
+type SchemaError = ReturnType<ReturnType<typeof Compile>["Errors"]>[number];
+
+function toFaults(error: SchemaError): FieldFault[] {
+  const field = fieldOf(error.instancePath);
+  if (error.keyword === "required") {
+    return error.params.requiredProperties.map((name) => ({ field: field ? `${field}.${name}` : name, message: "Required" }));
+  }
+  // TypeBox also reports the parts of these one by one.
+  if (error.keyword === "propertyNames" || error.keyword === "anyOf") return [];
+  // For a nullable field, the fault of the other alternative says more than "Must be null".
+  if (error.keyword === "type" && error.params.type === "null") return [];
+  return [{ field: field || "body", message: messageOf(error) }];
+}
+
+const NAME_RULES: Record<string, string> = {
+  "#/properties/envVars/propertyNames": ENV_NAME_RULE,
+  "#/properties/metadata/propertyNames": METADATA_KEY_RULE,
+};
+
+function messageOf(error: SchemaError): string {
+  const rule = NAME_RULES[error.schemaPath];
+  if (rule) return rule;
+  switch (error.keyword) {
+    case "type":
+      return `Must be ${withArticle([error.params.type].flat().join(" or "))}`;
+    case "minLength":
+      return error.params.limit === 1 ? "Must not be empty" : `Must have at least ${error.params.limit} characters`;
+    case "maxLength":
+      return `Must have at most ${error.params.limit} characters`;
+    case "minimum":
+      return `Must be at least ${error.params.limit}`;
+    case "maximum":
+      return `Must be at most ${error.params.limit}`;
+    case "pattern":
+      return "Must not contain NUL";
+    case "format":
+      return "Must be a URL";
+    case "enum":
+      return `Must be one of ${error.params.allowedValues.join(", ")}`;
+    default:
+      return `${error.message[0]!.toUpperCase()}${error.message.slice(1)}`;
+  }
+}
+
+const withArticle = (type: string): string => (/^[aeio]/.test(type) ? `an ${type}` : `a ${type}`);
+
+// Converts a JSON pointer to a path with dots.
+const fieldOf = (pointer: string): string =>
+  pointer
+    .split("/")
+    .slice(1)
+    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
+    .join(".");

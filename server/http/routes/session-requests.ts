@@ -1,0 +1,50 @@
+import { CreateSession, DEFAULT_TEMPLATE, ENV_LIMITS, ResumeSession, TIMEOUT_MS, UpdateSession } from "@berth/contract";
+import type { CreateRequest, SessionChange } from "../../sessions/sessions.ts";
+import { bodyFault, requireNoFaults } from "../requests/field-faults.ts";
+import { compileFaultFinder } from "../requests/schema-faults.ts";
+
+// Validates the bodies of the session routes and fills in defaults.
+
+type Body = Record<string, unknown>;
+
+const findCreateFaults = compileFaultFinder(CreateSession);
+const findResumeFaults = compileFaultFinder(ResumeSession);
+const findUpdateFaults = compileFaultFinder(UpdateSession);
+
+export function parseCreate(body: Body | undefined, templates: { has(name: string): boolean }): CreateRequest {
+  if (!body) throw bodyFault("Required");
+  const faults = findCreateFaults(body);
+  const request = body as CreateSession;
+  const isFaulty = (field: string) => faults.some((fault) => fault.field === field || fault.field.startsWith(`${field}.`));
+  if (!isFaulty("template") && request.template !== undefined && !templates.has(request.template)) {
+    faults.push({ field: "template", message: "Not a configured template" });
+  }
+  if (!isFaulty("envVars") && request.envVars && sizeOf(request.envVars) > ENV_LIMITS.totalBytes) {
+    faults.push({ field: "envVars", message: "Must have at most 256 KiB in total" });
+  }
+  requireNoFaults(faults);
+  return {
+    externalUserId: request.externalUserId,
+    envVars: request.envVars ?? {},
+    template: request.template ?? DEFAULT_TEMPLATE,
+    timeoutMs: request.timeoutMs ?? TIMEOUT_MS.default,
+    autoStartAgent: request.autoStartAgent ?? true,
+    metadata: request.metadata ?? {},
+  };
+}
+
+export function parseResume(body: Body | undefined): { autoStartAgent: boolean } {
+  if (!body) return { autoStartAgent: true };
+  requireNoFaults(findResumeFaults(body));
+  return { autoStartAgent: (body as ResumeSession).autoStartAgent ?? true };
+}
+
+export function parseUpdate(body: Body | undefined): SessionChange {
+  if (!body) throw bodyFault("Required");
+  requireNoFaults(findUpdateFaults(body));
+  const { timeoutMs, metadata } = body as UpdateSession;
+  return { ...(timeoutMs !== undefined && { timeoutMs }), ...(metadata && { metadata }) };
+}
+
+const sizeOf = (envVars: Record<string, string>): number =>
+  Object.entries(envVars).reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + Buffer.byteLength(value), 0);
