@@ -1,24 +1,24 @@
-// Runs inside a sandbox: looks for a text in the memory of every process of a name, as far as the sandbox's user can read it.
-// The text comes in two parts, so that this program's own memory and command line are no find.
+// Runs inside a sandbox and searches the memory of every process with a given name for texts, as far as the sandbox's user
+// can read it. Each text is passed in two parts, so that the search does not find its own command line.
 const fs = require("node:fs");
 
-const [name, head, tail] = process.argv.slice(2);
-const wanted = Buffer.from(head + tail);
+const [name, ...parts] = process.argv.slice(2);
+const texts = Array.from({ length: parts.length / 2 }, (_, at) => Buffer.from(parts[2 * at] + parts[2 * at + 1]));
+const found = texts.map(() => 0);
 const PAGE = 4096;
 // One read of the page map, in entries of 8 bytes: half a gigabyte of addresses.
 const ENTRIES = 131072;
 const MAX_RUN_PAGES = 16384;
 
-let found = 0;
 let searchedPages = 0;
 for (const pid of fs.readdirSync("/proc").filter((entry) => /^\d+$/.test(entry) && entry !== String(process.pid))) {
   try {
     if (fs.readFileSync(`/proc/${pid}/comm`, "utf8").trim() === name) search(pid);
   } catch {
-    // Gone in this very moment.
+    // The process has just ended.
   }
 }
-console.log(searchedPages > 0 ? `searched, found ${found}` : "nothing to search");
+console.log(searchedPages > 0 ? `searched, found ${found.join(" ")}` : "nothing to search");
 
 function search(pid) {
   const memory = fs.openSync(`/proc/${pid}/mem`, "r");
@@ -31,7 +31,7 @@ function search(pid) {
   fs.closeSync(pageMap);
 }
 
-// Some programs reserve far more addresses than any machine has memory; only pages that are there can hold something.
+// Some programs reserve far more addresses than any machine has memory, so only the pages in memory are read.
 function* presentPages(pageMap, from, to) {
   const bytes = Buffer.alloc(ENTRIES * 8);
   const words = new Uint32Array(bytes.buffer, bytes.byteOffset, ENTRIES * 2);
@@ -40,12 +40,12 @@ function* presentPages(pageMap, from, to) {
     const count = Math.min(ENTRIES, to - page);
     fs.readSync(pageMap, bytes, 0, count * 8, page * 8);
     for (let at = 0; at < count; at++) {
-      const isThere = words[at * 2 + 1] >>> 31 === 1;
-      if (isThere && start === null) start = page + at;
-      if (start !== null && (!isThere || page + at - start >= MAX_RUN_PAGES)) {
-        // One page more than the run, so that nothing is cut in two.
-        yield { start, pages: page + at - start + (isThere ? 1 : 0) };
-        start = isThere ? page + at : null;
+      const isPresent = words[at * 2 + 1] >>> 31 === 1;
+      if (isPresent && start === null) start = page + at;
+      if (start !== null && (!isPresent || page + at - start >= MAX_RUN_PAGES)) {
+        // Runs overlap by one page, so that no text is cut in two.
+        yield { start, pages: page + at - start + (isPresent ? 1 : 0) };
+        start = isPresent ? page + at : null;
       }
     }
   }
@@ -60,5 +60,5 @@ function look(memory, { start, pages }) {
     return;
   }
   searchedPages += pages;
-  if (bytes.includes(wanted)) found++;
+  for (const [at, text] of texts.entries()) if (bytes.includes(text)) found[at]++;
 }

@@ -6,27 +6,28 @@ import { KNOWN_AGENTS, type KnownAgent } from "../../../server/agents/catalogue.
 import { machine, type Missing } from "../machine.ts";
 import type { ModelReply, ModelServer } from "./model-server.ts";
 
-// The real agents that tests run with, and where they differ: the tools that a model calls, and what they report.
+// The real agents that tests run with. An entry holds what differs between agents: the tools that a model calls, and what
+// the agent reports.
 export interface TestAgent {
   name: KnownAgent;
   spec: AgentSpec;
   missing: Missing;
-  // Variables with which it asks before it writes a file.
+  // Variables that make it ask before it writes a file.
   askFirst: Record<string, string>;
   write(path: string, content: string): ModelReply;
-  // The same with a model of OpenAI's own: some agents give it other tools.
+  // The same for OpenAI's own models, to which some agents offer other tools.
   writeForOpenAi(path: string, content: string): ModelReply;
   edit(path: string, before: string, after: string): ModelReply;
   shell(command: string): ModelReply;
-  // What the card of a written file says.
+  // The title of the tool call that writes a file.
   writeTitle(name: string): string;
-  // How to make it ask within a conversation: the mode to choose, and the variables that this needs.
+  // How to make it ask within a conversation: the mode to choose, and the variables that this mode needs.
   asking: { mode: string; envVars: Record<string, string> };
-  // A mode in which it does not change files by itself.
+  // A mode in which it does not change files without permission.
   carefulMode: string;
-  // What it says that it lacks without a model.
+  // The variables that it reports as missing when no model is configured.
   missingVariables: string[];
-  // Whether it reports a title of the conversation and the use of the context.
+  // Whether it reports a title of the conversation and the usage of the context window.
   reportsConversation: boolean;
 }
 
@@ -66,11 +67,15 @@ export const AGENTS: readonly TestAgent[] = [
   },
 ];
 
-// The one that sessions get on this machine: every journey runs with it. Others run those in which agents could differ.
+// The agent that sessions get on this machine by default.
 export const preferredAgent: TestAgent = AGENTS.find((agent) => agent.missing === undefined) ?? AGENTS[0]!;
 export const otherAgents: readonly TestAgent[] = AGENTS.filter((agent) => agent !== preferredAgent);
 
-// Settings of a server whose default template has this agent. The preferred one it has by itself.
+// The preferred agent runs every test. The others take seconds to start, so they run only the tests in which agents differ,
+// unless BERTH_TEST_AGENTS=all.
+export const runsEveryTest = (agent: TestAgent): boolean => agent === preferredAgent || process.env["BERTH_TEST_AGENTS"] === "all";
+
+// Settings of a server whose default template has this agent. The preferred agent needs none.
 export async function serverSettings(agent: TestAgent, resources: AsyncDisposableStack): Promise<Record<string, string>> {
   if (agent === preferredAgent) return {};
   const folder = resources.use(await mkdtempDisposable(join(tmpdir(), "berth-templates-")));

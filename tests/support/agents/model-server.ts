@@ -2,16 +2,18 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-// A language model that says what a test wants: the OpenAI chat completions and Anthropic messages interfaces, streamed
-// or not, and OpenAI's responses, streamed, on a loopback port.
+// A scripted language model on a loopback port. It serves OpenAI's chat completions and Anthropic's messages, streamed or
+// not, and OpenAI's responses, streamed.
 export interface ModelServer extends AsyncDisposable {
   readonly url: string;
-  // Every request as it came, the last one at the end.
+  // Every request, in order of arrival.
   readonly requests: ModelRequest[];
-  // What to answer next, one per request that offers tools; when there is none left it says "Done."
+  // The next replies, one per request that offers tools. When the script is empty, the reply is "Done."
   script: ModelReply[];
-  // What it calls a conversation when it is asked for a title.
+  // The reply to a request without tools, which agents use to ask for a title.
   title: string;
+  // The token usage that every reply reports.
+  usage: ModelUsage;
 }
 
 export interface ModelRequest {
@@ -21,14 +23,19 @@ export interface ModelRequest {
 }
 
 export type ModelReply =
-  // With `until`, the last word comes only when that has resolved.
+  // With `until`, the last word waits for that promise.
   | { say: string; until?: Promise<unknown> }
-  // Says the words one by one and then nothing more until the caller hangs up.
+  // Sends the words one by one, then keeps the connection open until the caller closes it.
   | { sayAndHang: string }
   | { tool: string; input: Record<string, unknown> }
   | { status: number; error: string };
 
-export const MODEL_USAGE = { input: 120, output: 30 };
+export interface ModelUsage {
+  input: number;
+  output: number;
+}
+
+export const MODEL_USAGE: ModelUsage = { input: 120, output: 30 };
 
 export async function startModelServer(): Promise<ModelServer> {
   const requests: ModelRequest[] = [];
@@ -41,6 +48,7 @@ export async function startModelServer(): Promise<ModelServer> {
     requests,
     script: [],
     title: "A fitting title",
+    usage: MODEL_USAGE,
     async [Symbol.asyncDispose]() {
       server.close();
       server.closeAllConnections();
@@ -54,25 +62,33 @@ export async function startModelServer(): Promise<ModelServer> {
     for await (const chunk of request) text += String(chunk);
     const body = text === "" ? {} : JSON.parse(text);
     requests.push({ path: request.url ?? "", headers: request.headers, body });
-    // Without tools it is a side question such as the conversation's title.
     const reply: ModelReply = body.tools?.length ? (model.script.shift() ?? { say: "Done." }) : { say: model.title };
     if ("status" in reply)
       return void response
         .writeHead(reply.status, { "Content-Type": "application/json" })
         .end(JSON.stringify({ error: { message: reply.error } }));
-    if (request.url?.endsWith("/responses")) return await streamResponse(response, reply);
-    const speak = request.url?.includes("/messages") ? speakAnthropic : speakOpenAi;
-    await speak(response, body.stream === true, reply);
+    const send = request.url?.endsWith("/responses")
+      ? sendResponses
+      : request.url?.includes("/messages")
+        ? sendMessages
+        : sendChatCompletion;
+    await send(response, { reply, usage: model.usage, isStreamed: body.stream === true });
   }
 }
 
-type Speech = Exclude<ModelReply, { status: number; error: string }>;
+interface Answer {
+  reply: SpokenReply;
+  usage: ModelUsage;
+  isStreamed: boolean;
+}
 
-async function speakOpenAi(response: ServerResponse, stream: boolean, reply: Speech): Promise<void> {
+type SpokenReply = Exclude<ModelReply, { status: number; error: string }>;
+
+async function sendChatCompletion(response: ServerResponse, { reply, usage: { input, output }, isStreamed }: Answer): Promise<void> {
   const usage = {
-    prompt_tokens: MODEL_USAGE.input,
-    completion_tokens: MODEL_USAGE.output,
-    total_tokens: MODEL_USAGE.input + MODEL_USAGE.output,
+    prompt_tokens: input,
+    completion_tokens: output,
+    total_tokens: input + output,
   };
   const head = { id: "chat-1", created: 1, model: "scripted" };
   const call =
@@ -80,14 +96,14 @@ async function speakOpenAi(response: ServerResponse, stream: boolean, reply: Spe
       ? { id: `call_${Date.now()}`, type: "function", function: { name: reply.tool, arguments: JSON.stringify(reply.input) } }
       : null;
   const finish = call ? "tool_calls" : "stop";
-  if (!stream) {
+  if (!isStreamed) {
     const message = { role: "assistant", content: wordsOf(reply).join(""), ...(call ? { tool_calls: [call] } : {}) };
     return sendJson(response, { ...head, object: "chat.completion", choices: [{ index: 0, message, finish_reason: finish }], usage });
   }
   const chunk = (delta: object, finish_reason: string | null = null, more: object = {}) =>
     sendEvent(response, { ...head, object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason }], ...more });
   response.writeHead(200, { "Content-Type": "text/event-stream" });
-  for await (const word of spoken(reply)) chunk({ role: "assistant", content: word });
+  for await (const word of wordsInTime(reply)) chunk({ role: "assistant", content: word });
   if ("sayAndHang" in reply) return;
   if (call) chunk({ role: "assistant", tool_calls: [{ index: 0, ...call }] });
   chunk({}, finish);
@@ -95,12 +111,12 @@ async function speakOpenAi(response: ServerResponse, stream: boolean, reply: Spe
   response.end("data: [DONE]\n\n");
 }
 
-async function streamResponse(response: ServerResponse, reply: Speech): Promise<void> {
+async function sendResponses(response: ServerResponse, { reply, usage: { input, output } }: Answer): Promise<void> {
   const head = { id: "resp_1", object: "response", created_at: 1, model: "scripted", status: "in_progress", output: [] };
   const usage = {
-    input_tokens: MODEL_USAGE.input,
-    output_tokens: MODEL_USAGE.output,
-    total_tokens: MODEL_USAGE.input + MODEL_USAGE.output,
+    input_tokens: input,
+    output_tokens: output,
+    total_tokens: input + output,
     input_tokens_details: { cached_tokens: 0 },
     output_tokens_details: { reasoning_tokens: 0 },
   };
@@ -122,7 +138,7 @@ async function streamResponse(response: ServerResponse, reply: Speech): Promise<
     const place = { item_id: message.id, content_index: 0 };
     event("response.output_item.added", { item: { ...message, status: "in_progress", content: [] } });
     event("response.content_part.added", { ...place, part: { type: "output_text", text: "", annotations: [] } });
-    for await (const delta of spoken(reply)) event("response.output_text.delta", { ...place, delta, logprobs: [] });
+    for await (const delta of wordsInTime(reply)) event("response.output_text.delta", { ...place, delta, logprobs: [] });
     if ("sayAndHang" in reply) return;
     const part = { type: "output_text", text: wordsOf(reply).join(""), annotations: [] };
     event("response.output_text.done", { ...place, text: part.text, logprobs: [] });
@@ -134,28 +150,28 @@ async function streamResponse(response: ServerResponse, reply: Speech): Promise<
   response.end();
 }
 
-async function speakAnthropic(response: ServerResponse, stream: boolean, reply: Speech): Promise<void> {
-  const usage = { input_tokens: MODEL_USAGE.input, output_tokens: MODEL_USAGE.output };
+async function sendMessages(response: ServerResponse, { reply, usage: { input, output }, isStreamed }: Answer): Promise<void> {
+  const usage = { input_tokens: input, output_tokens: output };
   const head = { id: "msg_1", type: "message", role: "assistant", model: "scripted" };
   const call = "tool" in reply ? { type: "tool_use", id: `toolu_${Date.now()}`, name: reply.tool, input: reply.input } : null;
   const stop_reason = call ? "tool_use" : "end_turn";
-  if (!stream)
+  if (!isStreamed)
     return sendJson(response, { ...head, content: [call ?? { type: "text", text: wordsOf(reply).join("") }], stop_reason, usage });
 
   response.writeHead(200, { "Content-Type": "text/event-stream" });
   const event = (type: string, fields: object) => sendEvent(response, { type, ...fields }, type);
   event("message_start", { message: { ...head, content: [], stop_reason: null, usage: { ...usage, output_tokens: 1 } } });
   event("content_block_start", { index: 0, content_block: call ? { ...call, input: {} } : { type: "text", text: "" } });
-  for await (const text of spoken(reply)) event("content_block_delta", { index: 0, delta: { type: "text_delta", text } });
+  for await (const text of wordsInTime(reply)) event("content_block_delta", { index: 0, delta: { type: "text_delta", text } });
   if (call) event("content_block_delta", { index: 0, delta: { type: "input_json_delta", partial_json: JSON.stringify(call.input) } });
   if ("sayAndHang" in reply) return;
   event("content_block_stop", { index: 0 });
-  event("message_delta", { delta: { stop_reason }, usage: { output_tokens: MODEL_USAGE.output } });
+  event("message_delta", { delta: { stop_reason }, usage: { output_tokens: output } });
   event("message_stop", {});
   response.end();
 }
 
-async function* spoken(reply: Speech): AsyncGenerator<string> {
+async function* wordsInTime(reply: SpokenReply): AsyncGenerator<string> {
   const words = wordsOf(reply);
   for (const [index, word] of words.entries()) {
     if ("until" in reply && index === words.length - 1) await reply.until;
@@ -163,7 +179,7 @@ async function* spoken(reply: Speech): AsyncGenerator<string> {
   }
 }
 
-function wordsOf(reply: Speech): string[] {
+function wordsOf(reply: SpokenReply): string[] {
   const text = "say" in reply ? reply.say : "sayAndHang" in reply ? reply.sayAndHang : "";
   return text.match(/\S+\s*/g) ?? [];
 }
