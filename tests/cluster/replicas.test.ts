@@ -12,7 +12,7 @@ import { createSecrets } from "../../server/secrets/secrets.ts";
 import { createApi } from "../support/servers/api.ts";
 import { prepareBerth, type Berth } from "../support/servers/berth.ts";
 import { eventually, launchChromium, openWorkspace, screenText, typeInTerminal } from "../support/browser/workspace.ts";
-import { describeWith, machine, type Missing } from "../support/machine.ts";
+import { describeWith, machine, testWith, type Missing } from "../support/machine.ts";
 import { openSeverableProxy, type SeverableProxy } from "../support/servers/severable-proxy.ts";
 import { startKubernetesDouble } from "../support/kubernetes/double.ts";
 import type { Kubelet } from "../support/kubernetes/kubelet.ts";
@@ -23,25 +23,23 @@ import { daemonRuntime } from "../support/runtime.ts";
 
 interface TestedCluster extends AsyncDisposable {
   env: Record<string, string>;
-  // Where pods reach this machine.
+  // The address under which pods reach this machine.
   hostForPods: string;
-  // Only where a node can be lost without harm to others.
-  kubelet?: Kubelet;
-  // Only where this machine can take a pod's address.
-  addressOf?: (sandboxId: string) => string;
+  // The parts that a test may break, and the addresses that it may use; only on the double.
+  double?: { kubelet: Kubelet; addressOf(sandboxId: string): string };
 }
 
 const onTheDouble = async (): Promise<TestedCluster> => {
   const double = await startKubernetesDouble({ runtimeDir: await daemonRuntime() });
   const podOf = (sandboxId: string) => double.objects.list("pods").find((pod) => sandboxOf(pod) === nameOf(sandboxId as SandboxId));
   return {
-    ...double,
     env: { BERTH_KUBECONFIG: double.kubeconfig },
     hostForPods: "127.0.0.1",
-    addressOf: (sandboxId) => (podOf(sandboxId)!.status as { podIP: string }).podIP,
+    double: { kubelet: double.kubelet, addressOf: (sandboxId) => (podOf(sandboxId)!.status as { podIP: string }).podIP },
+    [Symbol.asyncDispose]: () => double[Symbol.asyncDispose](),
   };
 };
-const onARealOne = async (): Promise<TestedCluster> => ({
+const onRealCluster = async (): Promise<TestedCluster> => ({
   env: {
     BERTH_KUBECONFIG: realCluster.kubeconfig,
     BERTH_SANDBOX_IMAGE: realCluster.image,
@@ -51,11 +49,19 @@ const onARealOne = async (): Promise<TestedCluster> => ({
   [Symbol.asyncDispose]: async () => {},
 });
 
-// Three servers behind one address, as a Service in a cluster puts them there: any of them serves any session.
-replicas("on the double", onTheDouble, undefined);
-replicas("on a real cluster", onARealOne, machine.realCluster);
+// Three servers behind one address, like a Service of a cluster: any of them serves any session.
+replicas("on the double", onTheDouble, {});
+replicas("on a real cluster", onRealCluster, {
+  missing: machine.realCluster,
+  missingDouble: "a test must not take an address or a node of a real cluster",
+});
 
-function replicas(name: string, prepare: () => Promise<TestedCluster>, missing: Missing): void {
+interface ReplicaOptions {
+  missing?: Missing;
+  missingDouble?: Missing;
+}
+
+function replicas(name: string, prepare: () => Promise<TestedCluster>, { missing, missingDouble }: ReplicaOptions): void {
   describeWith(missing, `three replicas on kubernetes (${name})`, () => {
     let cluster: TestedCluster;
     let postgres: Awaited<ReturnType<typeof startPostgres>>;
@@ -97,7 +103,7 @@ function replicas(name: string, prepare: () => Promise<TestedCluster>, missing: 
     const worldPort = () => (world.address() as AddressInfo).port;
     const apis = () => servers.map((server) => createApi(server.url, servers[0]!.env["BERTH_API_KEY"]!));
 
-    test("what one server began, the others go on with", async () => {
+    test("a session created by one server is paused, resumed and destroyed by the others", async () => {
       const [one, two, three] = apis() as [ReturnType<typeof createApi>, ReturnType<typeof createApi>, ReturnType<typeof createApi>];
       const session = await one.create();
       const path = `/api/b2b/sessions/${session.sessionId}`;
@@ -110,34 +116,35 @@ function replicas(name: string, prepare: () => Promise<TestedCluster>, missing: 
       expect((await three.call("GET", path)).body).toMatchObject({ status: "destroyed" });
     });
 
-    test("a pass is good from its own pod while the session runs, and every replica hears when it ends", async (context) => {
-      const { addressOf } = cluster;
-      if (!addressOf) return context.skip("this machine cannot take the address of a real pod");
-      const [one, two] = apis() as [ReturnType<typeof createApi>, ReturnType<typeof createApi>];
-      const session = await one.create();
-      const secrets = createSecrets([Buffer.from(servers[0]!.env["BERTH_MASTER_KEY"]!, "hex")]);
-      const pass = createEgressTokens(secrets).issue({ sandboxId: session.sandboxId as SandboxId, template: "default" });
-      const tunnelThrough = async (server: Berth, localAddress: string) => {
-        const port = Number(server.env["BERTH_EGRESS_LISTEN"]!.split(":").at(-1));
-        const socket = connect({ host: "127.0.0.1", port, localAddress }).on("error", () => {});
-        socket.write(`${pass}\nCONNECT 127.0.0.1:${worldPort()} HTTP/1.1\r\nhost: x\r\n\r\n`);
-        const answer = await Promise.race([once(socket, "data").then(String), once(socket, "close").then(() => "closed")]);
-        return { socket: socket.resume(), answer };
-      };
+    testWith(
+      missingDouble,
+      "an egress token works from its own pod while the session runs, and every replica learns when it ends",
+      async () => {
+        const [one, two] = apis() as [ReturnType<typeof createApi>, ReturnType<typeof createApi>];
+        const session = await one.create();
+        const secrets = createSecrets([Buffer.from(servers[0]!.env["BERTH_MASTER_KEY"]!, "hex")]);
+        const token = createEgressTokens(secrets).issue({ sandboxId: session.sandboxId as SandboxId, template: "default" });
+        const tunnelThrough = async (server: Berth, localAddress: string) => {
+          const port = Number(server.env["BERTH_EGRESS_LISTEN"]!.split(":").at(-1));
+          const socket = connect({ host: "127.0.0.1", port, localAddress }).on("error", () => {});
+          socket.write(`${token}\nCONNECT 127.0.0.1:${worldPort()} HTTP/1.1\r\nhost: x\r\n\r\n`);
+          const answer = await Promise.race([once(socket, "data").then(String), once(socket, "close").then(() => "closed")]);
+          return { socket: socket.resume(), answer };
+        };
 
-      const address = addressOf(session.sandboxId);
-      for (const server of servers) expect((await tunnelThrough(server, "127.0.0.1")).answer).toBe("closed");
-      const tunnels = await Promise.all(servers.map((server) => tunnelThrough(server, address)));
-      expect(tunnels.map(({ answer }) => answer)).toEqual(servers.map(() => expect.stringContaining("200")));
-      expect((await two.call("POST", `/api/b2b/sessions/${session.sessionId}/pause`)).status).toBe(200);
-      await expect.poll(() => tunnels.map(({ socket }) => socket.closed)).toEqual(servers.map(() => true));
-      for (const server of servers) expect((await tunnelThrough(server, address)).answer).toBe("closed");
-      await two.call("DELETE", `/api/b2b/sessions/${session.sessionId}`);
-    });
+        const address = cluster.double!.addressOf(session.sandboxId);
+        for (const server of servers) expect((await tunnelThrough(server, "127.0.0.1")).answer).toBe("closed");
+        const tunnels = await Promise.all(servers.map((server) => tunnelThrough(server, address)));
+        expect(tunnels.map(({ answer }) => answer)).toEqual(servers.map(() => expect.stringContaining("200")));
+        expect((await two.call("POST", `/api/b2b/sessions/${session.sessionId}/pause`)).status).toBe(200);
+        await expect.poll(() => tunnels.map(({ socket }) => socket.closed)).toEqual(servers.map(() => true));
+        for (const server of servers) expect((await tunnelThrough(server, address)).answer).toBe("closed");
+        await two.call("DELETE", `/api/b2b/sessions/${session.sessionId}`);
+      },
+    );
 
-    test("losing a node pauses its sessions with their files, and a resume places them elsewhere", async (context) => {
-      const { kubelet } = cluster;
-      if (!kubelet) return context.skip("a real node is not ours to lose");
+    testWith(missingDouble, "losing a node pauses its sessions with their files, and a resume places them on another node", async () => {
+      const { kubelet } = cluster.double!;
       const [one, two] = apis() as [ReturnType<typeof createApi>, ReturnType<typeof createApi>];
       const session = await one.create();
       const path = `/api/b2b/sessions/${session.sessionId}`;

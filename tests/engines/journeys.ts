@@ -159,28 +159,29 @@ export function engineJourneys(
       await berth.api.call("DELETE", `/api/b2b/sessions/${neighbour.sessionId}`);
     });
 
-    if (!inBrowser) return;
-    describeWith(machine.chromium, "in the browser", () => {
-      let browser: Browser;
-      beforeAll(async () => {
-        browser = await launchChromium();
-      });
-      afterAll(() => browser?.close());
+    if (inBrowser) {
+      describeWith(machine.chromium, "in the browser", () => {
+        let browser: Browser;
+        beforeAll(async () => {
+          browser = await launchChromium();
+        });
+        afterAll(() => browser?.close());
 
-      test("a person edits a file, uses the terminal and finds it all after pause and resume", async () => {
-        await using workspace = await openWorkspace(berth, browser, { files: { "a.txt": "before\n" } });
-        const { page } = workspace;
-        await openFile(page, "a.txt");
-        await typeInTerminal(page, "echo changed-in-terminal > a.txt\n");
-        await eventually(() => editor(page).innerText()).toContain("changed-in-terminal");
-        expect((await step(workspace.session, "pause")).status).toBe(200);
-        expect((await step(workspace.session, "resume", { autoStartAgent: false })).status).toBe(200);
-        await page.goto(await workspace.link());
-        await openFile(page, "a.txt");
-        await eventually(() => editor(page).innerText()).toContain("changed-in-terminal");
-        await typeInTerminal(page, "echo back-$((40+2))\n");
-        await eventually(() => screenText(page)).toContain("back-42");
+        test("a person edits a file, uses the terminal and finds it all after pause and resume", async () => {
+          await using workspace = await openWorkspace(berth, browser, { files: { "a.txt": "before\n" } });
+          const { page } = workspace;
+          await openFile(page, "a.txt");
+          await typeInTerminal(page, "echo changed-in-terminal > a.txt\n");
+          await eventually(() => editor(page).innerText()).toContain("changed-in-terminal");
+          expect((await step(workspace.session, "pause")).status).toBe(200);
+          expect((await step(workspace.session, "resume", { autoStartAgent: false })).status).toBe(200);
+          await page.goto(await workspace.link());
+          await openFile(page, "a.txt");
+          await eventually(() => editor(page).innerText()).toContain("changed-in-terminal");
+          await typeInTerminal(page, "echo back-$((40+2))\n");
+          await eventually(() => screenText(page)).toContain("back-42");
+        });
       });
-    });
+    }
   });
 }

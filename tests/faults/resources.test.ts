@@ -5,11 +5,12 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { machine, testWith } from "../support/machine.ts";
 import { startBerth } from "../support/servers/berth.ts";
 
 const plain = { BERTH_DRIVER: "process", BERTH_LOG_LEVEL: "error" };
 
-test("with all file descriptors taken the server lives on, and serves again when some are free", async () => {
+test("a server that has run out of file descriptors keeps running, and serves again when some are free", async () => {
   await using berth = await startBerth(plain, { maxFiles: 100 });
   const session = await berth.api.create();
   const { hostname, port } = new URL(berth.url);
@@ -24,39 +25,41 @@ test("with all file descriptors taken the server lives on, and serves again when
   expect(await berth.api.exec(session.sandboxId, "echo on")).toMatchObject({ stdout: "on\n" });
 });
 
-const isRoot = process.getuid?.() === 0;
-
-test("on a full disk creates fail clearly and leave nothing; with room again all goes on", async ({ skip }) => {
-  skip(!isRoot, "a small disk can be mounted by root only");
-  const disk = mkdtempSync(join(tmpdir(), "berth-disk-"));
-  execFileSync("mount", ["-t", "tmpfs", "-o", "size=48m", "tmpfs", disk]);
-  try {
-    const dataDir = join(disk, "data");
-    await using berth = await startBerth({ ...plain, BERTH_DATA_DIR: dataDir });
-    const before = await berth.api.create();
-    await berth.api.writeFile(before.sandboxId, "kept.txt", "kept");
-    fill(join(disk, "filler"));
-    for (let i = 0; i < 3; i++) {
-      const answer = await berth.api.call("POST", "/api/b2b/sessions", { externalUserId: "u" });
-      expect(answer.status).toBeGreaterThanOrEqual(500);
-      expect(answer.body).toEqual({ error: expect.any(String) });
+// Only root can mount a small disk.
+testWith(
+  machine.root,
+  "on a full disk creates fail with an error and leave nothing behind, and succeed when there is space again",
+  async () => {
+    const disk = mkdtempSync(join(tmpdir(), "berth-disk-"));
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=48m", "tmpfs", disk]);
+    try {
+      const dataDir = join(disk, "data");
+      await using berth = await startBerth({ ...plain, BERTH_DATA_DIR: dataDir });
+      const before = await berth.api.create();
+      await berth.api.writeFile(before.sandboxId, "kept.txt", "kept");
+      fill(join(disk, "filler"));
+      for (let i = 0; i < 3; i++) {
+        const answer = await berth.api.call("POST", "/api/b2b/sessions", { externalUserId: "u" });
+        expect(answer.status).toBeGreaterThanOrEqual(500);
+        expect(answer.body).toEqual({ error: expect.any(String) });
+      }
+      expect((await berth.api.call("GET", `/api/b2b/sessions/${before.sessionId}`)).status).toBe(200);
+      rmSync(join(disk, "filler"));
+      await expect.poll(async () => (await berth.api.call("POST", "/api/b2b/sessions", { externalUserId: "u" })).status).toBe(201);
+      expect(String(await berth.api.readFile(before.sandboxId, "kept.txt"))).toBe("kept");
+    } finally {
+      execFileSync("umount", [disk]);
+      rmSync(disk, { recursive: true });
     }
-    expect((await berth.api.call("GET", `/api/b2b/sessions/${before.sessionId}`)).status).toBe(200);
-    rmSync(join(disk, "filler"));
-    await expect.poll(async () => (await berth.api.call("POST", "/api/b2b/sessions", { externalUserId: "u" })).status).toBe(201);
-    expect(String(await berth.api.readFile(before.sandboxId, "kept.txt"))).toBe("kept");
-  } finally {
-    execFileSync("umount", [disk]);
-    rmSync(disk, { recursive: true });
-  }
-});
+  },
+);
 
-// Takes every byte that is left.
+// Uses every free byte.
 function fill(file: string): void {
   for (let size = 32 * 1024 * 1024; size >= 1; size = Math.floor(size / 2))
     try {
       for (;;) writeFileSync(file, Buffer.alloc(size), { flag: "a" });
     } catch {
-      // No room for a piece of this size any more.
+      // No space left for a piece of this size.
     }
 }

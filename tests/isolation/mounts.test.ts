@@ -46,9 +46,10 @@ describeWith(missing, "mounts that sandboxes share", () => {
   function expectClosed({ options, read, wrote }: Awaited<ReturnType<typeof attempt>>, count: number): void {
     expect(wrote).toBe("");
     expect(options).not.toContain("rw");
-    if (!showsMountsBelow) return;
-    expect(read).toBe("of the operator\n".repeat(count));
-    for (const option of ["ro", "nosuid", "nodev"]) expect(options.filter((one) => one === option)).toHaveLength(count);
+    if (showsMountsBelow) {
+      expect(read).toBe("of the operator\n".repeat(count));
+      for (const option of ["ro", "nosuid", "nodev"]) expect(options.filter((one) => one === option)).toHaveLength(count);
+    }
   }
 
   test("mounts below a folder of the host that is shown are closed too, at every depth", async () => {

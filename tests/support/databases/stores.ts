@@ -8,20 +8,22 @@ import { startPostgres, type TestPostgres } from "./postgres.ts";
 
 export interface Database {
   engine: Engine;
-  // Another store over the same database, as another server would have.
+  // Opens another store over the same database, as another server does.
   open(options?: Partial<StoreOptions>): Promise<Store>;
   file: string;
   url: string | null;
 }
 
 export interface Databases {
-  // A fresh, empty database.
+  engine: Engine;
+  // Creates an empty database.
   create(): Promise<Database>;
-  // Only on PostgreSQL.
+  // The running server; only on PostgreSQL, and only while tests run.
   postgres?: TestPostgres;
 }
 
-// Runs the tests of `suite` once on SQLite and once on a real PostgreSQL.
+// Runs the tests of `suite` once on SQLite and once on a real PostgreSQL. A test for one engine alone is defined inside
+// `if (databases.engine === "sqlite")`.
 export function onBothEngines(name: string, suite: (databases: Databases) => void): void {
   describe(`${name} on SQLite`, () => {
     suite(temporaryDatabases("sqlite"));
@@ -35,6 +37,7 @@ function temporaryDatabases(engine: Engine): Databases {
   let folder: string;
   let count = 0;
   const databases: Databases = {
+    engine,
     async create() {
       const file = join(folder, `${++count}.db`);
       const url = (await databases.postgres?.createDatabase()) ?? null;
