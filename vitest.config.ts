@@ -1,17 +1,10 @@
 import { configDefaults, defineConfig } from "vitest/config";
+import { LongestFirst } from "./tests/support/run/longest-first.ts";
 import { reportSkips } from "./tests/support/run/skips.ts";
 
-// Journeys that measure time, take the machine's memory or kill servers: one at a time, so that they mean something.
-const ALONE = [
-  "tests/browser/performance.test.ts",
-  "tests/isolation/limits/resources.test.ts",
-  "tests/isolation/fairness/*.test.ts",
-  "tests/faults/*.test.ts",
-  "tests/crash/uncaught.test.ts",
-  "tests/operator/down.test.ts",
-  "tests/crash/crash.test.ts",
-];
-// They need an image whose Debian root takes its time: it is made while the groups before them run.
+// These files measure time or load the whole machine, so they run one at a time after all others.
+const ALONE = ["tests/browser/performance.test.ts", "tests/isolation/fairness/*.test.ts"];
+// These files need an image whose Debian root is made in the background while other files run.
 const DOCKER = [
   "server/drivers/docker/docker.test.ts",
   "server/drivers/docker/filter.test.ts",
@@ -19,20 +12,20 @@ const DOCKER = [
   "tests/engines/docker.test.ts",
 ];
 
-// Four groups, one after the other: what sits beside the code, journeys over real processes, sandboxes and a browser,
-// those on Docker, and those that must be alone.
 export default defineConfig({
   test: {
     pool: "forks",
-    // One more than there are cores on a small machine: much of the time is waiting for a browser or an engine.
-    maxWorkers: 3,
-    // Far more than anything takes on a quiet machine: on a shared one everything may stand still for seconds, and what
-    // works costs nothing of it. No test proves by these that something is quick.
-    testTimeout: 60_000,
+    // Twice the cores of a small machine, because most files spend half of their time waiting for a server, a browser or an
+    // engine.
+    maxWorkers: 4,
+    // Far more than anything takes on an idle machine: a busy one may stall for seconds. No test relies on these limits to
+    // prove that something is fast.
+    testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 30_000 } },
     setupFiles: ["tests/support/run/leaks.ts"],
     reporters: ["default", reportSkips()],
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         extends: true,
@@ -40,32 +33,16 @@ export default defineConfig({
           name: "unit",
           include: ["{contract,client,daemon,server,cli,web,scripts}/**/*.test.{ts,tsx}"],
           exclude: [...configDefaults.exclude, ...DOCKER],
+          // Most of these files are done sooner than a worker starts, so workers run several.
+          isolate: false,
         },
       },
       {
         extends: true,
-        test: {
-          name: "journeys",
-          include: ["tests/**/*.test.ts"],
-          exclude: [...ALONE, ...DOCKER],
-          testTimeout: 120_000,
-          sequence: { groupOrder: 1 },
-        },
+        test: { name: "journeys", include: ["tests/**/*.test.ts"], exclude: [...configDefaults.exclude, ...ALONE, ...DOCKER] },
       },
-      {
-        extends: true,
-        test: {
-          name: "docker",
-          include: DOCKER,
-          globalSetup: ["tests/support/docker/debian-root.ts"],
-          testTimeout: 120_000,
-          sequence: { groupOrder: 2 },
-        },
-      },
-      {
-        extends: true,
-        test: { name: "alone", include: ALONE, fileParallelism: false, testTimeout: 120_000, sequence: { groupOrder: 3 } },
-      },
+      { extends: true, test: { name: "docker", include: DOCKER, globalSetup: ["tests/support/docker/debian-root.ts"] } },
+      { extends: true, test: { name: "alone", include: ALONE, fileParallelism: false, sequence: { groupOrder: 1 } } },
     ],
   },
 });

@@ -1,0 +1,29 @@
+import { relative } from "node:path";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+// Seconds that the slowest files take on two cores. The list only decides the order; CONTRIBUTING.md shows it.
+const SLOWEST: Readonly<Record<string, number>> = {
+  "tests/engines/kubernetes.test.ts": 100,
+  "tests/agents/agent.test.ts": 80,
+  "daemon/agent/real-agents.test.ts": 80,
+  "cli/berth.test.ts": 70,
+  "tests/browser/agent.test.ts": 70,
+  "server/drivers/kubernetes/resilience.test.ts": 67,
+  "tests/browser/connection.test.ts": 57,
+  "tests/crash/crash.test.ts": 36,
+  "tests/operator/down.test.ts": 36,
+  "tests/crash/orphans.test.ts": 30,
+};
+
+// Every other journey takes longer than a unit test. The Docker tests start in between, when their image is ready.
+const OTHERS: Readonly<Record<string, number>> = { journeys: 12, docker: 10, unit: 1 };
+
+// Starts the longest files first, so that none of them runs alone at the end of its group.
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const root = this.ctx.config.root;
+    const seconds = ({ moduleId, project }: TestSpecification) => SLOWEST[relative(root, moduleId)] ?? OTHERS[project.name] ?? 1;
+    const group = ({ project }: TestSpecification) => project.config.sequence.groupOrder;
+    return files.toSorted((a, b) => group(a) - group(b) || seconds(b) - seconds(a) || a.moduleId.localeCompare(b.moduleId));
+  }
+}
