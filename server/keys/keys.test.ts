@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { isAppError } from "@berth/contract";
-import { onBothEngines } from "../../tests/support/databases/stores.ts";
+import { onBothEngines, type Databases } from "../../tests/support/databases/stores.ts";
 import { createTestClock, DAY, HOUR, MINUTE, SECOND, type TestClock } from "../clock.ts";
 import { silentLog } from "../log.ts";
 import type { Store } from "../store/open.ts";
@@ -16,247 +16,251 @@ import { seedDemo } from "./seed.ts";
 const folders: string[] = [];
 afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true }))));
 
-onBothEngines("keys", (databases) => {
-  test("a key is shown once, kept as a hash and listed by its ends", async () => {
-    await using t = await setUp();
-    const issued = await issueKey(t.store.db, t.clock, "acme");
-    expect(issued.key).toMatch(KEY_PATTERN);
-    const [listed] = await listKeys(t.store.db, t.clock, "acme");
-    expect(listed).toMatchObject({
-      id: issued.id,
-      state: "active",
-      lastUsedAt: null,
-      hint: `${issued.key.slice(0, 10)}…${issued.key.slice(-4)}`,
+onBothEngines(
+  "keys",
+  (databases) => {
+    test("a key is shown once, kept as a hash and listed by its ends", async () => {
+      await using t = await openKeys(databases);
+      const issued = await issueKey(t.store.db, t.clock, "acme");
+      expect(issued.key).toMatch(KEY_PATTERN);
+      const [listed] = await listKeys(t.store.db, t.clock, "acme");
+      expect(listed).toMatchObject({
+        id: issued.id,
+        state: "active",
+        lastUsedAt: null,
+        hint: `${issued.key.slice(0, 10)}…${issued.key.slice(-4)}`,
+      });
+      const rows = await t.store.db.selectFrom("keys").selectAll().execute();
+      expect(JSON.stringify(rows)).not.toContain(issued.key.slice(6));
     });
-    const rows = await t.store.db.selectFrom("keys").selectAll().execute();
-    expect(JSON.stringify(rows)).not.toContain(issued.key.slice(6));
-  });
 
-  test("a key tells its partner; anything else tells nobody", async () => {
-    await using t = await setUp();
-    const { key, id } = await issueKey(t.store.db, t.clock, "acme");
-    expect(await t.authenticator.authenticate(key)).toMatchObject({
-      partner: { id: "acme", origins: ["https://acme.example"] },
-      keyId: id,
+    test("a key tells its partner; anything else tells nobody", async () => {
+      await using t = await openKeys(databases);
+      const { key, id } = await issueKey(t.store.db, t.clock, "acme");
+      expect(await t.authenticator.authenticate(key)).toMatchObject({
+        partner: { id: "acme", origins: ["https://acme.example"] },
+        keyId: id,
+      });
+      for (const other of [newKey(), "", "berth_", key.toUpperCase(), `${key} `, "x".repeat(10_000), "\0"])
+        expect(await t.authenticator.authenticate(other)).toBeNull();
     });
-    for (const other of [newKey(), "", "berth_", key.toUpperCase(), `${key} `, "x".repeat(10_000), "\0"])
-      expect(await t.authenticator.authenticate(other)).toBeNull();
-  });
 
-  test("a rotated key works beside the new one for a day", async () => {
-    await using t = await setUp();
-    const first = await issueKey(t.store.db, t.clock, "acme");
-    const { issued, old } = await rotateKey(t.store.db, t.clock, first.id);
-    expect(old).toMatchObject({ state: "active", expiresAt: t.clock.now() + DAY });
-    await t.clock.advance(DAY - 1);
-    expect(await t.works(first.key, issued.key)).toEqual([true, true]);
-    await t.clock.advance(1);
-    expect(await t.works(first.key, issued.key)).toEqual([false, true]);
-    expect((await getKey(t.store.db, t.clock, first.id)).state).toBe("expired");
-    await expect(rotateKey(t.store.db, t.clock, first.id)).rejects.toThrow("is expired; issue a new one instead");
-  });
+    test("a rotated key works beside the new one for a day", async () => {
+      await using t = await openKeys(databases);
+      const first = await issueKey(t.store.db, t.clock, "acme");
+      const { issued, old } = await rotateKey(t.store.db, t.clock, first.id);
+      expect(old).toMatchObject({ state: "active", expiresAt: t.clock.now() + DAY });
+      await t.clock.advance(DAY - 1);
+      expect(await t.works(first.key, issued.key)).toEqual([true, true]);
+      await t.clock.advance(1);
+      expect(await t.works(first.key, issued.key)).toEqual([false, true]);
+      expect((await getKey(t.store.db, t.clock, first.id)).state).toBe("expired");
+      await expect(rotateKey(t.store.db, t.clock, first.id)).rejects.toThrow("is expired; issue a new one instead");
+    });
 
-  test("rotation never prolongs a key, and without overlap ends it at once", async () => {
-    await using t = await setUp();
-    const short = await issueKey(t.store.db, t.clock, "acme", { expiresAt: t.clock.now() + HOUR });
-    expect((await rotateKey(t.store.db, t.clock, short.id)).old.expiresAt).toBe(t.clock.now() + HOUR);
-    const other = await issueKey(t.store.db, t.clock, "acme");
-    expect((await rotateKey(t.store.db, t.clock, other.id, { overlapMs: 0 })).old.state).toBe("revoked");
-    expect(await t.works(other.key)).toEqual([false]);
-  });
+    test("rotation never prolongs a key, and without overlap ends it at once", async () => {
+      await using t = await openKeys(databases);
+      const short = await issueKey(t.store.db, t.clock, "acme", { expiresAt: t.clock.now() + HOUR });
+      expect((await rotateKey(t.store.db, t.clock, short.id)).old.expiresAt).toBe(t.clock.now() + HOUR);
+      const other = await issueKey(t.store.db, t.clock, "acme");
+      expect((await rotateKey(t.store.db, t.clock, other.id, { overlapMs: 0 })).old.state).toBe("revoked");
+      expect(await t.works(other.key)).toEqual([false]);
+    });
 
-  test("a revoked key stops at once here and within five seconds elsewhere", async () => {
-    await using t = await setUp();
-    await using elsewhere = createAuthenticator({ store: t.store, clock: t.clock, log: silentLog });
-    const { key, id } = await issueKey(t.store.db, t.clock, "acme");
-    expect(await t.works(key)).toEqual([true]);
-    expect(await elsewhere.authenticate(key)).not.toBeNull();
-    await revokeKey(t.store.db, t.clock, id);
-    t.authenticator.forget();
-    expect(await t.works(key)).toEqual([false]);
-    await t.clock.advance(5 * SECOND);
-    expect(await elsewhere.authenticate(key)).toBeNull();
-    expect(await revokeKey(t.store.db, t.clock, id)).toMatchObject({ state: "revoked", revokedAt: t.clock.now() - 5 * SECOND });
-  });
+    test("a revoked key stops at once here and within five seconds elsewhere", async () => {
+      await using t = await openKeys(databases);
+      await using elsewhere = createAuthenticator({ store: t.store, clock: t.clock, log: silentLog });
+      const { key, id } = await issueKey(t.store.db, t.clock, "acme");
+      expect(await t.works(key)).toEqual([true]);
+      expect(await elsewhere.authenticate(key)).not.toBeNull();
+      await revokeKey(t.store.db, t.clock, id);
+      t.authenticator.forget();
+      expect(await t.works(key)).toEqual([false]);
+      await t.clock.advance(5 * SECOND);
+      expect(await elsewhere.authenticate(key)).toBeNull();
+      expect(await revokeKey(t.store.db, t.clock, id)).toMatchObject({ state: "revoked", revokedAt: t.clock.now() - 5 * SECOND });
+    });
 
-  // Servers on PostgreSQL run on many machines and have five seconds.
-  if (databases.engine === "sqlite") {
-    test("a revocation by another process on the same machine counts at once", async () => {
+    test("a clock that is set back does not keep a revoked key alive", async () => {
+      await using t = await openKeys(databases);
+      const { key, id } = await issueKey(t.store.db, t.clock, "acme");
+      expect(await t.works(key)).toEqual([true]);
+      await revokeKey(t.store.db, t.clock, id);
+      await t.clock.advance(-HOUR);
+      expect(await t.works(key)).toEqual([false]);
+    });
+
+    test("a suspended partner is nobody until it is active again", async () => {
+      await using t = await openKeys(databases);
+      const { key } = await issueKey(t.store.db, t.clock, "acme");
+      await updatePartner(t.store.db, "acme", { state: "suspended" });
+      expect(await t.works(key)).toEqual([false]);
+      await updatePartner(t.store.db, "acme", { state: "active" });
+      await t.clock.advance(5 * SECOND);
+      expect(await t.works(key)).toEqual([true]);
+    });
+
+    test("a new key works at once, even if somebody tried it before", async () => {
+      await using t = await openKeys(databases);
+      const key = newKey();
+      expect(await t.works(key)).toEqual([false]);
+      await issueKey(t.store.db, t.clock, "acme", { key });
+      t.authenticator.forget();
+      expect(await t.works(key)).toEqual([true]);
+    });
+
+    test("an answer that was asked for before a change is not remembered after it", async () => {
+      await using t = await openKeys(databases);
+      const { key, id } = await issueKey(t.store.db, t.clock, "acme");
+      const early = t.authenticator.authenticate(key);
+      t.authenticator.forget();
+      await early;
+      await revokeKey(t.store.db, t.clock, id);
+      expect(await t.works(key)).toEqual([false]);
+    });
+
+    test("last use is written once a minute and at the end", async () => {
+      await using t = await openKeys(databases);
+      const first = await issueKey(t.store.db, t.clock, "acme");
+      const lastUse = async () => (await getKey(t.store.db, t.clock, first.id)).lastUsedAt;
+      const usedAt = t.clock.now();
+      for (let i = 0; i < 100; i++) await t.authenticator.authenticate(first.key);
+      expect(await lastUse()).toBeNull();
+      await t.clock.advance(MINUTE);
+      expect(await lastUse()).toBe(usedAt);
+      await t.authenticator.authenticate(first.key);
+      await t.authenticator[Symbol.asyncDispose]();
+      expect(await lastUse()).toBe(usedAt + MINUTE);
+    });
+
+    test("many requests at once ask the database once, known key or not", async () => {
+      await using t = await openKeys(databases);
+      const { key } = await issueKey(t.store.db, t.clock, "acme");
+      let reads = 0;
+      const counting: Store = {
+        ...t.store,
+        get db() {
+          reads++;
+          return t.store.db;
+        },
+      };
+      await using authenticator = createAuthenticator({ store: counting, clock: t.clock, log: silentLog });
+      for (const presented of [key, newKey(), "malformed"]) {
+        reads = 0;
+        await Promise.all(Array.from({ length: 50 }, () => authenticator.authenticate(presented)));
+        await authenticator.authenticate(presented);
+        expect(reads).toBe(1);
+      }
+    });
+
+    test("partners are made, listed and changed; a second with the same id is refused", async () => {
+      await using t = await openKeys(databases);
+      await createPartner(t.store.db, t.clock, "beta", { name: "Beta Ltd", maxSessions: 3 });
+      expect((await listPartners(t.store.db)).map((partner) => partner.id)).toEqual(["acme", "beta"]);
+      expect(await updatePartner(t.store.db, "beta", { maxSessions: null, ratePerMinute: 60 })).toMatchObject({
+        name: "Beta Ltd",
+        maxSessions: null,
+        ratePerMinute: 60,
+      });
+      await expect(createPartner(t.store.db, t.clock, "beta")).rejects.toThrow("There is a partner beta already");
+      const missing: unknown = await getPartner(t.store.db, "nobody").catch((error: unknown) => error);
+      expect(isAppError(missing, "not_found")).toBe(true);
+    });
+
+    test("the first start makes the demo partner and one key, however many servers start", async () => {
       const database = await databases.create();
       await using store = await database.open();
-      await using other = await database.open();
       const clock = createTestClock();
-      await using authenticator = createAuthenticator({ store, clock, log: silentLog });
-      await createPartner(store.db, clock, "acme");
-      const { key, id } = await issueKey(store.db, clock, "acme");
-      expect(await authenticator.authenticate(key)).not.toBeNull();
-      await revokeKey(other.db, clock, id);
-      await clock.advance(20);
-      expect(await authenticator.authenticate(key)).toBeNull();
+      const config = { apiKey: null, dataDir: await temporaryFolder() };
+      const seeded = (await Promise.all([1, 2, 3].map(() => seedDemo({ store, clock, config })))).filter((result) => result !== null);
+      expect(seeded).toHaveLength(1);
+      const file = join(config.dataDir, "demo-api-key");
+      expect(await readFile(file, "utf8")).toBe(`${seeded[0]?.key}\n`);
+      expect((await stat(file)).mode & 0o777).toBe(0o600);
+      expect(await listKeys(store.db, clock)).toHaveLength(1);
     });
-  }
 
-  test("a clock that is set back does not keep a revoked key alive", async () => {
-    await using t = await setUp();
-    const { key, id } = await issueKey(t.store.db, t.clock, "acme");
-    expect(await t.works(key)).toEqual([true]);
-    await revokeKey(t.store.db, t.clock, id);
-    await t.clock.advance(-HOUR);
-    expect(await t.works(key)).toEqual([false]);
+    test("servers that start at once with one BERTH_API_KEY agree on it", async () => {
+      const database = await databases.create();
+      await using store = await database.open();
+      const clock = createTestClock();
+      const config = { apiKey: newKey(), dataDir: await temporaryFolder() };
+      const seeded = await Promise.all([1, 2, 3, 4].map(() => seedDemo({ store, clock, config })));
+      expect(seeded.filter((result) => result !== null)).toHaveLength(1);
+      expect(await listKeys(store.db, clock)).toHaveLength(1);
+    });
+
+    test("BERTH_API_KEY is the demo key, also when it comes later, unless it was revoked", async () => {
+      await using t = await openKeys(databases);
+      const config = { apiKey: newKey(), dataDir: await temporaryFolder() };
+      expect(await seedDemo({ ...t, config })).toMatchObject({ partnerId: "demo", key: config.apiKey });
+      expect(await t.works(config.apiKey)).toEqual([true]);
+      expect(await seedDemo({ ...t, config })).toBeNull();
+      const [key] = await listKeys(t.store.db, t.clock, "demo");
+      await revokeKey(t.store.db, t.clock, key!.id);
+      expect(await seedDemo({ ...t, config })).toBeNull();
+      t.authenticator.forget();
+      expect(await t.works(config.apiKey)).toEqual([false]);
+    });
+  },
+  { sqlite: testSqlite, postgres: testPostgres },
+);
+
+// Servers on PostgreSQL run on many machines and have five seconds.
+function testSqlite(databases: Databases): void {
+  test("a revocation by another process on the same machine counts at once", async () => {
+    const database = await databases.create();
+    await using store = await database.open();
+    await using other = await database.open();
+    const clock = createTestClock();
+    await using authenticator = createAuthenticator({ store, clock, log: silentLog });
+    await createPartner(store.db, clock, "acme");
+    const { key, id } = await issueKey(store.db, clock, "acme");
+    expect(await authenticator.authenticate(key)).not.toBeNull();
+    await revokeKey(other.db, clock, id);
+    await clock.advance(20);
+    expect(await authenticator.authenticate(key)).toBeNull();
   });
+}
 
-  test("a suspended partner is nobody until it is active again", async () => {
-    await using t = await setUp();
+// SQLite goes away only with the machine.
+function testPostgres(databases: Databases): void {
+  test("a database that is away is an outage, never a refusal, and forgotten when it is back", async () => {
+    await using t = await openKeys(databases);
     const { key } = await issueKey(t.store.db, t.clock, "acme");
-    await updatePartner(t.store.db, "acme", { state: "suspended" });
-    expect(await t.works(key)).toEqual([false]);
-    await updatePartner(t.store.db, "acme", { state: "active" });
+    expect(await t.works(key)).toEqual([true]);
+    await databases.postgres!.stop();
+    expect(await t.works(key)).toEqual([true]);
     await t.clock.advance(5 * SECOND);
-    expect(await t.works(key)).toEqual([true]);
-  });
-
-  test("a new key works at once, even if somebody tried it before", async () => {
-    await using t = await setUp();
-    const key = newKey();
-    expect(await t.works(key)).toEqual([false]);
-    await issueKey(t.store.db, t.clock, "acme", { key });
-    t.authenticator.forget();
-    expect(await t.works(key)).toEqual([true]);
-  });
-
-  test("an answer that was asked for before a change is not remembered after it", async () => {
-    await using t = await setUp();
-    const { key, id } = await issueKey(t.store.db, t.clock, "acme");
-    const early = t.authenticator.authenticate(key);
-    t.authenticator.forget();
-    await early;
-    await revokeKey(t.store.db, t.clock, id);
-    expect(await t.works(key)).toEqual([false]);
-  });
-
-  test("last use is written once a minute and at the end", async () => {
-    await using t = await setUp();
-    const first = await issueKey(t.store.db, t.clock, "acme");
-    const lastUse = async () => (await getKey(t.store.db, t.clock, first.id)).lastUsedAt;
-    const usedAt = t.clock.now();
-    for (let i = 0; i < 100; i++) await t.authenticator.authenticate(first.key);
-    expect(await lastUse()).toBeNull();
-    await t.clock.advance(MINUTE);
-    expect(await lastUse()).toBe(usedAt);
-    await t.authenticator.authenticate(first.key);
-    await t.authenticator[Symbol.asyncDispose]();
-    expect(await lastUse()).toBe(usedAt + MINUTE);
-  });
-
-  test("many requests at once ask the database once, known key or not", async () => {
-    await using t = await setUp();
-    const { key } = await issueKey(t.store.db, t.clock, "acme");
-    let reads = 0;
-    const counting: Store = {
-      ...t.store,
-      get db() {
-        reads++;
-        return t.store.db;
-      },
-    };
-    await using authenticator = createAuthenticator({ store: counting, clock: t.clock, log: silentLog });
-    for (const presented of [key, newKey(), "malformed"]) {
-      reads = 0;
-      await Promise.all(Array.from({ length: 50 }, () => authenticator.authenticate(presented)));
-      await authenticator.authenticate(presented);
-      expect(reads).toBe(1);
+    for (const presented of [key, newKey()]) {
+      const failure: unknown = await t.authenticator.authenticate(presented).catch((error: unknown) => error);
+      expect(isAppError(failure, "store_unavailable")).toBe(true);
     }
+    await t.authenticator.flush();
+    await databases.postgres!.start();
+    expect(await t.works(key, newKey())).toEqual([true, false]);
+    await t.authenticator.flush();
+    expect((await listKeys(t.store.db, t.clock, "acme"))[0]?.lastUsedAt).toBe(t.clock.now());
   });
+}
 
-  // SQLite goes away only with the machine.
-  if (databases.engine === "postgres") {
-    test("a database that is away is an outage, never a refusal, and forgotten when it is back", async () => {
-      await using t = await setUp();
-      const { key } = await issueKey(t.store.db, t.clock, "acme");
-      expect(await t.works(key)).toEqual([true]);
-      await databases.postgres!.stop();
-      expect(await t.works(key)).toEqual([true]);
-      await t.clock.advance(5 * SECOND);
-      for (const presented of [key, newKey()]) {
-        const failure: unknown = await t.authenticator.authenticate(presented).catch((error: unknown) => error);
-        expect(isAppError(failure, "store_unavailable")).toBe(true);
-      }
-      await t.authenticator.flush();
-      await databases.postgres!.start();
-      expect(await t.works(key, newKey())).toEqual([true, false]);
-      await t.authenticator.flush();
-      expect((await listKeys(t.store.db, t.clock, "acme"))[0]?.lastUsedAt).toBe(t.clock.now());
-    });
-  }
-
-  test("partners are made, listed and changed; a second with the same id is refused", async () => {
-    await using t = await setUp();
-    await createPartner(t.store.db, t.clock, "beta", { name: "Beta Ltd", maxSessions: 3 });
-    expect((await listPartners(t.store.db)).map((partner) => partner.id)).toEqual(["acme", "beta"]);
-    expect(await updatePartner(t.store.db, "beta", { maxSessions: null, ratePerMinute: 60 })).toMatchObject({
-      name: "Beta Ltd",
-      maxSessions: null,
-      ratePerMinute: 60,
-    });
-    await expect(createPartner(t.store.db, t.clock, "beta")).rejects.toThrow("There is a partner beta already");
-    const missing: unknown = await getPartner(t.store.db, "nobody").catch((error: unknown) => error);
-    expect(isAppError(missing, "not_found")).toBe(true);
-  });
-
-  test("the first start makes the demo partner and one key, however many servers start", async () => {
-    const database = await databases.create();
-    await using store = await database.open();
-    const clock = createTestClock();
-    const config = { apiKey: null, dataDir: await temporaryFolder() };
-    const seeded = (await Promise.all([1, 2, 3].map(() => seedDemo({ store, clock, config })))).filter((result) => result !== null);
-    expect(seeded).toHaveLength(1);
-    const file = join(config.dataDir, "demo-api-key");
-    expect(await readFile(file, "utf8")).toBe(`${seeded[0]?.key}\n`);
-    expect((await stat(file)).mode & 0o777).toBe(0o600);
-    expect(await listKeys(store.db, clock)).toHaveLength(1);
-  });
-
-  test("servers that start at once with one BERTH_API_KEY agree on it", async () => {
-    const database = await databases.create();
-    await using store = await database.open();
-    const clock = createTestClock();
-    const config = { apiKey: newKey(), dataDir: await temporaryFolder() };
-    const seeded = await Promise.all([1, 2, 3, 4].map(() => seedDemo({ store, clock, config })));
-    expect(seeded.filter((result) => result !== null)).toHaveLength(1);
-    expect(await listKeys(store.db, clock)).toHaveLength(1);
-  });
-
-  test("BERTH_API_KEY is the demo key, also when it comes later, unless it was revoked", async () => {
-    await using t = await setUp();
-    const config = { apiKey: newKey(), dataDir: await temporaryFolder() };
-    expect(await seedDemo({ ...t, config })).toMatchObject({ partnerId: "demo", key: config.apiKey });
-    expect(await t.works(config.apiKey)).toEqual([true]);
-    expect(await seedDemo({ ...t, config })).toBeNull();
-    const [key] = await listKeys(t.store.db, t.clock, "demo");
-    await revokeKey(t.store.db, t.clock, key!.id);
-    expect(await seedDemo({ ...t, config })).toBeNull();
-    t.authenticator.forget();
-    expect(await t.works(config.apiKey)).toEqual([false]);
-  });
-
-  async function setUp() {
-    const store = await (await databases.create()).open();
-    const clock: TestClock = createTestClock();
-    const authenticator = createAuthenticator({ store, clock, log: silentLog });
-    await createPartner(store.db, clock, "acme", { origins: ["https://acme.example"] });
-    return {
-      store,
-      clock,
-      authenticator,
-      works: async (...keys: string[]) =>
-        (await Promise.all(keys.map((key) => authenticator.authenticate(key)))).map((result) => result !== null),
-      async [Symbol.asyncDispose]() {
-        await authenticator[Symbol.asyncDispose]();
-        await store[Symbol.asyncDispose]();
-      },
-    };
-  }
-});
+async function openKeys(databases: Databases) {
+  const store = await (await databases.create()).open();
+  const clock: TestClock = createTestClock();
+  const authenticator = createAuthenticator({ store, clock, log: silentLog });
+  await createPartner(store.db, clock, "acme", { origins: ["https://acme.example"] });
+  return {
+    store,
+    clock,
+    authenticator,
+    works: async (...keys: string[]) =>
+      (await Promise.all(keys.map((key) => authenticator.authenticate(key)))).map((result) => result !== null),
+    async [Symbol.asyncDispose]() {
+      await authenticator[Symbol.asyncDispose]();
+      await store[Symbol.asyncDispose]();
+    },
+  };
+}
 
 async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "berth-keys-"));

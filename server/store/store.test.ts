@@ -3,88 +3,92 @@ import { DatabaseSync } from "node:sqlite";
 import { sql } from "kysely";
 import { expect, test } from "vitest";
 import { isAppError } from "@berth/contract";
-import { onBothEngines } from "../../tests/support/databases/stores.ts";
+import { onBothEngines, type Databases } from "../../tests/support/databases/stores.ts";
 import { insertPartner, storeSuite } from "./store.suite.ts";
 
-onBothEngines("the store", (databases) => {
-  storeSuite(databases);
+onBothEngines(
+  "the store",
+  (databases) => {
+    storeSuite(databases);
 
-  test("a database that goes away is store_unavailable, and the store comes back with it", async () => {
+    test("a database that goes away is store_unavailable, and the store comes back with it", async () => {
+      const database = await databases.create();
+      await using store = await database.open({ lockTimeoutMs: 100 });
+      await insertPartner(store, "acme");
+      const restore = databases.postgres ? await stopPostgres(databases.postgres) : lockSqlite(database.file);
+      const failures = await Promise.all([
+        failureOf(() => insertPartner(store, "second")),
+        failureOf(() => store.transaction((tx) => insertPartner({ db: tx }, "third"))),
+      ]);
+      expect(failures.map((failure) => isAppError(failure, "store_unavailable"))).toEqual([true, true]);
+      await restore();
+      await insertPartner(store, "fourth");
+      const rows = await store.db.selectFrom("partners").select("id").orderBy("id").execute();
+      expect(rows.map((row) => row.id)).toEqual(["acme", "fourth"]);
+    });
+  },
+  { sqlite: testSqlite, postgres: testPostgres },
+);
+
+// Only a database over a network has connections to cut.
+function testPostgres(databases: Databases): void {
+  test("a connection that is cut in a transaction undoes it and is not used again", async () => {
     const database = await databases.create();
-    await using store = await database.open({ lockTimeoutMs: 100 });
-    await insertPartner(store, "acme");
-    const restore = databases.postgres ? await stopPostgres(databases.postgres) : lockSqlite(database.file);
-    const failures = await Promise.all([
-      failureOf(() => insertPartner(store, "second")),
-      failureOf(() => store.transaction((tx) => insertPartner({ db: tx }, "third"))),
-    ]);
-    expect(failures.map((failure) => isAppError(failure, "store_unavailable"))).toEqual([true, true]);
-    await restore();
-    await insertPartner(store, "fourth");
-    const rows = await store.db.selectFrom("partners").select("id").orderBy("id").execute();
-    expect(rows.map((row) => row.id)).toEqual(["acme", "fourth"]);
+    await using store = await database.open();
+    await using other = await database.open();
+    const cut = store.transaction(async (tx) => {
+      await insertPartner({ db: tx }, "acme");
+      const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(tx);
+      await sql`select pg_terminate_backend(${rows[0]?.pid})`.execute(other.db);
+      await insertPartner({ db: tx }, "second");
+    });
+    expect(isAppError(await failureOf(() => cut), "store_unavailable")).toBe(true);
+    expect(await store.db.selectFrom("partners").selectAll().execute()).toEqual([]);
+  });
+}
+
+function testSqlite(databases: Databases): void {
+  test("SQLite is durable, enforces references and is readable by its owner only", async () => {
+    const database = await databases.create();
+    await using store = await database.open();
+    const pragma = async (name: string) =>
+      Object.values((await sql`pragma ${sql.raw(name)}`.execute(store.db)).rows[0] as object)[0] as unknown;
+    expect([await pragma("journal_mode"), await pragma("synchronous"), await pragma("foreign_keys")]).toEqual(["wal", 2, 1]);
+    expect(statSync(database.file).mode & 0o777).toBe(0o600);
   });
 
-  // Only a database over a network has connections to cut.
-  if (databases.engine === "postgres") {
-    test("a connection that is cut in a transaction undoes it and is not used again", async () => {
-      const database = await databases.create();
-      await using store = await database.open();
-      await using other = await database.open();
-      const cut = store.transaction(async (tx) => {
-        await insertPartner({ db: tx }, "acme");
-        const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(tx);
-        await sql`select pg_terminate_backend(${rows[0]?.pid})`.execute(other.db);
-        await insertPartner({ db: tx }, "second");
-      });
-      expect(isAppError(await failureOf(() => cut), "store_unavailable")).toBe(true);
-      expect(await store.db.selectFrom("partners").selectAll().execute()).toEqual([]);
-    });
-  }
+  test("while another process has SQLite locked a statement waits and all else goes on: even the lock can be let go of here", async () => {
+    const database = await databases.create();
+    await using store = await database.open();
+    const unlock = lockSqlite(database.file);
+    let written = 0;
+    const write = [insertPartner(store, "acme"), store.transaction((tx) => insertPartner({ db: tx }, "second"))];
+    const waiting = Promise.all(write.map((one) => one.then(() => written++)));
+    // Whoever reads meanwhile is answered, turn by turn of the event loop.
+    const anyPartner = store.db.selectFrom("partners").select("id").compile();
+    for (let turn = 0; turn < 50; turn++) {
+      expect(await store.first(anyPartner)).toBeUndefined();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(written).toBe(0);
+    await unlock();
+    await waiting;
+    const rows = await store.db.selectFrom("partners").select("id").orderBy("id").execute();
+    expect(rows.map((row) => row.id)).toEqual(["acme", "second"]);
+  });
 
-  if (databases.engine === "sqlite") {
-    test("SQLite is durable, enforces references and is readable by its owner only", async () => {
-      const database = await databases.create();
-      await using store = await database.open();
-      const pragma = async (name: string) =>
-        Object.values((await sql`pragma ${sql.raw(name)}`.execute(store.db)).rows[0] as object)[0] as unknown;
-      expect([await pragma("journal_mode"), await pragma("synchronous"), await pragma("foreign_keys")]).toEqual(["wal", 2, 1]);
-      expect(statSync(database.file).mode & 0o777).toBe(0o600);
-    });
-
-    test("while another process has SQLite locked a statement waits and all else goes on: even the lock can be let go of here", async () => {
-      const database = await databases.create();
-      await using store = await database.open();
-      const unlock = lockSqlite(database.file);
-      let written = 0;
-      const write = [insertPartner(store, "acme"), store.transaction((tx) => insertPartner({ db: tx }, "second"))];
-      const waiting = Promise.all(write.map((one) => one.then(() => written++)));
-      // Whoever reads meanwhile is answered, turn by turn of the event loop.
-      const anyPartner = store.db.selectFrom("partners").select("id").compile();
-      for (let turn = 0; turn < 50; turn++) {
-        expect(await store.first(anyPartner)).toBeUndefined();
-        await new Promise((resolve) => setImmediate(resolve));
-      }
-      expect(written).toBe(0);
-      await unlock();
-      await waiting;
-      const rows = await store.db.selectFrom("partners").select("id").orderBy("id").execute();
-      expect(rows.map((row) => row.id)).toEqual(["acme", "second"]);
-    });
-
-    test("a lock that lasts fails everybody who waits at once, not one after the other", async () => {
-      const database = await databases.create();
-      await using store = await database.open({ lockTimeoutMs: 1000 });
-      const unlock = lockSqlite(database.file);
-      const startMs = performance.now();
-      const failures = await Promise.all(Array.from({ length: 20 }, (_, index) => failureOf(() => insertPartner(store, `p${index}`))));
-      expect(performance.now() - startMs).toBeLessThan(10_000);
-      expect(failures.every((failure) => isAppError(failure, "store_unavailable"))).toBe(true);
-      await unlock();
-      await insertPartner(store, "acme");
-    });
-  }
-});
+  test("a lock that lasts fails everybody who waits at once, not one after the other", async () => {
+    const database = await databases.create();
+    await using store = await database.open({ lockTimeoutMs: 1000 });
+    const unlock = lockSqlite(database.file);
+    const startMs = performance.now();
+    const failures = await Promise.all(Array.from({ length: 20 }, (_, index) => failureOf(() => insertPartner(store, `p${index}`))));
+    expect(performance.now() - startMs).toBeLessThan(10_000);
+    expect(failures.every((failure) => isAppError(failure, "store_unavailable"))).toBe(true);
+    await unlock();
+    await insertPartner(store, "acme");
+  });
+}
 
 test("a database that cannot be opened says so with our error", async () => {
   const { openStore } = await import("./open.ts");

@@ -102,7 +102,9 @@ function testAgent(agent: TestAgent): void {
     expect(model.requests.at(-1)).toMatchObject({ path: "/v1/messages", headers: { "x-api-key": MODEL_KEY }, body: { model: "scripted" } });
   });
 
-  if (runsEveryTest(agent)) {
+  if (runsEveryTest(agent)) testThoroughly();
+
+  function testThoroughly(): void {
     test("goes on with the conversation after pause and resume", async () => {
       const first = await calls.prompt("My name is Ada");
       await calls.pause();

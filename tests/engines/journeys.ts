@@ -159,7 +159,9 @@ export function engineJourneys(
       await berth.api.call("DELETE", `/api/b2b/sessions/${neighbour.sessionId}`);
     });
 
-    if (inBrowser) {
+    if (inBrowser) testInBrowser();
+
+    function testInBrowser(): void {
       describeWith(machine.chromium, "in the browser", () => {
         let browser: Browser;
         beforeAll(async () => {

@@ -15,21 +15,25 @@ export interface Database {
 }
 
 export interface Databases {
-  engine: Engine;
   // Creates an empty database.
   create(): Promise<Database>;
-  // The running server; only on PostgreSQL, and only while tests run.
+  // The server; only on PostgreSQL, and only while tests run.
   postgres?: TestPostgres;
 }
 
-// Runs the tests of `suite` once on SQLite and once on a real PostgreSQL. A test for one engine alone is defined inside
-// `if (databases.engine === "sqlite")`.
-export function onBothEngines(name: string, suite: (databases: Databases) => void): void {
+type Suite = (databases: Databases) => void;
+
+// Runs the tests of `suite` once on SQLite and once on a real PostgreSQL, followed by the tests for one engine alone.
+export function onBothEngines(name: string, suite: Suite, { sqlite, postgres }: { sqlite?: Suite; postgres?: Suite } = {}): void {
   describe(`${name} on SQLite`, () => {
-    suite(temporaryDatabases("sqlite"));
+    const databases = temporaryDatabases("sqlite");
+    suite(databases);
+    sqlite?.(databases);
   });
   describe(`${name} on PostgreSQL`, () => {
-    suite(temporaryDatabases("postgres"));
+    const databases = temporaryDatabases("postgres");
+    suite(databases);
+    postgres?.(databases);
   });
 }
 
@@ -37,7 +41,6 @@ function temporaryDatabases(engine: Engine): Databases {
   let folder: string;
   let count = 0;
   const databases: Databases = {
-    engine,
     async create() {
       const file = join(folder, `${++count}.db`);
       const url = (await databases.postgres?.createDatabase()) ?? null;
