@@ -2,20 +2,20 @@ import type { SandboxId } from "@berth/contract";
 import { SECOND, type Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 
-// Who may use the proxy over the network, besides having a pass: the sandbox itself, from the address that the engine gave
-// it, while its session runs. Every server finds that out by itself, so that a session that has ended anywhere loses its
-// way out on all of them within CHECK_MS, and a pass that was copied elsewhere is worth nothing.
+// Decides who may use the proxy over the network, besides holding an egress token: only the sandbox itself, from the address
+// that the engine gave it, while its session runs. Every server checks this on its own, so a session that ends loses its egress
+// on all servers within CHECK_MS, and a token that was copied to another machine is useless.
 export interface Admission extends AsyncDisposable {
-  // Answers from memory for a moment. When store or engine do not answer, what was last known of this sandbox and address
-  // counts; where nothing is, the answer is no.
+  // Caches its answers briefly. If the store or the engine fails, the last known answer for this sandbox and address applies,
+  // or no if there is none.
   allows(sandboxId: SandboxId, address: string): Promise<boolean>;
 }
 
 export interface AdmissionDeps {
-  // Which of these sandboxes belong to a session that runs.
+  // Returns those of the sandboxes whose session runs.
   running: (sandboxIds: readonly SandboxId[]) => Promise<ReadonlySet<SandboxId>>;
   isAddressOf: (sandboxId: SandboxId, address: string, signal: AbortSignal) => Promise<boolean>;
-  // Connections that are open now.
+  // The connections that are open now.
   open: () => Iterable<AdmittedConnection>;
   clock: Clock;
   log: Log;
@@ -24,15 +24,14 @@ export interface AdmissionDeps {
 export interface AdmittedConnection {
   sandboxId: SandboxId;
   address: string;
-  // Cuts it.
-  end(): void;
+  close(): void;
 }
 
 export const CHECK_MS = 2 * SECOND;
-// A refusal is not believed for long: the sandbox may have been resumed a moment ago.
-const REFUSAL_KEPT_MS = 500;
+// Short, because the sandbox may have been resumed a moment ago.
+const REFUSAL_TTL_MS = 500;
 const ANSWER_MS = 3 * SECOND;
-const REMEMBERED = 10_000;
+const MAX_VERDICTS = 10_000;
 
 interface Verdict {
   untilMs: number;
@@ -47,7 +46,7 @@ export function createAdmission({ running, isAddressOf, open, clock, log }: Admi
     const key = keyOf({ sandboxId, address });
     const known = verdicts.get(key);
     if (known && clock.now() < known.untilMs) return known.reading;
-    if (verdicts.size >= REMEMBERED) verdicts.clear();
+    if (verdicts.size >= MAX_VERDICTS) verdicts.clear();
     const verdict: Verdict = { untilMs: Infinity, last: known?.last ?? false, reading: Promise.resolve(false) };
     verdict.reading = read(sandboxId, address, verdict);
     verdicts.set(key, verdict);
@@ -58,36 +57,36 @@ export function createAdmission({ running, isAddressOf, open, clock, log }: Admi
     try {
       const runs = (await running([sandboxId])).has(sandboxId);
       verdict.last = runs && (await isAddressOf(sandboxId, address, AbortSignal.timeout(ANSWER_MS)));
-      if (!verdict.last) logRefusal(log, { sandboxId, address, reason: runs ? "not the sandbox's address" : "the session does not run" });
+      if (!verdict.last) logRefusal(log, { sandboxId, address, reason: runs ? "not the sandbox's address" : "the session is not running" });
     } catch (error) {
       log.warn("egress.not_checked", { sandboxId, error: String(error) });
     }
-    verdict.untilMs = clock.now() + (verdict.last ? CHECK_MS : REFUSAL_KEPT_MS);
+    verdict.untilMs = clock.now() + (verdict.last ? CHECK_MS : REFUSAL_TTL_MS);
     return verdict.last;
   }
 
-  // What is open is asked about all the time: another server may have ended the session, and the pod may have moved.
+  // Open connections are checked again and again: another server may have ended the session, and the pod may have moved.
   async function check(): Promise<void> {
     const connections = [...open()];
     const stillRunning = await running([...new Set(connections.map(({ sandboxId }) => sandboxId))]);
-    for (const connection of connections) if (!stillRunning.has(connection.sandboxId)) end(connection);
+    for (const connection of connections) if (!stillRunning.has(connection.sandboxId)) close(connection);
     await Promise.all([...Map.groupBy(connections, keyOf).values()].map(checkAddress));
   }
 
   async function checkAddress(connections: AdmittedConnection[]): Promise<void> {
     const { sandboxId, address } = connections[0]!;
     if (await isAddressOf(sandboxId, address, AbortSignal.timeout(ANSWER_MS))) return;
-    logRefusal(log, { sandboxId, address, reason: "not the sandbox's address any more" });
-    connections.forEach(end);
+    logRefusal(log, { sandboxId, address, reason: "no longer the sandbox's address" });
+    connections.forEach(close);
   }
 
-  function end(connection: AdmittedConnection): void {
+  function close(connection: AdmittedConnection): void {
     verdicts.delete(keyOf(connection));
-    connection.end();
+    connection.close();
   }
 
   const checking = clock.every(CHECK_MS, () =>
-    // Nobody is cut off because a database or a cluster does not answer.
+    // Connections stay open while the database or the cluster does not answer.
     check().catch((error: unknown) => log.warn("egress.not_checked", { error: String(error) })),
   );
 

@@ -2,9 +2,9 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import { isSandboxId, type SandboxId } from "@berth/contract";
 import type { Secrets } from "../secrets/secrets.ts";
 
-// What a daemon on another machine shows to the proxy: which sandbox it is and by which template it was made, signed. Every
-// server that knows the master key can check it. Code in the sandbox can read it, so a pass alone opens nothing: see
-// admission.ts.
+// Signed tokens with which daemons on other machines identify themselves to the proxy. A token names the sandbox and its
+// template, and every server with the master key can check it. Code in the sandbox can read its token, so a token alone is not
+// enough: see admission.ts.
 export interface EgressTokens {
   issue(holder: TokenHolder): string;
   check(token: string): TokenHolder | null;
@@ -27,8 +27,8 @@ export function createEgressTokens(secrets: Pick<Secrets, "derive">): EgressToke
       const [sandboxId = "", template = "", signature = "", ...rest] = token.split(".");
       const given = Buffer.from(signature, "base64url");
       if (rest.length > 0 || !isSandboxId(sandboxId) || given.length !== 32) return null;
-      const genuine = keys().filter((key) => timingSafeEqual(sign(key, `${sandboxId}.${template}`), given)).length > 0;
-      return genuine ? { sandboxId, template } : null;
+      const isGenuine = keys().filter((key) => timingSafeEqual(sign(key, `${sandboxId}.${template}`), given)).length > 0;
+      return isGenuine ? { sandboxId, template } : null;
     },
   };
 }

@@ -18,7 +18,7 @@ export function createLocalEgress(options: LocalEgressOptions): Egress {
   const createProxy = createProxyFactory(options, counters);
   const proxies = new Map<SandboxId, Promise<AsyncDisposable>>();
 
-  async function shut(sandboxId: SandboxId): Promise<void> {
+  async function closeProxy(sandboxId: SandboxId): Promise<void> {
     const proxy = await proxies.get(sandboxId)?.catch(() => undefined);
     proxies.delete(sandboxId);
     await proxy?.[Symbol.asyncDispose]();
@@ -42,12 +42,12 @@ export function createLocalEgress(options: LocalEgressOptions): Egress {
       }
     },
     async close(sandboxId) {
-      await shut(sandboxId);
+      await closeProxy(sandboxId);
       await rm(join(parent, sandboxId), { recursive: true, force: true });
     },
-    // The folders stay: sandboxes outlive the server and look there for the next one's socket.
+    // Keeps the folders, because sandboxes outlive the server and look there for the next server's socket.
     async [Symbol.asyncDispose]() {
-      await Promise.all([...proxies.keys()].map(shut));
+      await Promise.all([...proxies.keys()].map(closeProxy));
     },
   };
 }

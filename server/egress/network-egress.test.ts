@@ -20,7 +20,7 @@ let egress: NetworkEgress;
 let clock: TestClock;
 let web: Server;
 let webPort: number;
-// What store and engine say. A test that sets `outage` has them fail.
+// The answers of store and engine. A test that sets `outage` makes them fail.
 let running: Set<SandboxId>;
 let addresses: Map<SandboxId, string>;
 let outage: boolean;
@@ -66,7 +66,7 @@ afterEach(async () => {
   await new Promise((resolve) => web.close(resolve));
 });
 
-// As the daemon does: the pass, then whatever the program in the sandbox said.
+// Like the daemon: sends the token, then the bytes of a program in the sandbox.
 async function say(firstLine: string, rest: string, { at = egress, from = "127.0.0.1" } = {}): Promise<string> {
   const socket = connect({ port: at.port, host: "127.0.0.1", localAddress: from });
   socket.write(`${firstLine}\n${rest}`);
@@ -75,17 +75,17 @@ async function say(firstLine: string, rest: string, { at = egress, from = "127.0
 const get = (url: string) => `GET ${url} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
 const token = (template = "default") => egress.issueToken({ sandboxId, template });
 
-test("a connection with a pass is served by the policy of its template", async () => {
+test("a connection with a token is served under the policy of its template", async () => {
   expect(await say(token(), get(`http://127.0.0.1:${webPort}/`))).toContain("the world");
-  expect(await say(token("closed"), get(`http://127.0.0.1:${webPort}/`))).toMatch(/403 .*no way out/s);
+  expect(await say(token("closed"), get(`http://127.0.0.1:${webPort}/`))).toMatch(/403 .*no network access/s);
   expect(await say(token(), get("http://169.254.169.254/"))).toContain("403");
 });
 
-test("the model relay learns from the pass who is asking", async () => {
+test("the model relay receives the sandbox id of the token", async () => {
   expect(await say(token(), get("/model/v1/messages"))).toContain(`the model for ${sandboxId}`);
 });
 
-test("tunnels go through", async () => {
+test("CONNECT opens a tunnel", async () => {
   const tunnel = await new Promise<string>((resolve, reject) => {
     const socket = connect(egress.port, "127.0.0.1");
     socket.write(`${token()}\n`);
@@ -99,7 +99,7 @@ test("tunnels go through", async () => {
   expect(tunnel).toContain("the world");
 });
 
-test("without a genuine pass there is no way out, and no word", async () => {
+test("a connection without a genuine token is closed without an answer", async () => {
   const genuine = token();
   const other = createEgressTokens(createSecrets([Buffer.alloc(32, 2)])).issue({ sandboxId, template: "default" });
   const forged = [
@@ -117,12 +117,12 @@ test("without a genuine pass there is no way out, and no word", async () => {
   expect(egress.counters).toEqual({ allowed: 0, refused: 0 });
 });
 
-test("a pass from before a key was rotated still counts", async () => {
+test("a token stays valid when the master key is rotated", async () => {
   const rotated = createEgressTokens(createSecrets([Buffer.alloc(32, 9), Buffer.alloc(32, 1)]));
   expect(rotated.check(token())).toEqual({ sandboxId, template: "default" });
 });
 
-test("closing a sandbox cuts its connections", async () => {
+test("closing the egress of a sandbox closes its connections", async () => {
   const socket = connect(egress.port, "127.0.0.1", () => socket.write(`${token()}\n`));
   await expect.poll(() => egress.close(sandboxId).then(() => socket.readyState)).toBe("closed");
 });
@@ -139,13 +139,13 @@ async function holdTunnel(at = egress): Promise<Socket> {
   return socket.resume();
 }
 
-test("a pass is good from the sandbox's own address and from no other", async () => {
+test("a token is valid only from the sandbox's own address", async () => {
   expect(refused).toContain(await say(token(), world(), { from: "127.0.0.9" }));
   expect(refused).toContain(await say(token(), get("/model/v1/messages"), { from: "127.0.0.9" }));
   expect(await say(token(), world())).toContain("the world");
 });
 
-test("a pass is good while the session runs", async () => {
+test("a token is valid only while the session runs", async () => {
   running.delete(sandboxId);
   expect(refused).toContain(await say(token(), world()));
   running.add(sandboxId);
@@ -153,7 +153,7 @@ test("a pass is good while the session runs", async () => {
   expect(await say(token(), world())).toContain("the world");
 });
 
-test("when a session ends, every server cuts its connections within seconds", async () => {
+test("when a session ends, every server closes its connections within seconds", async () => {
   const replicas = [egress, await open()];
   const tunnels = await Promise.all(replicas.map((replica) => holdTunnel(replica)));
   await clock.advance(5 * CHECK_MS);
@@ -162,11 +162,11 @@ test("when a session ends, every server cuts its connections within seconds", as
   running.delete(sandboxId);
   await clock.advance(CHECK_MS);
   await Promise.all(closed);
-  // A server that has cut a connection remembers no more that it was allowed.
+  // A server that closed a connection does not cache the earlier permission.
   for (const at of replicas) expect(refused).toContain(await say(token(), world(), { at }));
 });
 
-test("a sandbox that is resumed elsewhere is served at its new address, and no longer at the old one", async () => {
+test("a sandbox that resumes elsewhere is served at its new address only", async () => {
   const before = await holdTunnel();
   const closed = once(before, "close");
   addresses.set(sandboxId, "127.0.0.7");
@@ -176,7 +176,7 @@ test("a sandbox that is resumed elsewhere is served at its new address, and no l
   expect(await say(token(), world(), { from: "127.0.0.7" })).toContain("the world");
 });
 
-test("while the database does not answer, what was known goes on, and nothing new begins", async () => {
+test("while the database does not answer, known sandboxes are served and new ones are refused", async () => {
   const tunnel = await holdTunnel();
   outage = true;
   await clock.advance(5 * CHECK_MS);
@@ -191,7 +191,7 @@ test("while the database does not answer, what was known goes on, and nothing ne
   expect(await say(egress.issueToken({ sandboxId: other, template: "default" }), world())).toContain("the world");
 });
 
-test("connections without a pass are bounded for each address, and hold up no other", async () => {
+test("connections without a token are bounded per address and do not affect other addresses", async () => {
   const small = await open({ maxConnections: 4 });
   const silent = Array.from({ length: 60 }, () =>
     connect({ port: small.port, host: "127.0.0.1", localAddress: "127.0.0.9" }).on("error", () => {}),
@@ -201,7 +201,7 @@ test("connections without a pass are bounded for each address, and hold up no ot
   for (const socket of silent) socket.destroy();
 });
 
-test("an address that floods is shut out before its pass is looked at", async () => {
+test("an address that floods is locked out before its token is checked", async () => {
   const strict = await open({ maxPerSecond: 5, floodRestMs: 600_000 });
   const other = newId("sbx", 2);
   running.add(other);

@@ -9,6 +9,7 @@ import type { Templates } from "../templates.ts";
 import { createAdmission, type AdmissionDeps } from "./admission.ts";
 import { createProxyFactory, type ProxyFactoryOptions, type EgressCounters, type SandboxProxy } from "./proxy/proxy-factory.ts";
 import type { Egress } from "./egress.ts";
+import { enforceTimeouts } from "./proxy/enforce-timeouts.ts";
 import type { TokenHolder, EgressTokens } from "./egress-tokens.ts";
 import { createSourceLimit } from "./limits/source-limit.ts";
 
@@ -18,7 +19,7 @@ export interface NetworkEgressOptions extends ProxyFactoryOptions, Pick<Admissio
   tokens: EgressTokens;
   templates: Templates;
   clock: Clock;
-  // Many sandboxes come from one address, that of their node.
+  // Many sandboxes connect from one address, that of their node.
   sharedAddresses?: boolean;
 }
 
@@ -28,11 +29,11 @@ export interface NetworkEgress extends Egress {
 }
 
 const TOKEN_LIMITS = { maxBytes: 512, timeoutMs: 5_000 };
-// Connections of one address that have not shown their pass yet.
-const MAX_WAITING = 32;
+// Connections from one address that have not sent their token yet.
+const MAX_UNIDENTIFIED = 32;
 
-// The way out for sandboxes that run on other machines: one TCP port for all of them. A connection begins with a line that
-// holds the sandbox's pass; what follows goes to that sandbox's proxy, as on its Unix socket. Any server serves any sandbox.
+// The way out for sandboxes on other machines: one TCP port for all of them. A connection starts with a line that contains the
+// egress token; the rest goes to the proxy of that sandbox, as on a Unix socket. Any server serves any sandbox.
 export async function createNetworkEgress(options: NetworkEgressOptions): Promise<NetworkEgress> {
   const { listen, tokens, templates, log, maxConnections = 256, maxPerSecond = 500, floodRestMs: restMs = 1_000 } = options;
   const counters: EgressCounters = { allowed: 0, refused: 0 };
@@ -40,18 +41,17 @@ export async function createNetworkEgress(options: NetworkEgressOptions): Promis
   const proxies = new Map<SandboxId, SandboxProxy & { sockets: Map<Socket, string> }>();
   const sockets = new Set<Socket>();
   const boundaryOf = createConnectionBoundaries({ log, connection: "egress" });
-  const sources = options.sharedAddresses ? null : createSourceLimit({ maxOpen: maxConnections + MAX_WAITING, maxPerSecond, restMs });
+  const sources = options.sharedAddresses ? null : createSourceLimit({ maxOpen: maxConnections + MAX_UNIDENTIFIED, maxPerSecond, restMs });
   const admission = createAdmission({ ...options, open: openConnections });
 
   function* openConnections() {
     for (const [sandboxId, entry] of proxies)
-      for (const [socket, address] of entry.sockets) yield { sandboxId, address, end: () => void socket.destroy() };
+      for (const [socket, address] of entry.sockets) yield { sandboxId, address, close: () => void socket.destroy() };
   }
 
   function addProxy(sandboxId: SandboxId, policy: EgressPolicy) {
     const entry = { ...createProxy(sandboxId, policy), sockets: new Map<Socket, string>() };
-    // An HTTP server looks after its timeouts only once it listens, which this one never does itself.
-    entry.proxy.emit("listening");
+    enforceTimeouts(entry.proxy);
     proxies.set(sandboxId, entry);
     return entry;
   }
@@ -60,10 +60,10 @@ export async function createNetworkEgress(options: NetworkEgressOptions): Promis
     const holder = tokens.check(token);
     const template = holder && templates.get(holder.template);
     if (!template || !(await admission.allows(holder.sandboxId, address))) return void socket.destroy();
-    if (!socket.destroyed) letIn(socket, address, holder.sandboxId, template.egress);
+    if (!socket.destroyed) serve(socket, address, holder.sandboxId, template.egress);
   }
 
-  function letIn(socket: Socket, address: string, sandboxId: SandboxId, policy: EgressPolicy): void {
+  function serve(socket: Socket, address: string, sandboxId: SandboxId, policy: EgressPolicy): void {
     const entry = proxies.get(sandboxId) ?? addProxy(sandboxId, policy);
     entry.sockets.set(socket, address);
     socket.once("close", () => {
@@ -72,19 +72,19 @@ export async function createNetworkEgress(options: NetworkEgressOptions): Promis
       proxies.delete(sandboxId);
       entry.proxy.close();
     });
-    // A proxy that listens nowhere does not count its connections itself.
+    // The proxy does not listen itself, so it does not limit its connections.
     if (!entry.flood.take() || entry.sockets.size > maxConnections) return void socket.destroy();
     entry.proxy.emit("connection", socket);
   }
 
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     const address = addressOf(socket);
-    const place = sources?.take(address);
-    if (place === null) return void socket.destroy();
+    const slot = sources?.take(address);
+    if (slot === null) return void socket.destroy();
     sockets.add(socket);
     socket.once("close", () => {
       sockets.delete(socket);
-      place?.[Symbol.dispose]();
+      slot?.[Symbol.dispose]();
     });
     const boundary = boundaryOf(socket);
     boundary.run(() =>
@@ -102,7 +102,7 @@ export async function createNetworkEgress(options: NetworkEgressOptions): Promis
       return typeof address === "object" && address ? address.port : 0;
     },
     issueToken: (holder) => tokens.issue(holder),
-    // A pass is enough: there is nothing to prepare for a sandbox.
+    // A no-op: the token alone identifies the sandbox.
     async open() {},
     async close(sandboxId) {
       for (const socket of proxies.get(sandboxId)?.sockets.keys() ?? []) socket.destroy();
@@ -117,7 +117,7 @@ export async function createNetworkEgress(options: NetworkEgressOptions): Promis
   };
 }
 
-// As the engine writes it: on a port for both families an IPv4 address comes in IPv6 form.
+// In the form that the engine uses: a dual-stack socket reports IPv4 addresses in IPv6 form.
 function addressOf({ remoteAddress = "" }: Socket): string {
   return ipaddr.isValid(remoteAddress) ? ipaddr.process(remoteAddress).toString() : "";
 }

@@ -21,7 +21,7 @@ export interface OpenEgressOptions {
   onModel?: ProxyFactoryOptions["onModel"];
 }
 
-// The way out that fits the driver.
+// Opens the kind of egress that the driver needs.
 export async function openEgress({
   config,
   driver,
@@ -33,7 +33,7 @@ export async function openEgress({
   onModel,
 }: OpenEgressOptions): Promise<Egress & Partial<Pick<NetworkEgress, "issueToken">>> {
   const common = { log, allow: config.egressAllow, ...(onModel ? { onModel } : {}) };
-  // On this machine sandboxes reach a Unix socket.
+  // Sandboxes on this machine reach a Unix socket.
   if (driver.traits.hostBound) return createLocalEgress({ ...common, dataDir: config.dataDir });
   if (config.egressListen !== null)
     return await createNetworkEgress({
@@ -49,6 +49,6 @@ export async function openEgress({
         return owner === "sandbox" || (owner === "node" && config.egressMasqueraded);
       },
     });
-  log.warn("egress.closed", { reason: "BERTH_EGRESS_LISTEN is not set: sandboxes have no way out" });
+  log.warn("egress.closed", { reason: "BERTH_EGRESS_LISTEN is not set, so sandboxes have no network access" });
   return { counters: { allowed: 0, refused: 0 }, async open() {}, async close() {}, async [Symbol.asyncDispose]() {} };
 }

@@ -4,6 +4,7 @@ import { chmod, mkdir, open, rm } from "node:fs/promises";
 import type { Server as HttpServer } from "node:http";
 import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
+import { enforceTimeouts } from "./proxy/enforce-timeouts.ts";
 import type { FloodLimit } from "./limits/flood-limit.ts";
 
 export const SOCKET_NAME = "proxy.sock";
@@ -13,20 +14,20 @@ export interface ListenOptions {
   maxConnections: number;
 }
 
-// Lets connections to `{parent}/{name}/proxy.sock` in to a server, in place of one that a dead server left. Disposing it
-// cuts every connection, tunnels too, which the HTTP server itself has lost sight of.
+// Listens on `{parent}/{name}/proxy.sock` for a server, and replaces a socket that a dead server left behind. Disposing closes
+// every connection, including tunnels, which an HTTP server does not track.
 export async function listenInFolder(inner: HttpServer, parent: string, name: string, options: ListenOptions): Promise<AsyncDisposable> {
   const connections = new Set<Socket>();
   let front: Server | undefined;
-  let resting: NodeJS.Timeout | undefined;
-  let ended = false;
+  let reopening: NodeJS.Timeout | undefined;
+  let isDisposed = false;
 
-  // Closed to everybody but the server: a driver shows the inner folder to one sandbox.
+  // Only the server can enter the parent folder. The driver mounts the inner folder into one sandbox.
   await mkdir(parent, { recursive: true, mode: 0o700 });
   const folder = join(parent, name);
   await mkdir(folder, { recursive: true, mode: 0o755 });
   const path = join(folder, SOCKET_NAME);
-  // A socket's path has room for some hundred bytes; through the folder's descriptor it is always short.
+  // A socket's path is limited to 108 bytes. Through the folder's descriptor it is always short.
   const handle = process.platform === "linux" ? await open(folder, constants.O_RDONLY | constants.O_DIRECTORY) : undefined;
   const address = handle ? `/proc/self/fd/${handle.fd}/${SOCKET_NAME}` : path;
 
@@ -38,13 +39,13 @@ export async function listenInFolder(inner: HttpServer, parent: string, name: st
     inner.emit("connection", socket);
   }
 
-  // The socket goes away altogether: turning callers down one by one would cost as much as serving them.
-  function rest(): void {
-    if (resting) return;
+  // Closes the socket for a while: refusing connections one by one would cost as much as serving them.
+  function closeForAWhile(): void {
+    if (reopening) return;
     front?.close();
-    resting = setTimeout(() => {
-      resting = undefined;
-      void openFront().catch(() => rest());
+    reopening = setTimeout(() => {
+      reopening = undefined;
+      void openFront().catch(() => closeForAWhile());
     }, options.flood.restMs);
   }
 
@@ -53,25 +54,24 @@ export async function listenInFolder(inner: HttpServer, parent: string, name: st
     front = createServer({ allowHalfOpen: true }, admit);
     front.listen(address);
     await once(front, "listening");
-    // The sandbox's user is nobody here.
+    // The sandbox's user has no rights on this machine.
     await chmod(path, 0o666);
-    if (ended) front.close();
+    if (isDisposed) front.close();
   }
 
-  options.flood.onExceeded(rest);
+  options.flood.onExceeded(closeForAWhile);
   try {
     await openFront();
   } catch (error) {
     await handle?.close();
     throw error;
   }
-  // An HTTP server looks after its timeouts only once it listens, which this one does through another.
-  inner.emit("listening");
+  enforceTimeouts(inner);
 
   return {
     async [Symbol.asyncDispose]() {
-      ended = true;
-      clearTimeout(resting);
+      isDisposed = true;
+      clearTimeout(reopening);
       inner.close();
       if (front?.listening) {
         front.close();

@@ -162,7 +162,7 @@ for _ in range(600):
     except OSError: break
 print("done")`);
     expect(output).toBe("done\n");
-    expect((await closed.sh("curl -s -m 20 http://example.com/")).output).toBe("berth: this sandbox has no way out\n");
+    expect((await closed.sh("curl -s -m 20 http://example.com/")).output).toBe("berth: this sandbox has no network access\n");
   });
 });
 

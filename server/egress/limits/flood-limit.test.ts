@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createFloodLimit } from "./flood-limit.ts";
 
-test("a sandbox over its limit rests for a second, and those who are told hear of it once", () => {
+test("a sandbox over its limit is refused for a second, and listeners are called once", () => {
   let nowMs = 5_000;
   let told = 0;
   const limit = createFloodLimit({ maxPerSecond: 3, restMs: 1_000, nowMs: () => nowMs });
@@ -16,7 +16,7 @@ test("a sandbox over its limit rests for a second, and those who are told hear o
   expect(told).toBe(2);
 });
 
-test("what was counted is forgotten after a second", () => {
+test("the count starts again after a second", () => {
   let nowMs = 0;
   const limit = createFloodLimit({ maxPerSecond: 2, restMs: 1_000, nowMs: () => nowMs });
   for (let second = 0; second < 5; second++, nowMs += 1_000) expect([limit.take(), limit.take()]).toEqual([true, true]);

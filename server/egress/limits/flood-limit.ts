@@ -1,8 +1,7 @@
-// How much work a sandbox may give the server in a second: a connection counts one, and so does each further request on
-// it. Everything that a sandbox sends to the server is counted here, so this bounds how much of the server's one thread
-// it can take.
+// Limits how much work per second a sandbox can cause. Each connection counts as one, and so does each further request on it.
+// All traffic from a sandbox to the server is counted here, which bounds its share of the event loop.
 export interface FloodLimit {
-  // Counts one. False when the sandbox is over its limit, and for `restMs` after that.
+  // Counts one. Returns false when the limit is exceeded, and for `restMs` after that.
   take(): boolean;
   readonly restMs: number;
   // Called once each time the limit is exceeded.
@@ -23,11 +22,11 @@ export function createFloodLimit({ maxPerSecond, restMs, nowMs = () => performan
   return {
     restMs,
     take() {
-      const now = nowMs();
-      if (now < restEndMs) return false;
-      if (now >= windowEndMs) [windowEndMs, taken] = [now + 1_000, 0];
+      const timeMs = nowMs();
+      if (timeMs < restEndMs) return false;
+      if (timeMs >= windowEndMs) [windowEndMs, taken] = [timeMs + 1_000, 0];
       if (++taken <= maxPerSecond) return true;
-      [restEndMs, windowEndMs] = [now + restMs, 0];
+      [restEndMs, windowEndMs] = [timeMs + restMs, 0];
       for (const listener of listeners) listener();
       return false;
     },

@@ -1,9 +1,9 @@
 import { createFloodLimit, type FloodLimit } from "./flood-limit.ts";
 
-// What one address may ask of the proxy before it has shown a pass: without this, any pod that reaches the port could take
-// all of the server's open files.
+// Limits the connections from one address before they are identified by a token. Without it, any pod that reaches the port
+// could exhaust the server's file descriptors.
 export interface SourceLimit {
-  // A place for a connection from this address, until it is disposed; null when it has too many, or floods.
+  // Returns a slot for a connection, to be disposed of when it closes, or null if the address has too many or floods.
   take(address: string): Disposable | null;
 }
 
@@ -13,7 +13,7 @@ export interface SourceLimitOptions {
   restMs: number;
 }
 
-const REMEMBERED = 4_096;
+const MAX_SOURCES = 4_096;
 
 export function createSourceLimit({ maxOpen, maxPerSecond, restMs }: SourceLimitOptions): SourceLimit {
   const sources = new Map<string, { open: number; flood: FloodLimit }>();
@@ -21,8 +21,8 @@ export function createSourceLimit({ maxOpen, maxPerSecond, restMs }: SourceLimit
   function sourceOf(address: string) {
     const known = sources.get(address);
     if (known) return known;
-    // An address that has gone is kept until many have, so that hanging up is no way around the flood limit.
-    if (sources.size >= REMEMBERED) for (const [other, { open }] of sources) if (open === 0) sources.delete(other);
+    // An address without connections is kept for now, so that disconnecting does not reset its flood limit.
+    if (sources.size >= MAX_SOURCES) for (const [other, { open }] of sources) if (open === 0) sources.delete(other);
     const source = { open: 0, flood: createFloodLimit({ maxPerSecond, restMs }) };
     sources.set(address, source);
     return source;

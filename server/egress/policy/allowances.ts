@@ -1,15 +1,14 @@
 import ipaddr from "ipaddr.js";
 import type { Target } from "./target.ts";
 
-// The operator's exceptions (BERTH_EGRESS_ALLOW): a host name, an address or a network, with an optional port. They lift
-// the rule about private addresses, and open the port they name, both for their own addresses alone; they never widen a
-// template's own policy.
+// The operator's exceptions (BERTH_EGRESS_ALLOW): host names, addresses or networks, each with an optional port. For its own
+// addresses, an exception permits private addresses and opens the port that it names. It never widens a template's policy.
 export interface Allowances {
-  // Whether this address may be reached although it is private.
+  // Whether a private address may be reached.
   covers(target: Target, address: string): boolean;
-  // Whether this address may be reached on a port that is closed to others: only an allowance that names the port does it.
+  // Whether the address may be reached on a port that is closed by default. Only an exception that names the port opens it.
   opensPort(target: Target, address: string): boolean;
-  // Whether some address of this target could be. Its addresses are known only when its name has been resolved.
+  // Whether `opensPort` could be true for some address of this target, whose name is not resolved yet.
   mayOpenPort(target: Target): boolean;
 }
 

@@ -3,18 +3,18 @@ import { isPublicAddress } from "../../network/public-address.ts";
 import { splitPort, type Allowances } from "./allowances.ts";
 import type { Target } from "./target.ts";
 
-// SSH, the web and git. Mail in particular is not among them: sandboxes are for strangers.
-const PORTS = new Set([22, 80, 443, 8080, 8443, 9418]);
+// SSH, HTTP and git. Not SMTP: untrusted users would send spam.
+const OPEN_PORTS = new Set([22, 80, 443, 8080, 8443, 9418]);
 
-// What speaks against the target before its name is resolved, in words for the person who asked.
+// The reason to refuse a target before its name is resolved, as a phrase for the user, or undefined.
 export function refuseTarget(policy: EgressPolicy, allowances: Allowances, target: Target): string | undefined {
-  if (policy.policy === "none") return "this sandbox has no way out";
+  if (policy.policy === "none") return "this sandbox has no network access";
   if (policy.policy === "hosts" && patternsFor(policy.hosts, target).length === 0)
-    return `${target.host} is not among the hosts of this sandbox's template`;
+    return `${target.host} is not an allowed host of this sandbox's template`;
   return isPortOpen(policy, target) || allowances.mayOpenPort(target) ? undefined : closedPort(target);
 }
 
-// The addresses that may be dialled for a target, or why there are none.
+// The addresses that may be dialled for a target, or the reason to refuse it.
 export function permittedAddresses(
   policy: EgressPolicy,
   allowances: Allowances,
@@ -26,21 +26,21 @@ export function permittedAddresses(
     open ? isPublicAddress(address) || allowances.covers(target, address) : allowances.opensPort(target, address),
   );
   if (permitted.length > 0) return permitted;
-  // One sentence for a name that is unknown and one that is private: what names exist inside is nobody's business.
+  // The same phrase for an unknown and for a private name, so that a sandbox cannot probe which internal names exist.
   return open ? `${target.host} has no public address` : closedPort(target);
 }
 
 const closedPort = ({ port }: Target) => `port ${port} is closed`;
 
-// Whether the port is open to every address that the policy permits. A pattern of the template that names its port opens it.
+// Whether the port is open for every address that the policy permits. A host pattern of the template opens the port it names.
 function isPortOpen(policy: EgressPolicy, target: Target): boolean {
-  if (PORTS.has(target.port)) return true;
+  if (OPEN_PORTS.has(target.port)) return true;
   return policy.policy === "hosts" && patternsFor(policy.hosts, target).some((pattern) => splitPort(pattern).port !== undefined);
 }
 
 const patternsFor = (hosts: readonly string[], target: Target) => hosts.filter((pattern) => matchesHost(pattern, target));
 
-// `example.com`, `*.example.com` (its subdomains, not itself), both with an optional `:port`.
+// Patterns are `example.com` and `*.example.com` (subdomains only), both with an optional `:port`.
 function matchesHost(pattern: string, target: Target): boolean {
   const { name, port } = splitPort(pattern.toLowerCase());
   if (port !== undefined && port !== target.port) return false;

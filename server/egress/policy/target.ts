@@ -1,12 +1,12 @@
 import { domainToASCII } from "node:url";
 
 export interface Target {
-  // A name or an address as it was asked for, in lower case, without brackets and without a last dot.
+  // The requested name or address in lower case, without brackets and without a trailing dot.
   host: string;
   port: number;
 }
 
-// The target of `CONNECT host:port`. Undefined when it is none.
+// Parses the target of `CONNECT host:port`. undefined: it is invalid.
 export function parseAuthority(authority: string): Target | undefined {
   const match = /^(?:\[([0-9a-f:.]+)\]|([^:[\]/@\s]+)):(\d{1,5})$/i.exec(authority);
   return match ? asTarget(match[1] ?? match[2] ?? "", Number(match[3])) : undefined;
@@ -14,11 +14,11 @@ export function parseAuthority(authority: string): Target | undefined {
 
 export interface AbsoluteTarget extends Target {
   path: string;
-  // For the Host header.
+  // The value of the Host header.
   authority: string;
 }
 
-// The target and the path of an absolute-form request (`GET http://host/path`). Other schemes are not passed on.
+// Parses the target of an absolute-form request (`GET http://host/path`). undefined: it is invalid or has another scheme.
 export function parseAbsolute(url: string): AbsoluteTarget | undefined {
   if (!/^http:\/\//i.test(url) || !URL.canParse(url)) return undefined;
   const { hostname, port, pathname, search, host } = new URL(url);

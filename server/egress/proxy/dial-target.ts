@@ -11,8 +11,8 @@ export interface DialOptions {
   policy: EgressPolicy;
   allowances: Allowances;
   resolve: Resolve;
-  // A place among the names that are being resolved, of which all sandboxes have a share; null when this one has its own.
-  takeQuery: () => Disposable | null;
+  // Returns one of the slots for name resolution, which all sandboxes share, or null if this sandbox has its share.
+  takeQuerySlot: () => Disposable | null;
   timeoutMs: number;
 }
 
@@ -21,29 +21,28 @@ export interface Refusal {
   reason: string;
 }
 
-// A connection to the target, or the reason why there is none. A name is resolved once, its addresses are checked, and
-// exactly a checked address is dialled: a second answer of its name server changes nothing. When the caller is gone the
-// dialling ends at once.
+// Connects to the target, or returns the reason to refuse it. Resolves the name once, checks the addresses, and dials a checked
+// address, so a second answer of the name server has no effect (DNS rebinding). Stops at once when `gone` aborts.
 export async function dialTarget(target: Target, options: DialOptions, gone: AbortSignal): Promise<Socket | Refusal> {
   const signal = AbortSignal.any([gone, AbortSignal.timeout(options.timeoutMs)]);
   const found = isIP(target.host) ? [target.host] : await resolveName(target.host, options, signal);
-  if (!found) return { status: 503, reason: "too many names are being resolved" };
+  if (!found) return { status: 503, reason: "too many names are being resolved at once" };
   const permitted = permittedAddresses(options.policy, options.allowances, target, found);
   if (typeof permitted === "string") return { status: 403, reason: permitted };
   for (const address of permitted) {
-    const options = { host: address, port: target.port, noDelay: true, allowHalfOpen: true };
-    const socket = await connectSocket(options, signal).catch(() => undefined);
+    const connecting = connectSocket({ host: address, port: target.port, noDelay: true, allowHalfOpen: true }, signal);
+    const socket = await connecting.catch(() => undefined);
     if (socket) return socket;
   }
   return { status: 502, reason: `${target.host}:${target.port} does not answer` };
 }
 
-// null when the sandbox has too many names in hand.
-async function resolveName(host: string, { resolve, takeQuery }: DialOptions, signal: AbortSignal): Promise<string[] | null> {
-  const place = takeQuery();
-  if (!place) return null;
+// null: the sandbox resolves too many names at once.
+async function resolveName(host: string, { resolve, takeQuerySlot }: DialOptions, signal: AbortSignal): Promise<string[] | null> {
+  const slot = takeQuerySlot();
+  if (!slot) return null;
   const addresses = resolve(host).catch((): string[] => []);
-  // A query cannot be taken back: the place is free when the name servers have answered, not when the caller has left.
-  void addresses.then(() => place[Symbol.dispose]());
+  // A query cannot be cancelled, so the slot stays taken until the name servers answer, even if the caller leaves.
+  void addresses.then(() => slot[Symbol.dispose]());
   return raceAbort(addresses, signal).catch(() => []);
 }

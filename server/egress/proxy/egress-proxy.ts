@@ -5,7 +5,7 @@ import type { ConnectionBoundary, CoverableStream } from "../../faults/connectio
 import { runWork } from "../../event-loop/loop-work.ts";
 import { dialTarget, type DialOptions, type Refusal } from "./dial-target.ts";
 import type { FloodLimit } from "../limits/flood-limit.ts";
-import { answer, passOn, refusalText } from "./forward.ts";
+import { forwardRequest, refusalBytes, sendText } from "./forward.ts";
 import { refuseTarget } from "../policy/policy.ts";
 import type { Target } from "../policy/target.ts";
 import { parseAbsolute, parseAuthority } from "../policy/target.ts";
@@ -13,22 +13,22 @@ import { parseAbsolute, parseAuthority } from "../policy/target.ts";
 export interface EgressProxyOptions extends DialOptions {
   flood: FloodLimit;
   boundaryOf: (socket: CoverableStream) => ConnectionBoundary;
-  // Requests for the server itself (below /model/), where there is somebody to answer them.
+  // Handles requests to the server itself, below /model/.
   onModel?: ((request: IncomingMessage, response: ServerResponse) => void) | undefined;
   onAllowed: () => void;
   onRefused: (target: Target | undefined, reason: string) => void;
   idleTimeoutMs: number;
   headersTimeoutMs: number;
   maxConnections: number;
-  // A place among the connections to the outside, of which all sandboxes have a share; null when this one has its own.
-  takePlace: () => Disposable | null;
+  // Returns one of the slots for outgoing connections, which all sandboxes share, or null if this sandbox has its share.
+  takeConnectionSlot: () => Disposable | null;
 }
 
 const EGRESS = { name: "egress" };
 const MAX_HEADER_BYTES = 32 * 1024;
 const CHECKS_PER_TIMEOUT = 4;
 
-// One sandbox's proxy, not yet listening: CONNECT for everything encrypted, absolute-form requests for plain HTTP.
+// The proxy of one sandbox: CONNECT for tunnels, absolute-form requests for plain HTTP. It does not listen yet.
 export function createEgressProxy(options: EgressProxyOptions): Server {
   const {
     policy,
@@ -41,45 +41,45 @@ export function createEgressProxy(options: EgressProxyOptions): Server {
     idleTimeoutMs,
     headersTimeoutMs,
     maxConnections,
-    takePlace,
+    takeConnectionSlot,
   } = options;
   const server = createServer({
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: headersTimeoutMs,
     connectionsCheckingInterval: headersTimeoutMs / CHECKS_PER_TIMEOUT,
     requestTimeout: 0,
-    // Node would answer such a request itself, and uncounted.
+    // Otherwise Node would answer requests without a Host header itself, and they would not be counted.
     requireHostHeader: false,
   });
   server.maxConnections = maxConnections;
-  // Closes connections on which nothing moves, later than those to the outside, whose end can still be told.
+  // Closes idle connections, later than outgoing ones, so that the sandbox still learns of their end.
   server.timeout = 2 * idleTimeoutMs;
 
-  // Other connections of the sandbox may hold just as many requests that have not been looked at. Tunnels are not among them.
+  // Drops the requests that wait on the sandbox's other connections. Tunnels stay open.
   flood.onExceeded(() => server.closeAllConnections());
   const served = new WeakSet<Duplex>();
   const refused = new WeakSet<Duplex>();
 
-  // What can be said before anything is waited for.
+  // The checks that need no name resolution.
   function check<Asked extends Target>(target: Asked | undefined): Asked | Refusal {
-    if (!target) return refuse(undefined, "a host and a port are needed");
+    if (!target) return refuse(undefined, "the request needs a host and a port");
     const reason = refuseTarget(policy, allowances, target);
     return reason === undefined ? target : refuse(target, reason);
   }
 
-  async function reach(target: Target, caller: Duplex | ServerResponse, boundary: ConnectionBoundary): Promise<Socket | Refusal> {
-    const place = takePlace();
-    if (!place) return { status: 503, reason: "too many connections are open" };
+  async function openConnection(target: Target, caller: Duplex | ServerResponse, boundary: ConnectionBoundary): Promise<Socket | Refusal> {
+    const slot = takeConnectionSlot();
+    if (!slot) return { status: 503, reason: "too many connections are open" };
     const gone = new AbortController();
     const leave = () => gone.abort();
     caller.once("close", leave);
     const outer = await dialTarget(target, options, gone.signal);
     caller.off("close", leave);
     if (isRefusal(outer)) {
-      place[Symbol.dispose]();
+      slot[Symbol.dispose]();
       return outer.status === 403 ? refuse(target, outer.reason) : outer;
     }
-    outer.once("close", () => place[Symbol.dispose]());
+    outer.once("close", () => slot[Symbol.dispose]());
     boundary.cover(outer);
     onAllowed();
     outer.setTimeout(idleTimeoutMs, () => outer.destroy());
@@ -95,12 +95,12 @@ export function createEgressProxy(options: EgressProxyOptions): Server {
   async function tunnel(request: IncomingMessage, inner: Duplex, head: Buffer, boundary: ConnectionBoundary): Promise<void> {
     inner.on("error", () => inner.destroy());
     const target = check(parseAuthority(request.url ?? ""));
-    const outer = isRefusal(target) ? target : await reach(target, inner, boundary);
-    if (isRefusal(outer)) return void inner.end(refusalText(outer));
+    const outer = isRefusal(target) ? target : await openConnection(target, inner, boundary);
+    if (isRefusal(outer)) return void inner.end(refusalBytes(outer));
     if (inner.destroyed) return void outer.destroy();
     inner.write("HTTP/1.1 200 Connection established\r\n\r\n");
     if (head.length > 0) outer.write(head);
-    // Either direction may end before the other; a failure of one ends both.
+    // Either direction may end first; a failure of one ends both.
     pipeline(inner, outer, (error) => void (error && inner.destroy()));
     pipeline(outer, inner, (error) => void (error && outer.destroy()));
   }
@@ -109,23 +109,23 @@ export function createEgressProxy(options: EgressProxyOptions): Server {
     const url = request.url ?? "/";
     if (onModel && url.startsWith("/model/")) return onModel(request, response);
     if (url.startsWith("/"))
-      return turnAway(request, response, { status: 404, reason: "this is the way out of a sandbox, not a web server" });
+      return sendRefusal(request, response, { status: 404, reason: "this is the egress proxy of a sandbox, not a web server" });
     const target = check(parseAbsolute(url));
-    if (isRefusal(target)) return turnAway(request, response, target);
-    const outer = await reach(target, response, boundary);
-    if (isRefusal(outer)) return turnAway(request, response, outer);
+    if (isRefusal(target)) return sendRefusal(request, response, target);
+    const outer = await openConnection(target, response, boundary);
+    if (isRefusal(outer)) return sendRefusal(request, response, outer);
     if (response.destroyed) return void outer.destroy();
-    passOn({ request, response, target, outer, boundary });
+    forwardRequest({ request, response, target, outer, boundary });
   }
 
-  // A refusal is the last answer on its connection: what else came in with the same bytes is not looked at.
-  function turnAway({ socket }: IncomingMessage, response: ServerResponse, { status, reason }: Refusal): void {
+  // A refusal is the last answer on its connection: requests pipelined after it are ignored.
+  function sendRefusal({ socket }: IncomingMessage, response: ServerResponse, { status, reason }: Refusal): void {
     refused.add(socket);
-    answer(response, status, reason);
+    sendText(response, status, reason);
   }
 
-  // The connection itself has been counted with its first request.
-  function isOneTooMany(socket: Duplex): boolean {
+  // The listener has counted the connection, and with it the first request.
+  function exceedsFloodLimit(socket: Duplex): boolean {
     if (served.has(socket)) return !flood.take();
     served.add(socket);
     return false;
@@ -134,7 +134,7 @@ export function createEgressProxy(options: EgressProxyOptions): Server {
   function serve(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
     if (refused.has(socket) || socket.destroyed) return;
-    if (isOneTooMany(socket)) return void socket.destroy();
+    if (exceedsFloodLimit(socket)) return void socket.destroy();
     const boundary = boundaryOf(socket);
     boundary.cover(request, response);
     boundary.run(() => runWork(EGRESS, () => forward(request, response, boundary)));
@@ -142,12 +142,12 @@ export function createEgressProxy(options: EgressProxyOptions): Server {
 
   server.on("connection", boundaryOf);
   server.on("connect", (request, inner, head) => {
-    if (isOneTooMany(inner)) return void inner.destroy();
+    if (exceedsFloodLimit(inner)) return void inner.destroy();
     const boundary = boundaryOf(inner);
     boundary.run(() => runWork(EGRESS, () => tunnel(request, inner, head, boundary)));
   });
   server.on("request", serve);
-  // An expectation that we do not know is ignored, as RFC 9110 allows.
+  // Unknown expectations are ignored, as RFC 9110 allows.
   server.on("checkExpectation", serve);
   server.on("clientError", (_error, socket) => socket.destroy());
   return server;

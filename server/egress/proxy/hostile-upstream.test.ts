@@ -9,8 +9,8 @@ import { silentLog, type Log } from "../../log.ts";
 import type { Egress } from "../egress.ts";
 import { createLocalEgress } from "../local-egress.ts";
 
-// Anyone can run the server that a sandbox asks. Whatever it answers, the proxy lives on: the request gets 502 or its
-// connection ends, and a neighbour's request is served. An exception that reaches the process fails this whole file.
+// A sandbox's user may run the upstream. Whatever it answers, the proxy survives: the request gets 502 or its connection closes,
+// and requests of other sandboxes are served. An exception that reaches the process fails this whole file.
 
 const [attacker, neighbour] = [newId("sbx", 1), newId("sbx", 2)];
 const errors: string[] = [];
@@ -41,7 +41,7 @@ afterEach(async () => {
 
 const GOOD = "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nalive";
 
-// What comes back until the proxy ends the connection, which it must.
+// Everything that the proxy sends until it closes the connection, which it must do.
 async function ask(sandboxId: string, method: string, path: string): Promise<string> {
   const body = method === "POST" ? "expect: 100-continue\r\ncontent-length: 4\r\n\r\nbody" : "\r\n";
   const socket = connect(join(dataDir, "egress", sandboxId, "proxy.sock")).on("error", () => {});
@@ -55,7 +55,7 @@ async function ask(sandboxId: string, method: string, path: string): Promise<str
 const ok = "HTTP/1.1 200 OK\r\n";
 const says = (text: string) => (socket: Socket) => void socket.end(Buffer.from(text, "latin1"));
 const BAD_GATEWAY = /^HTTP\/1\.1 502 /;
-// Either 502, or an answer that was cut off: never one that looks complete.
+// Either 502 or a truncated answer, never one that looks complete.
 const CUT = /^(?:HTTP\/1\.1 502 |$)/;
 
 const ANSWERS: Record<string, [answer: (socket: Socket) => void, expected: RegExp]> = {
@@ -109,14 +109,14 @@ const ANSWERS: Record<string, [answer: (socket: Socket) => void, expected: RegEx
 test.each(Object.entries(ANSWERS))("the proxy survives an upstream that answers with %s", async (_name, [answer, expected]) => {
   misbehave = answer;
   expect(await ask(attacker, "GET", "/")).toMatch(expected);
-  // With a body and without one to come back: the same paths in other states.
+  // With and without a body, for the same code paths in other states.
   await Promise.all([ask(attacker, "POST", "/"), ask(attacker, "HEAD", "/"), ask(attacker, "OPTIONS", "/")]);
   expect(await ask(neighbour, "GET", "/good")).toMatch(/alive$/);
-  // Every one of these is expected: none is a fault that the boundary had to catch.
+  // The proxy expects all of these answers: none is left for the boundary to catch.
   expect(errors).toEqual([]);
 });
 
-test("a throw while an answer is handled ends that connection, is logged once, and nobody else notices", async () => {
+test("a throw while an answer is handled closes that connection only and is logged once", async () => {
   misbehave = says(GOOD);
   const onModel = () => {
     throw new Error("a fault of ours");
@@ -131,7 +131,7 @@ test("a throw while an answer is handled ends that connection, is logged once, a
   expect(await ask(neighbour, "GET", "/good")).toMatch(/alive$/);
 });
 
-test("callers that reset their connection at any moment harm only themselves", async () => {
+test("callers that reset their connection at any moment affect no others", async () => {
   misbehave = (socket) => void socket.write(`${ok}content-length: 50\r\n\r\nhalf`);
   const requests = [
     `CONNECT 127.0.0.1:${port} HTTP/1.1\r\nhost: x\r\n\r\n`,

@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { EgressPolicy, SandboxId } from "@berth/contract";
+import { MINUTE } from "../../clock.ts";
 import { createConnectionBoundaries } from "../../faults/connection-boundary.ts";
 import { createFairShare } from "../limits/fair-share.ts";
 import type { Log } from "../../log.ts";
@@ -18,58 +19,60 @@ export interface ProxyFactoryOptions {
   log: Log;
   // BERTH_EGRESS_ALLOW.
   allow?: readonly string[];
-  // Answers requests for `/model/…`: the model relay.
+  // Handles requests for `/model/…`: the model relay.
   onModel?: (request: IncomingMessage, response: ServerResponse, sandboxId: SandboxId) => void;
   resolve?: Resolve;
   dialTimeoutMs?: number;
   idleTimeoutMs?: number;
   headersTimeoutMs?: number;
-  // Of one sandbox to its proxy, and of all sandboxes together to the outside: each takes an open file of the server.
+  // Connections of one sandbox to its proxy, and of all sandboxes to the network. Each takes a file descriptor.
   maxConnections?: number;
   maxOutside?: number;
-  // Connections and requests of one sandbox, and for how long it is shut out after more than that.
+  // Connections and requests of one sandbox, and how long it is locked out after exceeding that.
   maxPerSecond?: number;
   floodRestMs?: number;
+  // A monotonic clock.
+  nowMs?: () => number;
 }
 
 export interface SandboxProxy {
-  // Its proxy, not yet listening.
+  // Does not listen yet.
   proxy: Server;
-  // For whoever lets connections in to it.
+  // Every accepted connection must be counted here.
   flood: FloodLimit;
 }
 
-const LOGGED_REFUSALS_A_MINUTE = 30;
-// Names that are being resolved: of all sandboxes together, and of one.
+const MAX_LOGGED_REFUSALS_PER_MINUTE = 30;
+// Names that are being resolved: for all sandboxes together, and for one.
 const MAX_QUERIES = 1024;
 const MAX_QUERIES_PER_SANDBOX = 64;
 
-// Makes the proxies of single sandboxes, all with the operator's settings and all counted together.
+// Returns a function that creates the proxy of one sandbox. All proxies share the operator's settings, limits and counters.
 export function createProxyFactory(
   options: ProxyFactoryOptions,
   counters: EgressCounters,
 ): (sandboxId: SandboxId, policy: EgressPolicy) => SandboxProxy {
   const { allow = [], log, onModel, resolve = createResolve(allow) } = options;
   const { dialTimeoutMs = 10_000, idleTimeoutMs = 300_000, headersTimeoutMs = 15_000, maxConnections = 256, maxOutside = 4096 } = options;
-  const { maxPerSecond = 500, floodRestMs: restMs = 1_000 } = options;
+  const { maxPerSecond = 500, floodRestMs: restMs = 1_000, nowMs = () => performance.now() } = options;
   const allowances = parseAllowances(allow);
   const outside = createFairShare<SandboxId>({ total: maxOutside, maxPerHolder: maxConnections });
   const queries = createFairShare<SandboxId>({ total: MAX_QUERIES, maxPerHolder: MAX_QUERIES_PER_SANDBOX });
   return (sandboxId, policy) => {
-    const logRefusal = createRefusalLog(log, sandboxId);
-    const flood = createFloodLimit({ maxPerSecond, restMs });
+    const logRefusal = createRefusalLog(log, sandboxId, nowMs);
+    const flood = createFloodLimit({ maxPerSecond, restMs, nowMs });
     const proxy = createEgressProxy({
       policy,
       flood,
       boundaryOf: createConnectionBoundaries({ log, connection: "egress", fields: { sandboxId } }),
       allowances,
       resolve,
-      takeQuery: () => queries.take(sandboxId),
+      takeQuerySlot: () => queries.take(sandboxId),
       timeoutMs: dialTimeoutMs,
       idleTimeoutMs,
       headersTimeoutMs,
       maxConnections,
-      takePlace: () => outside.take(sandboxId),
+      takeConnectionSlot: () => outside.take(sandboxId),
       onModel: onModel && ((request, response) => onModel(request, response, sandboxId)),
       onAllowed: () => void counters.allowed++,
       onRefused(target, reason) {
@@ -81,13 +84,13 @@ export function createProxyFactory(
   };
 }
 
-// A sandbox can be refused as often as it likes; the log takes a bounded part of it.
-function createRefusalLog(log: Log, sandboxId: SandboxId) {
+// Limits the log: a sandbox can cause any number of refusals.
+function createRefusalLog(log: Log, sandboxId: SandboxId, nowMs: () => number) {
   let minute = 0;
   let logged = 0;
   return (target: Target | undefined, reason: string) => {
-    const now = Math.floor(performance.now() / 60_000);
-    if (now !== minute) [minute, logged] = [now, 0];
-    if (logged++ < LOGGED_REFUSALS_A_MINUTE) log.warn("egress.refused", { sandboxId, ...target, reason });
+    const currentMinute = Math.floor(nowMs() / MINUTE);
+    if (currentMinute !== minute) [minute, logged] = [currentMinute, 0];
+    if (logged++ < MAX_LOGGED_REFUSALS_PER_MINUTE) log.warn("egress.refused", { sandboxId, ...target, reason });
   };
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createResolve } from "./resolve.ts";
 
-// A host whose answers a test gives by hand.
+// A system resolver whose answers the test controls.
 function openHost() {
   const asked: { host: string; answer: (addresses: string[]) => void; fail: (error: Error) => void }[] = [];
   let nowMs = 0;
@@ -16,7 +16,7 @@ function openHost() {
   return { asked, resolve, pass: (ms: number) => void (nowMs += ms) };
 }
 
-test("however often an allowed name is asked for, the host looks it up once at a time", async () => {
+test("concurrent requests for an allowed name cause one lookup", async () => {
   const { asked, resolve, pass } = openHost();
   const answers = Array.from({ length: 100 }, () => resolve("git.internal"));
   await expect.poll(() => asked.length).toBe(1);
@@ -31,7 +31,7 @@ test("however often an allowed name is asked for, the host looks it up once at a
   expect(await later).toEqual(["10.0.0.8"]);
 });
 
-test("allowed names take one of the system's few threads, never two", async () => {
+test("allowed names are looked up one at a time", async () => {
   const { asked, resolve } = openHost();
   const slow = resolve("slow.internal");
   const git = resolve("git.internal");
@@ -45,9 +45,9 @@ test("allowed names take one of the system's few threads, never two", async () =
   expect(asked).toHaveLength(2);
 });
 
-test("no other name is looked up as the host would", async () => {
+test("other names are not looked up with the system resolver", async () => {
   const { asked, resolve } = openHost();
-  // In the hosts file of every machine.
+  // Present in the hosts file of every machine.
   await resolve("localhost");
   expect(asked).toEqual([]);
 });
