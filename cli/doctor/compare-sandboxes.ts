@@ -3,7 +3,7 @@ import type { Config } from "@berth/server/config/config.ts";
 import { openDriver } from "@berth/server/drivers/index.ts";
 import { hostNameFile } from "@berth/server/data-folder/claim-host.ts";
 import { silentLog } from "@berth/server/log.ts";
-import { compare, type Difference } from "@berth/server/sessions/differences.ts";
+import { compare, type Difference } from "@berth/server/sessions/background/differences.ts";
 import type { Store } from "@berth/server/store/open.ts";
 import type { Finding } from "./finding.ts";
 

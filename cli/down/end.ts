@@ -8,7 +8,7 @@ import { createDaemonLinks } from "@berth/server/daemon-link/daemon-links.ts";
 import { silentLog } from "@berth/server/log.ts";
 import { loadMasterKeys, MASTER_KEY_FILE } from "@berth/server/secrets/master-key.ts";
 import { createSecrets, type Secrets } from "@berth/server/secrets/secrets.ts";
-import { createEndSandboxes, type EndedSandboxes } from "@berth/server/sessions/end-sandboxes.ts";
+import { createEndSandboxes, type EndedSandboxes } from "@berth/server/sessions/background/end-sandboxes.ts";
 import { openStore, type Store } from "@berth/server/store/open.ts";
 import { readSandboxAccess } from "@berth/server/store/sessions/read.ts";
 import { loadTemplates, type Templates } from "@berth/server/templates.ts";

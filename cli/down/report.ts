@@ -1,5 +1,5 @@
 import type { Config } from "@berth/server/config/config.ts";
-import type { EndedSandboxes } from "@berth/server/sessions/end-sandboxes.ts";
+import type { EndedSandboxes } from "@berth/server/sessions/background/end-sandboxes.ts";
 import { style } from "../terminal/style.ts";
 import type { DeletedFolder } from "./data-folder.ts";
 import type { Counts, Installation } from "./installation.ts";

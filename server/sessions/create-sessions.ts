@@ -9,10 +9,10 @@ import { isAtHome, isInStep, isPartnerSession, type Home, type PartnerSession, t
 import { readView, readViewBySandbox, viewOf } from "../store/sessions/view.ts";
 import type { SessionChanges } from "../store/sessions/write.ts";
 import { templateHash, type Templates } from "../templates.ts";
-import type { Capacity } from "./capacity.ts";
+import type { Capacity } from "./pool/capacity.ts";
 import type { Changes } from "./changes.ts";
-import type { Placement } from "./placement.ts";
-import type { Pool } from "./pool.ts";
+import type { Placement } from "./pool/placement.ts";
+import type { Pool } from "./pool/pool.ts";
 import type { ChangeOptions, SessionChange, Sessions, SessionView } from "./sessions.ts";
 import { outcomeOf, type Outcome } from "./states.ts";
 import { WARNING_MS } from "./step-actions.ts";

@@ -16,7 +16,7 @@ test("killed at step boundaries and at random moments, the server loses nothing 
 
 test("the long form knows every fail point in the server", () => {
   const root = join(import.meta.dirname, "../..");
-  const text = globSync("server/sessions/*.ts", { cwd: root })
+  const text = globSync("server/sessions/**/*.ts", { cwd: root })
     .map((file) => readFileSync(join(root, file), "utf8"))
     .join("\n");
   const named = [...text.matchAll(/failpoint\("([^"]+)"\)/g)].map(([, name]) => name!);

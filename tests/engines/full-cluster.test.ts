@@ -1,6 +1,6 @@
 import { isAppError } from "@berth/contract";
 import { afterEach, describe, expect, test } from "vitest";
-import { aRequest, openTestSessions } from "../../server/sessions/testing.ts";
+import { aRequest, openTestSessions } from "../../server/sessions/testing/test-sessions.ts";
 import { openDouble } from "../support/kubernetes/driver.ts";
 
 // A cluster with room for five pods, a pool of two and eight creates: store, driver and daemons are real, the cluster is the

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { createTestClock, MINUTE } from "../../server/clock.ts";
 import { nameOf } from "../../server/drivers/kubernetes/cluster/names.ts";
 import type { SessionView } from "../../server/sessions/sessions.ts";
-import { aRequest, openTestSessions } from "../../server/sessions/testing.ts";
+import { aRequest, openTestSessions } from "../../server/sessions/testing/test-sessions.ts";
 import { eventsAfter } from "../../server/store/events.ts";
 import type { DoubleOptions } from "../support/kubernetes/double.ts";
 import { openDouble } from "../support/kubernetes/driver.ts";

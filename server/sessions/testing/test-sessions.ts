@@ -2,18 +2,18 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { MINUTE, createTestClock } from "../clock.ts";
-import { createProcessDriver } from "../drivers/process/process.ts";
-import type { Driver } from "../drivers/driver.ts";
-import { createPartner } from "../keys/partners.ts";
-import { createDaemonLinks } from "../daemon-link/daemon-links.ts";
-import { silentLog } from "../log.ts";
-import { createSecrets } from "../secrets/secrets.ts";
-import { openStore } from "../store/open.ts";
-import { readSandboxAccess } from "../store/sessions/read.ts";
-import { loadTemplates } from "../templates.ts";
-import { createSessionServices, type SessionServicesDeps } from "./session-services.ts";
-import type { CreateRequest } from "./sessions.ts";
+import { MINUTE, createTestClock } from "../../clock.ts";
+import { createProcessDriver } from "../../drivers/process/process.ts";
+import type { Driver } from "../../drivers/driver.ts";
+import { createPartner } from "../../keys/partners.ts";
+import { createDaemonLinks } from "../../daemon-link/daemon-links.ts";
+import { silentLog } from "../../log.ts";
+import { createSecrets } from "../../secrets/secrets.ts";
+import { openStore } from "../../store/open.ts";
+import { readSandboxAccess } from "../../store/sessions/read.ts";
+import { loadTemplates } from "../../templates.ts";
+import { createSessionServices, type SessionServicesDeps } from "../session-services.ts";
+import type { CreateRequest } from "../sessions.ts";
 
 // The session services on a real store and real daemons (the process driver), with a clock that the test moves.
 export async function openTestSessions(
@@ -23,7 +23,7 @@ export async function openTestSessions(
   const clock = createTestClock(Date.now());
   const log = silentLog;
   const store = await openStore({ file: join(dataDir, "berth.db"), url: options.databaseUrl ?? null, log });
-  const processes = createProcessDriver({ dataDir, runtimeDir: join(import.meta.dirname, "../../daemon/dist"), log });
+  const processes = createProcessDriver({ dataDir, runtimeDir: join(import.meta.dirname, "../../../daemon/dist"), log });
   const driver = options.wrapDriver?.(processes) ?? processes;
   const secrets = createSecrets([randomBytes(32)]);
   const tokenOf = async (sandboxId: string) => {

@@ -1,9 +1,9 @@
 import { afterEach, expect, test } from "vitest";
 import { AppError, newId } from "@berth/contract";
-import type { Driver } from "../drivers/driver.ts";
-import { eventsAfter } from "../store/events.ts";
-import { findSession } from "../store/sessions/read.ts";
-import { aRequest, openTestSessions } from "./testing.ts";
+import type { Driver } from "../../drivers/driver.ts";
+import { eventsAfter } from "../../store/events.ts";
+import { findSession } from "../../store/sessions/read.ts";
+import { aRequest, openTestSessions } from "../testing/test-sessions.ts";
 
 let services: Awaited<ReturnType<typeof openTestSessions>> | undefined;
 let release = () => {};

@@ -1,11 +1,11 @@
 import { afterEach, expect, test } from "vitest";
 import { AppError, type Template } from "@berth/contract";
-import { MINUTE } from "../clock.ts";
-import type { Driver } from "../drivers/driver.ts";
-import { loadTemplates, templateHash } from "../templates.ts";
+import { MINUTE } from "../../clock.ts";
+import type { Driver } from "../../drivers/driver.ts";
+import { loadTemplates, templateHash } from "../../templates.ts";
 import { createCapacity } from "./capacity.ts";
 import { reserveNew, swapForWarm } from "./reserve.ts";
-import { aRequest, openTestSessions } from "./testing.ts";
+import { aRequest, openTestSessions } from "../testing/test-sessions.ts";
 
 let services: Awaited<ReturnType<typeof openTestSessions>> | undefined;
 afterEach(async () => {

@@ -1,17 +1,17 @@
 import { AppError, newId, type SandboxId, type Template } from "@berth/contract";
-import type { Clock } from "../clock.ts";
-import { newToken, type Secrets } from "../secrets/secrets.ts";
-import type { Store } from "../store/open.ts";
-import { lockPartner } from "../store/partners.ts";
-import type { Db } from "../store/schema.ts";
-import { countLive } from "../store/sessions/count.ts";
-import { hasWarm } from "../store/sessions/read.ts";
-import { isInStep, type Home, type Lease, type Session, type SessionInStep, type Step } from "../store/sessions/session.ts";
-import { claimWarm, insertSession, type NewOwner, type NewSession } from "../store/sessions/write.ts";
+import type { Clock } from "../../clock.ts";
+import { newToken, type Secrets } from "../../secrets/secrets.ts";
+import type { Store } from "../../store/open.ts";
+import { lockPartner } from "../../store/partners.ts";
+import type { Db } from "../../store/schema.ts";
+import { countLive } from "../../store/sessions/count.ts";
+import { hasWarm } from "../../store/sessions/read.ts";
+import { isInStep, type Home, type Lease, type Session, type SessionInStep, type Step } from "../../store/sessions/session.ts";
+import { claimWarm, insertSession, type NewOwner, type NewSession } from "../../store/sessions/write.ts";
 import type { Capacity } from "./capacity.ts";
-import type { CreateRequest, PartnerLimits } from "./sessions.ts";
-import { stepOf } from "./states.ts";
-import { applyTransition, type Recorder } from "./transitions.ts";
+import type { CreateRequest, PartnerLimits } from "../sessions.ts";
+import { stepOf } from "../states.ts";
+import { applyTransition, type Recorder } from "../transitions.ts";
 
 export interface ReserveDeps {
   store: Store;

@@ -1,20 +1,20 @@
 import { isAppError } from "@berth/contract";
-import { SECOND, type Clock } from "../clock.ts";
-import type { Driver } from "../drivers/driver.ts";
-import { failpoint } from "../faults/failpoints.ts";
-import type { Log } from "../log.ts";
-import { runWork } from "../event-loop/loop-work.ts";
-import type { Secrets } from "../secrets/secrets.ts";
-import type { Store } from "../store/open.ts";
-import { sessionsInState } from "../store/sessions/read.ts";
-import type { Blank, Home } from "../store/sessions/session.ts";
-import { insertSession } from "../store/sessions/write.ts";
-import { templateHash, type Templates } from "../templates.ts";
+import { SECOND, type Clock } from "../../clock.ts";
+import type { Driver } from "../../drivers/driver.ts";
+import { failpoint } from "../../faults/failpoints.ts";
+import type { Log } from "../../log.ts";
+import { runWork } from "../../event-loop/loop-work.ts";
+import type { Secrets } from "../../secrets/secrets.ts";
+import type { Store } from "../../store/open.ts";
+import { sessionsInState } from "../../store/sessions/read.ts";
+import type { Blank, Home } from "../../store/sessions/session.ts";
+import { insertSession } from "../../store/sessions/write.ts";
+import { templateHash, type Templates } from "../../templates.ts";
 import type { Capacity } from "./capacity.ts";
 import { inStep, newBlank, type Kind } from "./reserve.ts";
-import { stepOf } from "./states.ts";
-import type { Steps } from "./steps.ts";
-import type { Transitions } from "./transitions.ts";
+import { stepOf } from "../states.ts";
+import type { Steps } from "../steps.ts";
+import type { Transitions } from "../transitions.ts";
 
 // Blank sandboxes that wait for a session, `size` for every template. Each has a row, so that after a crash they are found and
 // counted again, and there are never more than the limit.

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "vitest";
-import { DAY, MINUTE, SECOND } from "../clock.ts";
-import { eventsAfter } from "../store/events.ts";
-import { aRequest, openTestSessions } from "./testing.ts";
+import { DAY, MINUTE, SECOND } from "../../clock.ts";
+import { eventsAfter } from "../../store/events.ts";
+import { aRequest, openTestSessions } from "../testing/test-sessions.ts";
 
 let services: Awaited<ReturnType<typeof openTestSessions>> | undefined;
 afterEach(async () => {

@@ -1,9 +1,9 @@
 import { afterEach, expect, test } from "vitest";
-import { createSecrets } from "../secrets/secrets.ts";
-import { findSession } from "../store/sessions/read.ts";
-import { moveSession } from "../store/sessions/write.ts";
+import { createSecrets } from "../../secrets/secrets.ts";
+import { findSession } from "../../store/sessions/read.ts";
+import { moveSession } from "../../store/sessions/write.ts";
 import { createEndSandboxes, type EndSandboxesDeps } from "./end-sandboxes.ts";
-import { aRequest, openTestSessions } from "./testing.ts";
+import { aRequest, openTestSessions } from "../testing/test-sessions.ts";
 
 let stack = new AsyncDisposableStack();
 afterEach(async () => {

@@ -1,9 +1,9 @@
 import type { SandboxId } from "@berth/contract";
-import type { Driver, SandboxSummary } from "../drivers/driver.ts";
-import type { Store } from "../store/open.ts";
-import { findSessionBySandbox, sessionsInState } from "../store/sessions/read.ts";
-import type { Home, Session } from "../store/sessions/session.ts";
-import { outcomeOf, type Trigger } from "./states.ts";
+import type { Driver, SandboxSummary } from "../../drivers/driver.ts";
+import type { Store } from "../../store/open.ts";
+import { findSessionBySandbox, sessionsInState } from "../../store/sessions/read.ts";
+import type { Home, Session } from "../../store/sessions/session.ts";
+import { outcomeOf, type Trigger } from "../states.ts";
 
 // How the engine's sandboxes differ from what the store says. Each kind is a trigger of the table.
 export interface Difference {

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { freemem } from "node:os";
 import { AppError } from "@berth/contract";
-import type { Db } from "../store/schema.ts";
-import type { Engine } from "../store/open.ts";
-import { countPartnerSandboxes, countSandboxes, lockHome } from "../store/sessions/count.ts";
-import type { Home } from "../store/sessions/session.ts";
+import type { Db } from "../../store/schema.ts";
+import type { Engine } from "../../store/open.ts";
+import { countPartnerSandboxes, countSandboxes, lockHome } from "../../store/sessions/count.ts";
+import type { Home } from "../../store/sessions/session.ts";
 
 // Whether there is room for one more sandbox that holds memory. A create without room is refused before anything is created.
 export interface Capacity {

@@ -1,20 +1,20 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { AppError, type SandboxId } from "@berth/contract";
-import { SECOND, type Clock } from "../clock.ts";
-import type { Driver } from "../drivers/driver.ts";
-import type { DaemonLinks } from "../daemon-link/daemon-links.ts";
-import type { Log } from "../log.ts";
-import type { Secrets } from "../secrets/secrets.ts";
-import type { Store } from "../store/open.ts";
-import { findSession, findSessionBySandbox, sessionsInState } from "../store/sessions/read.ts";
-import { isAtHome, isInStep, SESSION_STATES, type Home, type Session } from "../store/sessions/session.ts";
-import type { Templates } from "../templates.ts";
+import { SECOND, type Clock } from "../../clock.ts";
+import type { Driver } from "../../drivers/driver.ts";
+import type { DaemonLinks } from "../../daemon-link/daemon-links.ts";
+import type { Log } from "../../log.ts";
+import type { Secrets } from "../../secrets/secrets.ts";
+import type { Store } from "../../store/open.ts";
+import { findSession, findSessionBySandbox, sessionsInState } from "../../store/sessions/read.ts";
+import { isAtHome, isInStep, SESSION_STATES, type Home, type Session } from "../../store/sessions/session.ts";
+import type { Templates } from "../../templates.ts";
 import { BACKGROUND, forEachConcurrently } from "./for-each-concurrently.ts";
-import { outcomeOf } from "./states.ts";
-import { createSteps, LEASE_MARGIN_MS } from "./steps.ts";
-import { createStepActions } from "./step-actions.ts";
-import { createTransitions } from "./transitions.ts";
+import { outcomeOf } from "../states.ts";
+import { createSteps, LEASE_MARGIN_MS } from "../steps.ts";
+import { createStepActions } from "../step-actions.ts";
+import { createTransitions } from "../transitions.ts";
 
 // Ends every sandbox of a home while no server acts on it, through the same transitions as a server. Rows and events record
 // what happened, and the next run or the next server finishes an interrupted one.
