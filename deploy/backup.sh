@@ -1,8 +1,9 @@
 #!/bin/sh
-# A copy of a data folder, made while the service runs:
+# Copies a data folder while the server runs:
 #   deploy/backup.sh /var/lib/berth /backups/berth.tar
-# The database is copied as of one moment, and first: a sandbox that is newer than it has no owner after a restore and is
-# cleared away. Paused sessions are copied exactly; of running ones what has reached the disk. See docs/backup.md.
+# The database is copied first, in a consistent state. A sandbox that is created after that has no owner after a restore, and is
+# removed. Paused sessions are copied exactly. Of running sessions, the backup contains what has been written to disk. See
+# docs/backup.md.
 set -eu
 data=${1:?"usage: backup.sh DATA_FOLDER TARGET.tar"}
 target=${2:?"usage: backup.sh DATA_FOLDER TARGET.tar"}
@@ -10,7 +11,7 @@ here=$(cd "$(dirname "$0")/.." && pwd)
 node=$here/node_modules/.bin/node
 [ -x "$node" ] || node=node
 
-# It holds the master key and everybody's files.
+# The backup contains the master key and the files of all sessions.
 umask 077
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT INT TERM
@@ -21,9 +22,9 @@ if [ -e "$data/berth.db" ]; then
     new DatabaseSync(process.argv[1]).prepare("VACUUM INTO ?").run(process.argv[2]);
   ' "$data/berth.db" "$scratch/berth.db"
 fi
-# What sandboxes wrote goes from memory into the files that hold their disks.
+# Flush what sandboxes have written to the image files of their disks.
 sync
-# Disks are sparse files, and mounted where a sandbox runs: the file is copied, not the mount. Sockets cannot be.
+# Disks are sparse image files. While a sandbox runs they are mounted, and only the file is copied. Sockets are skipped.
 tar --create --file "$target.part" --directory "$data" --sparse --numeric-owner --one-file-system --warning=no-file-ignored --warning=no-file-changed \
   --exclude './berth.db' --exclude './berth.db-*' --exclude './egress' --exclude './containers' . || [ $? -eq 1 ]
 [ ! -e "$scratch/berth.db" ] || tar --append --file "$target.part" --directory "$scratch" --numeric-owner ./berth.db
