@@ -69,7 +69,7 @@ export function createWorkspace(deps: WorkspaceDeps): Workspace {
       return sendStatusPage(response, "destroyed", ancestors);
     }
     const page = files.page();
-    if (page === null) return sendStatusPage(response, cached.session.status === "paused" ? "paused" : "starting", ancestors);
+    if (page === null) return sendStatusPage(response, cached.session.status === "paused" ? "paused" : "editorMissing", ancestors);
     const { body, headers } = workspacePage(page, streams.describe(cached));
     response.writeHead(200, {
       ...headers,

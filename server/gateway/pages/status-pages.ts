@@ -49,7 +49,7 @@ export const PAGES = {
     advice: "This page opens the workspace automatically when it is resumed.",
     refreshSeconds: 3,
   },
-  starting: {
+  editorMissing: {
     status: 200,
     title: "Your workspace is running",
     text: "The editor is not installed on this server yet.",
@@ -100,7 +100,7 @@ export const PAGES = {
     advice: "This page retries automatically.",
     refreshSeconds: 3,
   },
-  previewSilent: {
+  previewNoServer: {
     status: 502,
     title: "No server is listening on this port",
     text: "Start your web server in a terminal of the workspace.",

@@ -59,7 +59,7 @@ export function createPreview(deps: PreviewDeps): Preview {
         responseHeaders: (daemonHeaders) => headers.fromSandbox(daemonHeaders),
         intercept(daemonResponse) {
           if (!isPortClosed(daemonResponse)) return false;
-          sendStatusPage(response, "previewSilent", ancestors);
+          sendStatusPage(response, "previewNoServer", ancestors);
           return true;
         },
       });

@@ -12,7 +12,7 @@ describe("a frame tracker", () => {
         fc.boolean(),
         fc.integer({ min: 1, max: 5000 }),
         (payloads, mask, step) => {
-          const frames = payloads.map((data) => frameOf(Buffer.from(data), mask));
+          const frames = payloads.map((data) => frameOf(Buffer.from(data), { mask }));
           const ends = new Set(frames.map((_, i) => Buffer.concat(frames.slice(0, i + 1)).length));
           const stream = Buffer.concat(frames);
           const tracker = createFrameTracker();
@@ -44,7 +44,7 @@ describe("a frame tracker", () => {
   });
 });
 
-function frameOf(data: Buffer, mask: boolean): Buffer {
+function frameOf(data: Buffer, { mask }: { mask: boolean }): Buffer {
   const bit = mask ? 0x80 : 0;
   const length = data.length < 126 ? [bit | data.length] : data.length < 65_536 ? [bit | 126, data.length >> 8, data.length & 255] : null;
   const long = Buffer.alloc(9, bit | 127);

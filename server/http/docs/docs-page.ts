@@ -99,7 +99,7 @@ function fieldTable(api: OpenApi, schema: Schema): string {
   });
   return rows.length === 0
     ? ""
-    : `<div class="scroll"><table><thead><tr><th scope="col">Field</th><th scope="col">Type</th><th scope="col">Meaning</th></tr></thead><tbody>${rows.join("")}</tbody></table></div>`;
+    : `<div class="scroll"><table><thead><tr><th scope="col">Field</th><th scope="col">Type</th><th scope="col">Description</th></tr></thead><tbody>${rows.join("")}</tbody></table></div>`;
 }
 
 function parameterTable(parameters: Schema[]): string {
@@ -107,7 +107,7 @@ function parameterTable(parameters: Schema[]): string {
     ({ name, in: where, description, schema }) =>
       `<tr><th scope="row"><code>${text(name)}</code></th><td>${text(where)}</td><td>${inline(description)}${constraintsOf(schema as Schema)}</td></tr>`,
   );
-  return `<div class="scroll"><table><thead><tr><th scope="col">Name</th><th scope="col">Where</th><th scope="col">Meaning</th></tr></thead><tbody>${rows.join("")}</tbody></table></div>`;
+  return `<div class="scroll"><table><thead><tr><th scope="col">Name</th><th scope="col">In</th><th scope="col">Description</th></tr></thead><tbody>${rows.join("")}</tbody></table></div>`;
 }
 
 function typeOf(api: OpenApi, schema: Schema): string {
