@@ -1,5 +1,5 @@
-// Makes client/dist: the package as it is published (`npm publish client/dist`), plain JavaScript with types, for any
-// runtime. Inside this repository the sources are used as they are.
+// Builds client/dist, the published package (`npm publish client/dist`): plain JavaScript with types, for any runtime.
+// Inside this repository the sources are used directly.
 import { execFileSync } from "node:child_process";
 import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

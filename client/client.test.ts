@@ -18,16 +18,16 @@ import {
   ValidationError,
 } from "./index.ts";
 
-// A service that misbehaves on purpose. The real one is used in tests/api.
+// These tests use a fake service that fails in specific ways. tests/ covers the real one.
 const stack: AsyncDisposable[] = [];
 afterEach(async () => {
-  for (const one of stack.splice(0)) await one[Symbol.asyncDispose]();
+  for (const resource of stack.splice(0)) await resource[Symbol.asyncDispose]();
 });
 
 const SESSION = { sessionId: "ses_1", sandboxId: "sbx_1", status: "running", sandboxUrl: "", createdAt: "2030-01-01T00:00:00.000Z" };
 type Handler = (request: IncomingMessage, response: ServerResponse, nth: number) => void;
 
-test("a lost answer is asked for again with the same idempotency key", async () => {
+test("a create whose response is lost is retried with the same idempotency key", async () => {
   const { berth, requests } = await service((request, response, nth) =>
     nth === 0 ? request.socket.destroy() : reply(response, 201, SESSION),
   );
@@ -39,7 +39,7 @@ test("a lost answer is asked for again with the same idempotency key", async () 
   expect(new Set(keys).size).toBe(1);
 });
 
-test("an answer that breaks off half-way is asked for again", async () => {
+test("a response that breaks off is retried", async () => {
   const { berth, requests } = await service((_request, response, nth) => {
     if (nth > 0) return reply(response, 200, SESSION);
     response.writeHead(200, { "content-length": "100" }).write("{");
@@ -49,7 +49,7 @@ test("an answer that breaks off half-way is asked for again", async () => {
   expect(requests).toHaveLength(2);
 });
 
-test("two calls never share a key, and a key of your own is used as it is", async () => {
+test("every call has its own key, and the caller's key is used unchanged", async () => {
   const { berth, requests } = await service((_request, response) => reply(response, 201, SESSION));
   await berth.sessions.create({ externalUserId: "u" });
   await berth.sessions.create({ externalUserId: "u" });
@@ -59,7 +59,7 @@ test("two calls never share a key, and a key of your own is used as it is", asyn
   expect(keys[2]).toBe("mine");
 });
 
-test("Retry-After is waited for", async () => {
+test("a retry waits for Retry-After", async () => {
   const { berth } = await service((_request, response, nth) =>
     nth === 0
       ? reply(response, 429, { error: "Too many requests" }, { "retry-after": "1", "x-error-code": "rate_limited" })
@@ -70,7 +70,7 @@ test("Retry-After is waited for", async () => {
   expect(performance.now() - startedMs).toBeGreaterThanOrEqual(990);
 });
 
-test("a wait that is too long is left to the caller", async () => {
+test("a Retry-After above the limit is thrown instead of waited for", async () => {
   const { berth, requests } = await service((_request, response) =>
     reply(response, 429, { error: "Too many requests" }, { "retry-after": "3600" }),
   );
@@ -78,7 +78,7 @@ test("a wait that is too long is left to the caller", async () => {
   expect(requests).toHaveLength(1);
 });
 
-test("what runs a command is never sent twice", async () => {
+test("a command is never sent twice", async () => {
   const { berth, requests, url } = await service((request, response) =>
     request.url === "/exec" ? request.socket.destroy() : reply(response, 200, { ...SESSION, sandboxUrl: url() }),
   );
@@ -87,7 +87,7 @@ test("what runs a command is never sent twice", async () => {
   expect(requests.filter((request) => request.url === "/exec")).toHaveLength(1);
 });
 
-test("giving up after the retries tells the last failure", async () => {
+test("the last failure is thrown after all retries", async () => {
   const { berth, requests } = await service((_request, response) =>
     reply(response, 503, { error: "No room" }, { "retry-after": "0", "x-error-code": "capacity_reached", "x-request-id": "req_1" }),
   );
@@ -97,7 +97,7 @@ test("giving up after the retries tells the last failure", async () => {
   expect(requests).toHaveLength(4);
 });
 
-test("a service that does not answer is a TimeoutError, one that is not there a ConnectionError", async () => {
+test("a slow service causes a TimeoutError, and an unreachable one a ConnectionError", async () => {
   const { url } = await service(() => {});
   const slow = createBerth({ baseUrl: url(), apiKey: "k", timeoutMs: 50, maxRetries: 0 });
   await expect(slow.sessions.get("ses_1")).rejects.toThrow(TimeoutError);
@@ -105,11 +105,11 @@ test("a service that does not answer is a TimeoutError, one that is not there a 
   await expect(absent.sessions.get("ses_1")).rejects.toThrow(ConnectionError);
 });
 
-test("an aborted call stops at once, also between two attempts", async () => {
+test("an aborted call stops immediately, even between two attempts", async () => {
   const { berth } = await service((_request, response) => reply(response, 503, { error: "later" }, { "retry-after": "30" }));
-  const abort = new AbortController();
-  const call = berth.sessions.get("ses_1", { signal: abort.signal });
-  setTimeout(() => abort.abort(new Error("enough")), 50);
+  const controller = new AbortController();
+  const call = berth.sessions.get("ses_1", { signal: controller.signal });
+  setTimeout(() => controller.abort(new Error("enough")), 50);
   await expect(call).rejects.toThrow("enough");
 });
 
@@ -126,7 +126,7 @@ const errors: [number, string | null, object | string, typeof BerthError][] = [
   [429, "rate_limited", { error: "Too many requests" }, RateLimitError],
   [500, "internal", { error: "Something went wrong on our side" }, ServerError],
 ];
-test.each(errors)("a %i with the code %s is told by its class", async (status, code, body, kind) => {
+test.each(errors)("a %i with the code %s becomes its own error class", async (status, code, body, kind) => {
   const { url } = await service((_request, response) => reply(response, status, body, code === null ? {} : { "x-error-code": code }));
   const berth = createBerth({ baseUrl: url(), apiKey: "k", maxRetries: 0 });
   const failure: unknown = await berth.sessions.get("ses_1").catch((error: unknown) => error);
@@ -134,14 +134,14 @@ test.each(errors)("a %i with the code %s is told by its class", async (status, c
   expect(failure).toMatchObject({ status, name: kind.name });
 });
 
-test("a validation error says which fields in its message", async () => {
+test("the message of a validation error names the fields", async () => {
   const { berth } = await service((_request, response) =>
     reply(response, 400, { error: "Validation failed", details: [{ field: "timeoutMs", message: "Too small" }] }),
   );
   await expect(berth.sessions.create({ externalUserId: "u", timeoutMs: 1 })).rejects.toThrow("Validation failed (timeoutMs: Too small)");
 });
 
-test("a list is looped over page after page, and its filters reach the service", async () => {
+test("a list is iterated page by page, and its filters reach the service", async () => {
   const { berth, requests } = await service((request, response) => {
     const cursor = new URL(request.url ?? "", "http://x").searchParams.get("cursor");
     const page = cursor === null ? 0 : Number(cursor);
@@ -154,13 +154,13 @@ test("a list is looped over page after page, and its filters reach the service",
   expect(requests[0]?.url).toBe("/api/b2b/sessions?status=running&metadata.plan=pro&limit=1&expand=details");
 });
 
-test("the key goes with every call and never along with a redirect", async () => {
+test("the API key is sent with every call and never follows a redirect", async () => {
   const { berth, requests } = await service((_request, response) => response.writeHead(307, { location: "http://127.0.0.1:9/" }).end());
   await expect(berth.sessions.get("ses_1")).rejects.toMatchObject({ status: 307 });
   expect(requests.map((request) => request.headers.authorization)).toEqual(["Bearer k"]);
 });
 
-test("an id is only ever one part of the path", async () => {
+test("an id is encoded as a single path segment", async () => {
   const { berth, requests } = await service((_request, response) => reply(response, 200, SESSION));
   await berth.sessions.get("../keys?x=1");
   expect(requests[0]?.url).toBe("/api/b2b/sessions/..%2Fkeys%3Fx%3D1?expand=details");
@@ -171,7 +171,7 @@ test("a session prints and serializes as its data", async () => {
   expect(JSON.parse(JSON.stringify(await berth.sessions.get("ses_1")))).toEqual(SESSION);
 });
 
-test("output comes as it is made, over lines that are cut anywhere", async () => {
+test("output streams correctly wherever the chunks split", async () => {
   const { berth, url } = await service((request, response) => {
     if (request.url !== "/exec") return reply(response, 200, { ...SESSION, sandboxUrl: url() });
     const bytes = Buffer.from(
@@ -192,14 +192,14 @@ test("output comes as it is made, over lines that are cut anywhere", async () =>
   expect(seen).toEqual(["grüß dich\n"]);
 });
 
-test("a command whose answer breaks off is not taken for finished", async () => {
+test("a command whose response breaks off is an error", async () => {
   const { berth, url } = await service((request, response) =>
     request.url === "/exec" ? response.end('{"type":"stdout","data":"half"}\n') : reply(response, 200, { ...SESSION, sandboxUrl: url() }),
   );
-  await expect((await berth.sessions.get("ses_1")).exec("long")).rejects.toThrow("before the command did");
+  await expect((await berth.sessions.get("ses_1")).exec("long")).rejects.toThrow("before the command exited");
 });
 
-test("the agent's answer is what it said, with its pieces put together", async () => {
+test("the agent's answer joins the pieces of its text", async () => {
   const messages = [
     { type: "conversation", conversation: { id: "c1" } },
     { type: "item", conversationId: "c1", item: { id: "i1", atMs: 1, kind: "thought", text: "hm" } },
@@ -216,7 +216,7 @@ test("the agent's answer is what it said, with its pieces put together", async (
   expect(await session.agent.ask("does it work?")).toEqual({ text: "It works.", conversationId: "c1", stopReason: "end_turn" });
 });
 
-test("a stream of events is taken up where it broke", async () => {
+test("a broken stream of events continues after the last event", async () => {
   const { berth, requests } = await service((_request, response, nth) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.end(`id: evt_${nth}\ndata: ${JSON.stringify({ id: `evt_${nth}`, type: "session.created" })}\n\n`);

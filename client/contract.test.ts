@@ -7,7 +7,7 @@ import type * as daemon from "@berth/contract/daemon.ts";
 import type * as sandbox from "./sandbox/sandbox-types.ts";
 import type * as own from "./types.ts";
 
-test("our types are the contract's", () => {
+test("the client's types match the contract", () => {
   expectTypeOf<own.SessionData>().toEqualTypeOf<contract.SessionRead>();
   expectTypeOf<contract.Session>().toExtend<own.SessionData>();
   expectTypeOf<own.CreateSession>().toEqualTypeOf<contract.CreateSession>();
@@ -29,7 +29,7 @@ test("our types are the contract's", () => {
   expectTypeOf<Extract<agent.AgentMessage, { type: sandbox.AgentMessage["type"] }>>().toExtend<sandbox.AgentMessage>();
 });
 
-test("the package needs nothing but what every runtime has", () => {
+test("the package uses only what every runtime provides", () => {
   const folder = import.meta.dirname;
   const sources = globSync("**/*.ts", { cwd: folder, exclude: ["dist/**", "**/*.test.ts", "build.ts"] });
   expect(sources.length).toBeGreaterThan(10);

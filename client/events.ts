@@ -5,9 +5,9 @@ import type { BerthEvent, Page } from "./types.ts";
 import { wait } from "./http/wait.ts";
 
 export interface Events {
-  // What has happened, oldest first, up to now. `after` is the id of the last event that you have seen.
+  // Past events, oldest first. `after` is the id of the last event that you have processed.
   list(options?: { after?: string; pageSize?: number }): AsyncIterable<BerthEvent>;
-  // What happens, as it happens, until you leave the loop or abort. A broken connection is taken up where it broke.
+  // Events as they happen, until you leave the loop or abort. Reconnects after a failure without losing events.
   stream(options?: { after?: string; signal?: AbortSignal }): AsyncGenerator<BerthEvent>;
 }
 
@@ -34,7 +34,7 @@ export function createEvents(send: Transport): Events {
             yield event;
           }
         } catch (error) {
-          if (!signal?.aborted && !isPassing(error)) throw error;
+          if (!signal?.aborted && !isTemporary(error)) throw error;
         }
         await wait(RECONNECT_MS, signal).catch(() => {});
       }
@@ -48,5 +48,5 @@ export function createEvents(send: Transport): Events {
   }
 }
 
-// The service restarts, or the connection broke (fetch throws a TypeError): the next try may find it well again.
-const isPassing = (error: unknown) => error instanceof ConnectionError || error instanceof ServerError || error instanceof TypeError;
+// The service is restarting, or the connection broke (fetch throws a TypeError).
+const isTemporary = (error: unknown) => error instanceof ConnectionError || error instanceof ServerError || error instanceof TypeError;

@@ -11,7 +11,7 @@ export interface Berth {
 
 export type BerthOptions = TransportOptions;
 
-// The client: `createBerth({ baseUrl: "https://berth.example.com", apiKey: process.env.BERTH_API_KEY })`.
+// Example: `createBerth({ baseUrl: "https://berth.example.com", apiKey: process.env.BERTH_API_KEY })`.
 export function createBerth(options: BerthOptions): Berth {
   const send = createTransport(options);
   return { sessions: createSessions(send), events: createEvents(send), webhooks: createWebhooks(send) };

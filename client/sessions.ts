@@ -7,30 +7,30 @@ import { readJson, type Transport } from "./http/transport.ts";
 import type { CreateSession, LaunchUrl, ListSessions, Page, SessionData, SessionStatus, UpdateSession } from "./types.ts";
 
 export interface Sessions {
-  // Resolves when the sandbox is ready for work. With an idempotency key of your own, also a retry after a crash of yours
-  // finds the session of the first try.
+  // Resolves when the sandbox is ready. With your own idempotency key, a retry after a crash of your process returns the
+  // session of the first attempt.
   create(request: CreateSession, options?: CallOptions & { idempotencyKey?: string }): PendingSession;
   get(sessionId: string, options?: CallOptions): Promise<Session>;
   // Newest first: `for await (const session of berth.sessions.list({ status: "running" }))`.
   list(filter?: ListSessions): Paged<Session>;
 }
 
-// Can be awaited, or used at once where the session itself is not needed: `sessions.create(…).exec("npm test")`.
+// A promise of a session that can also be used directly: `sessions.create(…).exec("npm test")`.
 export type PendingSession = Promise<Session> & Pick<Session, "exec" | "launchUrl">;
 
 export interface CallOptions {
   signal?: AbortSignal;
 }
 
-// A session: its data as last heard, and what can be done with it. Calls that change it bring the data up to date.
+// A session with its last known data. Methods that change the session update the data.
 export interface Session extends SessionData {
   refresh(options?: CallOptions): Promise<Session>;
   update(changes: UpdateSession, options?: CallOptions): Promise<Session>;
   pause(options?: CallOptions): Promise<Session>;
   resume(options?: CallOptions & { autoStartAgent?: boolean }): Promise<Session>;
-  // For good, with all its files. Repeating it is not an error.
+  // Permanently deletes the session and its files. Idempotent.
   destroy(options?: CallOptions): Promise<Session>;
-  // A signed address that opens the workspace in your user's browser within a few minutes.
+  // A signed URL that opens the workspace in your user's browser. It expires after a few minutes.
   launchUrl(options?: CallOptions): Promise<LaunchUrl>;
 
   exec(command: string | string[], options?: Collected): Promise<ExecResult>;
@@ -58,28 +58,28 @@ export function createSessions(send: Transport): Sessions {
     },
     list: ({ status, externalUserId, metadata = {}, pageSize } = {}) =>
       paged(async (cursor) => {
-        const wanted = Object.fromEntries(Object.entries(metadata).map(([key, value]) => [`metadata.${key}`, value]));
-        const query = { status, externalUserId, ...wanted, limit: pageSize, cursor, expand: "details" };
+        const metadataQuery = Object.fromEntries(Object.entries(metadata).map(([key, value]) => [`metadata.${key}`, value]));
+        const query = { status, externalUserId, ...metadataQuery, limit: pageSize, cursor, expand: "details" };
         const { data, nextCursor } = await readJson<Page<SessionData>>(send({ method: "GET", url: PATH, query }));
         return { data: data.map(bind), nextCursor };
       }),
   };
 
-  // The data are the object's own properties and what can be done is inherited: printing or serializing shows the data.
+  // The data are own properties and the methods are inherited, so that printing or serializing shows only the data.
   function bind(data: SessionData): Session {
     const path = pathOf(data.sessionId);
-    const take = (news: Partial<SessionData>) => Object.assign(session, news);
+    const apply = (changed: Partial<SessionData>) => Object.assign(session, changed);
     const post = <T>(action: string, json: unknown, { signal }: CallOptions) =>
       readJson<T>(send({ method: "POST", url: `${path}/${action}`, json, idempotencyKey: true, repeatable: true, signal }));
     const sandboxUrl = () => session.sandboxUrl;
     const methods: Omit<Session, keyof SessionData> = {
       refresh: async ({ signal } = {}) =>
-        take(await readJson<SessionData>(send({ method: "GET", url: path, query: { expand: "details" }, signal }))),
+        apply(await readJson<SessionData>(send({ method: "GET", url: path, query: { expand: "details" }, signal }))),
       update: async (changes, { signal } = {}) =>
-        take(await readJson<SessionData>(send({ method: "PATCH", url: path, query: { expand: "details" }, json: changes, signal }))),
-      pause: async (options = {}) => take(await post<{ status: SessionStatus }>("pause", undefined, options)),
-      resume: async ({ autoStartAgent, ...options } = {}) => take(await post<Partial<SessionData>>("resume", { autoStartAgent }, options)),
-      destroy: async ({ signal } = {}) => take(await readJson<{ status: SessionStatus }>(send({ method: "DELETE", url: path, signal }))),
+        apply(await readJson<SessionData>(send({ method: "PATCH", url: path, query: { expand: "details" }, json: changes, signal }))),
+      pause: async (options = {}) => apply(await post<{ status: SessionStatus }>("pause", undefined, options)),
+      resume: async ({ autoStartAgent, ...options } = {}) => apply(await post<Partial<SessionData>>("resume", { autoStartAgent }, options)),
+      destroy: async ({ signal } = {}) => apply(await readJson<{ status: SessionStatus }>(send({ method: "DELETE", url: path, signal }))),
       launchUrl: (options = {}) => post<LaunchUrl>("launch-url", undefined, options),
       exec: (command, options) => exec(send, session.sandboxUrl, command, options),
       execStream: (command, options) => execStream(send, session.sandboxUrl, command, options),

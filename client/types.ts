@@ -1,5 +1,5 @@
-// What the service sends and takes. These types stand alone, so that the package has no dependencies; a test holds them
-// against the service's own contract.
+// The bodies of the partner API. These types are separate from the contract, so that the package has no dependencies. A test
+// compares them with it.
 
 export type SessionStatus = "running" | "paused" | "destroyed";
 
@@ -10,21 +10,21 @@ export interface SessionData {
   sandboxUrl: string;
   // ISO 8601, UTC.
   createdAt: string;
-  // Filled in by `get` and `list`.
+  // Only set by `get`, `list`, `refresh` and `update`.
   externalUserId?: string;
   template?: string;
   metadata?: Record<string, string>;
-  // When the session times out; null when it does not run.
+  // When the timeout will pause the session; null unless it is running.
   expiresAt?: string | null;
   stopReason?: "api" | "timeout" | "retention" | "sandbox_lost" | null;
 }
 
 export interface CreateSession {
-  // Your own identifier of the user.
+  // The identifier of the user in your own system.
   externalUserId: string;
   envVars?: Record<string, string>;
   template?: string;
-  // 60,000 to 86,400,000; an hour when left out.
+  // 60,000 to 86,400,000. Default: one hour.
   timeoutMs?: number;
   autoStartAgent?: boolean;
   metadata?: Record<string, string>;
@@ -39,13 +39,13 @@ export interface ListSessions {
   status?: SessionStatus;
   externalUserId?: string;
   metadata?: Record<string, string>;
-  // Sessions in one answer of the service (1 to 100), not in all.
+  // The number of sessions per request (1 to 100), not in total.
   pageSize?: number;
 }
 
 export interface LaunchUrl {
   url: string;
-  // Unix time in milliseconds.
+  // A Unix timestamp in milliseconds.
   expiresAt: number;
 }
 
@@ -77,7 +77,7 @@ export interface BerthEvent {
 export interface Webhook {
   id: string;
   url: string;
-  // null: all of them.
+  // null for all types.
   types: EventType[] | null;
   description: string;
   enabled: boolean;

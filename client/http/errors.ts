@@ -1,13 +1,13 @@
 import type { FieldFault } from "../types.ts";
 
-// Everything that can go wrong is a BerthError; the classes below are for `instanceof`, `code` for the finer cases. The
-// message is for people and may change.
+// Every error is a BerthError. Use the subclasses with `instanceof`, and `code` for finer distinctions. The message is for
+// people and may change.
 export interface ErrorFacts {
-  // A stable word such as `session_already_paused`.
+  // A stable code such as `session_already_paused`.
   code: string;
-  // The HTTP status; undefined when there was no answer.
+  // The HTTP status; undefined if there was no response.
   status?: number;
-  // Name it when you ask for help.
+  // Include it when you ask the operator for help.
   requestId?: string;
   details?: FieldFault[];
   retryAfterMs?: number;
@@ -32,27 +32,27 @@ export class BerthError extends Error {
   }
 }
 
-// The request was not right; `details` names the fields.
+// The request is invalid; `details` names the fields.
 export class ValidationError extends BerthError {}
 // The key is missing, unknown, expired or revoked.
 export class UnauthorizedError extends BerthError {}
 export class NotFoundError extends BerthError {}
-// There is no such session, or it is gone.
+// The session does not exist, or is destroyed.
 export class SessionNotFoundError extends NotFoundError {}
 export class FileNotFoundError extends NotFoundError {}
-// The state does not allow it: already paused, already running, busy. Adjust the state and go on.
+// The session's state does not allow the call: it is already paused, already running, or busy.
 export class SessionConflictError extends BerthError {}
 // The limit of live sessions is reached.
 export class QuotaError extends SessionConflictError {}
-// A file is there already, or has changed since it was read.
+// The file already exists, or has changed since it was read.
 export class FileConflictError extends BerthError {}
 export class RateLimitError extends BerthError {}
-// Something failed on the service's side.
+// The service failed.
 export class ServerError extends BerthError {}
-// No answer: the service could not be reached, or the connection broke.
+// The service could not be reached, or the connection broke.
 export class ConnectionError extends BerthError {}
 export class TimeoutError extends ConnectionError {}
-// A webhook that the service did not send.
+// The service did not send this webhook.
 export class WebhookVerificationError extends BerthError {}
 
 const BY_CODE: Record<string, typeof BerthError> = {
@@ -64,7 +64,7 @@ const BY_CODE: Record<string, typeof BerthError> = {
   session_busy: SessionConflictError,
 };
 
-// The sandbox's own words.
+// The codes of the daemon in the sandbox.
 const BY_SANDBOX_CODE: Record<string, typeof BerthError> = {
   not_found: FileNotFoundError,
   exists: FileConflictError,
@@ -80,7 +80,7 @@ const BY_STATUS: Record<number, typeof BerthError> = {
   429: RateLimitError,
 };
 
-// The API says its code in a header, and only the sandbox says one in the body.
+// The API sends its code only in a header; the sandbox repeats it in the body.
 export async function errorFrom(response: Response): Promise<BerthError> {
   const text = await response.text().catch(() => "");
   const body = parse(text);
@@ -98,10 +98,10 @@ export async function errorFrom(response: Response): Promise<BerthError> {
 
 function messageOf({ error, details }: ErrorBody, status: number): string {
   const faults = details?.map(({ field, message }) => `${field}: ${message}`).join("; ");
-  return faults ? `${error ?? "Validation failed"} (${faults})` : (error ?? `The service answered ${status}`);
+  return faults ? `${error ?? "Validation failed"} (${faults})` : (error ?? `The service responded with status ${status}`);
 }
 
-// Seconds, or a date.
+// The header has seconds or a date.
 function retryAfterOf(headers: Headers): number | undefined {
   const text = headers.get("retry-after");
   if (!text) return undefined;

@@ -1,6 +1,6 @@
 import type { Page } from "../types.ts";
 
-// A list that comes in pages: loop over everything, or ask for one page at a time.
+// A paged list. Iterate over all entries, or request one page at a time.
 export interface Paged<T> extends AsyncIterable<T> {
   page(cursor?: string): Promise<Page<T>>;
 }

@@ -1,4 +1,4 @@
-// Lines and server-sent events out of a response's body. Leaving the loop early hangs up.
+// Reads lines and server-sent events from a response. Leaving the loop early closes the connection.
 
 export async function* lines(response: Response): AsyncGenerator<string> {
   if (!response.body) return;

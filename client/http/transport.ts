@@ -2,41 +2,41 @@ import { ConnectionError, errorFrom, TimeoutError, type BerthError } from "./err
 import { wait } from "./wait.ts";
 
 export interface TransportOptions {
-  // Undefined, as a variable that is not set gives, is refused at once.
+  // `undefined`, for example from an unset environment variable, throws immediately.
   apiKey: string | undefined;
-  // Where the service is reached, such as https://berth.example.com.
+  // The address of the service, such as https://berth.example.com.
   baseUrl: string;
-  // How long one attempt may take (a stream: for ever). Creating a session waits for its sandbox.
+  // The deadline of one attempt. Streams have none. Creating a session includes the start of its sandbox.
   timeoutMs?: number;
-  // How often a call that failed is tried again where that cannot do it twice.
+  // How often a failed call is retried, if a retry cannot execute it twice.
   maxRetries?: number;
-  // Another fetch, for tests or proxies.
+  // Replaces the runtime's fetch, for tests or proxies.
   fetch?: typeof fetch;
 }
 
 export interface Call {
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  // Below the base URL, or a whole address.
+  // A path below the base URL, or an absolute URL.
   url: string;
   query?: Record<string, string | number | undefined>;
   json?: unknown;
   body?: string | Uint8Array<ArrayBuffer>;
   headers?: Record<string, string>;
-  // Marks the call so that the service does it once however often it arrives. `true` makes a key up.
+  // The service executes calls with the same key only once. `true` generates a key.
   idempotencyKey?: string | true;
-  // Doing it twice is harmless or, by the key, impossible. Otherwise only refusals are tried again.
+  // Whether the call is idempotent, by itself or by its key. Other calls are only retried if the service refused them.
   repeatable?: boolean;
   signal?: AbortSignal;
-  // The answer is a stream that begins when it likes.
+  // The response is a stream without a deadline.
   streaming?: boolean;
 }
 
-// Sends a call until it succeeds or it is clear that it will not, and gives the answer; anything but 2xx is thrown.
+// Sends a call, retries it where that is safe, and returns the response. Throws a BerthError unless the status is 2xx.
 export type Transport = (call: Call) => Promise<Response>;
 
-export const readJson = async <T>(answer: Promise<Response>): Promise<T> => (await (await answer).json()) as T;
+export const readJson = async <T>(response: Promise<Response>): Promise<T> => (await (await response).json()) as T;
 
-const LONGEST_WAIT_MS = 60_000;
+const MAX_WAIT_MS = 60_000;
 
 export function createTransport({
   apiKey,
@@ -45,16 +45,16 @@ export function createTransport({
   maxRetries = 3,
   fetch: send = globalThis.fetch,
 }: TransportOptions): Transport {
-  if (!apiKey) throw new TypeError("apiKey is missing");
+  if (!apiKey) throw new TypeError("apiKey is required");
   const base = new URL(baseUrl).origin;
 
   return async (call) => {
     const request = prepare(call);
     for (let attempt = 0; ; attempt++) {
-      const outcome = await once(request, call);
+      const outcome = await attemptOnce(request, call);
       if (outcome instanceof Response) return outcome;
       const waitMs = outcome.retryAfterMs ?? backOffMs(attempt);
-      if (attempt >= maxRetries || !mayRepeat(outcome, call) || waitMs > LONGEST_WAIT_MS) throw outcome;
+      if (attempt >= maxRetries || !canRetry(outcome, call) || waitMs > MAX_WAIT_MS) throw outcome;
       await wait(waitMs, call.signal);
     }
   };
@@ -64,22 +64,22 @@ export function createTransport({
     for (const [name, value] of Object.entries(query)) if (value !== undefined) target.searchParams.set(name, String(value));
     const all: Record<string, string> = { accept: "application/json", ...headers, authorization: `Bearer ${apiKey}` };
     if (json !== undefined) all["content-type"] = "application/json";
-    // The same for all attempts: that is what makes them one.
+    // All attempts share one key.
     if (idempotencyKey) all["idempotency-key"] = idempotencyKey === true ? crypto.randomUUID() : idempotencyKey;
-    // The key must not travel on to wherever a redirect points. Not every runtime knows "error".
+    // A redirect must not carry the API key elsewhere. Not every runtime supports "error".
     return { url: target, init: { method, headers: all, body: json === undefined ? body : JSON.stringify(json), redirect: "manual" } };
   }
 
-  async function once({ url, init }: ReturnType<typeof prepare>, { signal, streaming }: Call): Promise<Response | BerthError> {
-    const patience = new AbortController();
-    const timer = streaming ? undefined : setTimeout(() => patience.abort(), timeoutMs);
+  async function attemptOnce({ url, init }: ReturnType<typeof prepare>, { signal, streaming }: Call): Promise<Response | BerthError> {
+    const timeout = new AbortController();
+    const timer = streaming ? undefined : setTimeout(() => timeout.abort(), timeoutMs);
     try {
-      const response = await send(url, { ...init, signal: signal ? AbortSignal.any([signal, patience.signal]) : patience.signal });
+      const response = await send(url, { ...init, signal: signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal });
       if (!response.ok) return await errorFrom(response);
-      return streaming ? response : await whole(response);
+      return streaming ? response : await readWhole(response);
     } catch (cause) {
       if (signal?.aborted) throw signal.reason;
-      if (patience.signal.aborted) return new TimeoutError(`No answer within ${timeoutMs} ms`, { code: "timeout", cause });
+      if (timeout.signal.aborted) return new TimeoutError(`No response within ${timeoutMs} ms`, { code: "timeout", cause });
       return new ConnectionError(`${url.origin} could not be reached`, { code: "connection_failed", cause });
     } finally {
       clearTimeout(timer);
@@ -87,20 +87,20 @@ export function createTransport({
   }
 }
 
-// Reads the body while the clock runs: a connection that breaks or stalls half-way is a failed attempt like any other.
-async function whole(response: Response): Promise<Response> {
+// Reads the body before the deadline, so that a connection that breaks or stalls in the middle is a failed attempt.
+async function readWhole(response: Response): Promise<Response> {
   const body = await response.arrayBuffer();
   return new Response(body.byteLength === 0 ? null : body, { status: response.status, headers: response.headers });
 }
 
-// Refused before anything was done.
+// The service refuses with these codes before it changes anything.
 const REFUSALS = new Set(["rate_limited", "capacity_reached", "unavailable", "store_unavailable", "idempotency_in_flight", "session_busy"]);
 
-function mayRepeat(error: BerthError, { method, repeatable = method !== "POST" }: Call): boolean {
+function canRetry(error: BerthError, { method, repeatable = method !== "POST" }: Call): boolean {
   if (REFUSALS.has(error.code) || error.status === 429) return true;
   const { status } = error;
   return repeatable && (status === undefined || status === 500 || status === 502 || status === 503 || status === 504);
 }
 
-// 0.2, 0.4, 0.8 … 5 s, each up to half shorter by chance, so that many clients do not come back at the same moment.
+// 0.2, 0.4, 0.8 … 5 s. Random jitter of up to half keeps clients from retrying in lockstep.
 const backOffMs = (attempt: number) => Math.min(200 * 2 ** attempt, 5000) * (1 - Math.random() / 2);

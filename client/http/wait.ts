@@ -1,4 +1,4 @@
-// Rejects with the signal's reason when it is aborted meanwhile.
+// Resolves after `ms`. Rejects with the signal's reason if it aborts earlier.
 export function wait(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();

@@ -8,11 +8,11 @@ export interface Agent {
   state(): Promise<AgentState>;
   start(): Promise<AgentState>;
   stop(): Promise<AgentState>;
-  // Gives the agent work and tells everything it does until it has finished. Leaving the loop cancels the turn.
+  // Sends a prompt and yields everything that the agent does, until the end of the turn. Leaving the loop cancels the turn.
   prompt(text: string, options?: PromptOptions): AsyncGenerator<AgentMessage>;
-  // The same, to what the agent said in the end.
+  // Sends a prompt and resolves with the agent's text.
   ask(text: string, options?: PromptOptions): Promise<AgentAnswer>;
-  // Answers a permission request of a prompt that asks.
+  // Answers a permission request of a prompt with `permissions: "ask"`.
   answer(request: { conversationId: string; itemId: string; optionId: string }): Promise<void>;
 }
 
@@ -43,15 +43,15 @@ export function createAgent(send: Transport, sandboxUrl: () => string): Agent {
     stop: () => call("POST", "/agent/stop"),
     prompt,
     async ask(text, options) {
-      const said = new Map<string, string>();
+      const texts = new Map<string, string>();
       for await (const message of prompt(text, options)) {
-        if (message.type === "item" && message.item.kind === "assistant") said.set(message.item.id, message.item.text);
-        if (message.type === "append" && said.has(message.itemId)) said.set(message.itemId, said.get(message.itemId) + message.text);
+        if (message.type === "item" && message.item.kind === "assistant") texts.set(message.item.id, message.item.text);
+        if (message.type === "append" && texts.has(message.itemId)) texts.set(message.itemId, texts.get(message.itemId) + message.text);
         if (message.type !== "turn") continue;
         if (message.stopReason === "error") throw new BerthError(message.message ?? "The agent failed", { code: "agent_failed" });
-        return { text: [...said.values()].join("\n\n"), conversationId: message.conversationId, stopReason: message.stopReason };
+        return { text: [...texts.values()].join("\n\n"), conversationId: message.conversationId, stopReason: message.stopReason };
       }
-      throw new BerthError("The agent's answer broke off", { code: "connection_failed" });
+      throw new BerthError("The connection closed before the end of the agent's turn", { code: "connection_failed" });
     },
     async answer(request) {
       await send({ method: "POST", url: `${sandboxUrl()}/agent/answer`, json: request });

@@ -3,13 +3,13 @@ import type { ExecEvent, ExecOptions, ExecResult } from "./sandbox-types.ts";
 import { jsonLines } from "../http/streams.ts";
 import type { Transport } from "../http/transport.ts";
 
-// What the sandbox sends instead of `exit` when there was nothing to run; here it is thrown.
+// The sandbox sends this instead of `exit` if the command could not be started. The client throws it.
 interface NotStarted {
   type: "error";
   message: string;
 }
 
-// Output as it comes; the last event is `exit`. Leaving the loop kills the command.
+// Yields output as it arrives; the last event is `exit`. Leaving the loop kills the command.
 export async function* execStream(
   send: Transport,
   sandboxUrl: string,
@@ -23,7 +23,7 @@ export async function* execStream(
     yield event;
     if (event.type === "exit") return;
   }
-  throw new ConnectionError("The connection ended before the command did", { code: "connection_failed" });
+  throw new ConnectionError("The connection closed before the command exited", { code: "connection_failed" });
 }
 
 export interface Collected extends ExecOptions {
@@ -31,7 +31,7 @@ export interface Collected extends ExecOptions {
   onStderr?: (text: string) => void;
 }
 
-// The command's whole output once it has ended. A command that fails is not an error: look at `exitCode`.
+// Resolves with the complete output when the command has exited. A failed command does not throw: check `exitCode`.
 export async function exec(
   send: Transport,
   sandboxUrl: string,

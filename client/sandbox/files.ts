@@ -2,22 +2,22 @@ import { FileNotFoundError } from "../http/errors.ts";
 import type { FileEntry, WrittenFile } from "./sandbox-types.ts";
 import type { Transport } from "../http/transport.ts";
 
-// Files of a session's workspace. Paths are relative to it.
+// The files of a session's workspace. Paths are relative to the workspace.
 export interface Files {
   read(path: string): Promise<Uint8Array<ArrayBuffer>>;
   readText(path: string): Promise<string>;
-  // For what is too large to hold: the bytes as they come.
+  // Streams a file that is too large for memory.
   readStream(path: string): Promise<ReadableStream<Uint8Array>>;
-  // A folder, or the whole workspace, as a zip.
+  // Streams a folder, by default the whole workspace, as a zip.
   archive(path?: string): Promise<ReadableStream<Uint8Array>>;
-  // Whole or not at all; parent folders are made. With `ifMatch` only if the file still is what that etag names, with
-  // `create` only if there is none: otherwise FileConflictError.
+  // Writes atomically and creates parent folders. Throws FileConflictError if the file does not match the etag in `ifMatch`,
+  // or if it exists and `create` is set.
   write(path: string, content: string | Uint8Array<ArrayBuffer>, options?: { ifMatch?: string; create?: boolean }): Promise<WrittenFile>;
   list(path?: string): Promise<FileEntry[]>;
   exists(path: string): Promise<boolean>;
   makeFolder(path: string): Promise<void>;
   move(from: string, to: string, options?: { overwrite?: boolean }): Promise<void>;
-  // A file, or a folder with all that is in it.
+  // Deletes a file, or a folder with its contents.
   remove(path: string): Promise<void>;
 }
 
@@ -33,7 +33,7 @@ export function createFiles(send: Transport, sandboxUrl: () => string): Files {
     async write(path, body, { ifMatch, create } = {}) {
       const conditions = { ...(ifMatch === undefined ? {} : { "if-match": ifMatch }), ...(create ? { "if-none-match": "*" } : {}) };
       const headers = { "content-type": "application/octet-stream", ...conditions };
-      // A conditional write whose answer was lost would find its own work the second time.
+      // A retry of a conditional write would conflict with its own first attempt.
       const repeatable = ifMatch === undefined && !create;
       const response = await send({ method: "PUT", ...content(path), body, headers, repeatable });
       return (await response.json()) as WrittenFile;
@@ -65,5 +65,5 @@ export function createFiles(send: Transport, sandboxUrl: () => string): Files {
   return files;
 }
 
-// An empty file has no body on some runtimes.
+// On some runtimes the response of an empty file has no body.
 const bodyOf = (response: Response): ReadableStream<Uint8Array> => response.body ?? new Blob([]).stream();

@@ -1,4 +1,4 @@
-// What a sandbox sends and takes: commands, files and the coding agent.
+// The bodies of a sandbox's API: commands, files and the coding agent.
 
 export interface ExecOptions {
   // Relative to the workspace.
@@ -17,7 +17,7 @@ export type ExecEvent =
 export interface ExecResult {
   stdout: string;
   stderr: string;
-  // null when a signal ended it.
+  // null if a signal ended the command.
   exitCode: number | null;
   signal: string | null;
   timedOut: boolean;
@@ -45,21 +45,21 @@ export interface AgentState {
 }
 
 export interface PromptOptions {
-  // Go on with an earlier conversation.
+  // Continues an earlier conversation.
   conversationId?: string;
-  // What becomes of the agent's questions whether it may do something. `ask` waits for somebody in the workspace.
+  // How to answer the agent's permission requests. `ask` waits for a user in the workspace, or for `answer`.
   permissions?: "ask" | "allow" | "reject";
   signal?: AbortSignal;
 }
 
 export type StopReason = "end_turn" | "max_tokens" | "max_turn_requests" | "refusal" | "cancelled" | "error";
 
-// What happens while the agent works on a prompt: the conversation first, the end of the turn last.
+// The messages of a turn: `conversation` first, `turn` last.
 export type AgentMessage =
   | { type: "conversation"; conversation: Conversation }
-  // An item is new, or replaces the one with its id.
+  // Replaces the item with the same id, or adds a new one.
   | { type: "item"; conversationId: string; item: ConversationItem }
-  // More text for an item.
+  // Appends text to an item.
   | { type: "append"; conversationId: string; itemId: string; text: string }
   | { type: "turn"; conversationId: string; stopReason: StopReason; message?: string };
 

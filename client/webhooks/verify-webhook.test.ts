@@ -7,22 +7,22 @@ const SECRET = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 const OTHER = `whsec_${Buffer.alloc(32, 8).toString("base64")}`;
 const event = { id: "evt_1", type: "session.paused", timestamp: "2030-01-01T00:00:00.000Z", data: { sessionId: "ses_1" } };
 
-// Signed by the reference library, not by ourselves.
+// Signs with the reference library instead of our own code.
 function sign(body: string, { secret = SECRET, at = new Date(), id = "evt_1" } = {}): Record<string, string> {
   const signature = new Webhook(secret).sign(id, at, body);
   return { "webhook-id": id, "webhook-timestamp": String(Math.floor(at.getTime() / 1000)), "webhook-signature": signature };
 }
 
-test("what the reference library signs is accepted, from all kinds of headers", async () => {
+test("accepts signatures of the reference library, with any kind of headers", async () => {
   const body = JSON.stringify(event);
   const headers = sign(body);
   expect(await verifyWebhook(body, headers, SECRET)).toEqual(event);
   expect(await verifyWebhook(new TextEncoder().encode(body), new Headers(headers), SECRET)).toEqual(event);
-  const shouted = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toUpperCase(), [value]]));
-  expect(await verifyWebhook(body, shouted, SECRET)).toEqual(event);
+  const uppercase = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toUpperCase(), [value]]));
+  expect(await verifyWebhook(body, uppercase, SECRET)).toEqual(event);
 });
 
-test("while a secret is changed, either side may have both", async () => {
+test("accepts two secrets, or two signatures, during a rotation", async () => {
   const body = JSON.stringify(event);
   expect(await verifyWebhook(body, sign(body, { secret: OTHER }), [SECRET, OTHER])).toEqual(event);
   const both = {
@@ -32,7 +32,7 @@ test("while a secret is changed, either side may have both", async () => {
   expect(await verifyWebhook(body, both, SECRET)).toEqual(event);
 });
 
-test("anything changed, old, missing or of another version is refused", async () => {
+test("refuses messages that are modified, old, incomplete or of another version", async () => {
   const body = JSON.stringify(event);
   const headers = sign(body);
   const refused: [string, Record<string, string | undefined>][] = [

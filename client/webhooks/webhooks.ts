@@ -2,15 +2,15 @@ import { paged, type Paged } from "../http/paging.ts";
 import { readJson, type Transport } from "../http/transport.ts";
 import type { CreateWebhook, Delivery, Page, UpdateWebhook, Webhook } from "../types.ts";
 
-// Where events are sent. Check what arrives with `verifyWebhook`.
+// Manages webhooks. Use `verifyWebhook` in the receiver.
 export interface Webhooks {
-  // The secret is shown this once.
+  // This is the only response with the secret.
   create(request: CreateWebhook): Promise<Webhook & { secret: string }>;
   list(): Promise<Webhook[]>;
   get(id: string): Promise<Webhook>;
   update(id: string, changes: UpdateWebhook): Promise<Webhook>;
   remove(id: string): Promise<void>;
-  // For a day both secrets sign, so that you can change over.
+  // For 24 hours, requests are signed with both secrets, so that you can switch.
   rotateSecret(id: string): Promise<{ secret: string; previousSecretExpiresAt: string }>;
   // Sends an event of the type `webhook.test`.
   test(id: string): Promise<Delivery>;
