@@ -1,12 +1,4 @@
-import type {
-  CreateTerminal,
-  FolderListing,
-  ListeningPort,
-  MoveRequest,
-  SearchEvent,
-  Terminal,
-  WrittenFile,
-} from "@berth/contract/daemon.ts";
+import type { CreateTerminal, FolderListing, MoveRequest, SearchEvent, Terminal, WrittenFile } from "@berth/contract/daemon.ts";
 import type { PreviewLink, PreviewRequest } from "@berth/contract/workspace.ts";
 import { readLines } from "./read-lines.ts";
 
@@ -95,7 +87,6 @@ export function createApi(base: string, send: typeof fetch = (...args) => fetch(
       if (response.body) for await (const line of readLines(response.body)) yield JSON.parse(line) as SearchEvent;
     },
 
-    ports: () => json<{ ports: ListeningPort[] }>("api/ports"),
     previewLink: (request: PreviewRequest) => json<PreviewLink>("preview", "POST", request),
     createTerminal: (request: CreateTerminal) => json<Terminal>("api/terminals", "POST", request),
     removeTerminal: (id: string) => json<void>(`api/terminals/${id}`, "DELETE"),

@@ -7,15 +7,10 @@ export function NoticeList() {
   const list = useWorkspaceState("notices", (state) => state.notices);
   return (
     <div className="notices" role="region" aria-label="Notices" aria-live="polite">
-      {list.map(({ id, kind, text, action }) => (
+      {list.map(({ id, kind, text }) => (
         <div key={id} className={`notice ${kind}`}>
           {kind === "error" ? <CircleAlert size={16} /> : <Info size={16} />}
           <p>{text}</p>
-          {action && (
-            <button type="button" className="button small" onClick={action.run}>
-              {action.label}
-            </button>
-          )}
           <IconButton label="Dismiss" onClick={() => notices.dismiss(id)}>
             <X size={14} />
           </IconButton>

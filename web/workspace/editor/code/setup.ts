@@ -62,7 +62,7 @@ export function editorSetup({ path, text, wrapLines }: { path: string; text: str
   ];
 }
 
-export const lineSeparatorOf = (text: string): "\n" | "\r\n" => (text.includes("\r\n") && !/(^|[^\r])\n/.test(text) ? "\r\n" : "\n");
+const lineSeparatorOf = (text: string): "\n" | "\r\n" => (text.includes("\r\n") && !/(^|[^\r])\n/.test(text) ? "\r\n" : "\n");
 
 function indentOf(text: string): string {
   const first = /^(\t+| {2,8})\S/m.exec(text.slice(0, 20_000))?.[1];

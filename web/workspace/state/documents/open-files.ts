@@ -17,8 +17,6 @@ export interface EditorBuffer {
   show(text: string): void;
 }
 
-export type OpenFiles = ReturnType<typeof createOpenFiles>;
-
 // The open files and their texts. A text lives in its editor buffer once there is one, and here until then.
 export function createOpenFiles({ onClean }: { onClean: (path: string) => void }) {
   const store = createStore<{ files: Record<string, OpenFile> }>(() => ({ files: {} }));

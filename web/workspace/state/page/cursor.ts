@@ -18,8 +18,6 @@ export interface CursorState {
   focusPath: string | null;
 }
 
-export type Cursor = ReturnType<typeof createCursor>;
-
 export function createCursor() {
   const store = createStore<CursorState>(() => ({ position: null, language: null, reveal: null, focusPath: null }));
   return {

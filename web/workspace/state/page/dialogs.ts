@@ -17,8 +17,6 @@ export interface Question {
 // Null if the person dismissed the dialog.
 export type Answer = { choice: string; value: string } | null;
 
-export type Dialogs = ReturnType<typeof createDialogs>;
-
 // Asks the person one question at a time. A new question dismisses the one before.
 export function createDialogs() {
   const store = createStore<{ question: Question | null; resolve: (answer: Answer) => void }>(() => ({

@@ -8,7 +8,6 @@ export interface Notice {
   id: number;
   kind: "info" | "error";
   text: string;
-  action?: { label: string; run: () => void };
 }
 
 export type Notices = ReturnType<typeof createNotices>;
@@ -28,7 +27,7 @@ export function createNotices() {
   return {
     store,
     dismiss,
-    info: (text: string, action?: Notice["action"]) => show({ kind: "info", text, ...(action ? { action } : {}) }),
+    info: (text: string) => show({ kind: "info", text }),
     error: (text: string) => show({ kind: "error", text }),
     // Runs work that the person started. Shows a failure as "{failure}: {reason}" and returns whether the work succeeded.
     attempt: async (failure: string, work: () => Promise<unknown>): Promise<boolean> => {

@@ -2,8 +2,6 @@ import { createStore } from "zustand/vanilla";
 
 export type PaletteMode = "files" | "commands";
 
-export type Palette = ReturnType<typeof createPalette>;
-
 export function createPalette() {
   const store = createStore<{ mode: PaletteMode | null }>(() => ({ mode: null }));
   return { store, open: (mode: PaletteMode) => store.setState({ mode }), close: () => store.setState({ mode: null }) };

@@ -11,8 +11,6 @@ export interface PreferencesState {
   spokenTerminals: boolean;
 }
 
-export type Preferences = ReturnType<typeof createPreferences>;
-
 // Personal settings, shared by every workspace in this browser.
 export function createPreferences() {
   const stored = openStorage<PreferencesState>("berth.preferences", {

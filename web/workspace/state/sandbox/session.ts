@@ -14,8 +14,6 @@ export interface SessionState {
   eventsLost: boolean;
 }
 
-export type SessionStore = ReturnType<typeof createSessionStore>;
-
 export function createSessionStore(now: () => number = Date.now) {
   const store = createStore<SessionState>(() => ({
     phase: "connecting",
