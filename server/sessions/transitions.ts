@@ -97,8 +97,7 @@ async function write(tx: Db, session: Session, trigger: Trigger, { changes, leas
     case "update":
       return updateSession(tx, session, changes ?? {});
     case "release":
-      await releaseLease(tx, session);
-      return session;
+      return (await releaseLease(tx, session)) ? session : null;
     case "delete":
       return (await deleteSession(tx, session)) ? "deleted" : null;
     default:

@@ -114,9 +114,16 @@ export async function deleteSession(db: Db, seen: Seen): Promise<boolean> {
   return Number(numDeletedRows) === 1;
 }
 
-// Ends the lease of a step that failed, so that reconciliation may take the step over at once.
-export async function releaseLease(db: Db, seen: Seen): Promise<void> {
-  await db.updateTable("sessions").set({ lease_until: 0 }).where("id", "=", seen.id).where("generation", "=", seen.generation).execute();
+// Ends the lease of a step that failed, so that reconciliation may take the step over at once. False: the row has changed
+// since.
+export async function releaseLease(db: Db, seen: Seen): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable("sessions")
+    .set({ lease_until: 0 })
+    .where("id", "=", seen.id)
+    .where("generation", "=", seen.generation)
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
 }
 
 export interface WarmClaim {
