@@ -2,7 +2,9 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { SandboxId, Template } from "@berth/contract";
 import { SECOND, type Clock } from "../../clock.ts";
 import type { Config } from "../../config/config.ts";
+import { createConnectionBoundary } from "../../faults/connection-boundary.ts";
 import type { Log } from "../../log.ts";
+import { createHostResolver, toLookup, type Resolve } from "../../network/host-resolver.ts";
 import type { Secrets } from "../../secrets/secrets.ts";
 import type { Db } from "../../store/schema.ts";
 import { modelUsageOf } from "../../store/model-usage.ts";
@@ -46,6 +48,8 @@ export interface ModelRelayDeps {
   // A sandbox is a few milliseconds away, so only one that stops sending comes near it.
   bodyTimeoutMs?: number;
   answerTimeoutMs?: number;
+  // Resolves the provider's name.
+  resolve?: Resolve;
 }
 
 export function createModelRelay({
@@ -58,11 +62,13 @@ export function createModelRelay({
   serverEnv = process.env,
   bodyTimeoutMs = 30 * SECOND,
   answerTimeoutMs = 300 * SECOND,
+  resolve = createHostResolver(),
 }: ModelRelayDeps): ModelRelay {
   const tokens = createModelTokens(secrets);
   const maxBodyBytes = config.modelMaxBodyMb * 1024 * 1024;
   const limits = createModelLimits({ clock, requestsPerMinute: config.modelRatePerMinute, maxBodyBytes });
   const turn = createLoopTurns();
+  const lookup = toLookup(resolve);
 
   return {
     handle(request, response, sandboxId) {
@@ -111,7 +117,9 @@ export function createModelRelay({
     try {
       const url = model.baseUrl + target.path;
       const headers = providerHeaders(model, request.headers);
-      const upstream = openUpstream({ url, method: target.method, headers, body, timeoutMs: answerTimeoutMs, signal: hungUp });
+      const boundary = createConnectionBoundary({ log, connection: "model provider", fields: { sandboxId } });
+      const options = { timeoutMs: answerTimeoutMs, signal: hungUp, lookup, boundary };
+      const upstream = openUpstream({ url, method: target.method, headers, body, ...options });
       await upstream.sent;
       return { model, upstream, count };
     } catch (error) {

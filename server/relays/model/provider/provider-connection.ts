@@ -1,5 +1,7 @@
 import { request as httpRequest, type ClientRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
+import type { LookupFunction } from "node:net";
+import type { ConnectionBoundary } from "../../../faults/connection-boundary.ts";
 
 export interface UpstreamRequest {
   url: string;
@@ -10,6 +12,9 @@ export interface UpstreamRequest {
   timeoutMs: number;
   // Ends the request.
   signal: AbortSignal;
+  lookup: LookupFunction;
+  // A provider is trusted as little as a sandbox: what it sends can end its own connection and nothing else.
+  boundary: ConnectionBoundary;
 }
 
 // A request on its way to the provider.
@@ -25,7 +30,7 @@ export interface Upstream {
 // Providers send one or two of these before an answer; one that goes on would keep the connection alive for ever.
 const MAX_INTERIM_ANSWERS = 16;
 
-export function openUpstream({ url, method, headers, body, timeoutMs, signal }: UpstreamRequest): Upstream {
+export function openUpstream({ url, method, headers, body, timeoutMs, signal, lookup, boundary }: UpstreamRequest): Upstream {
   const target = new URL(url);
   const start = target.protocol === "https:" ? httpsRequest : httpRequest;
   const length = body.reduce((sum, { length: bytes }) => sum + bytes, 0);
@@ -34,7 +39,10 @@ export function openUpstream({ url, method, headers, body, timeoutMs, signal }: 
     headers: { ...headers, ...(length > 0 && { "content-length": length }) },
     timeout: timeoutMs,
     signal,
+    lookup,
   });
+  boundary.cover(outgoing);
+  outgoing.once("response", (response) => boundary.cover(response));
   const answer = answerTo(outgoing, timeoutMs);
   // A failure is handled when the answer is waited for; until then it must not count as unhandled.
   answer.catch(() => {});
