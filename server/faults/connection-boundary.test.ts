@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
+import { currentWork, markWork } from "../event-loop/loop-work.ts";
 import { createConnectionBoundary } from "./connection-boundary.ts";
 import { silentLog, type Log } from "../log.ts";
 
@@ -76,4 +77,23 @@ test("a reset of a socket without an error listener closes that socket and is no
   await closed;
   expect(lines).toEqual([]);
   server.close();
+});
+
+test("what a connection's bytes set off is named after the connection, until a handler names it", async () => {
+  const { boundary } = openBoundary();
+  const stream = new PassThrough();
+  boundary.cover(stream);
+  const names: string[] = [];
+  stream.on("data", () => {
+    names.push(currentWork().name);
+    markWork({ name: "a route" });
+    stream.emit("finish");
+    names.push(currentWork().name);
+  });
+  markWork({ name: "something else" });
+  stream.write("bytes");
+  await expect.poll(() => names).toEqual(["test connection", "a route"]);
+  markWork({ name: "something else" });
+  boundary.run(() => names.push(currentWork().name));
+  expect(names.at(-1)).toBe("test connection");
 });

@@ -1,4 +1,5 @@
 import type { EventEmitter } from "node:events";
+import { markWork } from "../event-loop/loop-work.ts";
 import type { Log } from "../log.ts";
 
 // Contains the failures of one connection. A throw in a listener, a rejected handler or an `error` event without a listener
@@ -26,6 +27,7 @@ export interface ConnectionBoundaryOptions {
 
 export function createConnectionBoundary({ log, connection, fields = {} }: ConnectionBoundaryOptions): ConnectionBoundary {
   const open = new Set<CoverableStream>();
+  const work = { name: `${connection} connection` };
   let failed = false;
 
   function fail(error: unknown): void {
@@ -45,6 +47,8 @@ export function createConnectionBoundary({ log, connection, fields = {} }: Conne
         stream.destroy();
         return false;
       }
+      // Names the work for a stall of the event loop, until the handler names it more exactly.
+      if (INCOMING_EVENTS.has(event)) markWork(work);
       try {
         return emit(event, ...values);
       } catch (error) {
@@ -58,6 +62,7 @@ export function createConnectionBoundary({ log, connection, fields = {} }: Conne
   return {
     cover: (...streams) => streams.forEach(coverOne),
     run(handler) {
+      markWork(work);
       try {
         const outcome = handler();
         if (outcome instanceof Promise) outcome.catch(fail);
@@ -67,6 +72,9 @@ export function createConnectionBoundary({ log, connection, fields = {} }: Conne
     },
   };
 }
+
+// Events by which bytes of the peer reach a handler.
+const INCOMING_EVENTS = new Set<string | symbol>(["data", "response", "information", "connect", "upgrade"]);
 
 // Returns the boundary of a socket. Creates it for a new socket, and returns the same one for every later request on it.
 export function createConnectionBoundaries(options: ConnectionBoundaryOptions): (socket: CoverableStream) => ConnectionBoundary {

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { systemClock } from "../../../clock.ts";
 import { createLoopTurns } from "../../../event-loop/loop-turns.ts";
+import { currentWork, markWork } from "../../../event-loop/loop-work.ts";
 import { createModelLimits } from "../admission/model-limits.ts";
 import { ModelRefusal } from "../admission/model-refusal.ts";
 import { providerBody } from "./provider-request.ts";
@@ -95,4 +96,16 @@ describe("the body of a request to a model", () => {
     expect(await refusalOf(Buffer.from('{"messages":["\xc0\xaf"]}', "latin1"))).toContain("not UTF-8");
     expect(await refusalOf(Buffer.from('{"model":"a"}', "utf16le"))).toContain("does not belong");
   });
+});
+
+test("a stall while a body is checked is named after the check", async () => {
+  const shape = REQUEST_SHAPES.chat;
+  const request = Object.assign(Readable.from([Buffer.from('{"model":"a"}')]), { headers: {} }) as unknown as IncomingMessage;
+  using slot = await limits.takeBodySlot("sbx_1", new AbortController().signal);
+  const others = async () => {
+    await turn();
+    markWork({ name: "something else" });
+  };
+  await readRequestBody(request, { shape, policy, slot, maxBytes: 1024, timeoutMs: 10_000, turn: others });
+  expect(currentWork().name).toBe("model request scan");
 });

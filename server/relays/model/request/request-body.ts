@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
+import { markWork } from "../../../event-loop/loop-work.ts";
 import { createJsonScanner, JsonFault, type ScannedValue } from "../json/json-scanner.ts";
 import type { BodySlot } from "../admission/model-limits.ts";
 import { ModelRefusal } from "../admission/model-refusal.ts";
@@ -27,6 +28,7 @@ export interface ReadOptions {
 const BYTES_PER_TOKEN = 4;
 const IMAGE_BYTES_PER_TOKEN = 256;
 const SLICE_BYTES = 64 * 1024;
+const SCAN = { name: "model request scan" };
 
 export async function readRequestBody(request: IncomingMessage, options: ReadOptions): Promise<RequestBody> {
   const { slot, maxBytes, timeoutMs } = options;
@@ -67,6 +69,7 @@ function createCheck({ shape, policy, turn }: ReadOptions) {
     async write(chunk: Buffer) {
       for (let at = 0; at < chunk.length; at += SLICE_BYTES) {
         await turn();
+        markWork(SCAN);
         orBadRequest(() => scanner.write(chunk.subarray(at, at + SLICE_BYTES)));
       }
     },
