@@ -32,10 +32,10 @@ export function createListener(
   { log, bodyTimeoutMs = BODY_TIMEOUT_MS }: ListenerOptions,
 ): Server {
   const boundaryOf = createConnectionBoundaries({ log, connection: "http" });
-  const responses = createResponseTracker();
+  const lastResponses = new WeakMap<Duplex, ServerResponse>();
 
   const dispatch = handleInSequence((request, response) => {
-    responses.track(request.socket, response);
+    lastResponses.set(request.socket, response);
     const boundary = boundaryOf(request.socket);
     boundary.cover(request, response);
     boundary.run(() => route(request, response));
@@ -52,8 +52,10 @@ export function createListener(
   };
   // For a socket without a request, because the parser failed or the method is CONNECT.
   const endWithError = (socket: Duplex, error: AppError): void => {
+    const response = lastResponses.get(socket);
     // An error reply in the middle of another response would become part of that response.
-    if (!socket.writable || responses.isSending(socket)) return void socket.destroy();
+    const isSending = response?.headersSent === true && !response.writableFinished;
+    if (!socket.writable || isSending) return void socket.destroy();
     const { headers, ...reply } = toErrorReply(error);
     endSocketWithReply(socket, { ...reply, headers: { ...headers, "x-request-id": nextRequestId() } });
   };
@@ -104,21 +106,4 @@ function sendError(response: ServerResponse, error: AppError): void {
   const { status, headers, body } = toErrorReply(error);
   const own = { "x-request-id": nextRequestId(), "content-length": Buffer.byteLength(body), connection: "close" };
   response.writeHead(status, { ...headers, ...own }).end(body);
-}
-
-// Knows which response a connection is sending. Clients may pipeline requests; responses are sent in their order, so the
-// oldest unfinished one is being sent.
-function createResponseTracker() {
-  const unfinished = new WeakMap<Duplex, Set<ServerResponse>>();
-  return {
-    track(socket: Duplex, response: ServerResponse): void {
-      const ofSocket = unfinished.get(socket) ?? new Set();
-      unfinished.set(socket, ofSocket.add(response));
-      response.once("finish", () => ofSocket.delete(response));
-    },
-    isSending(socket: Duplex): boolean {
-      const [oldest] = unfinished.get(socket) ?? [];
-      return oldest?.headersSent === true;
-    },
-  };
 }

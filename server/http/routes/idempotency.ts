@@ -63,11 +63,11 @@ export async function openIdempotency({ store, secrets, clock, log, host }: Idem
         if (!(await storeAnswer(tx, claim, stored))) throw new AppError("idempotency_in_flight", { retryAfterSeconds: 1 });
         saved = true;
       };
-      const renewal = setInterval(() => {
+      const renewals = clock.every(LEASE_MS / 3, () =>
         renewKey(store.db, claim, clock.now() + LEASE_MS).catch((error: unknown) =>
           log.warn("idempotency.not_renewed", { error: String(error) }),
-        );
-      }, LEASE_MS / 3);
+        ),
+      );
       try {
         const result = await work(save);
         if (!saved) await save(store.db, result);
@@ -77,7 +77,7 @@ export async function openIdempotency({ store, secrets, clock, log, host }: Idem
         await releaseKey(store.db, claim).catch(() => {});
         throw error;
       } finally {
-        clearInterval(renewal);
+        await renewals[Symbol.asyncDispose]();
       }
     },
   };
