@@ -1,6 +1,6 @@
 import type { ModelReply } from "../tests/support/agents/model-server.ts";
 
-// The small project that the screenshots show, and what the model says about it.
+// The project in the screenshots, and the scripted replies of the model.
 
 const tides = `// High and low water at a harbour, from a few harmonic constituents.
 const M2_HOURS = 12.4206; // the moon
@@ -68,12 +68,12 @@ const lowWater = `export function nextLowWater({ mean, m2, s2 }, from) {
 
 `;
 
-const lowWaterTest = `test("low water lies half a tide later", () => assert.ok(Math.abs(tides.nextLowWater(harbour, 1).hours - 6.21) < 0.1));
+const lowWaterTest = `test("low water is half a tide later", () => assert.ok(Math.abs(tides.nextLowWater(harbour, 1).hours - 6.21) < 0.1));
 `;
 
 export const modelReplies = (): ModelReply[] => [
   { tool: "edit", input: { path: "/workspace/src/tides.js", before: "const turn =", after: `${lowWater}const turn =` } },
   { tool: "edit", input: { path: "/workspace/test/tides.test.js", before: 'test("high', after: `${lowWaterTest}test("high` } },
   { tool: "shell", input: { command: "node --test" } },
-  { say: "`nextLowWater` turns the harbour **upside down** and asks for its high water. All three tests pass." },
+  { say: "`nextLowWater` turns the tide curve **upside down** and finds its next high water. All three tests pass." },
 ];

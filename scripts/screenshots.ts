@@ -1,5 +1,5 @@
-// `npm run screenshots`: pictures of the workspace's main states in docs/images, from the real server, real sandboxes and a
-// real browser. The agent is the real one too; only its model says what is written here.
+// `npm run screenshots` takes the pictures in docs/images with a real server, real sandboxes, a real agent and a real
+// browser. Only the model is scripted.
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
@@ -32,7 +32,7 @@ await picture("workspace-dark", { context: { colorScheme: "dark" } }, async ({ p
   await page.getByRole("button", { name: "Agent", exact: true }).click();
   model.title = "Next low water";
   model.script = modelReplies();
-  await page.getByRole("textbox", { name: "Message to the agent" }).fill("Tell the next low water too, with a test");
+  await page.getByRole("textbox", { name: "Message to the agent" }).fill("Also compute the next low water, with a test");
   await page.getByRole("button", { name: "Send" }).click();
   await page.getByText("upside down", { exact: false }).last().waitFor();
   await page.getByRole("button", { name: "Send" }).waitFor();
@@ -88,7 +88,7 @@ async function picture(
 ): Promise<void> {
   await using workspace = await openWorkspace(berth, browser, { files, ...options, context: { deviceScaleFactor: 1.5, ...context } });
   await arrange(workspace);
-  // Carets blink and spinners turn; a moment lets what was just opened settle.
+  // Wait until the panels that were just opened have settled.
   await workspace.page.waitForTimeout(600);
   await workspace.page.screenshot({ path: join(folder, `${name}.png`), animations: "disabled", caret: "hide" });
   console.log(`docs/images/${name}.png`);
