@@ -12,7 +12,7 @@ import type { SandboxId, Template } from "@berth/contract";
 //
 // Errors: every other rejection is an AppError. Its `cause` has the details for the log.
 // - `sandbox_failed`: this sandbox cannot do what was asked. A retry may help.
-// - `sandbox_timeout`: the engine or the daemon did not answer in time. The outcome is unknown; `inspect` tells it.
+// - `sandbox_timeout`: the engine or the daemon did not answer in time. The outcome is unknown; use `inspect`.
 // - `sandbox_unreachable`: `dial` cannot connect to the daemon.
 // - `capacity_reached`: the machine or the cluster has no room for the sandbox now. Retry later.
 // - `engine_unavailable`: the engine denies our requests. An operator has to restore the server's access.
@@ -57,7 +57,7 @@ export interface Driver extends AsyncDisposable {
   // is untrusted, so the caller must bound what it reads. Rejects with `sandbox_unreachable`.
   dial(id: SandboxId, signal: AbortSignal): Promise<Socket>;
 
-  // Tells who has a network address: the sandbox, the node that runs it (the source address of its connections if the network
+  // Returns who owns a network address: the sandbox, the node that runs it (the source address of its connections if the network
   // masquerades them), or null for neither. Only for drivers whose sandboxes have their own network.
   addressOwner?(id: SandboxId, address: string, signal: AbortSignal): Promise<"sandbox" | "node" | null>;
 }

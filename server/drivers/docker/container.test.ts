@@ -1,7 +1,7 @@
 import { newId } from "@berth/contract";
 import { expect, test } from "vitest";
 import { DEFAULT_TEMPLATE } from "../../templates.ts";
-import { seccompProfile } from "../host/seccomp.ts";
+import { seccompProfile } from "../host/isolation/seccomp.ts";
 import { coverVolumes, describeContainer, LABEL, type ContainerSettings } from "./container.ts";
 
 const spec = { id: newId("sbx", 1), template: DEFAULT_TEMPLATE, tokenHash: "ab".repeat(32) };

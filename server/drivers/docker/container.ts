@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { posix } from "node:path";
 import type { SandboxId } from "@berth/contract";
-import { cpuShares } from "../host/cpu-shares.ts";
+import { cpuShares } from "../host/isolation/cpu-shares.ts";
 import type { SandboxSpec } from "../driver.ts";
-import { PSEUDO_TERMINALS } from "../host/host-limits.ts";
-import { FILTERED_ARCHITECTURES, seccompProfile } from "../host/seccomp.ts";
+import { PSEUDO_TERMINALS } from "../host/isolation/host-limits.ts";
+import { FILTERED_ARCHITECTURES, seccompProfile } from "../host/isolation/seccomp.ts";
 
 // The configuration of a sandbox's container. It is one pure function, so that a test can check each hardening flag.
 

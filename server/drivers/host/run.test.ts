@@ -5,12 +5,12 @@ import { describe, expect, test } from "vitest";
 import { mustRun, run } from "./run.ts";
 
 describe("a program of the host", () => {
-  test("gives its exit code and what it printed", async () => {
+  test("returns its exit code and its output", async () => {
     expect(await run("sh", ["-c", "echo out; echo err >&2; exit 3"])).toEqual({ code: 3, output: "out\nerr" });
     expect(await run("sh", ["-c", "kill -9 $$"])).toEqual({ code: null, output: "" });
   });
 
-  test("is started by another thread, so that its start does not hold up the event loop", async () => {
+  test("is started by another thread, so that it does not block the event loop", async () => {
     const running = run("sleep", ["0.2"]);
     expect(process.getActiveResourcesInfo()).not.toContain("ProcessWrap");
     expect(await running).toEqual({ code: 0, output: "" });
@@ -22,7 +22,7 @@ describe("a program of the host", () => {
     expect((await run("env", [], { env: { PATH: "/usr/bin:/bin", OWN: "1" } })).output).toContain("OWN=1");
   });
 
-  test("prints as much as it likes, of which the beginning is kept", async () => {
+  test("may print any amount, of which the beginning is kept", async () => {
     const { code, output } = await run("sh", ["-c", "head -c 1000000 /dev/zero | tr '\\0' x"]);
     expect(code).toBe(0);
     expect(output.length).toBeGreaterThanOrEqual(64 * 1024);
@@ -33,7 +33,7 @@ describe("a program of the host", () => {
     expect(await run("sh", ["-c", "sleep 1 & exit 0"], { quiet: true })).toEqual({ code: 0, output: "" });
   });
 
-  test("does not wait for others that run at the same time", async () => {
+  test("does not wait for programs that run at the same time", async () => {
     const stop = new AbortController();
     const slow = run("sleep", ["60"], { signal: stop.signal });
     const outputs = await Promise.all(Array.from({ length: 20 }, (_, i) => mustRun("echo", [`${i}`])));
@@ -43,7 +43,7 @@ describe("a program of the host", () => {
     await expect(slow).rejects.toThrow("enough");
   });
 
-  test("is killed by an abort, which is over when it is gone", async () => {
+  test("is killed on abort, and the call rejects after it has ended", async () => {
     const folder = mkdtempSync(join(tmpdir(), "berth-run-"));
     const pidFile = join(folder, "pid");
     const stop = new AbortController();
@@ -56,16 +56,16 @@ describe("a program of the host", () => {
     rmSync(folder, { recursive: true });
   });
 
-  test("is killed when its time is over", async () => {
+  test("is killed after the timeout", async () => {
     await expect(run("sleep", ["60"], { timeoutMs: 100 })).rejects.toMatchObject({ code: "sandbox_timeout" });
   });
 
-  test("that does not exist is an error with its code", async () => {
+  test("that does not exist rejects with ENOENT", async () => {
     await expect(run("no-such-program", [])).rejects.toMatchObject({ code: "ENOENT" });
     await expect(run("true", ["\0"])).rejects.toThrow("null bytes");
   });
 
-  test("that fails is an error where success is needed", async () => {
+  test("that fails makes mustRun reject", async () => {
     await expect(mustRun("sh", ["-c", "echo why; exit 2"])).rejects.toThrow("sh -c echo why; exit 2 ended with 2: why");
   });
 });

@@ -49,7 +49,7 @@ export async function mustRun(command: string, args: readonly string[], options:
 }
 
 // Starting a process blocks its thread until the new process runs, which takes hundreds of milliseconds if a sandbox keeps the
-// kernel busy with forks. So one worker thread starts them all, and the event loop goes on.
+// kernel busy with forks. Therefore one worker thread starts all programs, and the event loop is not blocked.
 let worker: Worker | undefined;
 const waiting = new Map<number, (result: RunResult) => void>();
 let nextId = 0;

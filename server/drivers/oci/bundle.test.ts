@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { DEFAULT_TEMPLATE } from "../../templates.ts";
-import { cpuShares } from "../host/cpu-shares.ts";
+import { cpuShares } from "../host/isolation/cpu-shares.ts";
 import { bundleConfig, type BundleOptions } from "./bundle.ts";
 import { RUNTIME_KINDS } from "./runtime/runtime-kinds.ts";
 

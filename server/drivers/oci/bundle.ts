@@ -1,10 +1,10 @@
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import type { Template } from "@berth/contract";
-import { cpuShares } from "../host/cpu-shares.ts";
-import { processLimits, PSEUDO_TERMINALS, readHostLimits } from "../host/host-limits.ts";
+import { cpuShares } from "../host/isolation/cpu-shares.ts";
+import { processLimits, PSEUDO_TERMINALS, readHostLimits } from "../host/isolation/host-limits.ts";
 import type { RuntimeKind } from "./runtime/runtime-kinds.ts";
-import { seccompProfile } from "../host/seccomp.ts";
+import { seccompProfile } from "../host/isolation/seccomp.ts";
 import { idMappings, USER, type UserIds } from "./users/user-ids.ts";
 
 export interface BundleOptions {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Template } from "@berth/contract";
 import { DAEMON_SOCKET } from "@berth/contract/daemon.ts";
 import type { SandboxSpec } from "../driver.ts";
-import { processLimits } from "../host/host-limits.ts";
+import { processLimits } from "../host/isolation/host-limits.ts";
 import { PLAIN_PATH } from "../host/run.ts";
 import type { Volumes } from "../host/volumes.ts";
 import { bundleConfig } from "./bundle.ts";

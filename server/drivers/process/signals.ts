@@ -26,8 +26,7 @@ export async function awaitEnd(entries: readonly ProcessEntry[], timeoutMs: numb
   for (const endMs = performance.now() + timeoutMs; entries.some(isRunning) && performance.now() < endMs;) await sleep(3);
 }
 
-// Kills the processes that `find` returns, again and again, because they may start others in the meantime. Resolves when there are
-// none left.
+// Kills the processes that `find` returns, repeatedly, because they may start others in the meantime. Resolves when none is left.
 export async function killAll(find: () => ProcessEntry[]): Promise<void> {
   const findRunning = () => find().filter((entry) => entry.state !== "Z");
   const endMs = performance.now() + KILL_TIMEOUT_MS;

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { describeWith, type Missing } from "../../support/machine.ts";
-import { seccompProfile } from "../../../server/drivers/host/seccomp.ts";
+import { seccompProfile } from "../../../server/drivers/host/isolation/seccomp.ts";
 import { MISSING, REFUSED, WORKING, type Call } from "./attempts.ts";
 import { numberOf, type CallName, type Table } from "./syscalls.ts";
 

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { run } from "../../host/run.ts";
-import type { ProcessLimits } from "../../host/host-limits.ts";
+import type { ProcessLimits } from "../../host/isolation/host-limits.ts";
 import { readFileIfReadable } from "../../../bounded-io/read-small-file.ts";
 import { kindOf } from "./runtime-kinds.ts";
 import { withPrivateMounts } from "./private-mounts.ts";

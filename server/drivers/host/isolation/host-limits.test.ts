@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { machine, testWith } from "../../../tests/support/machine.ts";
+import { machine, testWith } from "../../../../tests/support/machine.ts";
 import { processLimits, readHostLimits, type HostLimits } from "./host-limits.ts";
 
 const unlimited: HostLimits = {
