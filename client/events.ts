@@ -1,7 +1,7 @@
 import { ConnectionError, ServerError } from "./http/errors.ts";
 import { serverSentEvents } from "./http/streams.ts";
 import { readJson, type Transport } from "./http/transport.ts";
-import type { BerthEvent, Page } from "./types.ts";
+import type { BerthEvent, Page } from "./types/api-types.ts";
 import { wait } from "./http/wait.ts";
 
 export interface Events {

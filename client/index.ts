@@ -19,8 +19,8 @@ export function createBerth(options: BerthOptions): Berth {
 
 export { verifyWebhook, type VerifyOptions } from "./webhooks/verify-webhook.ts";
 export * from "./http/errors.ts";
-export type * from "./types.ts";
-export type * from "./sandbox/sandbox-types.ts";
+export type * from "./types/api-types.ts";
+export type * from "./types/sandbox-types.ts";
 export type { Agent } from "./sandbox/agent.ts";
 export type { Collected } from "./sandbox/exec.ts";
 export type { Events } from "./events.ts";

@@ -1,8 +1,8 @@
 export * from "./errors.ts";
-export * from "./events.ts";
+export * from "./schemas/events.ts";
 export * from "./ids.ts";
-export * from "./session.ts";
-export * from "./template.ts";
+export * from "./schemas/session.ts";
+export * from "./schemas/template.ts";
 export type { Parameter, Route } from "./routes/route.ts";
 export * from "./routes/routes.ts";
-export * from "./webhook.ts";
+export * from "./schemas/webhook.ts";

@@ -3,7 +3,7 @@ import { ERRORS, type ErrorCode } from "./errors.ts";
 import { EXAMPLES } from "./routes/examples.ts";
 import type { Route } from "./routes/route.ts";
 import { commonErrors, ROUTES } from "./routes/routes.ts";
-import { ErrorBody } from "./session.ts";
+import { ErrorBody } from "./schemas/session.ts";
 
 // Derives the OpenAPI 3.1 description from the routes, the schemas and the table of errors.
 

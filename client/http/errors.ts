@@ -1,4 +1,4 @@
-import type { FieldFault } from "../types.ts";
+import type { FieldFault } from "../types/api-types.ts";
 
 // Every error is a BerthError. Use the subclasses with `instanceof`, and `code` for finer distinctions. The message is for
 // people and may change.

@@ -1,4 +1,4 @@
-import type { Page } from "../types.ts";
+import type { Page } from "../types/api-types.ts";
 
 // A paged list. Iterate over all entries, or request one page at a time.
 export interface Paged<T> extends AsyncIterable<T> {

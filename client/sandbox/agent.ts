@@ -1,5 +1,5 @@
 import { BerthError } from "../http/errors.ts";
-import type { AgentAnswer, AgentMessage, AgentState, PromptOptions } from "./sandbox-types.ts";
+import type { AgentAnswer, AgentMessage, AgentState, PromptOptions } from "../types/sandbox-types.ts";
 import { serverSentEvents } from "../http/streams.ts";
 import type { Transport } from "../http/transport.ts";
 

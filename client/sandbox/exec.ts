@@ -1,5 +1,5 @@
 import { BerthError, ConnectionError } from "../http/errors.ts";
-import type { ExecEvent, ExecOptions, ExecResult } from "./sandbox-types.ts";
+import type { ExecEvent, ExecOptions, ExecResult } from "../types/sandbox-types.ts";
 import { jsonLines } from "../http/streams.ts";
 import type { Transport } from "../http/transport.ts";
 

@@ -1,5 +1,5 @@
 import { FileNotFoundError } from "../http/errors.ts";
-import type { FileEntry, WrittenFile } from "./sandbox-types.ts";
+import type { FileEntry, WrittenFile } from "../types/sandbox-types.ts";
 import type { Transport } from "../http/transport.ts";
 
 // The files of a session's workspace. Paths are relative to the workspace.

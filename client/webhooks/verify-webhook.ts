@@ -1,5 +1,5 @@
 import { WebhookVerificationError } from "../http/errors.ts";
-import type { BerthEvent } from "../types.ts";
+import type { BerthEvent } from "../types/api-types.ts";
 
 export interface VerifyOptions {
   // The maximum difference between the message's timestamp and the current time.

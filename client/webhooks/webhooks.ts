@@ -1,6 +1,6 @@
 import { paged, type Paged } from "../http/paging.ts";
 import { readJson, type Transport } from "../http/transport.ts";
-import type { CreateWebhook, Delivery, Page, UpdateWebhook, Webhook } from "../types.ts";
+import type { CreateWebhook, Delivery, Page, UpdateWebhook, Webhook } from "../types/api-types.ts";
 
 // Manages webhooks. Use `verifyWebhook` in the receiver.
 export interface Webhooks {

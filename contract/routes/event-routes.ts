@@ -1,5 +1,5 @@
 import Type from "typebox";
-import { EventList } from "../events.ts";
+import { EventList } from "../schemas/events.ts";
 import { query, route } from "./route.ts";
 import {
   CreateWebhook,
@@ -11,7 +11,7 @@ import {
   Webhook,
   WebhookList,
   WebhookWithSecret,
-} from "../webhook.ts";
+} from "../schemas/webhook.ts";
 
 export const EVENT_ROUTES = {
   listEvents: route({

@@ -11,7 +11,7 @@ import {
   SessionRead,
   StatusOnly,
   UpdateSession,
-} from "../session.ts";
+} from "../schemas/session.ts";
 
 const expand = query(
   "expand",
