@@ -1,14 +1,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { globSync, mkdtempSync, rmSync, statSync, watch } from "node:fs";
+import { mkdtempSync, rmSync, watch } from "node:fs";
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Conversation, ConversationItem } from "@berth/contract/agent.ts";
 import { type FileEntry, type ListeningPort, type Terminal, TOKEN_HEADER } from "@berth/contract/daemon.ts";
 import { WebSocket } from "ws";
-import { buildDaemon } from "../build.ts";
+import { daemonRuntime } from "../../tests/support/runtime.ts";
 
 // A real daemon for tests, built and started as in a sandbox, and reached over its Unix socket.
 export interface TestDaemon extends AsyncDisposable {
@@ -58,20 +58,19 @@ export interface AnyReply {
 }
 
 const TOKEN = "test-token";
-const RUNTIME = join(import.meta.dirname, "../dist");
 
 // `command` can wrap the daemon in another program; {runtime} stands for the runtime folder.
 export async function startTestDaemon(
   env: Record<string, string> = {},
   command = ["{runtime}/bin/node", "{runtime}/daemon.cjs"],
 ): Promise<TestDaemon> {
-  await buildWhenStale();
+  const runtime = await daemonRuntime();
   const folder = mkdtempSync(join(tmpdir(), "berth-daemon-"));
   const [workspace, home, socketPath] = [join(folder, "workspace"), join(folder, "home"), join(folder, "daemon.sock")];
   let child = await launch();
 
   async function launch(): Promise<ChildProcess> {
-    const [file = "", ...args] = command.map((word) => word.replace("{runtime}", RUNTIME));
+    const [file = "", ...args] = command.map((word) => word.replace("{runtime}", runtime));
     const listening = Promise.withResolvers<void>();
     // The daemon changes the mode of its socket once it listens, and that is its last change in the folder.
     const watcher = watch(folder, () => void answers().then((isReady) => isReady && listening.resolve()));
@@ -162,14 +161,4 @@ function parseLoosely(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-async function buildWhenStale(): Promise<void> {
-  const root = join(import.meta.dirname, "../..");
-  const sources = globSync(["daemon/**/*.{ts,sh,cjs}", "daemon/terminals/bashrc", "contract/**/*.ts"], {
-    cwd: root,
-    exclude: ["daemon/dist*/**", "daemon/node_modules/**"],
-  }).map((path) => statSync(join(root, path)).mtimeMs);
-  const built = statSync(join(RUNTIME, "daemon.cjs"), { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  if (Math.max(...sources) > built) await buildDaemon();
 }
