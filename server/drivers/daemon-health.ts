@@ -12,7 +12,7 @@ export interface AwaitDaemonOptions {
 }
 
 const HEALTH_TIMEOUT_MS = 2_000;
-// How many sandboxes are waited for now. Each of them is polled less often the more there are, to bound the load of polling.
+// The number of daemons that are polled now. The more there are, the less often each one is polled, which bounds the load.
 let waiting = 0;
 
 // Resolves as soon as the daemon answers GET /health. Rejects with `sandbox_failed` if its process has ended, and with

@@ -7,8 +7,8 @@ import type { SandboxId, Template } from "@berth/contract";
 // an abort. A retry finds what the first call has done and finishes it. Calls that change one sandbox run one after the other,
 // in the order in which they were made; calls for different sandboxes run concurrently.
 //
-// Cancellation: a method rejects with `signal.reason` soon after the abort. Whatever it leaves behind can be finished by the
-// same call or removed by `destroy`.
+// Cancellation: a method rejects with `signal.reason` soon after the abort, or with `capacity_reached` if it was waiting for room.
+// Whatever it leaves behind can be finished by the same call or removed by `destroy`.
 //
 // Errors: every other rejection is an AppError. Its `cause` has the details for the log.
 // - `sandbox_failed`: this sandbox cannot do what was asked. A retry may help.

@@ -41,6 +41,39 @@ export interface CreationDeps {
   secrets: Secrets;
 }
 
+// The built daemon with the programs that it needs, mounted into the sandboxes of this machine.
+export const RUNTIME_DIR = join(import.meta.dirname, "../../daemon/dist");
+
+// Opens the configured driver, or with `auto` the first one that works, and logs which one and why. If none works, it rejects
+// with one sentence per driver.
+export async function openDriver(config: DriverConfig, log: Log, creation?: CreationDeps): Promise<Driver> {
+  const refusals: string[] = [];
+  for (const name of candidates(config.driver)) {
+    const { usable, reason } = await DRIVERS[name].probe(config);
+    if (usable) {
+      log.info("driver.chosen", { driver: name, reason, ...(refusals.length > 0 && { refused: refusals }) });
+      return await DRIVERS[name].open({ ...config, runtimeDir: RUNTIME_DIR, log, creation });
+    }
+    refusals.push(`The driver ${name} cannot be used: ${reason}`);
+  }
+  throw new Error(refusals.join("\n"));
+}
+
+// Probes the drivers that `openDriver` would try, for `berth doctor`.
+export function probeDrivers(config: DriverConfig): Promise<DriverProbe[]> {
+  return Promise.all(candidates(config.driver).map((name) => DRIVERS[name].probe(config)));
+}
+
+function candidates(configured: string): readonly DriverName[] {
+  if (configured === "auto") return AUTO;
+  const name = (Object.keys(DRIVERS) as DriverName[]).find((driver) => driver === configured);
+  if (name === undefined) throw new Error(`There is no driver "${configured}". Choose one of ${Object.keys(DRIVERS).join(", ")} or auto.`);
+  return [name];
+}
+
+// The order in which `auto` tries the drivers. Kubernetes has to be named.
+const AUTO: readonly DriverName[] = ["oci", "docker", "process"];
+
 interface DriverOptions extends DriverConfig {
   // The folder with the daemon and the Node that runs it.
   runtimeDir: string;
@@ -141,36 +174,4 @@ async function canBoundDisks(dataDir: string): Promise<boolean> {
   if (process.getuid?.() !== 0) return false;
   const { probeVolumes } = await import("./host/volumes.ts");
   return (await probeVolumes(join(dataDir, "probe"))).bounded;
-}
-
-// The order in which `auto` tries the drivers. Kubernetes has to be named.
-const AUTO: readonly DriverName[] = ["oci", "docker", "process"];
-// The built daemon with the programs that it needs, mounted into the sandboxes of this machine.
-export const RUNTIME_DIR = join(import.meta.dirname, "../../daemon/dist");
-
-// Opens the configured driver, or with `auto` the first one that works, and logs which one and why. If none works, it rejects
-// with one sentence per driver.
-export async function openDriver(config: DriverConfig, log: Log, creation?: CreationDeps): Promise<Driver> {
-  const refusals: string[] = [];
-  for (const name of candidates(config.driver)) {
-    const { usable, reason } = await DRIVERS[name].probe(config);
-    if (usable) {
-      log.info("driver.chosen", { driver: name, reason, ...(refusals.length > 0 && { refused: refusals }) });
-      return await DRIVERS[name].open({ ...config, runtimeDir: RUNTIME_DIR, log, creation });
-    }
-    refusals.push(`The driver ${name} cannot be used: ${reason}`);
-  }
-  throw new Error(refusals.join("\n"));
-}
-
-// Probes the drivers that `openDriver` would try, for `berth doctor`.
-export function probeDrivers(config: DriverConfig): Promise<DriverProbe[]> {
-  return Promise.all(candidates(config.driver).map((name) => DRIVERS[name].probe(config)));
-}
-
-function candidates(configured: string): readonly DriverName[] {
-  if (configured === "auto") return AUTO;
-  const name = (Object.keys(DRIVERS) as DriverName[]).find((driver) => driver === configured);
-  if (name === undefined) throw new Error(`There is no driver "${configured}". Choose one of ${Object.keys(DRIVERS).join(", ")} or auto.`);
-  return [name];
 }

@@ -53,30 +53,35 @@ interface Findings {
   notes: string[];
 }
 
-interface Permissions {
+interface RequiredPermissions {
   group: string;
   resource: string;
   verbs: readonly string[];
 }
 
 const ALL = ["create", "get", "list", "patch", "delete"];
-const FOR_SANDBOXES: Permissions[] = [{ group: "agents.x-k8s.io", resource: "sandboxes", verbs: ALL }];
-const FOR_STATEFUL_SETS: Permissions[] = [
+const FOR_SANDBOXES: RequiredPermissions[] = [{ group: "agents.x-k8s.io", resource: "sandboxes", verbs: ALL }];
+const FOR_STATEFUL_SETS: RequiredPermissions[] = [
   { group: "apps", resource: "statefulsets", verbs: ALL },
   { group: "", resource: "events", verbs: ["list"] },
 ];
-const ALWAYS: Permissions[] = [
+const ALWAYS: RequiredPermissions[] = [
   { group: "", resource: "pods", verbs: ["get", "list", "watch", "delete"] },
   { group: "", resource: "persistentvolumeclaims", verbs: ["delete"] },
 ];
 const group = "extensions.agents.x-k8s.io";
-const FOR_POOLS: Permissions[] = [
+const FOR_POOLS: RequiredPermissions[] = [
   { group, resource: "sandboxclaims", verbs: ["create", "get", "list", "delete"] },
   { group, resource: "sandboxwarmpools", verbs: ["get"] },
   { group, resource: "sandboxtemplates", verbs: ["create", "patch"] },
 ];
 
-async function missingPermissions(cluster: Cluster, namespace: string, needed: Permissions[], signal: AbortSignal): Promise<string[]> {
+async function missingPermissions(
+  cluster: Cluster,
+  namespace: string,
+  needed: RequiredPermissions[],
+  signal: AbortSignal,
+): Promise<string[]> {
   const refused = await Promise.all(
     needed.map(async ({ verbs, ...what }) => {
       const allowed = await Promise.all(verbs.map((verb) => isAllowed(cluster, { namespace, ...what, verb }, signal)));

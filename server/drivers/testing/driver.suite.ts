@@ -226,10 +226,10 @@ async function postExec(driver: Driver, id: SandboxId, command: string, token: s
   const socket = await driver.dial(id, deadline());
   const headers = { "content-type": "application/json", "x-berth-token": token, connection: "close" };
   return await new Promise((resolve, reject) => {
-    const exec = request({ method: "POST", path: "/exec?format=text", headers, createConnection: () => socket }, (response) => {
+    const outgoing = request({ method: "POST", path: "/exec?format=text", headers, createConnection: () => socket }, (response) => {
       text(response).then((body) => resolve({ status: response.statusCode ?? 0, body }), reject);
     });
-    exec.once("error", reject);
-    exec.end(JSON.stringify({ command }));
+    outgoing.once("error", reject);
+    outgoing.end(JSON.stringify({ command }));
   });
 }
