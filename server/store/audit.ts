@@ -1,14 +1,15 @@
 import type { Db } from "./schema.ts";
 
-// Who did what, to which thing, from where. Rows are added, in the transaction of what they tell of, and never changed.
+// The audit log: who did what to which object, and from where. Rows are appended in the transaction of the change and never
+// updated.
 
 export interface AuditEntry {
   partnerId: string;
-  // The id of the key that was used; `cli` for the operator.
+  // The id of the API key; `cli` for the operator.
   actor: string;
   // A noun and a verb: session.create, webhook.rotate.
   action: string;
-  // The id of the thing.
+  // The id of the object.
   target: string;
   ip: string | null;
   requestId: string | null;
@@ -22,7 +23,7 @@ export interface StoredAuditEntry extends AuditEntry {
 export interface AuditFilter {
   partnerId?: string;
   target?: string;
-  // Only entries older than this one.
+  // Only entries older than this.
   beforeSeq?: number;
   limit: number;
 }

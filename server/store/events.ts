@@ -3,15 +3,15 @@ import type { Selectable } from "kysely";
 import { batchSizes, PAGE_BYTES } from "./page-budget.ts";
 import type { Db, EventsTable } from "./schema.ts";
 
-// The outbox: every change of a session appends its event in the transaction that makes the change. Who reads on from
-// the last number it saw misses nothing and sees nothing twice.
+// The outbox: every change of a session appends its event in the same transaction. A reader that continues after the last
+// number it saw misses nothing and sees nothing twice.
 
 export interface NewEvent {
   partnerId: string;
   sessionId: string;
   type: EventType;
   at: number;
-  // As partners get it: no secrets, no envVars.
+  // Sent to partners: no secrets, no environment variables.
   data: Record<string, unknown>;
 }
 
@@ -24,7 +24,7 @@ export interface StoredEvent {
   data: Record<string, unknown>;
 }
 
-// The last statement of a transaction, best of all: on PostgreSQL it holds the partner's lock until the commit.
+// Should be the last statement of a transaction: on PostgreSQL it locks the partner until the commit.
 export async function appendEvent(tx: Db, event: NewEvent): Promise<void> {
   await tx
     .insertInto("events")
@@ -39,8 +39,7 @@ export async function appendEvent(tx: Db, event: NewEvent): Promise<void> {
     .execute();
 }
 
-// What a partner gets at once. It may be fewer than `limit` while there are more: who asks goes on after the last one, until
-// there is none.
+// One page for a partner. It may hold fewer than `limit` events although there are more; only an empty page is the last.
 export async function eventPage(db: Db, partnerId: string, afterSeq: number, limit: number): Promise<StoredEvent[]> {
   const page: StoredEvent[] = [];
   let bytes = 0;
@@ -82,7 +81,7 @@ const toEvent = (row: EventRow): StoredEvent => ({
   data: JSON.parse(row.data) as Record<string, unknown>,
 });
 
-// 0 when there is none.
+// 0 if there is none.
 export async function lastEventSeq(db: Db, partnerId: string): Promise<number> {
   const row = await db
     .selectFrom("events")
@@ -94,13 +93,13 @@ export async function lastEventSeq(db: Db, partnerId: string): Promise<number> {
   return row?.seq ?? 0;
 }
 
-// Where to read on after the event `id`. One that is not there any more is older than all that are: from the beginning.
+// The number of the event `id`. 0, the beginning, if it has been purged: then it is older than every other event.
 export async function seqOfEvent(db: Db, partnerId: string, id: string): Promise<number> {
   const row = await db.selectFrom("events").select("seq").where("id", "=", id).where("partner_id", "=", partnerId).executeTakeFirst();
   return row?.seq ?? 0;
 }
 
-// Returns how many were removed; 0 means that nothing is left to remove.
+// Returns how many events it removed; 0 means that none is left to remove.
 export async function purgeEvents(db: Db, beforeMs: number, limit: number): Promise<number> {
   const old = db.selectFrom("events").select("seq").where("at", "<", beforeMs).orderBy("at").limit(limit);
   const result = await db.deleteFrom("events").where("seq", "in", old).executeTakeFirst();

@@ -1,8 +1,8 @@
 import { sql } from "kysely";
 import type { Db } from "./schema.ts";
 
-// The first answer to a request with an Idempotency-Key, for those who send it again. A row without an answer is work in
-// flight; its owner renews the lease, so that a server that died blocks the key for seconds, not for ever.
+// The first response to a request with an Idempotency-Key, for retries. A row without a response is a request in flight. Its
+// owner renews the lease, so that a dead server blocks the key for seconds, not forever.
 
 export interface Claim {
   partnerId: string;
@@ -31,7 +31,7 @@ export async function claimKey(db: Db, claim: Claim, nowMs: number, leaseUntil: 
     if (!isOver && row.fingerprint !== fingerprint) return { is: "mismatch" };
     if (!isOver && row.status !== null) return { is: "done", status: row.status, body: row.body ?? "" };
     if (!isOver && row.lease_until > nowMs) return { is: "in_flight" };
-    // What is over, or was left by a server that died, goes to whoever takes it first.
+    // The row has expired, or its server has died: the first request to update it gets it.
     const taken = await db
       .updateTable("idempotency")
       .set(fresh)
@@ -45,7 +45,7 @@ export async function claimKey(db: Db, claim: Claim, nowMs: number, leaseUntil: 
   }
 }
 
-// False: somebody else has taken the key over, so this answer must not count.
+// False: another request has taken the key over, so this response does not count.
 export async function storeAnswer(db: Db, claim: Claim, answer: { status: number; body: string; expiresAt?: number }): Promise<boolean> {
   const { status, body, expiresAt } = answer;
   const stored = await db
@@ -71,7 +71,7 @@ export async function renewKey(db: Db, claim: Claim, leaseUntil: number): Promis
     .execute();
 }
 
-// The request failed and may be sent again with the same key.
+// The request failed, so it may be retried with the same key.
 export async function releaseKey(db: Db, claim: Claim): Promise<void> {
   await db
     .deleteFrom("idempotency")
@@ -82,7 +82,7 @@ export async function releaseKey(db: Db, claim: Claim): Promise<void> {
     .execute();
 }
 
-// All that a server has in flight; its owners are `host/…`.
+// Releases all keys in flight on a server. Their owners start with `host/`.
 export async function releaseKeysOf(db: Db, host: string): Promise<void> {
   await db
     .deleteFrom("idempotency")

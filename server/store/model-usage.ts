@@ -2,8 +2,8 @@ import { sql } from "kysely";
 import type { Db } from "./schema.ts";
 import type { SandboxId, SessionId } from "@berth/contract";
 
-// Tokens that agents have used through the model relay. One row for each session; it stays when the session is gone, so
-// that a user's sum is right.
+// Tokens that agents use through the model relay. One row per session, kept after the session is gone, so that a user's sum
+// stays right.
 
 export interface UsedTokens {
   input: number;
@@ -57,7 +57,7 @@ export async function addModelUsage(
     .execute();
 }
 
-// Changes what was counted for a request when its real cost is known. `input` and `output` may be negative.
+// Corrects the count of a request once its real cost is known. `input` and `output` may be negative.
 export async function correctModelUsage(db: Db, sessionId: string, { input, output }: UsedTokens, nowMs: number): Promise<void> {
   await db
     .updateTable("model_usage")
@@ -79,7 +79,7 @@ export async function modelUsageOf(db: Db, sessionId: string): Promise<UsedToken
   return row ?? { input: 0, output: 0 };
 }
 
-// Of all sessions that a partner's user has had.
+// The sum over all sessions of a partner's user.
 export async function modelUsageOfUser(db: Db, partnerId: string, externalUserId: string): Promise<UsedTokens> {
   const row = await db
     .selectFrom("model_usage")

@@ -3,42 +3,42 @@ import { Kysely, PostgresDialect, sql, type CompiledQuery } from "kysely";
 import type { Log } from "../log.ts";
 import { migrate, schemaVersion } from "./migrations/migrate.ts";
 import { MIGRATIONS } from "./migrations/index.ts";
+import type { Engine } from "./engines/engine.ts";
 import { queryWorkPlugin } from "./engines/query-work.ts";
 import { sqliteDialect } from "./engines/sqlite-dialect.ts";
 import { openSqlite } from "./engines/sqlite.ts";
 import type { Db, Tables } from "./schema.ts";
 
-export type Engine = "sqlite" | "postgres";
+export type { Engine } from "./engines/engine.ts";
 
 export interface Store extends AsyncDisposable {
   readonly db: Db;
   readonly engine: Engine;
-  // Runs `work` in one transaction: all of it or, when it throws, nothing. Inside `work` only the transaction may be used:
-  // SQLite has one connection, and `store.db` would wait for it while holding it. Whoever tries gets an error on both.
+  // Runs `work` in one transaction, which is rolled back if it throws. `work` must use only the transaction: SQLite has one
+  // connection, so `store.db` would deadlock. Both engines throw instead.
   transaction<T>(work: (tx: Db) => Promise<T>): Promise<T>;
-  // The first row of a query that was put together beforehand: the short way, for what is asked with every request. It sees
-  // what is committed and waits for no transaction of this server.
+  // The first row of a prepared query, for what every request reads. It sees committed data and does not wait for this
+  // server's transactions.
   first<Row>(query: CompiledQuery<Row>): Promise<Row | undefined>;
-  // Resolves when the database answers, throws `store_unavailable` when it does not.
+  // Resolves if the database answers; otherwise throws `store_unavailable`.
   ready(): Promise<void>;
-  // A number that differs from the last when another process has written meanwhile: what was read before may be old. It is
-  // cheap enough to ask for every time. PostgreSQL cannot tell and always gives the same.
+  // A number that changes whenever another process writes, so that callers know when a cache is stale. Cheap. PostgreSQL
+  // cannot tell and always returns the same number.
   foreignChanges(): number;
 }
 
 export interface StoreOptions {
-  // A postgres:// address; otherwise `file`, the path of an SQLite database (made when absent).
+  // A postgres:// URL. Without it, `file` is the path of an SQLite database, which is created if it does not exist.
   url?: string | null;
   file: string;
   log: Log;
-  // SQLite: how long a statement waits for another process's write. Nothing else waits with it.
+  // SQLite: how long a statement waits for another process's write, without blocking anything else.
   lockTimeoutMs?: number;
-  // Bring the schema up to date (the default). Only looking, as `berth doctor` does, leaves it as it is.
+  // Migrate the schema (the default). `berth doctor` only reads and does not.
   migrate?: boolean;
 }
 
-// A database that does not answer gives AppError `store_unavailable` from every call; once it answers again, so does the
-// store, without a restart.
+// While the database does not answer, every call throws AppError `store_unavailable`. The store recovers without a restart.
 export async function openStore(options: StoreOptions): Promise<Store> {
   const store = await connect(options);
   try {
@@ -53,23 +53,23 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 
 async function bringUpToDate(store: Store, options: StoreOptions): Promise<void> {
   if ((await schemaVersion(store)) === MIGRATIONS.length) return;
-  // Migrating a large database, or waiting for another server to do it, may take longer than any statement afterwards.
-  await using patient = await connect({ ...options, patient: true });
-  await migrate(patient, options.log);
+  // Migrating a large database, or waiting for another server to do so, may take longer than the statement timeout.
+  await using unlimited = await connect({ ...options, allowLongStatements: true });
+  await migrate(unlimited, options.log);
 }
 
-async function connect(options: StoreOptions & { patient?: boolean }): Promise<Store> {
+async function connect(options: StoreOptions & { allowLongStatements?: boolean }): Promise<Store> {
   const { dialect, foreignChanges, read } = options.url ? await postgres(options.url, options) : await sqlite(options);
   const db = new Kysely<Tables>({ dialect, plugins: [queryWorkPlugin] });
   const current = new AsyncLocalStorage<{ open: boolean }>();
   return {
     get db() {
-      if (current.getStore()?.open) throw new Error("store.db was used inside a transaction; use the transaction");
+      if (current.getStore()?.open) throw new Error("store.db was used inside a transaction; use the transaction instead");
       return db;
     },
     engine: options.url ? "postgres" : "sqlite",
     transaction<T>(work: (tx: Db) => Promise<T>) {
-      if (current.getStore()?.open) throw new Error("a transaction was begun inside a transaction; pass the outer one on");
+      if (current.getStore()?.open) throw new Error("a transaction was started inside a transaction; pass the outer one instead");
       const state = { open: true };
       const run = () => db.transaction().execute(work);
       return current.run(state, run).finally(() => (state.open = false));
@@ -86,7 +86,7 @@ async function connect(options: StoreOptions & { patient?: boolean }): Promise<S
   };
 }
 
-async function postgres(url: string, options: { log: Log; patient?: boolean }) {
+async function postgres(url: string, options: { log: Log; allowLongStatements?: boolean }) {
   const { openPostgres } = await import("./engines/postgres.ts");
   return { dialect: new PostgresDialect({ pool: openPostgres(url, options) }), foreignChanges: () => 0, read: null };
 }

@@ -1,9 +1,9 @@
 import type { Generated, Kysely } from "kysely";
 import type { SandboxId, SessionId } from "@berth/contract";
-import type { SessionState } from "./sessions/session.ts";
+import type { SessionState } from "./session-states.ts";
 
-// The tables. Times are UTC milliseconds, flags are 0 or 1, JSON is text: the same values on SQLite and PostgreSQL.
-// A transaction is a Db too, so every function of the store takes one.
+// The tables. Times are UTC milliseconds, flags are 0 or 1, JSON is text, so that SQLite and PostgreSQL hold the same values.
+// A transaction is a Db too, so every function of the store works inside one.
 export type Db = Kysely<Tables>;
 
 export interface Tables {
@@ -37,7 +37,7 @@ export interface PartnersTable {
 export interface KeysTable {
   id: string;
   partner_id: string;
-  // SHA-256 of the whole key, hex. The key itself is nowhere.
+  // SHA-256 of the whole key, hex. The key itself is not stored.
   hash: string;
   // First and last characters, for lists.
   hint: string;
@@ -50,20 +50,20 @@ export interface KeysTable {
 export interface SessionsTable {
   id: SessionId;
   sandbox_id: SandboxId;
-  // null only while the sandbox waits in the warm pool.
+  // null for a sandbox of the warm pool.
   partner_id: string | null;
   external_user_id: string | null;
   state: SessionState;
-  // Goes up by one with every change of state; a late result of an older generation changes nothing.
+  // Goes up by one with every transition; the result of an older generation is stale and changes nothing.
   generation: number;
-  // Who is working on the step under way, and until when it may be taken for alive. null between steps.
+  // Which server works on the current step, and until when it counts as alive. null between steps.
   lease_owner: string | null;
   lease_until: number | null;
   template: string;
-  // Fingerprint of the template at the time the sandbox was made; the pool is emptied when it differs.
+  // Fingerprint of the template when the sandbox was created. The pool evicts sandboxes with another one.
   template_hash: string;
   driver: string;
-  // The machine that a host-bound sandbox lives on.
+  // The machine of a host-bound sandbox.
   host: string | null;
   // Sealed (AES-256-GCM): JSON of envVars, and the token of the daemon.
   env: string | null;
@@ -71,12 +71,12 @@ export interface SessionsTable {
   metadata: string;
   auto_start_agent: number;
   timeout_ms: number;
-  // When a running session times out; null when it is not running.
+  // When a running session times out; otherwise null.
   expires_at: number | null;
-  // Whether the warning before the timeout was given in this run.
+  // Whether the partner has been warned of the timeout since the last create or resume.
   warned: number;
   paused_at: number | null;
-  // Paused and its memory given back.
+  // 1 if the session is paused and its sandbox gave its memory back.
   hibernated: number;
   // Why it last stopped: api, timeout, retention, sandbox_lost.
   stop_reason: string | null;
@@ -86,15 +86,15 @@ export interface SessionsTable {
 }
 
 export interface EventsTable {
-  // The order of events within a partner: whoever has seen a number will never meet a smaller one later. On PostgreSQL
-  // a trigger (migration 0002) sees to that.
+  // Orders the events of a partner: a reader that has seen a number never sees a smaller one later. On PostgreSQL a trigger
+  // (migration 0002) ensures that.
   seq: Generated<number>;
   id: string;
   partner_id: string;
   session_id: string;
   type: string;
   at: number;
-  // JSON, as sent to partners in `data`.
+  // JSON, sent to partners as `data`.
   data: string;
 }
 
@@ -106,9 +106,9 @@ export interface IdempotencyTable {
   fingerprint: string;
   // null while the first request is in flight.
   status: number | null;
-  // Sealed: an answer may hold a signed URL or a secret.
+  // Sealed, because a response may hold a signed URL or a secret.
   body: string | null;
-  // The request that works on it, and until when it may be taken for alive.
+  // The request in flight, and until when it counts as alive.
   owner: string;
   lease_until: number;
   created_at: number;
@@ -120,32 +120,32 @@ export interface WebhookEndpointsTable {
   partner_id: string;
   url: string;
   description: string;
-  // JSON array of event types; null is every type.
+  // JSON array of event types; null means every type.
   types: string | null;
-  // A deleted one is shown to nobody; its deliveries are removed bit by bit, and the row after them.
+  // A deleted endpoint is invisible. Its deliveries are removed in batches, and then the row.
   state: "enabled" | "disabled" | "deleted";
   // Why it is disabled: api, gone (the receiver answered 410), failing (five days of nothing but failures).
   disabled_reason: string | null;
-  // Sealed. After a rotation the old one signs too, until its time is over.
+  // Sealed. After a rotation the old secret signs too, until `old_secret_until`.
   secret: string;
   old_secret: string | null;
   old_secret_until: number | null;
-  // Events up to this one have been handed to the lanes.
+  // Events up to this one are in the lanes.
   cursor_seq: number;
-  // Since when every attempt has failed; null after a success.
+  // When the current series of failed attempts started; null after a success.
   failing_since: number | null;
   created_at: number;
   updated_at: number;
 }
 
-// One lane for each endpoint and session: deliveries in a lane go out one after another, lanes are independent.
-// A lane exists while something in it waits.
+// One lane per endpoint and session: deliveries of a lane are sent one after another, and lanes are independent. A lane exists
+// only while it has pending deliveries.
 export interface WebhookLanesTable {
   endpoint_id: string;
   lane: string;
-  // The newest delivery that was put in.
+  // The newest delivery of the lane.
   last_seq: number;
-  // Failed attempts of the delivery at the head, and when the next is due.
+  // Failed attempts of the first delivery, and when the next attempt is due.
   attempt: number;
   next_at: number;
   lease_owner: string | null;
@@ -159,22 +159,22 @@ export interface WebhookDeliveriesTable {
   seq: number;
   event_id: string;
   type: string;
-  // The body that is sent, byte for byte.
+  // The body as it is sent.
   payload: string;
   state: "pending" | "delivered" | "failed";
   attempts: number;
-  // What the last attempt met: an HTTP status, or a word for what went wrong.
+  // The result of the last attempt: an HTTP status, or a word for the failure.
   last_status: number | null;
   last_error: string | null;
   created_at: number;
   finished_at: number | null;
 }
 
-// Tokens left for a key, shared by all servers.
+// Rate limit tokens left for a key, shared by all servers.
 export interface RateBucketsTable {
   key_id: string;
   tokens: number;
-  // What the last one who asked got.
+  // How many tokens the last request got.
   granted: number;
   updated_at: number;
 }
@@ -183,7 +183,7 @@ export interface AuditTable {
   seq: Generated<number>;
   at: number;
   partner_id: string;
-  // The key's id, or `cli`, or `server` for what happens by itself.
+  // The key's id, or `cli`, or `server` for what the server does by itself.
   actor: string;
   action: string;
   target: string;

@@ -23,7 +23,7 @@ import {
   type DeliveryRow,
   type ListedDelivery,
 } from "../../store/webhooks/deliveries.ts";
-import { hurryLanes } from "../../store/webhooks/lanes.ts";
+import { makeLanesDue } from "../../store/webhooks/lanes.ts";
 import { webhookContext } from "./lane.ts";
 import { ATTEMPT_MS, isRefusedAddress } from "./send.ts";
 import { newWebhookSecret } from "./signature.ts";
@@ -152,7 +152,7 @@ export function createEndpoints({ store, secrets, clock, allowPrivate, onQueued 
           ...(enabled !== undefined && enabled !== (row.state === "enabled") && switched),
           updated_at: clock.now(),
         });
-        if (enabled) await hurryLanes(tx, id, clock.now());
+        if (enabled) await makeLanesDue(tx, id, clock.now());
         return changed;
       });
       if (!updated) throw new AppError("webhook_not_found");

@@ -5,7 +5,7 @@ import type { Secrets } from "../../secrets/secrets.ts";
 import type { Store } from "../../store/open.ts";
 import { disableEndpoint, endpointOfLane, noteFailure, updateEndpoint, type EndpointRow } from "../../store/webhooks/endpoints.ts";
 import { headOfLane, noteAttempt, type DeliveryRow } from "../../store/webhooks/deliveries.ts";
-import { hurryLanes, leaveEmptyLane, releaseLane, renewLane, type LaneRow } from "../../store/webhooks/lanes.ts";
+import { makeLanesDue, removeEmptyLane, releaseLane, renewLane, type LaneRow } from "../../store/webhooks/lanes.ts";
 import { ATTEMPT_MS, sendMessage, type Outcome } from "./send.ts";
 import { signatureHeaders } from "./signature.ts";
 
@@ -41,7 +41,7 @@ export function createLaneRunner({ store, secrets, clock, log, allowPrivate }: L
     for (let sent = 0; sent < DELIVERIES_PER_TURN; sent++) {
       const delivery = await headOfLane(db, lane);
       if (!delivery) {
-        await leaveEmptyLane(db, lane, lastSentSeq < 0 ? lane.last_seq : lastSentSeq, clock.now());
+        await removeEmptyLane(db, lane, lastSentSeq < 0 ? lane.last_seq : lastSentSeq, clock.now());
         return "waits";
       }
       const endpoint = await endpointOfLane(db, lane);
@@ -89,7 +89,7 @@ export function createLaneRunner({ store, secrets, clock, log, allowPrivate }: L
     });
     if (endpoint.failing_since === null) return;
     await updateEndpoint(db, endpoint.id, { failing_since: null });
-    await hurryLanes(db, endpoint.id, clock.now());
+    await makeLanesDue(db, endpoint.id, clock.now());
   }
 
   async function recordFailure(

@@ -1,7 +1,7 @@
 import { AppError } from "@berth/contract";
 
-// The database's failures in our words. What the caller may simply try again later becomes `store_unavailable`; anything
-// else is a fault of ours and stays as it is.
+// Maps database failures to our errors. A failure that a retry may solve becomes `store_unavailable`; anything else is a bug
+// and is passed on unchanged.
 
 // SQLite's primary result codes: BUSY, LOCKED, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, PROTOCOL, NOTADB.
 const SQLITE_UNAVAILABLE = new Set([5, 6, 8, 10, 11, 13, 14, 15, 26]);
@@ -12,13 +12,13 @@ export function sqliteFailure(error: unknown): unknown {
   return fileSystem || (code !== undefined && SQLITE_UNAVAILABLE.has(code & 0xff)) ? unavailable(error) : error;
 }
 
-// PostgreSQL's classes: connection exception, insufficient resources, operator intervention (shutdown, timeout), system
-// error; and a deadlock or a serialization failure, which the next try does not meet.
+// PostgreSQL's error classes: connection exception, insufficient resources, operator intervention (shutdown, timeout), system
+// error; and 40: a deadlock or a serialization failure, which a retry solves.
 const POSTGRES_UNAVAILABLE = /^(08|53|57|58|40)/;
 
 export function postgresFailure(error: unknown): unknown {
   const { code, message } = error as { code?: string; message?: string };
-  // The driver's own failures carry an operating system's code (ECONNREFUSED) or only a text.
+  // The driver's own failures have an operating system code (ECONNREFUSED) or only a message.
   const broken =
     code === undefined
       ? /terminat|timeout|not queryable|ended/i.test(message ?? "")
@@ -26,7 +26,7 @@ export function postgresFailure(error: unknown): unknown {
   return broken ? unavailable(error) : error;
 }
 
-// Whether an insert failed because the row is there already.
+// Whether an insert failed because the row exists already.
 export function isDuplicate(error: unknown): boolean {
   const { errcode, code } = error as { errcode?: number; code?: string };
   return code === "23505" || errcode === 1555 || errcode === 2067;

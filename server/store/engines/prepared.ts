@@ -1,10 +1,16 @@
 import type { CompiledQuery } from "kysely";
-import type { Engine, Store } from "../open.ts";
+import type { Engine } from "./engine.ts";
 import type { Db } from "../schema.ts";
 
-// The first row of a query with one parameter, which is put together once and not for each call. For what is asked with
-// every request: it waits for no transaction and no lock (see Store.first).
-export function prepareFirst<Row>(build: (db: Db) => CompiledQuery<Row>): (store: Store, parameter: string) => Promise<Row | undefined> {
+// Compiles a query with one parameter once, for what every request reads. See Store.first.
+export function prepareFirst<Row>(build: (db: Db) => CompiledQuery<Row>): (store: Reader, parameter: string) => Promise<Row | undefined> {
   const built: Partial<Record<Engine, CompiledQuery<Row>>> = {};
   return (store, parameter) => store.first({ ...(built[store.engine] ??= build(store.db)), parameters: [parameter] });
+}
+
+// The part of the store that prepared queries use.
+interface Reader {
+  readonly db: Db;
+  readonly engine: Engine;
+  first<Row>(query: CompiledQuery<Row>): Promise<Row | undefined>;
 }

@@ -1,12 +1,13 @@
 import type { CompiledQuery, KyselyPlugin } from "kysely";
 import { currentWork, markWork, type LoopWork } from "../../event-loop/loop-work.ts";
 
-const works = new WeakMap<CompiledQuery["queryId"], LoopWork>();
+const workOfQuery = new WeakMap<CompiledQuery["queryId"], LoopWork>();
 
-// Remembers which work of the event loop asked a question, and marks it again when that is answered.
+// Attributes event-loop time to the caller of a query: remembers which work issued it, and marks that work when the result
+// arrives.
 export const queryWorkPlugin: KyselyPlugin = {
   transformQuery({ node, queryId }) {
-    works.set(queryId, currentWork());
+    workOfQuery.set(queryId, currentWork());
     return node;
   },
   async transformResult({ result, queryId }) {
@@ -15,8 +16,8 @@ export const queryWorkPlugin: KyselyPlugin = {
   },
 };
 
-// SQLite answers on our thread, perhaps after others: from here on the time is the asker's.
+// SQLite runs on our thread, possibly after other queries: from here on, time counts for this query's caller.
 export function resumeQueryWork({ queryId }: Pick<CompiledQuery, "queryId">): void {
-  const work = works.get(queryId);
+  const work = workOfQuery.get(queryId);
   if (work) markWork(work);
 }

@@ -3,24 +3,24 @@ import { type CompiledQuery, type DatabaseConnection, type Dialect, type Driver,
 import { resumeQueryWork } from "./query-work.ts";
 
 const RETRY_MS = 10;
-// Primary result codes: another process, or another connection of this one, has the lock.
+// Primary result codes: another process, or another connection of this process, holds the lock.
 const BUSY = 5;
 const LOCKED = 6;
 
-// Kysely's dialect for SQLite, except that a statement which meets another process's lock waits for it without holding up
-// everything else here: SQLite itself would wait in the middle of our only thread. Who has waited for too long gets the
-// failure, and from then on so does everybody at once until the lock is gone, instead of each after its own wait.
+// Kysely's dialect for SQLite, except that a statement that meets another process's lock retries without blocking the event
+// loop: SQLite itself would block our only thread. A statement that has waited too long fails, and from then on all others fail
+// at once until the lock is gone, instead of each after its own wait.
 export function sqliteDialect(database: SqliteDatabase, lockTimeoutMs: number): Dialect {
   const plain = new SqliteDialect({ database });
   let lockedSinceMs: number | undefined;
 
-  // Only a statement that stands alone and the beginning of a transaction meet a lock: within one we have it.
-  async function patiently<T>(query: CompiledQuery, execute: () => Promise<T>): Promise<T> {
+  // Only a single statement or the start of a transaction meets a lock. Inside a transaction we hold it.
+  async function retryWhileLocked<T>(query: CompiledQuery, execute: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
         resumeQueryWork(query);
         const result = await execute();
-        // Reading needs no lock, so it does not tell that there is none.
+        // Reads need no lock, so a successful read does not show that the lock is gone.
         if (!query.sql.startsWith("select")) lockedSinceMs = undefined;
         return result;
       } catch (error) {
@@ -32,8 +32,8 @@ export function sqliteDialect(database: SqliteDatabase, lockTimeoutMs: number): 
     }
   }
 
-  const patient = (connection: DatabaseConnection): DatabaseConnection => ({
-    executeQuery: (query, options) => patiently(query, () => connection.executeQuery(query, options)),
+  const withRetry = (connection: DatabaseConnection): DatabaseConnection => ({
+    executeQuery: (query, options) => retryWhileLocked(query, () => connection.executeQuery(query, options)),
     streamQuery: (query, chunkSize, options) => connection.streamQuery(query, chunkSize, options),
   });
 
@@ -41,7 +41,7 @@ export function sqliteDialect(database: SqliteDatabase, lockTimeoutMs: number): 
     const driver = plain.createDriver();
     const acquire = driver.acquireConnection.bind(driver);
     let connection: DatabaseConnection | undefined;
-    driver.acquireConnection = async () => (connection ??= patient(await acquire()));
+    driver.acquireConnection = async () => (connection ??= withRetry(await acquire()));
     return driver;
   }
 

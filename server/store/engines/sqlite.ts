@@ -6,18 +6,17 @@ import type { SqliteDatabase, SqliteStatement } from "kysely";
 import { sqliteFailure } from "./errors.ts";
 
 const CACHED_STATEMENTS = 500;
-// How long SQLite itself waits for a lock, and our thread with it; most are gone sooner. For longer ones see
-// sqlite-dialect.ts.
+// How long SQLite itself waits for a lock, blocking our thread; most locks are shorter. sqlite-dialect.ts handles longer ones.
 const LOCK_MS = 20;
-// Who only reads meets a lock when the database is being recovered, and then for a moment.
+// Readers meet a lock only while the database is recovered, which takes a moment.
 const READER_LOCK_MS = 200;
 
 export interface Sqlite {
   // node:sqlite in the shape that Kysely's dialect expects.
   database: SqliteDatabase;
-  // Another number whenever another process has written.
+  // Changes whenever another process writes.
   foreignChanges: () => number;
-  // The first row, read over a connection of its own: a transaction that is open on the other one does not show.
+  // The first row, read over a separate connection, so that it does not see an open transaction of the other one.
   read: (text: string, values: readonly unknown[]) => unknown;
 }
 
@@ -25,8 +24,7 @@ export async function openSqlite(file: string): Promise<Sqlite> {
   const database = await open(file);
   const statements = new Map<string, SqliteStatement>();
 
-  // Compiling a statement, and even counting its columns, costs more than running it, and the same few hundred come again
-  // and again.
+  // Compiling a statement, or even counting its columns, costs more than running it, and the server uses a few hundred.
   function prepare(text: string): SqliteStatement {
     const known = statements.get(text);
     if (known) return known;
@@ -45,7 +43,7 @@ export async function openSqlite(file: string): Promise<Sqlite> {
   return { database: { close, prepare }, foreignChanges: () => Number(dataVersion.get()?.["data_version"]), read: reader.read };
 }
 
-// Opened with the first question: there may be no tables before the migrations have run.
+// Opened with the first query: there may be no tables before the migrations have run.
 function createReader(file: string): { read: Sqlite["read"]; close(): void } {
   let database: DatabaseSync | undefined;
   const statements = new Map<string, StatementSync>();
@@ -62,8 +60,8 @@ function createReader(file: string): { read: Sqlite["read"]; close(): void } {
 }
 
 function compile(database: DatabaseSync, text: string): SqliteStatement {
-  // A transaction that reads first and then writes cannot wait for another process's write: SQLite refuses it at once.
-  // Taking the write lock at the beginning lets it wait its turn.
+  // SQLite refuses at once to upgrade a read transaction to a write while another process writes. Taking the write lock at
+  // the start lets the transaction wait instead.
   const statement = guard(() => database.prepare(text === "begin" ? "begin immediate" : text));
   return {
     reader: statement.columns().length > 0,
@@ -83,7 +81,7 @@ async function open(file: string): Promise<DatabaseSync> {
   });
   try {
     await switchToWal(database);
-    // FULL: a commit that was acknowledged survives a power cut. The default of a WAL database may be less.
+    // FULL: an acknowledged commit survives a power cut. The default for WAL may be weaker.
     guard(() => database.exec("PRAGMA synchronous = FULL"));
     return database;
   } catch (error) {
@@ -92,8 +90,8 @@ async function open(file: string): Promise<DatabaseSync> {
   }
 }
 
-// The switch needs the database for itself for a moment and does not wait for it as other statements do, so several
-// servers that start at once on a new file take turns here.
+// The switch needs exclusive access and, unlike other statements, does not wait for it. Servers that start at once on a new
+// file therefore retry.
 async function switchToWal(database: DatabaseSync): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {

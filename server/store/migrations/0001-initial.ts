@@ -1,5 +1,5 @@
 import { sql, type Kysely } from "kysely";
-import type { Engine } from "../open.ts";
+import type { Engine } from "../engines/engine.ts";
 
 export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
   await db.schema
@@ -55,8 +55,8 @@ export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
     .addColumn("updated_at", "bigint", (c) => c.notNull())
     .addColumn("destroyed_at", "bigint")
     .execute();
-  // A partner's list, newest first; one user's live sessions (quota); everything in one state (pool, reconcile);
-  // what falls due, in order of time.
+  // For a partner's list, newest first; one user's live sessions (quota); all sessions in one state (pool, reconciliation); and
+  // sessions for which a timer is due.
   await db.schema.createIndex("sessions_partner_created").on("sessions").columns(["partner_id", "created_at", "id"]).execute();
   await db.schema.createIndex("sessions_partner_user").on("sessions").columns(["partner_id", "external_user_id", "created_at"]).execute();
   await db.schema.createIndex("sessions_state_template").on("sessions").columns(["state", "template"]).execute();

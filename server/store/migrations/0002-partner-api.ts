@@ -1,15 +1,15 @@
 import { sql, type Kysely } from "kysely";
-import type { Engine } from "../open.ts";
+import type { Engine } from "../engines/engine.ts";
 
 export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
   const serial = engine === "sqlite" ? "integer" : "bigserial";
   if (engine === "postgres") await keepEventsInOrder(db);
 
   await db.schema.createIndex("events_at").on("events").columns(["at"]).execute();
-  // A partner's list of live sessions must not walk over the destroyed ones.
+  // Lets a partner's list of live sessions skip the destroyed ones.
   await sql`create index sessions_partner_live on sessions (partner_id, created_at, id) where destroyed_at is null`.execute(db);
 
-  // One user's sessions in the order of the list: without the id the index is of no use for sorting.
+  // One user's sessions in the order of the list. Without the id, the index cannot be used for sorting.
   await db.schema.dropIndex("sessions_partner_user").execute();
   await db.schema
     .createIndex("sessions_partner_user")
@@ -101,9 +101,9 @@ export async function up(db: Kysely<unknown>, engine: Engine): Promise<void> {
   await db.schema.createIndex("audit_target").on("audit").columns(["target", "seq"]).execute();
 }
 
-// A sequence hands out numbers at once but transactions commit when they like, so a reader could see 7, go on from
-// there, and miss 6. The trigger takes the number after a lock that lasts until the commit: within a partner, numbers
-// become visible in their order. It lives in the database so that no insert can forget it.
+// A sequence assigns numbers before transactions commit, so a reader could see 7, continue from there, and miss 6. The trigger
+// takes the number under a lock that lasts until the commit, so that the numbers of a partner become visible in order. As a
+// trigger, it applies to every insert.
 async function keepEventsInOrder(db: Kysely<unknown>): Promise<void> {
   await sql`
     create function events_in_order() returns trigger language plpgsql as $$

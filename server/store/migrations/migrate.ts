@@ -1,25 +1,32 @@
 import { sql, type Kysely } from "kysely";
 import type { Log } from "../../log.ts";
 import { MIGRATIONS } from "./index.ts";
-import type { Store } from "../open.ts";
+import type { Engine } from "../engines/engine.ts";
 import type { Db } from "../schema.ts";
 
-// Any number that no other program takes: servers that start at once on one PostgreSQL wait here for each other.
+// An arbitrary number. Servers that start at once on one PostgreSQL wait for each other on this lock.
 const ADVISORY_LOCK = 0x62657274;
+
+// The part of the store that migrations use.
+export interface MigratedStore {
+  readonly db: Db;
+  readonly engine: Engine;
+  transaction<T>(work: (tx: Db) => Promise<T>): Promise<T>;
+}
 
 // The database belongs to a newer version of Berth.
 export class SchemaError extends Error {
   constructor(found: number, known: number) {
     super(
-      `The database has schema ${found}, but this version of Berth knows only ${known}: a newer version has been here. Start that version, or restore a backup from before.`,
+      `The database has schema ${found}, but this version of Berth knows only ${known}: a newer version migrated it. Start that version, or restore a backup from before the migration.`,
     );
     this.name = "SchemaError";
   }
 }
 
-// Brings the schema up to date: what is missing runs in order, in one transaction, under a lock, so that of several
-// servers one does the work and the others find it done. A failure leaves everything as it was.
-export async function migrate(store: Store, log: Log, migrations = MIGRATIONS): Promise<void> {
+// Runs the missing migrations in order, in one transaction and under a lock, so that one of several servers does the work.
+// A failure rolls everything back.
+export async function migrate(store: MigratedStore, log: Log, migrations = MIGRATIONS): Promise<void> {
   const known = migrations.length;
   if ((await schemaVersion(store)) === known) return;
   await store.transaction(async (tx) => {
@@ -39,8 +46,8 @@ export async function migrate(store: Store, log: Log, migrations = MIGRATIONS): 
   });
 }
 
-// The number of the last migration that ran; 0 for an empty database.
-export async function schemaVersion(store: Store): Promise<number> {
+// The number of the last migration; 0 for an empty database.
+export async function schemaVersion(store: MigratedStore): Promise<number> {
   const exists =
     store.engine === "sqlite"
       ? sql<{ found: number }>`select count(*) as found from sqlite_master where type = 'table' and name = 'migrations'`

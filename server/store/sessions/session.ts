@@ -1,21 +1,7 @@
 import type { SandboxId, SessionId, SessionStatus } from "@berth/contract";
+import type { SessionState } from "../session-states.ts";
 
-// Every state of a session's row. sessions/states.ts says what moves a session from one to the next.
-export const SESSION_STATES = [
-  "warming",
-  "warm",
-  "creating",
-  "discarding",
-  "running",
-  "pausing",
-  "thawing",
-  "paused",
-  "hibernating",
-  "resuming",
-  "destroying",
-  "destroyed",
-] as const;
-export type SessionState = (typeof SESSION_STATES)[number];
+export { SESSION_STATES, type SessionState } from "../session-states.ts";
 
 // A session as its row says, parsed once (parse-session.ts). Each state has exactly the facts that are true in it.
 export type Session = Blank | PartnerSession;

@@ -9,12 +9,12 @@ type NewDelivery = Insertable<WebhookDeliveriesTable>;
 export async function enqueue(db: Db, deliveries: NewDelivery[], nowMs: number): Promise<void> {
   if (deliveries.length === 0) return;
   await db.insertInto("webhook_deliveries").values(deliveries).execute();
-  // One row for each lane: PostgreSQL refuses an upsert that touches a row twice. The last delivery of a lane wins.
+  // One row per lane, for its last delivery: PostgreSQL refuses an upsert that touches a row twice.
   const lanes = new Map(deliveries.map(({ endpoint_id, lane, seq }) => [`${endpoint_id} ${lane}`, { endpoint_id, lane, last_seq: seq }]));
   await db
     .insertInto("webhook_lanes")
     .values([...lanes.values()].map((lane) => ({ ...lane, attempt: 0, next_at: nowMs, lease_owner: null, lease_until: 0 })))
-    // Whoever is about to remove the lane sees by the update that it is not empty any more.
+    // The update tells a server that is about to remove the lane that it is no longer empty.
     .onConflict((conflict) => conflict.columns(["endpoint_id", "lane"]).doUpdateSet((row) => ({ last_seq: row.ref("excluded.last_seq") })))
     .execute();
 }
@@ -39,12 +39,12 @@ export async function noteAttempt(
   await db.updateTable("webhook_deliveries").set(result).where("id", "=", id).execute();
 }
 
-// Counts up to `limit` and no further, so that the cost is bounded as well.
+// Stops counting at `limit`, so that the cost is bounded.
 export async function countPending(db: Db, endpointId: string, limit: number): Promise<number> {
   return countOf(db, pendingOf(db, endpointId).limit(limit));
 }
 
-// Deliveries that a partner asked for out of turn (their `seq` is 0): tests, or everything else.
+// Pending deliveries that a partner requested (their `seq` is 0): tests, or redeliveries.
 export async function countOutOfTurn(db: Db, endpointId: string, wanted: { testType: string; tests: boolean }): Promise<number> {
   return countOf(
     db,
@@ -67,7 +67,7 @@ async function countOf(db: Db, rows: ReturnType<typeof pendingOf>): Promise<numb
 
 const SENT = ["delivered", "failed"] as const;
 
-// The purges return how many rows they removed; 0 means that nothing is left to remove.
+// Purges return how many rows they removed; 0 means that none is left to remove.
 export async function purgeDeliveries(db: Db, beforeMs: number, limit: number): Promise<number> {
   const old = db.selectFrom("webhook_deliveries").select("id").where("finished_at", "<", beforeMs).where("state", "in", SENT).limit(limit);
   return deleted(await db.deleteFrom("webhook_deliveries").where("id", "in", old).executeTakeFirst());
@@ -97,7 +97,7 @@ export interface DeliveryFilter {
   after?: { createdAt: number; id: string };
 }
 
-// Without what is sent, which may be large.
+// Without the payload, which may be large.
 const LISTED = [
   "id",
   "event_id",

@@ -9,11 +9,11 @@ export async function insertEndpoint(db: Db, row: EndpointRow): Promise<void> {
 }
 
 export async function listEndpoints(db: Db, partnerId: string): Promise<EndpointRow[]> {
-  return living(db).where("partner_id", "=", partnerId).orderBy("created_at").orderBy("id").execute();
+  return undeleted(db).where("partner_id", "=", partnerId).orderBy("created_at").orderBy("id").execute();
 }
 
 export async function findEndpoint(db: Db, partnerId: string, id: string): Promise<EndpointRow | undefined> {
-  return living(db).where("id", "=", id).where("partner_id", "=", partnerId).executeTakeFirst();
+  return undeleted(db).where("id", "=", id).where("partner_id", "=", partnerId).executeTakeFirst();
 }
 
 // In whatever state it is, for the sender of a lane's deliveries.
@@ -43,9 +43,9 @@ export async function replaceSealedSecrets(db: Db, was: SealedSecrets, next: Omi
   return numUpdatedRows === 1n;
 }
 
-const living = (db: Db) => db.selectFrom("webhook_endpoints").selectAll().where("state", "!=", "deleted");
+const undeleted = (db: Db) => db.selectFrom("webhook_endpoints").selectAll().where("state", "!=", "deleted");
 
-// Makes a second transaction that counts what belongs to the endpoint wait for the first one. False: it is deleted.
+// Serializes transactions that count what belongs to the endpoint. False: it is deleted.
 export async function lockEndpoint(db: Db, id: string): Promise<boolean> {
   return (await updateEndpoint(db, id, { id })) !== undefined;
 }
@@ -65,8 +65,8 @@ export async function endpointIds(db: Db, afterId: string, limit: number): Promi
   return rows.map(({ id }) => id);
 }
 
-// From now on the endpoint is gone for everyone. `removeDeleted` does the rest, because thousands of deliveries in one
-// statement would keep others waiting.
+// Hides the endpoint at once. `removeDeleted` removes its rows in batches, because deleting thousands of deliveries in one
+// statement would block other writers.
 export async function deleteEndpoint(db: Db, id: string): Promise<void> {
   await updateEndpoint(db, id, { state: "deleted" });
 }
@@ -90,14 +90,14 @@ export async function removeDeleted(db: Db, limit: number): Promise<number> {
 }
 
 export interface Behind {
-  // Only endpoints of these partners; undefined is every partner.
+  // Only endpoints of these partners; undefined means every partner.
   partnerIds?: readonly string[];
   // Only endpoints with a greater id.
   afterId: string;
   limit: number;
 }
 
-// Enabled endpoints whose partner has events that have not been put into lanes yet, ordered by id.
+// Enabled endpoints whose partner has events that are not in lanes yet, ordered by id.
 export async function endpointsBehind(db: Db, { partnerIds, afterId, limit }: Behind): Promise<EndpointRow[]> {
   let query = db
     .selectFrom("webhook_endpoints")
@@ -120,7 +120,7 @@ export async function endpointsBehind(db: Db, { partnerIds, afterId, limit }: Be
   return query.execute();
 }
 
-// False: another server has done it.
+// False: another server was faster.
 export async function moveCursor(db: Db, endpoint: EndpointRow, toSeq: number): Promise<boolean> {
   const moved = await db
     .updateTable("webhook_endpoints")
@@ -132,7 +132,7 @@ export async function moveCursor(db: Db, endpoint: EndpointRow, toSeq: number): 
   return moved !== undefined;
 }
 
-// The first failure after a success starts the clock that ends in `failing`.
+// The first failure after a success starts the time after which the endpoint is disabled as `failing`. Returns that start.
 export async function noteFailure(db: Db, id: string, nowMs: number): Promise<number> {
   await db.updateTable("webhook_endpoints").set({ failing_since: nowMs }).where("id", "=", id).where("failing_since", "is", null).execute();
   const row = await db.selectFrom("webhook_endpoints").select("failing_since").where("id", "=", id).executeTakeFirst();

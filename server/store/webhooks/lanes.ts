@@ -3,8 +3,7 @@ import type { Db, WebhookLanesTable } from "../schema.ts";
 
 export type LaneRow = Selectable<WebhookLanesTable>;
 
-// Deliveries wait in lanes. Only the holder of a lane's lease sends from it, so the order holds over restarts and over
-// several servers.
+// Deliveries wait in lanes. Only the holder of a lane's lease sends from it, so the order holds across restarts and servers.
 
 export interface DueEndpoint {
   id: string;
@@ -12,8 +11,8 @@ export interface DueEndpoint {
   failing_since: number | null;
 }
 
-// Enabled endpoints that have a lane which is due and free. The index is read in jumps from one endpoint to the next, so
-// an endpoint with 100,000 lanes costs no more than one with a single lane.
+// Enabled endpoints with a lane that is due and free. The query skips through the index from endpoint to endpoint, so an
+// endpoint with 100,000 lanes costs no more than one with a single lane.
 export const dueEndpoints = (db: Db, nowMs: number) =>
   db
     .withRecursive("waiting(endpoint_id)", (with_) =>
@@ -34,7 +33,7 @@ export const dueEndpoints = (db: Db, nowMs: number) =>
         ),
     )
     .selectFrom("waiting")
-    // Not an inner join: SQLite keeps the order of a cross join and would otherwise walk over every endpoint.
+    // Not an inner join: SQLite keeps the order of a cross join, and would otherwise scan every endpoint.
     .crossJoin("webhook_endpoints")
     .whereRef("webhook_endpoints.id", "=", "waiting.endpoint_id")
     .select(["webhook_endpoints.id", "webhook_endpoints.partner_id", "webhook_endpoints.failing_since"])
@@ -46,18 +45,18 @@ export const dueEndpoints = (db: Db, nowMs: number) =>
           .whereRef("webhook_lanes.endpoint_id", "=", "webhook_endpoints.id")
           .where("next_at", "<=", nowMs)
           .where("lease_until", "<=", nowMs)
-          // The order and the offset make PostgreSQL look at the head of the index. Otherwise it reads every due lane,
-          // for a join or because most lanes of the table match.
+          // The order and the offset make PostgreSQL read only the head of the index. Otherwise it reads every due lane, for
+          // a join or because most lanes match.
           .orderBy("next_at")
           .limit(1)
           .offset(0),
       ),
     );
 
-// Other servers compete for the same lanes; after this many lost races the rest waits for the next look.
+// Other servers compete for the same lanes. After this many lost races, the rest waits for the next poll.
 const CANDIDATES = 8;
 
-// Leases the lane of the endpoint that has been due the longest; undefined when none is due and free.
+// Leases the endpoint's lane that has been due the longest. undefined: none is due and free.
 export async function claimDueLane(db: Db, endpointId: string, lease: { owner: string; nowMs: number; untilMs: number }) {
   const candidates = await dueLanes(db, endpointId, lease.nowMs).execute();
   for (const lane of candidates) {
@@ -77,7 +76,7 @@ export const dueLanes = (db: Db, endpointId: string, nowMs: number) =>
     .orderBy("next_at")
     .limit(CANDIDATES);
 
-// Undefined when another server was faster.
+// undefined: another server was faster.
 async function claimLane(db: Db, lane: LaneRow, owner: string, leaseUntil: number): Promise<LaneRow | undefined> {
   return ofLane(db.updateTable("webhook_lanes").set({ lease_owner: owner, lease_until: leaseUntil }), lane)
     .where("lease_until", "=", lane.lease_until)
@@ -85,7 +84,7 @@ async function claimLane(db: Db, lane: LaneRow, owner: string, leaseUntil: numbe
     .executeTakeFirst();
 }
 
-// False: the lease ran out and another server has the lane.
+// False: the lease expired and another server has the lane.
 export async function renewLane(db: Db, lane: LaneRow, leaseUntil: number): Promise<boolean> {
   const renewed = await held(db.updateTable("webhook_lanes").set({ lease_until: leaseUntil }), lane)
     .returning("lane")
@@ -100,8 +99,8 @@ export async function releaseLane(db: Db, lane: LaneRow, next: { attempt: number
   ).execute();
 }
 
-// Removes an empty lane. If a delivery was put in meanwhile, the lane stays and is due at once.
-export async function leaveEmptyLane(db: Db, lane: LaneRow, lastSentSeq: number, nowMs: number): Promise<void> {
+// Removes an empty lane. If a delivery has arrived meanwhile, the lane stays and is due at once.
+export async function removeEmptyLane(db: Db, lane: LaneRow, lastSentSeq: number, nowMs: number): Promise<void> {
   const gone = await db
     .deleteFrom("webhook_lanes")
     .where("endpoint_id", "=", lane.endpoint_id)
@@ -113,9 +112,9 @@ export async function leaveEmptyLane(db: Db, lane: LaneRow, lastSentSeq: number,
   if (!gone) await releaseLane(db, lane, { attempt: 0, nextAt: nowMs });
 }
 
-// The receiver is back: lanes that wait for a later attempt are due now. Lanes that are due already are not touched, so
-// that a receiver which fails and succeeds in turn costs one update for each failure and no more.
-export async function hurryLanes(db: Db, endpointId: string, nowMs: number): Promise<void> {
+// The receiver has recovered: lanes that wait for a retry are due now. Lanes that are due already are not written, so that a
+// receiver that fails and succeeds in turn costs one update per failure.
+export async function makeLanesDue(db: Db, endpointId: string, nowMs: number): Promise<void> {
   await db
     .updateTable("webhook_lanes")
     .set({ next_at: nowMs })
