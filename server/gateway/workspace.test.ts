@@ -53,6 +53,7 @@ describe("the workspace's session", () => {
       status: 401,
       headers: { "x-error-code": "unauthorized" },
     });
+    expect(await gateway.send(`/workspace/${gateway.sandboxId}/constructor`, { headers: { cookie } })).toMatchObject({ status: 404 });
     expect(
       await gateway.send(`/workspace/${gateway.sandboxId}/session`, { method: "PUT", headers: { cookie, origin: gateway.origin } }),
     ).toMatchObject({

@@ -93,7 +93,7 @@ export function createWorkspace(deps: WorkspaceDeps): Workspace {
     const [first, ...deeper] = rest;
     const path = rest.join("/");
     if (first === "api") return relayRequest(cached, `/${deeper.join("/")}`, request, response);
-    const method = METHODS[path];
+    const method = METHODS.get(path);
     if (method === undefined) throw new AppError("not_found");
     if (request.method !== method) {
       response.setHeader("allow", method);
@@ -155,4 +155,8 @@ function redirect(response: ServerResponse, location: string): void {
   response.end();
 }
 
-const METHODS: Record<string, "GET" | "POST"> = { session: "GET", "session/stream": "GET", preview: "POST" };
+const METHODS = new Map([
+  ["session", "GET"],
+  ["session/stream", "GET"],
+  ["preview", "POST"],
+]);
