@@ -4,14 +4,10 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync,
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { describeWith } from "../../../tests/support/machine.ts";
-import { probeOci } from "../oci/probe.ts";
+import { describeWith, machine, type Missing } from "../../../tests/support/machine.ts";
 import { createVolumes, probeVolumes } from "./volumes.ts";
 
-const probe = await probeOci();
-const missing = probe.usable && probe.boundDisks ? undefined : probe.reason;
-
-describeWith(missing, "a volume", () => {
+describeWith(machine.root ?? (await findMissing()), "a volume", () => {
   const volumes = createVolumes({ bounded: true });
   let folder: string;
   const open = () => volumes.open(folder, { diskMb: 64, owner: 12_345, signal: AbortSignal.timeout(30_000) });
@@ -73,3 +69,8 @@ describeWith(missing, "a volume", () => {
     expect(attached()).toEqual([]);
   });
 });
+
+async function findMissing(): Promise<Missing> {
+  const { bounded, reason } = await probeVolumes(mkdtempSync(join(tmpdir(), "berth-volume-probe-")));
+  return bounded ? undefined : reason;
+}

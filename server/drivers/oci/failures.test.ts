@@ -61,7 +61,7 @@ describeWith(missing, "a sandbox that cannot be started", () => {
     });
   });
 
-  test("a runtime that fails fails the create, with its message as the cause", async () => {
+  test("an error of the runtime fails the create, with its message as the cause", async () => {
     const outcome = await tryToCreate({ runtime: `printf '{"level":"error","msg":"no such device"}' > "$4"; exit 1` });
     expect(outcome).toMatchObject({ ...gone, error: { code: "sandbox_failed" } });
     expect(String((outcome.error as Error).cause)).toContain("no such device");
