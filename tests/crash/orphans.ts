@@ -54,4 +54,4 @@ async function untilGone({ dataDir }: Berth, sandboxId: SandboxId, begin: () => 
 const forget = (store: Store, id: SandboxId) => store.db.deleteFrom("sessions").where("sandbox_id", "=", id).execute();
 
 const bury = (store: Store, id: SandboxId) =>
-  store.db.updateTable("sessions").set({ state: "destroyed" }).where("sandbox_id", "=", id).execute();
+  store.db.updateTable("sessions").set({ state: "destroyed", destroyed_at: Date.now() }).where("sandbox_id", "=", id).execute();

@@ -79,7 +79,9 @@ export const runsEveryTest = (agent: TestAgent): boolean => agent === preferredA
 export async function serverSettings(agent: TestAgent, resources: AsyncDisposableStack): Promise<Record<string, string>> {
   if (agent === preferredAgent) return {};
   const folder = resources.use(await mkdtempDisposable(join(tmpdir(), "berth-templates-")));
-  await writeFile(join(folder.path, "templates.yaml"), `default: { agent: ${agent.name} }\n`);
+  // A sandbox's weight follows from `cpus`. With the default, an agent that needs seconds of processor time to start gets
+  // almost none of it while other tests run.
+  await writeFile(join(folder.path, "templates.yaml"), `default: { agent: ${agent.name}, cpus: 8 }\n`);
   return { BERTH_TEMPLATES: join(folder.path, "templates.yaml") };
 }
 

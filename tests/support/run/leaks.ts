@@ -1,10 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { afterAll, expect, vi } from "vitest";
 
-// Every test file fails if it leaves a child process or a listening socket behind.
+// Every test file fails if it leaves a child process or a listening socket behind. A worker may run several files, so only
+// what a file adds counts.
 const childrenBefore = new Set(children());
 const serversBefore = servers();
-// What was told to end may take this long on a busy machine.
+// Processes that are ending may take this long on a busy machine.
 const LEAVE_MS = 20_000;
 
 afterAll(async () => {
@@ -12,7 +13,9 @@ afterAll(async () => {
   await vi.waitFor(() => expect(servers(), "listening sockets left open").toBeLessThanOrEqual(serversBefore), { timeout: LEAVE_MS });
 });
 
-const leftProcesses = () => children().filter((child) => !childrenBefore.has(child));
+function leftProcesses(): string[] {
+  return children().filter((child) => !childrenBefore.has(child));
+}
 
 function servers(): number {
   return process.getActiveResourcesInfo().filter((name) => name === "TCPServerWrap" || name === "PipeServerWrap").length;
@@ -32,7 +35,9 @@ function parentOf(pid: string): number | undefined {
   return line === undefined ? undefined : Number(line.slice(line.lastIndexOf(")") + 2).split(" ")[1]);
 }
 
-const commandOf = (pid: string) => (read(`/proc/${pid}/cmdline`) ?? "").replaceAll("\0", " ").trim();
+function commandOf(pid: string): string {
+  return (read(`/proc/${pid}/cmdline`) ?? "").replaceAll("\0", " ").trim();
+}
 
 function read(path: string): string | undefined {
   try {
