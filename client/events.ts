@@ -1,8 +1,8 @@
 import { ConnectionError, ServerError } from "./http/errors.ts";
 import { serverSentEvents } from "./http/streams.ts";
 import { readJson, type Transport } from "./http/transport.ts";
-import type { BerthEvent, Page } from "./types/api-types.ts";
 import { wait } from "./http/wait.ts";
+import type { BerthEvent, Page } from "./types/api-types.ts";
 
 export interface Events {
   // Past events, oldest first. `after` is the id of the last event that you have processed.

@@ -1,6 +1,6 @@
 import { createEvents, type Events } from "./events.ts";
-import { createSessions, type Sessions } from "./sessions.ts";
 import { createTransport, type TransportOptions } from "./http/transport.ts";
+import { createSessions, type Sessions } from "./sessions.ts";
 import { createWebhooks, type Webhooks } from "./webhooks/webhooks.ts";
 
 export interface Berth {

@@ -1,10 +1,10 @@
+import { paged, type Paged } from "./http/paging.ts";
+import { readJson, type Transport } from "./http/transport.ts";
 import { createAgent, type Agent } from "./sandbox/agent.ts";
 import { exec, execStream, type Collected } from "./sandbox/exec.ts";
 import { createFiles, type Files } from "./sandbox/files.ts";
-import { paged, type Paged } from "./http/paging.ts";
-import type { ExecEvent, ExecOptions, ExecResult } from "./types/sandbox-types.ts";
-import { readJson, type Transport } from "./http/transport.ts";
 import type { CreateSession, LaunchUrl, ListSessions, Page, SessionData, SessionStatus, UpdateSession } from "./types/api-types.ts";
+import type { ExecEvent, ExecOptions, ExecResult } from "./types/sandbox-types.ts";
 
 export interface Sessions {
   // Resolves when the sandbox is ready. With your own idempotency key, a retry after a crash of your process returns the

@@ -1,7 +1,7 @@
 import { BerthError, ConnectionError } from "../http/errors.ts";
-import type { ExecEvent, ExecOptions, ExecResult } from "../types/sandbox-types.ts";
 import { jsonLines } from "../http/streams.ts";
 import type { Transport } from "../http/transport.ts";
+import type { ExecEvent, ExecOptions, ExecResult } from "../types/sandbox-types.ts";
 
 // The sandbox sends this instead of `exit` if the command could not be started. The client throws it.
 interface NotStarted {

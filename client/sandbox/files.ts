@@ -1,6 +1,6 @@
 import { FileNotFoundError } from "../http/errors.ts";
-import type { FileEntry, WrittenFile } from "../types/sandbox-types.ts";
 import type { Transport } from "../http/transport.ts";
+import type { FileEntry, WrittenFile } from "../types/sandbox-types.ts";
 
 // The files of a session's workspace. Paths are relative to the workspace.
 export interface Files {

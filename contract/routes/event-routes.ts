@@ -1,6 +1,5 @@
 import Type from "typebox";
 import { EventList } from "../schemas/events.ts";
-import { query, route } from "./route.ts";
 import {
   CreateWebhook,
   DeletedWebhook,
@@ -12,6 +11,7 @@ import {
   WebhookList,
   WebhookWithSecret,
 } from "../schemas/webhook.ts";
+import { query, route } from "./route.ts";
 
 export const EVENT_ROUTES = {
   listEvents: route({

@@ -1,5 +1,4 @@
 import Type from "typebox";
-import { query, route } from "./route.ts";
 import {
   CreateSession,
   LaunchUrl,
@@ -12,6 +11,7 @@ import {
   StatusOnly,
   UpdateSession,
 } from "../schemas/session.ts";
+import { query, route } from "./route.ts";
 
 const expand = query(
   "expand",

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { AgentCommand } from "@berth/contract/agent.ts";
 import type { StartRequest } from "@berth/contract/daemon.ts";
-import { startTestDaemon, type TestDaemon } from "../testing/test-daemon.ts";
 import { agentBecomes, agentState, openPanel, startSession } from "../testing/agent-panel.ts";
+import { startTestDaemon, type TestDaemon } from "../testing/test-daemon.ts";
 
 let daemon: TestDaemon;
 beforeEach(async () => void (daemon = await startTestDaemon({ BERTH_AGENT_TIMEOUT_MS: "4000" })));

@@ -6,8 +6,8 @@ import { notFound } from "../http/errors.ts";
 import type { Environment } from "../processes/environment.ts";
 import { readForAgent, writeForAgent } from "./agent-files.ts";
 import { type AgentHandlers, runningPids } from "./connection.ts";
-import { createConversation } from "./conversations/conversation.ts";
 import { openConversationStore, type SavedConversation } from "./conversations/conversation-store.ts";
+import { createConversation } from "./conversations/conversation.ts";
 import { createRunner } from "./runner.ts";
 import { createTurns, type Thread, type Turns } from "./turns.ts";
 

@@ -16,6 +16,7 @@ import {
 } from "@agentclientprotocol/sdk";
 import { withTimeout } from "../io/with-timeout.ts";
 import { preferForOomKill } from "../processes/oom-score.ts";
+import { signalGroup } from "../processes/signal-group.ts";
 
 // One process of the agent, connected over the Agent Client Protocol on its standard input and output.
 export interface AgentConnection {
@@ -50,7 +51,7 @@ export interface AgentHandlers {
   writeFile(request: WriteTextFileRequest): Promise<void>;
 }
 
-// The user reads the message.
+// The message is for the user.
 export class AgentStartError extends Error {
   readonly retryable: boolean;
   constructor(message: string, { retryable }: { retryable: boolean }) {
@@ -66,7 +67,7 @@ const KILL_GRACE_MS = 2000;
 
 const running = new Set<Child>();
 // Kill the agents when the daemon exits.
-process.on("exit", () => running.forEach((child) => child.pid !== undefined && signalGroup(-child.pid, "SIGKILL")));
+process.on("exit", () => running.forEach((child) => child.pid !== undefined && signalGroup(child.pid, "SIGKILL")));
 
 export const runningPids = (): number[] => [...running].flatMap(({ pid }) => pid ?? []);
 
@@ -148,17 +149,9 @@ function startError(command: string, error: NodeJS.ErrnoException): AgentStartEr
 export const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
 function killGroup(child: Child): void {
-  if (child.pid === undefined || hasExited(child)) return;
-  const group = -child.pid;
-  signalGroup(group, "SIGTERM");
-  const timer = setTimeout(() => signalGroup(group, "SIGKILL"), KILL_GRACE_MS);
+  const { pid } = child;
+  if (pid === undefined || hasExited(child)) return;
+  signalGroup(pid, "SIGTERM");
+  const timer = setTimeout(() => signalGroup(pid, "SIGKILL"), KILL_GRACE_MS);
   child.once("exit", () => clearTimeout(timer));
-}
-
-function signalGroup(group: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(group, signal);
-  } catch {
-    // It has just exited.
-  }
 }

@@ -1,9 +1,9 @@
 import type { AgentCommand, AgentMessage } from "@berth/contract/agent.ts";
 import type { WebSocket } from "ws";
-import type { Agent } from "./agent.ts";
 import { isStringArray, requiredText as text } from "../http/body.ts";
 import { badRequest, toAppError } from "../http/errors.ts";
 import { parseMessage } from "../http/sockets.ts";
+import type { Agent } from "./agent.ts";
 
 const MAX_FILES = 50;
 const MAX_BUFFERED_BYTES = 8 * 1024 * 1024;

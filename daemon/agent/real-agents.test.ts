@@ -5,11 +5,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest
 import type { AgentMessage, ConversationItem } from "@berth/contract/agent.ts";
 import { withModelSettings } from "../../server/agents/settings.ts";
 import { AGENTS, type TestAgent } from "../../tests/support/agents/agents.ts";
-import { describeWith } from "../../tests/support/machine.ts";
 import { type ModelServer, startModelServer } from "../../tests/support/agents/model-server.ts";
-import { startTestDaemon, type TestDaemon } from "../testing/test-daemon.ts";
+import { describeWith } from "../../tests/support/machine.ts";
 import { agentBecomes, agentState, openPanel, type Panel, startSession } from "../testing/agent-panel.ts";
 import { findProcess } from "../testing/processes.ts";
+import { startTestDaemon, type TestDaemon } from "../testing/test-daemon.ts";
 
 // Runs the same tests with every agent that is installed on this machine. The tests of an agent share one daemon and run in
 // this order, because some agents take seconds to start.

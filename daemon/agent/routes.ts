@@ -1,13 +1,13 @@
 import type { AgentState } from "@berth/contract/daemon.ts";
-import type { Agent } from "./agent.ts";
-import { attachPanel } from "./panel.ts";
-import { streamPrompt } from "./prompt-stream.ts";
-import { restingState } from "./availability.ts";
-import type { Environment } from "../processes/environment.ts";
 import { readJson, requiredText as text } from "../http/body.ts";
 import { sendJson } from "../http/reply.ts";
 import type { Route, UpgradeRoute } from "../http/route.ts";
 import { acceptSocket } from "../http/sockets.ts";
+import type { Environment } from "../processes/environment.ts";
+import type { Agent } from "./agent.ts";
+import { restingState } from "./availability.ts";
+import { attachPanel } from "./panel.ts";
+import { streamPrompt } from "./prompt-stream.ts";
 
 // The agent's routes. They load the agent and its protocol library on first use, so that a session without an agent does
 // not pay for them.

@@ -2,7 +2,7 @@ import type { AgentState } from "@berth/contract/daemon.ts";
 import { AppError } from "@berth/contract/errors.ts";
 import type { Environment } from "../processes/environment.ts";
 import { agentEnvironment, chooseAgent, restingState, unavailableError } from "./availability.ts";
-import { type AgentConnection, type AgentHandlers, AgentStartError, connectAgent } from "./connection.ts";
+import { type AgentConnection, type AgentHandlers, AgentStartError, connectAgent, messageOf } from "./connection.ts";
 
 // Keeps the agent's process running. When the process dies, the runner restarts it with growing pauses, and gives up after
 // several short runs in a row.
@@ -117,7 +117,7 @@ export function createRunner({ environment, cwd, handlers, onStateChange, onDeat
   }
 
   function handleFailedStart(error: unknown): AppError {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     if (error instanceof AgentStartError && !error.retryable) setState({ status: "failed", name: state.name, message });
     else retryOrGiveUp(message);
     return new AppError("agent_failed", { message });

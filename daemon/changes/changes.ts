@@ -3,15 +3,15 @@ import { copyFile, mkdir, rm } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Change, Changes } from "@berth/contract/agent.ts";
-import type { Environment } from "../processes/environment.ts";
 import { requiredPath } from "../files/files.ts";
-import { createGit, type Git } from "./git.ts";
+import { parsePath, type Workspace } from "../files/workspace.ts";
 import { readJson } from "../http/body.ts";
 import { notFound } from "../http/errors.ts";
 import { sendJson } from "../http/reply.ts";
 import type { Route } from "../http/route.ts";
+import type { Environment } from "../processes/environment.ts";
+import { createGit, type Git } from "./git.ts";
 import { createSnapshot, type Snapshot } from "./snapshot.ts";
-import { parsePath, type Workspace } from "../files/workspace.ts";
 
 // The changes of the user and the agent: the difference to git's HEAD or, without git, to the start of the session.
 export interface SessionChanges {

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import type { Change } from "@berth/contract/agent.ts";
 import { AppError } from "@berth/contract/errors.ts";
-import type { Environment } from "../processes/environment.ts";
+import { TEMPORARY_PREFIX } from "../files/walk.ts";
 import { readBounded } from "../io/read-bounded.ts";
 import { childProcess } from "../processes/child-process.ts";
-import { TEMPORARY_PREFIX } from "../files/walk.ts";
+import type { Environment } from "../processes/environment.ts";
 
 // The git operations that the list of changes needs. A repository is the workspace itself or a folder directly below it.
 export interface Git {

@@ -6,10 +6,10 @@ import { basename, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { WrittenFile } from "@berth/contract/daemon.ts";
 import { AppError } from "@berth/contract/errors.ts";
-import { attachment, requiredPath } from "./files.ts";
 import { systemCode } from "../http/errors.ts";
 import { sendJson } from "../http/reply.ts";
 import type { Call, Route } from "../http/route.ts";
+import { attachment, requiredPath } from "./files.ts";
 import { TEMPORARY_PREFIX } from "./walk.ts";
 import { syncFolder, type Workspace } from "./workspace.ts";
 
@@ -76,10 +76,10 @@ async function openRegular(at: string): Promise<FileHandle> {
   return await open(at, constants.O_RDONLY | constants.O_NONBLOCK);
 }
 
-type Range = { start: number; end: number } | "unsatisfiable" | null;
+type ByteRange = { start: number; end: number } | "unsatisfiable" | null;
 
 // Supports a single range. Anything else is ignored, as RFC 9110 allows.
-export function parseRange(header: string | undefined, size: number): Range {
+export function parseRange(header: string | undefined, size: number): ByteRange {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header ?? "");
   if (!match || (match[1] === "" && match[2] === "")) return null;
   const [first, last] = [match[1] ?? "", match[2] ?? ""];

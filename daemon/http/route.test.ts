@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { matchPath, parseTarget } from "./route.ts";
 import { startTestDaemon } from "../testing/test-daemon.ts";
+import { matchPath, parseTarget } from "./route.ts";
 
 test("a route matches segment by segment, with parameters and a wildcard at the end", () => {
   const match = (route: string, target: string) => matchPath(route, parseTarget(target).segments);

@@ -3,13 +3,14 @@ import type { ServerResponse } from "node:http";
 import type { Readable, Writable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 import type { ExecEvent, ExecRequest } from "@berth/contract/daemon.ts";
-import type { Environment } from "./environment.ts";
+import type { Workspace } from "../files/workspace.ts";
 import { isStringArray, isStringRecord, readJson } from "../http/body.ts";
 import { badRequest } from "../http/errors.ts";
 import type { Route } from "../http/route.ts";
-import { preferForOomKill } from "./oom-score.ts";
 import { childProcess } from "./child-process.ts";
-import type { Workspace } from "../files/workspace.ts";
+import type { Environment } from "./environment.ts";
+import { preferForOomKill } from "./oom-score.ts";
+import { signalGroup } from "./signal-group.ts";
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 type EndEvent = Extract<ExecEvent, { type: "exit" | "error" }>;
@@ -131,12 +132,7 @@ function textOutput(response: ServerResponse): Output {
 }
 
 function killGroup(child: Child): void {
-  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-  try {
-    process.kill(-child.pid, "SIGKILL");
-  } catch {
-    // It has just exited.
-  }
+  if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) signalGroup(child.pid, "SIGKILL");
 }
 
 function startFailure(error: Error & { code?: string; path?: string }): string {

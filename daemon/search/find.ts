@@ -1,9 +1,9 @@
 import { matchLetters, startsWord } from "@berth/contract/fuzzy.ts";
+import { GENERATED_FOLDERS, walkFiles } from "../files/walk.ts";
+import type { Workspace } from "../files/workspace.ts";
 import { badRequest } from "../http/errors.ts";
 import { sendJson } from "../http/reply.ts";
 import type { Route } from "../http/route.ts";
-import { GENERATED_FOLDERS, walkFiles } from "../files/walk.ts";
-import type { Workspace } from "../files/workspace.ts";
 
 const MAX_FILES = 50_000;
 const CACHE_MS = 3000;

@@ -1,9 +1,9 @@
 // The search for sandboxes without ripgrep. search.ts runs it as a separate process with the request as its argument. It
 // writes one match per line.
 import { matchesGlob } from "node:path";
+import { GENERATED_FOLDERS, walkFiles } from "../files/walk.ts";
 import { readSmallFile } from "../io/small-file.ts";
 import { matchAt, type SearchRequest } from "./search.ts";
-import { GENERATED_FOLDERS, walkFiles } from "../files/walk.ts";
 
 const MAX_FILE_BYTES = 5 * 1024 * 1024;
 

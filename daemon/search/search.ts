@@ -4,14 +4,14 @@ import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import type { SearchEvent } from "@berth/contract/daemon.ts";
-import type { Environment } from "../processes/environment.ts";
-import { parseLimit } from "./find.ts";
-import { childProcess } from "../processes/child-process.ts";
+import { TEMPORARY_PREFIX } from "../files/walk.ts";
+import type { Workspace } from "../files/workspace.ts";
 import { badRequest } from "../http/errors.ts";
 import type { Route } from "../http/route.ts";
 import { linesOf } from "../io/lines.ts";
-import { TEMPORARY_PREFIX } from "../files/walk.ts";
-import type { Workspace } from "../files/workspace.ts";
+import { childProcess } from "../processes/child-process.ts";
+import type { Environment } from "../processes/environment.ts";
+import { parseLimit } from "./find.ts";
 
 export interface SearchRequest {
   query: string;

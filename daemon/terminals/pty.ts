@@ -1,6 +1,7 @@
 import { join } from "node:path";
-import { createPtyInput } from "./pty-input.ts";
 import { preferForOomKill } from "../processes/oom-score.ts";
+import { signalGroup } from "../processes/signal-group.ts";
+import { createPtyInput } from "./pty-input.ts";
 
 // A program on a pseudo-terminal. This uses only the native part of node-pty. Its JavaScript part allocates a buffer for
 // every read, and the daemon grows by hundreds of megabytes before V8 collects them. Here one buffer serves all reads of a
@@ -118,12 +119,7 @@ export function openPty({ command, cwd, cols, rows, env, onOutput, onExit }: Pty
     pause: () => void (exit ?? stream.pause()),
     resume: () => void stream.resume(),
     kill(signal) {
-      try {
-        // The program leads its own process group.
-        if (!exit) process.kill(-pid, signal);
-      } catch {
-        // It has just exited.
-      }
+      if (!exit) signalGroup(pid, signal);
     },
   };
 }

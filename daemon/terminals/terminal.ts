@@ -2,9 +2,9 @@ import { readlinkSync } from "node:fs";
 import { constants } from "node:os";
 import type { Terminal, TerminalFromClient, TerminalFromDaemon } from "@berth/contract/daemon.ts";
 import type { WebSocket } from "ws";
+import { parseMessage } from "../http/sockets.ts";
 import type { Pty, PtyOptions } from "./pty.ts";
 import type { Ring } from "./ring.ts";
-import { parseMessage } from "../http/sockets.ts";
 
 // One terminal: a program on a PTY, the last part of its output, and the browsers that show it. Each browser reads from the
 // ring at its own pace. A browser that falls behind the ring's start is reset.

@@ -147,7 +147,7 @@ describe("terminals", () => {
     await daemon.restart();
 
     const after = await attach(id);
-    await after.shows("[processes were stopped while the session slept]");
+    await after.shows("[processes were stopped while the session was paused]");
     expect(after.text()).toContain("remember");
     after.type("echo now in $(pwd)\n");
     await after.shows(`now in ${join(daemon.workspace, "deep/er")}`);

@@ -2,19 +2,19 @@ import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { CLOSE, type Terminal } from "@berth/contract/daemon.ts";
 import { AppError } from "@berth/contract/errors.ts";
-import type { Environment } from "../processes/environment.ts";
+import type { Workspace } from "../files/workspace.ts";
 import { isStringArray, readJson } from "../http/body.ts";
 import { badRequest, notFound } from "../http/errors.ts";
 import { sendJson } from "../http/reply.ts";
 import type { Route, UpgradeRoute } from "../http/route.ts";
+import { acceptSocket } from "../http/sockets.ts";
 import type { ReplaceOptions } from "../io/replace-file.ts";
+import type { Environment } from "../processes/environment.ts";
 import { openPty } from "./pty.ts";
 import { createRing, type Ring } from "./ring.ts";
 import { openScrollback, type SavedTerminal } from "./scrollback.ts";
 import { loginShell } from "./shell.ts";
-import { acceptSocket } from "../http/sockets.ts";
 import { createTerminal, isSize, type LiveTerminal } from "./terminal.ts";
-import type { Workspace } from "../files/workspace.ts";
 
 export interface Terminals {
   routes: Route[];
@@ -44,7 +44,7 @@ const SCROLLBACK_BYTES = 1024 * 1024;
 const SAVE_EVERY_MS = 20_000;
 // Resets the alternate screen, mouse and paste modes that a killed program may have left on.
 const RESET_MODES = "\x1b[?1049l\x1b[?1000;1002;1003;1006;2004l\x1b[?25h\x1b[0m";
-const STOPPED_NOTE = Buffer.from(`${RESET_MODES}\r\n\x1b[2m[processes were stopped while the session slept]\x1b[0m\r\n`);
+const STOPPED_NOTE = Buffer.from(`${RESET_MODES}\r\n\x1b[2m[processes were stopped while the session was paused]\x1b[0m\r\n`);
 
 export function createTerminals({ environment, workspace, folder, onChange }: TerminalsDeps): Terminals {
   const entries = new Map<string, Entry>();
