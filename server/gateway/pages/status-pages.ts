@@ -5,7 +5,7 @@ import type { ServerResponse } from "node:http";
 // load nothing.
 export type PageName = keyof typeof PAGES;
 
-export const PAGES = {
+const PAGES = {
   malformed: {
     status: 400,
     title: "This link is incomplete",

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { SandboxId } from "@berth/contract";
 import type { Cookies } from "../access/cookie.ts";
+import { isSendable } from "../relay/sandbox-headers.ts";
 import type { PreviewLinks } from "./preview-link.ts";
 
 // The headers that pass between a browser and a web server in a sandbox. Development servers insist on localhost, so the
@@ -49,7 +50,6 @@ const BLOCKED_FROM_SANDBOX = new Set([
   "reporting-endpoints",
   "x-frame-options",
 ]);
-const SENDABLE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 export function createPreviewHeaders({ cookies, links, sandboxId, port, ancestors }: PreviewHeadersOptions): PreviewHeaders {
   // Inside the sandbox, a page on another of its ports is on localhost too.
@@ -78,7 +78,7 @@ export function createPreviewHeaders({ cookies, links, sandboxId, port, ancestor
       const kept: Record<string, string | string[]> = keep(headers, new Set([...HOP_BY_HOP, ...BLOCKED_FROM_SANDBOX]));
       for (const name of ["location", "access-control-allow-origin"]) if (typeof kept[name] === "string") kept[name] = toOuter(kept[name]);
       const policy = typeof kept["content-security-policy"] === "string" ? [withoutAncestors(kept["content-security-policy"])] : [];
-      const setCookie = (headers["set-cookie"] ?? []).filter((line) => SENDABLE.test(line) && !cookies.isOurs(line)).map(withoutDomain);
+      const setCookie = (headers["set-cookie"] ?? []).filter((line) => isSendable(line) && !cookies.isOurs(line)).map(withoutDomain);
       return {
         ...kept,
         ...(setCookie.length > 0 && { "set-cookie": setCookie }),
@@ -93,7 +93,7 @@ function keep(headers: IncomingHttpHeaders, without: ReadonlySet<string>): Recor
   const named = new Set((headers.connection ?? "").split(",").map((name) => name.trim().toLowerCase()));
   const entries = Object.entries(headers).filter(
     (entry): entry is [string, string] =>
-      typeof entry[1] === "string" && SENDABLE.test(entry[1]) && !without.has(entry[0]) && !named.has(entry[0]),
+      typeof entry[1] === "string" && isSendable(entry[1]) && !without.has(entry[0]) && !named.has(entry[0]),
   );
   return Object.fromEntries(entries);
 }

@@ -58,14 +58,14 @@ function attachment(disposition: string | undefined): string {
   return `attachment${parameters ?? ""}`;
 }
 
-// A hostile daemon may send header bytes that Node refuses to write.
-const SENDABLE = /^[\t\x20-\x7e\x80-\xff]*$/;
+// False for bytes that Node refuses to write in a header. A hostile daemon may send them.
+export const isSendable = (value: string): boolean => /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
 
 function pick(headers: IncomingHttpHeaders, names: readonly string[]): Record<string, string> {
   const picked: Record<string, string> = {};
   for (const name of names) {
     const value = headers[name];
-    if (typeof value === "string" && SENDABLE.test(value)) picked[name] = value;
+    if (typeof value === "string" && isSendable(value)) picked[name] = value;
   }
   return picked;
 }
