@@ -19,7 +19,7 @@ afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true 
 onBothEngines(
   "keys",
   (databases) => {
-    test("a key is shown once, kept as a hash and listed by its ends", async () => {
+    test("a key is returned once, stored as a hash, and listed by its first and last characters", async () => {
       await using t = await openKeys(databases);
       const issued = await issueKey(t.store.db, t.clock, "acme");
       expect(issued.key).toMatch(KEY_PATTERN);
@@ -34,7 +34,7 @@ onBothEngines(
       expect(JSON.stringify(rows)).not.toContain(issued.key.slice(6));
     });
 
-    test("a key tells its partner; anything else tells nobody", async () => {
+    test("a key authenticates its partner, and anything else authenticates no one", async () => {
       await using t = await openKeys(databases);
       const { key, id } = await issueKey(t.store.db, t.clock, "acme");
       expect(await t.authenticator.authenticate(key)).toMatchObject({
@@ -45,7 +45,7 @@ onBothEngines(
         expect(await t.authenticator.authenticate(other)).toBeNull();
     });
 
-    test("a rotated key works beside the new one for a day", async () => {
+    test("a rotated key works together with the new one for a day", async () => {
       await using t = await openKeys(databases);
       const first = await issueKey(t.store.db, t.clock, "acme");
       const { issued, old } = await rotateKey(t.store.db, t.clock, first.id);
@@ -58,7 +58,7 @@ onBothEngines(
       await expect(rotateKey(t.store.db, t.clock, first.id)).rejects.toThrow("is expired; issue a new one instead");
     });
 
-    test("rotation never prolongs a key, and without overlap ends it at once", async () => {
+    test("rotation never extends a key, and without overlap it revokes the key at once", async () => {
       await using t = await openKeys(databases);
       const short = await issueKey(t.store.db, t.clock, "acme", { expiresAt: t.clock.now() + HOUR });
       expect((await rotateKey(t.store.db, t.clock, short.id)).old.expiresAt).toBe(t.clock.now() + HOUR);
@@ -67,7 +67,7 @@ onBothEngines(
       expect(await t.works(other.key)).toEqual([false]);
     });
 
-    test("a revoked key stops at once here and within five seconds elsewhere", async () => {
+    test("a revoked key stops working at once on this server and within five seconds on others", async () => {
       await using t = await openKeys(databases);
       await using elsewhere = createAuthenticator({ store: t.store, clock: t.clock, log: silentLog });
       const { key, id } = await issueKey(t.store.db, t.clock, "acme");
@@ -81,7 +81,7 @@ onBothEngines(
       expect(await revokeKey(t.store.db, t.clock, id)).toMatchObject({ state: "revoked", revokedAt: t.clock.now() - 5 * SECOND });
     });
 
-    test("a clock that is set back does not keep a revoked key alive", async () => {
+    test("a revoked key stops working even if the clock is set back", async () => {
       await using t = await openKeys(databases);
       const { key, id } = await issueKey(t.store.db, t.clock, "acme");
       expect(await t.works(key)).toEqual([true]);
@@ -90,7 +90,7 @@ onBothEngines(
       expect(await t.works(key)).toEqual([false]);
     });
 
-    test("a suspended partner is nobody until it is active again", async () => {
+    test("the keys of a suspended partner do not work until it is active again", async () => {
       await using t = await openKeys(databases);
       const { key } = await issueKey(t.store.db, t.clock, "acme");
       await updatePartner(t.store.db, "acme", { state: "suspended" });
@@ -100,7 +100,7 @@ onBothEngines(
       expect(await t.works(key)).toEqual([true]);
     });
 
-    test("a new key works at once, even if somebody tried it before", async () => {
+    test("a new key works at once, even if it was tried before it was issued", async () => {
       await using t = await openKeys(databases);
       const key = newKey();
       expect(await t.works(key)).toEqual([false]);
@@ -109,7 +109,7 @@ onBothEngines(
       expect(await t.works(key)).toEqual([true]);
     });
 
-    test("an answer that was asked for before a change is not remembered after it", async () => {
+    test("a query that started before the cache was emptied does not fill it afterwards", async () => {
       await using t = await openKeys(databases);
       const { key, id } = await issueKey(t.store.db, t.clock, "acme");
       const early = t.authenticator.authenticate(key);
@@ -119,7 +119,7 @@ onBothEngines(
       expect(await t.works(key)).toEqual([false]);
     });
 
-    test("last use is written once a minute and at the end", async () => {
+    test("the last use of a key is stored once a minute and on shutdown", async () => {
       await using t = await openKeys(databases);
       const first = await issueKey(t.store.db, t.clock, "acme");
       const lastUse = async () => (await getKey(t.store.db, t.clock, first.id)).lastUsedAt;
@@ -133,7 +133,7 @@ onBothEngines(
       expect(await lastUse()).toBe(usedAt + MINUTE);
     });
 
-    test("many requests at once ask the database once, known key or not", async () => {
+    test("concurrent requests with one key share one query, whether the key is known or not", async () => {
       await using t = await openKeys(databases);
       const { key } = await issueKey(t.store.db, t.clock, "acme");
       let reads = 0;
@@ -153,7 +153,7 @@ onBothEngines(
       }
     });
 
-    test("partners are made, listed and changed; a second with the same id is refused", async () => {
+    test("partners are created, listed and changed, and a second one with the same id is refused", async () => {
       await using t = await openKeys(databases);
       await createPartner(t.store.db, t.clock, "beta", { name: "Beta Ltd", maxSessions: 3 });
       expect((await listPartners(t.store.db)).map((partner) => partner.id)).toEqual(["acme", "beta"]);
@@ -167,7 +167,7 @@ onBothEngines(
       expect(isAppError(missing, "not_found")).toBe(true);
     });
 
-    test("the first start makes the demo partner and one key, however many servers start", async () => {
+    test("the first start creates the demo partner with one key, even if several servers start at once", async () => {
       const database = await databases.create();
       await using store = await database.open();
       const clock = createTestClock();
@@ -180,7 +180,7 @@ onBothEngines(
       expect(await listKeys(store.db, clock)).toHaveLength(1);
     });
 
-    test("servers that start at once with one BERTH_API_KEY agree on it", async () => {
+    test("servers that start at once with the same BERTH_API_KEY store it once", async () => {
       const database = await databases.create();
       await using store = await database.open();
       const clock = createTestClock();
@@ -190,7 +190,7 @@ onBothEngines(
       expect(await listKeys(store.db, clock)).toHaveLength(1);
     });
 
-    test("BERTH_API_KEY is the demo key, also when it comes later, unless it was revoked", async () => {
+    test("BERTH_API_KEY becomes a key of the demo partner at any start, unless it was revoked", async () => {
       await using t = await openKeys(databases);
       const config = { apiKey: newKey(), dataDir: await temporaryFolder() };
       expect(await seedDemo({ ...t, config })).toMatchObject({ partnerId: "demo", key: config.apiKey });
@@ -206,9 +206,9 @@ onBothEngines(
   { sqlite: testSqlite, postgres: testPostgres },
 );
 
-// Servers on PostgreSQL run on many machines and have five seconds.
+// On PostgreSQL, a revocation by another server may take five seconds.
 function testSqlite(databases: Databases): void {
-  test("a revocation by another process on the same machine counts at once", async () => {
+  test("a revocation by another process on the same machine applies at once", async () => {
     const database = await databases.create();
     await using store = await database.open();
     await using other = await database.open();
@@ -223,9 +223,9 @@ function testSqlite(databases: Databases): void {
   });
 }
 
-// SQLite goes away only with the machine.
+// SQLite has no server that can stop.
 function testPostgres(databases: Databases): void {
-  test("a database that is away is an outage, never a refusal, and forgotten when it is back", async () => {
+  test("while the database is down, authentication fails as unavailable, not as unauthorized, and recovers with it", async () => {
     await using t = await openKeys(databases);
     const { key } = await issueKey(t.store.db, t.clock, "acme");
     expect(await t.works(key)).toEqual([true]);

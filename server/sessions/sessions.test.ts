@@ -19,7 +19,7 @@ onBothEngines("sessions", (databases) => {
       (error: unknown) => (error as AppError).code,
     );
 
-  test("a session is created, paused, resumed and destroyed, and the sandbox follows", async () => {
+  test("creating, pausing, resuming and destroying a session does the same to its sandbox", async () => {
     const session = await create();
     expect(session.status).toBe("running");
     expect(await condition(session)).toBe("running");
@@ -36,7 +36,7 @@ onBothEngines("sessions", (databases) => {
     expect(types).toEqual(["session.created", "session.paused", "session.resumed", "session.destroyed"]);
   });
 
-  test("the state decides: pause on paused, resume on running, everything on destroyed", async () => {
+  test("a call that does not fit the state is refused with its error code", async () => {
     const session = await create();
     expect(await codeOf(services.sessions.resume("acme", session.id, { autoStartAgent: true }))).toBe("session_already_running");
     await services.sessions.pause("acme", session.id);
@@ -47,7 +47,7 @@ onBothEngines("sessions", (databases) => {
     expect(await codeOf(services.sessions.destroy("acme", session.id))).toBe("ok");
   });
 
-  test("a session of another partner, one that never was and a malformed id are not found", async () => {
+  test("another partner's session, an unknown id and a malformed id are not found", async () => {
     const session = await create();
     for (const [partner, id] of [
       ["other", session.id],
@@ -58,7 +58,7 @@ onBothEngines("sessions", (databases) => {
     await services.sessions.destroy("acme", session.id);
   });
 
-  test("of 50 pauses at once one wins and 49 are conflicts", async () => {
+  test("of 50 concurrent pauses, one succeeds and 49 conflict", async () => {
     const session = await create();
     const codes = await Promise.all(Array.from({ length: 50 }, () => codeOf(services.sessions.pause("acme", session.id))));
     expect(codes.filter((code) => code === "ok")).toHaveLength(1);
@@ -66,7 +66,7 @@ onBothEngines("sessions", (databases) => {
     await services.sessions.destroy("acme", session.id);
   });
 
-  test("a delete among pauses and resumes always ends destroyed, with the sandbox gone", async () => {
+  test("a delete that races pauses and resumes always ends destroyed, without a sandbox", async () => {
     for (let round = 0; round < 5; round++) {
       const session = await create();
       const others = Array.from({ length: 6 }, (_, i) =>
@@ -82,7 +82,7 @@ onBothEngines("sessions", (databases) => {
     }
   });
 
-  test("quotas hold when creates race", async () => {
+  test("concurrent creates cannot exceed a quota", async () => {
     const limited = { id: "acme", maxSessions: null, maxSessionsPerUser: 2 };
     const calls = Array.from({ length: 5 }, () => services.sessions.create(limited, aRequest({ externalUserId: "greedy" })));
     const codes = await Promise.all(calls.map((call) => codeOf(call)));
@@ -90,7 +90,7 @@ onBothEngines("sessions", (databases) => {
     expect(codes.filter((code) => code === "session_quota")).toHaveLength(3);
   });
 
-  test("the bound on live sandboxes holds when creates race", async () => {
+  test("concurrent creates cannot exceed the limit of sandboxes", async () => {
     const capacity = { maxSandboxes: 2, reserveBytes: 0 };
     await using small = await openTestSessions({ databaseUrl: (await databases.create()).url, capacity });
     const calls = await Promise.all(Array.from({ length: 8 }, () => codeOf(small.sessions.create(small.acme, aRequest()))));
@@ -98,7 +98,7 @@ onBothEngines("sessions", (databases) => {
     expect(calls.filter((code) => code === "capacity_reached")).toHaveLength(6);
   });
 
-  test("creates that wait for the engine change over to one warm sandbox each", async () => {
+  test("creates that wait for the engine each take a different warm sandbox", async () => {
     let held = 2;
     await using slow = await openTestSessions({
       databaseUrl: (await databases.create()).url,
@@ -121,7 +121,7 @@ onBothEngines("sessions", (databases) => {
     await expect.poll(states).toEqual(["running", "running", "warm", "warm"]);
   });
 
-  test("a destroyed session keeps neither its environment nor its token", async () => {
+  test("destroying a session deletes its environment variables and its token", async () => {
     const session = await create({ envVars: { SECRET: "s3cret" } });
     const rowOf = () => services.store.db.selectFrom("sessions").selectAll().where("id", "=", session.id).executeTakeFirstOrThrow();
     const before = await rowOf();
@@ -131,7 +131,7 @@ onBothEngines("sessions", (databases) => {
     expect(await rowOf()).toMatchObject({ env: null, token: "" });
   });
 
-  test("the environment reaches commands in the sandbox", async () => {
+  test("environment variables are set for commands in the sandbox", async () => {
     const session = await create({ envVars: { GREETING: "hello" } });
     const answer = await services.links.request(session.sandboxId, {
       method: "POST",

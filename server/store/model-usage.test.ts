@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { onBothEngines } from "../../tests/support/databases/stores.ts";
 import { addModelUsage, correctModelUsage, modelUsageOf, modelUsageOfUser } from "./model-usage.ts";
 
-onBothEngines("tokens used through the model relay", (databases) => {
-  test("add up for a session and a user, and can be corrected in both directions", async () => {
+onBothEngines("model usage", (databases) => {
+  test("tokens add up per session and per user, and can be corrected in both directions", async () => {
     await using store = await (await databases.create()).open();
     const session = { sessionId: "ses_1" as const, partnerId: "acme", externalUserId: "ada" };
     await addModelUsage(store.db, session, { input: 1000, output: 0 }, 1);

@@ -11,9 +11,9 @@ import { migrate, schemaVersion, SchemaError } from "./migrations/migrate.ts";
 import { MIGRATIONS } from "./migrations/index.ts";
 import type { Store } from "./open.ts";
 
-// What every database behind the store must do.
+// What the store guarantees on every engine.
 export function storeSuite(databases: Databases): void {
-  test("times and counts come back as numbers", async () => {
+  test("times and counts are numbers", async () => {
     await using store = await (await databases.create()).open();
     await insertPartner(store, "acme", 1_893_456_000_123);
     const row = await store.db.selectFrom("partners").selectAll().executeTakeFirstOrThrow();
@@ -25,7 +25,7 @@ export function storeSuite(databases: Databases): void {
     expect(count).toBe(1);
   });
 
-  test("a transaction that throws leaves nothing", async () => {
+  test("a transaction that throws is rolled back", async () => {
     await using store = await (await databases.create()).open();
     const failing = store.transaction(async (tx) => {
       await insertPartner({ db: tx }, "acme");
@@ -35,7 +35,7 @@ export function storeSuite(databases: Databases): void {
     expect(await store.db.selectFrom("partners").selectAll().execute()).toEqual([]);
   });
 
-  test("of fifty guarded updates at once one wins", async () => {
+  test("of fifty concurrent guarded updates, exactly one succeeds", async () => {
     await using store = await (await databases.create()).open();
     await insertPartner(store, "acme");
     const results = await Promise.all(
@@ -48,7 +48,7 @@ export function storeSuite(databases: Databases): void {
     expect(results.filter((result) => result.numUpdatedRows === 1n)).toHaveLength(1);
   });
 
-  test("a second row with the same key is told from other failures", async () => {
+  test("a duplicate row is distinguished from other failures", async () => {
     await using store = await (await databases.create()).open();
     await insertPartner(store, "acme");
     const error: unknown = await insertPartner(store, "acme").catch((failure: unknown) => failure);
@@ -58,11 +58,11 @@ export function storeSuite(databases: Databases): void {
     expect(isAppError(other)).toBe(false);
   });
 
-  test("a row that refers to nothing is refused", async () => {
+  test("a row with a broken foreign key is refused", async () => {
     await using store = await (await databases.create()).open();
     const orphan = {
       id: "key_1",
-      partner_id: "nobody",
+      partner_id: "missing",
       hash: "h",
       hint: "h",
       created_at: 1,
@@ -73,7 +73,7 @@ export function storeSuite(databases: Databases): void {
     await expect(store.db.insertInto("keys").values(orphan).execute()).rejects.toThrow(/foreign key/i);
   });
 
-  test("the store used inside a transaction is an error at once, not a deadlock", async () => {
+  test("using the store inside a transaction throws at once instead of deadlocking", async () => {
     await using store = await (await databases.create()).open();
     await expect(store.transaction(async () => store.db.selectFrom("partners").selectAll().execute())).rejects.toThrow(
       "inside a transaction",
@@ -82,7 +82,7 @@ export function storeSuite(databases: Databases): void {
     await expect(store.ready()).resolves.toBeUndefined();
   });
 
-  test("three servers that start at once on an empty database migrate it once", async () => {
+  test("if three servers start at once on an empty database, it is migrated once", async () => {
     const database = await databases.create();
     await Promise.all([1, 2, 3].map(() => runInOwnProcess(database)));
     await using store = await database.open();
@@ -90,7 +90,7 @@ export function storeSuite(databases: Databases): void {
     expect(rows.map((row) => row.number)).toEqual(MIGRATIONS.map((_, index) => index + 1));
   });
 
-  test("processes that read and then write the same row at once lose nothing", async () => {
+  test("processes that read and then write the same row concurrently lose no update", async () => {
     const database = await databases.create();
     await using store = await database.open();
     await insertPartner(store, "acme", 0);
@@ -99,7 +99,7 @@ export function storeSuite(databases: Databases): void {
     expect(counted).toBe(3 * 40);
   });
 
-  test("an older schema is brought up to date and its rows stay", async () => {
+  test("an older schema is migrated and its rows are kept", async () => {
     const database = await databases.create();
     await using store = await database.open({ migrate: false });
     await migrate(store, silentLog, MIGRATIONS.slice(0, 1));
@@ -109,7 +109,7 @@ export function storeSuite(databases: Databases): void {
     expect((await newer.db.selectFrom("partners").select("id").execute()).map((row) => row.id)).toEqual(["acme"]);
   });
 
-  test("a newer schema is refused with a sentence and left alone", async () => {
+  test("a newer schema is refused with an explanation and not changed", async () => {
     const database = await databases.create();
     {
       await using store = await database.open();
@@ -119,11 +119,11 @@ export function storeSuite(databases: Databases): void {
     await expect(database.open()).rejects.toThrow(
       `schema ${MIGRATIONS.length + 1}, but this version of Berth knows only ${MIGRATIONS.length}`,
     );
-    await using looking = await database.open({ migrate: false });
-    expect(await schemaVersion(looking)).toBe(MIGRATIONS.length + 1);
+    await using reader = await database.open({ migrate: false });
+    expect(await schemaVersion(reader)).toBe(MIGRATIONS.length + 1);
   });
 
-  test("a migration that fails leaves the schema as it was", async () => {
+  test("a migration that fails is rolled back", async () => {
     await using store = await (await databases.create()).open();
     const failing = {
       name: "half",

@@ -11,7 +11,7 @@ onBothEngines(
   (databases) => {
     storeSuite(databases);
 
-    test("a database that goes away is store_unavailable, and the store comes back with it", async () => {
+    test("while the database is unavailable, calls fail with store_unavailable, and the store recovers with it", async () => {
       const database = await databases.create();
       await using store = await database.open({ lockTimeoutMs: 100 });
       await insertPartner(store, "acme");
@@ -30,9 +30,8 @@ onBothEngines(
   { sqlite: testSqlite, postgres: testPostgres },
 );
 
-// Only a database over a network has connections to cut.
 function testPostgres(databases: Databases): void {
-  test("a connection that is cut in a transaction undoes it and is not used again", async () => {
+  test("a connection that breaks in a transaction rolls it back and is not used again", async () => {
     const database = await databases.create();
     await using store = await database.open();
     await using other = await database.open();
@@ -48,7 +47,7 @@ function testPostgres(databases: Databases): void {
 }
 
 function testSqlite(databases: Databases): void {
-  test("SQLite is durable, enforces references and is readable by its owner only", async () => {
+  test("SQLite is durable, enforces foreign keys, and only its owner can read the file", async () => {
     const database = await databases.create();
     await using store = await database.open();
     const pragma = async (name: string) =>
@@ -57,14 +56,14 @@ function testSqlite(databases: Databases): void {
     expect(statSync(database.file).mode & 0o777).toBe(0o600);
   });
 
-  test("while another process has SQLite locked a statement waits and all else goes on: even the lock can be let go of here", async () => {
+  test("while another process holds the SQLite lock, statements wait without blocking the event loop", async () => {
     const database = await databases.create();
     await using store = await database.open();
     const unlock = lockSqlite(database.file);
     let written = 0;
     const write = [insertPartner(store, "acme"), store.transaction((tx) => insertPartner({ db: tx }, "second"))];
     const waiting = Promise.all(write.map((one) => one.then(() => written++)));
-    // Whoever reads meanwhile is answered, turn by turn of the event loop.
+    // Reads are answered meanwhile.
     const anyPartner = store.db.selectFrom("partners").select("id").compile();
     for (let turn = 0; turn < 50; turn++) {
       expect(await store.first(anyPartner)).toBeUndefined();
@@ -77,7 +76,7 @@ function testSqlite(databases: Databases): void {
     expect(rows.map((row) => row.id)).toEqual(["acme", "second"]);
   });
 
-  test("a lock that lasts fails everybody who waits at once, not one after the other", async () => {
+  test("if a lock lasts too long, all waiting statements fail at once, not one after the other", async () => {
     const database = await databases.create();
     await using store = await database.open({ lockTimeoutMs: 1000 });
     const unlock = lockSqlite(database.file);
@@ -90,7 +89,7 @@ function testSqlite(databases: Databases): void {
   });
 }
 
-test("a database that cannot be opened says so with our error", async () => {
+test("a database that cannot be opened fails with store_unavailable", async () => {
   const { openStore } = await import("./open.ts");
   const { silentLog } = await import("../log.ts");
   const file = `${import.meta.filename}/berth.db`;

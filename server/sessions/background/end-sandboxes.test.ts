@@ -18,7 +18,7 @@ async function open(changes: Partial<EndSandboxesDeps> = {}) {
   return { services, ending, conditionOf: (id: never) => services.driver.inspect(id, AbortSignal.timeout(10_000)) };
 }
 
-test("a resume that a dead server left behind is undone, not finished", async () => {
+test("an abandoned resume is undone, not finished", async () => {
   const { services, ending } = await open();
   const session = await services.sessions.create(services.acme, aRequest());
   await services.sessions.pause("acme", session.id);
@@ -32,7 +32,7 @@ test("a resume that a dead server left behind is undone, not finished", async ()
   expect(await services.driver.inspect(session.sandboxId, AbortSignal.timeout(10_000))).toBe("stopped");
 });
 
-test("sandboxes are ended without the master key and without their template", async () => {
+test("sandboxes can be ended without the master key and without their template", async () => {
   const { services, ending } = await open({ secrets: createSecrets([Buffer.alloc(32, 1)]), templates: new Map() });
   const running = await services.sessions.create(services.acme, aRequest());
   const frozen = await services.sessions.create(services.acme, aRequest());
@@ -43,7 +43,7 @@ test("sandboxes are ended without the master key and without their template", as
     expect(await services.driver.inspect(sandboxId, AbortSignal.timeout(10_000))).toBe("stopped");
 });
 
-test("in a cluster a step that another server may be at work on is waited for until its lease has run out", async () => {
+test("in a cluster, a step of another server is taken over only after its lease has expired", async () => {
   const { services } = await open();
   const session = await services.sessions.create(services.acme, aRequest());
   await services.store.db.updateTable("sessions").set({ host: null }).execute();
@@ -59,14 +59,14 @@ test("in a cluster a step that another server may be at work on is waited for un
   expect(await ended).toMatchObject({ paused: 1, failures: [] });
 });
 
-test("what cannot be ended is named, and the others are ended all the same", async () => {
+test("a sandbox that cannot be ended is reported, and the others are ended anyway", async () => {
   const { services } = await open();
   const stuck = await services.sessions.create(services.acme, aRequest());
   const other = await services.sessions.create(services.acme, aRequest());
   const { driver } = services;
   const home = { driver: driver.name, host: "test" };
   const hibernate: typeof driver.hibernate = (id, signal) =>
-    id === stuck.sandboxId ? Promise.reject(new Error("the engine is away")) : driver.hibernate(id, signal);
+    id === stuck.sandboxId ? Promise.reject(new Error("the engine is down")) : driver.hibernate(id, signal);
   const { failures, paused } = await createEndSandboxes({
     ...services.deps,
     home,
@@ -74,6 +74,6 @@ test("what cannot be ended is named, and the others are ended all the same", asy
     driver: { ...driver, hibernate },
   }).pauseAll();
   expect(paused).toBe(1);
-  expect(failures).toEqual([expect.stringMatching(new RegExp(`^${stuck.sandboxId}: .*the engine is away`))]);
+  expect(failures).toEqual([expect.stringMatching(new RegExp(`^${stuck.sandboxId}: .*the engine is down`))]);
   expect(await driver.inspect(other.sandboxId, AbortSignal.timeout(10_000))).toBe("stopped");
 });

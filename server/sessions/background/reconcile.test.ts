@@ -14,7 +14,7 @@ afterEach(async () => {
   services = undefined;
 });
 
-// A driver whose next call of one method does not come back while the test runs, as if the server had died in it.
+// A driver whose next call of one method hangs until the test is over, as if the server had died in it.
 function hanging(method: "create" | "pause" | "resume" | "destroy" | "hibernate") {
   let armed = false;
   return {
@@ -57,14 +57,14 @@ for (const [step, ends] of [
   ["resuming", "running"],
   ["destroying", "destroyed"],
 ] as const)
-  test(`a server that died while ${step} leaves a lease, and its successor finishes: ${ends}`, async () => {
+  test(`if a server dies while ${step}, the next one takes over and the session ends ${ends}`, async () => {
     const session = await stuckIn(step);
     const successor = services!.another();
     expect((await successor.reconcile.run({ predecessors: true })).steps).toBe(1);
     expect((await successor.sessions.get("acme", session.id)).status).toBe(ends);
   });
 
-test("another machine's server leaves the step alone until the lease has run out", async () => {
+test("a server on another machine takes a step over only after its lease has expired", async () => {
   const session = await stuckIn("pausing");
   const other = services!.another();
   expect((await other.reconcile.run()).steps).toBe(0);
@@ -73,7 +73,7 @@ test("another machine's server leaves the step alone until the lease has run out
   expect((await other.sessions.get("acme", session.id)).status).toBe("paused");
 });
 
-test("a half-made create is undone: no row, no sandbox", async () => {
+test("an abandoned create is undone: neither a row nor a sandbox remains", async () => {
   const hang = hanging("create");
   services = await openTestSessions({ wrapDriver: hang.wrap });
   hang.arm();
@@ -84,7 +84,7 @@ test("a half-made create is undone: no row, no sandbox", async () => {
   expect(await services.driver.list(AbortSignal.timeout(30_000))).toEqual([]);
 });
 
-test("a sandbox that no row owns is destroyed, and its way out is closed", async () => {
+test("a sandbox without a row is destroyed, and its egress is closed", async () => {
   const closed: string[] = [];
   services = await openTestSessions({ egress: { open: async () => {}, close: async (sandboxId) => void closed.push(sandboxId) } });
   const id = newId("sbx", Date.now());
@@ -98,7 +98,7 @@ test("a sandbox that no row owns is destroyed, and its way out is closed", async
   expect(closed).toEqual([id]);
 });
 
-test("a step that hangs keeps no orphan alive", async () => {
+test("orphans are destroyed even while a step hangs", async () => {
   const session = await stuckIn("resuming");
   const id = newId("sbx", Date.now());
   await services!.driver.create(
@@ -115,7 +115,7 @@ test("a step that hangs keeps no orphan alive", async () => {
   expect((await run).orphans).toBe(1);
 });
 
-test("a running session whose sandbox has died is paused, says why, and resumes over its files", async () => {
+test("a running session whose sandbox died is paused with the reason, and resumes with its files", async () => {
   services = await openTestSessions();
   const session = await services.sessions.create(services.acme, aRequest());
   await services.links
@@ -153,7 +153,7 @@ test("a running session whose sandbox is frozen is thawed under a lease, and par
   });
   release();
   await repairing;
-  // The thaw failed, so the session is as before and the next look repairs it.
+  // The thaw failed, so the session is as before and the next run repairs it.
   await services.reconcile.repairDifferences();
   expect(await services.driver.inspect(session.sandboxId, AbortSignal.timeout(30_000))).toBe("running");
   const after = await services.sessions.get("acme", session.id);
@@ -162,7 +162,7 @@ test("a running session whose sandbox is frozen is thawed under a lease, and par
   expect(types).toEqual(["session.created"]);
 });
 
-test("a server that died while thawing leaves a lease, and its successor finishes", async () => {
+test("if a server dies while thawing, the next one takes over and the session ends running", async () => {
   const hang = hanging("resume");
   services = await openTestSessions({ wrapDriver: hang.wrap });
   const session = await freezeRunning();
@@ -200,9 +200,9 @@ test("a failed resume leaves the session paused and deletes nothing", async () =
   expect(await services.driver.inspect(session.sandboxId, AbortSignal.timeout(30_000))).toBe("frozen");
 });
 
-test("an engine that hangs gives 504, and a failed create leaves nothing behind", async () => {
+test("a create that times out in the engine fails with sandbox_timeout and leaves nothing behind", async () => {
   services = await openTestSessions({
-    // Enough for what undoes the create, on a busy machine too.
+    // Enough to undo the create, even on a busy machine.
     stepTimeoutMs: 1500,
     wrapDriver: (driver) => ({
       ...driver,
@@ -214,7 +214,7 @@ test("an engine that hangs gives 504, and a failed create leaves nothing behind"
   expect(await services.store.db.selectFrom("sessions").selectAll().execute()).toEqual([]);
 });
 
-test("with nothing wrong there is no difference between store and engine", async () => {
+test("if nothing is wrong, store and engine do not differ", async () => {
   services = await openTestSessions();
   const session = await services.sessions.create(services.acme, aRequest());
   expect(await services.reconcile.compare()).toEqual([]);

@@ -11,7 +11,7 @@ afterEach(async () => {
 
 const condition = (id: `sbx_${string}`) => services!.driver.inspect(id, AbortSignal.timeout(30_000));
 
-test("a session is warned, paused at its timeout, hibernated, destroyed and forgotten as time goes by", async () => {
+test("over time, a session gets a warning, times out, hibernates, is destroyed and is purged", async () => {
   services = await openTestSessions();
   await services.start();
   const session = await services.sessions.create(services.acme, aRequest({ timeoutMs: 60 * MINUTE }));
@@ -47,7 +47,7 @@ test("a session is warned, paused at its timeout, hibernated, destroyed and forg
   await expect(get()).rejects.toMatchObject({ code: "session_not_found" });
 });
 
-test("the time counts from the last resume", async () => {
+test("the timeout counts from the last resume", async () => {
   services = await openTestSessions();
   await services.start();
   const session = await services.sessions.create(services.acme, aRequest({ timeoutMs: 2 * MINUTE }));
@@ -60,7 +60,7 @@ test("the time counts from the last resume", async () => {
   expect((await services.sessions.get("acme", session.id)).status).toBe("paused");
 });
 
-test("whoever wants timed-out sessions gone gets that", async () => {
+test("with the timeout action destroy, a session that times out is destroyed", async () => {
   services = await openTestSessions({ rules: { timeoutAction: "destroy", hibernateAfterMs: MINUTE, pausedMs: DAY, tombstoneMs: DAY } });
   await services.start();
   const session = await services.sessions.create(services.acme, aRequest({ timeoutMs: MINUTE }));
@@ -68,7 +68,7 @@ test("whoever wants timed-out sessions gone gets that", async () => {
   expect(await services.sessions.get("acme", session.id)).toMatchObject({ status: "destroyed", stopReason: "timeout" });
 });
 
-test("short of memory, paused sandboxes give theirs back at once, and creates and their resumes are refused", async () => {
+test("if memory is low, paused sandboxes hibernate at once, and creates and their resumes are refused", async () => {
   let available = 8e9;
   services = await openTestSessions({ capacity: { maxSandboxes: 10, reserveBytes: 1e9, availableBytes: () => available } });
   await services.start();

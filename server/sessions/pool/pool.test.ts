@@ -16,7 +16,7 @@ afterEach(async () => {
 const statesOf = async () => (await services!.store.db.selectFrom("sessions").select("state").execute()).map((row) => row.state).sort();
 const filled = (size: number) => expect.poll(statesOf).toEqual(Array.from({ length: size }, () => "warm"));
 
-test("a create takes a warm sandbox without asking the engine, and the pool fills up again", async () => {
+test("a create takes a warm sandbox without calling the engine, and the pool is refilled", async () => {
   let creates = 0;
   services = await openTestSessions({
     poolSize: 2,
@@ -30,7 +30,7 @@ test("a create takes a warm sandbox without asking the engine, and the pool fill
   expect(creates).toBe(3);
 });
 
-test("a warm sandbox that died unnoticed costs time, not the session", async () => {
+test("if a warm sandbox has died unnoticed, the create gets a new one", async () => {
   services = await openTestSessions({ poolSize: 1 });
   await services.start();
   await filled(1);
@@ -41,7 +41,7 @@ test("a warm sandbox that died unnoticed costs time, not the session", async () 
   expect(session.sandboxId).not.toBe(warm!.id);
 });
 
-test("a crash loop never makes more than the bound", async () => {
+test("a crash loop never creates more sandboxes than the pool's size", async () => {
   services = await openTestSessions({ poolSize: 2 });
   await services.start();
   await filled(2);
@@ -54,7 +54,7 @@ test("a crash loop never makes more than the bound", async () => {
   expect(await services.driver.list(AbortSignal.timeout(30_000))).toHaveLength(2);
 });
 
-test("a changed template empties the pool of the old kind and fills it with the new", async () => {
+test("if the template changes, the pool evicts the old sandboxes and creates new ones", async () => {
   services = await openTestSessions({ poolSize: 1 });
   await services.start();
   await filled(1);
@@ -68,7 +68,7 @@ test("a changed template empties the pool of the old kind and fills it with the 
   await successor[Symbol.asyncDispose]();
 });
 
-test("so does another image of the driver's", async () => {
+test("if the driver's recipe changes, the pool evicts the old sandboxes and creates new ones", async () => {
   services = await openTestSessions({ poolSize: 1 });
   await services.start();
   await filled(1);
@@ -82,7 +82,7 @@ test("so does another image of the driver's", async () => {
   await successor[Symbol.asyncDispose]();
 });
 
-test("a create takes the place of another template's blank, and is refused only by sessions", async () => {
+test("a create evicts another template's blank if the limit is reached, but never a session", async () => {
   const ordinary = loadTemplates(undefined).get("default")!;
   services = await openTestSessions({
     poolSize: 1,
@@ -99,35 +99,35 @@ test("a create takes the place of another template's blank, and is refused only 
   await expect(create()).rejects.toMatchObject({ code: "capacity_reached" });
 });
 
-test("a hibernated session that comes back takes a place of the pool's, and none of another session's", async () => {
+test("resuming a hibernated session evicts a blank if the limit is reached, but never a session", async () => {
   services = await openTestSessions({ poolSize: 1, capacity: { maxSandboxes: 2, reserveBytes: 0 } });
   await services.start();
   await filled(1);
-  const become = (states: string[]) => expect.poll(statesOf).toEqual(states);
+  const expectStates = (states: string[]) => expect.poll(statesOf).toEqual(states);
   const create = () => services!.sessions.create(services!.acme, aRequest());
   const resume = (id: string) => services!.sessions.resume("acme", id, { autoStartAgent: false });
-  const sleep = async (id: string) => {
+  const hibernate = async (id: string) => {
     await services!.sessions.pause("acme", id);
     await services!.clock.advance(11 * MINUTE);
   };
 
   const first = await create();
-  await become(["running", "warm"]);
-  await sleep(first.id);
+  await expectStates(["running", "warm"]);
+  await hibernate(first.id);
   const second = await create();
-  await become(["paused", "running", "warm"]);
+  await expectStates(["paused", "running", "warm"]);
   await resume(first.id);
-  await become(["running", "running"]);
+  await expectStates(["running", "running"]);
 
-  await sleep(second.id);
-  await become(["paused", "running", "warm"]);
+  await hibernate(second.id);
+  await expectStates(["paused", "running", "warm"]);
   await create();
-  await become(["paused", "running", "running"]);
+  await expectStates(["paused", "running", "running"]);
   await expect(resume(second.id)).rejects.toMatchObject({ code: "capacity_reached", retryAfterSeconds: 10 });
   expect((await services.sessions.get("acme", second.id)).status).toBe("paused");
 });
 
-// An engine with room for so many sandboxes. One that is stopped takes none.
+// An engine with room for a number of sandboxes. A stopped one needs no room.
 function withRoomFor(room: number) {
   const calls: string[] = [];
   const wrap = (driver: Driver): Driver => {
@@ -148,7 +148,7 @@ function withRoomFor(room: number) {
   return { wrap, calls };
 }
 
-// `other` is first, so that its blank is the first to be made.
+// `other` comes first, so that its blank is created first.
 const twoTemplates = () => {
   const ordinary = loadTemplates(undefined).get("default")!;
   return new Map(["other", "default"].map((name) => [name, { ...ordinary, name }]));
@@ -177,12 +177,12 @@ test("a create that waits for the engine takes a warm sandbox that becomes free 
   const session = await creating;
   expect(session).toMatchObject({ status: "running", externalUserId: "user-1", metadata: { plan: "pro" } });
   expect(session.sandboxId).not.toBe(abandoned);
-  // Nothing is left of the sandbox that was waited for, and the pool fills up again.
+  // Nothing is left of the sandbox that the create waited for, and the pool is refilled.
   await expect.poll(statesOf).toEqual(["running", "warm"]);
   expect((await services.driver.list(AbortSignal.timeout(30_000))).map(({ id }) => id)).not.toContain(abandoned);
 });
 
-test("a create that changes over to a warm sandbox counts once against a quota", async () => {
+test("a create that swaps to a warm sandbox counts once against a quota", async () => {
   const waiting = Promise.withResolvers<void>();
   let first = true;
   services = await openTestSessions({
@@ -203,7 +203,7 @@ test("a create that changes over to a warm sandbox counts once against a quota",
   expect((await creating).status).toBe("running");
 });
 
-test("a server that dies right after such a change leaves nothing behind", async () => {
+test("a server that dies right after a swap leaves nothing behind", async () => {
   services = await openTestSessions({ poolSize: 1 });
   await services.start();
   await filled(1);
@@ -218,14 +218,14 @@ test("a server that dies right after such a change leaves nothing behind", async
     claimed: { state: "creating" },
     discarded: { id: row.id, state: "discarding" },
   });
-  // There is no second one, and a row that has changed is not exchanged again.
+  // There is no second warm sandbox, and a row that has changed is not swapped again.
   expect(await swapForWarm(deps, wanted, row)).toBeNull();
   await services.another({ poolSize: 0 }).reconcile.run({ predecessors: true });
   expect(await statesOf()).toEqual([]);
   expect(await services.driver.list(AbortSignal.timeout(30_000))).toEqual([]);
 });
 
-test("a create that finds the engine full gets the place of another template's blank", async () => {
+test("a create that the engine refuses for lack of room evicts another template's blank", async () => {
   services = await openTestSessions({ poolSize: 1, templates: twoTemplates(), wrapDriver: withRoomFor(1).wrap });
   await services.start();
   await filled(1);
@@ -238,13 +238,13 @@ test("a create that finds the engine full gets the place of another template's b
   });
 });
 
-test("a blank that is still being made gives way, too", async () => {
+test("a blank that is still being created is evicted too", async () => {
   const ordinary = withRoomFor(1);
   const making = Promise.withResolvers<void>();
   services = await openTestSessions({
     poolSize: 1,
     templates: twoTemplates(),
-    // The blank holds its place and never gets ready.
+    // The blank uses the room and never becomes ready.
     wrapDriver: (driver) => {
       const bounded = ordinary.wrap(driver);
       return {
@@ -264,7 +264,7 @@ test("a blank that is still being made gives way, too", async () => {
   await expect.poll(statesOf).toEqual(["running"]);
 });
 
-test("a hibernated session that comes back to a full engine gets the place of a blank", async () => {
+test("a resume that the engine refuses for lack of room evicts a blank", async () => {
   services = await openTestSessions({ poolSize: 1, templates: twoTemplates(), wrapDriver: withRoomFor(1).wrap });
   const session = await services.sessions.create(services.acme, aRequest());
   await services.start();
@@ -275,13 +275,13 @@ test("a hibernated session that comes back to a full engine gets the place of a 
   await expect.poll(statesOf).toEqual(["running"]);
 });
 
-test("a pool that finds the engine full does not ask again at every look", async () => {
+test("if the engine has no room, the pool does not retry at every run", async () => {
   const { wrap, calls } = withRoomFor(1);
   services = await openTestSessions({ poolSize: 1, wrapDriver: wrap });
   await services.start();
   await filled(1);
   await services.sessions.create(services.acme, aRequest());
-  // The pool has tried to fill up, and failed.
+  // The pool has tried to create a blank, and failed.
   await expect.poll(async () => [calls.length, (await statesOf()).join()]).toEqual([2, "running"]);
   await services.clock.advance(20_000);
   expect(calls).toHaveLength(2);

@@ -59,7 +59,7 @@ export async function openTestSessions(
     links,
     clock,
     acme: { id: "acme", maxSessions: null, maxSessionsPerUser: null },
-    // Another server over the same data, as after a crash: the first one is simply not asked any more.
+    // Another server over the same data, as after a crash of the first one.
     another: (changed: Partial<SessionServicesDeps> = {}) => createSessionServices({ ...deps, ...changed }),
     async [Symbol.asyncDispose]() {
       await services[Symbol.asyncDispose]();

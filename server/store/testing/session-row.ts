@@ -7,7 +7,7 @@ export async function insertSessionRow(db: Db, row: SessionRow): Promise<Session
   return db.insertInto("sessions").values(row).returningAll().executeTakeFirstOrThrow();
 }
 
-// A running session of the partner `acme`; a test names only what it is about.
+// The row of a running session of the partner `acme`. A test overrides only what it is about.
 export function sessionRow(nowMs: number, overrides: Partial<SessionRow> = {}): SessionRow {
   return {
     id: newId("ses", nowMs),
@@ -38,3 +38,8 @@ export function sessionRow(nowMs: number, overrides: Partial<SessionRow> = {}): 
     ...overrides,
   };
 }
+
+// As large as a session's metadata may be.
+export const LARGE_METADATA = JSON.stringify(
+  Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`key-${i}`, i === 0 ? "x".repeat(512) : "\u0001".repeat(512)])),
+);

@@ -20,7 +20,7 @@ onBothEngines("webhook lanes", (databases) => {
     await insertEndpoint(store.db, endpoint("whk_b", "flood"));
     await insertEndpoint(store.db, endpoint("whk_c", "acme"));
     await insertEndpoint(store.db, { ...endpoint("whk_d", "acme"), state: "disabled" });
-    // `flood` has 100,000 lanes, all of them due for longer than anyone else's.
+    // `flood` has 100,000 lanes, all due before the lanes of others.
     await sql`with recursive counter(n) as (select 1 union all select n + 1 from counter where n < ${LANES})
       insert into webhook_lanes (endpoint_id, lane, last_seq, attempt, next_at, lease_until)
       select 'whk_b', 'ses_' || n, n, 0, 0, 0 from counter`.execute(store.db);
@@ -29,7 +29,7 @@ onBothEngines("webhook lanes", (databases) => {
   });
   afterAll(() => store[Symbol.asyncDispose]());
 
-  test("every enabled endpoint with something due is found, and its lanes are claimed once", async () => {
+  test("finds every enabled endpoint with a due lane, and each lane is claimed once", async () => {
     const found = await dueEndpoints(store.db, nowMs).execute();
     expect(found.map(({ id, partner_id }) => `${partner_id} ${id}`)).toEqual(["acme whk_a", "flood whk_b", "acme whk_c"]);
     const claim = (owner: string) => claimDueLane(store.db, "whk_a", { owner, nowMs, untilMs: nowMs + 1000 });
@@ -39,7 +39,7 @@ onBothEngines("webhook lanes", (databases) => {
     expect((await dueEndpoints(store.db, nowMs + 1000).execute()).map(({ id }) => id)).toEqual(["whk_a", "whk_b", "whk_c"]);
   });
 
-  test("looking for what is due reads a handful of rows of a partner's 100,000", async () => {
+  test("searching for due lanes reads a few rows of a partner's 100,000", async () => {
     for (const query of [dueEndpoints(store.db, nowMs), dueLanes(store.db, "whk_b", nowMs)]) {
       const plan = await explain(store, query.compile());
       if (store.engine === "sqlite") expect(plan.filter((line) => line.startsWith("SCAN webhook_"))).toEqual([]);
@@ -47,7 +47,7 @@ onBothEngines("webhook lanes", (databases) => {
     }
   });
 
-  test("deliveries of one lane that come together keep their order", async () => {
+  test("deliveries that are added to a lane together keep their order", async () => {
     await enqueue(store.db, [delivery("whk_c", 10, "ses_long"), delivery("whk_c", 11, "ses_long")], nowMs);
     const lane = await store.db.selectFrom("webhook_lanes").selectAll().where("lane", "=", "ses_long").executeTakeFirstOrThrow();
     expect(lane.last_seq).toBe(11);
@@ -56,9 +56,9 @@ onBothEngines("webhook lanes", (databases) => {
     expect(await countPending(store.db, "whk_c", 100)).toBe(3);
   });
 
-  test("of an endpoint's deliveries the newest are kept, and those that are pending", async () => {
+  test("trimming keeps an endpoint's newest deliveries and all pending ones", async () => {
     const made = Array.from({ length: 30 }, (_, n) => delivery("whk_t", n, `ses_${n}`));
-    // Many of the same millisecond: the id decides.
+    // Many have the same millisecond, so the id decides.
     await enqueue(
       store.db,
       made.map((row, n) => ({
@@ -80,7 +80,7 @@ async function explain({ db, engine }: Store, { sql: text, parameters }: Compile
   return rows.map((row) => String(Object.values(row as object).at(-1)));
 }
 
-// Of a line of PostgreSQL's plan: the rows that a node gave or threw away, in all its loops.
+// The rows that a node of PostgreSQL's plan returned or filtered out, over all its loops.
 function rowsRead(line: string): number {
   const [, rows = "0", loops = "1"] = /actual time=\S+ rows=([\d.]+) loops=(\d+)/.exec(line) ?? [];
   const [, removed = "0"] = /Rows Removed by \w+: (\d+)/.exec(line) ?? [];
