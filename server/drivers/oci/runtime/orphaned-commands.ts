@@ -1,4 +1,4 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { basename } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readFileIfReadable } from "../../../bounded-io/read-small-file.ts";
@@ -19,6 +19,9 @@ export async function killOrphanedCommands(dataDir: string, runtime: string, id:
 
 function findCommands(programs: readonly string[], dataDir: string, id: string): number[] {
   const isOurs = (pid: string) => {
+    // Reading the command line waits for the process's memory map, which a sandbox that forks without end keeps locked for
+    // seconds. The server's own commands run as the server's user, and no process of a sandbox does.
+    if (statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid !== process.getuid?.()) return false;
     const line = readFileIfReadable(`/proc/${pid}/cmdline`) ?? "";
     if (!line.includes(id) || !line.includes(dataDir)) return false;
     return line.includes(PRIVATE_MOUNTS_DIR) || programs.includes((readFileIfReadable(`/proc/${pid}/comm`) ?? "").trim());

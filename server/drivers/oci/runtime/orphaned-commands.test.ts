@@ -1,0 +1,53 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { newId } from "@berth/contract";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { describeWith, machine } from "../../../../tests/support/machine.ts";
+import { killOrphanedCommands } from "./orphaned-commands.ts";
+
+describeWith(machine.root, "commands of a dead server", () => {
+  const id = newId("sbx", 1);
+  const OTHER_USER = 65_534;
+  let folder: string;
+  const children: ChildProcess[] = [];
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "berth-orphans-"));
+    chmodSync(folder, 0o755);
+    // A program with a name that the driver runs.
+    copyFileSync("/bin/sh", join(folder, "mount"));
+  });
+  afterEach(async () => {
+    for (const child of children.splice(0)) {
+      const ended = child.exitCode === null && child.signalCode === null ? once(child, "exit") : null;
+      child.kill("SIGKILL");
+      await ended;
+    }
+    rmSync(folder, { recursive: true });
+  });
+
+  async function start(words: string[], uid = 0): Promise<ChildProcess> {
+    const child = spawn(join(folder, "mount"), ["-c", "echo ready; read forever", ...words], { uid, cwd: "/", stdio: "pipe" });
+    children.push(child);
+    await once(child.stdout!, "data");
+    return child;
+  }
+
+  test("are killed, and the commands for other sandboxes are not", async () => {
+    const ours = await start([id, "/data"]);
+    const others = await start([newId("sbx", 2), "/data"]);
+    const ended = once(ours, "exit");
+    await killOrphanedCommands("/data", "runc", id);
+    await ended;
+    expect(others.exitCode ?? others.signalCode).toBeNull();
+  });
+
+  test("are not looked for among the processes of sandboxes, whose memory map may be locked", async () => {
+    const imitation = await start([id, "/data"], OTHER_USER);
+    await killOrphanedCommands("/data", "runc", id);
+    expect(imitation.exitCode ?? imitation.signalCode).toBeNull();
+  });
+});
