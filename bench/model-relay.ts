@@ -72,6 +72,7 @@ const relay = createModelRelay({
   db: store.db,
   clock: systemClock,
   log: silentLog,
+  env: {},
 });
 const server = createServer((request, response) => relay.handle(request, response, sandboxId)).listen(0, "127.0.0.1");
 await once(server, "listening");

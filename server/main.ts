@@ -73,7 +73,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
   };
   const links = opening.use(createDaemonLinks({ driver, tokenOf, log }));
 
-  const model = createModelRelay({ config, templates, secrets, db: store.db, clock, log });
+  const model = createModelRelay({ config, templates, secrets, db: store.db, clock, log, env: process.env });
   const egress = opening.use(
     await openEgress({
       config,

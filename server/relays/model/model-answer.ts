@@ -6,24 +6,23 @@ import { createUsageMeter, type UsageMeter } from "./usage/usage-meter.ts";
 
 export interface AnswerOptions {
   provider: ModelProvider;
-  // Resolves when the event loop may be held up for another slice.
+  // Resolves when the caller may block the event loop for another slice.
   turn: () => Promise<void>;
 }
 
-// Passes the provider's answer on to the sandbox and reads along. Nothing the provider sends can do more than end this one
-// answer. It does not end the response: the tokens are counted first.
-export async function passAnswerOn(
+// Streams the provider's answer to the sandbox and meters its tokens. Whatever the provider sends, it can at most end this one
+// answer. Does not end the response, because the tokens are recorded first.
+export async function streamAnswer(
   answer: IncomingMessage,
   response: ServerResponse,
   { provider, turn }: AnswerOptions,
   onMeter: (meter: UsageMeter) => void,
 ): Promise<void> {
   const { statusCode: status = 0, headers } = answer;
-  if (status < 200 || status > 599)
-    throw new ModelRefusal(502, "model_unreachable", "The model's provider answers with a status that does not exist");
+  if (status < 200 || status > 599) throw new ModelRefusal(502, "model_unreachable", "The model's provider returned an invalid status");
   const contentType = headers["content-type"] ?? "application/json";
   const retryAfter = headers["retry-after"];
-  // A provider that compresses unasked: the caller gets the header and decompresses within its own limits, never the server.
+  // If the provider compresses although it was told not to, the sandbox decompresses, within its own limits.
   const encoding = headers["content-encoding"];
   response.writeHead(status, {
     "Content-Type": contentType,
@@ -31,7 +30,7 @@ export async function passAnswerOn(
     ...(retryAfter ? { "Retry-After": retryAfter } : {}),
     ...(encoding ? { "Content-Encoding": encoding } : {}),
   });
-  const meter = createUsageMeter({ provider, contentType, encoded: encoding !== undefined && encoding !== "identity" });
+  const meter = createUsageMeter({ provider, contentType, isEncoded: encoding !== undefined && encoding !== "identity" });
   onMeter(meter);
   await pipeline(
     answer,
@@ -47,5 +46,5 @@ export async function passAnswerOn(
   );
 }
 
-// A model speaks in pieces far smaller than this, which need not wait.
+// Streamed tokens arrive in far smaller chunks, which need not wait for a turn.
 const SMALL_CHUNK_BYTES = 8 * 1024;

@@ -32,7 +32,7 @@ async function statusOf(): Promise<number | string | undefined> {
   }
 }
 
-// One bad answer costs one answer: the next request is served, and the connection to the provider is gone.
+// A bad answer affects only its own request: the next one is served, and the connection to the provider is closed.
 async function expectNoHarm(): Promise<void> {
   await expect.poll(() => provider.connections.size).toBe(0);
   provider.behave = (socket) => socket.end(`${OK}Content-Length: 0\r\n\r\n`);
@@ -47,7 +47,7 @@ const repeat = (socket: Socket, bytes: string | Buffer) => {
   more();
 };
 
-describe("a provider that does not answer as it should", () => {
+describe("a hostile provider", () => {
   test.each([
     ["a status of 000", "HTTP/1.1 000 x\r\n\r\n"],
     ["a status of 099", "HTTP/1.1 099 x\r\nContent-Length: 0\r\n\r\n"],
@@ -93,7 +93,7 @@ describe("a provider that does not answer as it should", () => {
     await expectNoHarm();
   });
 
-  test("cannot keep a connection with an endless refusal of the key", async () => {
+  test("cannot keep a connection open by rejecting the key without end", async () => {
     provider.behave = (socket) => {
       socket.write("HTTP/1.1 401 Unauthorized\r\nTransfer-Encoding: chunked\r\n\r\n");
       repeat(socket, "5\r\nabcde\r\n".repeat(1000));
@@ -102,7 +102,7 @@ describe("a provider that does not answer as it should", () => {
     await expectNoHarm();
   });
 
-  test("has its packed bytes passed on as they are", async () => {
+  test("has its compressed bytes relayed unchanged", async () => {
     const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024));
     provider.behave = (socket) => {
       socket.write(`${OK}Content-Encoding: gzip\r\nContent-Length: ${bomb.length}\r\n\r\n`);

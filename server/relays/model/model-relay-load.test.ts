@@ -14,7 +14,7 @@ afterEach(async () => {
   for (const each of closing.splice(0).toReversed()) await each[Symbol.asyncDispose]();
 });
 
-// A provider that reads bodies without looking at them, unless `take` says otherwise.
+// A provider that discards bodies, unless `take` handles them.
 async function startProvider(take = async (request: IncomingMessage) => void (await drain(request))) {
   const bodies: number[] = [];
   const server: Server = createServer((request, response) => {
@@ -42,7 +42,7 @@ async function startRelay(options: Partial<TestRelayOptions> = {}): Promise<Test
 
 const messages = (bytes: number) => `{"messages":[{"role":"user","content":"${"x".repeat(bytes)}"}]}`;
 
-// Begins an upload and sends only `bytes` of the body that it has announced.
+// Starts an upload and sends only `bytes` of the announced body.
 function beginUpload(sandbox: TestSandbox, body: string | Buffer, bytes: number): { socket: Socket; finish(): Promise<string> } {
   const socket = sandbox.connect();
   socket.on("error", () => {});
@@ -66,7 +66,7 @@ async function firstLine(socket: Socket): Promise<string> {
 }
 
 describe("the model relay under load", () => {
-  // In processor time, which does not depend on what else the machine does.
+  // In CPU time, which does not depend on other load of the machine.
   test.each([
     ["empty lists", `{"messages":[${"[],".repeat((4 * MiB) / 3 - 20)}[]]}`],
     ["small messages", `{"messages":[${'{"role":"user","content":"hello"},'.repeat((4 * MiB) / 34 - 10)}0]}`],
@@ -81,13 +81,13 @@ describe("the model relay under load", () => {
     expect(turns.longestMs()).toBeLessThan(50);
   });
 
-  test("takes bodies up to the configured size", async () => {
+  test("accepts bodies up to the configured size", async () => {
     const provider = await startProvider();
     const sandbox = await (await startRelay({ upstreamUrl: provider.url, config: { modelMaxBodyMb: 2 } })).addSandbox();
     expect((await sandbox.ask(CHAT, messages(2 * MiB - 100))).status).toBe(200);
     const refused = await sandbox.ask(CHAT, messages(2 * MiB));
     expect([refused.status, refused.text]).toEqual([413, expect.stringContaining("larger than 2 MiB")]);
-    // Also where the size is not announced.
+    // Also if the size is not announced.
     const authorization = `Bearer ${sandbox.token}`;
     const socket = sandbox.connect();
     socket.on("error", () => {});
@@ -97,7 +97,7 @@ describe("the model relay under load", () => {
     expect(provider.bodies.length).toBe(1);
   });
 
-  test("takes one body of a sandbox at a time", async () => {
+  test("reads one body of a sandbox at a time", async () => {
     const provider = await startProvider();
     const relay = await startRelay({ upstreamUrl: provider.url });
     const [sandbox, other] = [await relay.addSandbox(), await relay.addSandbox()];
@@ -110,7 +110,7 @@ describe("the model relay under load", () => {
     expect(provider.bodies.map((bytes) => Math.floor(bytes / 1000))).toEqual([3, 4, 1, 2]);
   });
 
-  test("keeps the next body of a sandbox waiting while the provider does not take the one before", async () => {
+  test("delays the next body of a sandbox until the provider has received the current one", async () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const provider = await startProvider(async (request) => {
       if (Number(request.headers["content-length"]) > 3 * MiB) await released;
@@ -128,7 +128,7 @@ describe("the model relay under load", () => {
     expect((await next).status).toBe(200);
   });
 
-  test("gives the turn of a caller that hangs up to the next one", async () => {
+  test("serves the next caller when a waiting one disconnects", async () => {
     const relay = await startRelay();
     const sandbox = await relay.addSandbox();
     const first = beginUpload(sandbox, messages(1000), 500);
@@ -140,7 +140,7 @@ describe("the model relay under load", () => {
     expect((await sandbox.ask(CHAT, messages(10))).status).toBe(200);
   });
 
-  test("ends an upload that stops halfway, and then takes the next one", async () => {
+  test("times out a stalled upload, and then serves the next one", async () => {
     const sandbox = await (await startRelay({ bodyTimeoutMs: 300 })).addSandbox();
     const stopped = beginUpload(sandbox, messages(1000), 500);
     const next = sandbox.ask(CHAT, messages(10));
@@ -148,19 +148,19 @@ describe("the model relay under load", () => {
     expect((await next).status).toBe(200);
   });
 
-  test("has room for others while 16 uploads of one sandbox stand still", async () => {
+  test("serves other sandboxes while 16 uploads of one sandbox stall", async () => {
     const relay = await startRelay({ config: { modelMaxBodyMb: 16, modelRatePerMinute: 0 } });
     const [hostile, victim] = [await relay.addSandbox(), await relay.addSandbox()];
     const body = Buffer.from(messages(16 * MiB - 100));
     const stopped = Array.from({ length: 16 }, () => beginUpload(hostile, body, body.length - 1));
     const statuses = new Set<unknown>();
-    // Long enough for a relay that reads them all to have done so.
+    // Long enough for a relay that would read them all.
     for (let i = 0; i < 20; i++) statuses.add((await victim.ask(CHAT, messages(8 * MiB))).status);
     expect([...statuses]).toEqual([200]);
     for (const { socket } of stopped) socket.destroy();
   });
 
-  test("counts what it refuses: a flood of rejected bodies uses up the sandbox's own rate alone", async () => {
+  test("counts refused requests, so that a flood of them uses up only the sandbox's own rate", async () => {
     const clock = createTestClock();
     const relay = await startRelay({ clock, config: { modelRatePerMinute: 6 } });
     const [hostile, victim] = [await relay.addSandbox(), await relay.addSandbox()];
@@ -180,7 +180,7 @@ describe("the model relay under load", () => {
     expect((await hostile.ask(CHAT, messages(1))).status).toBe(200);
   });
 
-  test("counts bytes, too, also those of rejected bodies", async () => {
+  test("limits bytes per minute, including those of refused bodies", async () => {
     const clock = createTestClock();
     const relay = await startRelay({ clock, config: { modelMaxBodyMb: 1 } });
     const hostile = await relay.addSandbox();

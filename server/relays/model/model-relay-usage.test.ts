@@ -43,7 +43,7 @@ async function restart(config: Partial<ModelRelayDeps["config"]>): Promise<void>
 const used = () => modelUsageOf(relay.store.db, sandbox.sessionId);
 const settled = (matches: (usage: UsedTokens) => boolean) => expect.poll(async () => matches(await used())).toBe(true);
 
-// Hangs up when the provider has the request, or after the first bytes of its answer.
+// Disconnects when the provider has the request, or after the first bytes of its answer.
 async function hangUp(path: string, body: object, when: "asked" | "answered"): Promise<void> {
   const asked = Promise.withResolvers<void>();
   const behave = provider.behave;
@@ -67,19 +67,19 @@ async function receiveText(socket: Socket): Promise<void> {
 }
 
 describe("tokens are counted", () => {
-  test("for the prompt when it is sent, also when the caller hangs up before an answer", async () => {
+  test("for the prompt when it is sent, even if the caller disconnects before an answer", async () => {
     provider.behave = () => {};
     await hangUp(CHAT, prompt(4000), "asked");
     await settled(({ input }) => input >= 1000 && input < 1100);
   });
 
-  test("for what has been seen of a stream that is cut off", async () => {
+  test("for the part of a truncated stream that was relayed", async () => {
     provider.behave = (socket) => socket.write(STREAM + said(4000));
     await hangUp(CHAT, prompt(400), "answered");
     await settled(({ input, output }) => input >= 100 && output >= 1000);
   });
 
-  test("for what has been seen when the provider has so far reported less", async () => {
+  test("for the relayed part if the provider has reported less so far", async () => {
     await restart({ modelProvider: "anthropic" });
     const start = { message: { usage: { input_tokens: 500, output_tokens: 1 } } };
     provider.behave = (socket) => socket.write(STREAM + event(start) + event({ delta: { text: "x".repeat(4000) } }));
@@ -87,7 +87,7 @@ describe("tokens are counted", () => {
     await settled(({ input, output }) => input === 500 && output >= 1000);
   });
 
-  test("as the provider reports them at the end, whatever was estimated, before the caller has the end", async () => {
+  test("as the provider finally reports them, before the caller sees the end of the answer", async () => {
     provider.behave = (socket) => socket.end(STREAM + said(4000) + event({ choices: [], usage: usage(7, 8) }) + "data: [DONE]\n\n");
     expect((await sandbox.ask(CHAT, prompt(4000))).status).toBe(200);
     expect(await used()).toEqual({ input: 7, output: 8 });
@@ -96,21 +96,21 @@ describe("tokens are counted", () => {
     expect(await used()).toEqual({ input: 8, output: 10 });
   });
 
-  test("by length where the provider reports none", async () => {
+  test("by length if the provider reports none", async () => {
     provider.behave = (socket) => socket.end(JSON_ANSWER + JSON.stringify({ choices: [{ message: { content: "x".repeat(4000) } }] }));
     await sandbox.ask(CHAT, prompt(4000));
     const { input, output } = await used();
     expect([Math.round(input / 100), Math.round(output / 100)]).toEqual([10, 10]);
   });
 
-  test("for images by what images cost", async () => {
+  test("for images at the rate of images", async () => {
     provider.behave = () => {};
     const image = { type: "image_url", image_url: { url: `data:image/png;base64,${"A".repeat(1024 * 1024)}` } };
     await hangUp(CHAT, { messages: [{ role: "user", content: [image] }] }, "asked");
     await settled(({ input }) => input > 1000 && input < 10_000);
   });
 
-  test("against the cap while requests are still under way", async () => {
+  test("against the cap while requests are in progress", async () => {
     await restart({ modelTokenCap: 1000 });
     const asked = Promise.withResolvers<void>();
     provider.behave = () => asked.resolve();
@@ -122,8 +122,8 @@ describe("tokens are counted", () => {
   });
 });
 
-describe("nothing is counted", () => {
-  test("when the provider refuses, also when the caller hangs up meanwhile", async () => {
+describe("no tokens are counted", () => {
+  test("when the provider refuses, even if the caller disconnects meanwhile", async () => {
     provider.behave = (socket) => socket.end("HTTP/1.1 400 Bad Request\r\nContent-Length: 2\r\n\r\n{}");
     expect((await sandbox.ask(CHAT, prompt(4000))).status).toBe(400);
     expect(await used()).toEqual({ input: 0, output: 0 });
@@ -133,13 +133,13 @@ describe("nothing is counted", () => {
     await settled(({ input, output }) => input + output === 0);
   });
 
-  test("when the provider hangs up without an answer", async () => {
+  test("when the provider disconnects without an answer", async () => {
     provider.behave = (socket) => socket.destroy();
     expect((await sandbox.ask(CHAT, prompt(4000))).status).toBe(502);
     expect(await used()).toEqual({ input: 0, output: 0 });
   });
 
-  test("for a request that is refused here, or that costs nothing", async () => {
+  test("for a request that the relay refuses, or that is free", async () => {
     expect((await sandbox.ask(CHAT, { ...prompt(4000), background: true })).status).toBe(400);
     expect((await sandbox.ask(CHAT, { ...prompt(10), stream_options: { a: "x".repeat(5000) } })).status).toBe(400);
     await restart({ modelProvider: "anthropic" });

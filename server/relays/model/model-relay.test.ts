@@ -39,7 +39,7 @@ const CHAT = "/model/openai/v1/chat/completions";
 const aChat = { model: "whatever", stream: true, messages: [{ role: "user", content: "hi" }], tools: [{}] };
 
 describe("the model relay", () => {
-  test("gives the sandbox a loopback address and a token, and never the key", async () => {
+  test("gives the sandbox a loopback URL and a token, but not the key", async () => {
     const { env } = await startRelay();
     expect(env).toMatchObject({
       GOOSE_PROVIDER: "openai",
@@ -53,7 +53,7 @@ describe("the model relay", () => {
     expect((await startRelay({ modelApiKey: null })).env).toEqual({});
   });
 
-  test("streams the answer, puts the real key and the configured model in, and counts the tokens", async () => {
+  test("sends the real key and the configured model, streams the answer and counts the tokens", async () => {
     const { ask, sessionId, token } = await startRelay();
     model.script = [{ say: "Hello from the model" }];
     const reply = await ask(CHAT, aChat);
@@ -70,7 +70,7 @@ describe("the model relay", () => {
     expect(await modelUsageOfUser(store.db, "acme", "somebody else")).toEqual({ input: 0, output: 0 });
   });
 
-  test("speaks to Anthropic's interface too", async () => {
+  test("relays Anthropic's API too", async () => {
     const { ask, env, token, sessionId } = await startRelay({ modelProvider: "anthropic", modelBaseUrl: model.url });
     expect(env.ANTHROPIC_BASE_URL).toBe("http://127.0.0.1:3128/model/anthropic");
     model.script = [{ say: "Bonjour" }];
@@ -80,7 +80,7 @@ describe("the model relay", () => {
     expect(await modelUsageOf(store.db, sessionId)).toEqual(MODEL_USAGE);
   });
 
-  test("refuses a wrong token, a foreign one and none at all", async () => {
+  test("refuses an invalid token, the token of another sandbox and a missing token", async () => {
     const { ask } = await startRelay();
     const other = createModelRelay({
       config: {
@@ -96,6 +96,7 @@ describe("the model relay", () => {
       secrets: createSecrets([randomBytes(32)]),
       db: store.db,
       clock: systemClock,
+      env: {},
       log: silentLog,
     }).env(newId("sbx", 1), DEFAULT_TEMPLATE).OPENAI_API_KEY;
     for (const authorization of [undefined, "Bearer x", `Bearer ${other}`, `Bearer ${KEY}`]) {
@@ -104,7 +105,7 @@ describe("the model relay", () => {
     expect(model.requests).toEqual([]);
   });
 
-  test("passes on what agents need of the interface and nothing else", async () => {
+  test("relays only the parts of the API that agents need", async () => {
     const { ask } = await startRelay();
     expect((await ask("/model/openai/v1/models", null)).status).toBe(200);
     for (const path of [
@@ -121,7 +122,7 @@ describe("the model relay", () => {
     expect(model.requests.map(({ path }) => path)).toEqual(["/v1/models"]);
   });
 
-  test("stops a session that has used its tokens, and says so", async () => {
+  test("refuses a session that has used its tokens, with a message", async () => {
     const { ask } = await startRelay({ modelTokenCap: 200 });
     expect((await ask(CHAT, aChat)).status).toBe(200);
     expect((await ask(CHAT, aChat)).status).toBe(200);
@@ -130,7 +131,7 @@ describe("the model relay", () => {
     expect(JSON.parse(refused.text).error).toMatchObject({ message: "This session has used all its tokens" });
   });
 
-  test("counts about what it cost when the caller hangs up before the price is told", async () => {
+  test("charges an estimate if the caller disconnects before usage arrives", async () => {
     const { open, sessionId } = await startRelay();
     model.script = [{ sayAndHang: "one two three four" }];
     const response = await open(CHAT, aChat);
@@ -140,19 +141,19 @@ describe("the model relay", () => {
     expect((await modelUsageOf(store.db, sessionId)).input).toBeGreaterThan(10);
   });
 
-  test("keeps the provider's words about a bad key to itself and tells the operator", async () => {
+  test("logs a rejected key for the operator and hides the provider's message", async () => {
     let logged = "";
     const log = createLog("info", { write: (line: string) => void (logged += line) });
     const { ask } = await startRelay({}, log);
     model.script = [{ status: 401, error: `Incorrect API key provided: ${KEY}` }];
     const reply = await ask(CHAT, aChat);
     expect(reply.status).toBe(502);
-    expect(reply.text).toContain("refuses the server's key");
+    expect(reply.text).toContain("rejected the server's API key");
     expect(reply.text + logged).not.toContain(KEY);
     expect(logged).toContain("model.key_refused");
   });
 
-  test("passes other errors on, counts nothing for them, and says so when the provider is not there", async () => {
+  test("relays other errors free of charge, and reports an unreachable provider", async () => {
     const { ask, sessionId } = await startRelay();
     model.script = [{ status: 429, error: "slow down" }];
     const reply = await ask(CHAT, aChat);
@@ -163,7 +164,7 @@ describe("the model relay", () => {
     expect((await gone.ask(CHAT, aChat)).status).toBe(502);
   });
 
-  test("refuses what is too large or no JSON", async () => {
+  test("refuses a body that is too large or not JSON", async () => {
     const { ask } = await startRelay();
     expect((await ask(CHAT, { text: "x".repeat(17 * 1024 * 1024) })).status).toBe(413);
     expect((await ask(CHAT, [] as object)).status).toBe(400);

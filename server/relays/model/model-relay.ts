@@ -11,10 +11,10 @@ import { modelUsageOf } from "../../store/model-usage.ts";
 import { findModelUser, type ModelUser } from "../../store/model-usage.ts";
 import type { Templates } from "../../templates.ts";
 import { createLoopTurns } from "../../event-loop/loop-turns.ts";
-import { passAnswerOn } from "./model-answer.ts";
+import { streamAnswer } from "./model-answer.ts";
 import { type ModelConfig, modelEnv, modelOf } from "./provider/model-config.ts";
 import { createModelLimits } from "./admission/model-limits.ts";
-import { answerRefusal, ModelRefusal } from "./admission/model-refusal.ts";
+import { sendRefusal, ModelRefusal } from "./admission/model-refusal.ts";
 import { presentedToken, providerBody, providerHeaders, providerTarget, type ProviderTarget } from "./request/provider-request.ts";
 import { createModelTokens } from "./admission/model-tokens.ts";
 import { openUpstream, type Upstream } from "./provider/provider-connection.ts";
@@ -24,12 +24,12 @@ import { REQUEST_SHAPES, requestPolicyOf, type RequestPolicy } from "./request/r
 import { beginCount, type UsageCount } from "./usage/usage-count.ts";
 import type { UsageMeter } from "./usage/usage-meter.ts";
 
-// Lets agents in sandboxes use a model without seeing its key: requests come in at the sandbox's own way out with the
-// session's token, and leave with the real key. Tokens are counted for each session and can be capped.
+// Lets agents in sandboxes use a model without seeing its API key. A request arrives through the sandbox's egress proxy with the
+// session's model token and leaves with the real key. Tokens are counted per session and can be capped.
 export interface ModelRelay {
-  // For `/model/…` at the egress socket of this sandbox.
+  // Handles `/model/…` on the egress proxy of this sandbox.
   handle: (request: IncomingMessage, response: ServerResponse, sandboxId: SandboxId) => void;
-  // What the sandbox needs to know to use it; empty when no model is configured.
+  // The environment variables that let programs in the sandbox use the relay. Empty if no model is configured.
   env(sandboxId: SandboxId, template: Template): Record<string, string>;
 }
 
@@ -43,9 +43,9 @@ export interface ModelRelayDeps {
   db: Db;
   clock: Clock;
   log: Log;
-  // Where a template's key is looked up.
-  serverEnv?: NodeJS.ProcessEnv;
-  // A sandbox is a few milliseconds away, so only one that stops sending comes near it.
+  // The server's environment. Templates name the variable that holds their model's key.
+  env: Record<string, string | undefined>;
+  // Generous, because a sandbox is a few milliseconds away: only one that stops sending reaches it.
   bodyTimeoutMs?: number;
   answerTimeoutMs?: number;
   // Resolves the provider's name.
@@ -59,7 +59,7 @@ export function createModelRelay({
   db,
   clock,
   log,
-  serverEnv = process.env,
+  env,
   bodyTimeoutMs = 30 * SECOND,
   answerTimeoutMs = 300 * SECOND,
   resolve = createHostResolver(),
@@ -74,51 +74,52 @@ export function createModelRelay({
     handle(request, response, sandboxId) {
       response.on("error", () => {});
       relay(request, response, sandboxId).catch((error: unknown) => {
-        if (error instanceof ModelRefusal) return answerRefusal(response, error);
+        if (error instanceof ModelRefusal) return sendRefusal(response, error);
         if (!response.destroyed) log.warn("model.failed", { sandboxId, error: String(error) });
-        answerRefusal(response, new ModelRefusal(502, "model_unreachable", "The model does not answer; try again in a moment"));
+        sendRefusal(response, new ModelRefusal(502, "model_unreachable", "The model does not answer. Try again in a moment."));
       });
     },
     env(sandboxId, template) {
-      const model = modelOf(config, template, serverEnv);
+      const model = modelOf(config, template, env);
       return model ? modelEnv(model, tokens.issue(sandboxId)) : {};
     },
   };
 
   async function relay(request: IncomingMessage, response: ServerResponse, sandboxId: SandboxId): Promise<void> {
-    using _place = limits.admit(sandboxId);
+    using _slot = limits.admit(sandboxId);
     if (!tokens.check(sandboxId, presentedToken(request.headers)))
-      throw new ModelRefusal(401, "unauthorized", "The session's model token is missing or wrong");
+      throw new ModelRefusal(401, "unauthorized", "The model token of the session is missing or invalid");
     const user = await findModelUser(db, sandboxId);
     const template = user && templates.get(user.template);
-    const model = template && modelOf(config, template, serverEnv);
+    const model = template && modelOf(config, template, env);
     if (!user || !template || !model) throw new ModelRefusal(404, "no_model", "No model is configured for this session");
     const target = providerTarget(model.provider, request.method ?? "", request.url ?? "");
-    if (!target) throw new ModelRefusal(404, "not_relayed", "This part of the model's interface is not passed on");
+    if (!target) throw new ModelRefusal(404, "not_relayed", "The model relay does not offer this part of the provider's API");
 
-    const hungUp = new AbortController();
-    response.once("close", () => hungUp.abort());
+    const disconnected = new AbortController();
+    response.once("close", () => disconnected.abort());
     const policy = requestPolicyOf(template, model);
-    const exchange = await begin({ user, model, policy, target, request, sandboxId, hungUp: hungUp.signal });
+    const exchange = await sendRequest({ user, model, policy, target, request, sandboxId, disconnected: disconnected.signal });
     try {
-      await finish(exchange, response, hungUp.signal);
+      await sendAnswer(exchange, response, disconnected.signal);
     } finally {
       exchange.upstream.destroy();
     }
   }
 
-  // Sends the request on. Its body is in memory until the provider has taken it, and so long the sandbox's next one waits.
-  async function begin({ user, model, policy, target, request, sandboxId, hungUp }: Asked): Promise<Exchange> {
-    using slot = await limits.takeBodySlot(sandboxId, hungUp);
+  // Sends the request to the provider. Its body stays in memory until the provider has received it, and the sandbox's next
+  // request waits until then.
+  async function sendRequest({ user, model, policy, target, request, sandboxId, disconnected }: RelayedRequest): Promise<Exchange> {
+    using slot = await limits.takeBodySlot(sandboxId, disconnected);
     await checkCap(user, model);
     const { body, promptTokens } = target.api === null ? NO_BODY : await readBody(target.api);
-    hungUp.throwIfAborted();
+    disconnected.throwIfAborted();
     const count = target.costsTokens ? await beginCount({ db, clock, log }, user, promptTokens) : null;
     try {
       const url = model.baseUrl + target.path;
       const headers = providerHeaders(model, request.headers);
       const boundary = createConnectionBoundary({ log, connection: "model provider", fields: { sandboxId } });
-      const options = { timeoutMs: answerTimeoutMs, signal: hungUp, lookup, boundary };
+      const options = { timeoutMs: answerTimeoutMs, signal: disconnected, lookup, boundary };
       const upstream = openUpstream({ url, method: target.method, headers, body, ...options });
       await upstream.sent;
       return { model, upstream, count };
@@ -134,27 +135,27 @@ export function createModelRelay({
     }
   }
 
-  // Passes the answer on, and counts its tokens before the caller has its end.
-  async function finish({ model, upstream, count }: Exchange, response: ServerResponse, hungUp: AbortSignal): Promise<void> {
+  // Streams the answer, and records its tokens before the caller sees its end.
+  async function sendAnswer({ model, upstream, count }: Exchange, response: ServerResponse, disconnected: AbortSignal): Promise<void> {
     const { provider } = model;
     let meter: UsageMeter | undefined;
-    let complete = false;
-    let free = false;
+    let isComplete = false;
+    let isFree = false;
     try {
       const answer = await upstream.answer;
       const { statusCode: status = 0 } = answer;
-      free = status >= 300;
+      isFree = status >= 300;
       if (status === 401 || status === 403) {
-        // Its words may hold a part of the key, and it is the operator who has to act.
+        // The provider's message may contain a part of the key, and only the operator can act.
         log.error("model.key_refused", { provider, status });
-        throw new ModelRefusal(502, "model_key_refused", "The model's provider refuses the server's key; the operator has to look at it");
+        throw new ModelRefusal(502, "model_key_refused", "The model's provider rejected the server's API key. The operator must check it.");
       }
-      await passAnswerOn(answer, response, { provider, turn }, (created) => (meter = created));
-      complete = true;
+      await streamAnswer(answer, response, { provider, turn }, (created) => (meter = created));
+      isComplete = true;
     } finally {
-      // Without an answer it is free, too, unless it was the caller who did not wait for it.
-      if (free || (meter === undefined && !hungUp.aborted)) await count?.cancel();
-      else await count?.settle(meter, { complete });
+      // A request without an answer is free too, unless the caller disconnected before it came.
+      if (isFree || (meter === undefined && !disconnected.aborted)) await count?.cancel();
+      else await count?.settle(meter, { isComplete });
     }
     response.end();
   }
@@ -162,27 +163,27 @@ export function createModelRelay({
   async function checkCap({ sessionId }: ModelUser, { tokenCap }: ModelConfig): Promise<void> {
     if (tokenCap === null) return;
     const { input, output } = await modelUsageOf(db, sessionId);
-    // Agents show these words and give up. OpenAI would answer 429, which opencode asks again for a minute, as it does after
-    // any text with a 500 in it, such as a cap of 5000; 402 and 403 become advice about accounts.
+    // With 400, agents show the message and stop. After 429, which OpenAI would return, opencode retries for a minute; it does
+    // the same after any text that contains "500", such as a cap of 5000. After 402 and 403 agents give advice about accounts.
     if (input + output >= tokenCap) throw new ModelRefusal(400, "insufficient_quota", "This session has used all its tokens");
   }
 }
 
 const NO_BODY = { body: [], promptTokens: 0 };
 
-interface Asked {
+interface RelayedRequest {
   user: ModelUser;
   model: ModelConfig;
   policy: RequestPolicy;
   target: ProviderTarget;
   request: IncomingMessage;
   sandboxId: SandboxId;
-  hungUp: AbortSignal;
+  disconnected: AbortSignal;
 }
 
 interface Exchange {
   model: ModelConfig;
   upstream: Upstream;
-  // null: it costs nothing.
+  // null: the request is free.
   count: UsageCount | null;
 }

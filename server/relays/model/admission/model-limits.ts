@@ -2,21 +2,21 @@ import type { SandboxId } from "@berth/contract";
 import { MINUTE, type Clock } from "../../../clock.ts";
 import { ModelRefusal } from "./model-refusal.ts";
 
-// What one sandbox may take of the relay, and all of them together. Every request counts, also one that is refused: its
-// bytes were read and checked like any other's.
+// Limits what one sandbox, and all sandboxes together, may use of the relay. Refused requests count too, because the server has
+// read and checked their bytes.
 export interface ModelLimits {
-  // Counts one request. Throws when the sandbox has had too many, or too many bytes, in the last minute, or has too many
-  // under way. Dispose of the result when the request has been answered.
+  // Counts a request. Throws if the sandbox sent too many requests or bytes in the last minute, or has too many in progress.
+  // Dispose of the result when the request is answered.
   admit(sandboxId: SandboxId): Disposable;
-  // Waits until no other body of the sandbox is in memory, or until the caller hangs up. A body that stops halfway holds
-  // up its own sandbox alone.
-  takeBodySlot(sandboxId: SandboxId, hungUp: AbortSignal): Promise<BodySlot>;
+  // Waits until no other body of the sandbox is in memory, or until the caller disconnects. A stalled upload delays only its own
+  // sandbox.
+  takeBodySlot(sandboxId: SandboxId, disconnected: AbortSignal): Promise<BodySlot>;
 }
 
 export interface BodySlot extends Disposable {
-  // Counts bytes as they are read. Throws when all sandboxes together hold too many.
+  // Counts bytes as they are read. Throws if all sandboxes together hold too many.
   add(bytes: number): void;
-  // The bytes read so far are not kept.
+  // Stops counting the bytes so far, because they were dropped.
   release(): void;
 }
 
@@ -29,15 +29,15 @@ export interface ModelLimitsOptions {
   maxWaitingBytes?: number;
 }
 
-// A minute's worth of the largest bodies: some seconds of processor time for a sandbox that does nothing else.
+// In bodies of the largest size. Checking them takes a few seconds of CPU time.
 const BODIES_PER_MINUTE = 32;
 
 interface Share {
-  underWay: number;
+  inProgress: number;
   requests: number;
   bytes: number;
   refilledAtMs: number;
-  // The first has the body slot; the others wait.
+  // The queue for the body slot. The first entry holds it.
   bodies: (() => void)[];
 }
 
@@ -53,17 +53,17 @@ export function createModelLimits(options: ModelLimitsOptions): ModelLimits {
       sweep();
       const share = shareOf(sandboxId);
       if (requestsPerMinute > 0) {
-        if (share.requests < 1) throw tooMany("Too many requests to the model in a minute", (1 - share.requests) / requestsPerMinute);
-        if (share.bytes <= 0) throw tooMany("Too many bytes to the model in a minute", (1 - share.bytes) / bytesPerMinute);
+        if (share.requests < 1) throw tooMany("Too many requests to the model per minute", (1 - share.requests) / requestsPerMinute);
+        if (share.bytes <= 0) throw tooMany("Too many bytes to the model per minute", (1 - share.bytes) / bytesPerMinute);
       }
       share.requests--;
-      if (share.underWay >= maxConcurrent) throw new ModelRefusal(429, "too_many_requests", "Too many requests to the model at once", 1);
-      share.underWay++;
-      return { [Symbol.dispose]: () => void share.underWay-- };
+      if (share.inProgress >= maxConcurrent) throw new ModelRefusal(429, "too_many_requests", "Too many requests to the model at once", 1);
+      share.inProgress++;
+      return { [Symbol.dispose]: () => void share.inProgress-- };
     },
-    async takeBodySlot(sandboxId, hungUp) {
+    async takeBodySlot(sandboxId, disconnected) {
       const share = shareOf(sandboxId);
-      await waitForTurn(share.bodies, hungUp);
+      await waitForTurn(share.bodies, disconnected);
       let held = 0;
       const release = () => {
         waitingBytes -= held;
@@ -73,7 +73,7 @@ export function createModelLimits(options: ModelLimitsOptions): ModelLimits {
         add(bytes) {
           share.bytes -= bytes;
           if (waitingBytes + bytes > maxWaitingBytes)
-            throw new ModelRefusal(503, "busy", "Too much is on its way to the model; try again in a moment", 1);
+            throw new ModelRefusal(503, "busy", "The model relay is busy. Try again in a moment.", 1);
           held += bytes;
           waitingBytes += bytes;
         },
@@ -91,7 +91,7 @@ export function createModelLimits(options: ModelLimitsOptions): ModelLimits {
     const nowMs = clock.now();
     let share = shares.get(sandboxId);
     if (!share) {
-      share = { underWay: 0, requests: requestsPerMinute, bytes: bytesPerMinute, refilledAtMs: nowMs, bodies: [] };
+      share = { inProgress: 0, requests: requestsPerMinute, bytes: bytesPerMinute, refilledAtMs: nowMs, bodies: [] };
       shares.set(sandboxId, share);
     }
     const minutes = Math.max(0, nowMs - share.refilledAtMs) / MINUTE;
@@ -101,33 +101,33 @@ export function createModelLimits(options: ModelLimitsOptions): ModelLimits {
     return share;
   }
 
-  // Forgets sandboxes that have asked for nothing in a while: by then their share is whole again.
+  // Drops sandboxes that sent nothing for a while. Their limits are refilled by now.
   function sweep(): void {
     const nowMs = clock.now();
     if (nowMs - sweptAtMs < MINUTE) return;
     sweptAtMs = nowMs;
-    for (const [sandboxId, { underWay, refilledAtMs }] of shares)
-      if (underWay === 0 && nowMs - refilledAtMs > 2 * MINUTE) shares.delete(sandboxId);
+    for (const [sandboxId, { inProgress, refilledAtMs }] of shares)
+      if (inProgress === 0 && nowMs - refilledAtMs > 2 * MINUTE) shares.delete(sandboxId);
   }
 }
 
 const tooMany = (message: string, minutes: number) =>
   new ModelRefusal(429, "rate_limit_exceeded", message, Math.max(1, Math.ceil(minutes * 60)));
 
-// Resolves when those that came before have left.
-async function waitForTurn(queue: (() => void)[], hungUp: AbortSignal): Promise<void> {
-  hungUp.throwIfAborted();
+// Resolves when all earlier entries of the queue have left.
+async function waitForTurn(queue: (() => void)[], disconnected: AbortSignal): Promise<void> {
+  disconnected.throwIfAborted();
   const { promise, resolve } = Promise.withResolvers<void>();
   queue.push(resolve);
   if (queue[0] === resolve) return;
   const leave = () => {
-    const place = queue.indexOf(resolve);
-    // At the front it has its turn already, and passes it on by disposing of it.
-    if (place > 0) queue.splice(place, 1);
+    const index = queue.indexOf(resolve);
+    // The first entry has its turn already and leaves by disposing of its slot.
+    if (index > 0) queue.splice(index, 1);
     resolve();
   };
-  hungUp.addEventListener("abort", leave);
+  disconnected.addEventListener("abort", leave);
   await promise;
-  hungUp.removeEventListener("abort", leave);
-  if (queue[0] !== resolve) hungUp.throwIfAborted();
+  disconnected.removeEventListener("abort", leave);
+  if (queue[0] !== resolve) disconnected.throwIfAborted();
 }

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 
-// A request of a sandbox that the relay does not pass on, or whose answer it cannot pass on.
+// The relay refuses a request, or cannot return an answer.
 export class ModelRefusal extends Error {
   readonly status: number;
   readonly code: string;
@@ -14,8 +14,8 @@ export class ModelRefusal extends Error {
   }
 }
 
-// In a shape that the libraries of both providers read.
-export function answerRefusal(response: ServerResponse, { status, code, message, retryAfterSeconds }: ModelRefusal): void {
+// The body has a form that the client libraries of both providers understand.
+export function sendRefusal(response: ServerResponse, { status, code, message, retryAfterSeconds }: ModelRefusal): void {
   if (response.headersSent || response.destroyed) return void response.destroy();
   response.writeHead(status, {
     "Content-Type": "application/json",

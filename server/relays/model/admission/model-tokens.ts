@@ -2,8 +2,8 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import type { SandboxId } from "@berth/contract";
 import type { Secrets } from "../../../secrets/secrets.ts";
 
-// The token that stands in for the model's key inside one sandbox: derived, so there is nothing to store, and worth
-// nothing anywhere but at that sandbox's own way out.
+// The token that programs in a sandbox use instead of the model's API key. It is derived, so it is not stored, and valid only on
+// the egress proxy of that sandbox.
 export interface ModelTokens {
   issue(sandboxId: SandboxId): string;
   check(sandboxId: SandboxId, token: string): boolean;
@@ -15,10 +15,10 @@ export function createModelTokens(secrets: Secrets): ModelTokens {
   return {
     issue: (sandboxId) => tokenWith(keys()[0]!, sandboxId),
     check(sandboxId, token) {
-      const seen = Buffer.from(token);
+      const given = Buffer.from(token);
       return keys().some((key) => {
         const expected = Buffer.from(tokenWith(key, sandboxId));
-        return seen.length === expected.length && timingSafeEqual(seen, expected);
+        return given.length === expected.length && timingSafeEqual(given, expected);
       });
     },
   };

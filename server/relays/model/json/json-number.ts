@@ -1,6 +1,4 @@
-// The grammar of a number in JSON, one byte after the other.
-
-// How far a number has been read.
+// A state machine for the grammar of JSON numbers.
 const MINUS = 0;
 const ZERO = 1;
 const INTEGER = 2;
@@ -15,7 +13,7 @@ export const firstNumberState = (byte: number): number => (byte === 0x2d ? MINUS
 
 export const mayEndNumber = (state: number): boolean => MAY_END[state]!;
 
-// -1: the byte is not part of the number.
+// Returns -1 if the byte does not continue the number.
 export function numberStateAfter(state: number, byte: number): number {
   if (isDigit(byte)) {
     if (state === INTEGER || state === FRACTION || state === EXPONENT_DIGITS) return state;

@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createJsonScanner, JsonFault, type ScannedValue } from "./json-scanner.ts";
+import { createJsonScanner } from "./json-scanner.ts";
+import { JsonFault, type ScannedValue } from "./json-value.ts";
 import type { Shape } from "./json-shape.ts";
 
-// Looks at everything, so that every rule about field names holds everywhere.
+// A shape for all values, so that the rules about field names apply everywhere.
 const EVERYTHING: Shape<string> = { mark: "value" };
 EVERYTHING.items = EVERYTHING;
 EVERYTHING.otherFields = EVERYTHING;
@@ -41,8 +42,8 @@ function parses(bytes: Uint8Array): boolean {
 const OPAQUE: Shape<string> = {};
 
 describe("the scanner", () => {
-  test("accepts exactly what JSON.parse accepts, however the bytes are cut", () => {
-    // Text that is nearly JSON: a document with a few bytes of JSON's own put in, taken out or changed.
+  test("accepts exactly what JSON.parse accepts, however the bytes are split", () => {
+    // Almost JSON: a document with a few bytes inserted, removed or changed.
     const bytes = fc
       .tuple(
         fc.json({ maxDepth: 4 }),
@@ -114,7 +115,7 @@ describe("the scanner", () => {
     expect(accepts(Buffer.from(text))).toBe(false);
   });
 
-  test("shows values with their kind, their beginning, their place and the fields that lead there", () => {
+  test("shows values with their kind, text, offsets and path", () => {
     const text = ' {"a": [1.5e3, {"b": "x\\u0041"}], "c" : null,"d":{ }}';
     for (const cut of [1, 2, 3, 100]) {
       const seen = scan(text, EVERYTHING, cut);
@@ -140,7 +141,7 @@ describe("the scanner", () => {
     }
   });
 
-  test("shows values where JSON.parse finds them", () => {
+  test("shows the values that JSON.parse returns", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.stringMatching(/^[a-z_]{1,8}$/), fc.jsonValue({ maxDepth: 3 })), (document) => {
         const fields = Object.keys(document);
@@ -155,15 +156,15 @@ describe("the scanner", () => {
     );
   });
 
-  test("shows the beginning of a long text", () => {
+  test("shows the first bytes of a long string", () => {
     const [value] = scan(JSON.stringify("ab".repeat(1000)), EVERYTHING, 7);
     expect(value?.text).toBe("ab".repeat(64));
   });
 
   test.each([
-    ['{"a":1,"a":2}', 'the field "a" is there twice'],
-    ['{"a":1,"b":2,"A":3}', 'the field "A" is there twice'],
-    ['{"a":{"b":[{"c":1,"c":1}]}}', 'the field "a.b.c" is there twice'],
+    ['{"a":1,"a":2}', 'the field "a" occurs twice'],
+    ['{"a":1,"b":2,"A":3}', 'the field "A" occurs twice'],
+    ['{"a":{"b":[{"c":1,"c":1}]}}', 'the field "a.b.c" occurs twice'],
     ['{"\\u0061":1}', "escaped"],
     ['{"a\\u0000":1}', "escaped"],
     ['{"\u017Ftore":1}', "not plain ASCII"],
@@ -173,17 +174,17 @@ describe("the scanner", () => {
     [`${'{"a":'.repeat(200)}1${"}".repeat(200)}`, "deeper than 128 levels"],
   ])("refuses %s where it looks", (text, message) => {
     expect(() => scan(text)).toThrow(message);
-    // As deep, but not looked at: only the depth counts.
+    // As deep, but without a shape: only the depth is limited.
     if (!message.includes("levels")) expect(accepts(Buffer.from(text), OPAQUE)).toBe(true);
   });
 
-  test("refuses a field that it looks for in another case", () => {
+  test("refuses a field of the shape in another case", () => {
     const shape: Shape<string> = { fields: new Map([["background", { mark: "background" }]]) };
-    expect(() => scan('{"BackGround":true}', shape)).toThrow('the field "BackGround" must be written in lower case');
+    expect(() => scan('{"BackGround":true}', shape)).toThrow('the field "BackGround" must be in lower case');
     expect(scan('{"Foreground":true}', shape)).toEqual([]);
   });
 
-  test("takes documents one after the other", () => {
+  test("scans several documents in sequence", () => {
     const seen: string[] = [];
     const scanner = createJsonScanner(EVERYTHING, (_mark, { kind }) => void seen.push(kind));
     for (const document of ['{"a":', "[1]", "7"]) {

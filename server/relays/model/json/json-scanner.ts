@@ -1,53 +1,36 @@
+import { createFieldNames, MAX_DEPTH, MAX_TEXT_BYTES } from "./json-field-names.ts";
 import { firstNumberState, isDigit, mayEndNumber, numberStateAfter } from "./json-number.ts";
 import { type CompiledShape, compileShape, findField, foldHash, NAME_HASH_SEED, type Shape } from "./json-shape.ts";
+import {
+  AFTER_VALUE,
+  COLON,
+  DONE,
+  ESCAPE,
+  FIELD_NAME,
+  FIRST_ITEM,
+  FIRST_NAME,
+  HEX,
+  LITERAL,
+  NAME,
+  NUMBER,
+  STRING,
+  VALUE,
+} from "./json-states.ts";
+import { JsonFault, type ScannedValue } from "./json-value.ts";
 
-// Checks that bytes are one JSON document (RFC 8259) as they arrive, and shows the values at the places that a shape names.
-// It builds no objects: the work is linear in the bytes and the memory is fixed, whatever the document.
+// Validates one JSON document (RFC 8259) as its bytes arrive, and calls a visitor for the values that a shape names. It builds
+// no objects: time is linear in the bytes and memory is fixed, whatever the document.
 //
-// Two parsers must not read different things where a shape looks. So an object there may have each field only once,
-// whatever its case (some parsers ignore it), and its field names are plain ASCII without escapes.
+// No two parsers may read the values of a shape differently. An object with a shape therefore has each field only once,
+// ignoring case as some parsers do, and its field names are plain ASCII without escapes.
 export interface JsonScanner {
-  // Throws a JsonFault at the first byte that cannot be part of such a document.
+  // Throws a JsonFault at the first invalid byte.
   write(bytes: Uint8Array): void;
-  // The document is complete; throws a JsonFault when it is not.
+  // Ends the document. Throws a JsonFault if it is incomplete.
   end(): void;
-  // Ready for the next document.
+  // Prepares for the next document.
   reset(): void;
 }
-
-export interface ScannedValue {
-  kind: "object" | "array" | "string" | "number" | "true" | "false" | "null";
-  // The first bytes of a string or number as they stand in the document: without quotes, with escapes.
-  text: string;
-  // Where it stands in the document: offsets of the first byte and of the one behind the last.
-  start: number;
-  end: number;
-  // An object or array without members.
-  empty: boolean;
-  // Names of the fields that lead here.
-  path: () => string;
-}
-
-export class JsonFault extends Error {}
-
-const MAX_DEPTH = 128;
-const MAX_FIELDS = 128;
-const MAX_TEXT_BYTES = 128;
-
-// What is expected next. States below STRING let white space pass.
-const VALUE = 0;
-const FIRST_ITEM = 1;
-const FIRST_NAME = 2;
-const NAME = 3;
-const COLON = 4;
-const AFTER_VALUE = 5;
-const DONE = 6;
-const STRING = 7;
-const FIELD_NAME = 8;
-const ESCAPE = 9;
-const HEX = 10;
-const NUMBER = 11;
-const LITERAL = 12;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -56,20 +39,16 @@ const LITERALS = new Map((["true", "false", "null"] as const).map((word) => [wor
 
 export function createJsonScanner<Mark>(shape: Shape<Mark>, visit: (mark: Mark, value: ScannedValue) => void): JsonScanner {
   const root = compileShape(shape);
-  // For each container that is open: what it is, where it begins, its shape, the fields it has had (by their hash), and
-  // the name of the field that is being read.
+  // For each open container: its type, its start, its shape and its field names.
   const isObject = new Uint8Array(MAX_DEPTH);
   const hasMembers = new Uint8Array(MAX_DEPTH);
   const starts = new Float64Array(MAX_DEPTH);
   const shapes: (CompiledShape<Mark> | undefined)[] = Array.from({ length: MAX_DEPTH });
-  const fieldCounts = new Uint8Array(MAX_DEPTH);
-  const fieldHashes = new Int32Array(MAX_DEPTH * MAX_FIELDS);
-  const names = Buffer.alloc(MAX_DEPTH * MAX_TEXT_BYTES);
-  const nameLengths = new Uint8Array(MAX_DEPTH);
+  const names = createFieldNames();
   let depth = 0;
 
   let state = VALUE;
-  // Of the value that comes next or is being read.
+  // Describe the value that is read now or next.
   let current: CompiledShape<Mark> | undefined = root;
   let startedAt = 0;
   let inName = false;
@@ -79,11 +58,12 @@ export function createJsonScanner<Mark>(shape: Shape<Mark>, visit: (mark: Mark, 
   let numberState = 0;
   let literal: "true" | "false" | "null" = "null";
   let literalAt = 0;
-  // The beginning of a string or number that will be shown.
+  // The first bytes of a string or number for the visitor.
   const text = Buffer.alloc(MAX_TEXT_BYTES);
   let textLength = 0;
-  // Of the first of the bytes that are being read.
+  // The position of the current chunk in the document.
   let offset = 0;
+  const path = (): string => names.path(depth);
 
   return {
     write(bytes) {
@@ -93,13 +73,13 @@ export function createJsonScanner<Mark>(shape: Shape<Mark>, visit: (mark: Mark, 
         else if (state === STRING) at = readString(bytes, at);
         else if (state === FIELD_NAME) at = readFieldName(bytes, at);
         else if (state === NUMBER) at = readNumber(bytes, at);
-        else at = readRest(bytes, at);
+        else at = readSingleByte(bytes, at);
       }
       offset += bytes.length;
     },
     end() {
       if (state === NUMBER) endNumber(0);
-      if (state !== DONE) throw new JsonFault("it ends too early");
+      if (state !== DONE) throw new JsonFault("it is incomplete");
     },
     reset() {
       depth = 0;
@@ -109,7 +89,7 @@ export function createJsonScanner<Mark>(shape: Shape<Mark>, visit: (mark: Mark, 
     },
   };
 
-  // Up to the next string, number or literal.
+  // Reads up to the next string, number or literal.
   function readStructure(bytes: Uint8Array, from: number): number {
     let at = from;
     for (; at < bytes.length && state < STRING; at++) {
@@ -188,8 +168,7 @@ export function createJsonScanner<Mark>(shape: Shape<Mark>, visit: (mark: Mark, 
     hasMembers[depth] = 0;
     starts[depth] = startedAt;
     shapes[depth] = current;
-    fieldCounts[depth] = 0;
-    nameLengths[depth] = 0;
+    names.open(depth, object === 1);
     depth++;
     if (object === 1) state = FIRST_NAME;
     else {
@@ -243,39 +222,34 @@ export function createJsonScanner<Mark>(shape: Shape<Mark>, visit: (mark: Mark, 
     for (let at = from; at < to && textLength < MAX_TEXT_BYTES; at++) text[textLength++] = bytes[at]!;
   }
 
-  // The name of a field in an object that has a shape.
+  // Reads a field name in an object that has a shape.
   function readFieldName(bytes: Uint8Array, from: number): number {
     const base = (depth - 1) * MAX_TEXT_BYTES;
+    const nameBytes = names.bytes;
     let at = from;
     for (; at < bytes.length; at++) {
       const byte = bytes[at]!;
       if (byte === QUOTE) {
-        nameLengths[depth - 1] = textLength;
+        names.setLength(depth - 1, textLength);
         endFieldName(shapes[depth - 1]!);
         return at + 1;
       }
       if (byte === BACKSLASH || byte < 0x20 || byte > 0x7e || textLength === MAX_TEXT_BYTES) {
-        nameLengths[depth - 1] = 0;
+        names.setLength(depth - 1, 0);
         throw new JsonFault(`a field name below "${path()}" is too long, escaped or not plain ASCII`);
       }
       if (byte >= 0x41 && byte <= 0x5a) hasCapitals = true;
-      names[base + textLength++] = byte;
+      nameBytes[base + textLength++] = byte;
       nameHash = foldHash(nameHash, byte);
     }
     return at;
   }
 
   function endFieldName(parent: CompiledShape<Mark>): void {
-    const base = (depth - 1) * MAX_FIELDS;
-    const count = fieldCounts[depth - 1]!;
-    // A collision of two names would be refused, too; no two names of a provider's fields collide by chance.
-    for (let i = base; i < base + count; i++) if (fieldHashes[i] === nameHash) throw new JsonFault(`the field "${path()}" is there twice`);
-    if (count === MAX_FIELDS) throw new JsonFault(`there are more than ${MAX_FIELDS} fields beside "${path()}"`);
-    fieldHashes[base + count] = nameHash;
-    fieldCounts[depth - 1] = count + 1;
+    names.add(depth - 1, nameHash);
     const start = (depth - 1) * MAX_TEXT_BYTES;
-    const found = findField(parent, nameHash, names, start, start + textLength);
-    if (found !== undefined && hasCapitals) throw new JsonFault(`the field "${path()}" must be written in lower case`);
+    const found = findField(parent, nameHash, names.bytes, start, start + textLength);
+    if (found !== undefined && hasCapitals) throw new JsonFault(`the field "${path()}" must be in lower case`);
     current = found ?? parent.otherFields;
     state = COLON;
   }
@@ -300,8 +274,8 @@ export function createJsonScanner<Mark>(shape: Shape<Mark>, visit: (mark: Mark, 
     endValue("number", behind);
   }
 
-  // Single bytes: of an escape or a literal.
-  function readRest(bytes: Uint8Array, at: number): number {
+  // Reads one byte of an escape or a literal.
+  function readSingleByte(bytes: Uint8Array, at: number): number {
     const byte = bytes[at]!;
     if (state === LITERAL) {
       if (byte !== literal.charCodeAt(literalAt)) throw unexpected(at);
@@ -320,16 +294,7 @@ export function createJsonScanner<Mark>(shape: Shape<Mark>, visit: (mark: Mark, 
     return at + 1;
   }
 
-  function path(): string {
-    const parts: string[] = [];
-    for (let level = 0; level < depth; level++) {
-      const start = level * MAX_TEXT_BYTES;
-      if (isObject[level] === 1) parts.push(names.toString("latin1", start, start + nameLengths[level]!));
-    }
-    return parts.filter((part) => part !== "").join(".");
-  }
-
   function unexpected(at: number): JsonFault {
-    return new JsonFault(`byte ${offset + at} does not belong there`);
+    return new JsonFault(`byte ${offset + at} is unexpected`);
   }
 }

@@ -1,7 +1,7 @@
-// What a scanner looks at in a value, and below it. A value without a shape is checked for being JSON and is otherwise
-// ignored. A shape may contain itself.
+// Selects the values that a scanner shows to its visitor. A value without a shape is validated and otherwise ignored. A shape
+// may contain itself.
 export interface Shape<Mark> {
-  // Given to the visitor together with the value.
+  // Passed to the visitor with the value.
   mark?: Mark;
   fields?: ReadonlyMap<string, Shape<Mark>>;
   // For the fields that `fields` does not name.
@@ -9,10 +9,10 @@ export interface Shape<Mark> {
   items?: Shape<Mark>;
 }
 
-// A shape whose fields can be found by the bytes of their name, without making a string.
+// A shape whose fields are found by the bytes of their name, without creating a string.
 export interface CompiledShape<Mark> {
   mark: Mark | undefined;
-  // Whether an object's fields are of interest at all.
+  // Whether the shape names any fields.
   hasFields: boolean;
   fields: Map<number, CompiledField<Mark>>;
   otherFields: CompiledShape<Mark> | undefined;
@@ -26,7 +26,7 @@ export interface CompiledField<Mark> {
 
 export const NAME_HASH_SEED = 7;
 
-// The hash of a name, byte by byte. Capitals count as small letters. 30 bits, which V8 keeps without an object.
+// Adds a byte to the hash of a name, ignoring case. 30 bits, which V8 stores without allocating.
 export function foldHash(hash: number, byte: number): number {
   const folded = byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte;
   return (Math.imul(hash, 31) + folded) & 0x3fffffff;
@@ -39,7 +39,7 @@ export function compileShape<Mark>(shape: Shape<Mark>): CompiledShape<Mark> {
   if (known) return known;
   const hasFields = shape.fields !== undefined || shape.otherFields !== undefined;
   const compiled: CompiledShape<Mark> = { mark: shape.mark, hasFields, fields: new Map(), otherFields: undefined, items: undefined };
-  // Before its parts, which may contain it.
+  // Registered before its parts, which may refer to it.
   compiledShapes.set(shape, compiled);
   for (const [name, field] of shape.fields ?? []) {
     const bytes = Buffer.from(name);

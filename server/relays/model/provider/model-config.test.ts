@@ -10,7 +10,7 @@ const own = {
 };
 
 describe("the model of a session", () => {
-  test("is the server's, with the provider's own address when none is given", () => {
+  test("is the server's, with the provider's own URL by default", () => {
     expect(modelOf(SERVER, DEFAULT_TEMPLATE, {})).toEqual({
       provider: "anthropic",
       baseUrl: "https://api.anthropic.com",
@@ -20,7 +20,7 @@ describe("the model of a session", () => {
     });
   });
 
-  test("is the template's own where it has one, with the key from the server's environment and the server's cap", () => {
+  test("is the template's own, with the key from the server's environment and the server's token cap", () => {
     expect(modelOf(SERVER, own, { ACME_KEY: "sk-acme" })).toEqual({
       provider: "openai",
       baseUrl: "https://models.acme.example/v1",
@@ -31,19 +31,19 @@ describe("the model of a session", () => {
     expect(modelOf(SERVER, { ...own, model: { ...own.model, tokenCap: 9 } }, { ACME_KEY: "k" })).toMatchObject({ tokenCap: 9 });
   });
 
-  test("is the server's with what the template says about it", () => {
+  test("is the server's with the template's settings", () => {
     const limited = { ...DEFAULT_TEMPLATE, model: { name: "small", tokenCap: 9, serverTools: true } };
     expect(modelOf(SERVER, limited, {})).toMatchObject({ provider: "anthropic", apiKey: "sk-server", name: "small", tokenCap: 9 });
     expect(modelOf(NONE, limited, {})).toBeNull();
   });
 
-  test("is none without a provider or a key: a template's missing key never falls back to the server's", () => {
+  test("is null without a provider or a key, and a template's missing key never falls back to the server's", () => {
     expect(modelOf(NONE, DEFAULT_TEMPLATE, {})).toBeNull();
     expect(modelOf({ ...SERVER, modelApiKey: null }, DEFAULT_TEMPLATE, {})).toBeNull();
     expect(modelOf(SERVER, own, {})).toBeNull();
   });
 
-  test("is told to the sandbox by variables that the agents and the providers' libraries read", () => {
+  test("is described to the sandbox in the variables that agents and client libraries read", () => {
     expect(modelEnv({ provider: "openai", name: null }, "t")).toEqual({
       GOOSE_PROVIDER: "openai",
       OPENAI_BASE_URL: "http://127.0.0.1:3128/model/openai/v1",

@@ -1,15 +1,15 @@
 import type { Template } from "@berth/contract";
 import type { Config } from "../../../config/config.ts";
 
-// Which model a session's agent reaches through the server, and with what key.
+// The model that the agent of a session reaches through the server.
 export interface ModelConfig {
   provider: ModelProvider;
-  // Without a slash at its end. For openai it includes the version (…/v1), for anthropic it does not.
+  // Without a trailing slash. Includes the version (…/v1) for openai, but not for anthropic.
   baseUrl: string;
   apiKey: string;
   // null: the agent chooses.
   name: string | null;
-  // Tokens that one session may use; null: as many as it likes.
+  // Tokens that one session may use. null: no limit.
   tokenCap: number | null;
 }
 
@@ -19,9 +19,9 @@ const DEFAULT_BASE_URL: Record<ModelProvider, string> = { openai: "https://api.o
 
 type ServerModel = Pick<Config, "modelProvider" | "modelBaseUrl" | "modelApiKey" | "modelName" | "modelTokenCap">;
 
-// The template's own model, or the server's with the template's limits, or none. A template names the variable of the server that holds its key, so
-// that the key is not in the file.
-export function modelOf(config: ServerModel, template: Template, env: NodeJS.ProcessEnv): ModelConfig | null {
+// Returns the template's own model, or the server's with the template's limits, or null. A template names the environment
+// variable of the server that holds its key, so that the key is not in the templates file.
+export function modelOf(config: ServerModel, template: Template, env: Record<string, string | undefined>): ModelConfig | null {
   const { provider, baseUrl, apiKeyVariable, name, tokenCap = config.modelTokenCap } = template.model ?? {};
   if (provider && apiKeyVariable) {
     const apiKey = env[apiKeyVariable];
@@ -32,7 +32,7 @@ export function modelOf(config: ServerModel, template: Template, env: NodeJS.Pro
   return complete(modelProvider, modelBaseUrl, modelApiKey, name ?? modelName, tokenCap);
 }
 
-// The provider's own service, and not another one with the same interface.
+// Whether the model is at the provider's own service, and not at another one with the same API.
 export const isProvidersOwn = ({ provider, baseUrl }: ModelConfig): boolean => baseUrl === DEFAULT_BASE_URL[provider];
 
 function complete(
@@ -45,20 +45,25 @@ function complete(
   return { provider, baseUrl: (baseUrl ?? DEFAULT_BASE_URL[provider]).replace(/\/+$/, ""), apiKey, name: name ?? null, tokenCap };
 }
 
-// Where the daemon listens inside every sandbox and passes bytes on to the server.
-const INSIDE = "http://127.0.0.1:3128/model";
+// The daemon listens at this address in every sandbox and forwards to the egress proxy.
+const RELAY_URL = "http://127.0.0.1:3128/model";
 
-// What the sandbox's programs see: a loopback address and a token that is good for this session alone. `GOOSE_*` is for the
-// default agent; the rest is what the providers' own libraries read.
+// The environment of programs in the sandbox: a loopback URL and a token that is valid for this session only. `GOOSE_*` is for
+// the default agent, the rest for the providers' client libraries.
 export function modelEnv({ provider, name }: Pick<ModelConfig, "provider" | "name">, token: string): Record<string, string> {
   const common = { GOOSE_PROVIDER: provider, ...(name === null ? {} : { GOOSE_MODEL: name }) };
   if (provider === "openai") {
-    return { ...common, OPENAI_BASE_URL: `${INSIDE}/openai/v1`, OPENAI_API_KEY: token, ...(name === null ? {} : { OPENAI_MODEL: name }) };
+    return {
+      ...common,
+      OPENAI_BASE_URL: `${RELAY_URL}/openai/v1`,
+      OPENAI_API_KEY: token,
+      ...(name === null ? {} : { OPENAI_MODEL: name }),
+    };
   }
   return {
     ...common,
-    ANTHROPIC_BASE_URL: `${INSIDE}/anthropic`,
-    ANTHROPIC_HOST: `${INSIDE}/anthropic`,
+    ANTHROPIC_BASE_URL: `${RELAY_URL}/anthropic`,
+    ANTHROPIC_HOST: `${RELAY_URL}/anthropic`,
     ANTHROPIC_API_KEY: token,
     ...(name === null ? {} : { ANTHROPIC_MODEL: name }),
   };

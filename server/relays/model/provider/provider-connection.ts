@@ -8,26 +8,26 @@ export interface UpstreamRequest {
   method: "GET" | "POST";
   headers: Record<string, string>;
   body: Buffer[];
-  // Until the answer begins, and then for each silence in it.
+  // The longest wait for the answer to begin, and the longest silence within it.
   timeoutMs: number;
-  // Ends the request.
+  // Aborts the request.
   signal: AbortSignal;
   lookup: LookupFunction;
   // A provider is trusted as little as a sandbox: what it sends can end its own connection and nothing else.
   boundary: ConnectionBoundary;
 }
 
-// A request on its way to the provider.
+// A request to the provider.
 export interface Upstream {
-  // Resolves when the whole body has been handed over, or when the connection is gone.
+  // Resolves when the whole body is sent, or when the connection is closed.
   sent: Promise<void>;
-  // Rejects, and never hangs, whatever the provider does instead of answering.
+  // Settles in any case, whatever the provider does.
   answer: Promise<IncomingMessage>;
-  // No-op when the answer is complete.
+  // No-op if the answer is complete.
   destroy(): void;
 }
 
-// Providers send one or two of these before an answer; one that goes on would keep the connection alive for ever.
+// Providers send one or two of these. Without a limit they could keep the connection open forever.
 const MAX_INTERIM_ANSWERS = 16;
 
 export function openUpstream({ url, method, headers, body, timeoutMs, signal, lookup, boundary }: UpstreamRequest): Upstream {
@@ -44,7 +44,7 @@ export function openUpstream({ url, method, headers, body, timeoutMs, signal, lo
   boundary.cover(outgoing);
   outgoing.once("response", (response) => boundary.cover(response));
   const answer = answerTo(outgoing, timeoutMs);
-  // A failure is handled when the answer is waited for; until then it must not count as unhandled.
+  // The caller awaits the answer later. Until then a rejection must not count as unhandled.
   answer.catch(() => {});
   const { promise: sent, resolve: onSent } = Promise.withResolvers<void>();
   outgoing.once("finish", onSent).once("close", onSent);
@@ -56,20 +56,20 @@ export function openUpstream({ url, method, headers, body, timeoutMs, signal, lo
 function answerTo(outgoing: ClientRequest, timeoutMs: number): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const giveUp = () => outgoing.destroy(new Error("The model's provider did not answer in time"));
-  // The request's own timeout starts again with every byte, so it does not bound the time to the answer.
+  // Every byte restarts the request's own timeout, so it does not limit the time until the answer.
   const deadline = setTimeout(giveUp, timeoutMs);
   let interim = 0;
   outgoing.on("timeout", giveUp);
   outgoing.on("information", () => {
-    if (++interim > MAX_INTERIM_ANSWERS) outgoing.destroy(new Error("The model's provider sends interim answers without end"));
+    if (++interim > MAX_INTERIM_ANSWERS) outgoing.destroy(new Error("The model's provider sends too many interim answers"));
   });
-  // Without a listener, Node ends the connection without an error.
+  // Without a listener, Node closes the connection without an error.
   outgoing.on("upgrade", (_answer, socket) => {
     socket.destroy();
-    outgoing.destroy(new Error("The model's provider wants to speak another protocol"));
+    outgoing.destroy(new Error("The model's provider asked to switch protocols"));
   });
   outgoing.on("response", resolve);
   outgoing.on("error", reject);
-  outgoing.on("close", () => reject(new Error("The model's provider hung up without an answer")));
+  outgoing.on("close", () => reject(new Error("The model's provider closed the connection without an answer")));
   return promise.finally(() => clearTimeout(deadline));
 }

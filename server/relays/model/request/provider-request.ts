@@ -1,13 +1,13 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { ScannedValue } from "../json/json-scanner.ts";
+import type { ScannedValue } from "../json/json-value.ts";
 import type { ModelConfig, ModelProvider } from "../provider/model-config.ts";
 import { ModelRefusal } from "../admission/model-refusal.ts";
 import type { RequestBody } from "./request-body.ts";
 import type { ModelApi } from "./request-fields.ts";
 import type { RequestPart, RequestPolicy } from "./request-rules.ts";
 
-// What a sandbox may ask of the provider, and how its request is made ours: another key, the configured model, and a
-// request for usage. Everything else the key could do (files, fine-tuning, administration) is not passed on.
+// The parts of the providers' APIs that sandboxes may use. Everything else that the key permits (files, fine-tuning,
+// administration) is not relayed.
 const APIS: Record<ModelProvider, Record<string, ModelApi>> = {
   openai: {
     "/v1/chat/completions": "chat",
@@ -19,48 +19,49 @@ const APIS: Record<ModelProvider, Record<string, ModelApi>> = {
 };
 const MODELS = /^\/v1\/models(\/[\w.:-]+)?$/;
 
-const PASSED_ON = ["accept", "anthropic-version", "anthropic-beta", "openai-beta"];
+const RELAYED_HEADERS = ["accept", "anthropic-version", "anthropic-beta", "openai-beta"];
 
 export interface ProviderTarget {
   method: "GET" | "POST";
-  // Below the provider's base URL, which includes the version for openai.
+  // Relative to the provider's base URL, which includes the version for openai.
   path: string;
-  // What the body must be; null: there is none.
+  // The API that the body must conform to. null: there is no body.
   api: ModelApi | null;
-  // Lists of models and counts of tokens are free.
+  // Listing models and counting tokens are free.
   costsTokens: boolean;
 }
 
-// What `/model/{provider}{rest}` is at the provider, or null when it is nothing that is passed on.
+// Maps `/model/{provider}{path}` to a target at the provider. null: it is not relayed.
 export function providerTarget(provider: ModelProvider, method: string, url: string): ProviderTarget | null {
   const prefix = `/model/${provider}`;
   if (!url.startsWith(`${prefix}/`)) return null;
-  const [asked = ""] = url.slice(prefix.length).split("?");
-  const path = provider === "openai" ? asked.replace(/^\/v1/, "") : asked;
-  if (method === "GET" && MODELS.test(asked)) return { method, path, api: null, costsTokens: false };
+  const [apiPath = ""] = url.slice(prefix.length).split("?");
+  const path = provider === "openai" ? apiPath.replace(/^\/v1/, "") : apiPath;
+  if (method === "GET" && MODELS.test(apiPath)) return { method, path, api: null, costsTokens: false };
   const apis = APIS[provider];
-  if (method !== "POST" || !Object.hasOwn(apis, asked)) return null;
-  return { method, path, api: apis[asked]!, costsTokens: !asked.endsWith("/count_tokens") };
+  if (method !== "POST" || !Object.hasOwn(apis, apiPath)) return null;
+  return { method, path, api: apis[apiPath]!, costsTokens: !apiPath.endsWith("/count_tokens") };
 }
 
-// The token comes where the provider's own libraries put the key.
+// The client libraries of the providers put the token where the key belongs.
 export function presentedToken({ authorization, "x-api-key": key }: IncomingHttpHeaders): string {
   if (typeof key === "string") return key;
   return /^Bearer (\S+)$/i.exec(authorization ?? "")?.[1] ?? "";
 }
 
 export function providerHeaders({ provider, apiKey }: ModelConfig, headers: IncomingHttpHeaders): Record<string, string> {
-  const passed = PASSED_ON.flatMap((name) => (typeof headers[name] === "string" ? [[name, headers[name]] as const] : []));
-  // Unpacked answers, because we read along. The caller must not choose how the provider reads the body that was checked.
+  const relayed = RELAYED_HEADERS.flatMap((name) => (typeof headers[name] === "string" ? [[name, headers[name]] as const] : []));
+  // No compression, because the relay reads the answer. The content type is fixed, so that the provider parses the body in the
+  // way that was checked.
   const own = { "accept-encoding": "identity", "content-type": "application/json", "user-agent": "berth" };
   const key: Record<string, string> = provider === "openai" ? { authorization: `Bearer ${apiKey}` } : { "x-api-key": apiKey };
   const version: Record<string, string> =
     provider === "anthropic" && !headers["anthropic-version"] ? { "anthropic-version": "2023-06-01" } : {};
-  return { ...Object.fromEntries(passed), ...own, ...version, ...key };
+  return { ...Object.fromEntries(relayed), ...own, ...version, ...key };
 }
 
-// The bytes of the caller with our values in them: the configured model, a request for the usage of a stream, and
-// that the provider keeps nothing, which is not the default of the responses interface.
+// Replaces some values in the caller's body: sets the configured model, requests usage at the end of a stream, and forbids the
+// provider to store anything, which the responses API does by default.
 export function providerBody(
   { name }: Pick<ModelConfig, "name">,
   { serverTools }: Pick<RequestPolicy, "serverTools">,
@@ -84,7 +85,7 @@ function withUsage(bytes: Buffer, options: ScannedValue | undefined): string {
   return JSON.stringify({ ...(JSON.parse(bytes.toString("utf8", start, end)) as object | null), include_usage: true });
 }
 
-// Puts new values in the place of old ones, and those of fields that are not there at the end of the object.
+// Replaces the values of fields, and appends missing fields at the end of the object.
 function replaceFields(bytes: Buffer, parts: RequestBody["parts"], changes: Map<RequestPart, string>): Buffer[] {
   const root = parts.get("root")!;
   const present = [...changes].filter(([field]) => parts.has(field)).map(([field, value]) => ({ ...parts.get(field)!, value }));

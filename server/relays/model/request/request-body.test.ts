@@ -16,7 +16,7 @@ const limits = createModelLimits({ clock: systemClock, requestsPerMinute: 0, max
 const turn = createLoopTurns();
 const policy = { serverTools: true, remoteUrls: true, unknownFields: true };
 
-// What the provider gets for what a sandbox sends, in pieces of `cut` bytes.
+// Returns what the provider receives for a body that is sent in pieces of `cut` bytes.
 async function pass(
   sent: string | Buffer,
   { api = "chat" as ModelApi, name = "ours" as string | null, cut = 1 << 20 } = {},
@@ -33,7 +33,7 @@ const refusalOf = (sent: string | Buffer) =>
   pass(sent).then(String, (error: unknown) => (error instanceof ModelRefusal ? error.message : error));
 
 describe("the body of a request to a model", () => {
-  test("is passed on byte for byte, but for the model and the wish for usage", async () => {
+  test("is relayed byte for byte, except for the model and the request for usage", async () => {
     const rest = String.raw`"seed": 12345678901234567890,"temperature":1.0, "messages":[{"content":"\u00fc ü \ud83d\ude00"}]`;
     expect(await pass(` {"model":"theirs",${rest}}\n`)).toBe(`{"model":"ours",${rest}}`);
     expect(await pass(`{${rest}}`)).toBe(`{${rest},"model":"ours"}`);
@@ -47,7 +47,7 @@ describe("the body of a request to a model", () => {
     expect(await pass('{"stream":true}', { api: "responses", name: null })).toBe('{"stream":true}');
   });
 
-  test("says the same as before, whatever it is and however it is cut", async () => {
+  test("keeps its meaning, whatever it contains and however it is split", async () => {
     const field = fc.oneof(fc.constantFrom("model", "stream", "stream_options", "metadata"), fc.stringMatching(/^x_[a-z]{1,6}$/));
     const document = fc.dictionary(field, fc.jsonValue({ maxDepth: 3 })).map((fields) => ({
       ...fields,
@@ -65,18 +65,18 @@ describe("the body of a request to a model", () => {
     );
   });
 
-  // What another parser might read differently, so that it would get another model than the one that was checked.
+  // Another parser might read these differently and use another model than the one that was checked.
   test.each([
-    ['{"model":"a","model":"b"}', "is there twice"],
-    ['{"model":"a","Model":"b"}', "is there twice"],
+    ['{"model":"a","model":"b"}', "occurs twice"],
+    ['{"model":"a","Model":"b"}', "occurs twice"],
     ['{"MODEL":"b"}', "lower case"],
     ['{"\\u006dodel":"b"}', "escaped"],
     ['{"model\\u0000":"b"}', "escaped"],
     ['{"\uff4dodel":"b"}', "plain ASCII"],
-    ['{"model":"a"}{"model":"b"}', "does not belong"],
-    ['{"model":"a",/*"*/"model":"b"}', "does not belong"],
-    ["{'model':'b'}", "does not belong"],
-    ['\ufeff{"model":"a"}', "does not belong"],
+    ['{"model":"a"}{"model":"b"}', "is unexpected"],
+    ['{"model":"a",/*"*/"model":"b"}', "is unexpected"],
+    ["{'model':'b'}", "is unexpected"],
+    ['\ufeff{"model":"a"}', "is unexpected"],
     ['{"stream":1}', "stream must be true or false"],
     ['{"stream":"true"}', "must be true or false"],
     ['{"model":["b"]}', "model must be a string"],
@@ -84,8 +84,8 @@ describe("the body of a request to a model", () => {
     [`{"stream":true,"stream_options":{"a":"${"x".repeat(5000)}"}}`, "stream_options is too large"],
     ["[]", "not a JSON object"],
     ["null", "not a JSON object"],
-    ["", "ends too early"],
-    ['{"messages":', "ends too early"],
+    ["", "is incomplete"],
+    ['{"messages":', "is incomplete"],
     [`{"messages":${"[".repeat(5000)}`, "nested deeper than 128 levels"],
   ])("is refused when it is %.60s", async (sent, message) => {
     expect(await refusalOf(sent)).toContain(message);
@@ -94,7 +94,7 @@ describe("the body of a request to a model", () => {
   test("is refused when it is not UTF-8", async () => {
     expect(await refusalOf(Buffer.from('{"model":"\xff"}', "latin1"))).toContain("not UTF-8");
     expect(await refusalOf(Buffer.from('{"messages":["\xc0\xaf"]}', "latin1"))).toContain("not UTF-8");
-    expect(await refusalOf(Buffer.from('{"model":"a"}', "utf16le"))).toContain("does not belong");
+    expect(await refusalOf(Buffer.from('{"model":"a"}', "utf16le"))).toContain("is unexpected");
   });
 });
 

@@ -1,17 +1,18 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { markWork } from "../../../event-loop/loop-work.ts";
-import { createJsonScanner, JsonFault, type ScannedValue } from "../json/json-scanner.ts";
+import { createJsonScanner } from "../json/json-scanner.ts";
+import { JsonFault, type ScannedValue } from "../json/json-value.ts";
 import type { BodySlot } from "../admission/model-limits.ts";
 import { ModelRefusal } from "../admission/model-refusal.ts";
 import { describeRefusal, type RequestPart, type RequestPolicy, type RequestRule, type RequestShape } from "./request-rules.ts";
 
-// The body of a request to a model, read and checked while it arrives: no slice of work is longer than one chunk, and
-// nothing is parsed twice. What was checked is what is sent, byte for byte, but for the few values that the relay changes.
+// The body of a request to a model. It is checked while it arrives, in slices that do not block the event loop for long. The
+// checked bytes are what is sent, except for the few values that the relay replaces.
 export interface RequestBody {
   bytes: Buffer;
   parts: ReadonlyMap<RequestPart, ScannedValue>;
-  // About what the provider will count for it.
+  // An estimate of what the provider will count.
   promptTokens: number;
 }
 
@@ -21,7 +22,7 @@ export interface ReadOptions {
   slot: BodySlot;
   maxBytes: number;
   timeoutMs: number;
-  // Resolves when the event loop may be held up for another slice.
+  // Resolves when the caller may block the event loop for another slice.
   turn: () => Promise<void>;
 }
 
@@ -36,7 +37,7 @@ export async function readRequestBody(request: IncomingMessage, options: ReadOpt
   const check = createCheck(options);
   const chunks: Buffer[] = [];
   let size = 0;
-  // The rest of a faulty body is read and dropped, so that the caller, which may still be sending, gets to see the answer.
+  // After a fault the rest is read and dropped: a caller that is still sending would not see the answer otherwise.
   let fault: unknown;
   await eachChunk(request, timeoutMs, async (chunk) => {
     size += chunk.length;
@@ -75,7 +76,7 @@ function createCheck({ shape, policy, turn }: ReadOptions) {
     },
     end(bytes: Buffer): RequestBody {
       orBadRequest(() => scanner.end());
-      // Parsers replace what is not UTF-8, each in its own way.
+      // Parsers replace invalid UTF-8 in different ways.
       if (!isUtf8(bytes)) throw badRequest("The request to the model is not UTF-8");
       const promptTokens = Math.ceil((bytes.length - imageBytes) / BYTES_PER_TOKEN + imageBytes / IMAGE_BYTES_PER_TOKEN);
       return { bytes, parts, promptTokens };
@@ -87,7 +88,7 @@ function orBadRequest(scan: () => void): void {
   try {
     scan();
   } catch (error) {
-    throw error instanceof JsonFault ? badRequest(`The request to the model is not the JSON that it must be: ${error.message}`) : error;
+    throw error instanceof JsonFault ? badRequest(`The JSON of the request to the model is invalid: ${error.message}`) : error;
   }
 }
 
@@ -95,12 +96,12 @@ const badRequest = (message: string) => new ModelRefusal(400, "bad_request", mes
 const tooLarge = (maxBytes: number) =>
   new ModelRefusal(413, "too_large", `The request to the model is larger than ${maxBytes / 1024 / 1024} MiB`);
 
-// Gives one chunk after the other to `take` until the request has ended. The request is not destroyed when it fails or
-// takes too long, because it still has to be answered.
+// Calls `take` for each chunk until the request ends. Does not destroy the request on failure, because it must still be
+// answered.
 function eachChunk(request: IncomingMessage, timeoutMs: number, take: (chunk: Buffer) => Promise<void>): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const timer = setTimeout(
-    () => reject(new ModelRefusal(408, "request_timeout", `The request to the model was not complete within ${timeoutMs / 1000} s`)),
+    () => reject(new ModelRefusal(408, "request_timeout", `The request to the model did not arrive within ${timeoutMs / 1000} s`)),
     timeoutMs,
   );
   let taken = Promise.resolve();
@@ -108,9 +109,9 @@ function eachChunk(request: IncomingMessage, timeoutMs: number, take: (chunk: Bu
     request.pause();
     taken = take(chunk).then(() => void request.resume(), reject);
   };
-  // Both come while the last chunk is still being taken.
+  // Both events occur while the last chunk is still being processed.
   const onEnd = () => void taken.then(resolve);
-  const onClose = () => request.readableEnded || reject(new Error("The caller hung up before its request was complete"));
+  const onClose = () => request.readableEnded || reject(new Error("The caller disconnected before its request was complete"));
   request.on("data", onData).on("end", onEnd).on("error", reject).on("close", onClose);
   return promise.finally(() => {
     clearTimeout(timer);

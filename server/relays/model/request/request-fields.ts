@@ -1,8 +1,8 @@
-// The parts of the two interfaces to which a request body is sent.
+// The parts of the two APIs that take a request body.
 export type ModelApi = "chat" | "completions" | "responses" | "embeddings" | "messages";
 
-// Fields of a request that only tell the model how to answer: they reach nothing outside the request. Those with a rule are
-// in request-rules.ts. Some are other providers' additions to one of the two interfaces.
+// Fields that only influence the model's answer and have no effect outside the request. Fields with a rule are in
+// request-rules.ts. Some fields are additions of other providers to one of the two APIs.
 export const inertFields = (api: ModelApi): string[] => INERT[api].split(/\s+/).filter((field) => field !== "");
 
 const SAMPLING = `temperature top_p top_k top_a min_p typical_p seed stop logit_bias logprobs top_logprobs frequency_penalty

@@ -22,7 +22,7 @@ const say = (...content: object[]): object => ({ messages: [{ role: "user", cont
 const input = (...items: object[]): object => ({ input: items });
 const deep = (value: object, levels: number): object => (levels === 0 ? value : deep({ content: [value] }, levels - 1));
 
-// What the provider would run, keep or look up.
+// Requests for tools and state of the provider.
 const SERVER_SIDE: Case[] = [
   ...["web_search", "web_search_preview", "web_search_2025_08_26", "file_search", "code_interpreter", "mcp", "computer_use_preview"].map(
     (type): Case => ["responses", { tools: [{ type: "function", name: "f" }, { type }] }],
@@ -105,7 +105,7 @@ const UNKNOWN: Case[] = [
   ["completions", { a_field_of_next_year: 1 }],
 ];
 
-// What agents send, in every template.
+// What agents send. Every template allows it.
 const CLIENT_SIDE: Case[] = [
   ["chat", { ...say({ type: "text", text: "look at https://example.com" }), tools: [{ type: "function", function: { name: "f" } }, {}] }],
   ["chat", say({ type: "image_url", image_url: { url: "data:image/png;base64,AAAA", detail: "low" } })],
@@ -214,22 +214,22 @@ async function send(template: string, [api, body]: Case): Promise<string> {
 const name = ([api, body]: Case) => `${api} ${typeof body === "string" ? body : JSON.stringify(body)}`.slice(0, 110);
 const table = (cases: Case[]) => cases.map((each) => [name(each), each] as const);
 
-describe("what a template without server tools refuses, whatever its egress", () => {
+describe("a template without server tools refuses, whatever its egress", () => {
   test.each(table(SERVER_SIDE))("%s", async (_name, each) => {
     expect(await send("egress none", each)).toMatch(/^400 /);
     expect(await send("egress public", each)).toMatch(/^400 /);
   });
 
-  test.each(table(BACKGROUND))("%s, which nothing allows", async (_name, each) => {
+  test.each(table(BACKGROUND))("%s, which no template allows", async (_name, each) => {
     for (const template of Object.keys(TEMPLATES)) expect(await send(template, each)).toMatch(/^400 /);
   });
 });
 
-describe("what is refused where the sandbox may not reach everything itself", () => {
+describe("a template with restricted egress refuses", () => {
   test.each(table(REMOTE))("%s", async (_name, each) => {
     expect(await send("egress none", each)).toMatch(/^400 /);
     expect(await send("egress to some hosts", each)).toMatch(/^400 /);
-    // The provider of these tests is not the provider's own service, but one that may reach private addresses.
+    // The provider of these tests is not the provider's own service, so it may reach private addresses.
     expect(await send("egress public", each)).toMatch(/^400 /);
   });
 
@@ -240,17 +240,17 @@ describe("what is refused where the sandbox may not reach everything itself", ()
   });
 });
 
-describe("what passes", () => {
+describe("the relay accepts", () => {
   test.each(table(CLIENT_SIDE))("%s in every template", async (_name, each) => {
     for (const template of Object.keys(TEMPLATES)) expect(await send(template, each)).toBe("passed on");
   });
 
   const valid = [...SERVER_SIDE, ...REMOTE, ...UNKNOWN].filter(([, body]) => typeof body !== "string");
-  test.each(table(valid))("%s where the template allows server tools", async (_name, each) => {
+  test.each(table(valid))("%s if the template allows server tools", async (_name, each) => {
     expect(await send("egress none and server tools", each)).toBe("passed on");
   });
 
-  test("nothing is kept by the provider unless the template allows it", async () => {
+  test("only requests that tell the provider to store nothing, unless the template allows it", async () => {
     const sent = async (template: string, body: object) => {
       await send(template, ["responses", body]);
       return JSON.parse(seen.at(-1)!) as object;
@@ -261,7 +261,7 @@ describe("what passes", () => {
     expect(await sent("egress none and server tools", { store: true })).toMatchObject({ store: true });
   });
 
-  test("URLs pass with public egress to the provider's own service, which has no private addresses of ours", () => {
+  test("URLs with public egress and the provider's own service, which cannot reach private addresses", () => {
     const server = { modelProvider: "openai" as const, modelApiKey: "k", modelName: null, modelTokenCap: null };
     const remoteUrls = (template: Partial<Template>, modelBaseUrl: string | null) => {
       const whole = { ...DEFAULT_TEMPLATE, ...template };
@@ -275,9 +275,9 @@ describe("what passes", () => {
   });
 });
 
-test("a refusal says which field, with what value, and what to do", async () => {
+test("a refusal names the field and its value, and says what to do", async () => {
   expect(await send("egress none", ["responses", { tools: [{ type: "web_search" }] }])).toBe(
-    '400 tools.type ("web_search") asks for a tool that the model\'s provider runs; this template allows only tools that run in the sandbox',
+    '400 tools.type ("web_search") requests a tool that the model\'s provider runs. This template allows only tools that run in the sandbox.',
   );
   expect(await send("egress none", ["chat", say({ image_url: { url: "https://evil.example/a?b" } })])).toMatch(
     /^400 messages\.content\.image_url\.url is a URL/,

@@ -1,20 +1,20 @@
 import type { Template } from "@berth/contract";
-import type { ScannedValue } from "../json/json-scanner.ts";
+import type { ScannedValue } from "../json/json-value.ts";
 import type { Shape } from "../json/json-shape.ts";
 import { isProvidersOwn, type ModelConfig, type ModelProvider } from "../provider/model-config.ts";
 import { inertFields, type ModelApi } from "./request-fields.ts";
 
-// What a request to a model may contain. Much of what providers offer reaches further than the sandbox may: tools that the
-// provider runs (web search, code, MCP servers), URLs that it fetches, and state that it keeps beyond the request. All of
-// that is refused unless the template allows it: it would be a way out of a sandbox that has none. Where the template
-// restricts the way out, so is every field that we do not know.
+// What a request to a model may contain. Providers offer features that reach further than a sandbox may: tools that the provider
+// runs (web search, code, MCP servers), URLs that it fetches, and state that it keeps beyond the request. They would bypass the
+// egress policy, so they are refused unless the template allows them. If the template restricts egress, unknown fields are
+// refused too.
 
 export interface RequestPolicy {
   // Tools that the provider runs, and state that it keeps.
   serverTools: boolean;
   // Images and files that the provider fetches from a URL.
   remoteUrls: boolean;
-  // Fields that we do not know, and whose effect we therefore cannot tell.
+  // Fields that Berth does not know, whose effect is therefore unknown.
   unknownFields: boolean;
 }
 
@@ -23,30 +23,30 @@ export function requestPolicyOf({ egress, model: own }: Pick<Template, "egress" 
   const isPublic = egress.policy === "public";
   return {
     serverTools,
-    // A model server of the operator's may reach private addresses that the sandbox must not reach.
+    // A model server of the operator may reach private addresses that the sandbox must not reach.
     remoteUrls: serverTools || (isPublic && isProvidersOwn(model)),
     unknownFields: serverTools || isPublic,
   };
 }
 
 export interface RequestRule {
-  // What the relay itself reads or changes.
+  // A part that the relay itself reads or replaces.
   part?: RequestPart;
   allows?: (value: ScannedValue) => boolean;
-  // What lifts the rule; without it nothing does.
+  // The permission that lifts the rule. Without it, the rule always applies.
   unless?: keyof RequestPolicy;
-  // The sentence for the caller. `{field}` stands for the field's path.
+  // The message for the caller. `{field}` is replaced by the path of the field.
   refusal?: string;
-  // Encoded images, which cost far fewer tokens than text of their length.
+  // Whether the value is an encoded image, which costs far fewer tokens than text of the same length.
   isImage?: (value: ScannedValue) => boolean;
 }
 
 export type RequestPart = "root" | "model" | "stream" | "stream_options" | "store";
 export type RequestShape = Shape<RequestRule>;
 
-const SERVER_TOOL = "{field} asks for a tool that the model's provider runs; this template allows only tools that run in the sandbox";
-const SERVER_STATE = "{field} refers to what the model's provider keeps; this template allows only requests that are complete";
-const REMOTE_URL = "{field} is a URL that the model's provider would fetch; in this template send the content itself, as a data: URL";
+const SERVER_TOOL = "{field} requests a tool that the model's provider runs. This template allows only tools that run in the sandbox.";
+const SERVER_STATE = "{field} refers to state that the model's provider keeps. This template allows only self-contained requests.";
+const REMOTE_URL = "{field} is a URL that the model's provider would fetch. With this template, send the content itself as a data: URL.";
 
 export function describeRefusal({ refusal = "{field} is not allowed" }: RequestRule, { kind, text, path }: ScannedValue): string {
   const shown = kind === "string" && /^[\w.:/-]{1,60}$/.test(text) ? `${path()} ("${text}")` : path();
@@ -67,9 +67,9 @@ function absent(refusal: string): RequestShape {
   };
 }
 
-// The tools that the sandbox's own programs run. Whatever a provider adds later is refused until it is known here.
+// Tools that programs in the sandbox run. Tools that a provider adds later are refused until they are listed here.
 const CLIENT_TOOLS: Record<ModelProvider, RegExp> = {
-  // tool_search looks only through the tools of the request itself; namespace is a group of tools.
+  // tool_search searches only the tools of the request itself; namespace is a group of tools.
   openai: /^(function|custom|local_shell|apply_patch|namespace|tool_search)$/,
   anthropic: /^(custom|(bash|text_editor|computer|memory)_\d{8}|tool_search_tool_(regex|bm25)(_\d{8})?)$/,
 };
@@ -92,8 +92,8 @@ const isData = ({ kind, text }: ScannedValue) => kind !== "string" || text.start
 // Base64 has no colon.
 const isEncoded = (value: ScannedValue) => isData(value) || !value.text.includes(":");
 
-// Messages and what they are made of, at any depth. The arguments of a tool call are the model's own and mean nothing to
-// the provider, so nothing is looked for in them.
+// Messages and their parts, at any depth. The arguments of a tool call are not interpreted by the provider, so they are not
+// checked.
 function contentOf(provider: ModelProvider): RequestShape {
   const content: RequestShape = {};
   const url: RequestShape = {
@@ -108,7 +108,7 @@ function contentOf(provider: ModelProvider): RequestShape {
     ["file_id", absent(SERVER_STATE)],
     ["type", type],
     ["tools", toolsOf(provider)],
-    // Anthropic's images and OpenAI's sounds.
+    // Images of Anthropic and audio of OpenAI.
     ["data", { mark: { isImage: ({ kind }) => kind === "string" } }],
     ["arguments", {}],
     ["env", {}],
@@ -128,17 +128,17 @@ const MODEL = part("model", ({ kind }) => kind === "string", "{field} must be a 
 const STREAM = part("stream", isBoolean, "{field} must be true or false");
 const STORE: RequestShape = { mark: { part: "store", allows: isFalse, unless: "serverTools", refusal: SERVER_STATE } };
 
-// A request in the background answers before it has cost anything, and its result cannot be fetched through the relay.
+// A background request is answered before it costs tokens, and the relay does not offer its result.
 const BACKGROUND: RequestShape = {
-  mark: { allows: isFalse, refusal: "{field}: requests in the background are not passed on, because their tokens could not be counted" },
+  mark: { allows: isFalse, refusal: "{field} requests background processing, which is not relayed because its tokens cannot be counted" },
 };
 
-// Search, code, plugins and connectors of the providers that offer one of the two interfaces.
+// Search, code, plugins and connectors of providers that offer one of the two APIs.
 const SERVER_TOOL_FIELDS = `mcp_servers container web_search_options web_search enable_search search_options search_parameters
   plugins connectors`;
 const EVERYWHERE: [string, RequestShape][] = [
   ["model", MODEL],
-  ["models", absent("{field} is not passed on: `model` alone names the model")],
+  ["models", absent("{field} is not relayed. Name the model in `model`.")],
   ["stream", STREAM],
   ["background", BACKGROUND],
   ...SERVER_TOOL_FIELDS.split(/\s+/).map((field): [string, RequestShape] => [field, absent(SERVER_TOOL)]),
@@ -148,7 +148,7 @@ const UNKNOWN: RequestShape = {
   mark: {
     allows: never,
     unless: "unknownFields",
-    refusal: "{field} is not passed on, because this template restricts where the sandbox may connect",
+    refusal: "{field} is not relayed, because this template restricts where the sandbox may connect",
   },
 };
 

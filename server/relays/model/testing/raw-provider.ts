@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 
-// A provider that speaks raw bytes: whatever a test wants, in place of HTTP.
+// A provider that sends raw bytes in place of HTTP.
 export interface RawProvider extends AsyncDisposable {
   url: string;
-  // What it does on a connection, once the request's head and its first bytes are there.
+  // Called on each connection when the first bytes of the request have arrived.
   behave: (socket: Socket, request: string) => void;
   connections: Set<Socket>;
 }

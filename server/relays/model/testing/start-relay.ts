@@ -20,7 +20,7 @@ export const TEST_KEY = "sk-the-real-key-never-in-a-sandbox";
 export interface TestRelay extends AsyncDisposable {
   store: Store;
   relay: ModelRelay;
-  // Another session with its own sandbox and its own way out.
+  // Adds a session with its own sandbox.
   addSandbox(): Promise<TestSandbox>;
 }
 
@@ -31,7 +31,7 @@ export interface TestSandbox {
   token: string;
   open(path: string, body: object | string | Buffer | null, headers?: Record<string, string>): Promise<IncomingMessage>;
   ask(path: string, body: object | string | Buffer | null, headers?: Record<string, string>): Promise<Reply>;
-  // A connection on which a test writes its own bytes.
+  // Opens a connection for raw bytes.
   connect(): Socket;
 }
 
@@ -47,15 +47,15 @@ export interface TestRelayOptions extends Partial<Omit<ModelRelayDeps, "config" 
   template?: Partial<Template>;
 }
 
-// A relay with a store of its own. Each sandbox has a plain HTTP server that takes everybody for that sandbox, as its egress
-// socket does.
+// Starts a relay with a store of its own. Each sandbox has a plain HTTP server that treats every caller as that sandbox, like its
+// egress socket.
 export async function startTestRelay({ upstreamUrl, config, template, ...deps }: TestRelayOptions): Promise<TestRelay> {
   await using opening = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "berth-model-"));
   opening.defer(() => rm(folder, { recursive: true, force: true }));
   const store = opening.use(await openStore({ url: null, file: join(folder, "berth.db"), log: silentLog }));
   await insertPartner(store, "acme");
-  const ofSandbox = { ...DEFAULT_TEMPLATE, ...template };
+  const sandboxTemplate = { ...DEFAULT_TEMPLATE, ...template };
   const relay = createModelRelay({
     config: {
       modelProvider: "openai",
@@ -67,11 +67,12 @@ export async function startTestRelay({ upstreamUrl, config, template, ...deps }:
       modelRatePerMinute: 300,
       ...config,
     },
-    templates: new Map([["default", ofSandbox]]),
+    templates: new Map([["default", sandboxTemplate]]),
     secrets: createSecrets([randomBytes(32)]),
     db: store.db,
     clock: systemClock,
     log: silentLog,
+    env: {},
     ...deps,
   });
   let sandboxes = 0;
@@ -88,7 +89,7 @@ export async function startTestRelay({ upstreamUrl, config, template, ...deps }:
       await once(server, "close");
     });
     const { port } = server.address() as AddressInfo;
-    const env = relay.env(sandboxId, ofSandbox);
+    const env = relay.env(sandboxId, sandboxTemplate);
     const token = env.OPENAI_API_KEY ?? env.ANTHROPIC_API_KEY ?? "";
     const open: TestSandbox["open"] = (path, body, headers = { authorization: `Bearer ${token}` }) =>
       new Promise<IncomingMessage>((resolve, reject) => {

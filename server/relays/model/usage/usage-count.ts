@@ -4,13 +4,13 @@ import { addModelUsage, correctModelUsage, type ModelUser } from "../../../store
 import type { Db } from "../../../store/schema.ts";
 import type { TokenUsage, UsageMeter } from "./usage-meter.ts";
 
-// The tokens of one request, counted for its session from the moment it is sent: a caller that hangs up, or a server that
-// dies, has used them all the same. What was counted is corrected when the answer has passed.
+// Counts the tokens of one request for its session. An estimate is recorded before the request is sent, so that it counts even
+// if the caller disconnects or the server dies, and corrected when the answer is complete.
 export interface UsageCount {
-  // Nothing was used: the provider was not reached, or it refused.
+  // Records that no tokens were used, because the provider was not reached or refused the request.
   cancel(): Promise<void>;
-  // What was used, from what the provider has said and what has passed. `complete`: the answer came to its end.
-  settle(meter: UsageMeter | undefined, options: { complete: boolean }): Promise<void>;
+  // Records the tokens that the provider reported, or an estimate from the bytes of the answer.
+  settle(meter: UsageMeter | undefined, options: { isComplete: boolean }): Promise<void>;
 }
 
 export interface CountDeps {
@@ -23,7 +23,8 @@ export async function beginCount({ db, clock, log }: CountDeps, user: ModelUser,
   await addModelUsage(db, user, { input: promptTokens, output: 0 }, clock.now());
   return {
     cancel: () => correct({ input: 0, output: 0 }),
-    settle: (meter, { complete }) => correct(meter ? usedTokens(meter, promptTokens, complete) : { input: promptTokens, output: 0 }),
+    settle: (meter, { isComplete }) =>
+      correct(meter ? usedTokens(meter, promptTokens, { isComplete }) : { input: promptTokens, output: 0 }),
   };
 
   async function correct({ input, output }: TokenUsage): Promise<void> {
@@ -36,10 +37,10 @@ export async function beginCount({ db, clock, log }: CountDeps, user: ModelUser,
   }
 }
 
-// The provider's last word counts. Without it, a stream that was cut off costs what has been seen of it, or more if the
-// provider has said more.
-function usedTokens(meter: UsageMeter, promptTokens: number, complete: boolean): TokenUsage {
+// The provider's final report counts. Without one, a truncated stream costs what was seen of it, or more if the provider already
+// reported more.
+function usedTokens(meter: UsageMeter, promptTokens: number, { isComplete }: { isComplete: boolean }): TokenUsage {
   const { input, output } = meter.reported();
-  const isLastWord = complete && meter.isFinal() && output !== undefined;
-  return { input: input || promptTokens, output: isLastWord ? output : Math.max(output ?? 0, meter.seen()) };
+  const isFinal = isComplete && meter.isFinal() && output !== undefined;
+  return { input: input || promptTokens, output: isFinal ? output : Math.max(output ?? 0, meter.seen()) };
 }

@@ -6,8 +6,8 @@ import { createUsageMeter, type UsageMeter } from "./usage-meter.ts";
 
 const STREAM = "text/event-stream; charset=utf-8";
 
-function meter(provider: ModelProvider, contentType: string, text: string, { cut = 7, encoded = false } = {}): UsageMeter {
-  const seen = createUsageMeter({ provider, contentType, encoded });
+function meter(provider: ModelProvider, contentType: string, text: string, { cut = 7, isEncoded = false } = {}): UsageMeter {
+  const seen = createUsageMeter({ provider, contentType, isEncoded });
   const bytes = Buffer.from(text);
   for (let i = 0; i < bytes.length; i += cut) seen.see(bytes.subarray(i, i + cut));
   return seen;
@@ -16,8 +16,8 @@ function meter(provider: ModelProvider, contentType: string, text: string, { cut
 const events = (...data: object[]) => data.map((item) => `data: ${JSON.stringify(item)}\n\n`).join("");
 const START = { type: "message_start", message: { usage: { input_tokens: 10, cache_read_input_tokens: 90, output_tokens: 1 } } };
 
-describe("the tokens of an answer are found", () => {
-  test("in a streamed chat, however the bytes are cut", () => {
+describe("the usage meter finds the reported tokens", () => {
+  test("in a streamed chat, however the bytes are split", () => {
     const text = events(
       { choices: [{ delta: { content: "ü" } }], usage: null },
       { choices: [], usage: { prompt_tokens: 12, completion_tokens: 3 } },
@@ -28,14 +28,14 @@ describe("the tokens of an answer are found", () => {
     }
   });
 
-  test("in OpenAI's responses interface, also in a long last line", () => {
+  test("in OpenAI's responses API, also in a long last line", () => {
     const output = [{ content: [{ text: 'a "usage" {'.repeat(50_000) }] }];
     const text = events({ type: "response.completed", response: { output, usage: { input_tokens: 5, output_tokens: 6 } } });
     const read = meter("openai", STREAM, text, { cut: 60_000 });
     expect([read.reported(), read.isFinal()]).toEqual([{ input: 5, output: 6 }, true]);
   });
 
-  test("in Anthropic's events: the input from the first, with what was cached, the output from the last", () => {
+  test("in Anthropic's events: input and cached tokens in the first, output in the last", () => {
     const said = { type: "content_block_delta", delta: { type: "text_delta", text: '"usage" is a word' } };
     const begun = meter("anthropic", STREAM, events(START, said));
     expect([begun.reported(), begun.isFinal()]).toEqual([{ input: 100, output: 1 }, false]);
@@ -50,7 +50,7 @@ describe("the tokens of an answer are found", () => {
     expect([cutOff.reported(), cutOff.isFinal(), cutOff.seen()]).toEqual([{}, false, Math.ceil((Buffer.byteLength(text) - 1) / 4)]);
   });
 
-  test("and nothing is made up from what is none", () => {
+  test("only in valid usage objects", () => {
     fc.assert(
       fc.property(
         fc.constantFrom<ModelProvider>("openai", "anthropic"),
@@ -72,7 +72,7 @@ describe("the tokens of an answer are found", () => {
   });
 });
 
-describe("what has been seen is counted by its length", () => {
+describe("the usage meter estimates tokens by length", () => {
   test.each<[string, ModelProvider, object[]]>([
     ["chat", "openai", [{ choices: [{ delta: { role: "assistant", content: "x".repeat(400) } }] }]],
     ["thoughts", "openai", [{ choices: [{ delta: { reasoning_content: "x".repeat(400) } }] }]],
@@ -89,20 +89,20 @@ describe("what has been seen is counted by its length", () => {
     expect(meter(provider, STREAM, events(...data)).seen()).toBe(100);
   });
 
-  test("with at least one token for each event that says something", () => {
+  test("with at least one token for each event that has text", () => {
     expect(meter("openai", STREAM, events(...Array.from({ length: 9 }, () => ({ choices: [{ delta: { content: "a" } }] })))).seen()).toBe(
       9,
     );
   });
 
-  test("also where it cannot be read", () => {
-    expect(meter("openai", STREAM, "x".repeat(400), { encoded: true }).seen()).toBe(100);
+  test("also for a compressed answer", () => {
+    expect(meter("openai", STREAM, "x".repeat(400), { isEncoded: true }).seen()).toBe(100);
     expect(meter("openai", STREAM, `data: not JSON ${"x".repeat(400)}\n`).seen()).toBeGreaterThan(90);
     expect(meter("openai", "text/html", "x".repeat(400)).seen()).toBe(100);
   });
 });
 
-// A turn of the event loop sees one chunk. In processor time, which does not depend on what else the machine does.
+// Each turn of the event loop handles one chunk. Measured in CPU time, which does not depend on other load of the machine.
 test.each([
   ["an endless line", "application/json", "data: " + "x".repeat(65_000)],
   ["an endless line of a stream", STREAM, "x".repeat(65_000)],
@@ -110,7 +110,7 @@ test.each([
   ["many short lines", STREAM, "data: {}\n".repeat(7000)],
   ["many usages", STREAM, 'data: {"usage":{"prompt_tokens":1}}\n'.repeat(1800)],
 ])("is done with every chunk in the same time, however many there are: %s", async (_name, type, piece) => {
-  const read = createUsageMeter({ provider: "openai", contentType: type, encoded: false });
+  const read = createUsageMeter({ provider: "openai", contentType: type, isEncoded: false });
   const turns = measureTurns();
   for (let i = 0; i < 200; i++) {
     read.see(Buffer.from(piece.padEnd(65_000, "x")));

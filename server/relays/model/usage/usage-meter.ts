@@ -1,4 +1,5 @@
-import { createJsonScanner, JsonFault, type ScannedValue } from "../json/json-scanner.ts";
+import { createJsonScanner } from "../json/json-scanner.ts";
+import { JsonFault, type ScannedValue } from "../json/json-value.ts";
 import type { Shape } from "../json/json-shape.ts";
 import type { ModelProvider } from "../provider/model-config.ts";
 
@@ -7,28 +8,28 @@ export interface TokenUsage {
   output: number;
 }
 
-// Reads along while an answer passes and finds the tokens it has cost. It keeps none of the answer: the work is linear in the
-// bytes and the memory is fixed, however long a line is.
+// Finds the tokens that an answer cost while its bytes are relayed. It keeps none of the answer: time is linear in the bytes and
+// memory is fixed, however long a line is.
 export interface UsageMeter {
   see(chunk: Buffer): void;
-  // What the provider has said so far.
+  // The tokens that the provider reported so far.
   reported(): Partial<TokenUsage>;
-  // Whether that was its last word, and not what it says at the beginning of a stream.
+  // Whether the report is final, and not an interim one from the start of a stream.
   isFinal(): boolean;
-  // Tokens in what has passed so far, by its length.
+  // An estimate of the output tokens so far, from the length of the text.
   seen(): number;
 }
 
 export interface AnswerKind {
   provider: ModelProvider;
   contentType: string;
-  // Packed, and so not readable for us.
-  encoded: boolean;
+  // Compressed, so that its content cannot be read.
+  isEncoded: boolean;
 }
 
 const BYTES_PER_TOKEN = 4;
 
-export function createUsageMeter({ provider, contentType, encoded }: AnswerKind): UsageMeter {
+export function createUsageMeter({ provider, contentType, isEncoded }: AnswerKind): UsageMeter {
   const streamed = contentType.startsWith("text/event-stream");
   const numbers = createNumbers(provider);
   let bytes = 0;
@@ -42,14 +43,14 @@ export function createUsageMeter({ provider, contentType, encoded }: AnswerKind)
     if (!hasText) events++;
     hasText = true;
   });
-  // Where a line of a stream is: in front of the JSON, in it, or in something that is not of interest or not JSON.
-  let place: "prefix" | "json" | "other" | "broken" = streamed ? "prefix" : "json";
+  // The position in a line of a stream: before the JSON, in it, in a line of another kind, or in invalid JSON.
+  let position: "prefix" | "json" | "other" | "broken" = streamed ? "prefix" : "json";
   let prefixLength = 0;
 
   return {
     see(chunk) {
       bytes += chunk.length;
-      if (encoded) return;
+      if (isEncoded) return;
       if (streamed) readLines(chunk);
       else scan(chunk);
     },
@@ -58,20 +59,20 @@ export function createUsageMeter({ provider, contentType, encoded }: AnswerKind)
       return numbers.reported;
     },
     isFinal: () => numbers.isFinal,
-    seen: () => Math.max(events, Math.ceil((streamed && !encoded ? textBytes : bytes) / BYTES_PER_TOKEN)),
+    seen: () => Math.max(events, Math.ceil((streamed && !isEncoded ? textBytes : bytes) / BYTES_PER_TOKEN)),
   };
 
   function readLines(chunk: Buffer): void {
     for (let at = 0; at < chunk.length;) {
-      if (place === "prefix") {
+      if (position === "prefix") {
         readPrefix(chunk[at]!);
         at++;
         continue;
       }
       const newline = chunk.indexOf(0x0a, at);
       const end = newline < 0 ? chunk.length : newline;
-      if (place === "json") scan(chunk.subarray(at, end));
-      else if (place === "broken") textBytes += end - at;
+      if (position === "json") scan(chunk.subarray(at, end));
+      else if (position === "broken") textBytes += end - at;
       if (newline >= 0) beginLine();
       at = end + 1;
     }
@@ -79,13 +80,13 @@ export function createUsageMeter({ provider, contentType, encoded }: AnswerKind)
 
   function readPrefix(byte: number): void {
     if (byte === 0x0a) prefixLength = 0;
-    else if (byte !== DATA[prefixLength]) place = "other";
-    else if (++prefixLength === DATA.length) place = "json";
+    else if (byte !== DATA[prefixLength]) position = "other";
+    else if (++prefixLength === DATA.length) position = "json";
   }
 
   function beginLine(): void {
     endDocument();
-    place = "prefix";
+    position = "prefix";
     prefixLength = 0;
     hasText = false;
     scanner.reset();
@@ -93,23 +94,23 @@ export function createUsageMeter({ provider, contentType, encoded }: AnswerKind)
   }
 
   function scan(part: Buffer): void {
-    if (place !== "json") return;
+    if (position !== "json") return;
     try {
       scanner.write(part);
     } catch (error) {
       if (!(error instanceof JsonFault)) throw error;
-      place = "broken";
+      position = "broken";
     }
   }
 
   function endDocument(): void {
-    if (place !== "json") return;
-    place = "other";
+    if (position !== "json") return;
+    position = "other";
     try {
       scanner.end();
       numbers.accept();
     } catch (error) {
-      // An answer that breaks off says nothing about its end.
+      // A truncated document reports nothing.
       if (!(error instanceof JsonFault)) throw error;
     }
   }
@@ -121,35 +122,35 @@ type NumberMark = "input" | "output" | "cached" | "end";
 type AnswerMark = NumberMark | "text";
 type AnswerShape = Shape<AnswerMark>;
 
-const mark = (name: AnswerMark): AnswerShape => ({ mark: name });
+const marked = (name: AnswerMark): AnswerShape => ({ mark: name });
 const fields = (entries: Record<string, AnswerShape>): AnswerShape => ({ fields: new Map(Object.entries(entries)) });
 
 const USAGE = {
-  prompt_tokens: mark("input"),
-  input_tokens: mark("input"),
-  cache_creation_input_tokens: mark("cached"),
-  cache_read_input_tokens: mark("cached"),
-  completion_tokens: mark("output"),
-  output_tokens: mark("output"),
+  prompt_tokens: marked("input"),
+  input_tokens: marked("input"),
+  cache_creation_input_tokens: marked("cached"),
+  cache_read_input_tokens: marked("cached"),
+  completion_tokens: marked("output"),
+  output_tokens: marked("output"),
 };
 const FINAL_USAGE: AnswerShape = { ...fields(USAGE), mark: "end" };
 
-// What the model says, at any depth: words, thoughts, the arguments of tool calls.
+// The output of the model, at any depth: text, reasoning, arguments of tool calls.
 const TEXT: AnswerShape = { mark: "text", fields: new Map(["role", "type", "id", "name"].map((name) => [name, {}])) };
 TEXT.otherFields = TEXT;
 TEXT.items = TEXT;
 
 const ANSWER = fields({
   usage: FINAL_USAGE,
-  // OpenAI's responses interface wraps it in `response`, Anthropic's first event in `message`.
+  // OpenAI's responses API wraps usage in `response`, Anthropic's first event in `message`.
   response: fields({ usage: FINAL_USAGE }),
   message: fields({ usage: fields(USAGE) }),
-  // A piece of a stream: OpenAI's responses and Anthropic, OpenAI's chat, OpenAI's older completions.
+  // A chunk of a stream: `delta` of OpenAI's responses and of Anthropic, `choices` of OpenAI's chat and completions.
   delta: TEXT,
-  choices: { items: fields({ delta: TEXT, text: mark("text") }) },
+  choices: { items: fields({ delta: TEXT, text: marked("text") }) },
 });
 
-// The numbers of the document that is being read, and those of the documents before it.
+// The numbers in the current document, and the report so far.
 function createNumbers(provider: ModelProvider) {
   const reported: Partial<TokenUsage> = {};
   let isFinal = false;
@@ -172,7 +173,7 @@ function createNumbers(provider: ModelProvider) {
       if (provider === "openai") {
         if (input !== undefined || output !== undefined) Object.assign(reported, { input: input ?? 0, output: output ?? 0 });
       } else {
-        // The first event tells the input, each later one the output so far; neither repeats the other.
+        // The first event reports the input, later events the output so far.
         if ((input ?? 0) + cached > 0) reported.input = (input ?? 0) + cached;
         if (output !== undefined) reported.output = output;
       }
