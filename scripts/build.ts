@@ -14,7 +14,7 @@ await runSteps(async () => {
 
 async function buildPart(folder: string, build: () => Promise<void>): Promise<void> {
   const stamp = join(root, folder, "dist/.sources");
-  const wanted = fingerprint([`${folder}/**/*`, "contract/*.ts", "package-lock.json"]);
+  const wanted = fingerprint([`${folder}/**/*`, "contract/**/*.ts", "package-lock.json"]);
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
   await runStep(`building ${folder}/`, async () => {
     try {

@@ -7,10 +7,10 @@ import { readConfig } from "../../server/config/config.ts";
 import { probeOci } from "../../server/drivers/oci/probe.ts";
 import { onPath } from "./on-path.ts";
 
-// The one guard for what a machine can do. A test that needs more than Node names its needs here, and is skipped with
-// the reason where one is missing: `describeWith(machine.chromium, "…", () => {})`.
+// The only place that decides whether a machine can run a test. A test that needs more than Node names its requirements and
+// is skipped with the reason if one is missing: `describeWith(machine.chromium, "…", () => {})`.
 
-// A need of a test: why this machine does not meet it, or undefined when it does.
+// The reason why this machine does not meet a requirement, or undefined if it does.
 export type Missing = string | undefined;
 
 const isLinux = process.platform === "linux";
@@ -22,7 +22,7 @@ export const machine = {
   root: unless(isLinux && process.getuid?.() === 0, "needs Linux and root"),
   chromium: unless(process.env.CHROMIUM ?? chromiumPath, "needs Chromium (apt-get install chromium)"),
   postgresPrograms: unless(postgresPrograms, "needs pg_dump and its server (apt-get install postgresql)"),
-  // Docker without the plugin answers with its own version.
+  // Without the plugin, Docker prints its own version.
   composePlugin: () => unless(answers("docker compose version", "Compose"), "needs docker compose"),
   ownPidNamespace: () =>
     unless(spawnSync("unshare", ["--pid", "--fork", "true"]).status === 0, "needs the right to unshare a PID namespace"),
@@ -32,10 +32,10 @@ export const machine = {
   agent: (name: string) =>
     unless(agentBinaries().has(name), `needs ${name}, which has no package for ${process.platform}-${process.arch} here`),
   command: (name: string, debianPackage = name) => unless(onPath(name), `needs ${name} (apt-get install ${debianPackage})`),
-  // A program that Debian does not have.
+  // A program that is not in Debian.
   program: (name: string) => unless(onPath(name), `needs ${name}`),
   cgroup: (path: string) => unless(existsSync(join(path, "cgroup.procs")), `no control groups are mounted at ${dirname(path)}`),
-  // Sandboxes by runc, or by the runtime that BERTH_OCI_RUNTIME names.
+  // Sandboxes made by runc, or by the runtime that BERTH_OCI_RUNTIME names.
   async oci(): Promise<Missing> {
     const probe = await probeOci(readConfig(process.env).config.ociRuntime);
     return probe.usable ? undefined : probe.reason;

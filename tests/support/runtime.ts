@@ -5,7 +5,7 @@ import { buildDaemon } from "../../daemon/build.ts";
 const root = join(import.meta.dirname, "../..");
 let building: Promise<string> | undefined;
 
-// The daemon's runtime folder, built when its sources are newer: what drivers show to sandboxes at /opt/berth.
+// The folder that drivers mount at /opt/berth. It is built if the daemon's sources are newer.
 export function daemonRuntime(): Promise<string> {
   return (building ??= build());
 }

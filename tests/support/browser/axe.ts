@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 
 const source = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-// What axe finds that would keep somebody out. The terminal's rows are drawn by xterm in colours that its program chose.
+// The serious and critical violations that axe finds. The terminal's rows are excluded, because programs choose their colours.
 export async function seriousFaults(page: Page): Promise<string[]> {
   await page.evaluate(source);
   const results = await page.evaluate<AxeResults>("axe.run({ exclude: ['.xterm', 'iframe'] })");

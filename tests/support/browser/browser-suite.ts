@@ -4,7 +4,7 @@ import { startBerth, type Berth } from "../servers/berth.ts";
 import { launchChromium, openWorkspace, type OpenedWorkspace, type WorkspaceOptions } from "./workspace.ts";
 import { describeWith, machine, type Missing } from "../machine.ts";
 
-// A server and a browser, for all tests of one suite.
+// The server and the browser that the tests of one suite share.
 export interface BrowserSuite {
   readonly berth: Berth;
   readonly browser: Browser;
@@ -12,13 +12,13 @@ export interface BrowserSuite {
 }
 
 export interface BrowserSuiteOptions {
-  // The server's settings. What must be there before it and be gone after it is given to `resources`; the suite is empty yet.
+  // The server's settings. Resources that must outlive the server belong into `resources`. The server is not started yet.
   settings?: (resources: AsyncDisposableStack, suite: BrowserSuite) => Promise<Record<string, string>>;
-  // What it needs besides a browser.
+  // Requirements besides a browser.
   needs?: Missing;
 }
 
-// A suite of journeys through the real server and the system's browser; skipped where there is none.
+// A suite that uses the real server and the system's browser. It is skipped if there is no browser.
 export function describeInBrowser(name: string, tests: (suite: BrowserSuite) => void, { settings, needs }: BrowserSuiteOptions = {}): void {
   describeWith([machine.chromium, needs], name, () => {
     const all = new AsyncDisposableStack();

@@ -5,21 +5,21 @@ import type { Berth } from "../servers/berth.ts";
 import { installed } from "../machine.ts";
 
 export function launchChromium(extra: string[] = []): Promise<Browser> {
-  // As root Chromium refuses its own sandbox, and a container's /dev/shm is too small for it.
+  // Chromium refuses to run its own sandbox as root, and a container's /dev/shm is too small for it.
   const args = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", ...extra];
   return chromium.launch({ args, ...(installed.chromium !== undefined && { executablePath: installed.chromium }) });
 }
 
-// A person at their workspace: a session with files, opened through its launch URL.
+// A session with files whose workspace is open in a browser.
 export interface OpenedWorkspace extends AsyncDisposable {
   session: Session;
   page: Page;
-  // A fresh launch URL.
+  // Issues a new launch URL.
   link(): Promise<string>;
   exec(command: string): Promise<string>;
   write(path: string, text: string | Uint8Array): Promise<void>;
   read(path: string): Promise<string | null>;
-  // The same workspace in another browser, as another person would open it.
+  // Opens the same workspace in a separate browser context, like another person.
   another(): Promise<Page>;
 }
 
@@ -76,7 +76,7 @@ export async function openWorkspace(
   };
 }
 
-// The parts of the page, as a person would name them.
+// The parts of the page.
 export const treeItem = (page: Page, name: string): Locator => page.getByRole("treeitem", { name, exact: true });
 export const tab = (page: Page, name: string): Locator => page.getByRole("tablist", { name: "Open files" }).getByRole("tab", { name });
 export const editor = (page: Page): Locator => page.locator(".text-editor .cm-content");
@@ -93,7 +93,7 @@ export async function typeAtStart(page: Page, text: string): Promise<void> {
   await page.keyboard.type(text);
 }
 
-// What a person would wait for. Two cores are shared by browser, server and sandbox, so it may take a while.
+// Polls patiently, because browser, server and sandbox may share two cores.
 export function eventually<T>(look: () => T) {
   return expect.poll(look, { timeout: 30_000, interval: 50 });
 }
@@ -101,14 +101,14 @@ export function eventually<T>(look: () => T) {
 export const expectVisible = (what: Locator) => eventually(() => what.isVisible()).toBe(true);
 export const expectGone = (what: Locator) => eventually(() => what.count()).toBe(0);
 
-// Types into the terminal once its shell is there.
+// Types into the terminal as soon as it shows a prompt.
 export async function typeInTerminal(page: Page, text: string): Promise<void> {
   await eventually(() => screenText(page)).toMatch(/[$#%>] ?$/m);
   await page.locator(".terminal-view .xterm-helper-textarea").first().focus();
   await page.keyboard.type(text);
 }
 
-// What the terminal shows, row by row.
+// The text of the terminal, row by row.
 export const screenText = async (page: Page): Promise<string> =>
   (await terminal(page).locator("> div").allTextContents())
     .map((row) => row.replaceAll("\u00a0", " ").trimEnd())

@@ -9,20 +9,20 @@ import { promisify } from "node:util";
 import { Client } from "pg";
 import { freePort } from "../servers/port.ts";
 
-// A real PostgreSQL of its own, on a free port of the loopback, gone when disposed.
+// A PostgreSQL server for one test file, on a free loopback port. It is deleted when disposed.
 export interface TestPostgres extends AsyncDisposable {
-  // A fresh, empty database.
+  // Creates an empty database and returns its URL.
   createDatabase(): Promise<string>;
-  // The server goes away and comes back, as in an outage.
+  // Stops and starts the server, as in an outage.
   stop(): Promise<void>;
   start(): Promise<void>;
 }
 
-// PostgreSQL refuses to run as root, so there it runs as "nobody", which needs no account to be made.
+// PostgreSQL refuses to run as root, so root runs it as "nobody".
 const NOBODY = 65_534;
 const credentials = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : undefined;
 
-// `programs` is the folder of another version than the one that the tests bring with them.
+// `programs` is the folder of another version than the bundled one.
 export async function startPostgres({ programs }: { programs?: string } = {}): Promise<TestPostgres> {
   const folder = await mkdtemp(join(tmpdir(), "berth-postgres-"));
   if (credentials) await chown(folder, credentials.uid, credentials.gid);
@@ -57,7 +57,7 @@ export async function startPostgres({ programs }: { programs?: string } = {}): P
     server = child;
   }
 
-  // SIGINT is PostgreSQL's "fast" shutdown: connections are cut, nothing is lost.
+  // SIGINT is PostgreSQL's fast shutdown: it closes connections and loses no data.
   async function stop(): Promise<void> {
     if (!server || server.exitCode !== null) return;
     const exited = once(server, "exit");
@@ -98,7 +98,7 @@ async function findBinaries(folder: string): Promise<Binaries> {
     () => false,
   );
   if (runs) return shipped;
-  // A checkout below a home folder of root is closed to nobody.
+  // The user "nobody" cannot read a checkout below root's home folder.
   const copy = join(folder, "postgres");
   await cp(dirname(dirname(shipped.postgres)), copy, { recursive: true, verbatimSymlinks: true });
   return { initdb: join(copy, "bin/initdb"), postgres: join(copy, "bin/postgres") };

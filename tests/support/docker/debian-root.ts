@@ -14,23 +14,24 @@ declare module "vitest" {
   }
 }
 
-// The root as a tar file, and a file that is there once it is known whether the root is: empty, or why it is not.
+// `tar` is the root as a tar file. `outcome` is a file that appears when `tar` is ready, empty, or when it could not be made,
+// with the reason.
 export interface DebianRoot {
   tar: string;
   outcome: string;
 }
 
 const SUITE = "bookworm";
-// What deploy/Dockerfile.sandbox installs, but for what only people need.
+// The packages of deploy/Dockerfile.sandbox without those for interactive use.
 const PACKAGES = "bash,ca-certificates,git,libstdc++6,procps,ripgrep";
 const WITHOUT = ["doc", "man", "info", "locale", "lintian"];
-// In the order of that file: the user of every sandbox, and the folders that are mounted over.
+// As in that file: the user of every sandbox, and the mount points.
 const FINISH = [
   `echo 'user:x:1000:1000:user:/home/user:/bin/bash' >> "$1/etc/passwd"`,
   `echo 'user:x:1000:' >> "$1/etc/group"`,
   `mkdir -p "$1/workspace" "$1/home/user" "$1/opt/berth" "$1/run/berth" "$1/run/berth-egress"`,
   `chown 1000:1000 "$1/workspace" "$1/home/user" "$1/run/berth"`,
-  // A third of the root, which the Engine would have to unpack each time: git does without.
+  // git does not need these, and they are a third of the root that every Engine has to unpack.
   `rm -rf "$1"/usr/share/perl "$1"/usr/lib/*/perl "$1"/usr/lib/*/gconv`,
 ];
 const RECIPE = [
@@ -38,17 +39,17 @@ const RECIPE = [
   "--variant=minbase",
   "--format=tar",
   `--include=${PACKAGES}`,
-  // Nothing here has to survive a power cut.
+  // The root need not survive a power failure.
   "--dpkgopt=force-unsafe-io",
   ...WITHOUT.map((name) => `--dpkgopt=path-exclude=/usr/share/${name}/*`),
   ...FINISH.map((command) => `--customize-hook=${command}`),
   SUITE,
 ];
-// Half a minute of work on an idle machine. It yields to the tests that run meanwhile, so it may become some.
+// The work takes half a minute on an idle machine, and longer while tests run, because it has a lower priority.
 const AT_MOST_MS = 10 * 60_000;
 
-// The Debian root that the Docker tests' image is made from. It is kept in the cache under a name that follows from its
-// recipe; where it is missing it is made while the tests before the Docker ones run (see vitest.config.ts).
+// Makes the Debian root of the Docker tests' image. The cache holds it under a name derived from its recipe. If the cache is
+// empty, the root is made in the background while other tests run (see vitest.config.ts).
 export default async function beginDebianRoot(project: TestProject): Promise<() => Promise<void>> {
   const recipe = createHash("sha256").update(JSON.stringify(RECIPE)).digest("hex").slice(0, 16);
   const tar = join(import.meta.dirname, `../../../node_modules/.cache/berth/debian-root-${recipe}.tar`);
@@ -69,7 +70,7 @@ export default async function beginDebianRoot(project: TestProject): Promise<() 
   };
 }
 
-// Returns why there is no root.
+// Returns the reason if the root cannot be made.
 async function make(tar: string, signal: AbortSignal): Promise<string | undefined> {
   if (existsSync(tar)) return undefined;
   if (process.platform !== "linux") return "the image's Debian root is made with mmdebstrap, which needs Linux";
@@ -91,7 +92,7 @@ async function make(tar: string, signal: AbortSignal): Promise<string | undefine
 async function mmdebstrap(file: string, signal: AbortSignal): Promise<string | undefined> {
   await using output = await open(file, "w");
   const command = ["-n", "5", "mmdebstrap", ...RECIPE, "-"];
-  // A group of its own: mmdebstrap counts on a signal reaching all its parts, and then unmounts and deletes what it began.
+  // mmdebstrap relies on a signal to its whole process group to unmount and delete its work.
   const child = spawn("nice", command, { detached: true, stdio: ["ignore", output.fd, "pipe"] });
   const stop = () => child.pid !== undefined && child.exitCode === null && process.kill(-child.pid, "SIGTERM");
   const abandon = () => {

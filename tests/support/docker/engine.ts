@@ -10,29 +10,29 @@ import { imageMissing, importImage } from "./image.ts";
 import { machine, type Missing } from "../machine.ts";
 import { onPath } from "../on-path.ts";
 
-// A Docker Engine of our own: own socket, own data, no network and no touch of the machine's firewall.
+// A private Docker Engine with its own socket and data folder. It has no network and does not change the machine's firewall.
 export interface TestEngine extends AsyncDisposable {
   socketPath: string;
   image: string;
-  // As `systemctl stop docker` and `start`: containers end with the Engine.
+  // Like `systemctl stop docker` and `start`: containers end with the Engine.
   stop(): Promise<void>;
   start(): Promise<void>;
-  // A call of the Engine's API, as anybody beside the server could make it.
+  // Calls the Engine's API, like any other client of the Engine.
   call(method: "GET" | "POST" | "DELETE", path: string, body?: object): Promise<unknown>;
-  // containerd tells the Engine once more that a container was paused or goes on: so late, on a busy machine, that it is no
-  // longer true.
+  // Repeats containerd's event that a container was paused or resumed. On a busy machine such an event can arrive when it is
+  // no longer true.
   echo(containerId: string, change: "paused" | "resumed"): void;
-  // What the Engine holds whose name has this in it: containers and volumes.
+  // The containers and volumes whose name contains `part`.
   named(part: string): Promise<string[]>;
 }
 
-// Why there can be no Engine with an image here; undefined when there can. May take as long as it takes to make the image's
-// root, so files ask at their top, where no time limit runs.
+// The reason why this machine cannot run an Engine with our image, or undefined. It waits until the image's root is made, so
+// call it at the top of a test file, where no time limit applies.
 export async function dockerMissing(): Promise<Missing> {
   return machine.root ?? machine.command("dockerd", "docker.io") ?? (await imageMissing());
 }
 
-// gVisor as one more runtime of the Engine: BERTH_TEST_DOCKER_RUNTIME is the path of a `runsc`.
+// gVisor as a second runtime of the Engine. BERTH_TEST_DOCKER_RUNTIME is the path of `runsc`.
 export const gvisor = {
   runtime: "runsc",
 };
@@ -58,7 +58,7 @@ export async function startDockerEngine(): Promise<TestEngine> {
       `unix://${socketPath}`,
     ];
     const network = ["--bridge=none", "--iptables=false", "--ip6tables=false", "--ip-forward=false"];
-    // A lower score than our own is not ours to give.
+    // A process cannot give its children a lower OOM score than its own.
     const child = spawn(onPath("dockerd")!, [...places, ...network, "--oom-score-adjust=0", "--log-level=warn"], {
       stdio: ["ignore", "ignore", "pipe"],
     });
@@ -94,7 +94,7 @@ export async function startDockerEngine(): Promise<TestEngine> {
     stop,
     call,
     echo(containerId, change) {
-      // The Engine starts a containerd of its own only where the machine has none.
+      // The Engine starts its own containerd only if the machine runs none.
       const own = join(folder, "exec/containerd/containerd.sock");
       const address = existsSync(own) ? own : "/run/containerd/containerd.sock";
       const args = ["--address", address, "publish", "--namespace", "moby", "--topic", `/tasks/${change}`];
@@ -116,13 +116,13 @@ export async function startDockerEngine(): Promise<TestEngine> {
   };
 }
 
-// As docs/deploy.md tells operators to write it.
+// The configuration that docs/deploy.md recommends.
 function describeConfig(): object {
   const path = process.env["BERTH_TEST_DOCKER_RUNTIME"];
   return path === undefined ? {} : { runtimes: { [gvisor.runtime]: { path, runtimeArgs: ["--host-uds=all", "--network=none"] } } };
 }
 
-// An event of containerd's, in Protocol Buffers: its type, and in it the container. No field is as long as 128 bytes.
+// An event of containerd in Protocol Buffers: its type, and the container inside. Every field is shorter than 128 bytes.
 function describeEvent(containerId: string, change: "paused" | "resumed"): Buffer {
   const field = (number: number, value: Buffer) => Buffer.concat([Buffer.from([number * 8 + 2, value.length]), value]);
   const type = `containerd.events.Task${change === "paused" ? "Paused" : "Resumed"}`;

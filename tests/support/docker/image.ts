@@ -5,8 +5,8 @@ import type { Engine } from "../../../server/drivers/docker/engine.ts";
 
 const POLL_MS = 200;
 
-// Why there is no Debian root for the sandboxes' image; undefined when there is one. Waits for one that is being made, so
-// it is asked while a file's tests are collected: there no time limit of a test or hook runs.
+// The reason why there is no Debian root for the sandboxes' image, or undefined. It waits until the root is made, so call it
+// while tests are collected, when no time limit applies.
 export async function imageMissing(): Promise<string | undefined> {
   const root = inject("debianRoot");
   if (!root) return "the image's Debian root is made in the Vitest project `docker` alone";
@@ -16,7 +16,7 @@ export async function imageMissing(): Promise<string | undefined> {
   }
 }
 
-// The sandboxes' image in the Docker tests is that root and nothing else.
+// In the Docker tests, the image of the sandboxes is that root and nothing else.
 export async function importImage(engine: Engine, image: string): Promise<void> {
   const [repo = "", tag = ""] = image.split(":");
   const tar = await readFile(inject("debianRoot").tar);

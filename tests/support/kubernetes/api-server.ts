@@ -4,20 +4,20 @@ import type { AddressInfo, Socket } from "node:net";
 import type { Kubelet } from "./kubelet.ts";
 import { hasField, matches, type ApiObject, type Objects } from "./objects.ts";
 
-// The API of the double, over real HTTP. It can be unkind: drop watches, forget history, go away, refuse.
+// The API of the double, over real HTTP. Tests can make it drop watches, forget its history, go down and refuse calls.
 export interface ApiServer extends AsyncDisposable {
   port: number;
   // Every call so far, as `METHOD resource`.
   calls: string[];
   dropWatches(): void;
-  // Closes the door on everybody, until `comeBack`.
+  // Refuses every connection until `comeBack`.
   goAway(): Promise<void>;
   comeBack(): Promise<void>;
-  // The next `count` calls are answered with this status. 403 is what a server says that has not read its roles yet.
+  // Answers the next `count` calls with this status. A server that has not loaded its roles yet answers 403.
   failNext(count: number, status: number): void;
-  // `create pods`: the server's account may not do this.
+  // Takes a permission from the server's account, such as `create pods`.
   forbid(verb: string, resource: string): void;
-  // The same refused by an admission, in its words.
+  // Makes an admission controller refuse it, with this message.
   refuse(verb: string, resource: string, message: string): void;
 }
 
@@ -27,7 +27,7 @@ export interface ApiServerOptions {
   // Whether agent-sandbox is installed, and whether its extensions are.
   crds: boolean;
   extensions: boolean;
-  // Told before an object that controllers act for is gone.
+  // Called before an object that controllers act on is deleted.
   removed(resource: string, object: ApiObject): void;
 }
 

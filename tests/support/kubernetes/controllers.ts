@@ -3,21 +3,20 @@ import { isOwnedBy } from "../../../server/drivers/kubernetes/pods/pod-state.ts"
 import type { ApiObject, Objects } from "./objects.ts";
 import { reconcileWarmPools } from "./warm-pools.ts";
 
-// The parts of a control plane that the driver relies on, each a function from the objects to the next change: the
-// Sandbox controller, the StatefulSet controller and the collection of what lost its owner. Behaviour as observed on
-// Kubernetes 1.36 with agent-sandbox 0.5.6.
+// The controllers that the driver relies on: Sandbox, StatefulSet and garbage collection. Each is a function from the objects
+// to the next change. They behave as observed on Kubernetes 1.36 with agent-sandbox 0.5.6.
 export interface ControllerOptions {
   objects: Objects;
-  // Whether the garbage collector gets round to its work.
+  // Whether the garbage collector runs.
   collects: boolean;
-  // Makes a pod leave: the kubelet ends its processes first.
+  // Deletes a pod; the kubelet ends its processes first.
   deletePod: (name: string) => void;
   now: () => number;
-  // Admission: a sentence when the pod is refused.
+  // Admission: returns a message if the pod is refused.
   refusePod: (pod: V1PodSpec) => string | null;
   // Runs the controllers again after a while.
   retry: (afterMs: number) => void;
-  // Deleted workloads that the controllers have not heard of yet: they make a pod for them, which is then collected.
+  // Deleted workloads that the controllers have not seen yet: they create a pod for them, which is then collected.
   unheard: { sandboxes: ApiObject[]; statefulsets: ApiObject[] };
 }
 
@@ -69,7 +68,7 @@ function reconcileSandbox(options: ControllerOptions, sandbox: ApiObject): void 
   ready(podReady ? "True" : "False", podReady ? "DependenciesReady" : "DependenciesNotReady");
 }
 
-// A Sandbox that was taken out of a warm pool has other labels and annotations than when its pod was made.
+// The labels and annotations of a Sandbox change when it leaves a warm pool, after its pod was created.
 function passMetadataOn(objects: Objects, pod: ApiObject, { metadata: { labels = {}, annotations = {} } }: Template): void {
   const differs = (given: Record<string, string>, there: Record<string, string> = {}) =>
     Object.entries(given).some(([key, value]) => there[key] !== value);
@@ -85,7 +84,7 @@ function reconcileStatefulSet(options: ControllerOptions, set: ApiObject): void 
   const pod = objects.get("pods", podName);
   if (pod && !isOwnedBy(pod, set)) return;
   const phase = (pod?.status as PodStatus | undefined)?.phase;
-  // A failed pod is replaced; one that hangs on a lost node is not, as there must never be two.
+  // A failed pod is replaced. A pod on a lost node is not, because there must never be two.
   if (pod && (replicas === 0 || phase === "Failed" || phase === "Succeeded")) return deletePod(podName);
   if (pod || replicas === 0) return;
   for (const claim of volumeClaimTemplates ?? []) makeClaim(objects, set, `${claim.metadata.name}-${podName}`, claim);
@@ -100,7 +99,7 @@ function reconcileStatefulSet(options: ControllerOptions, set: ApiObject): void 
   );
 }
 
-// One event per complaint, whose count grows; the controller tries again later and later.
+// One event per message, with a growing count. The controller retries with exponential back-off.
 function complain({ objects, retry }: ControllerOptions, set: ApiObject, message: string): void {
   const { name, uid } = set.metadata;
   const eventName = `${name}.failed-create`;
@@ -190,7 +189,7 @@ interface StatefulSetFields {
   volumeClaimTemplates?: Template[];
 }
 
-// What Pod Security `restricted` asks for, as far as our pods could fail it.
+// The rules of Pod Security `restricted` that our pods could violate.
 export function restricted(pod: V1PodSpec): string | null {
   const faults: string[] = [];
   for (const container of pod.containers) faults.push(...faultsOf(container));

@@ -6,30 +6,30 @@ import { reconcile, restricted } from "./controllers.ts";
 import { createKubelet, type Kubelet } from "./kubelet.ts";
 import { createObjects, type ApiObject, type Objects } from "./objects.ts";
 
-// A small honest Kubernetes: the API over real HTTP, the controllers that the driver relies on, and pods that are real
-// processes. It can also be unkind: drop watches, forget history, go away, refuse, be slow.
+// A small Kubernetes: the API over real HTTP, the controllers that the driver relies on, and pods that are real processes.
+// Tests can make it drop watches, forget its history, go down, refuse calls and be slow.
 export interface KubernetesDouble extends Omit<ApiServer, "port"> {
   kubeconfig: string;
   namespace: string;
   objects: Objects;
   kubelet: Kubelet;
-  // The garbage collector has much else to do until this is disposed of.
+  // Stops the garbage collector until disposed.
   holdGarbage(): Disposable;
-  // Runs controllers as if this much time had passed.
+  // Runs the controllers as if this much time had passed.
   advance(ms: number): void;
 }
 
 export interface DoubleOptions {
   runtimeDir: string;
   crds?: boolean;
-  // agent-sandbox's pools: name -> how many sandboxes it keeps ready. Without it the extensions are not installed.
+  // The warm pools of agent-sandbox: name -> number of ready sandboxes. If missing, the extensions are not installed.
   warmPools?: Record<string, number>;
   nodes?: string[];
   podsPerNode?: number;
-  // Nodes that offer no ephemeral-storage, as with the kubelet's `localStorageCapacityIsolation: false`.
+  // Nodes without ephemeral-storage, as with the kubelet's `localStorageCapacityIsolation: false`.
   withoutEphemeralStorage?: string[];
   readyDelayMs?: number;
-  // How long after its node went silent a pod is taken away; null: the control plane does not get round to it.
+  // How long after its node went silent a pod is evicted; null: never.
   evictAfterMs?: number | null;
   storageClasses?: string[];
   // Admission beyond Pod Security `restricted`, such as a quota.
@@ -80,7 +80,7 @@ export async function startKubernetesDouble(options: DoubleOptions): Promise<Kub
   let collects = true;
   let unheard: Record<string, ApiObject[]> = {};
 
-  // Controllers act a moment after the change, never within the call that made it.
+  // Controllers act a moment after a change, never within the call that made it.
   const stir = () => {
     if (scheduled) return;
     scheduled = true;
@@ -100,7 +100,7 @@ export async function startKubernetesDouble(options: DoubleOptions): Promise<Kub
       kubelet.sync();
     }, 5);
   };
-  // No controller waits for an event.
+  // No controller reacts to Event objects.
   const listening = objects.onChange(({ kind }) => kind === "events" || stir());
 
   const { port, ...api } = await startApiServer({

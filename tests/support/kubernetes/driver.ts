@@ -8,7 +8,7 @@ import { createKubernetesDriver, type KubernetesOptions } from "../../../server/
 import { nameOf } from "../../../server/drivers/kubernetes/cluster/names.ts";
 import { DEFAULT_TEMPLATE } from "../../../server/templates.ts";
 
-// The double with a driver on it, for the tests of this folder.
+// The double and a driver that uses it.
 export async function openDouble(options: Partial<DoubleOptions> = {}) {
   const double = await startKubernetesDouble({ runtimeDir: await daemonRuntime(), ...options });
   const open = (overrides: Partial<KubernetesOptions> = {}) => createKubernetesDriver({ ...driverOptions(double), ...overrides });
@@ -29,7 +29,7 @@ export const driverOptions = ({ kubeconfig }: Pick<KubernetesDouble, "kubeconfig
   log: silentLog,
 });
 
-// What is left once the cluster has collected what it collects by itself.
+// The objects that remain after the cluster's garbage collection.
 export async function uncollected(double: KubernetesDouble, id: SandboxId): Promise<string[]> {
   const endMs = performance.now() + 20_000;
   while (claimsLeft(double, id).length > 0 && performance.now() < endMs) await sleep(10);
@@ -40,15 +40,15 @@ export function claimsLeft({ objects }: KubernetesDouble, id: SandboxId): string
   return ["sandboxclaims", "sandboxes", "statefulsets", "pods", "persistentvolumeclaims"].flatMap((kind) =>
     objects
       .list(kind)
-      // A claim that was deleted goes when its last pod has; nobody can keep it.
+      // A deleted claim disappears with its last pod.
       .filter(({ metadata }) => kind !== "persistentvolumeclaims" || !metadata.deletionTimestamp)
-      // By its name or, out of a warm pool, by what is written on it.
+      // An object from a warm pool has another name, but carries the id in its metadata.
       .filter(({ metadata: { name = "", labels, annotations } }) => JSON.stringify([name, labels, annotations]).includes(nameOf(id)))
       .map(({ metadata }) => `${kind} ${metadata.name}`),
   );
 }
 
-// The default template's sandboxes come out of the double's pool of this name.
+// Takes the default template's sandboxes from the double's pool of this name.
 export const warmPoolOf = (pool: string): Pick<KubernetesOptions, "warmPools"> => ({
   warmPools: {
     pools: new Map([[DEFAULT_TEMPLATE.name, pool]]),

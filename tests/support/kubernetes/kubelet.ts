@@ -8,21 +8,21 @@ import type { ApiObject, Objects } from "./objects.ts";
 import { createPodNetwork } from "./pod-network.ts";
 import { accepts, killAll, nextAddress, prepareVolumes } from "./pod-process.ts";
 
-// Scheduler, kubelet and container runtime in one: a pod is a real process of this machine that listens on a loopback
-// address of its own, and a volume is a folder.
+// Scheduler, kubelet and container runtime in one. A pod is a process of this machine with its own loopback address, and a
+// volume is a folder.
 export interface Kubelet extends AsyncDisposable {
-  // Looks at every pod once: schedules, starts, ends.
+  // Schedules, starts and ends pods as their objects say.
   sync(): void;
   deletePod(name: string, graceSeconds?: number): void;
-  // The node stops answering: its processes are gone, and the API still shows what it said last.
+  // The node dies: its processes are gone, and the API still shows its last report.
   loseNode(node: string): void;
-  // The same, but its processes live on: it is cut off, or only its kubelet has stopped.
+  // The node stops reporting but its processes keep running, as if it lost its network or its kubelet.
   silenceNode(node: string): void;
-  // A silenced node answers again: it reports its pods, and ends those that were deleted meanwhile.
+  // A silent node reports its pods again and ends those that were deleted in the meantime.
   returnNode(node: string): void;
-  // The scheduler has other work until this is disposed of. Then it takes the newest pod first: it promises no order.
+  // Stops the scheduler until disposed. It then takes the newest pod first, because a scheduler promises no order.
   holdScheduling(): Disposable;
-  // One more node, as an autoscaler makes them.
+  // Adds a node, like an autoscaler.
   addNode(node: string): void;
   nodeOf(pod: string): string | undefined;
   pidOf(pod: string): number | undefined;
@@ -30,16 +30,16 @@ export interface Kubelet extends AsyncDisposable {
 
 export interface KubeletOptions {
   objects: Objects;
-  // What an image's /opt/berth holds.
+  // The contents of /opt/berth in an image.
   runtimeDir: string;
   folder: string;
   nodes: string[];
   podsPerNode: number;
   // An image that no registry has.
   missingImage: string;
-  // How much later than its daemon a pod becomes Ready.
+  // The delay between the start of the daemon and Ready.
   readyDelayMs: () => number;
-  // Until the control plane takes the pods of a silent node away; null: it does not get round to it.
+  // The time until the control plane evicts the pods of a silent node; null: never.
   evictAfterMs: number | null;
 }
 
@@ -50,11 +50,11 @@ interface Run {
   folder?: string;
   restarts: number;
   leaving: boolean;
-  // What the node last said about it.
+  // The node's last report about it.
   reported?: PodStatus;
 }
 
-// Volumes are put away in the meantime.
+// The folder that holds volumes while no pod uses them.
 const GONE_AFTER_MS = 20;
 
 export function createKubelet(options: KubeletOptions): Kubelet {
@@ -74,7 +74,7 @@ export function createKubelet(options: KubeletOptions): Kubelet {
   }
 
   function sync(): void {
-    // Controllers may be about to act when the double is taken down.
+    // Controllers may still be scheduled when the double is disposed.
     if (ended.signal.aborted) return;
     for (const pod of newestFirst ? unscheduled().reverse() : unscheduled()) {
       const uid = pod.metadata.uid!;
@@ -106,7 +106,7 @@ export function createKubelet(options: KubeletOptions): Kubelet {
     if (pod) objects.setStatus("pods", pod.metadata.name!, { ...status });
   }
 
-  // What the node itself says. While it is silent nobody hears it.
+  // The node's own view. It reaches the API only while the node is not silent.
   function reportFrom(uid: string, run: Run, status: PodStatus): void {
     run.reported = status;
     if (nodes.has(run.node)) report(uid, status);
@@ -183,7 +183,7 @@ export function createKubelet(options: KubeletOptions): Kubelet {
       return objects.remove("pods", name);
     }
     if (pod.metadata.deletionTimestamp) return;
-    // When it is to be gone, not when that was asked for.
+    // The time at which the pod is to be gone, not the time of the request.
     const deletionTimestamp = new Date(Date.now() + graceSeconds * 1000).toISOString();
     objects.merge("pods", name, { metadata: { deletionTimestamp, deletionGracePeriodSeconds: graceSeconds } });
     if (nodes.has(run.node)) background(leave(uid, run, graceSeconds));
@@ -200,7 +200,7 @@ export function createKubelet(options: KubeletOptions): Kubelet {
       clearTimeout(timer);
     }
     killProcesses(run);
-    // It ends before it goes: whoever looks in between sees a pod with an address and nobody there.
+    // The process ends before the object is deleted, so in between the pod has an address where nothing listens.
     reportEnd(uid, run);
     await sleep(GONE_AFTER_MS);
     const pod = podOf(uid);
@@ -258,7 +258,7 @@ export function createKubelet(options: KubeletOptions): Kubelet {
     for (const run of runs.values()) if (run.node === node) endRun(run);
   }
 
-  // What works in the volume belongs to the pod, unless the pod's successor has the volume by now.
+  // Processes that use the volume belong to the pod, unless the next pod already uses it.
   function killProcesses(run: Run): void {
     const isShared = [...runs.values()].some((other) => other !== run && other.folder === run.folder && !other.leaving);
     killAll(isShared && run.child ? { child: run.child } : run);

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { KubernetesObject } from "@kubernetes/client-node";
 
-// The double's memory: objects with resource versions and generations, and the history that a watch replays.
+// The double's storage: objects with resource versions and generations, and the history that a watch replays.
 export interface ApiObject extends KubernetesObject {
   metadata: NonNullable<KubernetesObject["metadata"]>;
   spec?: Record<string, unknown>;
@@ -19,17 +19,17 @@ export interface Objects {
   readonly version: number;
   get(kind: string, name: string): ApiObject | undefined;
   list(kind: string, selector?: string): ApiObject[];
-  // undefined when the name is taken.
+  // Returns undefined if the name is taken.
   create(kind: string, object: ApiObject): ApiObject | undefined;
   merge(kind: string, name: string, patch: object): ApiObject;
-  // For controllers: an update that takes fields away too.
+  // For controllers: an update that can also remove fields.
   replace(kind: string, object: ApiObject): ApiObject;
-  // For controllers: replaces the status when it differs.
+  // For controllers: replaces the status if it differs.
   setStatus(kind: string, name: string, status: Record<string, unknown>): void;
   remove(kind: string, name: string): void;
-  // Changes after `version`, or null when they are forgotten.
+  // The changes after `version`, or null if the history no longer holds them.
   since(version: number): Change[] | null;
-  // Forgets the history, as etcd's compaction does.
+  // Deletes the history, like etcd's compaction.
   compact(): void;
   onChange(listener: (change: Change) => void): Disposable;
 }
@@ -54,7 +54,7 @@ export function createObjects(): Objects {
 
   function mustGet(kind: string, name: string): ApiObject {
     const object = of(kind).get(name);
-    if (!object) throw new Error(`${kind} ${name} is not there`);
+    if (!object) throw new Error(`${kind} ${name} does not exist`);
     return object;
   }
 
@@ -117,7 +117,7 @@ export function createObjects(): Objects {
   };
 }
 
-// `a=b,c=d`: all that the driver uses.
+// The driver only uses selectors like `a=b,c=d`.
 export function matches(object: ApiObject, selector = ""): boolean {
   return selector
     .split(",")
@@ -128,7 +128,7 @@ export function matches(object: ApiObject, selector = ""): boolean {
     });
 }
 
-// `a.b=c`, one at most.
+// The driver uses at most one field, like `a.b=c`.
 export function hasField(object: ApiObject, selector = ""): boolean {
   const [path = "", wanted] = selector.split("=");
   const value = path.split(".").reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], object);

@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 
-// The double's pods are processes of this machine, so what they send would come from 127.0.0.1. Through here it comes from
-// the pod's own address, as in a cluster.
+// The double's pods are processes of this machine, so their connections would come from 127.0.0.1. This proxy makes them come
+// from the pod's own address, as in a cluster.
 export interface PodNetwork extends AsyncDisposable {
-  // Where a pod with this address reaches `target` (host:port).
+  // The address under which a pod reaches `target` (host:port).
   route(podAddress: string, target: string): Promise<string>;
 }
 

@@ -6,19 +6,19 @@ import { join } from "node:path";
 import type { V1PodSpec } from "@kubernetes/client-node";
 import { findRelatedProcesses } from "../../../server/drivers/host/process-table.ts";
 
-// What a pod of the double is on this machine: a process with an address of its own, and folders.
+// A pod of the double is a process with its own address and its own folders.
 
-// Of four million, so that doubles in other processes hardly ever choose the same.
+// One of four million, so that doubles in other processes rarely choose the same address.
 export const nextAddress = () => `127.${randomInt(64, 128)}.${randomInt(256)}.${randomInt(1, 255)}`;
 
-// What the daemon started dies with its container.
+// The processes that the daemon started end with its container.
 export function killAll({ child, folder }: { child?: ChildProcess; folder?: string }): void {
   if (child?.pid === undefined) return;
   for (const { pid } of findRelatedProcesses(child.pid, folder === undefined ? [] : [folder])) {
     try {
       process.kill(pid, "SIGKILL");
     } catch {
-      // Gone already.
+      // The process has already ended.
     }
   }
 }

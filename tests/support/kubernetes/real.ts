@@ -6,25 +6,26 @@ import { volumeClaimsPath, EXTENSIONS, idOf, podsPath } from "../../../server/dr
 import { sandboxOf } from "../../../server/drivers/kubernetes/pods/pod-watch.ts";
 import { sandboxKind, statefulSetKind } from "../../../server/drivers/kubernetes/workloads/workload-kinds.ts";
 
-// A real cluster, named by BERTH_TEST_KUBECONFIG; its current namespace is the tests'. This machine must reach its pods, and
-// where pods reach this machine is BERTH_TEST_POD_HOST (for their way out). BERTH_TEST_WARM_POOL names a SandboxWarmPool in that
-// namespace, whose SandboxTemplate the tests write. With an account that has the Role of deploy/kubernetes and no more, what the
-// driver does is seen to need no more; the tests' own look at volume claims does, with BERTH_TEST_ADMIN_KUBECONFIG.
+// A real cluster. BERTH_TEST_KUBECONFIG names it, and the tests use its current namespace. This machine must reach the pods;
+// BERTH_TEST_POD_HOST is the address under which pods reach this machine for egress. BERTH_TEST_WARM_POOL names a
+// SandboxWarmPool in that namespace, whose SandboxTemplate the tests overwrite. If the account has only the Role of
+// deploy/kubernetes, the tests prove that the driver needs no more. The tests themselves read volume claims, which needs
+// BERTH_TEST_ADMIN_KUBECONFIG.
 export const realCluster = {
   kubeconfig: process.env["BERTH_TEST_KUBECONFIG"] ?? "",
   adminKubeconfig: process.env["BERTH_TEST_ADMIN_KUBECONFIG"] ?? process.env["BERTH_TEST_KUBECONFIG"] ?? "",
   image: process.env["BERTH_TEST_SANDBOX_IMAGE"] ?? "berth-sandbox:latest",
   hostForPods: process.env["BERTH_TEST_POD_HOST"] ?? "127.0.0.1",
-  // Files that run at once must not take each other's sandboxes for orphans.
+  // Test files that run at the same time must not treat each other's sandboxes as orphans.
   newInstallation: () => `test-${randomBytes(4).toString("hex")}`,
   warmPool: process.env["BERTH_TEST_WARM_POOL"] ?? "",
 };
 
 export interface RealCluster extends AsyncDisposable {
-  // What the cluster keeps of a sandbox. It collects in its own time: a controller that has not heard of a deletion makes a
-  // pod for what is gone, and a claim that was deleted goes when its last pod has.
+  // The objects of a sandbox that remain after garbage collection, which takes a while: a controller may create one more pod
+  // before it sees a deletion, and a deleted claim disappears with its last pod.
   leftovers(sandboxId: string): Promise<string[]>;
-  // Ends the sandbox's pod, as anybody beside the server could.
+  // Deletes the sandbox's pod behind the server's back.
   killPod(sandboxId: string): Promise<void>;
 }
 

@@ -3,8 +3,8 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as models from "@kubernetes/client-node";
 
-// Checks an object against the API's own description, offline: the models of the client library are generated from it and
-// say for every field its type, and in their declarations which ones are required. Faults are sentences.
+// Checks an object against the API's description, offline. The models of the client library are generated from that
+// description: they hold the type of every field, and their declarations say which fields are required.
 export function faultsOf(object: { kind?: string; apiVersion?: string }): string[] {
   const version = object.apiVersion?.split("/").at(-1) ?? "";
   const model = `${version[0]?.toUpperCase()}${version.slice(1)}${object.kind}`;

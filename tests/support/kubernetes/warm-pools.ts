@@ -2,8 +2,8 @@ import { createHash, randomBytes } from "node:crypto";
 import { referenceTo } from "./controllers.ts";
 import type { ApiObject, Objects } from "./objects.ts";
 
-// The controllers of agent-sandbox's extensions: a SandboxWarmPool keeps its number of Sandboxes ready, a SandboxClaim takes
-// one of them over, and the pool makes another. Behaviour as read in agent-sandbox 0.5.6.
+// The controllers of agent-sandbox's extensions: a SandboxWarmPool keeps a number of Sandboxes ready, a SandboxClaim adopts
+// one of them, and the pool creates another. They behave like agent-sandbox 0.5.6.
 const POOL_LABEL = "agents.x-k8s.io/warm-pool-sandbox";
 const HASH_LABEL = "agents.x-k8s.io/sandbox-template-hash";
 const CLAIM_LABEL = "agents.x-k8s.io/claim-uid";
@@ -48,7 +48,7 @@ function reconcileClaim(objects: Objects, claim: ApiObject): void {
   const template = objects.get("sandboxtemplates", (pool.spec as unknown as PoolFields).sandboxTemplateRef.name);
   if (!template) return complain("TemplateNotFound", "the pool's SandboxTemplate is not there");
   const sandbox = boundTo(objects, claim) ?? adopt(objects, claim, pool, template) ?? makeCold(objects, claim, template);
-  // The pod's labels and annotations are the template's and the claim's, whatever others have put there.
+  // The pod's labels and annotations come from the template and the claim and replace all others.
   const fields = sandbox.spec as unknown as { podTemplate: PodTemplate };
   const metadata = podMetadata(claim, template);
   if (JSON.stringify(fields.podTemplate.metadata) !== JSON.stringify(metadata)) {
@@ -89,7 +89,7 @@ function podMetadata(claim: ApiObject, template: ApiObject): PodTemplate["metada
   return { labels: { ...metadata.labels, ...labels }, annotations: { ...metadata.annotations, ...annotations } };
 }
 
-// Labels only of the domain that the controller is started with, annotations of any but the system's.
+// Labels are copied only if they have the controller's domain, annotations unless they have the system's.
 function refuseMetadata({ labels = {}, annotations = {} }: Metadata): string | null {
   const label = Object.keys(labels).find((key) => !key.startsWith("sandbox.users.io/"));
   if (label) return `failed to validate label "${label}": label domain is not in the allowlist`;

@@ -4,8 +4,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 const WINDOW_MS = 200;
 const QUIET_SHARE = 0.85;
 
-// Waits until the machine has nothing to do, so that a time measured next is that of the thing measured: a browser works for
-// half a second after it has opened an empty page. Where others keep the machine busy it gives up and says so.
+// Waits until the machine is idle, so that a following measurement is not disturbed: a browser keeps working for half a second
+// after it has opened an empty page. Returns false if the machine stays busy.
 export async function untilQuiet(atMostMs = 10_000): Promise<boolean> {
   const endMs = performance.now() + atMostMs;
   while (performance.now() < endMs) if ((await idleShare()) > QUIET_SHARE) return true;

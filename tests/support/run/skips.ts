@@ -1,12 +1,12 @@
 import type { Reporter, TestCase, TestModule, TestSuite, Vitest } from "vitest/node";
 
-// Ends a run with what was skipped: the names hold the reason, and the other reporters show none of a file that is skipped
-// as a whole.
+// Prints the skipped tests and their reasons at the end of a run. Other reporters do not show files that are skipped as a
+// whole.
 export function reportSkips(): Reporter {
   let isWhole = true;
   return {
     onInit(vitest: Vitest) {
-      // Asked for one test by its name, Vitest skips all others.
+      // With a name pattern, Vitest skips all other tests.
       isWhole = vitest.config.testNamePattern === undefined;
     },
     onTestRunEnd(modules) {
@@ -16,7 +16,7 @@ export function reportSkips(): Reporter {
   };
 }
 
-// The outermost suites that are skipped as a whole and say why; otherwise the tests themselves.
+// The outermost suites that are skipped as a whole with a reason, or else the tests.
 function skipsOf(parent: TestModule | TestSuite): string[] {
   return parent.children.array().flatMap((child) => {
     if (child.type === "test") return isSkipped(child) ? [lineOf(child)] : [];

@@ -1,7 +1,7 @@
 import type { ExecEvent } from "@berth/contract/daemon.ts";
 import type { Session } from "@berth/contract";
 
-// A partner's backend in a few lines: what a test wants to call, with nothing hidden.
+// The calls of a partner's backend.
 export interface Api {
   call(
     method: string,
@@ -10,10 +10,10 @@ export interface Api {
     headers?: Record<string, string>,
   ): Promise<{ status: number; body: never; headers: Headers }>;
   create(body?: object): Promise<Session>;
-  // Runs a command in the sandbox to its end.
+  // Runs a command in the sandbox and waits for its end.
   exec(sandboxId: string, command: string | string[]): Promise<{ code: number | null; stdout: string; stderr: string }>;
   writeFile(sandboxId: string, path: string, content: string | Uint8Array): Promise<void>;
-  // null when there is no such file.
+  // Returns null if the file does not exist.
   readFile(sandboxId: string, path: string): Promise<Buffer | null>;
 }
 

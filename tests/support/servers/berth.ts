@@ -10,25 +10,25 @@ import { silentLog } from "../../../server/log.ts";
 import { createApi, type Api } from "./api.ts";
 import { freePort } from "./port.ts";
 
-// The real server as a process of its own, on a data folder and a port of its own. It may be killed and started again;
-// disposing destroys every sandbox it made and removes the folder.
+// The real server as a separate process with its own data folder and port. Tests may kill and restart it. Disposing destroys
+// its sandboxes and deletes the folder.
 export interface Berth extends AsyncDisposable {
   url: string;
   key: string;
   dataDir: string;
   env: Record<string, string>;
   api: Api;
-  // Resolves when /readyz answers; to the milliseconds that took.
+  // Resolves when /readyz responds, to the milliseconds that this took.
   start(env?: Record<string, string>): Promise<number>;
-  // As the machine's power would: SIGKILL, and wait until it is gone.
+  // Sends SIGKILL and waits until the process has ended, like a power failure.
   kill(): Promise<void>;
-  // As an operator would: SIGTERM; to the exit code.
+  // Sends SIGTERM, like an operator, and resolves to the exit code.
   stop(): Promise<number | null>;
-  // Resolves when the process has ended by itself.
+  // Resolves when the process has ended.
   died(): Promise<void>;
-  // The same, to its exit code; null when a signal ended it.
+  // Resolves to the exit code when the process has ended, or to null if a signal ended it.
   exitCode(): Promise<number | null>;
-  // What the server has logged so far.
+  // The server's output so far.
   output(): string;
 }
 
@@ -45,7 +45,7 @@ export async function startBerth(env: Record<string, string> = {}, options: Bert
 }
 
 export interface BerthOptions {
-  // How many files the server may have open.
+  // The number of files that the server may open.
   maxFiles?: number;
 }
 
@@ -124,7 +124,7 @@ async function isReady(url: string): Promise<boolean> {
   );
 }
 
-// Whatever the server left: sandboxes outlive it on purpose.
+// Sandboxes outlive the server on purpose.
 async function destroySandboxes(env: Record<string, string>): Promise<void> {
   const { config } = readConfig(env);
   await using driver = await openDriver(config, silentLog);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 export const cliPath = join(import.meta.dirname, "../../../cli/bin.js");
 
-// An installation as commands see it: its settings.
+// The settings of an installation, as commands need them.
 export interface CliPlace {
   env: Record<string, string>;
   dataDir: string;
@@ -11,7 +11,7 @@ export interface CliPlace {
 
 export const cliEnv = ({ env, dataDir }: CliPlace) => ({ PATH: process.env.PATH ?? "", HOME: dataDir, ...env });
 
-// `berth` as an operator runs it, without a terminal, to its end.
+// Runs `berth` without a terminal and waits for its end.
 export function runCli(place: CliPlace, ...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   return new Promise((resolve) => {
     execFile(process.execPath, [cliPath, ...args], { env: cliEnv(place) }, (error, stdout, stderr) =>

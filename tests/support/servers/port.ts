@@ -1,8 +1,8 @@
 import { randomInt } from "node:crypto";
 import { createServer } from "node:net";
 
-// A port that nobody listens on at the moment, for a program that is started a moment later, and again after it was killed.
-// Linux hands out the ports from 32768 on by itself, to whoever asks for any: of these, another test could get it meanwhile.
+// A free port for a program that is started a moment later, and perhaps restarted. It is below 32768, because Linux assigns
+// the ports above to programs that ask for any port, such as another test.
 export async function freePort(address = "127.0.0.1"): Promise<number> {
   for (;;) {
     const port = randomInt(20_000, 32_768);

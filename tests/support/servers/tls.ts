@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createServer } from "node:tls";
 
-// What stands before Berth in production: ends TLS and passes the bytes on to a port of this machine. Its certificate is
-// nobody's, so that the browser of a test must be told to ignore that.
+// A TLS proxy, as in front of Berth in production: it forwards the decrypted bytes to a local port. Its certificate is
+// self-signed, so the browser of a test must ignore certificate errors.
 export interface TlsFront extends AsyncDisposable {
   port: number;
 }
