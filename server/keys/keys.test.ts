@@ -163,7 +163,7 @@ onBothEngines(
         ratePerMinute: 60,
       });
       await expect(createPartner(t.store.db, t.clock, "beta")).rejects.toThrow("There is a partner beta already");
-      const missing: unknown = await getPartner(t.store.db, "nobody").catch((error: unknown) => error);
+      const missing: unknown = await getPartner(t.store.db, "missing").catch((error: unknown) => error);
       expect(isAppError(missing, "not_found")).toBe(true);
     });
 

@@ -172,7 +172,7 @@ export const RULES = {
   retention: { source: "timer", otherwise: ignore, in: { paused: enter("destroying", "retention") } },
   purge: { source: "timer", otherwise: ignore, in: { destroyed: { do: "delete" } } },
 
-  // The lease of a step has expired. Nobody waits for an unfinished create any more; every other step is done again.
+  // The lease of a step has expired. No caller waits for an unfinished create, so it is undone; every other step is repeated.
   abandoned: {
     source: "reconcile",
     otherwise: ignore,

@@ -39,11 +39,11 @@ export interface StepActionsDeps {
   log: Log;
 }
 
-// The way out of a sandbox, opened before it runs and closed when it is gone.
+// The egress of a sandbox, opened before the sandbox runs and closed when it is gone.
 export interface SandboxEgress {
   open(sandboxId: SandboxId, template: Template): Promise<void>;
   close(sandboxId: SandboxId): Promise<void>;
-  // Where sandboxes reach it over the network: by what it knows them.
+  // Identifies the sandbox to an egress proxy that it reaches over the network. Absent for sandboxes with a socket of their own.
   issueToken?(holder: { sandboxId: SandboxId; template: string }): string;
 }
 
@@ -110,9 +110,9 @@ export function createStepActions({ driver, links, egress, templates, modelEnv, 
       await driver.resume(specOf(session), signal);
       failpoint("resume.woken");
       await links.start(session.sandboxId, startRequest(session), signal);
-      failpoint("resume.told");
+      failpoint("resume.started");
     } catch (error) {
-      // A sandbox must not run while its session does not count as running.
+      // The session does not count as running, or is still frozen, so the sandbox must not run either.
       await driver.pause(session.sandboxId, AbortSignal.timeout(UNDO_TIMEOUT_MS)).catch(() => {});
       throw error;
     }
@@ -133,7 +133,7 @@ export function createStepActions({ driver, links, egress, templates, modelEnv, 
       async act(session, signal) {
         if (session.sandbox === "to_create") await createSandbox(session, signal);
         await links.start(session.sandboxId, startRequest(session), signal);
-        failpoint("create.told");
+        failpoint("create.started");
       },
       done: startTimeout,
     },
@@ -164,7 +164,7 @@ export function createStepActions({ driver, links, egress, templates, modelEnv, 
       async act(session, signal) {
         if (await thaw(session, signal)) await stopDaemon(session, signal);
         links.forget(session.sandboxId);
-        failpoint("hibernate.told");
+        failpoint("hibernate.daemon_stopped");
         await driver.hibernate(session.sandboxId, signal);
         failpoint("hibernate.stopped");
       },

@@ -52,7 +52,7 @@ export async function findPartner(db: Db, id: string): Promise<Partner | null> {
   return row ? parsePartner(row) : null;
 }
 
-// The same as a prepared query, for what is asked with every request.
+// The same as a prepared query, for callers that read it with every request.
 export async function findPartnerFast(store: Store, id: string): Promise<Partner | null> {
   const row = await firstPartner(store, id);
   return row ? parsePartner(row) : null;

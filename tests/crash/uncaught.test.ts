@@ -12,7 +12,7 @@ describe.each(["throw", "reject"])("an error that nothing catches (%s)", (action
     await berth.api.exec(session.sandboxId, "(sleep 1000 > /dev/null 2>&1 & echo $! > pid)");
     await berth.stop();
 
-    await berth.start({ BERTH_TEST_FAILPOINT: "create.told", BERTH_TEST_FAILPOINT_ACTION: action });
+    await berth.start({ BERTH_TEST_FAILPOINT: "create.started", BERTH_TEST_FAILPOINT_ACTION: action });
     // A command that runs until it is told to stop, through a request that stays open for as long.
     const command = berth.api.exec(session.sandboxId, "touch begun; while [ ! -e stop ]; do sleep 0.05; done; echo finished");
     await expect.poll(() => berth.api.readFile(session.sandboxId, "begun")).not.toBeNull();
@@ -24,7 +24,7 @@ describe.each(["throw", "reject"])("an error that nothing catches (%s)", (action
     expect(await command).toMatchObject({ code: 0, stdout: "finished\n" });
     expect(await berth.exitCode()).toBe(1);
     expect(berth.output()).toContain('"msg":"server.uncaught_error"');
-    expect(berth.output()).toContain("fail point create.told");
+    expect(berth.output()).toContain("fail point create.started");
     expect(berth.output()).toContain('"msg":"server.stopped"');
 
     await berth.start();
@@ -38,7 +38,7 @@ test("a server that cannot finish what is under way exits all the same", async (
   await daemonRuntime();
   await using berth = await startBerth({
     BERTH_DRIVER: "process",
-    BERTH_TEST_FAILPOINT: "create.told:2",
+    BERTH_TEST_FAILPOINT: "create.started:2",
     BERTH_TEST_FAILPOINT_ACTION: "throw",
   });
   const session = await berth.api.create({ autoStartAgent: false });

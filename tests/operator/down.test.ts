@@ -24,7 +24,7 @@ describeWith(await machine.oci(), "berth down", () => {
     await berth.stop();
 
     // The fourth create of this server dies halfway, with its sandbox made and its row in a step.
-    await berth.start({ BERTH_HIBERNATE_AFTER: "1h", BERTH_TEST_FAILPOINT: "create.told:4" });
+    await berth.start({ BERTH_HIBERNATE_AFTER: "1h", BERTH_TEST_FAILPOINT: "create.started:4" });
     const running = await berth.api.create({ autoStartAgent: false });
     await berth.api.exec(running.sandboxId, "(sleep 1000 > /dev/null 2>&1 &)");
     const paused = await berth.api.create({ autoStartAgent: false });

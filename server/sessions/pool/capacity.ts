@@ -9,7 +9,7 @@ import type { Home } from "../../store/sessions/session.ts";
 // Whether there is room for one more sandbox that holds memory. A create without room is refused before anything is created.
 export interface Capacity {
   // For a session, new or hibernated. The pool's blanks do not count, because they are evicted for it. Throws
-  // `capacity_reached`. Runs in the transaction that writes the row, so that two calls cannot both get the last place.
+  // `capacity_reached`. Runs in the transaction that writes the row, so that two calls cannot both be the last that fits.
   admit(tx: Db): Promise<void>;
   // For a blank of the pool, which takes only what is free.
   admitBlank(tx: Db): Promise<void>;
@@ -30,10 +30,10 @@ export function createCapacity(home: Home, engine: Engine, options: CapacityOpti
   const { maxSandboxes, reserveBytes, availableBytes = readAvailable } = options;
 
   async function check(tx: Db, count: (tx: Db) => Promise<number>): Promise<void> {
-    if (home.host !== null && availableBytes() < reserveBytes) throw full("The machine is short of memory");
+    if (home.host !== null && availableBytes() < reserveBytes) throw full("The server is low on memory");
     if (maxSandboxes === Infinity) return;
     if (engine === "postgres") await lockHome(tx, home);
-    if ((await count(tx)) >= maxSandboxes) throw full(`All ${maxSandboxes} places for sandboxes are taken`);
+    if ((await count(tx)) >= maxSandboxes) throw full(`The limit of ${maxSandboxes} sandboxes is reached`);
   }
 
   return {
