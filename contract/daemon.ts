@@ -13,11 +13,6 @@ export const TOKEN_HEADER = "x-berth-token";
 // Process 1 of a sandbox is `/bin/sh {runtime}/init.sh`, which starts `bin/node daemon.cjs`, reaps orphans and forwards
 // SIGTERM. Where the daemon is not process 1 (process driver, an engine with its own init), it can be started directly.
 
-export interface DaemonError {
-  error: string;
-  code: string;
-}
-
 // GET /health
 export interface Health {
   status: "ok";

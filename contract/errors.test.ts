@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 import { AppError, ERRORS, type ErrorCode } from "./errors.ts";
 
-it("docs/errors.md describes every error with its status, and no others", () => {
+test("docs/errors.md describes every error with its status, and no others", () => {
   const page = readFileSync(new URL("../docs/errors.md", import.meta.url), "utf8");
   const rows = [...page.matchAll(/^\| `(\w+)` \| (\d+) \| (yes|no) \| (.+) \|$/gm)];
   const described = Object.fromEntries(
@@ -13,7 +13,7 @@ it("docs/errors.md describes every error with its status, and no others", () => 
   expect(rows.every(([, , , , sentence]) => /^[A-Z].*\.$/.test(sentence!))).toBe(true);
 });
 
-it("every 503 and 504 has a Retry-After", () => {
+test("every 503 and 504 has a Retry-After", () => {
   const codes = (Object.keys(ERRORS) as ErrorCode[]).filter((code) => [503, 504].includes(ERRORS[code].status));
   expect(codes).toContain("sandbox_timeout");
   expect(codes.filter((code) => !(new AppError(code).retryAfterSeconds! > 0))).toEqual([]);

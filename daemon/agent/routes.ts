@@ -3,8 +3,7 @@ import { readJson, requiredText as text } from "../http/body.ts";
 import { sendJson } from "../http/reply.ts";
 import type { Route, UpgradeRoute } from "../http/route.ts";
 import { acceptSocket } from "../http/sockets.ts";
-import type { Environment } from "../processes/environment.ts";
-import type { Agent } from "./agent.ts";
+import type { Agent, AgentDeps } from "./agent.ts";
 import { restingState } from "./availability.ts";
 import { attachPanel } from "./panel.ts";
 import { streamPrompt } from "./prompt-stream.ts";
@@ -23,14 +22,7 @@ export interface AgentRoutes {
   pids(): number[];
 }
 
-export interface AgentRoutesDeps {
-  environment: Environment;
-  workspace: string;
-  folder: string;
-  onStateChange: (state: AgentState) => void;
-}
-
-export function createAgentRoutes(deps: AgentRoutesDeps): AgentRoutes {
+export function createAgentRoutes(deps: AgentDeps): AgentRoutes {
   const { environment } = deps;
   let agent: Agent | null = null;
   let loading: Promise<Agent> | null = null;
