@@ -10,7 +10,6 @@ export interface TreeNode {
 
 // The tree does not accept an empty id for its root.
 export const ROOT = "/";
-const folderOf = (id: string) => (id === ROOT ? "" : id);
 
 export function treeNode({ folders }: FilesState, id: string): TreeNode {
   const path = folderOf(id);
@@ -21,3 +20,5 @@ export function treeNode({ folders }: FilesState, id: string): TreeNode {
 
 export const childPaths = ({ folders }: FilesState, id: string): string[] =>
   (folders[folderOf(id)] ?? []).map(({ name }) => joinPath(folderOf(id), name));
+
+const folderOf = (id: string) => (id === ROOT ? "" : id);

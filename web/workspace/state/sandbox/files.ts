@@ -92,7 +92,7 @@ export function createFiles(api: Api) {
       for (const upload of files) {
         const written = api.writeFile(joinPath(folder, upload.path), upload.file, replace ? undefined : null);
         await written.catch((error: unknown) => {
-          if (replace || !isTaken(error)) throw error;
+          if (replace || !fileExists(error)) throw error;
           skipped.push(upload);
         });
       }
@@ -108,8 +108,8 @@ export interface Upload {
   file: File;
 }
 
-const isTaken = (error: unknown) => error instanceof ApiError && error.status === 412;
-const isGone = (error: unknown) => error instanceof Error && "status" in error && error.status === 404;
+const fileExists = (error: unknown) => error instanceof ApiError && error.status === 412;
+const isGone = (error: unknown) => error instanceof ApiError && error.status === 404;
 
 function without<T>(record: Record<string, T>, key: string): Record<string, T> {
   const { [key]: _removed, ...rest } = record;
