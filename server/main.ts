@@ -138,7 +138,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
   const wakeWebhooks = (partnerId: string) => runWork(LOOP_WORK.webhooks, () => webhooks.wake(partnerId));
   const endpoints = createEndpoints({ store, secrets, clock, allowPrivate, onQueued: wakeWebhooks });
   opening.use(sessions.onChange(({ partnerId }) => wakeWebhooks(partnerId)));
-  const feed = opening.use(createFeed(store, sessions));
+  const feed = opening.use(createFeed({ store, sessions, clock }));
   const app = opening.use(
     await createApp({
       sessions,

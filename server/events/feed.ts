@@ -1,32 +1,37 @@
-import { SECOND } from "../clock.ts";
+import { SECOND, type Clock } from "../clock.ts";
 import { eventPage, type StoredEvent } from "../store/events.ts";
 import type { Store } from "../store/open.ts";
 
-// A partner's events as they happen, from one position on. Changes made by this server are seen at once, those of others
-// at the next look.
+// Follows a partner's events from a position on. Events of this server arrive at once, those of other servers with the next poll.
 export interface Feed extends Disposable {
-  // Yields batches; an empty one every few seconds when nothing happens. Ends with the signal.
+  // Yields batches of events, and an empty batch every few seconds without events. Ends when the signal aborts.
   follow(partnerId: string, afterSeq: number, signal: AbortSignal): AsyncGenerator<StoredEvent[], void>;
 }
 
-const LOOK_MS = SECOND;
-const EMPTY_MS = 5 * SECOND;
-const BATCH = 100;
+const POLL_MS = SECOND;
+const KEEP_ALIVE_MS = 5 * SECOND;
+const EVENTS_PER_BATCH = 100;
 
-// Who tells that something has happened to a session of a partner.
+// Announces changes of sessions.
 export interface Announcer {
   onChange(listener: (change: { partnerId: string }) => void): Disposable;
 }
 
-export function createFeed(store: Store, sessions: Announcer): Feed {
+export interface FeedDeps {
+  store: Store;
+  sessions: Announcer;
+  clock: Pick<Clock, "now">;
+}
+
+export function createFeed({ store, sessions, clock }: FeedDeps): Feed {
   const waiting = new Map<string, Set<() => void>>();
   const listener = sessions.onChange(({ partnerId }) => {
     for (const wake of waiting.get(partnerId) ?? []) wake();
   });
 
-  async function nextLook(partnerId: string, signal: AbortSignal): Promise<void> {
+  async function nextPoll(partnerId: string, signal: AbortSignal): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, LOOK_MS);
+    const timer = setTimeout(resolve, POLL_MS);
     const wakers = waiting.get(partnerId) ?? new Set();
     waiting.set(partnerId, wakers.add(resolve));
     signal.addEventListener("abort", resolve as () => void, { once: true });
@@ -40,16 +45,16 @@ export function createFeed(store: Store, sessions: Announcer): Feed {
   return {
     async *follow(partnerId, afterSeq, signal) {
       let seq = afterSeq;
-      let quietSince = Date.now();
+      let lastYieldMs = clock.now();
       while (!signal.aborted) {
-        const events = await eventPage(store.db, partnerId, seq, BATCH);
+        const events = await eventPage(store.db, partnerId, seq, EVENTS_PER_BATCH);
         const last = events.at(-1);
-        if (last || Date.now() - quietSince >= EMPTY_MS) {
-          quietSince = Date.now();
+        if (last || clock.now() - lastYieldMs >= KEEP_ALIVE_MS) {
+          lastYieldMs = clock.now();
           yield events;
         }
         if (last) seq = last.seq;
-        else await nextLook(partnerId, signal);
+        else await nextPoll(partnerId, signal);
       }
     },
     [Symbol.dispose]: () => listener[Symbol.dispose](),

@@ -6,16 +6,16 @@ export interface Received {
   body: string;
 }
 
-// A partner's receiver: keeps what came and answers with the status that `answer` returns.
+// A partner's receiver. Stores the requests and answers with the status that `answer` returns.
 export async function startReceiver(answer: (received: Received, count: number) => number | Promise<number> = () => 204) {
   const received: Received[] = [];
   const server = createServer((request, response) => {
     let body = "";
     request.setEncoding("utf8").on("data", (chunk: string) => (body += chunk));
     request.on("end", () => {
-      const one = { headers: request.headers, body };
-      received.push(one);
-      void Promise.resolve(answer(one, received.length)).then((status) =>
+      const entry = { headers: request.headers, body };
+      received.push(entry);
+      void Promise.resolve(answer(entry, received.length)).then((status) =>
         response.writeHead(status, status === 302 ? { location: "/elsewhere" } : {}).end("thanks"),
       );
     });
@@ -28,7 +28,7 @@ export async function startReceiver(answer: (received: Received, count: number) 
   };
 }
 
-// A receiver that is not bound to HTTP: `behave` gets each connection once a request has arrived on it.
+// A receiver that need not speak HTTP. `behave` gets each connection when a request has arrived on it.
 export async function startRawReceiver(behave: (socket: Socket) => void) {
   const open = new Set<Socket>();
   const closings = Promise.withResolvers<"closed">();
@@ -51,9 +51,9 @@ export async function startRawReceiver(behave: (socket: Socket) => void) {
   return {
     url: `http://127.0.0.1:${await listen(server)}/hook`,
     open,
-    // Ends every connection, and from now on each as soon as a request arrives.
+    // Closes every connection, and from now on each new one when its request arrives.
     hangUp,
-    // Connections so far.
+    // The number of connections so far.
     count: () => count,
     // Resolves when the first connection has been closed.
     firstClosed: closings.promise,

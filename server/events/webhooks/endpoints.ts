@@ -25,24 +25,24 @@ import {
 } from "../../store/webhooks/deliveries.ts";
 import { makeLanesDue } from "../../store/webhooks/lanes.ts";
 import { webhookContext } from "./lane.ts";
-import { ATTEMPT_MS, isRefusedAddress } from "./send.ts";
+import { ATTEMPT_MS, isPrivateAddress } from "./send.ts";
 import { newWebhookSecret } from "./signature.ts";
 
-// What partners do with their webhooks. Each call that changes something takes `record`, which runs in its transaction
-// and is told what the call is about to return.
+// The operations of partners on their webhooks. `record` runs in the transaction of a change and receives its result, for the
+// audit log and the idempotency store.
 export interface Endpoints {
-  create(partnerId: string, wanted: CreateWebhook, record: Record<NewEndpoint>): Promise<NewEndpoint>;
+  create(partnerId: string, wanted: CreateWebhook, record: RecordChange<NewEndpoint>): Promise<NewEndpoint>;
   list(partnerId: string): Promise<EndpointRow[]>;
   get(partnerId: string, id: string): Promise<EndpointRow>;
-  update(partnerId: string, id: string, change: UpdateWebhook, record: Record<void>): Promise<EndpointRow>;
-  remove(partnerId: string, id: string, record: Record<void>): Promise<void>;
-  rotate(partnerId: string, id: string, record: Record<NewSecret>): Promise<NewSecret>;
-  test(partnerId: string, id: string, record: Record<DeliveryRow>): Promise<DeliveryRow>;
+  update(partnerId: string, id: string, change: UpdateWebhook, record: RecordChange<void>): Promise<EndpointRow>;
+  remove(partnerId: string, id: string, record: RecordChange<void>): Promise<void>;
+  rotate(partnerId: string, id: string, record: RecordChange<NewSecret>): Promise<NewSecret>;
+  test(partnerId: string, id: string, record: RecordChange<DeliveryRow>): Promise<DeliveryRow>;
   deliveries(partnerId: string, id: string, filter: DeliveryFilter): Promise<ListedDelivery[]>;
-  redeliver(partnerId: string, id: string, deliveryId: string, record: Record<DeliveryRow>): Promise<DeliveryRow>;
+  redeliver(partnerId: string, id: string, deliveryId: string, record: RecordChange<DeliveryRow>): Promise<DeliveryRow>;
 }
 
-export type Record<Made> = (tx: Db, endpointId: string, made: Made) => Promise<void>;
+export type RecordChange<Result> = (tx: Db, endpointId: string, result: Result) => Promise<void>;
 
 export interface NewEndpoint {
   row: EndpointRow;
@@ -51,7 +51,7 @@ export interface NewEndpoint {
 
 export interface NewSecret {
   secret: string;
-  // Until then the one before signs too.
+  // Until then messages are also signed with the previous secret.
   oldUntil: number;
 }
 
@@ -60,18 +60,18 @@ export interface EndpointsDeps {
   secrets: Pick<Secrets, "seal">;
   clock: Clock;
   allowPrivate: boolean;
-  // Something of the partner waits to be sent.
+  // Called when a delivery of the partner is queued.
   onQueued: (partnerId: string) => void;
 }
 
-// PostgreSQL would not even look for some of what a path can hold.
+// Checked first, because PostgreSQL rejects some strings that a path can contain.
 const WEBHOOK_ID = new RegExp(`^whk_${ID_BODY}$`);
 const DELIVERY_ID = new RegExp(`^dlv_${ID_BODY}$`);
 const MAX_ENDPOINTS = 20;
-// Out of turn and not finished, for each endpoint.
+// Unfinished tests and redeliveries of one endpoint.
 const MAX_TESTS = 10;
 const MAX_REDELIVERIES = 100;
-// An attempt may take this long.
+// The longest time that an attempt takes.
 const RETRY_AFTER_SECONDS = ATTEMPT_MS / 1000;
 const OVERLAP_MS = DAY;
 
@@ -82,11 +82,11 @@ export function createEndpoints({ store, secrets, clock, allowPrivate, onQueued 
     return row;
   }
 
-  // On a lane of its own: it waits for no other delivery and none waits for it.
+  // Queues a delivery on a lane of its own, so that it neither waits for other deliveries nor delays them.
   async function queue(
     { id: endpointId, partner_id }: EndpointRow,
     message: Pick<DeliveryRow, "event_id" | "type" | "payload">,
-    record: Record<DeliveryRow>,
+    record: RecordChange<DeliveryRow>,
   ): Promise<DeliveryRow> {
     const nowMs = clock.now();
     const id = newId("dlv", nowMs);
@@ -107,7 +107,7 @@ export function createEndpoints({ store, secrets, clock, allowPrivate, onQueued 
     list: (partnerId) => listEndpoints(store.db, partnerId),
 
     async create(partnerId, { url, types = null, description = "" }, record) {
-      checkUrl(url, allowPrivate);
+      checkUrl(url, { allowPrivate });
       const nowMs = clock.now();
       const id = newId("whk", nowMs);
       const secret = newWebhookSecret();
@@ -138,18 +138,18 @@ export function createEndpoints({ store, secrets, clock, allowPrivate, onQueued 
 
     async update(partnerId, id, { url, types, description, enabled }, record) {
       const row = await get(partnerId, id);
-      if (url !== undefined) checkUrl(url, allowPrivate);
+      if (url !== undefined) checkUrl(url, { allowPrivate });
       const updated = await store.transaction(async (tx) => {
         await record(tx, id);
-        // A failing receiver that is enabled again has five days from now.
-        const switched = enabled
+        // Enabling a failing endpoint gives it another five days.
+        const stateChange = enabled
           ? { state: "enabled" as const, disabled_reason: null, failing_since: null }
           : { state: "disabled" as const, disabled_reason: "api" };
         const changed = await updateEndpoint(tx, id, {
           url: url ?? row.url,
           description: description ?? row.description,
           ...(types !== undefined && { types: types && JSON.stringify(types) }),
-          ...(enabled !== undefined && enabled !== (row.state === "enabled") && switched),
+          ...(enabled !== undefined && enabled !== (row.state === "enabled") && stateChange),
           updated_at: clock.now(),
         });
         if (enabled) await makeLanesDue(tx, id, clock.now());
@@ -170,16 +170,16 @@ export function createEndpoints({ store, secrets, clock, allowPrivate, onQueued 
 
     async rotate(partnerId, id, record) {
       const row = await get(partnerId, id);
-      const made = { secret: newWebhookSecret(), oldUntil: clock.now() + OVERLAP_MS };
+      const rotated = { secret: newWebhookSecret(), oldUntil: clock.now() + OVERLAP_MS };
       await store.transaction(async (tx) => {
         await updateEndpoint(tx, id, {
-          secret: secrets.seal(made.secret, webhookContext(id)),
+          secret: secrets.seal(rotated.secret, webhookContext(id)),
           old_secret: row.secret,
-          old_secret_until: made.oldUntil,
+          old_secret_until: rotated.oldUntil,
         });
-        await record(tx, id, made);
+        await record(tx, id, rotated);
       });
-      return made;
+      return rotated;
     },
 
     async test(partnerId, id, record) {
@@ -204,19 +204,19 @@ export function createEndpoints({ store, secrets, clock, allowPrivate, onQueued 
   };
 }
 
-// A call stores a delivery, and a receiver that hangs lets them pile up.
+// Limits the deliveries that wait for a receiver that hangs.
 async function checkQueue(tx: Db, { endpoint_id, type }: DeliveryRow): Promise<void> {
-  const tests = type === TEST_EVENT_TYPE;
-  const waiting = await countOutOfTurn(tx, endpoint_id, { tests, testType: TEST_EVENT_TYPE });
-  if (waiting < (tests ? MAX_TESTS : MAX_REDELIVERIES)) return;
+  const isTest = type === TEST_EVENT_TYPE;
+  const waiting = await countOutOfTurn(tx, endpoint_id, { tests: isTest, testType: TEST_EVENT_TYPE });
+  if (waiting < (isTest ? MAX_TESTS : MAX_REDELIVERIES)) return;
   throw new AppError("webhook_queue_full", { retryAfterSeconds: RETRY_AFTER_SECONDS });
 }
 
-function checkUrl(text: string, allowPrivate: boolean): void {
+function checkUrl(text: string, { allowPrivate }: { allowPrivate: boolean }): void {
   const refuse = (message: string) => new AppError("validation_failed", { details: [{ field: "url", message }] });
   const url = URL.canParse(text) ? new URL(text) : null;
-  if (!url || !/^https?:$/.test(url.protocol)) throw refuse("Must be an https address");
-  if (url.protocol === "http:" && !allowPrivate) throw refuse("Must be an https address");
-  if (url.username || url.password) throw refuse("Must not hold a name or password");
-  if (isRefusedAddress(url.hostname, allowPrivate)) throw refuse("Must be an address on the public Internet");
+  if (!url || !/^https?:$/.test(url.protocol)) throw refuse("Must be an https URL");
+  if (url.protocol === "http:" && !allowPrivate) throw refuse("Must be an https URL");
+  if (url.username || url.password) throw refuse("Must not contain a user name or password");
+  if (!allowPrivate && isPrivateAddress(url.hostname)) throw refuse("Must be an address on the public Internet");
 }

@@ -1,11 +1,11 @@
 import { sql } from "kysely";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Clock } from "../../clock.ts";
 import { startTestApp, type TestApp } from "../../http/testing/test-app.ts";
 import { appendEvent } from "../../store/events.ts";
 import { startRawReceiver, startReceiver } from "../testing/receivers.ts";
 
-// One partner does its worst and another one must not notice. What counts is the order of events, not how long they take.
+// One partner misbehaves, and another one must not be affected. The tests check the order of events, not their duration.
 
 const start = Date.now();
 let app: TestApp;
@@ -26,7 +26,7 @@ const happen = (partnerId: string, sessionId: string, n = 0) =>
   app.store.transaction((tx) =>
     appendEvent(tx, { partnerId, sessionId, type: "session.created", at: clock.now(), data: { sessionId, n } }),
   );
-// A backlog, each event of another session.
+// A backlog in which each event belongs to another session.
 const happenOften = (partnerId: string, count: number) =>
   sql`with recursive counter(n) as (select 1 union all select n + 1 from counter where n < ${count})
       insert into events (id, partner_id, session_id, type, at, data)
@@ -38,7 +38,7 @@ const pendingOf = async (endpointId: string): Promise<number> => {
   return (await query.select(({ fn }) => fn.countAll<number>().as("count")).executeTakeFirstOrThrow()).count;
 };
 
-// Without trying each of thousands of deliveries once more.
+// Without retrying thousands of deliveries.
 const endFlood = async (receiver: { hangUp(): void }) => {
   await app.store.db.updateTable("webhook_endpoints").set({ state: "disabled" }).execute();
   receiver.hangUp();
@@ -46,7 +46,7 @@ const endFlood = async (receiver: { hangUp(): void }) => {
 };
 
 describe("a partner whose receivers hang", () => {
-  it.each([
+  test.each([
     { name: "8 receivers of one partner", partners: { hanging: 8 } },
     { name: "50 receivers of three partners", partners: { first: 20, second: 20, third: 10 } },
   ])("holds up no other partner: $name", async ({ partners }) => {
@@ -62,7 +62,7 @@ describe("a partner whose receivers hang", () => {
     await happen("acme", "ses_a");
     await app.webhooks.tick();
     const arrived = expect.poll(() => healthy.received.length).toBe(1);
-    // No hanging attempt has had to end for it.
+    // It did not have to wait for an attempt that hangs.
     expect(await Promise.race([hanging.firstClosed, arrived])).not.toBe("closed");
     await arrived;
     expect(hanging.count()).toBeGreaterThan(0);
@@ -71,12 +71,12 @@ describe("a partner whose receivers hang", () => {
     await app.webhooks.settled();
   });
 
-  it("still gets what its other receivers can take", async () => {
+  test("still receives the events of its other endpoints", async () => {
     await using hanging = await startRawReceiver(() => {});
     await using healthy = await startReceiver();
     const ids: string[] = [];
     for (let i = 0; i < 7; i++) ids.push(await createHook(hanging.url));
-    // All have failed before, so they have one lane each, and one of the partner's eight is left.
+    // All have failed before, so they have one lane each, and one of the partner's eight lanes is left.
     await app.store.db.updateTable("webhook_endpoints").set({ failing_since: nowMs }).where("id", "in", ids).execute();
     for (let i = 0; i < 10; i++) await happen("acme", `ses_${i}`);
     await app.webhooks.tick();
@@ -91,7 +91,7 @@ describe("a partner whose receivers hang", () => {
 });
 
 describe("a partner with a long backlog", () => {
-  it("of 100,000 events does not delay another partner's event, and stores a bounded part of it as deliveries", async () => {
+  test("of 100,000 events does not delay another partner's event, and has a bounded number of stored deliveries", async () => {
     await using hanging = await startRawReceiver(() => {});
     const key = await app.addPartner("flood");
     const endpointId = await createHook(hanging.url, key);
@@ -111,7 +111,7 @@ describe("a partner with a long backlog", () => {
     await endFlood(hanging);
   });
 
-  it("of many endpoints that are all behind does not push another partner's endpoint out", async () => {
+  test("on many endpoints does not displace another partner's endpoint", async () => {
     await using hanging = await startRawReceiver(() => {});
     await using healthy = await startReceiver();
     for (let p = 0; p < 5; p++) {
@@ -127,7 +127,7 @@ describe("a partner with a long backlog", () => {
     await ticked;
   });
 
-  it("gets all of it, in order for each session, when its receiver works again", async () => {
+  test("receives all of it, in order for each session, when its receiver works again", async () => {
     await using receiver = await startReceiver();
     const endpointId = await createHook(receiver.url);
     await happenOften("acme", 220);
@@ -141,8 +141,8 @@ describe("a partner with a long backlog", () => {
   });
 });
 
-describe("messages out of turn", () => {
-  it("are refused when ten tests wait, and taken again when they have been sent", async () => {
+describe("tests and redeliveries", () => {
+  test("are refused while ten tests wait, and accepted when those are sent", async () => {
     await using hanging = await startRawReceiver(() => {});
     const id = await createHook(hanging.url);
     const test = () => app.call("POST", `/api/b2b/webhooks/${id}/test`);
@@ -154,7 +154,7 @@ describe("messages out of turn", () => {
       "webhook_queue_full",
       "15",
     ]);
-    // A test that fails is not tried again: it makes room.
+    // A failed test is not retried, so it makes room.
     await expect.poll(() => hanging.open.size).toBeGreaterThan(0);
     const other = await createHook(hanging.url);
     expect((await app.call("POST", `/api/b2b/webhooks/${other}/test`)).status).toBe(202);
@@ -164,7 +164,7 @@ describe("messages out of turn", () => {
     await app.webhooks.settled();
   });
 
-  it("are refused when a hundred redeliveries wait, and tests are not", async () => {
+  test("are refused while a hundred redeliveries wait, but tests are accepted", async () => {
     await using failing = await startReceiver(() => 500);
     const id = await createHook(failing.url);
     await happen("acme", "ses_a");

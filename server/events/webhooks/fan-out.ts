@@ -6,28 +6,27 @@ import type { Store } from "../../store/open.ts";
 import { countPending, enqueue } from "../../store/webhooks/deliveries.ts";
 import { endpointsBehind, moveCursor, type EndpointRow } from "../../store/webhooks/endpoints.ts";
 
-// Puts events into the lanes of the endpoints that want them, a batch at a time and one partner after the other.
-
 export interface FanOutDeps {
   store: Store;
   clock: Clock;
-  // Called after each turn: what was put into lanes can be sent while the rest is still being put in.
+  // Called after each turn, so that sending starts while more deliveries are queued.
   onQueued(): Promise<void>;
 }
 
-// Beyond this many pending deliveries an endpoint's events stay in the outbox, where they are stored once for all of the
-// partner's endpoints. They follow as deliveries finish, so nothing is lost.
+// An endpoint with this many pending deliveries gets no more for now. Its events stay in the outbox, which stores them once for
+// all endpoints of the partner, until deliveries finish.
 export const MAX_PENDING = 5_000;
 const EVENTS_PER_BATCH = 100;
 const ENDPOINTS_PER_WINDOW = 200;
 
-// One batch for each endpoint that is behind, of these partners or of everyone.
+// Queues events as deliveries on the lanes of the endpoints that subscribe to them: one batch for each endpoint that is behind,
+// of the given partners or of all.
 export type FanOut = (partnerIds?: readonly string[]) => Promise<FanOutResult>;
 
 export interface FanOutResult {
-  // There are more events, and room for them.
+  // There are more events that can be queued.
   hasMore: boolean;
-  // Partners with an endpoint that has too many pending deliveries to take more.
+  // Partners with an endpoint that has too many pending deliveries.
   heldBack: Set<string>;
 }
 
@@ -43,7 +42,7 @@ export function createFanOut({ store, clock, onQueued }: FanOutDeps): FanOut {
     const wanted = types ? events.filter(({ type }) => types.has(type)) : events;
     const nowMs = clock.now();
     await store.transaction(async (tx) => {
-      // Another server may have done it.
+      // Another server may have queued them already.
       if (!(await moveCursor(tx, endpoint, last.seq))) return;
       const deliveries = wanted.map((event) => toDelivery(endpoint.id, event, nowMs));
       await enqueue(tx, deliveries, nowMs);
@@ -61,7 +60,7 @@ export function createFanOut({ store, clock, onQueued }: FanOutDeps): FanOut {
           const batch = await fanOutBatch(endpoint);
           if (batch === "more") result.hasMore = true;
           if (batch === "held_back") result.heldBack.add(endpoint.partner_id);
-          // SQLite answers at once, in this thread: without a pause nothing else would run until the end.
+          // SQLite runs synchronously in this thread, so other work gets a turn here.
           await nextTurn();
         }
         await onQueued();
@@ -72,7 +71,7 @@ export function createFanOut({ store, clock, onQueued }: FanOutDeps): FanOut {
   };
 }
 
-// The first endpoint of every partner, then the second of every partner, and so on.
+// Round robin: the first endpoint of every partner, then the second of every partner, and so on.
 function turnsByPartner<Endpoint extends { partner_id: string }>(endpoints: Endpoint[]): Endpoint[][] {
   const turns: Endpoint[][] = [];
   for (const own of Map.groupBy(endpoints, ({ partner_id }) => partner_id).values())

@@ -1,10 +1,10 @@
 import type { Socket } from "node:net";
 import { gzipSync } from "node:zlib";
-import { describe, expect, it } from "vitest";
+import { describe, expect, test } from "vitest";
 import { sendMessage } from "./send.ts";
 import { startRawReceiver } from "../testing/receivers.ts";
 
-// What a receiver can do to the server that sends to it: each attempt ends with an outcome, and its connection with it.
+// Whatever a receiver does, each attempt ends with an outcome and a closed connection.
 
 const INVALID = { ok: false, status: null, error: "The answer is not valid HTTP" };
 const TAKEN = { ok: true, status: 200 };
@@ -85,18 +85,20 @@ const cases: { name: string; behave: (socket: Socket) => void; outcome: object }
   },
 ];
 
-describe("an attempt ends, and its connection with it, when the receiver answers with", () => {
-  it.each(cases)("$name", async ({ behave, outcome }) => {
+describe("an attempt and its connection end when the receiver answers with", () => {
+  test.each(cases)("$name", async ({ behave, outcome }) => {
     await using receiver = await startRawReceiver(behave);
     const patience = new AbortController();
-    expect(await sendMessage({ url: receiver.url, headers: {}, body: "{}" }, true, patience.signal)).toEqual(outcome);
+    expect(await sendMessage({ url: receiver.url, headers: {}, body: "{}" }, { allowPrivate: true, signal: patience.signal })).toEqual(
+      outcome,
+    );
     await receiver.firstClosed;
     expect(receiver.count()).toBe(1);
   });
 });
 
-describe("an attempt is over when its time is up", () => {
-  it.each([
+describe("an attempt ends at its deadline", () => {
+  test.each([
     { name: "headers that trickle", behave: trickles("HTTP/1.1 200 OK\r\na: ") },
     { name: "silence", behave: () => {} },
   ])("with $name", async ({ behave }) => {
@@ -105,7 +107,7 @@ describe("an attempt is over when its time is up", () => {
       behave(socket);
       time.abort();
     });
-    expect(await sendMessage({ url: receiver.url, headers: {}, body: "{}" }, true, time.signal)).toEqual({
+    expect(await sendMessage({ url: receiver.url, headers: {}, body: "{}" }, { allowPrivate: true, signal: time.signal })).toEqual({
       ok: false,
       status: null,
       error: "No answer within 15 seconds",
@@ -113,15 +115,18 @@ describe("an attempt is over when its time is up", () => {
     await receiver.firstClosed;
   });
 
-  it("before it began", async () => {
-    const outcome = await sendMessage({ url: "http://name.example/", headers: {}, body: "{}" }, true, AbortSignal.abort());
+  test("even before it starts", async () => {
+    const outcome = await sendMessage(
+      { url: "http://name.example/", headers: {}, body: "{}" },
+      { allowPrivate: true, signal: AbortSignal.abort() },
+    );
     expect(outcome).toMatchObject({ ok: false, error: "No answer within 15 seconds" });
   });
 });
 
-it("names are resolved without the few threads of the system's resolver", async () => {
+test("names are resolved without the threads of the system's resolver", async () => {
   const time = new AbortController();
-  const sending = sendMessage({ url: "http://receiver.example/", headers: {}, body: "{}" }, false, time.signal);
+  const sending = sendMessage({ url: "http://receiver.example/", headers: {}, body: "{}" }, { allowPrivate: false, signal: time.signal });
   expect(process.getActiveResourcesInfo()).not.toContain("GetAddrInfoReqWrap");
   time.abort();
   expect(await sending).toMatchObject({ ok: false, status: null });

@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { expect, test } from "vitest";
 import { createLaneSlots, LANES_AT_ONCE, LANES_PER_ENDPOINT, LANES_PER_PARTNER } from "./lane-slots.ts";
 
 const endpoint = (partner: number, id: number, failingSince: number | null = null) => ({
@@ -7,7 +7,7 @@ const endpoint = (partner: number, id: number, failingSince: number | null = nul
   failing_since: failingSince,
 });
 
-it("an endpoint has its share, a failing one a single lane, and a partner its share of both", () => {
+test("an endpoint, a failing endpoint and a partner each have their limit", () => {
   const slots = createLaneSlots();
   const fill = (one: ReturnType<typeof endpoint>) => {
     let taken = 0;
@@ -21,7 +21,7 @@ it("an endpoint has its share, a failing one a single lane, and a partner its sh
   expect(slots.ofPartner("p1")).toBe(LANES_PER_PARTNER);
 });
 
-it("when all slots are taken every other partner still gets one, and a slot that is given back is free again", () => {
+test("when all slots are taken, every other partner still gets one, and freed slots are available again", () => {
   const slots = createLaneSlots();
   const full = LANES_AT_ONCE / LANES_PER_PARTNER;
   const giveBack = Array.from({ length: LANES_AT_ONCE }, (_, n) => slots.take(endpoint(n % full, n)));

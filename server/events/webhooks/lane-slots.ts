@@ -1,19 +1,18 @@
-// How many lanes may be sending at the same time. A receiver can hold its lane for as long as an attempt lasts, so
-// every level has its own share.
+// Limits how many lanes send at the same time. A receiver can occupy a lane for as long as an attempt lasts, so there is a limit
+// for all partners, for each partner and for each endpoint.
 
-// All partners together, except that every partner may always have one.
+// A partner without a lane always gets one, even beyond this.
 export const LANES_AT_ONCE = 64;
 export const LANES_PER_PARTNER = 8;
 export const LANES_PER_ENDPOINT = 4;
-// After a failure an endpoint gets one lane until it succeeds, so that a partner's hanging receivers leave room for its
-// other ones.
+// Until it succeeds again, so that receivers that hang leave lanes for the partner's other endpoints.
 export const LANES_PER_FAILING_ENDPOINT = 1;
 
 export interface LaneSlots {
   hasRoom(endpoint: LaneEndpoint): boolean;
-  // Lanes of the partner that are sending.
+  // The number of lanes of the partner that are sending.
   ofPartner(partnerId: string): number;
-  // Takes a slot, room or not; returns the function that gives it back.
+  // Takes a slot unconditionally. Returns a function that frees it.
   take(endpoint: LaneEndpoint): () => void;
 }
 

@@ -9,16 +9,16 @@ import { makeLanesDue, removeEmptyLane, releaseLane, renewLane, type LaneRow } f
 import { ATTEMPT_MS, sendMessage, type Outcome } from "./send.ts";
 import { signatureHeaders } from "./signature.ts";
 
-// The waits between attempts that Standard Webhooks recommends; after the last the delivery has failed for good.
+// The delays between attempts that Standard Webhooks recommends. After the last one the delivery has failed.
 export const BACKOFF_MS = [5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR];
-// Longer than an attempt takes. Renewed when too little of it is left for another one.
+// Longer than an attempt. Renewed when too little time is left for another one.
 export const LEASE_MS = 30 * SECOND;
 const RENEW_MS = 20 * SECOND;
-// Then another lane of the endpoint has its turn.
+// After these, another lane of the endpoint gets its turn.
 const DELIVERIES_PER_TURN = 20;
 const GIVE_UP_MS = 5 * DAY;
 
-// Why a lane was left: it holds more that can be sent at once, or there is nothing to do before something else happens.
+// Whether the lane has more deliveries to send at once, or waits for a retry or a new event.
 export type LaneResult = "due" | "waits";
 
 export interface LaneRunnerDeps {
@@ -30,8 +30,7 @@ export interface LaneRunnerDeps {
   allowPrivate: boolean;
 }
 
-// Works off one lane, whose lease the caller holds: delivery after delivery until one fails, none is left or the turn
-// is over.
+// Sends the deliveries of one lane in order, until one fails, none is left or the turn ends. The caller holds the lane's lease.
 export function createLaneRunner({ store, secrets, clock, log, allowPrivate }: LaneRunnerDeps): (lane: LaneRow) => Promise<LaneResult> {
   const { db } = store;
 
@@ -54,9 +53,9 @@ export function createLaneRunner({ store, secrets, clock, log, allowPrivate }: L
       if (outcome.ok) {
         await recordSuccess(endpoint, delivery, outcome.status);
       } else {
-        // A test is for a person who waits for its result.
+        // Tests are not retried, because a person waits for the result.
         const wait = delivery.type === TEST_EVENT_TYPE ? undefined : BACKOFF_MS[attempt];
-        await recordFailure(endpoint, delivery, outcome, wait === undefined);
+        await recordFailure(endpoint, delivery, outcome, { isLast: wait === undefined });
         if (wait !== undefined) return release(lane, attempt + 1, withJitter(wait));
       }
       attempt = 0;
@@ -76,7 +75,7 @@ export function createLaneRunner({ store, secrets, clock, log, allowPrivate }: L
     const keys = [open(endpoint.secret)];
     if (endpoint.old_secret !== null && (endpoint.old_secret_until ?? 0) > clock.now()) keys.push(open(endpoint.old_secret));
     const headers = signatureHeaders({ id: delivery.event_id, body: delivery.payload, atMs: clock.now() }, keys);
-    return sendMessage({ url: endpoint.url, headers, body: delivery.payload }, allowPrivate, AbortSignal.timeout(ATTEMPT_MS));
+    return sendMessage({ url: endpoint.url, headers, body: delivery.payload }, { allowPrivate, signal: AbortSignal.timeout(ATTEMPT_MS) });
   }
 
   async function recordSuccess(endpoint: EndpointRow, delivery: DeliveryRow, status: number): Promise<void> {
@@ -96,7 +95,7 @@ export function createLaneRunner({ store, secrets, clock, log, allowPrivate }: L
     endpoint: EndpointRow,
     delivery: DeliveryRow,
     outcome: Outcome & { ok: false },
-    isLast: boolean,
+    { isLast }: { isLast: boolean },
   ): Promise<void> {
     await noteAttempt(db, delivery.id, {
       state: isLast ? "failed" : "pending",
@@ -117,5 +116,5 @@ export function createLaneRunner({ store, secrets, clock, log, allowPrivate }: L
 
 export const webhookContext = (endpointId: string): string => `webhook:${endpointId}`;
 
-// Up to a fifth longer, so that what failed together does not come back together.
+// Adds up to 20 %, so that deliveries that failed together are not retried together.
 const withJitter = (ms: number): number => Math.round(ms * (1 + Math.random() * 0.2));

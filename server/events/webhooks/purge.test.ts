@@ -1,8 +1,8 @@
 import { sql } from "kysely";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { DAY } from "../../clock.ts";
 import { startTestApp, type TestApp } from "../../http/testing/test-app.ts";
-import { DELIVERIES_KEPT, purgeOutbox } from "./purge.ts";
+import { MAX_DELIVERIES_PER_ENDPOINT, purgeOutbox } from "./purge.ts";
 
 let app: TestApp;
 beforeEach(async () => {
@@ -24,18 +24,18 @@ const stored = async (endpointId: string): Promise<number> => {
   return (await query.select(({ fn }) => fn.countAll<number>().as("count")).executeTakeFirstOrThrow()).count;
 };
 
-it("what is older than 30 days goes, however much there is, and so does what exceeds an endpoint's share", async () => {
+test("everything older than 30 days is deleted, and so are the excess deliveries of an endpoint", async () => {
   const nowMs = Date.now();
   const [busy, quiet] = [await createHook(), await createHook()];
   await fill(busy, 2_500, "delivered", nowMs - 31 * DAY);
   await fill(busy, 50, "pending", nowMs - 31 * DAY);
-  await fill(busy, DELIVERIES_KEPT + 300, "delivered", nowMs - DAY);
+  await fill(busy, MAX_DELIVERIES_PER_ENDPOINT + 300, "delivered", nowMs - DAY);
   await fill(quiet, 20, "delivered", nowMs - DAY);
   await purgeOutbox(app.store.db, nowMs);
-  expect([await stored(busy), await stored(quiet)]).toEqual([DELIVERIES_KEPT + 50, 20]);
+  expect([await stored(busy), await stored(quiet)]).toEqual([MAX_DELIVERIES_PER_ENDPOINT + 50, 20]);
 });
 
-it("a deleted webhook is gone at once, and its deliveries with the next purge", async () => {
+test("a deleted webhook disappears at once, and its deliveries with the next purge", async () => {
   const id = await createHook();
   await fill(id, 1_000, "pending", Date.now());
   expect((await app.call("DELETE", `/api/b2b/webhooks/${id}`)).status).toBe(200);

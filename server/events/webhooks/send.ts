@@ -5,10 +5,6 @@ import { isPublicAddress } from "../../network/public-address.ts";
 import { raceAbort } from "../../bounded-io/race-abort.ts";
 import { resolveLocalName, resolveName } from "../../network/resolve-name.ts";
 
-// One attempt to hand a message to a partner's receiver. The address comes from the partner, so it is not trusted: names
-// are resolved here, private addresses are refused after that, and the connection goes to the address that was checked.
-// The answer is not trusted either: it is bounded in time and bytes, and nothing of it is used but the status.
-
 export type Outcome = { ok: true; status: number } | { ok: false; status: number | null; error: string };
 
 export interface Message {
@@ -17,40 +13,49 @@ export interface Message {
   body: string;
 }
 
-// For everything up to the end of the answer's headers.
+// Limits an attempt up to the end of the answer's headers.
 export const ATTEMPT_MS = 15_000;
-// The body is read only so that an honest receiver can finish writing it. The connection does not outlive the attempt.
+// The body is read only so that the receiver can finish writing it. The connection is closed after the attempt.
 const BODY_MS = 1_000;
 const MAX_BODY_BYTES = 64 * 1024;
 const MAX_HEADER_BYTES = 16 * 1024;
-// 100 Continue and the like, before the answer proper.
+// 100 Continue and other interim answers.
 const MAX_INFORMATIONAL = 8;
 
-export async function sendMessage(message: Message, allowPrivate: boolean, signal: AbortSignal): Promise<Outcome> {
+export interface SendOptions {
+  // Whether the receiver may have a private address.
+  allowPrivate: boolean;
+  signal: AbortSignal;
+}
+
+// Makes one attempt to send a message to a partner's receiver. The URL comes from the partner and is untrusted: its name is
+// resolved here, private addresses are refused, and the connection goes to the checked address. The answer is untrusted too: its
+// time and size are limited, and only its status is used.
+export async function sendMessage(message: Message, { allowPrivate, signal }: SendOptions): Promise<Outcome> {
   try {
     const url = new URL(message.url);
-    const address = await resolveTarget(url.hostname, allowPrivate, signal);
+    const address = await resolveTarget(url.hostname, { allowPrivate, signal });
     const status = await post(url, address, message, signal);
     if (status < 100 || status > 599) return { ok: false, status: null, error: INVALID_ANSWER };
-    // A redirect could lead anywhere, so it is a failure like any other.
+    // A redirect could lead anywhere, so it counts as a failure.
     return status >= 200 && status < 300 ? { ok: true, status } : { ok: false, status, error: `The receiver answered ${status}` };
   } catch (error) {
     return { ok: false, status: null, error: explain(error, signal) };
   }
 }
 
-export const isRefusedAddress = (host: string, allowPrivate: boolean): boolean =>
-  !allowPrivate && isIP(bare(host)) !== 0 && !isPublicAddress(bare(host));
+// Whether a host is a literal address that is not public. Names are checked when they are resolved.
+export const isPrivateAddress = (host: string): boolean => isIP(withoutBrackets(host)) !== 0 && !isPublicAddress(withoutBrackets(host));
 
-const bare = (host: string): string => host.replace(/^\[|\]$/g, "");
+const withoutBrackets = (host: string): string => host.replace(/^\[|\]$/g, "");
 
 const INVALID_ANSWER = "The answer is not valid HTTP";
 
-// What is wrong in words for the partner's delivery log.
+// Its message is for the partner's delivery log.
 class RefusedError extends Error {}
 
-async function resolveTarget(hostname: string, allowPrivate: boolean, signal: AbortSignal): Promise<string> {
-  const host = bare(hostname);
+async function resolveTarget(hostname: string, { allowPrivate, signal }: SendOptions): Promise<string> {
+  const host = withoutBrackets(hostname);
   const resolve = allowPrivate ? resolveLocalName : resolveName;
   const found = isIP(host) ? [host] : await raceAbort(resolve(host), signal);
   const allowed = found.find((address) => allowPrivate || isPublicAddress(address));
@@ -72,8 +77,8 @@ function post(url: URL, address: string, { headers, body }: Message, signal: Abo
       port: url.port || (url.protocol === "https:" ? 443 : 80),
       path: url.pathname + url.search,
       method: "POST",
-      // The certificate is that of the name, wherever the name leads.
-      servername: isIP(bare(url.hostname)) ? "" : url.hostname,
+      // The certificate must match the name, not the address.
+      servername: isIP(withoutBrackets(url.hostname)) ? "" : url.hostname,
       headers: {
         host: url.host,
         "content-type": "application/json",
@@ -100,7 +105,7 @@ function post(url: URL, address: string, { headers, body }: Message, signal: Abo
     if (++informational > MAX_INFORMATIONAL) reject(new RefusedError(INVALID_ANSWER));
   });
   request.on("error", (error) => (status === undefined ? reject(error) : end()));
-  // Every way out ends here, an answer of 101 for example.
+  // Covers every other end, such as an answer of 101.
   request.on("close", end);
   request.end(body);
   return promise.finally(() => {
@@ -109,7 +114,7 @@ function post(url: URL, address: string, { headers, body }: Message, signal: Abo
   });
 }
 
-// In the partner's delivery log: what it can do something about, nothing of our inside.
+// The error for the partner's delivery log, without internals.
 function explain(error: unknown, signal: AbortSignal): string {
   if (error instanceof RefusedError) return error.message;
   if (signal.aborted) return `No answer within ${ATTEMPT_MS / 1000} seconds`;

@@ -5,14 +5,14 @@ import { createLaneSlots } from "./lane-slots.ts";
 import { createLaneRunner, LEASE_MS, type LaneRunnerDeps } from "./lane.ts";
 import { purgeOutbox } from "./purge.ts";
 
-// Sends events to partners: at least once, in order for each session, over restarts and with any number of servers.
-// First events are put into lanes, then every lane that is due is worked off by the holder of its lease. Partners take
-// turns in both, and each has its own share of the lanes that send at the same time.
+// Sends events to the partners' webhooks: at least once, in order for each session, across restarts and with any number of
+// servers. Events are first queued on lanes; then each due lane is sent by the server that holds its lease. Partners take turns
+// in both, and each has its share of the lanes that send at the same time.
 export interface Webhooks extends AsyncDisposable {
-  // Something has happened to the partner's sessions or webhooks: look now rather than at the next tick.
+  // Checks for work of the partner now, and not at the next tick. Call it when the partner's sessions or webhooks change.
   wake(partnerId: string): void;
   tick(): Promise<void>;
-  // Resolves when nothing is being sent.
+  // Resolves when no lane is sending.
   settled(): Promise<void>;
 }
 
@@ -30,17 +30,17 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
   const slots = createLaneSlots();
   const fanOut = createFanOut({ store, clock, onQueued: startLanes });
   const running = new Set<Promise<void>>();
-  // What the next look is about: these partners, or everyone.
+  // The partners that the next check is about, or all of them.
   const woken = new Set<string>();
   let everyone = false;
-  // Lanes were due for which there was no slot.
+  // Lanes were due, but no slot was free.
   let isFull = false;
-  // Partners whose events wait until some of their deliveries are finished.
+  // Partners whose events wait until some of their deliveries finish.
   const heldBack = new Set<string>();
   let closed = false;
-  let looking: Promise<void> | undefined;
+  let checking: Promise<void> | undefined;
 
-  async function look(): Promise<void> {
+  async function check(): Promise<void> {
     const partnerIds = everyone ? undefined : [...woken];
     everyone = false;
     woken.clear();
@@ -53,8 +53,7 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
     else everyone = true;
   }
 
-  // Gives every partner that has something due a lane, then every one a second lane, and so on. The partner with the
-  // fewest lanes comes first.
+  // Starts one due lane of every partner, then a second one, and so on. The partner with the fewest lanes comes first.
   async function startLanes(): Promise<void> {
     isFull = false;
     const due = Map.groupBy(await dueEndpoints(store.db, clock.now()).execute(), ({ partner_id }) => partner_id);
@@ -66,7 +65,7 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
     }
   }
 
-  // Starts a lane of the first endpoint that has one. Returns the endpoints that may have more, in the order of their turns.
+  // Starts a lane of the first endpoint that has one due. Returns the endpoints that may have more, in round-robin order.
   async function startOneLane(endpoints: DueEndpoint[]): Promise<DueEndpoint[]> {
     const withRoom = endpoints.filter(slots.hasRoom);
     if (withRoom.length < endpoints.length) isFull = true;
@@ -81,47 +80,47 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
   }
 
   function start(endpoint: DueEndpoint, lane: LaneRow): void {
-    const giveBack = slots.take(endpoint);
+    const freeSlot = slots.take(endpoint);
     const run = runLane(lane)
       .catch((error: unknown) => {
         log.warn("webhooks.lane_failed", { endpointId: lane.endpoint_id, error: String(error) });
         return "waits" as const;
       })
       .then((result) => {
-        giveBack();
+        freeSlot();
         running.delete(run);
         if (isFull || result === "due" || heldBack.has(endpoint.partner_id)) wake(endpoint.partner_id);
       });
     running.add(run);
   }
 
-  // One look at a time; a wake during one leads to another.
-  async function lookUntilDone(): Promise<void> {
-    looking ??= (async () => {
-      while (isWoken()) await look();
+  // Runs one check at a time. A wake during a check causes another one.
+  async function checkUntilDone(): Promise<void> {
+    checking ??= (async () => {
+      while (isWoken()) await check();
     })()
       .catch((error: unknown) => log.warn("webhooks.tick_failed", { error: String(error) }))
       .finally(() => {
-        looking = undefined;
-        if (isWoken()) void lookUntilDone();
+        checking = undefined;
+        if (isWoken()) void checkUntilDone();
       });
-    await looking;
+    await checking;
   }
 
   const isWoken = (): boolean => (everyone || woken.size > 0) && !closed;
 
   function wake(partnerId: string): void {
     woken.add(partnerId);
-    void lookUntilDone();
+    void checkUntilDone();
   }
 
   async function tick(): Promise<void> {
     everyone = true;
-    await lookUntilDone();
+    await checkUntilDone();
   }
 
   async function settled(): Promise<void> {
-    await looking;
+    await checking;
     while (running.size > 0) await Promise.all(running);
   }
 

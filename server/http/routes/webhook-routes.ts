@@ -12,7 +12,7 @@ import {
   type WebhookWithSecret,
 } from "@berth/contract";
 import type { Clock } from "../../clock.ts";
-import type { Endpoints, NewEndpoint, NewSecret, Record as Recorder } from "../../events/webhooks/endpoints.ts";
+import type { Endpoints, NewEndpoint, NewSecret, RecordChange } from "../../events/webhooks/endpoints.ts";
 import { appendAudit } from "../../store/audit.ts";
 import type { DeliveryFilter, DeliveryRow, ListedDelivery } from "../../store/webhooks/deliveries.ts";
 import type { EndpointRow } from "../../store/webhooks/endpoints.ts";
@@ -34,7 +34,7 @@ export interface WebhookRouteDeps {
 export function addWebhookRoutes(app: FastifyInstance, { endpoints, idempotency: { runOnce }, clock }: WebhookRouteDeps): void {
   // Writes the audit entry, and the reply for a retry, in the transaction of the change.
   const recordChange =
-    <Made>(request: FastifyRequest, action: string, save?: Save, toResult?: (made: Made) => Result): Recorder<Made> =>
+    <Made>(request: FastifyRequest, action: string, save?: Save, toResult?: (made: Made) => Result): RecordChange<Made> =>
     async (tx, id, made) => {
       await appendAudit(tx, auditEntry(request, action, id), clock.now());
       if (save && toResult) await save(tx, toResult(made));

@@ -72,7 +72,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
   const withoutTimers: Clock = { now: () => clock.now(), every: () => ({ async [Symbol.asyncDispose]() {} }) };
   const webhooks = createWebhooks({ store, secrets, clock: withoutTimers, log, owner: randomUUID(), allowPrivate: true });
   const endpoints = createEndpoints({ store, secrets, clock, allowPrivate: true, onQueued: webhooks.wake });
-  const feed = createFeed(store, sessions);
+  const feed = createFeed({ store, sessions, clock });
   const app = await createApp({
     feed,
     endpoints,
