@@ -3,6 +3,7 @@ import { AppError, newId } from "@berth/contract";
 import type { Driver } from "../../drivers/driver.ts";
 import { eventsAfter } from "../../store/events.ts";
 import { findSession } from "../../store/sessions/read.ts";
+import { moveSession } from "../../store/sessions/write.ts";
 import { aRequest, openTestSessions } from "../testing/test-sessions.ts";
 
 let services: Awaited<ReturnType<typeof openTestSessions>> | undefined;
@@ -172,6 +173,29 @@ test("if a server dies while thawing, the next one takes over and the session en
   const successor = services.another();
   expect((await successor.reconcile.run({ predecessors: true })).steps).toBe(1);
   expect((await findSession(services.store.db, session.id))!.state).toBe("running");
+  expect(await services.driver.inspect(session.sandboxId, AbortSignal.timeout(30_000))).toBe("running");
+});
+
+test("a pause during a thaw waits for it and then pauses", async () => {
+  const hang = hanging("resume");
+  services = await openTestSessions({ wrapDriver: hang.wrap });
+  const session = await freezeRunning();
+  hang.arm();
+  const repairing = services.reconcile.repairDifferences();
+  await expect.poll(async () => (await findSession(services!.store.db, session.id))!.state).toBe("thawing");
+  const pausing = services.sessions.pause("acme", session.id);
+  release();
+  expect((await pausing).status).toBe("paused");
+  await repairing;
+});
+
+test("a resume that finds an abandoned hibernation finishes it and then resumes", async () => {
+  services = await openTestSessions();
+  const session = await services.sessions.create(services.acme, aRequest());
+  await services.sessions.pause("acme", session.id);
+  const paused = (await findSession(services.store.db, session.id))!;
+  await moveSession(services.store.db, paused, "hibernating", { lease: { owner: "a dead server", untilMs: services.clock.now() - 1 } });
+  expect((await services.sessions.resume("acme", session.id, { autoStartAgent: false })).status).toBe("running");
   expect(await services.driver.inspect(session.sandboxId, AbortSignal.timeout(30_000))).toBe("running");
 });
 

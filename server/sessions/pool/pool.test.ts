@@ -175,7 +175,7 @@ test("a create that waits for the engine takes a warm sandbox that becomes free 
   const abandoned = await waiting.promise;
   await services.start();
   const session = await creating;
-  expect(session).toMatchObject({ status: "running", externalUserId: "user-1", metadata: { plan: "pro" } });
+  expect(session).toMatchObject({ status: "running", externalUserId: "user-1", metadataJson: '{"plan":"pro"}' });
   expect(session.sandboxId).not.toBe(abandoned);
   // Nothing is left of the sandbox that the create waited for, and the pool is refilled.
   await expect.poll(statesOf).toEqual(["running", "warm"]);
