@@ -67,7 +67,7 @@ function testAgent(agent: TestAgent): void {
     expect(await calls.exec(search)).toMatch(/^searched, found [1-9]\d* 0\n$/);
   });
 
-  test("goes on in the middle of a sentence after pause and resume", async () => {
+  test("continues a half-sent answer after pause and resume", async () => {
     const { promise: resumed, resolve: goOn } = Promise.withResolvers<void>();
     model.script = [{ say: "Before the pause, after it", until: resumed }];
     const before = await calls.openPanel();
@@ -105,7 +105,7 @@ function testAgent(agent: TestAgent): void {
   if (runsEveryTest(agent)) testThoroughly();
 
   function testThoroughly(): void {
-    test("goes on with the conversation after pause and resume", async () => {
+    test("continues the conversation after pause and resume", async () => {
       const first = await calls.prompt("My name is Ada");
       await calls.pause();
       expect((await calls.resume()).status).toBe(200);
@@ -123,7 +123,7 @@ function testAgent(agent: TestAgent): void {
       await calls.destroy();
     });
 
-    test("works under the process driver too, where sandboxes share the machine's loopback", async () => {
+    test("works under the process driver, where sandboxes share the machine's loopback", async () => {
       // OpenAI's own models are called over the Responses interface.
       await using plain = await startBerth({ ...settings, ...modelSettings(model), BERTH_MODEL_NAME: "gpt-5", BERTH_DRIVER: "process" });
       // The first session takes the usual port of the relay, so the second gets another port.
@@ -136,7 +136,7 @@ function testAgent(agent: TestAgent): void {
       await neighbour.destroy();
     });
 
-    test("is unconfigured without a model, and the session is unharmed", async () => {
+    test("is unconfigured without a model, and the session works without it", async () => {
       await using bare = await startBerth(settings);
       const calm = createAgentCalls(bare, await bare.api.create());
       expect(await calm.state()).toMatchObject({ status: "unconfigured", name: agent.name, missing: agent.missingVariables });

@@ -6,8 +6,8 @@ import { testWith } from "../support/machine.ts";
 import { startModelServer } from "../support/agents/model-server.ts";
 import { daemonRuntime } from "../support/runtime.ts";
 
-// The real agent in a real sandbox; only the model is a script.
-testWith(agent.missing, "the agent works in the sandbox and its answer comes back", async () => {
+// The real agent in a real sandbox; only the model is scripted.
+testWith(agent.missing, "the client prompts the agent, which changes the sandbox and answers", async () => {
   await daemonRuntime();
   await using model = await startModelServer();
   await using server = await startBerth(modelSettings(model));
@@ -19,7 +19,7 @@ testWith(agent.missing, "the agent works in the sandbox and its answer comes bac
   expect(answer).toMatchObject({ text: expect.stringContaining("I have written result.txt."), stopReason: "end_turn" });
   expect(await session.files.readText("result.txt")).toBe("done\n");
 
-  // A second prompt in the same conversation, this time left half-way: the turn is cancelled and the next may begin.
+  // Leaving the loop during a second prompt cancels the turn, and the next turn may begin.
   model.script = [{ sayAndHang: "This takes long" }];
   for await (const message of session.agent.prompt("Go on.", { conversationId: answer.conversationId })) {
     if (message.type !== "append") continue;

@@ -7,7 +7,7 @@ import { describeWith } from "../support/machine.ts";
 import { type ModelServer, startModelServer } from "../support/agents/model-server.ts";
 import { conversationOf, createAgentCalls } from "../support/agents/agent-calls.ts";
 
-// The agent through a session's life, with the agent that sessions get on this machine.
+// The agent through the life of a session, with the preferred agent.
 describeWith(agent.missing, "the agent of a session", () => {
   const resources = new AsyncDisposableStack();
   let model: ModelServer;
@@ -15,7 +15,7 @@ describeWith(agent.missing, "the agent of a session", () => {
   afterAll(() => resources.disposeAsync());
   beforeEach(() => void (model.script = []));
 
-  test("starts by itself at create and at resume only when asked to", async () => {
+  test("starts automatically at create and resume only if autoStartAgent is set", async () => {
     await using berth = await startBerth(modelSettings(model));
     const quiet = createAgentCalls(berth, await berth.api.create({ autoStartAgent: false }));
     expect([(await quiet.state()).status, await quiet.runs(agent.name)]).toEqual(["stopped", false]);
@@ -33,7 +33,7 @@ describeWith(agent.missing, "the agent of a session", () => {
     expect(await eager.runs(agent.name)).toBe(true);
   });
 
-  test("remembers after hibernation, when every process has been stopped, and so do the terminals", async () => {
+  test("remembers the conversation after hibernation, and terminals keep their output", async () => {
     await using berth = await startBerth({ ...modelSettings(model), BERTH_HIBERNATE_AFTER: "0" });
     const created = await berth.api.create();
     const calls = createAgentCalls(berth, created);
@@ -54,7 +54,7 @@ describeWith(agent.missing, "the agent of a session", () => {
     expect(terminals[0]!.offset).toBeGreaterThan("before the sleep".length);
   });
 
-  test("starts with a key of the partner's own, by goose's names for the model and by the provider's", async () => {
+  test("starts with the partner's own key, whether goose's or the provider's variables name the model", async () => {
     await using berth = await startBerth();
     for (const names of [{ GOOSE_PROVIDER: "openai", GOOSE_MODEL: "m" }, { OPENAI_MODEL: "m" }]) {
       const calls = createAgentCalls(berth, await berth.api.create({ envVars: { ...names, OPENAI_API_KEY: "sk-mine" } }));

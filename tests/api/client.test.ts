@@ -35,7 +35,7 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-test("a session is made, used, paused, resumed, found again and destroyed", async () => {
+test("a session is created, used, paused, resumed, found again and destroyed", async () => {
   const session = await berth.sessions.create({
     externalUserId: "ada",
     metadata: { plan: "pro" },
@@ -65,7 +65,7 @@ test("a session is made, used, paused, resumed, found again and destroyed", asyn
   await expect(session.launchUrl()).rejects.toThrow(SessionNotFoundError);
 });
 
-test("files go in and come out, and nobody overwrites what they have not seen", async () => {
+test("files are written and read, and a write with an old ETag fails", async () => {
   await using session = await temporarySession();
   const { files } = session;
   const bytes = Uint8Array.from({ length: 100_000 }, (_, at) => at % 251);
@@ -105,7 +105,7 @@ test("output streams while a command runs, and leaving the loop ends the command
   expect((await session.exec(["cat"], { stdin: "through" })).stdout).toBe("through");
 });
 
-test("lists are looped over and filtered", async () => {
+test("lists can be iterated and filtered", async () => {
   const user = `lister-${Date.now()}`;
   const made = await Promise.all(
     [1, 2, 3].map((n) => berth.sessions.create({ externalUserId: user, autoStartAgent: false, metadata: { n: String(n) } })),
@@ -118,7 +118,7 @@ test("lists are looped over and filtered", async () => {
   await Promise.all(made.map((session) => session.destroy()));
 });
 
-test("a create that is sent twice with one key is one session", async () => {
+test("two creates with one idempotency key make one session", async () => {
   const idempotencyKey = crypto.randomUUID();
   const request = { externalUserId: "twice", autoStartAgent: false };
   const first = await berth.sessions.create(request, { idempotencyKey });
@@ -127,21 +127,21 @@ test("a create that is sent twice with one key is one session", async () => {
   await first.destroy();
 });
 
-test("a session can be used before it is there", async () => {
+test("a session can be used before its create has finished", async () => {
   const pending = berth.sessions.create({ externalUserId: "hasty", autoStartAgent: false });
   expect((await pending.exec("echo there")).stdout).toBe("there\n");
   await (await pending).destroy();
   await expect(berth.sessions.create({ externalUserId: "" }).exec("echo never")).rejects.toThrow(ValidationError);
 });
 
-test("errors are told apart by class", async () => {
+test("errors have their own classes", async () => {
   await expect(berth.sessions.create({ externalUserId: "" })).rejects.toThrow(ValidationError);
   await expect(berth.sessions.get("ses_nothing")).rejects.toThrow(SessionNotFoundError);
   const stranger = createBerth({ baseUrl: server.url, apiKey: `berth_${"0".repeat(64)}` });
   await expect(stranger.sessions.get("ses_nothing")).rejects.toThrow(UnauthorizedError);
 });
 
-test("events are read, listened to and sent", async () => {
+test("events are listed, streamed and delivered to webhooks", async () => {
   const received: BerthEvent[] = [];
   await using receiver = await listen(
     async (request) => void received.push(await verifyWebhook(await text(request), request.headers, secret)),
@@ -166,7 +166,7 @@ test("events are read, listened to and sent", async () => {
 
   await expect.poll(() => received.map((event) => event.type)).toEqual(["session.created", "session.destroyed"]);
   expect(received[0]?.data.sessionId).toBe(session.sessionId);
-  // The server writes down that it was delivered once it has heard our answer.
+  // The server records the delivery after our response.
   const lastDelivered = async () => (await berth.webhooks.deliveries(id, { state: "delivered" }).page()).data[0];
   await expect.poll(lastDelivered).toMatchObject({ type: "session.destroyed", attempts: 1, lastStatus: 200 });
   const delivery = await lastDelivered();

@@ -11,7 +11,7 @@ import { buildClient } from "../../client/build.ts";
 import { startBerth, type Berth } from "../support/servers/berth.ts";
 import { daemonRuntime } from "../support/runtime.ts";
 
-// The package as partners install it: packed by npm, unpacked into a project of its own, outside this repository.
+// The package as partners install it: packed by npm and unpacked into a project outside this repository.
 const root = join(import.meta.dirname, "../..");
 const project = mkdtempSync(join(tmpdir(), "berth-package-"));
 const installed = join(project, "node_modules/@berth/client");
@@ -40,7 +40,7 @@ describe("the installed package drives the service", () => {
   });
   afterAll(() => server[Symbol.asyncDispose]());
 
-  // The machine's own Node is older than ours on many machines. Deno and Bun are tried where they are installed.
+  // The machine's Node is often older than ours. Deno and Bun run if they are installed.
   const runtimes: [string, string, string[]][] = [
     ["the machine's own Node", "node", ["use.js"]],
     ["the pinned Node", process.execPath, ["use.js"]],
@@ -54,7 +54,7 @@ describe("the installed package drives the service", () => {
     });
   }
 
-  test("where there is nothing but what the web has, as on edge runtimes", async () => {
+  test("with web APIs alone, as on edge runtimes", async () => {
     writeFileSync(join(project, "edge.js"), USE.replace("async function use", "globalThis.use = async function"));
     const bundle = await build({
       entryPoints: [join(project, "edge.js")],
@@ -107,7 +107,7 @@ const USE = `
 
 const USED = { stdout: "from outside", streamed: ["stdout", "exit"], gone: true, forged: true };
 
-test("every recipe of the README compiles against the package", async () => {
+test("every recipe in the README compiles against the package", async () => {
   const recipes = [...readFileSync(join(installed, "README.md"), "utf8").matchAll(/```ts\n([\s\S]*?)```/g)].map((match) => match[1] ?? "");
   expect(recipes.length).toBeGreaterThanOrEqual(10);
   recipes.forEach((recipe, at) => writeFileSync(join(project, `recipe-${at}.ts`), standAlone(recipe)));
@@ -127,7 +127,7 @@ test("every recipe of the README compiles against the package", async () => {
   expect(complaints).toBe("");
 });
 
-// A recipe shows what matters; here is what it takes for granted.
+// The declarations that a recipe assumes.
 function standAlone(recipe: string): string {
   const imports = recipe.split("\n").filter((line) => line.startsWith("import "));
   const body = recipe.split("\n").filter((line) => !line.startsWith("import "));

@@ -4,7 +4,7 @@ import { WebSocket } from "ws";
 import type { Session } from "@berth/contract";
 import { startBerth, type Berth } from "../support/servers/berth.ts";
 
-describe("requests to a sandbox that is paused and resumed under them", () => {
+describe("requests to a sandbox during pause and resume", () => {
   let berth: Berth;
 
   beforeAll(async () => {
@@ -14,7 +14,7 @@ describe("requests to a sandbox that is paused and resumed under them", () => {
 
   const change = (session: Session, to: "pause" | "resume") => berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/${to}`);
 
-  test("are answered or refused at once, never held", async () => {
+  test("succeed or fail at once", async () => {
     const session = await berth.api.create();
     const seen = new Map<number, number>();
     let slowestMs = 0;
@@ -37,11 +37,11 @@ describe("requests to a sandbox that is paused and resumed under them", () => {
     await Promise.all(hammers);
     expect([...seen.keys()].filter((status) => ![200, 409, 502].includes(status))).toEqual([]);
     expect(seen.get(200)).toBeGreaterThan(0);
-    // One that is held waits for its timeout, which is twice as long.
+    // A request that is held would take until its timeout, which is twice as long.
     expect(slowestMs).toBeLessThan(15_000);
   });
 
-  test("a long answer ends with the pause, and is seen to be cut", async () => {
+  test("a pause aborts a streamed response", async () => {
     const session = await berth.api.create();
     const answer = await fetch(`${session.sandboxUrl}/exec`, {
       method: "POST",
@@ -57,7 +57,7 @@ describe("requests to a sandbox that is paused and resumed under them", () => {
     await expect(drain()).rejects.toThrow("terminated");
   });
 
-  test("a socket is told, and finds its terminal again after the resume", async () => {
+  test("a pause closes a WebSocket, and its terminal is available after the resume", async () => {
     const session = await berth.api.create();
     const headers = { authorization: `Bearer ${berth.key}` };
     const create = await berth.api.call("POST", `/sandboxes/${session.sandboxId}/terminals`, { cols: 80, rows: 24, command: ["cat"] });

@@ -167,7 +167,7 @@ function replicas(name: string, prepare: () => Promise<TestedCluster>, { missing
       });
       afterAll(() => browser?.close());
 
-      test("a terminal goes on at another replica when its own is killed, with nothing lost", async () => {
+      test("a terminal continues on another replica when its own is killed, and loses no output", async () => {
         const front = { ...servers[1]!, api: apis()[1]! };
         inFront = 0;
         await using workspace = await openWorkspace(front, browser);

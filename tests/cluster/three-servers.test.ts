@@ -10,8 +10,8 @@ import { createApi } from "../support/servers/api.ts";
 import { prepareBerth, type Berth } from "../support/servers/berth.ts";
 import { startPostgres } from "../support/databases/postgres.ts";
 
-// Three servers share one PostgreSQL; each has its own machine's sandboxes (here: the process driver). They start on an
-// empty database at the same moment, and each is killed once while partners go on calling all of them.
+// Three servers share one PostgreSQL. Each owns the sandboxes of its machine (here: the process driver). They start at the same
+// moment on an empty database, and each is killed once while partners call all of them.
 let postgres: Awaited<ReturnType<typeof startPostgres>>;
 let servers: Berth[] = [];
 let store: Store;
@@ -38,7 +38,7 @@ afterAll(async () => {
 const keyOf = () => servers[0]!.env.BERTH_API_KEY!;
 const apiOf = (server: Berth) => createApi(server.url, keyOf());
 
-test("every server knows every session; only the machine it lives on acts on it, and the others say so", async () => {
+test("every server knows every session, and only the server on the sandbox's machine acts on it", async () => {
   const [first, second] = servers.map(apiOf);
   const session = await first!.create();
   expect((await second!.call("GET", `/api/b2b/sessions/${session.sessionId}`)).body).toMatchObject({ status: "running" });
@@ -59,7 +59,7 @@ test("a revoked key stops working on every server within five seconds", async ()
   expect(await statuses()).toEqual([404, 404, 404]);
   await revokeKey(store.db, systemClock, id);
   const revokedMs = performance.now();
-  // What counts is when a request was sent: on a busy machine its answer may come late.
+  // The time of the request counts, because on a busy machine its response may be late.
   let lastAcceptedMs = 0;
   let answers = await statuses();
   while (answers.includes(404)) {
@@ -72,7 +72,7 @@ test("a revoked key stops working on every server within five seconds", async ()
   expect(lastAcceptedMs).toBeLessThan(5000);
 });
 
-test("servers are killed in turn under load: every acknowledged session is there, in the state last acknowledged", async () => {
+test("when servers are killed in turn under load, every acknowledged session keeps its last acknowledged state", async () => {
   const told = new Map<string, string>();
   let over = false;
   const partner = async (server: Berth) => {
@@ -86,7 +86,7 @@ test("servers are killed in turn under load: every acknowledged session is there
         const gone = await api.call("DELETE", `/api/b2b/sessions/${session.sessionId}`);
         if (gone.status === 200) told.set(session.sessionId, "destroyed");
       } catch {
-        // The server is down at the moment; it comes back.
+        // The server is down; it is started again.
         await delay(50);
       }
     }

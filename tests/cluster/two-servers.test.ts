@@ -7,7 +7,7 @@ import { createApi, type Api } from "../support/servers/api.ts";
 import { prepareBerth, type Berth } from "../support/servers/berth.ts";
 import { startPostgres, type TestPostgres } from "../support/databases/postgres.ts";
 
-// Two servers on one PostgreSQL: what a partner got from one is good for the other, and after a restart.
+// Two servers on one PostgreSQL: what one server issued is valid on the other, also after a restart.
 let postgres: TestPostgres;
 let servers: Berth[] = [];
 let first: Api;
@@ -41,7 +41,7 @@ interface Page {
   nextCursor: string;
 }
 
-test("idempotency records, ETags, cursors and launch URLs of one server are good for the other", async () => {
+test("idempotency records, ETags, cursors and launch URLs of one server are valid on the other", async () => {
   const create = (api: Api, name: string) => api.call("POST", "/api/b2b/sessions", { externalUserId: name }, { "idempotency-key": name });
   const made = [];
   for (const name of ["a", "b", "c"]) made.push(await create(first, name));
@@ -63,7 +63,7 @@ test("idempotency records, ETags, cursors and launch URLs of one server are good
   expect((await create(second, "a")).headers.get("idempotent-replayed")).toBe("true");
 });
 
-test("events of both arrive at a webhook once each and in order, signed", async () => {
+test("a webhook receives the events of both servers once each, in order and signed", async () => {
   const received: { body: string; headers: Record<string, string> }[] = [];
   const receiver = createServer((request, response) => {
     let body = "";
@@ -102,7 +102,7 @@ test("events of both arrive at a webhook once each and in order, signed", async 
   }
 });
 
-test("the limit of a key holds over both together", async () => {
+test("the rate limit of a key applies to both servers together", async () => {
   const statuses: number[] = [];
   const startedMs = performance.now();
   for (let i = 0; i < 45; i++) {
@@ -112,6 +112,6 @@ test("the limit of a key holds over both together", async () => {
   const seconds = (performance.now() - startedMs) / 1000;
   const allowed = statuses.filter((status) => status === 200).length;
   expect(new Set(statuses)).toEqual(new Set([200, 429]));
-  // 600 a minute, the ten a second that come back meanwhile, and what each of the two had already set aside: a hundredth.
+  // 600 per minute, ten per second that are refilled during the test, and the hundredth that each server reserves in advance.
   expect(allowed).toBeLessThanOrEqual(600 + Math.ceil(seconds * 10) + 2 * 6);
 });

@@ -14,14 +14,14 @@ import { findStrayUserIds, findTraces } from "./traces.ts";
 
 export interface Verdict {
   violations: string[];
-  // From ready until no step is left over and nothing is without an owner.
+  // From ready until no step is abandoned and everything has an owner.
   settledMs: number;
 }
 
 const SETTLE_TIMEOUT_MS = 30_000;
 const FILLED_MS = 1000;
 
-// Every promise of docs/reliability.md, checked against a server that has just come back.
+// Checks every promise of docs/reliability.md on a server that has just restarted.
 export async function judge(berth: Berth, ledger: Ledger, keys: KeyRing): Promise<Verdict> {
   const { config } = readConfig(berth.env);
   await using store = await openStore({ file: join(berth.dataDir, "berth.db"), url: config.databaseUrl, log: silentLog, migrate: false });
@@ -83,11 +83,11 @@ async function checkEvents(store: Store, entries: Entry[]): Promise<string[]> {
   });
 }
 
-// Steps that somebody waits for. Warming and hibernating go on all the time.
+// Steps that a caller waits for. Warming and hibernating run all the time.
 const MUST_END = new Set<SessionState>(["creating", "discarding", "pausing", "thawing", "resuming", "destroying"]);
 
-// A server fills its pool a moment after it is ready, and throws out at the next filling what is too much. So it is watched
-// until then, and whatever is too much at any time counts.
+// A server fills its pool a moment after it is ready, and removes an excess at the next fill. So this watches the pool until
+// then, and counts an excess at any time.
 async function checkPool(store: Store, { poolSize }: Config, elapsedMs: () => number): Promise<string[]> {
   let most = 0;
   let busy = true;
@@ -100,7 +100,7 @@ async function checkPool(store: Store, { poolSize }: Config, elapsedMs: () => nu
   return most > poolSize ? [`the pool had ${most} sandboxes and may have ${poolSize}`] : [];
 }
 
-// Sandboxes without an owner, and anything of theirs that the machine still has.
+// Sandboxes without an owner, and everything of them that is left on the machine.
 async function checkLeftovers(store: Store, driver: Driver, { dataDir }: Config): Promise<string[]> {
   const rows = await store.db.selectFrom("sessions").select(["sandbox_id", "state"]).execute();
   const owned = new Set<string>(rows.filter((row) => row.state !== "destroyed").map((row) => row.sandbox_id));

@@ -8,7 +8,7 @@ import { judge } from "./check.ts";
 import { createKeyRing } from "./key-ring.ts";
 import { createLedger } from "./ledger.ts";
 
-// A check that cannot fail proves nothing: the state is made bad behind the server's back, and each of them must say so.
+// A check that cannot fail proves nothing, so each test damages the state behind the server's back and expects a violation.
 let berth: Berth;
 let store: Store;
 beforeAll(async () => {
@@ -23,7 +23,7 @@ afterAll(async () => {
 // Always creates.
 const firstChoice = () => 0;
 
-// As when the server dies after its work and before its answer.
+// Like a server that dies after its work and before its response.
 const losingAnswers = (api: Api): Api => ({
   ...api,
   async call(...args) {
@@ -32,7 +32,7 @@ const losingAnswers = (api: Api): Api => ({
   },
 });
 
-test("a key that is lost, and a revoked one that works again, are seen", async () => {
+test("a lost key and a revoked key that works again are violations", async () => {
   const ring = createKeyRing();
   for (let turn = 0; turn < 4; turn++) await ring.turn(berth);
   expect(await ring.check(berth)).toEqual([]);
@@ -44,11 +44,11 @@ test("a key that is lost, and a revoked one that works again, are seen", async (
     .where("revoked_at", "is not", null)
     .returning("id")
     .execute();
-  // The server believes what it knows for some milliseconds.
+  // The server caches keys for some milliseconds.
   await expect.poll(() => ring.check(berth)).toEqual([`the key ${newest!.id} is lost`, `the key ${revoked[0]!.id} works again`]);
 });
 
-test("a retry that makes a second session is seen", async () => {
+test("a retry that makes a second session is a violation", async () => {
   const ledger = createLedger(firstChoice);
   const api = losingAnswers(berth.api);
   await expect(ledger.act(api)).rejects.toThrow("fetch failed");
@@ -60,7 +60,7 @@ test("a retry that makes a second session is seen", async () => {
   expect(await ledger.retry(berth.api)).toEqual([expect.stringMatching(/answered 201, and there are 2 sessions of it$/)]);
 });
 
-test("a pool beyond its bound is seen", async () => {
+test("a pool above its limit is a violation", async () => {
   const [ledger, keys] = [createLedger(firstChoice), createKeyRing()];
   expect((await judge(berth, ledger, keys)).violations).toEqual([]);
   const believed = { ...berth, env: { ...berth.env, BERTH_POOL_SIZE: "0" } };

@@ -4,17 +4,21 @@ import { expect, test } from "vitest";
 import { STEPS } from "../../server/sessions/states.ts";
 import { FAIL_POINTS, crash } from "./rounds.ts";
 
-// The short form: a few fail points and a few random moments. `npm run test:crash -- --rounds 200` is the long one.
+// The short form: a few fail points and a few random moments. The long form is `npm run test:crash -- --rounds 200`.
 const SHORT = ["make.created", "creating.acted", "pause.frozen", "hibernate.stopped", "resume.woken", "remove.destroyed"];
 
-test("killed at step boundaries and at random moments, the server loses nothing and leaves nothing", { timeout: 300_000 }, async () => {
-  const found: string[] = [];
-  for await (const round of crash({ rounds: SHORT.length + 4, seed: 7, points: SHORT }))
-    found.push(...round.violations.map((violation) => `killed at ${round.killedAt}: ${violation}`));
-  expect(found).toEqual([]);
-});
+test(
+  "a server that is killed at step boundaries or random moments loses nothing and leaves nothing behind",
+  { timeout: 300_000 },
+  async () => {
+    const found: string[] = [];
+    for await (const round of crash({ rounds: SHORT.length + 4, seed: 7, points: SHORT }))
+      found.push(...round.violations.map((violation) => `killed at ${round.killedAt}: ${violation}`));
+    expect(found).toEqual([]);
+  },
+);
 
-test("the long form knows every fail point in the server", () => {
+test("the long form covers every fail point of the server", () => {
   const root = join(import.meta.dirname, "../..");
   const text = globSync("server/sessions/**/*.ts", { cwd: root })
     .map((file) => readFileSync(join(root, file), "utf8"))

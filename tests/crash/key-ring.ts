@@ -6,10 +6,10 @@ import { openStore } from "../../server/store/open.ts";
 import { createApi } from "../support/servers/api.ts";
 import type { Berth } from "../support/servers/berth.ts";
 
-// Keys that the operator issues and revokes while the server runs and dies, as `berth key` does: in the same database, from
-// another process.
+// Keys that an operator issues and revokes while the server runs and dies, like `berth key`: in the same database, from another
+// process.
 export interface KeyRing {
-  // A new key; now and then also the end of an older one.
+  // Issues a key, and sometimes revokes an older one.
   turn(berth: Berth): Promise<void>;
   check(berth: Berth): Promise<string[]>;
 }

@@ -3,12 +3,12 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Session, SessionList, SessionStatus } from "@berth/contract";
 import type { Api } from "../support/servers/api.ts";
 
-// What the partner was told: the truth that a crash must not change. A call that got no answer may have happened or not,
-// so it widens what is allowed; an answer narrows it again.
+// Every response that the partner got, which a crash must not contradict. A call without a response may have taken effect or
+// not, so it adds an allowed state; the next response removes it.
 export interface Ledger {
-  // One random call; throws when the server is gone.
+  // Makes one random call. Throws if the server is down.
   act(api: Api): Promise<void>;
-  // Sends every create that got no answer once more, as a partner would, and tells where that made two sessions of one.
+  // Retries every create without a response, like a partner, and reports those that made a second session.
   retry(api: Api): Promise<string[]>;
   entries(): Entry[];
 }
@@ -19,14 +19,14 @@ export interface Entry {
   // States that the session may be in now.
   allowed: Set<SessionStatus>;
   files: Map<string, FileRecord>;
-  // Events that must be there: one for each answer.
+  // The events that must exist: one for each response.
   events: string[];
-  // A call is under way: one at a time for a session, so that no answer is a conflict.
+  // Whether a call is running. A session has one call at a time, so that none conflicts.
   busy: boolean;
 }
 
 export interface FileRecord {
-  // Acknowledged content, and contents of writes that got no answer.
+  // The acknowledged content, and the contents of writes without a response.
   written: Buffer | null;
   perhaps: Buffer[];
 }
@@ -39,7 +39,7 @@ export function createLedger(random: () => number): Ledger {
   const live = (status: SessionStatus) => entries.filter((entry) => !entry.busy && entry.allowed.size === 1 && entry.allowed.has(status));
 
   const unanswered = new Set<string>();
-  // Whoever asks twice under one name gets one session.
+  // Two creates with one key make one session.
   const send = (api: Api, name: string) =>
     api.call("POST", "/api/b2b/sessions", { externalUserId: name, autoStartAgent: false }, { "idempotency-key": name });
 
@@ -52,7 +52,7 @@ export function createLedger(random: () => number): Ledger {
     enter(answer.body);
   }
 
-  // The claim of a dead server may still count for a moment, but not for longer than its lease.
+  // The key may be held by a dead server until its lease expires.
   async function sendUntilFree(api: Api, name: string) {
     const endMs = performance.now() + CLAIM_MS;
     for (;;) {

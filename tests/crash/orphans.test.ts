@@ -11,13 +11,13 @@ import { findStrayUserIds, findTraces } from "./traces.ts";
 const probe = await probeOci(readConfig(process.env).config.ociRuntime);
 
 describeWith(probe.usable ? undefined : probe.reason, "orphans", () => {
-  test("a sandbox that nobody owns is destroyed within 30 s, while the server runs and when it starts", { timeout: 180_000 }, async () => {
+  test("a sandbox without an owner is destroyed within 30 s, while the server runs and when it starts", { timeout: 180_000 }, async () => {
     const times = await measureOrphans();
     console.log("from orphan to destroyed:", times);
     for (const tookMs of Object.values(times)) expect(tookMs).toBeLessThan(30_000);
   });
 
-  test("the checks see everything that a sandbox has on the machine, and user ids that none has", async () => {
+  test("the checks find everything that a sandbox has on the machine, and user ids without a sandbox", async () => {
     await using berth = await startBerth();
     const { sandboxId } = await berth.api.create({ autoStartAgent: false });
     const kinds = findTraces(berth.dataDir)

@@ -6,19 +6,19 @@ import { openStore, type Store } from "../../server/store/open.ts";
 import { startBerth, type Berth } from "../support/servers/berth.ts";
 import { findTraces } from "./traces.ts";
 
-// From the moment that nobody owns a sandbox until nothing of it is left on the machine, in milliseconds.
+// The milliseconds from the moment when a sandbox loses its owner until nothing of it is left on the machine.
 export interface OrphanTimes {
-  // No row knows it.
+  // It has no row.
   unknownMs: number;
   // Its row says that it is destroyed.
   destroyedMs: number;
-  // It lost its owner while no server ran; from the start of the next one, with the start of the process.
+  // It lost its owner while no server ran. Measured from the start of the next server's process.
   atStartMs: number;
 }
 
 const PATIENCE_MS = 60_000;
 
-// Makes orphans of real sandboxes by changing the rows behind the server's back, with the settings that everybody has.
+// Turns real sandboxes into orphans by changing rows behind the server's back, with the default settings.
 export async function measureOrphans(): Promise<OrphanTimes> {
   await using berth = await startBerth();
   const [unknown, destroyed, early] = [await makeSandbox(berth), await makeSandbox(berth), await makeSandbox(berth)];

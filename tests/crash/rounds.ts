@@ -11,8 +11,8 @@ export interface Round extends Verdict {
   recoveryMs: number;
 }
 
-// Every step boundary, by the names that stand in server/sessions (`failpoint("…")`). What undoes a create runs only after a
-// first crash, so its successor is killed too.
+// Every step boundary, by its name in server/sessions (`failpoint("…")`). A create is undone only after a first crash, so the
+// next server is killed too.
 export const FAIL_POINTS = [
   "warming.begun",
   "make.created",
@@ -44,7 +44,7 @@ export const FAIL_POINTS = [
   "destroying.left",
 ] as const;
 
-// Rounds of: run, be killed, come back, check. One data folder for all of them, so that damage would add up.
+// Each round runs the server, kills it, restarts it and checks it. All rounds use one data folder, so that damage accumulates.
 export async function* crash(options: {
   rounds: number;
   seed: number;
@@ -52,7 +52,7 @@ export async function* crash(options: {
   env?: Record<string, string>;
 }): AsyncGenerator<Round> {
   const random = seeded(options.seed);
-  // At once, so that every round has sessions that fall asleep.
+  // Hibernate at once, so that every round has hibernating sessions.
   await using berth = await prepareBerth({ BERTH_HIBERNATE_AFTER: "0s", BERTH_POOL_SIZE: "1", BERTH_LOG_LEVEL: "warn", ...options.env });
   const ledger = createLedger(random);
   const keys = createKeyRing();
@@ -70,7 +70,7 @@ async function dieInTurn(berth: Berth, ledger: Ledger, points: string[]): Promis
   for (const point of points) await dieAt(berth, ledger, point);
 }
 
-// Works until the server meets the fail point and is gone.
+// Makes calls until the server dies at the fail point.
 async function dieAt(berth: Berth, ledger: Ledger, point: string): Promise<void> {
   const started = berth.start({ BERTH_TEST_FAILPOINT: point }).catch(() => {});
   let gone = false;
@@ -78,7 +78,7 @@ async function dieAt(berth: Berth, ledger: Ledger, point: string): Promise<void>
   await Promise.race([started, berth.died()]);
   const deadline = performance.now() + 30_000;
   while (!gone) {
-    if (performance.now() > deadline) throw new Error(`the fail point ${point} was not met in 30 s`);
+    if (performance.now() > deadline) throw new Error(`the server did not reach the fail point ${point} in 30 s`);
     await ledger.act(berth.api).catch(ignoreWhen(() => true));
     await delay(5);
   }
@@ -97,14 +97,14 @@ async function dieSoon(berth: Berth, ledger: Ledger, keys: KeyRing, afterMs: num
   await Promise.all([...workers, turned]);
 }
 
-// A connection that breaks is what the suite is about; anything that a living server answers wrongly is not.
+// Ignores broken connections, which this suite causes. A wrong response of a running server still fails.
 function ignoreWhen(dying: () => boolean) {
   return (error: unknown) => {
     if (!(error instanceof TypeError) && !dying()) throw error;
   };
 }
 
-// A small generator, so that a seed gives the same round again.
+// A pseudo-random generator, so that a seed reproduces its rounds.
 function seeded(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -4,13 +4,13 @@ import { isSandboxId } from "@berth/contract";
 import { cgroupPrefix, openCgroups } from "../../server/drivers/oci/cgroups/cgroups.ts";
 import { assignedUserIds, isSandboxUserId } from "../../server/drivers/oci/users/user-ids.ts";
 
-// Something on this machine that belongs to a sandbox of the installation, whether or not anybody knows that sandbox.
+// Something on this machine that belongs to a sandbox of the installation, even if the store does not know that sandbox.
 export interface Trace {
   id: string;
   what: string;
 }
 
-// Everything of the kernel's and of the disk's: folders, user ids, mounts, loop devices, control groups, processes.
+// Finds folders, user ids, mounts, loop devices, control groups and processes.
 export function findTraces(dataDir: string): Trace[] {
   const place = realpathSync(dataDir);
   const prefix = cgroupPrefix(place);
@@ -30,8 +30,7 @@ export function findTraces(dataDir: string): Trace[] {
   return [...folders, ...users, ...mounts, ...loops, ...groups, ...processes];
 }
 
-// User ids are checked for themselves too: no two sandboxes have the same, and whatever runs or lies under such an id does
-// so under one that a sandbox has.
+// Checks the user ids: no two sandboxes share one, and every process and file with a sandbox's user id belongs to a sandbox.
 export function findStrayUserIds(dataDir: string): string[] {
   const place = realpathSync(dataDir);
   // A sandbox may come or go between these looks: what is stray must be so twice.
@@ -49,13 +48,13 @@ export function findStrayUserIds(dataDir: string): string[] {
 
 interface Process {
   pid: string;
-  // The sandboxes that it is of: by its control group, and by the folders of ours that it sees.
+  // Its sandboxes, by its control group and by the folders that are mounted for it.
   ids: string[];
-  // Every user and group id that it has or could switch back to.
+  // Every user and group id that it has or can switch back to.
   users: number[];
 }
 
-// The processes of this installation's sandboxes. One that has ended and waits for init to collect it holds nothing.
+// The processes of this installation's sandboxes. A zombie holds nothing, so it does not count.
 function findProcesses(place: string, prefix: string): Process[] {
   return entriesOf("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -63,7 +62,7 @@ function findProcesses(place: string, prefix: string): Process[] {
       const status = read(`/proc/${pid}/status`);
       const users = [...status.matchAll(/^(?:Uid|Gid|Groups):(.*)$/gm)].flatMap(([, ids]) => ids!.trim().split(/\s+/).map(Number));
       const grouped = linesOf(`/proc/${pid}/cgroup`).filter((line) => line.includes(prefix));
-      // Only a sandbox's own view is worth reading: there are many processes and long lists of mounts.
+      // Reads the mounts of sandboxed processes alone, because there are many processes with long lists.
       const seen = users.some(isSandboxUserId) ? linesOf(`/proc/${pid}/mountinfo`).filter((line) => line.includes(basename(place))) : [];
       const ended = /^State:\s+[ZX]/m.test(status);
       return { pid, users, ids: ended ? [] : [...new Set([...grouped, ...seen].flatMap(idsIn))] };

@@ -4,8 +4,8 @@ import { describe, expect, test } from "vitest";
 import { startBerth, type Berth } from "../support/servers/berth.ts";
 import { daemonRuntime } from "../support/runtime.ts";
 
-describe.each(["throw", "reject"])("an error that nothing catches (%s)", (action) => {
-  test("ends the server when its requests have finished, and the next start serves the sandboxes that ran on", async () => {
+describe.each(["throw", "reject"])("an uncaught error (%s)", (action) => {
+  test("ends the server after its open requests, and the next server serves the sandboxes that kept running", async () => {
     await daemonRuntime();
     await using berth = await startBerth({ BERTH_DRIVER: "process" });
     const session = await berth.api.create({ autoStartAgent: false });
@@ -13,13 +13,13 @@ describe.each(["throw", "reject"])("an error that nothing catches (%s)", (action
     await berth.stop();
 
     await berth.start({ BERTH_TEST_FAILPOINT: "create.started", BERTH_TEST_FAILPOINT_ACTION: action });
-    // A command that runs until it is told to stop, through a request that stays open for as long.
+    // A command that runs until a file appears, in a request that stays open until then.
     const command = berth.api.exec(session.sandboxId, "touch begun; while [ ! -e stop ]; do sleep 0.05; done; echo finished");
     await expect.poll(() => berth.api.readFile(session.sandboxId, "begun")).not.toBeNull();
-    // The error comes while this one is being created.
+    // The error happens during this create.
     const created = await berth.api.create({ autoStartAgent: false });
     await expect.poll(() => connects(berth)).toBe(false);
-    // Not over the API, which takes nothing new.
+    // The API accepts no new requests any more, so write the file directly.
     writeFileSync(join(berth.dataDir, "sandboxes", session.sandboxId, "workspace/stop"), "");
     expect(await command).toMatchObject({ code: 0, stdout: "finished\n" });
     expect(await berth.exitCode()).toBe(1);
@@ -34,7 +34,7 @@ describe.each(["throw", "reject"])("an error that nothing catches (%s)", (action
   });
 });
 
-test("a server that cannot finish what is under way exits all the same", async () => {
+test("a server whose open requests do not end exits anyway", async () => {
   await daemonRuntime();
   await using berth = await startBerth({
     BERTH_DRIVER: "process",

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 
-// What the Dockerfiles say, read rather than built: building takes minutes and a registry.
+// Reads the Dockerfiles instead of building them, which takes minutes and a registry.
 const root = join(import.meta.dirname, "../..");
 const DOCKERFILES = ["deploy/Dockerfile", "deploy/Dockerfile.sandbox"];
 
@@ -16,7 +16,7 @@ const instructionsOf = (file: string) =>
     .map((line) => line.trim())
     .filter(Boolean);
 
-test.each(DOCKERFILES)("what %s copies is there", (file) => {
+test.each(DOCKERFILES)("the files that %s copies exist", (file) => {
   const sources = instructionsOf(file)
     .filter((line) => line.startsWith("COPY ") && !line.includes("--from"))
     .flatMap((line) => line.split(/\s+/).slice(1, -1));
@@ -27,7 +27,7 @@ test.each(DOCKERFILES)("what %s copies is there", (file) => {
 // installs the lockfile as it is, or fails.
 const INSTALLS = /\b(npm|npx|yarn|pnpm|corepack|bun)\b|install\.mjs/;
 
-test.each(DOCKERFILES)("%s installs exactly the lockfile, and runs no script of a package", (file) => {
+test.each(DOCKERFILES)("%s installs exactly the lockfile and runs no package scripts", (file) => {
   const commands = instructionsOf(file)
     .filter((line) => line.startsWith("RUN "))
     .flatMap((line) => line.slice("RUN ".length).split(/&&|\|\||;/))
@@ -37,7 +37,7 @@ test.each(DOCKERFILES)("%s installs exactly the lockfile, and runs no script of 
   expect(commands.filter((command) => !/^node scripts\/install\.mjs (run|serve) --ignore-scripts$/.test(command))).toEqual([]);
 });
 
-test.each(DOCKERFILES)("%s has the manifest of every workspace before it installs: the lockfile names them all", (file) => {
+test.each(DOCKERFILES)("%s copies the manifest of every workspace before it installs, because the lockfile names them all", (file) => {
   const lines = instructionsOf(file);
   const install = lines.findIndex((line) => line.startsWith("RUN "));
   const { workspaces } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { workspaces: string[] };
@@ -45,11 +45,11 @@ test.each(DOCKERFILES)("%s has the manifest of every workspace before it install
   expect(missing).toEqual([]);
 });
 
-// Images that their makers publish for x64 and arm64 alike.
+// Images that are published for x64 and arm64.
 const FOR_BOTH = ["node:24-bookworm-slim", "postgres:17"];
 const ARCHITECTURE = /\b(amd64|x86[_-]?64|x64|arm64(v8)?|aarch64|armhf|armv\d|i[36]86)\b|--platform/i;
 
-test("images and manifests name no architecture, and stand on images that exist for both", () => {
+test("images and manifests name no architecture, and use images that exist for both", () => {
   const files = globSync("deploy/**/*", { cwd: root, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name));

@@ -53,7 +53,7 @@ const envOf = (file: string) =>
       .map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]),
   );
 
-test("every manifest is what the API describes", () => {
+test("every manifest is valid against the API's description", () => {
   expect(manifests.flatMap(faultsOf)).toEqual([]);
   expect(faultsOf({ apiVersion: "v1", kind: "Service", spec: { port: [], ports: [{ targetPort: "x" }] } } as object)).toEqual([
     "Service.spec.port is not a field",
@@ -61,7 +61,7 @@ test("every manifest is what the API describes", () => {
   ]);
 });
 
-test("so is what the driver makes", () => {
+test("every object that the driver creates is valid against the API's description", () => {
   const spec = { id: newId("sbx", 1), template: { ...DEFAULT_TEMPLATE, runtime: "gvisor" }, tokenHash: "00".repeat(32) };
   const nodeSelector = { "kubernetes.io/arch": "arm64" };
   const settings = {
@@ -96,7 +96,7 @@ testWith(machine.command("kubectl", "kubernetes-client"), "kubectl renders the s
   ]);
 });
 
-test("its settings are settings, and the server starts with them once the placeholders are filled in", () => {
+test("config.env and secret.env hold known settings, with which the server starts once the placeholders are replaced", () => {
   const env = { ...envOf("config.env"), ...envOf("secret.env") };
   const known = new Set(Object.values(VARIABLES).map(({ name }) => name));
   expect(Object.keys(env).filter((name) => !known.has(name))).toEqual([]);
@@ -114,7 +114,7 @@ test("its settings are settings, and the server starts with them once the placeh
   });
 });
 
-test("the server's pod is admitted by its own namespace, too", () => {
+test("the server's own namespace admits its pod", () => {
   expect(restricted(find<V1Deployment>("Deployment").spec!.template.spec!)).toBeNull();
   for (const name of ["berth", "berth-sandboxes"])
     expect(find<{ metadata: { labels: object } }>("Namespace", name).metadata.labels).toMatchObject({
@@ -122,13 +122,13 @@ test("the server's pod is admitted by its own namespace, too", () => {
     });
 });
 
-test("no Service of the namespace writes into the server's settings", () => {
+test("the variables of the namespace's Services do not reach the server", () => {
   expect(find<V1Deployment>("Deployment").spec!.template.spec!.enableServiceLinks).toBe(false);
   // What a Service called `berth` adds otherwise; it is a reason for no start, once config.env does not say better.
   expect(() => readConfig({ BERTH_PORT: "tcp://10.96.206.78:80" })).toThrow(ConfigError);
 });
 
-test("a pod that ends goes on answering until balancers have heard of it, and has time for what is under way", () => {
+test("a terminating pod serves until load balancers have removed it, and has time for open requests", () => {
   const { terminationGracePeriodSeconds, containers } = find<V1Deployment>("Deployment").spec!.template.spec!;
   const [program, seconds] = containers[0]!.lifecycle!.preStop!.exec!.command!;
   expect(program).toBe("sleep");
@@ -136,7 +136,7 @@ test("a pod that ends goes on answering until balancers have heard of it, and ha
   expect(terminationGracePeriodSeconds).toBeGreaterThan(Number(seconds) + 45);
 });
 
-test("the way to the demo key in docs/deploy.md asks every replica, for the line that one of them prints", () => {
+test("the command for the demo key in docs/deploy.md asks every replica for the line that one of them prints", () => {
   const docs = readFileSync(join(root, "docs/deploy.md"), "utf8");
   const recipe = /^kubectl -n (\S+) logs -l (\S+)=(\S+) --tail=-1 \| grep '(.+?)'/m.exec(docs);
   const [, namespace, label = "", value, pattern = ""] = recipe ?? [];
@@ -162,7 +162,7 @@ test("ports and names agree between server, services, policies and ingress", () 
   expect(hosts).toEqual([new URL(env["BERTH_BASE_URL"]!).host, `*.${env["BERTH_PREVIEW_DOMAIN"]}`]);
 });
 
-test("the server's account may do what the driver does, in the sandboxes' namespace and nothing else", () => {
+test("the server's account may do exactly what the driver does, in the sandboxes' namespace alone", () => {
   const { rules, metadata } = find<V1Role>("Role");
   expect(metadata.namespace).toBe("berth-sandboxes");
   expect(rules?.map(({ resources, verbs }: V1PolicyRule) => `${resources?.join(",")}: ${verbs.join(",")}`)).toEqual([
@@ -179,14 +179,14 @@ test("the server's account may do what the driver does, in the sandboxes' namesp
   expect(manifests.filter(({ kind }) => kind.startsWith("Cluster"))).toEqual([]);
 });
 
-test("the warm pool is where the server looks for it, and forgets what an upgrade made old", () => {
+test("the warm pool has the name that the server expects, and replaces its sandboxes after an upgrade", () => {
   const pool = parse(read("warm-pool.yaml")) as Manifest & { spec: { sandboxTemplateRef: { name: string }; updateStrategy: object } };
   expect(pool).toMatchObject({ apiVersion: "extensions.agents.x-k8s.io/v1beta1", kind: "SandboxWarmPool" });
   expect(pool.metadata.namespace).toBe(envOf("config.env")["BERTH_KUBERNETES_NAMESPACE"]);
   expect(pool.spec).toMatchObject({ sandboxTemplateRef: { name: expect.any(String) as string }, updateStrategy: { type: "Recreate" } });
 });
 
-test("the compose file's settings are settings, and its paths are there", () => {
+test("the compose file holds known settings and existing paths", () => {
   const compose = parse(readFileSync(join(root, "deploy/docker-compose.yml"), "utf8")) as {
     services: { server: { environment: Record<string, string>; volumes: string[]; build: { dockerfile: string } } };
   };
@@ -197,7 +197,7 @@ test("the compose file's settings are settings, and its paths are there", () => 
   expect(existsSync(join(root, build.dockerfile))).toBe(true);
 });
 
-testWith(machine.composePlugin(), "Docker Compose reads the file, and asks for what must be filled in", () => {
+testWith(machine.composePlugin(), "Docker Compose accepts the file, and names the variables that must be set", () => {
   const config = (env: Record<string, string>) =>
     spawnSync("docker", ["compose", "-f", join(root, "deploy/docker-compose.yml"), "config", "--quiet"], {
       env: { ...process.env, BERTH_API_KEY: "", BERTH_BASE_URL: "", ...env },
@@ -207,17 +207,17 @@ testWith(machine.composePlugin(), "Docker Compose reads the file, and asks for w
   expect(config({ BERTH_MASTER_KEY: "ab".repeat(32), POSTGRES_PASSWORD: "" }).stderr).toContain("POSTGRES_PASSWORD is missing a value");
 });
 
-testWith(machine.command("systemd-analyze", "systemd"), "systemd finds no fault with the unit", async () => {
+testWith(machine.command("systemd-analyze", "systemd"), "systemd accepts the unit", async () => {
   const scratch = await mkdtemp(join(tmpdir(), "berth-unit-"));
   const unit = join(scratch, "berth.service");
-  // The checkout is here instead.
+  // The unit expects the checkout elsewhere.
   await writeFile(unit, readFileSync(join(root, "deploy/berth.service"), "utf8").replaceAll("/opt/berth-server", root));
   const { status, stderr } = spawnSync("systemd-analyze", ["verify", "--man=no", unit], { encoding: "utf8" });
   await rm(scratch, { recursive: true });
   expect([status, stderr]).toEqual([0, ""]);
 });
 
-test("the unit's settings are settings, and it names its driver", () => {
+test("the unit holds known settings and names its driver", () => {
   const unit = readFileSync(join(root, "deploy/berth.service"), "utf8");
   const set = Object.fromEntries([...unit.matchAll(/^Environment=(\w+)=(.*)$/gm)].map(([, name, value]) => [name!, value!]));
   expect(readConfig(set).config).toMatchObject({ driver: "oci", dataDir: "/var/lib/berth" });

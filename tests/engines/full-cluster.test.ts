@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { aRequest, openTestSessions } from "../../server/sessions/testing/test-sessions.ts";
 import { openDouble } from "../support/kubernetes/driver.ts";
 
-// A cluster with room for five pods, a pool of two and eight creates: store, driver and daemons are real, the cluster is the
+// A cluster with room for five pods, a pool of two and eight creates. Store, driver and daemons are real; the cluster is the
 // double.
 let stack = new AsyncDisposableStack();
 afterEach(async () => {
@@ -15,7 +15,7 @@ describe.each([
   { workload: "Sandbox", crds: true },
   { workload: "StatefulSet", crds: false },
 ])("$workload", ({ crds }) => {
-  test("every place goes to a caller, none to the pool, and the others are refused", async () => {
+  test("callers get every free slot, the pool gets none, and the remaining callers are refused", async () => {
     const { double, open } = await openDouble({ crds, nodes: ["node-a"], podsPerNode: 5 });
     stack.use(double);
     const driver = stack.use(await open({ scheduleWaitMs: 3_000 }));
@@ -25,7 +25,7 @@ describe.each([
     await services.start();
     await expect.poll(statesOf).toEqual(["warm", "warm"]);
 
-    // The scheduler gets to the pods when the pool's next blank is there, too, and takes that one first.
+    // The scheduler runs when the pool's next sandbox exists too, and takes that one first.
     const scheduling = double.kubelet.holdScheduling();
     const calls = Array.from({ length: 8 }, (_, i) => services.sessions.create(services.acme, aRequest({ externalUserId: `user-${i}` })));
     const outcomesOf = calls.map((call) =>

@@ -12,9 +12,9 @@ import { freePort } from "../support/servers/port.ts";
 
 export interface TestedEngine {
   env: Record<string, string>;
-  // What the engine still holds of a sandbox.
+  // The objects that the engine still holds for a sandbox.
   leftovers(sandboxId: string): Promise<string[]>;
-  // Makes the sandbox's processes end behind the server's back.
+  // Ends the sandbox's processes behind the server's back.
   crash(sandboxId: string): Promise<void>;
   dispose(): Promise<void>;
 }
@@ -25,8 +25,7 @@ export interface JourneyOptions {
   inBrowser?: boolean;
 }
 
-// What a partner and a person do, unchanged, on another engine than the default one: the real server as a process, and
-// the real browser.
+// The journeys of a partner and a person, unchanged, on another engine than the default, with the real server and browser.
 export function engineJourneys(
   name: string,
   prepare: () => Promise<TestedEngine>,
@@ -60,7 +59,7 @@ export function engineJourneys(
     const step = (session: { sessionId: string }, action: string, body?: object) =>
       berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/${action}`, body);
 
-    test("a session's whole life", async () => {
+    test("a session is created, used, paused, resumed and destroyed", async () => {
       const { api } = berth;
       const session = await api.create({ envVars: { GREETING: "hello" }, metadata: { plan: "pro" } });
       expect(session).toMatchObject({ status: "running", sandboxUrl: `${berth.url}/sandboxes/${session.sandboxId}` });
@@ -91,7 +90,7 @@ export function engineJourneys(
       expect(await engine.leftovers(session.sandboxId)).toEqual([]);
     });
 
-    test("the way out goes by the template's policy", async () => {
+    test("egress follows the template's policy", async () => {
       const session = await berth.api.create();
       const ask = (url: string) => {
         const script = `const u=new URL(process.env.HTTP_PROXY);require("http").get({host:u.hostname,port:u.port,path:"${url}",headers:{connection:"close"}},r=>r.pipe(process.stdout)).on("error",e=>console.log(e.code))`;
@@ -102,7 +101,7 @@ export function engineJourneys(
       await berth.api.call("DELETE", `/api/b2b/sessions/${session.sessionId}`);
     });
 
-    test("a sandbox that died becomes a paused session with its files, and resumes", async () => {
+    test("the session of a sandbox that died is paused with its files, and can be resumed", async () => {
       const session = await berth.api.create();
       await berth.api.exec(session.sandboxId, "echo kept > note");
       await engine.crash(session.sandboxId);
@@ -123,14 +122,14 @@ export function engineJourneys(
       expect(await engine.leftovers(session.sandboxId)).toEqual([]);
     });
 
-    test("berth down ends every sandbox and keeps the files; with --delete it leaves nothing", async () => {
+    test("berth down ends every sandbox and keeps the files; with --delete it leaves nothing behind", async () => {
       const egress = engine.env["BERTH_EGRESS_LISTEN"]?.split(":")[0];
       const door = egress === undefined ? undefined : `${engine.env["BERTH_EGRESS_ADDRESS"]!.split(":")[0]}:${await freePort(egress)}`;
       await using own = await startBerth({
         BERTH_LOG_LEVEL: "warn",
         BERTH_POOL_SIZE: "1",
         ...engine.env,
-        // Sandboxes of the server above are another installation's, and a warm pool belongs to one.
+        // This is another installation than the server above, and a warm pool belongs to one installation.
         BERTH_KUBERNETES_WARM_POOLS: "",
         BERTH_INSTALLATION: `down-${randomBytes(4).toString("hex")}`,
         ...(door === undefined ? {} : { BERTH_EGRESS_LISTEN: door, BERTH_EGRESS_ADDRESS: door }),
@@ -169,7 +168,7 @@ export function engineJourneys(
         });
         afterAll(() => browser?.close());
 
-        test("a person edits a file, uses the terminal and finds it all after pause and resume", async () => {
+        test("a person edits a file and uses the terminal, before and after pause and resume", async () => {
           await using workspace = await openWorkspace(berth, browser, { files: { "a.txt": "before\n" } });
           const { page } = workspace;
           await openFile(page, "a.txt");

@@ -33,7 +33,7 @@ for (const [workload, cluster, env] of [
         dispose: async () => double[Symbol.asyncDispose](),
       };
     },
-    // What the browser sees does not depend on the kind of workload.
+    // The browser does not depend on the kind of workload.
     { freezes: false, inBrowser: workload === "Sandbox" },
   );
 

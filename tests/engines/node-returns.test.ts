@@ -7,8 +7,7 @@ import { eventsAfter } from "../../server/store/events.ts";
 import type { DoubleOptions } from "../support/kubernetes/double.ts";
 import { openDouble } from "../support/kubernetes/driver.ts";
 
-// A node that is silent for a while, and what becomes of the sessions on it: store, driver and daemons are real, the cluster
-// is the double.
+// A node stops reporting for a while. Store, driver and daemons are real; the cluster is the double.
 let stack = new AsyncDisposableStack();
 afterEach(async () => {
   await stack.disposeAsync();
@@ -44,14 +43,14 @@ describe.each([
   { workload: "Sandbox", crds: true },
   { workload: "StatefulSet", crds: false },
 ])("$workload", ({ crds }) => {
-  test("a node that comes back before its pods are evicted costs its sessions nothing", async () => {
+  test("sessions keep running on a node that returns before its pods are evicted", async () => {
     const started = await start({ crds, evictAfterMs: null });
     const { double, services, session, node } = started;
     double.kubelet.silenceNode(node);
     expect(await inspect(started)).toBe("unreachable");
     expect(await services.reconcile.repairDifferences()).toEqual([]);
     expect(await statusOf(started)).toBe("running");
-    // The node is silent, not dead: a new connection to the daemon works.
+    // The node still runs, so a new connection to the daemon works.
     services.links.forget(session.sandboxId);
     expect(await run(started, session, "echo $GREETING")).toContain("hello");
 
@@ -62,7 +61,7 @@ describe.each([
     expect([started.pid(), await eventsOf(started)]).toEqual([started.firstPid, ["session.created"]]);
   });
 
-  test("an eviction is believed: the session is paused with its files, and resumes elsewhere", async () => {
+  test("an eviction pauses the session with its files, and a resume places it on another node", async () => {
     const started = await start({ crds });
     const { double, services, session, node } = started;
     await run(started, session, "echo kept > note");
@@ -76,14 +75,14 @@ describe.each([
     expect(await run(started, session, "cat note")).toContain("kept");
     expect(double.kubelet.nodeOf(started.podName)).not.toBe(node);
 
-    // When the old node is back it ends what it still had, and the resumed session does not notice.
+    // When the old node returns, it ends its copy, which does not affect the resumed session.
     const resumedPid = started.pid();
     double.kubelet.returnNode(node);
     expect(await services.reconcile.repairDifferences()).toEqual([]);
     expect([await statusOf(started), started.pid()]).toEqual(["running", resumedPid]);
   });
 
-  test("a sandbox that was believed lost and is alive again is adopted as running, with its processes", async () => {
+  test("a sandbox that counted as lost and returns is adopted as running, with its processes", async () => {
     const started = await start({ crds, evictAfterMs: null });
     const { double, clock, services, session, node } = started;
     double.kubelet.silenceNode(node);
@@ -102,7 +101,7 @@ describe.each([
     expect(await services.reconcile.repairDifferences()).toEqual([]);
   });
 
-  test("a session that was paused by its partner is not adopted: a sandbox that runs all the same is stopped", async () => {
+  test("the sandbox of a session that its partner paused is not adopted but stopped", async () => {
     const started = await start({ crds });
     const { services, session } = started;
     await services.sessions.pause("acme", session.id);
@@ -114,7 +113,7 @@ describe.each([
     expect([await statusOf(started), await inspect(started)]).toEqual(["paused", "stopped"]);
   });
 
-  test("an API server that is away, and comes back with every node silent, costs sessions nothing", async () => {
+  test("sessions keep running when the API server goes down and returns while every node is silent", async () => {
     const started = await start({ crds, evictAfterMs: null });
     const { double, services, session, node } = started;
     await double.goAway();

@@ -3,8 +3,8 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { startBerth } from "../support/servers/berth.ts";
 
-// Somebody's tool holds SQLite's lock and does not let go.
-test("while the database is locked, calls that write say so, all others go on, and nothing is lost", async () => {
+// Another tool holds SQLite's lock.
+test("while the database is locked, writing calls fail with store_unavailable, all others work, and nothing is lost", async () => {
   await using berth = await startBerth({ BERTH_DRIVER: "process", BERTH_LOG_LEVEL: "error" });
   const session = await berth.api.create();
   const path = `/api/b2b/sessions/${session.sessionId}`;
@@ -15,7 +15,7 @@ test("while the database is locked, calls that write say so, all others go on, a
       const refused = [berth.api.call("POST", "/api/b2b/sessions", { externalUserId: "u" }), berth.api.call("POST", `${path}/pause`)];
       let answered = 0;
       for (const call of refused) void call.then(() => answered++);
-      // Meanwhile, who reads or works in a sandbox notices nothing.
+      // Reads and sandboxes are not affected.
       expect((await berth.api.call("GET", path)).body).toMatchObject({ status: "running" });
       expect((await berth.api.exec(session.sandboxId, "echo here")).stdout).toBe("here\n");
       expect((await berth.api.call("GET", "/healthz")).status).toBe(200);
@@ -24,7 +24,7 @@ test("while the database is locked, calls that write say so, all others go on, a
         expect(answer).toMatchObject({ status: 503, body: { error: "The database does not answer" } });
       return meanwhile;
     };
-    // Who writes waits for five seconds; should the machine have stood still for as long, the next attempt tells.
+    // A write waits for five seconds. If the machine stalls for that long, the next attempt decides.
     await expect.poll(attempt).toBe(0);
   } finally {
     tool.exec("rollback");

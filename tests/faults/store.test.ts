@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { startBerth, type Berth } from "../support/servers/berth.ts";
 import { startPostgres, type TestPostgres } from "../support/databases/postgres.ts";
 
-// The database goes away and comes back while partners call. Nothing is restarted, nothing is lost.
+// The database goes down and returns while partners call. Nothing is restarted and nothing is lost.
 let postgres: TestPostgres;
 let berth: Berth;
 beforeAll(async () => {
@@ -20,7 +20,7 @@ afterAll(async () => {
   await postgres?.[Symbol.asyncDispose]();
 });
 
-test("while the database is gone every call says so in JSON, and afterwards all goes on", async () => {
+test("while the database is down every call fails with store_unavailable, and works again afterwards", async () => {
   const session = await berth.api.create();
   await postgres.stop();
 

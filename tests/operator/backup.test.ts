@@ -19,7 +19,7 @@ afterEach(async () => {
   stack = new AsyncDisposableStack();
 });
 
-// The commands of docs/backup.md, with this test's places for the ones that it names.
+// The commands of docs/backup.md, with this test's folders.
 function commands(places: { data: string; backups: string }): Record<"backUp" | "restore" | "backUpAll" | "restoreDatabase", string> {
   const page = readFileSync(join(root, "docs/backup.md"), "utf8");
   const blocks = [...page.matchAll(/```sh\n([^`]*)```/g)].map((match) => match[1]!);
@@ -29,7 +29,7 @@ function commands(places: { data: string; backups: string }): Record<"backUp" | 
   return { backUp, restore, backUpAll, restoreDatabase };
 }
 
-test("back up, lose the machine, restore: every session is there, and its files", async () => {
+test("a restored backup holds every session and its files", async () => {
   const folder = await mkdtemp(join(tmpdir(), "berth-backup-"));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   const backup = join(folder, "berth.tar");
@@ -47,14 +47,14 @@ test("back up, lose the machine, restore: every session is there, and its files"
 
   await run("sh", ["-ec", commands({ data: lost.dataDir, backups: folder }).backUp], { cwd: root });
   expect((await stat(backup)).mode & 0o777).toBe(0o600);
-  // Made after the backup: the restored database has never heard of it.
+  // Created after the backup, so the restored database does not have it.
   const late = await lost.api.create({ externalUserId: "eve" });
   await lost[Symbol.asyncDispose]();
 
   const found = stack.use(await prepareBerth({ BERTH_LOG_LEVEL: "warn" }));
   await run("sh", ["-ec", commands({ data: found.dataDir, backups: folder }).restore], { cwd: root });
   await found.start();
-  // The partner's key of before opens the restored service.
+  // The partner's old key works on the restored server.
   const api = createApi(found.url, lost.key);
   const look = async (id: string) => (await api.call("GET", `/api/b2b/sessions/${id}`)) as { status: number; body: { status?: string } };
   expect((await look(paused.sessionId)).body).toMatchObject({ status: "paused", sandboxId: paused.sandboxId });
@@ -70,10 +70,10 @@ test("back up, lose the machine, restore: every session is there, and its files"
   expect((await api.exec(running.sandboxId, "cat note")).stdout).toBe("in-the-middle\n");
 });
 
-// The tests' own PostgreSQL has no pg_dump, and another version's would not do.
+// The bundled PostgreSQL has no pg_dump, and pg_dump refuses another version.
 const programs = installed.postgresPrograms;
 
-testWith(machine.postgresPrograms, "the same with PostgreSQL, whose database is lost too", async () => {
+testWith(machine.postgresPrograms, "a restored backup holds every session and its files on PostgreSQL", async () => {
   const folder = await mkdtemp(join(tmpdir(), "berth-backup-"));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   const postgres = stack.use(await startPostgres({ programs: programs! }));

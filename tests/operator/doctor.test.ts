@@ -9,7 +9,7 @@ import { daemonRuntime } from "../support/runtime.ts";
 
 const bin = join(import.meta.dirname, "../../cli/bin.js");
 
-test("berth doctor tells how the engine differs from the store, and the next start puts it right", async () => {
+test("berth doctor reports how the engine differs from the store, and the next start repairs it", async () => {
   await daemonRuntime();
   await using server = await startBerth();
   const berth = createBerth({ baseUrl: server.url, apiKey: server.key });

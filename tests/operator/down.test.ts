@@ -23,7 +23,7 @@ describeWith(await machine.oci(), "berth down", () => {
     await waitForRow(berth, "select count(*) as n from sessions where state = 'paused' and hibernated = 1", 1);
     await berth.stop();
 
-    // The fourth create of this server dies halfway, with its sandbox made and its row in a step.
+    // The server dies during its fourth create, when the sandbox exists and the row is still in a step.
     await berth.start({ BERTH_HIBERNATE_AFTER: "1h", BERTH_TEST_FAILPOINT: "create.started:4" });
     const running = await berth.api.create({ autoStartAgent: false });
     await berth.api.exec(running.sandboxId, "(sleep 1000 > /dev/null 2>&1 &)");
@@ -35,7 +35,7 @@ describeWith(await machine.oci(), "berth down", () => {
     await berth.died();
     change(berth, "delete from sessions where id = ?", orphan.sessionId);
 
-    // The check sees all that there is to see.
+    // The check finds every kind of remains.
     const before = findRemains(place).map((line) => line.split(" ")[0]!);
     expect([...new Set(before)].toSorted()).toEqual(["file", "group", "loop", "mount", "process"]);
 
@@ -55,7 +55,7 @@ describeWith(await machine.oci(), "berth down", () => {
     expect(existsSync(berth.dataDir)).toBe(false);
   }, 240_000);
 
-  test("stops the server and every sandbox, and the next start brings the files back", async () => {
+  test("stops the server and every sandbox, and the next start finds the files", async () => {
     await daemonRuntime();
     await using berth = await startBerth({ BERTH_POOL_SIZE: "1" });
     const place = realpathSync(berth.dataDir);
@@ -131,7 +131,7 @@ describeWith(await machine.oci(), "berth down", () => {
   }, 240_000);
 });
 
-test("berth down asks at a terminal, and a no changes nothing", async () => {
+test("berth down asks for confirmation at a terminal, and a no changes nothing", async () => {
   await daemonRuntime();
   await using berth = await startBerth({ BERTH_DRIVER: "process" });
   const session = await berth.api.create({ autoStartAgent: false });
@@ -149,7 +149,7 @@ test("berth down asks at a terminal, and a no changes nothing", async () => {
   expect(existsSync(berth.dataDir)).toBe(false);
 }, 180_000);
 
-test("berth down says where it looked when no server has been there, and makes nothing", async () => {
+test("berth down says where it looked if there is no installation, and creates nothing", async () => {
   const folder = mkdtempSync(join(tmpdir(), "berth-empty-"));
   const env = { BERTH_DATA_DIR: join(folder, "data"), BERTH_DRIVER: "process" };
   for (const args of [["down"], ["down", "--delete"]]) {
@@ -163,7 +163,7 @@ test("berth down says where it looked when no server has been there, and makes n
   rmSync(folder, { recursive: true });
 });
 
-test("berth down refuses to act with other settings than the running server's", async () => {
+test("berth down refuses settings that differ from the running server's", async () => {
   await daemonRuntime();
   await using berth = await startBerth({ BERTH_DRIVER: "process" });
   const { code, stderr } = await runCli({ ...berth, env: { ...berth.env, BERTH_DRIVER: "oci" } }, "down", "--yes");
@@ -215,7 +215,7 @@ function change({ dataDir }: Berth, statement: string, id: string): void {
   database.close();
 }
 
-// Whatever the machine has of an installation, each with its kind as the first word.
+// Everything of an installation on this machine. The first word is the kind.
 function findRemains(place: string): string[] {
   const prefix = cgroupPrefix(place);
   const isOurs = (text: string) => text.includes(place) || text.includes(prefix);

@@ -46,7 +46,7 @@ test("a server without its Docker Engine says what to do", async () => {
   );
 });
 
-test("the doctor names what a cluster lacks", async () => {
+test("the doctor names missing parts of a cluster", async () => {
   const double = stack.use(
     await startKubernetesDouble({ runtimeDir: "", crds: false, storageClasses: [], withoutEphemeralStorage: ["node-a", "node-b"] }),
   );
@@ -58,7 +58,7 @@ test("the doctor names what a cluster lacks", async () => {
   expect(output).toContain("none of its nodes offers ephemeral-storage");
 });
 
-test("the doctor tells whether agent-sandbox is installed", async () => {
+test("the doctor reports whether agent-sandbox is installed", async () => {
   const double = stack.use(await startKubernetesDouble({ runtimeDir: "", crds: false }));
   const { output } = await berth("doctor", { BERTH_DRIVER: "kubernetes", BERTH_KUBECONFIG: double.kubeconfig });
   expect(output).toContain("agent-sandbox is not installed, so sandboxes are StatefulSets");

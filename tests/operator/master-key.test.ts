@@ -10,7 +10,7 @@ import { daemonRuntime } from "../support/runtime.ts";
 const bin = join(import.meta.dirname, "../../cli/bin.js");
 const newMasterKey = () => randomBytes(32).toString("hex");
 
-test("after the master key was changed and everything sealed anew, sessions go on under the new key alone", async () => {
+test("after a reseal under a new master key, sessions work with the new key alone", async () => {
   await daemonRuntime();
   const [oldKey, newKey] = [newMasterKey(), newMasterKey()];
   await using server = await prepareBerth();
@@ -35,7 +35,7 @@ test("after the master key was changed and everything sealed anew, sessions go o
   await session.destroy();
 }, 180_000);
 
-test("a master key that is not the right one stops the start with a sentence, and nothing is lost", async () => {
+test("a wrong master key stops the start with an error, and nothing is lost", async () => {
   await daemonRuntime();
   await using server = await prepareBerth();
   const berth = createBerth({ baseUrl: server.url, apiKey: server.key });

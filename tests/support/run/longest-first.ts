@@ -3,16 +3,22 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 // Seconds that the slowest files take on two cores. The list only decides the order; CONTRIBUTING.md shows it.
 const SLOWEST: Readonly<Record<string, number>> = {
-  "tests/engines/kubernetes.test.ts": 100,
-  "tests/agents/agent.test.ts": 80,
+  "tests/agents/agent.test.ts": 100,
+  "tests/engines/kubernetes.test.ts": 80,
   "daemon/agent/real-agents.test.ts": 80,
-  "cli/berth.test.ts": 70,
   "tests/browser/agent.test.ts": 70,
-  "server/drivers/kubernetes/resilience.test.ts": 67,
-  "tests/browser/connection.test.ts": 57,
-  "tests/crash/crash.test.ts": 36,
-  "tests/operator/down.test.ts": 36,
+  "tests/crash/crash.test.ts": 60,
+  "server/drivers/oci/oci.test.ts": 60,
+  "server/drivers/kubernetes/resilience.test.ts": 60,
+  "tests/browser/connection.test.ts": 55,
+  "cli/berth.test.ts": 45,
+  "tests/operator/down.test.ts": 40,
   "tests/crash/orphans.test.ts": 30,
+  "server/drivers/kubernetes/kubernetes.test.ts": 30,
+  "server/events/webhooks/fairness.test.ts": 30,
+  "tests/fuzz/fuzz.test.ts": 25,
+  "server/http/properties.test.ts": 20,
+  "server/http/routes/idempotency.test.ts": 20,
 };
 
 // Every other journey takes longer than a unit test. The Docker tests start in between, when their image is ready.
