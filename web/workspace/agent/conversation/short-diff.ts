@@ -1,5 +1,4 @@
-import { Chunk } from "@codemirror/merge";
-import { Text as DocumentText } from "@codemirror/state";
+import { diff } from "@codemirror/merge";
 
 export interface DiffLine {
   kind: "added" | "removed" | "same" | "gap";
@@ -9,6 +8,8 @@ export interface DiffLine {
 const CONTEXT_LINES = 2;
 // Bounds the work on very different texts, for which the library then finds a coarser diff.
 const SCAN_LIMIT = 500;
+// UTF-16 code units below the surrogates, which the library does not separate.
+const MAX_DISTINCT_LINES = 0xd800;
 
 // The lines that differ, with a few lines of context.
 export function shortDiff(before: string, after: string): DiffLine[] {
@@ -22,26 +23,22 @@ export const countLines = (lines: DiffLine[]) => ({
 
 const splitLines = (text: string): string[] => (text === "" ? [] : text.replace(/\n$/, "").split("\n"));
 
+// The library compares characters, so each distinct line becomes one character.
 function diffLines(before: string[], after: string[]): DiffLine[] {
-  const toDiffLines = (kind: DiffLine["kind"], lines: string[]) => lines.map((text): DiffLine => ({ kind, text }));
-  // The library has no text of zero lines.
-  if (before.length === 0 || after.length === 0) return [...toDiffLines("removed", before), ...toDiffLines("added", after)];
-  const [a, b] = [DocumentText.of(before), DocumentText.of(after)];
-  const lines: DiffLine[] = [];
-  let shownBefore = 0;
-  for (const { fromA, toA, fromB, toB } of Chunk.build(a, b, { scanLimit: SCAN_LIMIT })) {
-    const [startA, startB] = [linesBefore(a, fromA), linesBefore(b, fromB)];
-    const [endA, endB] = [linesBefore(a, toA), linesBefore(b, toB)];
-    lines.push(...toDiffLines("same", before.slice(shownBefore, startA)));
-    lines.push(...toDiffLines("removed", before.slice(startA, endA)), ...toDiffLines("added", after.slice(startB, endB)));
-    shownBefore = endA;
+  const codes = new Map([...new Set([...before, ...after])].map((line, code) => [line, String.fromCharCode(code)]));
+  if (codes.size > MAX_DISTINCT_LINES) return [...toDiffLines("removed", before), ...toDiffLines("added", after)];
+  const encode = (lines: string[]) => lines.map((line) => codes.get(line)).join("");
+  const parts: DiffLine[][] = [];
+  let shown = 0;
+  for (const { fromA, toA, fromB, toB } of diff(encode(before), encode(after), { scanLimit: SCAN_LIMIT })) {
+    parts.push(toDiffLines("same", before.slice(shown, fromA)));
+    parts.push(toDiffLines("removed", before.slice(fromA, toA)), toDiffLines("added", after.slice(fromB, toB)));
+    shown = toA;
   }
-  return [...lines, ...toDiffLines("same", before.slice(shownBefore))];
+  return [...parts.flat(), ...toDiffLines("same", before.slice(shown))];
 }
 
-// Chunks begin at the start of a line and end after a line break, which may be one past the end of the text.
-const linesBefore = (text: DocumentText, position: number): number =>
-  position > text.length ? text.lines : text.lineAt(position).number - 1;
+const toDiffLines = (kind: DiffLine["kind"], lines: string[]): DiffLine[] => lines.map((text) => ({ kind, text }));
 
 function withoutFarLines(lines: DiffLine[]): DiffLine[] {
   const near = lines.map((_line, at) =>
