@@ -2,14 +2,33 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
-// All SQL is in server/store, as functions that are named for what they do. Tests may look at rows directly.
 const root = join(import.meta.dirname, "..");
 const QUERY = /from "kysely"|\.(selectFrom|updateTable|insertInto|deleteFrom)\(|\bsql`|\bsql</;
 
+// Tests may look at rows directly.
+const PRODUCT = globSync("{cli,server}/**/*.ts", { cwd: root })
+  .filter((file) => !/node_modules|\.test\.ts$|\.suite\.ts$|\/testing(\/|\.ts$)/.test(file))
+  .map((file) => ({ file, text: readFileSync(join(root, file), "utf8") }));
+
 test("only server/store builds queries", () => {
-  const files = globSync("{cli,server}/**/*.ts", { cwd: root }).filter(
-    (file) => !file.startsWith("server/store/") && !/node_modules|\.test\.ts$|\.suite\.ts$|\/testing(\/|\.ts$)/.test(file),
-  );
-  expect(files.length).toBeGreaterThan(100);
-  expect(files.filter((file) => QUERY.test(readFileSync(join(root, file), "utf8")))).toEqual([]);
+  const outside = PRODUCT.filter(({ file }) => !file.startsWith("server/store/"));
+  expect(outside.length).toBeGreaterThan(100);
+  expect(outside.filter(({ text }) => QUERY.test(text)).map(({ file }) => file)).toEqual([]);
+});
+
+test("only transitions.ts moves a session's row, and only the pool's folder inserts or claims one", () => {
+  const users = PRODUCT.flatMap(({ file, text }) => {
+    const names = /import \{([^}]*)\} from "[^"]*\/sessions\/write\.ts"/.exec(text)?.[1] ?? "";
+    const functions = names.split(",").flatMap((name) => (/^\s*(\w+)\s*$/.exec(name)?.[1] ? [name.trim()] : []));
+    return functions.map((name) => `${name} in ${file}`);
+  });
+  expect(users.toSorted()).toEqual([
+    "claimWarm in server/sessions/pool/reserve.ts",
+    "deleteSession in server/sessions/transitions.ts",
+    "insertSession in server/sessions/pool/pool.ts",
+    "insertSession in server/sessions/pool/reserve.ts",
+    "moveSession in server/sessions/transitions.ts",
+    "releaseLease in server/sessions/transitions.ts",
+    "updateSession in server/sessions/transitions.ts",
+  ]);
 });

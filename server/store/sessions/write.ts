@@ -6,8 +6,8 @@ import { warmSessions, type PoolKey } from "./read.ts";
 import { FIRST_GENERATION, parseSession } from "./parse-session.ts";
 import type { Home, Lease, Session, SessionState, StopReason } from "./session.ts";
 
-// Every statement that writes a session's row. Only sessions/transitions.ts and what it offers to others call these, because
-// the table of states decides what may be written.
+// Every statement that writes a session's row. Only sessions/transitions.ts moves rows, because the table of states decides what
+// may be written; scripts/queries.test.ts enforces that.
 
 export interface NewSession {
   id: SessionId;
