@@ -2,7 +2,7 @@ import type { V1Pod } from "@kubernetes/client-node";
 import { eventsOf, type EventDeps } from "../cluster/events.ts";
 import type { Workload } from "./workload-kinds.ts";
 
-// Listing events is expensive, and most pods exist by then.
+// Listing events is expensive, and most pods are created sooner.
 const READ_EVENTS_AFTER_MS = 1_500;
 
 // Returns a function that tells why the controller does not create a pod, such as an exceeded quota or an admission policy. It is to
