@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { RULES } from "../server/sessions/states.ts";
-import { SESSION_STATES } from "../server/store/sessions/session.ts";
+import { RULES } from "../../server/sessions/states.ts";
+import { SESSION_STATES } from "../../server/store/sessions/session.ts";
 import { drawStates, STATES_PICTURE } from "./draw-states.ts";
 
-test("the picture of the states is current; if not, run `node scripts/draw-states.ts`", () => {
-  expect(readFileSync(join(import.meta.dirname, "..", STATES_PICTURE), "utf8")).toBe(drawStates());
+test("the picture of the states is current; if not, run `node scripts/structure/draw-states.ts`", () => {
+  expect(readFileSync(join(import.meta.dirname, "../..", STATES_PICTURE), "utf8")).toBe(drawStates());
 });
 
 test("the picture names every state and every trigger that moves a session", () => {

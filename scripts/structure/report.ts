@@ -1,4 +1,4 @@
-// npm run structure: how the tree is built, as numbers. `scripts/imports.test.ts` keeps the circles at zero.
+// npm run structure: how the tree is built, as numbers. `scripts/structure/imports.test.ts` keeps the circles at zero.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -7,7 +7,7 @@ import { findCircles, findFolderCircles, readImportGraph } from "./import-graph.
 const CROWDED_FOLDER = 14;
 const LONG_FILE_LINES = 300;
 
-const root = join(import.meta.dirname, "..");
+const root = join(import.meta.dirname, "../..");
 const graph = readImportGraph(root);
 const tracked = execFileSync("git", ["ls-files"], { cwd: root, encoding: "utf8" }).trim().split("\n");
 const code = tracked.filter((file) => /\.(?:ts|tsx|mjs)$/.test(file) && !file.includes("/generated/"));

@@ -1,8 +1,8 @@
-// node scripts/draw-parts.ts: writes docs/images/parts.svg, the picture of who imports whom in ARCHITECTURE.md.
+// node scripts/structure/draw-parts.ts: writes docs/images/parts.svg, the picture of who imports whom in ARCHITECTURE.md.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { partOf, readImportGraph } from "./import-graph.ts";
+import { partImports, readImportGraph } from "./import-graph.ts";
 
 const BOX = { width: 152, height: 34, gapX: 20, gapY: 46 };
 const MARGIN = 24;
@@ -12,7 +12,7 @@ export const PARTS_PICTURE = "docs/images/parts.svg";
 
 /** Draws the parts in layers: every arrow points down, to a part that the upper one imports. */
 export function drawParts(root: string): string {
-  const imports = withoutShortcuts(readParts(root));
+  const imports = withoutShortcuts(partImports(readImportGraph(root)));
   const { layers, links } = routeLongLinks(layersOf(imports), imports);
   const ordered = orderLayers(layers, links);
   const widthOf = (layer: string[]) => layer.reduce((sum, node) => sum + nodeWidth(node) + BOX.gapX, -BOX.gapX);
@@ -63,19 +63,6 @@ function routeLongLinks(layers: string[][], edges: Map<string, Set<string>>): { 
 const BEND = "bend";
 const isBend = (node: string) => node.startsWith(`${BEND} `);
 const nodeWidth = (node: string) => (isBend(node) ? 4 : BOX.width);
-
-function readParts(root: string): Map<string, Set<string>> {
-  const { imports } = readImportGraph(root);
-  const parts = new Map<string, Set<string>>();
-  for (const [file, targets] of imports) {
-    if (file === "server/main.ts") continue;
-    const from = partOf(file);
-    const to = parts.get(from) ?? new Set();
-    parts.set(from, to);
-    for (const target of targets) if (partOf(target) !== from) to.add(partOf(target));
-  }
-  return parts;
-}
 
 // An arrow that a longer path implies only adds clutter: a -> c goes where a -> b -> c exists.
 function withoutShortcuts(edges: Map<string, Set<string>>): Map<string, Set<string>> {
@@ -139,6 +126,6 @@ function drawBox(part: string, { x, y }: Point): string {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  const root = join(import.meta.dirname, "..");
+  const root = join(import.meta.dirname, "../..");
   writeFileSync(join(root, PARTS_PICTURE), drawParts(root));
 }

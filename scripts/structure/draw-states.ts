@@ -1,10 +1,10 @@
-// node scripts/draw-states.ts: writes docs/images/states.svg, the states of a session and what moves it between them, from the
+// node scripts/structure/draw-states.ts: writes docs/images/states.svg, the states of a session and what moves it between them, from the
 // table in server/sessions/states.ts. draw-states.test.ts fails if the file is not current.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { outcomeOf, RULES, STEPS, type Place, type Trigger } from "../server/sessions/states.ts";
-import { SESSION_STATES, statusOf, type SessionState } from "../server/store/sessions/session.ts";
+import { outcomeOf, RULES, STEPS, type Place, type Trigger } from "../../server/sessions/states.ts";
+import { SESSION_STATES, statusOf, type SessionState } from "../../server/store/sessions/session.ts";
 
 export const STATES_PICTURE = "docs/images/states.svg";
 
@@ -199,4 +199,4 @@ const add = (a: Point, b: Point): Point => ({ x: a.x + b.x, y: a.y + b.y });
 const round = (value: number) => Math.round(value * 10) / 10;
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href)
-  writeFileSync(join(import.meta.dirname, "..", STATES_PICTURE), drawStates());
+  writeFileSync(join(import.meta.dirname, "../..", STATES_PICTURE), drawStates());

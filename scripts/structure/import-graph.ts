@@ -85,6 +85,19 @@ export function partOf(file: string): string {
   return top === "server" && rest.length > 0 ? `server/${folder}` : top!;
 }
 
+/** Which part imports which. `server/main.ts` builds all parts and imports them all, so it is left out. */
+export function partImports({ imports }: ImportGraph): Map<string, Set<string>> {
+  const parts = new Map<string, Set<string>>();
+  for (const [file, targets] of imports) {
+    if (file === "server/main.ts") continue;
+    const from = partOf(file);
+    const to = parts.get(from) ?? new Set();
+    parts.set(from, to);
+    for (const target of targets) if (partOf(target) !== from) to.add(partOf(target));
+  }
+  return parts;
+}
+
 function importsOf(root: string, file: string): string[] {
   const text = readFileSync(join(root, file), "utf8");
   const names = [...text.matchAll(/(?:from|import)\s*\(?\s*"([^"]+)"/g)].map(([, name]) => name!);

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
-const root = join(import.meta.dirname, "..");
+const root = join(import.meta.dirname, "../..");
 const QUERY = /from "kysely"|\.(selectFrom|updateTable|insertInto|deleteFrom)\(|\bsql`|\bsql</;
 
 // Tests may look at rows directly.
