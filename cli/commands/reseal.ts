@@ -19,8 +19,8 @@ function build(): Command {
   return new Command().option("--json", "print JSON").action(reseal);
 }
 
-// Everything that lives longer than a day is sealed anew. Stored answers for idempotency keys and launch URLs end by
-// themselves within 24 hours; until then they need the old key.
+// Re-encrypts everything that lives longer than a day. Stored responses for idempotency keys and launch URLs expire within 24
+// hours; until then they need the old key.
 async function reseal(options: { json?: boolean }): Promise<void> {
   await withStore(async ({ config, store }) => {
     const secrets = createSecrets(await loadMasterKeys(config));
@@ -29,7 +29,7 @@ async function reseal(options: { json?: boolean }): Promise<void> {
     show(
       options,
       { sessions, webhooks },
-      () => `Sealed anew with the first master key: ${sessions} sessions, ${webhooks} webhooks.\nThe others may go in 24 hours.\n`,
+      () => `Encrypted with the first master key: ${sessions} sessions, ${webhooks} webhooks.\nRemove the other keys after 24 hours.\n`,
     );
   });
 }

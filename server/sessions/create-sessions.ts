@@ -51,11 +51,6 @@ export function createSessions(deps: SessionsDeps): Sessions {
     return session;
   }
 
-  interface Call extends ChangeOptions {
-    trigger: "pause" | "resume" | "destroy";
-    changes?: SessionChanges;
-  }
-
   async function perform(partnerId: string, id: string, call: Call): Promise<SessionView> {
     for (;;) {
       const session = await find(partnerId, id);
@@ -139,6 +134,11 @@ export function createSessions(deps: SessionsDeps): Sessions {
       await steps.idle();
     },
   };
+}
+
+interface Call extends ChangeOptions {
+  trigger: "pause" | "resume" | "destroy";
+  changes?: SessionChanges;
 }
 
 const POLL_MS = 25;
