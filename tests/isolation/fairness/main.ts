@@ -8,10 +8,12 @@ import { ACTIONS, openVictim } from "./victim.ts";
 
 const { values } = parseArgs({ options: { rounds: { type: "string", default: "40" }, only: { type: "string", multiple: true } } });
 const rounds = Number(values.rounds);
+let isRemoving = false;
 
 await using installation = await openInstallation({ niceness: 19 });
 // Sandboxes outlive the server, so an interrupted run must remove them too.
-for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => void removeAll());
+// A second signal, such as npm's, must not end the removal.
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => void removeAll());
 await using victim = await openVictim(installation);
 await measure(installation, victim, [], 5);
 const quiet = await measure(installation, victim, [], rounds);
@@ -24,6 +26,8 @@ for (const { name } of ATTACKS.filter((attack) => values.only?.includes(attack.n
   print(await measure(installation, victim, [name], rounds));
 
 async function removeAll(): Promise<void> {
+  if (isRemoving) return;
+  isRemoving = true;
   await installation[Symbol.asyncDispose]();
   process.exit(130);
 }
