@@ -2,7 +2,7 @@ import { InvalidArgumentError } from "commander";
 import { DAY } from "@berth/server/clock.ts";
 import { duration, origin, wholeNumber, type Kind } from "@berth/server/config/kinds.ts";
 
-// Arguments are checked by the kinds that the configuration has, so that both refuse in the same words.
+// Checks an argument like a setting of the configuration, so that both are refused with the same message.
 function argument<T>(kind: Kind<T>): (text: string) => T {
   return (text) => {
     const value = kind.parse(text);
@@ -11,13 +11,13 @@ function argument<T>(kind: Kind<T>): (text: string) => T {
   };
 }
 
-// A limit, or `none`. It stays a word here: commander takes null for an option that was not given.
+// A limit, or `none`. Not null, which commander treats as an option that is not set.
 export type Limit = number | "none";
 export function limit(text: string): Limit {
   return text === "none" ? text : argument({ ...wholeNumber(0, 1_000_000), allowed: "a whole number up to 1000000, or none" })(text);
 }
 
-// May be given several times. `none` stands for an empty list.
+// May be repeated. `none` is an empty list.
 export function origins(text: string, earlier: string[] = []): string[] {
   return text === "none" ? [] : [...earlier, argument(origin)(text)];
 }
@@ -27,5 +27,5 @@ export const count = argument(wholeNumber(1, 10_000));
 
 export function partnerId(text: string): string {
   if (/^[a-z0-9][a-z0-9_-]{0,62}$/.test(text)) return text;
-  throw new InvalidArgumentError("Allowed: up to 63 lowercase letters, digits, - and _, beginning with a letter or digit.");
+  throw new InvalidArgumentError("Allowed: up to 63 lowercase letters, digits, - and _, starting with a letter or digit.");
 }

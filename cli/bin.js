@@ -1,23 +1,23 @@
 #!/usr/bin/env node
-// Berth runs its TypeScript as written, which needs Node 24. The pinned one comes with the dependencies: an older Node
-// hands over to it and passes signals on.
+// Node 24 runs the TypeScript of Berth without a build. The dependencies include a pinned Node: an older one starts it and forwards
+// signals to it.
 import { spawn } from "node:child_process";
 import * as module from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-const WANTED = 24;
+const REQUIRED_MAJOR = 24;
 
-if (Number(process.versions.node.split(".")[0]) >= WANTED) {
-  // Halves the time to start: what was compiled once is read the next time. Where it cannot be kept, nothing changes.
+if (Number(process.versions.node.split(".")[0]) >= REQUIRED_MAJOR) {
+  // Caches compiled code, which halves the start-up time. Without a writable folder it is a no-op.
   module.enableCompileCache?.(fileURLToPath(new URL("../node_modules/.cache/berth", import.meta.url)));
   const { main } = await import("./berth.ts");
   process.exitCode = await main(process.argv.slice(2));
 } else {
-  handOver(findPinnedNode());
+  runWith(findPinnedNode());
 }
 
-function handOver(node) {
+function runWith(node) {
   const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: "inherit" });
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
   child.on("exit", (code, signal) => {
@@ -32,11 +32,11 @@ function findPinnedNode() {
     try {
       return join(require.resolve(`${name}/package.json`), "../bin/node");
     } catch {
-      // Not for this machine, or not installed: the next one.
+      // Not for this platform or not installed: try the next one.
     }
   }
   console.error(
-    `berth: Node ${WANTED} or newer is needed, this is ${process.version}. Run \`npm install\` in the checkout: it brings one along.`,
+    `berth: Node ${REQUIRED_MAJOR} or newer is required, but this is ${process.version}. Run \`npm install\` in the checkout, which installs one.`,
   );
   return process.exit(1);
 }

@@ -4,12 +4,12 @@ import type { Config } from "@berth/server/config/config.ts";
 import type { Db } from "@berth/server/store/schema.ts";
 import type { Store } from "@berth/server/store/open.ts";
 
-// What commands work on: the store that the server's own configuration names. The server may run at the same time.
+// What commands work with: the store of the server's configuration. The server may run at the same time.
 export interface Context {
   config: Config;
   store: Store;
   clock: Clock;
-  // One transaction for a change and its line in the audit log.
+  // Runs a change and writes its audit entry in one transaction.
   change: <T>(work: (tx: Db, note: Note) => Promise<T>) => Promise<T>;
 }
 

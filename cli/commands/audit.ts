@@ -15,9 +15,9 @@ export const command = build();
 
 function build(): Command {
   return new Command()
-    .option("--partner <id>", "only about this partner")
-    .option("--target <id>", "only about this session, key or webhook")
-    .option("--limit <n>", "at most this many", count, 50)
+    .option("--partner <id>", "only entries of this partner")
+    .option("--target <id>", "only entries about this session, key or webhook")
+    .option("--limit <n>", "maximum number of entries", count, 50)
     .option("--json", "print JSON")
     .action(audit);
 }
@@ -37,7 +37,7 @@ async function audit(options: Options): Promise<void> {
           { name: "from", value: (entry) => orDash(entry.ip) },
           { name: "request", value: (entry) => orDash(entry.requestId) },
         ],
-        "Nothing yet.",
+        "No entries.",
       ),
     );
   });

@@ -15,7 +15,7 @@ function build(): Command {
 
 async function doctor(options: { json?: boolean }): Promise<void> {
   const { config, warnings } = readConfig();
-  const { taken, findings: drivers } = await lookAtDrivers(config);
+  const { used, findings: drivers } = await checkDrivers(config);
   const findings: Finding[] = [
     {
       topic: "version",
@@ -28,52 +28,52 @@ async function doctor(options: { json?: boolean }): Promise<void> {
       text: `${name} = ${value}`,
     })),
     ...warnings.map((warning): Finding => ({ topic: "setting", state: "note", text: warning })),
-    ...(await lookAtDataFolder(config)),
-    ...(await lookAtTemplates(config)),
+    ...(await checkDataFolder(config)),
+    ...(await checkTemplates(config)),
     ...drivers,
-    ...(await lookAtAgents(config, taken ?? config.driver)),
-    ...(await lookAtStore(config)),
+    ...(await checkAgents(config, used ?? config.driver)),
+    ...(await checkStore(config)),
   ];
-  show(options, findings, () => text(findings));
-  if (findings.some((finding) => finding.state === "bad")) throw new Error("Something needs to be put right: see above.");
+  show(options, findings, () => toText(findings));
+  if (findings.some((finding) => finding.state === "bad")) throw new Error("Some checks failed (see above).");
 }
 
-async function lookAtDataFolder({ dataDir }: Config): Promise<Finding[]> {
+async function checkDataFolder({ dataDir }: Config): Promise<Finding[]> {
   const topic = "data folder";
   try {
     await access(dataDir, constants.W_OK);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT")
-      return [{ topic, state: "good", text: `${dataDir} is not there yet; the first start makes it.` }];
-    return [{ topic, state: "bad", text: `${dataDir} cannot be written by this user.` }];
+      return [{ topic, state: "good", text: `${dataDir} does not exist yet. The first start creates it.` }];
+    return [{ topic, state: "bad", text: `${dataDir} is not writable for this user.` }];
   }
   const { bavail, bsize } = await statfs(dataDir);
   const freeGb = (bavail * bsize) / 1024 ** 3;
   return [{ topic, state: freeGb < 1 ? "note" : "good", text: `${dataDir}, ${freeGb.toFixed(1)} GB free` }];
 }
 
-async function lookAtTemplates({ templatesFile }: Config): Promise<Finding[]> {
+async function checkTemplates({ templatesFile }: Config): Promise<Finding[]> {
   const { loadTemplates } = await import("@berth/server/templates.ts");
   return attempt("templates", async () => [...loadTemplates(templatesFile ?? undefined).keys()].join(", "));
 }
 
-async function lookAtDrivers(config: Config): Promise<{ taken: string | undefined; findings: Finding[] }> {
+async function checkDrivers(config: Config): Promise<{ used: string | undefined; findings: Finding[] }> {
   const { probeDrivers } = await import("@berth/server/drivers/index.ts");
   const probes = await probeDrivers(config);
-  const taken = probes.find((probe) => probe.usable);
+  const used = probes.find((probe) => probe.usable);
   const found = probes.map(({ driver, usable, reason }): Finding => {
-    const mark = driver === taken?.driver ? " (taken)" : "";
+    const mark = driver === used?.driver ? " (in use)" : "";
     return { topic: "driver", state: usable ? "good" : "note", text: `${driver}${mark}: ${reason}` };
   });
-  if (taken) return { taken: taken.driver, findings: found };
-  return { taken: undefined, findings: [...found, { topic: "driver", state: "bad", text: "None of these can be used here." }] };
+  if (used) return { used: used.driver, findings: found };
+  return { used: undefined, findings: [...found, { topic: "driver", state: "bad", text: "None of these works on this machine." }] };
 }
 
-// A machine without an agent still serves sessions, so nothing of this is bad.
-async function lookAtAgents({ sandboxRuntime, templatesFile }: Config, driver: string): Promise<Finding[]> {
+// A machine without an agent still serves sessions, so nothing here is bad.
+async function checkAgents({ sandboxRuntime, templatesFile }: Config, driver: string): Promise<Finding[]> {
   const topic = "agent";
   if (driver === "kubernetes" || (driver === "docker" && sandboxRuntime === "image"))
-    return [{ topic, state: "good", text: "sandboxes find their agents in their image" }];
+    return [{ topic, state: "good", text: "sandboxes use the agents in their image" }];
   const [{ findAgent, probeAgents }, { RUNTIME_DIR: runtimeDir }, { loadTemplates }] = await Promise.all([
     import("@berth/server/agents/installed.ts"),
     import("@berth/server/drivers/index.ts"),
@@ -82,36 +82,40 @@ async function lookAtAgents({ sandboxRuntime, templatesFile }: Config, driver: s
   const probes = await probeAgents(runtimeDir);
   const templates = await Promise.resolve()
     .then(() => [...loadTemplates(templatesFile ?? undefined).values()])
-    // `lookAtTemplates` has reported it.
+    // `checkTemplates` reports it.
     .catch(() => []);
-  const lacking = templates.flatMap((template): Finding[] => {
+  const withoutAgent = templates.flatMap((template): Finding[] => {
     const agent = findAgent(template, { driver, runtimeDir, sandboxRuntime });
     if (agent.state !== "missing") return [];
     return [
-      { topic, state: "note", text: `the template ${template.name} has none on this machine: not installed: ${agent.names.join(", ")}` },
+      {
+        topic,
+        state: "note",
+        text: `the template ${template.name} has no agent on this machine; not installed: ${agent.names.join(", ")}`,
+      },
     ];
   });
-  // One is enough; which one a session gets, its template says.
-  const isEnough = probes.some(({ state }) => state === "usable");
-  const stateOf = (state: string) => (state === "usable" || (state === "missing" && isEnough) ? "good" : "note");
+  // One agent is enough. The template chooses which one a session gets.
+  const hasUsable = probes.some(({ state }) => state === "usable");
+  const stateOf = (state: string) => (state === "usable" || (state === "missing" && hasUsable) ? "good" : "note");
   return [
-    ...probes.map(({ agent, state, text: said }): Finding => ({ topic, state: stateOf(state), text: `${agent}: ${said}` })),
-    ...(isEnough ? [] : [{ topic, state: "note" as const, text: NO_AGENT }]),
-    ...lacking,
+    ...probes.map(({ agent, state, text: message }): Finding => ({ topic, state: stateOf(state), text: `${agent}: ${message}` })),
+    ...(hasUsable ? [] : [{ topic, state: "note" as const, text: NO_AGENT }]),
+    ...withoutAgent,
   ];
 }
 
-const NO_AGENT = "Sessions have no agent of ours here: npm run setup installs one where the registry has it, or a template names another.";
+const NO_AGENT = "No agent of Berth is installed. `npm run setup` installs one if the registry has it, or a template can name another.";
 
-async function lookAtStore(config: Config): Promise<Finding[]> {
+async function checkStore(config: Config): Promise<Finding[]> {
   const file = join(config.dataDir, "berth.db");
-  const there =
+  const exists =
     config.databaseUrl !== null ||
     (await access(file).then(
       () => true,
       () => false,
     ));
-  if (!there) return [{ topic: "store", state: "good", text: `${file} is not there yet; the first start makes it.` }];
+  if (!exists) return [{ topic: "store", state: "good", text: `${file} does not exist yet. The first start creates it.` }];
   const [{ openStore }, { schemaVersion }, { MIGRATIONS }, { silentLog }] = await Promise.all([
     import("@berth/server/store/open.ts"),
     import("@berth/server/store/migrations/migrate.ts"),
@@ -121,17 +125,17 @@ async function lookAtStore(config: Config): Promise<Finding[]> {
   try {
     await using store = await openStore({ url: config.databaseUrl, file, log: silentLog, migrate: false });
     const version = await schemaVersion(store);
-    const named = config.databaseUrl ? "PostgreSQL" : `SQLite in ${file}`;
-    const stand =
+    const storeName = config.databaseUrl ? "PostgreSQL" : `SQLite in ${file}`;
+    const schemaState =
       version === MIGRATIONS.length
         ? "up to date"
         : version < MIGRATIONS.length
-          ? "the next start brings it up to date"
-          : "made by a newer version of Berth";
+          ? "the next start migrates it"
+          : "created by a newer version of Berth";
     const schema: Finding = {
       topic: "store",
       state: version > MIGRATIONS.length ? "bad" : "good",
-      text: `${named} answers; schema ${version} of ${MIGRATIONS.length}, ${stand}`,
+      text: `${storeName} answers; schema ${version} of ${MIGRATIONS.length}, ${schemaState}`,
     };
     if (version !== MIGRATIONS.length) return [schema];
     const { compareSandboxes } = await import("../doctor/compare-sandboxes.ts");
@@ -152,12 +156,12 @@ async function attempt(topic: string, look: () => Promise<string>): Promise<Find
 
 const MARKS = { good: style.green("✓"), note: style.yellow("!"), bad: style.red("✗") };
 
-function text(findings: Finding[]): string {
+function toText(findings: Finding[]): string {
   const width = Math.max(...findings.map((finding) => finding.topic.length));
   return findings
-    .map(({ topic, state, text: said }, at) => {
+    .map(({ topic, state, text: message }, at) => {
       const name = findings[at - 1]?.topic === topic ? "" : topic;
-      return `${MARKS[state]} ${style.dim(name.padEnd(width))}  ${said}\n`;
+      return `${MARKS[state]} ${style.dim(name.padEnd(width))}  ${message}\n`;
     })
     .join("");
 }

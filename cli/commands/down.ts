@@ -22,13 +22,13 @@ export const command = build();
 
 function build(): Command {
   const down = new Command()
-    .option("--delete", "also delete all files: those of sessions, the database and the keys")
-    .option("--yes", "do not ask")
+    .option("--delete", "also delete the files of sessions, the database and the keys")
+    .option("--yes", "do not ask for confirmation")
     .option("--json", "print JSON");
-  return down.action((options: Options) => endEverything(options, down));
+  return down.action((options: Options) => stopInstallation(options, down));
 }
 
-async function endEverything(options: Options, down: Command): Promise<void> {
+async function stopInstallation(options: Options, down: Command): Promise<void> {
   const { config } = readConfig();
   const { dataDir } = config;
   const report: Report = {
@@ -40,19 +40,19 @@ async function endEverything(options: Options, down: Command): Promise<void> {
     files: null,
   };
   const finish = () => show(options, report, () => describeReport(report, config));
-  // With PostgreSQL and Kubernetes nothing has to be in the folder.
+  // With PostgreSQL and Kubernetes the folder may be empty.
   if (!hasInstallation(dataDir) && !config.databaseUrl) return finish();
 
   await using stack = new AsyncDisposableStack();
-  // For drivers and lock; only a server makes one to stay.
+  // Drivers and the lock need the folder. If this command creates it, it removes it again.
   if (mkdirSync(dataDir, { recursive: true, mode: 0o700 }) !== undefined) stack.defer(() => rm(dataDir, { recursive: true, force: true }));
   const server = await findServer(dataDir);
   const installation = stack.use(await openInstallation(config, { tolerant: options.delete ?? false }));
   report.drivers = installation.engines.map(({ driver }) => driver.name);
   report.hibernated = installation.engines.reduce((sum, { counts }) => sum + counts.hibernated, 0);
 
-  const idle = server === null && isIdle(installation) && !options.delete;
-  if (!idle && !options.yes) await ask(describePlan({ config, server, installation, deleting: options.delete ?? false }), down);
+  const isDone = server === null && isIdle(installation) && !options.delete;
+  if (!isDone && !options.yes) await confirm(describePlan({ config, server, installation, deleting: options.delete ?? false }), down);
   if (server !== null) await stopServer(server);
   report.server = server;
   stack.use(await lockDataFolder(dataDir));
@@ -61,7 +61,7 @@ async function endEverything(options: Options, down: Command): Promise<void> {
   if (options.delete && report.ended.failures.length === 0) report.files = await deleteFiles(config, report.drivers);
   finish();
   if (report.ended.failures.length > 0)
-    throw new Error("Some sandboxes could not be ended: see above. Run it again, or look with: berth doctor");
+    throw new Error("Some sandboxes could not be stopped (see above). Run the command again, or check with: berth doctor");
 }
 
 async function deleteFiles({ dataDir }: Config, drivers: string[]): Promise<DeletedFolder> {
@@ -69,10 +69,10 @@ async function deleteFiles({ dataDir }: Config, drivers: string[]): Promise<Dele
   return await deleteDataFolder(dataDir);
 }
 
-// On stderr: stdout is for the report.
-async function ask(plan: string, down: Command): Promise<void> {
-  if (!process.stdin.isTTY) down.error("error: There is no terminal to ask at; say --yes.", { exitCode: 2 });
+// On stderr, because stdout is for the report.
+async function confirm(plan: string, down: Command): Promise<void> {
+  if (!process.stdin.isTTY) down.error("error: Confirmation needs a terminal. Add --yes to skip it.", { exitCode: 2 });
   const lines = createInterface({ input: process.stdin, output: process.stderr });
-  const answer = await lines.question(`${plan}\nGo on? [y/N] `).finally(() => lines.close());
+  const answer = await lines.question(`${plan}\nContinue? [y/N] `).finally(() => lines.close());
   if (!/^y(es)?$/i.test(answer.trim())) throw new Error("Nothing was changed.");
 }

@@ -19,26 +19,34 @@ function build(): Command {
   const group = new Command();
   group.addCommand(
     new Command("issue")
-      .description("make another key")
+      .description("create another key for a partner")
       .argument("<partner>")
-      .option("--expires <time>", "let it end after this time, such as 90d", length)
+      .option("--expires <time>", "expire the key after this time, such as 90d", length)
       .option("--json", "print JSON")
       .action(issue),
   );
   group.addCommand(
-    new Command("list").description("keys, without their secret part").argument("[partner]").option("--json", "print JSON").action(list),
+    new Command("list")
+      .description("list keys without their secret part")
+      .argument("[partner]")
+      .option("--json", "print JSON")
+      .action(list),
   );
   group.addCommand(
     new Command("rotate")
-      .description("make a new key and let the old one end in 24 hours")
+      .description("create a new key and expire the old one in 24 hours")
       .argument("<key>", "id of the old key, as `berth key list` shows it")
-      .option("--overlap <time>", "let the old one end after this time instead", length)
-      .option("--now", "end the old one at once")
+      .option("--overlap <time>", "expire the old key after this time instead", length)
+      .option("--now", "revoke the old key at once")
       .option("--json", "print JSON")
       .action(rotate),
   );
   group.addCommand(
-    new Command("revoke").description("end a key at once").argument("<key>", "id of the key").option("--json", "print JSON").action(revoke),
+    new Command("revoke")
+      .description("revoke a key at once")
+      .argument("<key>", "id of the key")
+      .option("--json", "print JSON")
+      .action(revoke),
   );
   return group;
 }
@@ -65,13 +73,13 @@ async function list(partnerId: string | undefined, options: Options): Promise<vo
         [
           { name: "key", value: (key) => key.id },
           { name: "partner", value: (key) => key.partnerId },
-          { name: "begins and ends", value: (key) => key.hint },
+          { name: "hint", value: (key) => key.hint },
           { name: "state", value: (key) => state(key.state) },
           { name: "created", value: (key) => relative(key.createdAt) },
           { name: "last used", value: (key) => relative(key.lastUsedAt) },
-          { name: "ends", value: (key) => relative(key.revokedAt ?? key.expiresAt) },
+          { name: "expires", value: (key) => relative(key.revokedAt ?? key.expiresAt) },
         ],
-        "No keys yet. Make one with: berth key issue <partner>",
+        "No keys yet. Create one with: berth key issue <partner>",
       ),
     );
   });
@@ -86,7 +94,7 @@ async function rotate(id: string, options: Options): Promise<void> {
       await note("key.issue", rotated.old.partnerId, rotated.issued.id);
       return rotated;
     });
-    const ending = old.state === "revoked" ? "has ended" : `ends ${relative(old.expiresAt)}`;
+    const ending = old.state === "revoked" ? "is revoked" : `expires ${relative(old.expiresAt)}`;
     show(
       options,
       { ...keyJson(issued), key: issued.key, old: keyJson(old) },
@@ -105,7 +113,7 @@ async function revoke(id: string, options: Options): Promise<void> {
     show(
       options,
       keyJson(key),
-      () => `The key ${key.hint} of ${key.partnerId} is revoked. Servers on other machines refuse it within 5 s.\n`,
+      () => `The key ${key.hint} of ${key.partnerId} is revoked. Servers on other machines reject it within 5 s.\n`,
     );
   });
 }
@@ -125,5 +133,5 @@ export const newKeyText = (issued: IssuedKey) =>
   facts([
     ["key id", issued.id],
     ["key", style.bold(issued.key)],
-    ...(issued.expiresAt === null ? [] : [["ends", relative(issued.expiresAt)] as const]),
-  ]) + `${style.yellow("Keep the key now:")} it is stored as a hash and cannot be shown again.\n`;
+    ...(issued.expiresAt === null ? [] : [["expires", relative(issued.expiresAt)] as const]),
+  ]) + `${style.yellow("Save the key now:")} it is stored as a hash and cannot be shown again.\n`;

@@ -21,22 +21,22 @@ function build(): Command {
   const group = new Command();
   group.addCommand(
     withSettings(new Command("create"))
-      .description("make a partner and its first key")
+      .description("create a partner and its first key")
       .argument("<id>", "short name, shown in launch URLs", partnerId)
       .action(create),
   );
-  group.addCommand(new Command("list").description("all partners").option("--json", "print JSON").action(list));
+  group.addCommand(new Command("list").description("list all partners").option("--json", "print JSON").action(list));
   group.addCommand(withSettings(new Command("update")).description("change a partner").argument("<id>").action(update));
   group.addCommand(
     new Command("suspend")
-      .description("refuse all its keys; its sessions stay as they are")
+      .description("reject all keys of a partner; its sessions stay unchanged")
       .argument("<id>")
       .option("--json", "print JSON")
       .action((id: string, options: Options) => setState(id, "suspended", options)),
   );
   group.addCommand(
     new Command("activate")
-      .description("end a suspension")
+      .description("reactivate a suspended partner")
       .argument("<id>")
       .option("--json", "print JSON")
       .action((id: string, options: Options) => setState(id, "active", options)),
@@ -47,10 +47,10 @@ function build(): Command {
 function withSettings(settable: Command): Command {
   return settable
     .option("--name <name>", "full name")
-    .option("--origin <origin>", "site that may embed the workspace; repeat for more, `none` for no site", origins)
-    .option("--max-sessions <n>", "live sessions in all, or `none` for no limit", limit)
-    .option("--max-sessions-per-user <n>", "live sessions of one user, or `none`", limit)
-    .option("--rate <n>", "requests a minute for each key, 0 for no limit, `none` for the server's default", limit)
+    .option("--origin <origin>", "site that may embed the workspace; repeat for several, `none` for no site", origins)
+    .option("--max-sessions <n>", "maximum number of live sessions, or `none` for no limit", limit)
+    .option("--max-sessions-per-user <n>", "maximum number of live sessions per user, or `none`", limit)
+    .option("--rate <n>", "requests per minute for each key, 0 for no limit, `none` for the server's default", limit)
     .option("--json", "print JSON");
 }
 
@@ -83,7 +83,7 @@ async function list(options: Options): Promise<void> {
           { name: "created", value: (partner) => relative(partner.createdAt) },
           { name: "origins", value: (partner) => orDash(partner.origins.join(" ")) },
         ],
-        "No partners yet. Make one with: berth partner create acme",
+        "No partners yet. Create one with: berth partner create acme",
       ),
     );
   });
@@ -128,5 +128,5 @@ const partnerText = (partner: Partner) =>
     ["origins", orDash(partner.origins.join(" "))],
     ["live sessions", partner.maxSessions === null ? "no limit" : `at most ${partner.maxSessions}`],
     ["per user", partner.maxSessionsPerUser === null ? "no limit" : `at most ${partner.maxSessionsPerUser}`],
-    ["requests", partner.ratePerMinute === null ? "the server's default" : `${partner.ratePerMinute} a minute for each key`],
+    ["requests", partner.ratePerMinute === null ? "the server's default" : `${partner.ratePerMinute} per minute for each key`],
   ]);

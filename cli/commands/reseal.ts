@@ -48,11 +48,11 @@ async function resealSessions(db: Db, secrets: Secrets): Promise<number> {
   }
 }
 
-// A running server may change the row meanwhile. Its values are not overwritten but read again.
+// A running server may change the row in the meantime. Then its new values are read again instead of being overwritten.
 async function resealSession(db: Db, secrets: Secrets, session: SealedSession): Promise<number> {
   const { id, sandboxId, token, env } = session;
-  const again = (sealed: string) => secrets.seal(secrets.open(sealed, sandboxId), sandboxId);
-  if (await replaceSealedValues(db, session, { token: again(token), env: env === null ? null : again(env) })) return 1;
+  const sealAgain = (sealed: string) => secrets.seal(secrets.open(sealed, sandboxId), sandboxId);
+  if (await replaceSealedValues(db, session, { token: sealAgain(token), env: env === null ? null : sealAgain(env) })) return 1;
   const current = await findSealedSession(db, id);
   return current ? resealSession(db, secrets, current) : 0;
 }
@@ -61,9 +61,9 @@ async function resealWebhooks(db: Db, secrets: Secrets): Promise<number> {
   let done = 0;
   for (const endpoint of await listSealedSecrets(db)) {
     const context = webhookContext(endpoint.id);
-    const again = (sealed: string) => secrets.seal(secrets.open(sealed, context), context);
+    const sealAgain = (sealed: string) => secrets.seal(secrets.open(sealed, context), context);
     const { secret, oldSecret } = endpoint;
-    const next = { secret: again(secret), oldSecret: oldSecret === null ? null : again(oldSecret) };
+    const next = { secret: sealAgain(secret), oldSecret: oldSecret === null ? null : sealAgain(oldSecret) };
     if (await replaceSealedSecrets(db, endpoint, next)) done++;
   }
   return done;

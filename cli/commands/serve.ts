@@ -19,25 +19,25 @@ async function serve(): Promise<void> {
   for (const warning of warnings) log.warn("config.doubtful", { message: warning });
   log.info("config.read", describeConfig(config));
 
-  // From now on: a signal during the start must not leave half a server behind.
+  // Before the start, so that a signal during it still shuts the server down.
   const signalled = untilSignal();
   const { untilUncaughtError } = await import("@berth/server/faults/uncaught-errors.ts");
   const failed = untilUncaughtError(log);
   const { startServer } = await import("@berth/server/main.ts");
   const server = await startServer(config, { log });
   process.stdout.write(await startMessage(config, server));
-  // Now rather than at the end, which may be a kill: the next start is faster by what was compiled in this one.
+  // Now and not at the end, because the process may be killed. It makes the next start faster.
   flushCompileCache();
   const reason = await Promise.race([signalled.then(() => "signal" as const), failed.then(() => "failure" as const)]);
   log.info("server.stopping", { reason });
   await server.close();
   log.info("server.stopped");
-  // Whatever is left of a failed server must not keep its process alive.
+  // Remaining handles of a failed server must not keep the process alive.
   if (reason === "failure") process.exit(1);
 }
 
-// Resolves at the first signal. A second one ends the process at once; within a second it is taken for the same, because a
-// terminal and the programs in between may each pass Ctrl-C on.
+// Resolves at the first signal. A second one ends the process at once, unless it comes within a second: the terminal and programs
+// such as npx may both forward one Ctrl-C.
 function untilSignal(): Promise<void> {
   return new Promise((resolve) => {
     let firstMs: number | undefined;
@@ -60,10 +60,10 @@ async function startMessage(config: Config, { url, driver, demo }: Server): Prom
     line("sandboxes", `${driver.name}${probe ? style.dim(` · ${probe.reason}`) : ""}`),
     line("store", config.databaseUrl ? "PostgreSQL" : `SQLite in ${config.dataDir}`),
     line("docs", `${url}/docs`),
-    line("to stop", `Ctrl-C ends the server, and sandboxes run on; ${style.bold("npx berth down")} ends them too`),
+    line("to stop", `Ctrl-C stops the server, but sandboxes keep running; ${style.bold("npx berth down")} stops them too`),
     ...(driver.traits.isolates
       ? []
-      : ["", `  ${style.yellow("Nothing is isolated:")} sandboxes are plain processes of this user. For trying out only.`]),
+      : ["", `  ${style.yellow("Sandboxes are not isolated:")} they are plain processes of this user. Use this for evaluation only.`]),
     ...(demo ? ["", ...firstSession(config, url, demo)] : []),
     "",
     "",
@@ -73,11 +73,11 @@ async function startMessage(config: Config, { url, driver, demo }: Server): Prom
 
 const line = (name: string, value: string) => `  ${style.dim(name.padEnd(11))}${value}`;
 
-// A key that the operator has set is not repeated into whatever keeps the output.
+// A configured key is not printed, because the output may be stored.
 export const firstSession = (config: Pick<Config, "apiKey">, url: string, demo: { key: string; file: string }) => [
   config.apiKey
-    ? "  Your first session, with the key that you have set:"
-    : `  Your first session (the key is shown once and kept in ${demo.file}):`,
+    ? "  Create your first session with the key that you configured:"
+    : `  Create your first session (the key is shown once and stored in ${demo.file}):`,
   "",
   `    curl -X POST ${url}/api/b2b/sessions \\`,
   `      -H "Authorization: Bearer ${config.apiKey ? "$BERTH_API_KEY" : demo.key}" \\`,

@@ -18,7 +18,7 @@ interface Options {
   limit: number;
 }
 
-// A running server looks for abandoned steps every ten seconds.
+// A running server takes over abandoned steps every ten seconds.
 const DESTROY_WAIT_MS = 30_000;
 
 export const command = build();
@@ -27,16 +27,18 @@ function build(): Command {
   const group = new Command();
   group.addCommand(
     new Command("list")
-      .description("live sessions, newest first")
-      .option("--partner <id>", "only this partner's")
-      .addOption(new Option("--status <status>", "only these; destroyed ones are shown only when asked for").choices(SESSION_STATUSES))
-      .option("--limit <n>", "at most this many", count, 50)
+      .description("list live sessions, newest first")
+      .option("--partner <id>", "only sessions of this partner")
+      .addOption(
+        new Option("--status <status>", "only sessions with this status (default: all except destroyed)").choices(SESSION_STATUSES),
+      )
+      .option("--limit <n>", "maximum number of sessions", count, 50)
       .option("--json", "print JSON")
       .action(list),
   );
   group.addCommand(
     new Command("show")
-      .description("everything known about a session")
+      .description("show all details of a session")
       .argument("<id>", "id of the session or of its sandbox")
       .option("--json", "print JSON")
       .action(showOne),
@@ -99,8 +101,8 @@ async function showOne(id: string, options: Options): Promise<void> {
   });
 }
 
-// The server that has the sandbox does the work: this puts the session into the step `destroying` with an expired lease, and
-// the server finishes it, now or at its next start.
+// The server that holds the sandbox does the work. This command moves the session to the step `destroying` with an expired lease,
+// and the server takes it over, now or at its next start.
 async function destroy(id: string, options: Options): Promise<void> {
   await withStore(async (context) => {
     const marked = await markForDestruction(context, id);
@@ -108,7 +110,7 @@ async function destroy(id: string, options: Options): Promise<void> {
     const isDestroyed = ended.state === "destroyed";
     const text = isDestroyed
       ? `The session ${ended.id} is destroyed.\n`
-      : `The session ${ended.id} is marked. No server has taken it up yet; the next one to run finishes it.\n`;
+      : `The session ${ended.id} is marked for destruction. No server has started yet to destroy it; the next one that runs will.\n`;
     show(options, { sessionId: ended.id, status: isDestroyed ? "destroyed" : "destroying" }, () => text);
   });
 }
@@ -120,7 +122,7 @@ async function markForDestruction({ store, change, clock }: Context, id: string)
     const outcome = session && outcomeOf("operator_destroy", session.state);
     if (!outcome || outcome.do === "refuse") throw notFound(id);
     if (outcome.do === "answer_unchanged") return details;
-    // The lease is over from the start, so that the next server that looks takes the step over.
+    // Expired from the start, so that a server takes the step over.
     const lease = { owner: "cli", untilMs: 0 };
     const isMarked = await change(async (tx, note) => {
       const applied = await applyTransition(tx, session, "operator_destroy", { lease, nowMs: clock.now() });

@@ -9,7 +9,7 @@ export const command = build();
 
 function build(): Command {
   const group = new Command();
-  group.addCommand(new Command("list").description("templates that sessions may name").option("--json", "print JSON").action(list));
+  group.addCommand(new Command("list").description("list the templates that sessions can use").option("--json", "print JSON").action(list));
   return group;
 }
 
@@ -17,8 +17,8 @@ async function list(options: { json?: boolean }): Promise<void> {
   const { config } = readConfig();
   const loaded = [...loadTemplates(config.templatesFile ?? undefined).values()];
   const driver = config.driver === "auto" ? (await probeDrivers(config)).find(({ usable }) => usable)?.driver : config.driver;
-  const places = { driver: driver ?? config.driver, runtimeDir: RUNTIME_DIR, sandboxRuntime: config.sandboxRuntime };
-  const templates = loaded.map((template) => ({ ...template, agentHere: findAgent(template, places) }));
+  const location = { driver: driver ?? config.driver, runtimeDir: RUNTIME_DIR, sandboxRuntime: config.sandboxRuntime };
+  const templates = loaded.map((template) => ({ ...template, agentHere: findAgent(template, location) }));
   show(options, templates, () =>
     table(
       templates,

@@ -10,13 +10,13 @@ import type { Finding } from "./finding.ts";
 const MEANINGS: Record<Difference["kind"], string> = {
   orphan: "belongs to no session",
   lost: "should run and has stopped",
-  returned: "was counted as lost and runs again",
+  returned: "was considered lost and runs again",
   stopped: "should be frozen and has stopped",
   awake: "should be paused and runs",
   frozen: "should run and is frozen",
 };
 
-// Whether the engine has what the store says. A running server puts differences right by itself within seconds.
+// Compares the sandboxes of the engine with the store. A running server repairs differences within seconds.
 export async function compareSandboxes(config: Config, store: Store): Promise<Finding[]> {
   const topic = "sandboxes";
   try {
@@ -25,9 +25,9 @@ export async function compareSandboxes(config: Config, store: Store): Promise<Fi
     const home = { driver: driver.name, host };
     const differences = await compare({ store, driver, home });
     const { length: total } = await driver.list(AbortSignal.timeout(20_000));
-    if (differences.length === 0) return [{ topic, state: "good", text: `${total}, as the store says` }];
+    if (differences.length === 0) return [{ topic, state: "good", text: `${total}, as in the store` }];
     return differences.map(({ sandboxId, kind }) => ({ topic, state: "note", text: `${sandboxId} ${MEANINGS[kind]}` }));
   } catch (error) {
-    return [{ topic, state: "note", text: `cannot be compared: ${error instanceof Error ? error.message : String(error)}` }];
+    return [{ topic, state: "note", text: `could not be compared: ${error instanceof Error ? error.message : String(error)}` }];
   }
 }

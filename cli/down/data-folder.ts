@@ -11,8 +11,8 @@ export const STORE_FILE = "berth.db";
 const HOST_NAME_FILE = "host-name";
 const PRIVATE_FILES = [HOST_NAME_FILE, MASTER_KEY_FILE, DEMO_KEY_FILE];
 
-// Everything that Berth writes into its data folder, wholly its own. Whatever else lies there stays.
-const OURS = new Set([
+// Everything that Berth writes to its data folder. Other files stay.
+const BERTH_FILES = new Set([
   STORE_FILE,
   `${STORE_FILE}-wal`,
   `${STORE_FILE}-shm`,
@@ -22,11 +22,11 @@ const OURS = new Set([
   "egress",
   "probe",
 ]);
-// Left by a server that died while it wrote one of them (server/data-folder/private-file.ts).
-const DRAFT = new RegExp(`^(${PRIVATE_FILES.join("|")})\\.[0-9a-f]{12}$`);
+// Temporary files of a server that died during a write (server/data-folder/private-file.ts).
+const TEMPORARY_FILE = new RegExp(`^(${PRIVATE_FILES.join("|")})\\.[0-9a-f]{12}$`);
 
-// Whether a server has been here: BERTH_DATA_DIR may be set to a wrong folder. What is left when somebody has tried to
-// delete the folder while sandboxes were running counts too, and so does a folder that is gone while they run on.
+// Whether this is the data folder of a server, because BERTH_DATA_DIR may be wrong. Also true for the remains of a folder that was
+// deleted by hand, and for a deleted folder whose sandboxes still run.
 export function hasInstallation(dataDir: string): boolean {
   if ([STORE_FILE, HOST_NAME_FILE].some((name) => existsSync(join(dataDir, name)))) return true;
   const sandboxes = join(dataDir, "sandboxes");
@@ -44,18 +44,18 @@ function realPathOf(folder: string): string {
 
 export interface DeletedFolder {
   deleted: string[];
-  // Files that are not ours. Without any, the folder itself is gone too.
+  // Files that are not from Berth. If there are none, the folder is deleted too.
   kept: string[];
 }
 
 export async function deleteDataFolder(dataDir: string): Promise<DeletedFolder> {
-  const place = realpathSync(dataDir);
-  const mounted = process.platform === "linux" ? readMountPoints().filter((point) => point.startsWith(`${place}/`)) : [];
-  if (mounted.length > 0) throw new Error(`Nothing was deleted, because this is still mounted: ${mounted.join(", ")}`);
+  const folder = realpathSync(dataDir);
+  const mounted = process.platform === "linux" ? readMountPoints().filter((point) => point.startsWith(`${folder}/`)) : [];
+  if (mounted.length > 0) throw new Error(`Nothing was deleted, because these are still mounted: ${mounted.join(", ")}`);
   const names = readdirSync(dataDir);
-  const deleted = names.filter((name) => OURS.has(name) || DRAFT.test(name));
+  const deleted = names.filter((name) => BERTH_FILES.has(name) || TEMPORARY_FILE.test(name));
   const kept = names.filter((name) => !deleted.includes(name));
-  // Not by Node: a tree that is deeper than a path may be long stops it.
+  // `rm` and not Node, which fails on trees that are deeper than the longest path.
   const options = process.platform === "linux" ? ["-rf", "--one-file-system"] : ["-rf"];
   await mustRun("rm", [...options, "--", ...deleted.map((name) => join(dataDir, name))], { timeoutMs: 10 * 60_000 });
   if (kept.length === 0) rmdirSync(dataDir);

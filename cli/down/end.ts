@@ -17,17 +17,17 @@ import type { Engine, Installation } from "./installation.ts";
 
 export type Fate = "paused" | "destroyed";
 
-// Ends the sandboxes of every engine. Nothing that may be broken about an installation keeps it from being ended: without
-// the master key or the templates, daemons are merely stopped without being told first.
-export async function endInstallation(config: Config, { store: seen, engines }: Installation, fate: Fate): Promise<EndedSandboxes> {
+// Ends the sandboxes of every engine, even of a broken installation: without the master key or the templates, daemons are stopped
+// without notice.
+export async function endInstallation(config: Config, { store: existing, engines }: Installation, fate: Fate): Promise<EndedSandboxes> {
   const all: EndedSandboxes = { paused: 0, destroyed: 0, discarded: 0, orphans: 0, failures: [] };
-  if (!seen) {
+  if (!existing) {
     for (const engine of engines) add(all, await endUnknown(engine, fate));
     return all;
   }
   await using store = await openStore({ url: config.databaseUrl, file: join(config.dataDir, STORE_FILE), log: silentLog });
   const secrets = await openSecrets(config);
-  // Servers share a store and an engine only on PostgreSQL and a cluster.
+  // Servers share a store only with PostgreSQL.
   const sharesStore = config.databaseUrl !== null;
   for (const engine of engines) add(all, await endKnown(store, engine, fate, { secrets, templates: readTemplates(config), sharesStore }));
   return all;
@@ -37,7 +37,7 @@ async function endKnown(
   store: Store,
   { driver, home }: Engine,
   fate: Fate,
-  { sharesStore, ...made }: { secrets: Secrets; templates: Templates; sharesStore: boolean },
+  { sharesStore, ...shared }: { secrets: Secrets; templates: Templates; sharesStore: boolean },
 ): Promise<EndedSandboxes> {
   await using links = createDaemonLinks({
     driver,
@@ -45,11 +45,11 @@ async function endKnown(
     tokenOf: async (sandboxId) => {
       const access = await readSandboxAccess(store, sandboxId);
       if (!access) throw new AppError("sandbox_unreachable");
-      return made.secrets.open(access.sealedToken, sandboxId);
+      return shared.secrets.open(access.sealedToken, sandboxId);
     },
   });
   const sandboxes = createEndSandboxes({
-    ...made,
+    ...shared,
     store,
     driver,
     links,
@@ -61,7 +61,7 @@ async function endKnown(
   return fate === "destroyed" ? await sandboxes.destroyAll() : await sandboxes.pauseAll();
 }
 
-// Without a store nobody knows whose files these are, so only the word `--delete` removes them.
+// Without a store the owner of the files is unknown, so only `--delete` removes them.
 async function endUnknown({ driver }: Engine, fate: Fate): Promise<EndedSandboxes> {
   const ended: EndedSandboxes = { paused: 0, destroyed: 0, discarded: 0, orphans: 0, failures: [] };
   for (const { id, condition } of await driver.list(AbortSignal.timeout(30_000))) {
@@ -81,10 +81,10 @@ function add(sum: EndedSandboxes, { failures, ...counts }: EndedSandboxes): void
   for (const name of Object.keys(counts) as (keyof typeof counts)[]) sum[name] += counts[name];
 }
 
-// Never makes a key, as the server does.
+// Unlike the server, never generates a key.
 async function openSecrets(config: Config): Promise<Secrets> {
-  const there = config.masterKeys !== null || existsSync(join(config.dataDir, MASTER_KEY_FILE));
-  const keys = there ? await loadMasterKeys(config).catch(() => null) : null;
+  const exists = config.masterKeys !== null || existsSync(join(config.dataDir, MASTER_KEY_FILE));
+  const keys = exists ? await loadMasterKeys(config).catch(() => null) : null;
   return createSecrets(keys ?? [randomBytes(32)]);
 }
 

@@ -13,9 +13,9 @@ import { driversInUse, isSandboxOwned, sessionsInState } from "@berth/server/sto
 import { SESSION_STATES, statusOf, type Home } from "@berth/server/store/sessions/session.ts";
 import { STORE_FILE } from "./data-folder.ts";
 
-// The sandboxes of this installation, by driver: what is there, and what becomes of it.
+// The sandboxes of this installation, by driver.
 export interface Installation extends AsyncDisposable {
-  // null when there is none, or when it cannot be read and is to be deleted anyway.
+  // null if there is none, or if it is unreadable and will be deleted anyway.
   store: Store | null;
   engines: Engine[];
 }
@@ -28,11 +28,11 @@ export interface Engine {
 
 export interface Counts {
   running: number;
-  // Paused with their memory.
+  // Paused, in memory.
   frozen: number;
-  // Paused with their files alone.
+  // Paused, on disk only.
   hibernated: number;
-  // Of the pool, or being made for a session that was never acknowledged.
+  // In the pool, or for a create that was not acknowledged.
   blank: number;
   // On the engine, but unknown to the store.
   unknown: number;
@@ -40,7 +40,7 @@ export interface Counts {
 
 const LIST_TIMEOUT_MS = 30_000;
 
-// Looks and changes nothing. `tolerant`: a store that cannot be read counts as none.
+// Read-only. If `tolerant`, an unreadable store counts as none.
 export async function openInstallation(config: Config, { tolerant }: { tolerant: boolean }): Promise<Installation> {
   await using opening = new AsyncDisposableStack();
   const store = await findStore(config).catch((error: unknown) => {
@@ -51,7 +51,7 @@ export async function openInstallation(config: Config, { tolerant }: { tolerant:
   const host = (await readFile(hostNameFile(config.dataDir), "utf8").catch(() => "")).trim();
   const engines: Engine[] = [];
   for (const name of await driversOf(config, store, host)) {
-    // The server's address does not matter to the end of its sandboxes.
+    // The address of the server does not matter for stopping its sandboxes.
     const driver = opening.use(await openDriver({ ...config, driver: name, allowUnisolated: true }, silentLog));
     const home = { driver: driver.name, host: driver.traits.hostBound ? host : null };
     engines.push({ driver, home, counts: await count(store, driver, home) });
@@ -60,7 +60,7 @@ export async function openInstallation(config: Config, { tolerant }: { tolerant:
   return { store, engines, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
 
-// Only a server makes one.
+// Never creates a store.
 async function findStore(config: Config): Promise<Store | null> {
   const file = join(config.dataDir, STORE_FILE);
   if (!config.databaseUrl && !existsSync(file)) return null;
@@ -70,11 +70,11 @@ async function findStore(config: Config): Promise<Store | null> {
   return null;
 }
 
-// The one that is configured, and those that sessions were made with under earlier settings.
+// The configured driver, and those that earlier settings created sessions with.
 async function driversOf(config: Config, store: Store | null, host: string): Promise<string[]> {
   const configured = config.driver === "auto" ? await firstUsable(config) : config.driver;
-  const made = store ? await driversInUse(store.db, host) : [];
-  return [...new Set([...(configured === undefined ? [] : [configured]), ...made])];
+  const used = store ? await driversInUse(store.db, host) : [];
+  return [...new Set([...(configured === undefined ? [] : [configured]), ...used])];
 }
 
 const firstUsable = async (config: Config): Promise<string | undefined> =>
@@ -92,17 +92,17 @@ async function count(store: Store | null, driver: Driver, home: Home): Promise<C
     else counts.frozen++;
   }
   const known = new Set(sessions.map(({ sandboxId }) => sandboxId));
-  const strangers = (await driver.list(AbortSignal.timeout(LIST_TIMEOUT_MS))).filter(({ id }) => !known.has(id));
-  for (const { id, condition } of strangers) {
+  const unlisted = (await driver.list(AbortSignal.timeout(LIST_TIMEOUT_MS))).filter(({ id }) => !known.has(id));
+  for (const { id, condition } of unlisted) {
     if (await belongsElsewhere(store, id)) continue;
-    // Without a store, one that has stopped may be anybody's files.
+    // Without a store, a stopped sandbox may be the files of a session.
     if (!store && condition === "stopped") counts.hibernated++;
     else counts.unknown++;
   }
   return counts;
 }
 
-// A session of another driver whose files lie in the same folder.
+// Whether it belongs to a session of another driver that uses the same folder.
 async function belongsElsewhere(store: Store | null, id: SandboxId): Promise<boolean> {
   return store !== null && (await isSandboxOwned(store.db, id));
 }

@@ -4,14 +4,14 @@ import { style } from "../terminal/style.ts";
 import type { DeletedFolder } from "./data-folder.ts";
 import type { Counts, Installation } from "./installation.ts";
 
-// What `berth down` did, as it prints it.
+// What `berth down` did, as printed with --json.
 export interface Report {
   dataDir: string;
-  // The process that was stopped.
+  // The id of the stopped process.
   server: number | null;
   drivers: string[];
   ended: EndedSandboxes;
-  // Sessions that held nothing but files before.
+  // Sessions that were hibernated before.
   hibernated: number;
   // null: no file was deleted.
   files: DeletedFolder | null;
@@ -24,30 +24,30 @@ interface Plan {
   deleting: boolean;
 }
 
-// Nothing runs and nothing is frozen.
+// Whether no sandbox runs or is frozen.
 export const isIdle = ({ engines }: Installation) =>
   engines.every(({ counts: { running, frozen, blank, unknown } }) => running + frozen + blank + unknown === 0);
 
-// What is about to happen, for the question.
+// What will happen, for the confirmation.
 export function describePlan({ config, server, installation: { engines, store }, deleting }: Plan): string {
   const sum = (name: keyof Counts) => engines.reduce((total, { counts }) => total + counts[name], 0);
   const [sessions, blank, unknown] = [sum("running") + sum("frozen") + sum("hibernated"), sum("blank"), sum("unknown")];
   const shared = config.databaseUrl !== null;
   return [
     `The installation in ${style.bold(config.dataDir)} (${engines.map(({ driver }) => driver.name).join(", ")}):`,
-    ...(server === null ? [] : [`- the server (process ${server}) is stopped`]),
+    ...(server === null ? [] : [`- the server (process ${server}) stops`]),
     deleting
-      ? `- ${withFiles(sessions)} are deleted, for good`
-      : `- ${count(sum("running") + sum("frozen"), "sandbox", "sandboxes")} of sessions end: running programs stop, files stay, and the sessions are paused`,
+      ? `- ${withFiles(sessions)} are deleted permanently`
+      : `- ${count(sum("running") + sum("frozen"), "sandbox", "sandboxes")} of sessions stop: programs end, files stay, and the sessions are paused`,
     ...(blank > 0 ? [`- ${count(blank, "sandbox", "sandboxes")} of the pool are removed`] : []),
     ...(unknown > 0
       ? [`- ${count(unknown, "sandbox", "sandboxes")} that the store does not know ${store || deleting ? "are removed" : "are stopped"}`]
       : []),
     ...(deleting ? [shared ? "- its keys are deleted; the PostgreSQL database stays" : "- the database and the keys are deleted"] : []),
     ...(engines.some(({ home }) => home.host === null)
-      ? ["Servers elsewhere that share this installation must be stopped first: they would start sandboxes again."]
+      ? ["Stop other servers of this installation first. Otherwise they start sandboxes again."]
       : shared
-        ? ["Sandboxes on other machines of this installation are not touched."]
+        ? ["Sandboxes on other machines of this installation keep running."]
         : []),
   ].join("\n");
 }
@@ -60,16 +60,16 @@ export function describeReport(report: Report, config: Config): string {
     ...(paused > 0 ? [`paused ${count(paused, "session")}`] : []),
     ...(destroyed > 0 ? [`destroyed ${withFiles(destroyed)}`] : []),
     ...(discarded > 0 ? [`removed ${count(discarded, "sandbox", "sandboxes")} of the pool`] : []),
-    ...(orphans > 0 ? [`ended ${count(orphans, "sandbox", "sandboxes")} that the store did not know`] : []),
+    ...(orphans > 0 ? [`stopped ${count(orphans, "sandbox", "sandboxes")} that the store did not know`] : []),
     ...(files && files.deleted.length > 0 ? [`deleted ${files.deleted.join(", ")} in ${dataDir}`] : []),
   ];
-  const lines = done.length > 0 ? done.map((line) => `${line[0]!.toUpperCase()}${line.slice(1)}.`) : ["There was nothing to end."];
-  if (drivers.length === 0) lines.push(`No installation of Berth was found in ${dataDir}; set BERTH_DATA_DIR to look elsewhere.`);
+  const lines = done.length > 0 ? done.map((line) => `${line[0]!.toUpperCase()}${line.slice(1)}.`) : ["There was nothing to stop."];
+  if (drivers.length === 0) lines.push(`No installation of Berth was found in ${dataDir}. Set BERTH_DATA_DIR to its data folder.`);
   else if (!files && paused + hibernated > 0)
-    lines.push(`${count(paused + hibernated, "session")} can be resumed after the next start; \`berth down --delete\` deletes them.`);
-  if (files && files.kept.length > 0) lines.push(`Left, because it is not Berth's: ${files.kept.join(", ")} in ${dataDir}.`);
-  if (files && config.databaseUrl) lines.push("The PostgreSQL database is still there; drop it if nothing else uses it.");
-  return `${[...lines, ...failures.map((failure) => `${style.red("Not ended:")} ${failure}`)].join("\n")}\n`;
+    lines.push(`${count(paused + hibernated, "session")} can be resumed after the next start. \`berth down --delete\` deletes them.`);
+  if (files && files.kept.length > 0) lines.push(`Kept, because Berth did not create it: ${files.kept.join(", ")} in ${dataDir}.`);
+  if (files && config.databaseUrl) lines.push("The PostgreSQL database still exists. Drop it if nothing else uses it.");
+  return `${[...lines, ...failures.map((failure) => `${style.red("Not stopped:")} ${failure}`)].join("\n")}\n`;
 }
 
 const count = (number: number, one: string, many = `${one}s`) => `${number} ${number === 1 ? one : many}`;

@@ -3,10 +3,10 @@ import { findLockHolder } from "@berth/server/data-folder/data-folder-lock.ts";
 import { readProcess } from "@berth/server/drivers/host/process-table.ts";
 import { readFileIfReadable } from "@berth/server/bounded-io/read-small-file.ts";
 
-const STOP_PATIENCE_MS = 90_000;
+const STOP_TIMEOUT_MS = 90_000;
 
 // Settings that decide which sandboxes a server acts on.
-const DECISIVE = [
+const IDENTIFYING_SETTINGS = [
   "BERTH_DATABASE_URL",
   "BERTH_DATABASE_URL_FILE",
   "BERTH_DRIVER",
@@ -16,42 +16,42 @@ const DECISIVE = [
   "BERTH_KUBERNETES_NAMESPACE",
 ];
 
-// The server that has this data folder, if one runs. Rejects with a sentence when it is not ours to stop: whatever started
-// it would start it again, or would end this command together with it.
+// Returns the process id of the server that uses this data folder, or null. Rejects with a sentence if this command must not stop
+// it, because a supervisor would restart it or end this command with it.
 export async function findServer(dataDir: string, env: Record<string, string | undefined> = process.env): Promise<number | null> {
   const pid = await findLockHolder(dataDir);
   if (pid === null) return null;
   if (pid === "hidden") throw new Error(`A server uses ${dataDir}, and this user cannot see its process. Stop it first.`);
   if (pid === 1) throw new Error("The server is the first process of this container. Stop the container, then run this in a new one.");
   const unit = /\/([^/\n]+\.service)$/m.exec(read(`/proc/${pid}/cgroup`))?.[1];
-  // A unit that this command is part of is not the server's own.
+  // A unit that contains this command too does not supervise the server.
   if (unit !== undefined && !read("/proc/self/cgroup").includes(unit))
-    throw new Error(`The server runs as the unit ${unit}, which would start it again. Stop it first: systemctl stop ${unit}`);
+    throw new Error(`The server runs as the unit ${unit}, which would restart it. Stop it first: systemctl stop ${unit}`);
   const different = differences(read(`/proc/${pid}/environ`), env);
   if (different.length > 0)
     throw new Error(
-      `The server (process ${pid}) has another ${different.join(", ")} than this command. Run it with the server's settings.`,
+      `The server (process ${pid}) has a different ${different.join(", ")} than this command. Run the command with the settings of the server.`,
     );
   return pid;
 }
 
-// As an operator would, with SIGTERM: requests in flight finish. Resolves when the process has ended.
+// Sends SIGTERM, so that requests in flight finish. Resolves when the process has ended.
 export async function stopServer(pid: number): Promise<void> {
   const started = readProcess(pid)?.started;
-  const isThere = () => {
+  const isRunning = () => {
     const entry = readProcess(pid);
     return entry !== undefined && entry.started === started && entry.state !== "Z";
   };
-  if (isThere()) process.kill(pid, "SIGTERM");
-  for (const endMs = performance.now() + STOP_PATIENCE_MS; isThere();) {
-    if (performance.now() > endMs) throw new Error(`The server (process ${pid}) did not end within ${STOP_PATIENCE_MS / 1000} s.`);
+  if (isRunning()) process.kill(pid, "SIGTERM");
+  for (const endMs = performance.now() + STOP_TIMEOUT_MS; isRunning();) {
+    if (performance.now() > endMs) throw new Error(`The server (process ${pid}) did not stop within ${STOP_TIMEOUT_MS / 1000} s.`);
     await delay(50);
   }
 }
 
 function differences(environ: string, env: Record<string, string | undefined>): string[] {
   const theirs = new Map(environ.split("\0").map((entry) => [entry.split("=", 1)[0], entry.slice(entry.indexOf("=") + 1)]));
-  return DECISIVE.filter((name) => (theirs.get(name) ?? "") !== (env[name] ?? ""));
+  return IDENTIFYING_SETTINGS.filter((name) => (theirs.get(name) ?? "") !== (env[name] ?? ""));
 }
 
 const read = (path: string): string => readFileIfReadable(path) ?? "";

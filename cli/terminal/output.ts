@@ -1,11 +1,11 @@
 import { stripVTControlCharacters } from "node:util";
-import { escapeControls, escapeLaidOut } from "./escape-controls.ts";
+import { escapeControls, escapeExceptLayout } from "./escape-controls.ts";
 import { style } from "./style.ts";
 
-// What a command shows: JSON for programs, or text for people. Times are ISO 8601 in JSON and relative in text. Either may
-// go to a terminal.
+// Prints the result of a command: JSON for programs, or text for people. Times are ISO 8601 in JSON and relative in text. Both are
+// escaped, because both may go to a terminal.
 export function show(options: { json?: boolean }, value: unknown, text: () => string): void {
-  process.stdout.write(escapeLaidOut(options.json ? `${JSON.stringify(value, null, 2)}\n` : text()));
+  process.stdout.write(escapeExceptLayout(options.json ? `${JSON.stringify(value, null, 2)}\n` : text()));
 }
 
 export interface Column<Row> {
@@ -14,20 +14,20 @@ export interface Column<Row> {
   right?: true;
 }
 
-export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[], none: string): string {
-  if (rows.length === 0) return `${style.dim(none)}\n`;
+export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[], emptyText: string): string {
+  if (rows.length === 0) return `${style.dim(emptyText)}\n`;
   const cells = rows.map((row) => columns.map((column) => column.value(row)));
   const widths = columns.map((column, at) => Math.max(column.name.length, ...cells.map((line) => widthOf(line[at] ?? ""))));
-  const lay = (line: readonly string[]) =>
+  const formatRow = (line: readonly string[]) =>
     line
-      .map((cell, at) => pad(cell, widths[at] ?? 0, columns[at]?.right))
+      .map((cell, at) => pad(cell, widths[at] ?? 0, columns[at] ?? {}))
       .join("  ")
       .trimEnd();
-  const header = style.dim(lay(columns.map((column) => column.name.toUpperCase())));
-  return `${[header, ...cells.map(lay)].join("\n")}\n`;
+  const header = style.dim(formatRow(columns.map((column) => column.name.toUpperCase())));
+  return `${[header, ...cells.map(formatRow)].join("\n")}\n`;
 }
 
-// Names and values below each other, for one thing.
+// Names and values of one item, one per line.
 export function facts(pairs: readonly (readonly [string, string])[]): string {
   const width = Math.max(...pairs.map(([name]) => name.length));
   return pairs.map(([name, value]) => `${style.dim(name.padEnd(width))}  ${value}\n`).join("");
@@ -47,10 +47,10 @@ const UNITS = [
 // "5 min ago", "in 23 h".
 export function relative(ms: number | null, nowMs = Date.now()): string {
   if (ms === null) return orDash(null);
-  const apart = Math.abs(nowMs - ms);
-  const [unit, length] = UNITS.find(([, unitMs]) => apart >= unitMs) ?? [];
+  const distanceMs = Math.abs(nowMs - ms);
+  const [unit, length] = UNITS.find(([, unitMs]) => distanceMs >= unitMs) ?? [];
   if (!unit || !length) return "now";
-  const amount = `${Math.round(apart / length)} ${unit}`;
+  const amount = `${Math.round(distanceMs / length)} ${unit}`;
   return ms < nowMs ? `${amount} ago` : `in ${amount}`;
 }
 
@@ -63,7 +63,7 @@ export function state(word: string): string {
   return (paints[word] ?? style.dim)(word);
 }
 
-// Text from partners on one line and of bounded length, not even in colour.
+// Limits text from partners to one line of bounded length, without colours.
 export function clean(text: string, length = 40): string {
   const plain = escapeControls(text);
   return plain.length > length ? `${plain.slice(0, length - 1)}…` : plain;
@@ -71,7 +71,7 @@ export function clean(text: string, length = 40): string {
 
 const widthOf = (text: string) => stripVTControlCharacters(text).length;
 
-const pad = (text: string, width: number, right?: boolean) => {
+const pad = (text: string, width: number, { right = false }: { right?: boolean }) => {
   const space = " ".repeat(Math.max(0, width - widthOf(text)));
   return right ? space + text : text + space;
 };

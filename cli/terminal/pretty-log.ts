@@ -1,8 +1,7 @@
 import { escapeControls } from "./escape-controls.ts";
 import { style } from "./style.ts";
 
-// Log lines for a person at a terminal; elsewhere they stay JSON. Gets what the logger writes, a JSON line each.
-// Values come from anywhere, so none of them reaches the terminal as more than text.
+// Formats the JSON lines of the logger for a person at a terminal. Values are escaped, because they are untrusted.
 export function prettyLog(output: { write(text: string): unknown }): { write(line: string): void } {
   return { write: (line) => void output.write(pretty(line)) };
 }

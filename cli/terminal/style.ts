@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
 
-// Colours, only where somebody looks at a terminal (and NO_COLOR is not set).
+// Colours, if the output is a terminal and NO_COLOR is not set.
 type Paint = (text: string) => string;
 const paint =
   (...format: Parameters<typeof styleText>[0][]): Paint =>

@@ -189,7 +189,7 @@ test("an operator destroys a session from the command line while the server runs
   expect(JSON.parse(stdout)).toEqual({ sessionId: session.sessionId, status: "destroyed" });
   expect((await session.refresh()).status).toBe("destroyed");
   const doctor = JSON.parse((await berthCli("doctor", "--json")).stdout) as { topic: string; state: string; text: string }[];
-  expect(doctor.find((finding) => finding.topic === "sandboxes")).toMatchObject({ state: "good", text: "0, as the store says" });
+  expect(doctor.find((finding) => finding.topic === "sandboxes")).toMatchObject({ state: "good", text: "0, as in the store" });
 });
 
 async function lastEventId(): Promise<string | undefined> {

@@ -20,7 +20,7 @@ test("berth doctor reports how the engine differs from the store, and the next s
 
   expect(await sandboxFindings(server.env)).toEqual([`${forgotten.sandboxId} belongs to no session`]);
   await server.start();
-  await expect.poll(() => sandboxFindings(server.env), { timeout: 30_000 }).toEqual(["1, as the store says"]);
+  await expect.poll(() => sandboxFindings(server.env), { timeout: 30_000 }).toEqual(["1, as in the store"]);
   expect((await kept.exec("echo still here")).stdout).toBe("still here\n");
 }, 180_000);
 

@@ -69,7 +69,7 @@ describeWith(await machine.oci(), "berth down", () => {
     // Without a terminal and without --yes nothing happens.
     const refused = await runCli(berth, "down");
     expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr).toContain("say --yes");
+    expect(refused.stderr).toContain("Add --yes");
     expect((await fetch(`${berth.url}/readyz`)).status).toBe(200);
 
     const { code, report } = await down(berth);
@@ -79,7 +79,7 @@ describeWith(await machine.oci(), "berth down", () => {
     expect(findRemains(place).filter((line) => !line.startsWith("file"))).toEqual([]);
     const again = await runCli(berth, "down");
     expect(again.code).toBe(0);
-    expect(again.stdout).toMatch(/^There was nothing to end\.\n2 sessions can be resumed after the next start/);
+    expect(again.stdout).toMatch(/^There was nothing to stop\.\n2 sessions can be resumed after the next start/);
 
     await berth.start();
     for (const [session, content] of [
@@ -108,7 +108,7 @@ describeWith(await machine.oci(), "berth down", () => {
       const { code, stderr } = await runCli(berth, "down", "--yes");
       expect({ code, stderr }).toEqual({
         code: 1,
-        stderr: `berth: The server runs as the unit ${unit}, which would start it again. Stop it first: systemctl stop ${unit}\n`,
+        stderr: `berth: The server runs as the unit ${unit}, which would restart it. Stop it first: systemctl stop ${unit}\n`,
       });
       expect((await fetch(`${berth.url}/readyz`)).status).toBe(200);
     } finally {
@@ -137,7 +137,7 @@ test("berth down asks for confirmation at a terminal, and a no changes nothing",
   const session = await berth.api.create({ autoStartAgent: false });
   const asked = await answer(berth, "n\r", "--delete");
   expect(asked.output).toContain("the server (process");
-  expect(asked.output).toContain("1 session and its files are deleted, for good");
+  expect(asked.output).toContain("1 session and its files are deleted permanently");
   expect(asked.output).toContain("Nothing was changed.");
   expect(asked.code).toBe(1);
   expect((await berth.api.exec(session.sandboxId, "echo alive")).stdout).toBe("alive\n");
@@ -156,7 +156,7 @@ test("berth down says where it looked if there is no installation, and creates n
     const { code, stdout } = await runCli({ env, dataDir: folder }, ...args);
     expect({ code, stdout }).toEqual({
       code: 0,
-      stdout: `There was nothing to end.\nNo installation of Berth was found in ${env.BERTH_DATA_DIR}; set BERTH_DATA_DIR to look elsewhere.\n`,
+      stdout: `There was nothing to stop.\nNo installation of Berth was found in ${env.BERTH_DATA_DIR}. Set BERTH_DATA_DIR to its data folder.\n`,
     });
   }
   expect(readdirSync(folder)).toEqual([]);
@@ -168,7 +168,7 @@ test("berth down refuses settings that differ from the running server's", async 
   await using berth = await startBerth({ BERTH_DRIVER: "process" });
   const { code, stderr } = await runCli({ ...berth, env: { ...berth.env, BERTH_DRIVER: "oci" } }, "down", "--yes");
   expect(code).toBe(1);
-  expect(stderr).toMatch(/The server \(process \d+\) has another BERTH_DRIVER than this command/);
+  expect(stderr).toMatch(/The server \(process \d+\) has a different BERTH_DRIVER than this command/);
   expect((await fetch(`${berth.url}/readyz`)).status).toBe(200);
 }, 120_000);
 

@@ -1,0 +1,82 @@
+import { describe, expect, test } from "vitest";
+import { startPostgres } from "../../tests/support/databases/postgres.ts";
+import { createInstallation } from "../testing/installation.ts";
+
+describe("partners and keys", () => {
+  test("a partner is created with its first key, changed, suspended and listed", async () => {
+    const { berth, json } = createInstallation();
+    const made = await json(
+      "partner",
+      "create",
+      "acme",
+      "--name",
+      "Acme Inc",
+      "--origin",
+      "https://a.example",
+      "--origin",
+      "https://b.example",
+      "--max-sessions",
+      "5",
+    );
+    expect(made).toMatchObject({
+      id: "acme",
+      name: "Acme Inc",
+      origins: ["https://a.example", "https://b.example"],
+      maxSessions: 5,
+      key: { key: expect.stringMatching(/^berth_[0-9a-f]{64}$/) },
+    });
+    expect(await json("partner", "update", "acme", "--max-sessions", "none", "--rate", "60", "--origin", "none")).toMatchObject({
+      maxSessions: null,
+      ratePerMinute: 60,
+      origins: [],
+    });
+    expect(await json("partner", "suspend", "acme")).toMatchObject({ state: "suspended" });
+    expect(await json("partner", "activate", "acme")).toMatchObject({ state: "active" });
+    const { stdout } = await berth("partner", "list");
+    expect(stdout.split("\n")[0]).toMatch(/^PARTNER +NAME +STATE/);
+    expect(stdout).toMatch(/^acme +Acme Inc +active/m);
+    expect(stdout).not.toContain("\u001B");
+    expect((await berth("partner", "create", "acme")).stderr).toBe("berth: There is a partner acme already\n");
+  });
+
+  test("a key is issued, rotated and revoked, and lists never show it", async () => {
+    const { berth, json } = createInstallation();
+    const first = ((await json("partner", "create", "acme")) as { key: { id: string; key: string } }).key;
+    const rotated = await json("key", "rotate", first.id);
+    expect(rotated).toMatchObject({
+      partnerId: "acme",
+      state: "active",
+      old: { id: first.id, state: "active", expiresAt: expect.any(String) },
+    });
+    expect(await json("key", "revoke", first.id)).toMatchObject({ id: first.id, state: "revoked" });
+    expect(await json("key", "issue", "acme", "--expires", "90d")).toMatchObject({ expiresAt: expect.any(String) });
+    const list = await berth("key", "list", "acme");
+    expect(list.stdout.trim().split("\n")).toHaveLength(4);
+    expect(list.stdout).not.toContain(first.key);
+    expect((await berth("key", "rotate", first.id)).stderr).toContain("is revoked; issue a new one instead");
+    const audit = (await json("audit", "--partner", "acme")) as { action: string; actor: string }[];
+    expect(audit.map((entry) => entry.action)).toEqual([
+      "key.issue",
+      "key.revoke",
+      "key.issue",
+      "key.rotate",
+      "key.issue",
+      "partner.create",
+    ]);
+    expect(new Set(audit.map((entry) => entry.actor))).toEqual(new Set(["cli"]));
+  });
+
+  test("partners and keys work on PostgreSQL", async () => {
+    await using postgres = await startPostgres();
+    const { json } = createInstallation({ BERTH_DATABASE_URL: await postgres.createDatabase(), BERTH_MASTER_KEY: "ab".repeat(32) });
+    await json("partner", "create", "acme");
+    expect(await json("key", "list")).toMatchObject([{ partnerId: "acme", state: "active" }]);
+    expect(await json("audit")).toHaveLength(2);
+  });
+
+  test("with --json failures are JSON too", async () => {
+    const { stderr, code } = await createInstallation().berth("key", "list", "nobody", "--json");
+    expect(code).toBe(1);
+    expect(JSON.parse(stderr)).toEqual({ error: "There is no partner nobody" });
+  });
+});

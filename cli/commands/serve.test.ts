@@ -1,0 +1,50 @@
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
+import { describe, expect, test } from "vitest";
+import { createInstallation, serveUntilStarted } from "../testing/installation.ts";
+
+describe("serve", () => {
+  test("prints the first key once with a curl command, and stops on SIGTERM", async () => {
+    const env = { BERTH_DRIVER: "process", BERTH_PORT: "0", BERTH_POOL_SIZE: "0", BERTH_BASE_URL: "http://localhost:1" };
+    const { dataDir, settings } = createInstallation(env);
+    const first = await serveUntilStarted(dataDir, settings);
+    expect(first.stdout).toMatch(/curl -X POST http:\/\/localhost:1\/api\/b2b\/sessions/);
+    expect(first.stdout).toMatch(/Authorization: Bearer berth_[0-9a-f]{64}"/);
+    expect(first.stdout).toContain("Sandboxes are not isolated");
+    expect(first.stdout).toMatch(/to stop +Ctrl-C stops the server, but sandboxes keep running; npx berth down stops them too/);
+    expect(first.code).toBe(0);
+    const second = await serveUntilStarted(dataDir, settings);
+    expect(second.stdout).toContain("is running at");
+    expect(second.stdout).not.toMatch(/berth_[0-9a-f]{64}/);
+  });
+
+  test("does not print a configured key", async () => {
+    const key = `berth_${"ab".repeat(32)}`;
+    const { dataDir, settings } = createInstallation({
+      BERTH_DRIVER: "process",
+      BERTH_PORT: "0",
+      BERTH_POOL_SIZE: "0",
+      BERTH_API_KEY: key,
+    });
+    const { stdout } = await serveUntilStarted(dataDir, settings);
+    expect(stdout).toContain("Bearer $BERTH_API_KEY");
+    expect(stdout).not.toContain(key);
+  });
+
+  test("explains in a sentence why it cannot start", async () => {
+    const { dataDir, settings } = createInstallation({ BERTH_DRIVER: "process", BERTH_POOL_SIZE: "0" });
+    const taken = createServer().listen(0, "127.0.0.1");
+    await once(taken, "listening");
+    const { port } = taken.address() as AddressInfo;
+    const busy = await createInstallation({ ...settings, BERTH_PORT: String(port), BERTH_DATA_DIR: dataDir }).berth("serve");
+    taken.close();
+    expect(busy).toMatchObject({ code: 1, stdout: "" });
+    expect(busy.stderr).toContain(
+      `berth: Port ${port} on 127.0.0.1 is already in use. Stop the program that listens there, or set BERTH_PORT to another port.`,
+    );
+    const absent = createInstallation({ BERTH_DATABASE_URL: "postgres://nobody@127.0.0.1:9/berth", BERTH_MASTER_KEY: "ab".repeat(32) });
+    const { code, stderr } = await absent.berth("serve");
+    expect(code).toBe(1);
+    expect(stderr).toContain("berth: The database does not answer: connect ECONNREFUSED 127.0.0.1:9");
+  });
+});

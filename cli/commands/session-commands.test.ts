@@ -1,0 +1,45 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { silentLog } from "@berth/server/log.ts";
+import { addModelUsage } from "@berth/server/store/model-usage.ts";
+import { openStore } from "@berth/server/store/open.ts";
+import { insertSessionRow, sessionRow } from "@berth/server/store/testing/session-row.ts";
+import { createInstallation } from "../testing/installation.ts";
+
+test("a session is listed, and shown with its model tokens", async () => {
+  const { berth, json, dataDir } = createInstallation();
+  await json("partner", "create", "acme");
+  const store = await openStore({ file: join(dataDir, "berth.db"), log: silentLog });
+  const session = await insertSessionRow(store.db, sessionRow(Date.now(), { external_user_id: "ada" }));
+  const user = { sessionId: session.id, partnerId: "acme", externalUserId: "ada" };
+  await addModelUsage(store.db, user, { input: 1200, output: 34 }, Date.now());
+  await store[Symbol.asyncDispose]();
+  expect((await berth("session", "list")).stdout).toMatch(new RegExp(`^${session.id} +acme +ada +running +default +`, "m"));
+  expect(await json("session", "show", session.sandbox_id)).toMatchObject({
+    sessionId: session.id,
+    status: "running",
+    modelTokens: { input: 1200, output: 34 },
+  });
+  expect((await berth("session", "show", session.id)).stdout).toMatch(/^model tokens +1200 in, 34 out$/m);
+});
+
+test("values from partners cannot control the operator's terminal, as text or as JSON", async () => {
+  const { berth, json, dataDir } = createInstallation();
+  await json("partner", "create", "acme", "--name", "Acme\u009b2J");
+  const hostile = "\u001b[2J\u009b2J\u202eada";
+  const store = await openStore({ file: join(dataDir, "berth.db"), log: silentLog });
+  const metadata = JSON.stringify({ note: hostile });
+  const session = await insertSessionRow(store.db, sessionRow(Date.now(), { external_user_id: hostile, metadata, template: hostile }));
+  await store[Symbol.asyncDispose]();
+  for (const args of [
+    ["session", "list"],
+    ["session", "show", session.id],
+    ["partner", "list"],
+    ["session", "show", hostile],
+  ])
+    for (const options of [[], ["--json"]]) {
+      const { stdout, stderr } = await berth(...args, ...options);
+      expect(stdout + stderr).not.toMatch(/(?!\n)[\p{Cc}\u202e]/u);
+    }
+  expect(await json("session", "show", session.id)).toMatchObject({ externalUserId: hostile, metadata: { note: hostile } });
+});
