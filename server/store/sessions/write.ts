@@ -7,7 +7,7 @@ import { FIRST_GENERATION, parseSession } from "./parse-session.ts";
 import type { Home, Lease, Session, SessionState, StopReason } from "./session.ts";
 
 // Every statement that writes a session's row. Only sessions/transitions.ts moves rows, because the table of states decides what
-// may be written; scripts/queries.test.ts enforces that.
+// may be written; scripts/structure/queries.test.ts enforces that.
 
 export interface NewSession {
   id: SessionId;
