@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { webhookContext } from "@berth/server/events/webhooks/lane.ts";
+import { webhookContext } from "@berth/server/events/webhooks/delivery/lane.ts";
 import { loadMasterKeys } from "@berth/server/secrets/master-key.ts";
 import { createSecrets, type Secrets } from "@berth/server/secrets/secrets.ts";
 import type { Db } from "@berth/server/store/schema.ts";

@@ -4,7 +4,7 @@ import { connect, type AddressInfo, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { newId, type SandboxId } from "@berth/contract";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { createTestClock, type TestClock } from "../clock.ts";
+import { createTestClock, type TestClock } from "../testing/test-clock.ts";
 import { silentLog } from "../log.ts";
 import { createSecrets } from "../secrets/secrets.ts";
 import { freePort } from "../network/free-port.ts";

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { isSandboxId, isSessionId, type ErrorCode } from "@berth/contract";
-import { MINUTE, type createTestClock } from "../clock.ts";
+import { MINUTE } from "../clock.ts";
+import { type createTestClock } from "../testing/test-clock.ts";
 import type { CreateRequest, Sessions, SessionView } from "./sessions.ts";
 
 export interface SessionsUnderTest extends AsyncDisposable {

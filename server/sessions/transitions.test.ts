@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { onBothEngines } from "../../tests/support/databases/stores.ts";
-import { createTestClock } from "../clock.ts";
+import { createTestClock } from "../testing/test-clock.ts";
 import { eventsAfter } from "../store/events.ts";
 import type { Store } from "../store/open.ts";
 import { insertPartner } from "../store/partners.ts";

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { createTestClock, MINUTE } from "../../server/clock.ts";
+import { MINUTE } from "../../server/clock.ts";
+import { createTestClock } from "../../server/testing/test-clock.ts";
 import { nameOf } from "../../server/drivers/kubernetes/cluster/names.ts";
 import type { SessionView } from "../../server/sessions/sessions.ts";
 import { aRequest, openTestSessions } from "../../server/sessions/testing/test-sessions.ts";

@@ -24,9 +24,9 @@ import {
   type ListedDelivery,
 } from "../../store/webhooks/deliveries.ts";
 import { makeLanesDue } from "../../store/webhooks/lanes.ts";
-import { webhookContext } from "./lane.ts";
-import { ATTEMPT_MS, isPrivateAddress } from "./send.ts";
-import { newWebhookSecret } from "./signature.ts";
+import { webhookContext } from "./delivery/lane.ts";
+import { ATTEMPT_MS, isPrivateAddress } from "./delivery/send.ts";
+import { newWebhookSecret } from "./delivery/signature.ts";
 
 // The operations of partners on their webhooks. `record` runs in the transaction of a change and receives its result, for the
 // audit log and the idempotency store.

@@ -1,8 +1,8 @@
 import { MINUTE, SECOND } from "../../clock.ts";
 import { claimDueLane, dueEndpoints, type DueEndpoint, type LaneRow } from "../../store/webhooks/lanes.ts";
 import { createFanOut } from "./fan-out.ts";
-import { createLaneSlots } from "./lane-slots.ts";
-import { createLaneRunner, LEASE_MS, type LaneRunnerDeps } from "./lane.ts";
+import { createLaneSlots } from "./delivery/lane-slots.ts";
+import { createLaneRunner, LEASE_MS, type LaneRunnerDeps } from "./delivery/lane.ts";
 import { purgeOutbox } from "./purge.ts";
 
 // Sends events to the partners' webhooks: at least once, in order for each session, across restarts and with any number of

@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { newId, type SandboxId } from "@berth/contract";
-import { createTestClock, MINUTE, SECOND } from "../../clock.ts";
+import { MINUTE, SECOND } from "../../clock.ts";
+import { createTestClock } from "../../testing/test-clock.ts";
 import { createSecrets } from "../../secrets/secrets.ts";
 import { createTickets } from "./launch-ticket.ts";
 

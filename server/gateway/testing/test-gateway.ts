@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Registry } from "prom-client";
 import { newId, type SandboxId, type SessionStatus } from "@berth/contract";
-import { createTestClock } from "../../clock.ts";
+import { createTestClock } from "../../testing/test-clock.ts";
 import { createDaemonLinks } from "../../daemon-link/daemon-links.ts";
 import { silentLog } from "../../log.ts";
 import { createSecrets } from "../../secrets/secrets.ts";

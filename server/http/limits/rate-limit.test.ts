@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { createTestClock, MINUTE, SECOND } from "../../clock.ts";
+import { MINUTE, SECOND } from "../../clock.ts";
+import { createTestClock } from "../../testing/test-clock.ts";
 import { listAudit } from "../../store/audit.ts";
 import { startTestApp } from "../testing/test-app.ts";
 

@@ -1,7 +1,8 @@
 import { connect } from "node:net";
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createTestClock, HOUR, MINUTE } from "../../clock.ts";
+import { HOUR, MINUTE } from "../../clock.ts";
+import { createTestClock } from "../../testing/test-clock.ts";
 import type { Sessions } from "../../sessions/sessions.ts";
 import { claimKey } from "../../store/idempotency.ts";
 import { startTestApp, type TestApp } from "../testing/test-app.ts";

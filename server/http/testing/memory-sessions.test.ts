@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createTestClock } from "../../clock.ts";
+import { createTestClock } from "../../testing/test-clock.ts";
 import { silentLog } from "../../log.ts";
 import { sessionsSuite } from "../../sessions/sessions.suite.ts";
 import { openStore } from "../../store/open.ts";

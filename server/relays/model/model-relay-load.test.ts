@@ -2,7 +2,8 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
-import { createTestClock, MINUTE } from "../../clock.ts";
+import { MINUTE } from "../../clock.ts";
+import { createTestClock } from "../../testing/test-clock.ts";
 import { measureTurns } from "./testing/measure-turns.ts";
 import { startTestRelay, type TestRelay, type TestRelayOptions, type TestSandbox } from "./testing/start-relay.ts";
 

@@ -1,6 +1,7 @@
 import type { lookup } from "node:dns/promises";
 import { expect, test } from "vitest";
-import { createTestClock, MINUTE, SECOND } from "../../../clock.ts";
+import { MINUTE, SECOND } from "../../../clock.ts";
+import { createTestClock } from "../../../testing/test-clock.ts";
 import { silentLog } from "../../../log.ts";
 import { openEgressAddress } from "./egress-address.ts";
 

@@ -1,11 +1,11 @@
 import { TEST_EVENT_TYPE } from "@berth/contract";
-import { DAY, HOUR, MINUTE, SECOND, type Clock } from "../../clock.ts";
-import type { Log } from "../../log.ts";
-import type { Secrets } from "../../secrets/secrets.ts";
-import type { Store } from "../../store/open.ts";
-import { disableEndpoint, endpointOfLane, noteFailure, updateEndpoint, type EndpointRow } from "../../store/webhooks/endpoints.ts";
-import { headOfLane, noteAttempt, type DeliveryRow } from "../../store/webhooks/deliveries.ts";
-import { makeLanesDue, removeEmptyLane, releaseLane, renewLane, type LaneRow } from "../../store/webhooks/lanes.ts";
+import { DAY, HOUR, MINUTE, SECOND, type Clock } from "../../../clock.ts";
+import type { Log } from "../../../log.ts";
+import type { Secrets } from "../../../secrets/secrets.ts";
+import type { Store } from "../../../store/open.ts";
+import { disableEndpoint, endpointOfLane, noteFailure, updateEndpoint, type EndpointRow } from "../../../store/webhooks/endpoints.ts";
+import { headOfLane, noteAttempt, type DeliveryRow } from "../../../store/webhooks/deliveries.ts";
+import { makeLanesDue, removeEmptyLane, releaseLane, renewLane, type LaneRow } from "../../../store/webhooks/lanes.ts";
 import { ATTEMPT_MS, sendMessage, type Outcome } from "./send.ts";
 import { signatureHeaders } from "./signature.ts";
 

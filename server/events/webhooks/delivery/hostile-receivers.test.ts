@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { sendMessage } from "./send.ts";
-import { startRawReceiver } from "../testing/receivers.ts";
+import { startRawReceiver } from "../../testing/receivers.ts";
 
 // Whatever a receiver does, each attempt ends with an outcome and a closed connection.
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { startReceiver } from "../testing/receivers.ts";
+import { startReceiver } from "../../testing/receivers.ts";
 import { sendMessage } from "./send.ts";
 
 describe("private addresses", () => {

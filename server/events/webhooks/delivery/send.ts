@@ -1,9 +1,9 @@
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { isIP } from "node:net";
-import { isPublicAddress } from "../../network/public-address.ts";
-import { raceAbort } from "../../bounded-io/race-abort.ts";
-import { resolveLocalName, resolveName } from "../../network/resolve-name.ts";
+import { isPublicAddress } from "../../../network/public-address.ts";
+import { raceAbort } from "../../../bounded-io/race-abort.ts";
+import { resolveLocalName, resolveName } from "../../../network/resolve-name.ts";
 
 export type Outcome = { ok: true; status: number } | { ok: false; status: number | null; error: string };
 

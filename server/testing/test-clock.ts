@@ -1,0 +1,34 @@
+import type { Clock } from "../clock.ts";
+
+export interface TestClock extends Clock {
+  // Advances time and awaits the periodic work that becomes due, in order.
+  advance(ms: number): Promise<void>;
+}
+
+export function createTestClock(startMs = Date.UTC(2030, 0, 1)): TestClock {
+  let nowMs = startMs;
+  const timers = new Set<{ dueMs: number; periodMs: number; work: () => Promise<void> }>();
+  return {
+    now: () => nowMs,
+    every(periodMs, work) {
+      const entry = { dueMs: nowMs + periodMs, periodMs, work };
+      timers.add(entry);
+      return {
+        async [Symbol.asyncDispose]() {
+          timers.delete(entry);
+        },
+      };
+    },
+    async advance(ms) {
+      const endMs = nowMs + ms;
+      for (;;) {
+        const next = [...timers].filter((entry) => entry.dueMs <= endMs).sort((a, b) => a.dueMs - b.dueMs)[0];
+        if (!next) break;
+        nowMs = next.dueMs;
+        next.dueMs += next.periodMs;
+        await next.work();
+      }
+      nowMs = endMs;
+    },
+  };
+}
