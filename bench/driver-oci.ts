@@ -1,5 +1,5 @@
-// What the oci driver adds to the runtime beneath it. Each round does the same with bare runc (a container of the same
-// bundle that only sleeps) and with the driver, in turn, so that the machine's load falls on both.
+// Measures the overhead of the oci driver over its runtime. Each round alternates between bare runc (a container of the same
+// bundle that only sleeps) and the driver, so that the machine's load affects both.
 //   node bench/driver-oci.ts [rounds]
 import { createHash } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,5 +1,5 @@
-// GET of one session, against a bare node:http server that does the same authentication and answers the same bytes.
-// `node bench/get-session.ts`: CPU time per request is the number to look at; the wall clock depends on who else is busy.
+// `node bench/get-session.ts` compares GET of one session with a bare node:http server that does the same authentication and
+// returns the same bytes. Compare the CPU time per request; the elapsed time depends on the machine's load.
 import { fork, type ChildProcess } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -11,7 +11,7 @@ import { readView } from "../server/store/sessions/view.ts";
 import { insertSessionRow, sessionRow } from "../server/store/testing/session-row.ts";
 import { percentile } from "./median.ts";
 
-// Rounds in turns, and the lower quartile of each: a busy machine only ever makes a round slower.
+// Alternating rounds, and the lower quartile of each, because load can only make a round slower.
 const PER_ROUND = 1500;
 const KEY = `berth_${"0".repeat(64)}`;
 const [role] = process.argv.slice(2);
@@ -66,7 +66,7 @@ function tell(started: Omit<Started, "child">, close: () => PromiseLike<unknown>
   process.send!(started);
 }
 
-// Sixteen connections, each with one request at a time.
+// Sixteen connections with one request at a time each.
 async function load(port: number, path: string, key: string, count: number): Promise<void> {
   const request = `GET ${path} HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${key}\r\n\r\n`;
   let left = count;

@@ -1,7 +1,6 @@
-// How long one request to the model holds up the server's event loop, and how much CPU time it takes.
-// `node bench/model-relay.ts [MiB]`: bodies of that size (default 4), one after the other, in three shapes. The caller and
-// the provider run on another thread, so only the relay's own work is measured. The longest turn in CPU time is the number
-// to look at; the longest stall by the wall clock also depends on who else is busy.
+// `node bench/model-relay.ts [MiB]` measures how long a request to the model blocks the server's event loop, and its CPU time, with
+// bodies of that size (default 4) in three shapes. The caller and the provider run on another thread, so only the relay's work is
+// measured. Compare the longest turn in CPU time; the longest stall in elapsed time also depends on the machine's load.
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -26,7 +25,7 @@ import { DEFAULT_TEMPLATE } from "../server/templates.ts";
 const ROUNDS = 20;
 const MiB = Number(process.argv[2] ?? 4);
 
-// Runs on the other thread: answers as a provider on one port, and sends bodies when it is asked to.
+// Runs on the other thread: acts as a provider on one port, and sends bodies on request.
 const OTHER_THREAD = `
   const { parentPort } = require("node:worker_threads");
   const http = require("node:http");
@@ -85,7 +84,7 @@ for (const shape of ["one long text", "small messages", "empty lists"]) {
   const delay = monitorEventLoopDelay({ resolution: 1 });
   let cpuMs = 0;
   for (let round = 0; round < ROUNDS + 3; round++) {
-    // The first ones warm the code up.
+    // The first rounds warm up the code.
     if (round === 3) {
       delay.enable();
       turns.longestMs();

@@ -1,5 +1,5 @@
-// node bench/schedule.ts [rows]: what one tick of the scheduler and one GET cost with 100,000 rows in the table, against
-// the same with none. Real SQLite; nothing is due, as at nearly every tick.
+// `node bench/schedule.ts [rows]` compares one tick of the scheduler and one GET with 100,000 rows and with an empty table, on real
+// SQLite. Nothing is due, as at nearly every tick.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -45,7 +45,7 @@ async function measure(id: string) {
   return { tickMs: await median(50, schedule.tick), getMs: await median(200, async () => void (await findSession(store.db, id))) };
 }
 
-// Nine of ten destroyed, the rest running or paused: what a busy year looks like.
+// Nine of ten sessions are destroyed, the others running or paused, as after a busy year.
 async function insert({ transaction }: Store, count: number): Promise<string> {
   const nowMs = Date.now();
   let id = "";

@@ -1,5 +1,5 @@
-// node bench/sessions.ts: what a partner's calls take on this machine, over HTTP against the real server with real
-// sandboxes, next to raw `runc` and a bare node:http server in the same run. Bounded: some 300 sandboxes, a minute or two.
+// `node bench/sessions.ts` measures a partner's calls over HTTP to the real server with real sandboxes, and compares them with raw
+// `runc` and a bare node:http server in the same run. It makes about 300 sandboxes and takes a minute or two.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createHash } from "node:crypto";
@@ -63,7 +63,7 @@ async function burst(): Promise<void> {
   show("100 creates at once (warm)", taken);
 }
 
-// Waits until the pool is full: the metrics say how many wait.
+// Waits until the metrics show a full pool.
 async function poolOf(berth: Awaited<ReturnType<typeof startBerth>>, size: number): Promise<void> {
   const { openStore } = await import("../server/store/open.ts");
   const { silentLog } = await import("../server/log.ts");

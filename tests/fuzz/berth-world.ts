@@ -19,36 +19,36 @@ import { daemonRuntime } from "../support/runtime.ts";
 import { openHostileServer, type HostileServer } from "./traffic/hostile-server.ts";
 import type { ServerSample, World } from "./target.ts";
 
-// The real server as a process of its own, with the driver that needs nothing: sessions whose daemons have been
-// replaced by servers of ours (so that nothing a case says is ever run), and hostile servers wherever it calls out.
+// The real server as a separate process, with the process driver. Our servers replace the daemons of its sessions, so that no
+// case executes anything, and hostile servers replace everything that the server connects to.
 export interface BerthWorld extends World {
   readonly berth: Berth;
   readonly port: number;
-  // Connections to the port that may be used again.
+  // Idle connections to the port.
   readonly idle: Socket[];
-  // Another partner's key; it may have one session.
+  // The key of another partner, which may have one session.
   readonly otherKey: string;
-  // Of the partner whose webhooks are fuzzed.
+  // The partner whose webhooks are fuzzed.
   readonly hooksKey: string;
   readonly sessions: Record<Role, Session>;
   readonly daemons: Record<Role, HostileServer>;
   readonly upstream: HostileServer;
   readonly model: HostileServer;
-  // What stands in for the provider's key in the sandboxes of `model` and `anthropic`.
+  // The tokens that replace the provider's key in the sandboxes of `model` and `anthropic`.
   modelToken(role: Role): string;
   // The proxy's socket, as a sandbox sees it.
   egressSocket(role: Role): string;
   // The cookie of a browser in the workspace of `gateway`, and the query of its launch URL.
   readonly cookie: string;
   readonly launchQuery: string;
-  // A browser that looks at what listens on a port of the sandbox of `daemon`.
+  // A browser that opens the preview of a port of the sandbox of `daemon`.
   readonly preview: { host: string; cookie: string };
 }
 
-// In memory where there is such a folder: a million cases would otherwise wait for the disk most of the time.
+// In memory if possible, because a million cases would otherwise mostly wait for the disk.
 const fastFolder = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
-// Which session of the server is whose. `model` and `anthropic` differ in the provider of their models.
+// The server's sessions, by target. `model` and `anthropic` differ in the provider of their models.
 const ROLES = ["gateway", "daemon", "egress", "model", "anthropic"] as const;
 export type Role = (typeof ROLES)[number];
 
@@ -66,7 +66,7 @@ export async function openBerthWorld(): Promise<BerthWorld> {
   const model = opening.use(await openHostileServer({ listen, caseOf: caseInAccept, friendly: FRIENDLY }));
   const masterKey = "ab".repeat(32);
   const templates = join(folder, "templates.json");
-  // Nothing outside this machine can be reached, whatever a case asks for.
+  // No case can reach anything outside this machine.
   const common = { agent: null, egress: { policy: "hosts", hosts: ["127.0.0.1", "localhost"] } };
   const anthropic = { provider: "anthropic", baseUrl: `http://127.0.0.1:${model.port}`, apiKeyVariable: "FUZZ_KEY" };
   await writeFile(templates, JSON.stringify({ default: common, anthropic: { ...common, model: anthropic } }));
@@ -82,7 +82,7 @@ export async function openBerthWorld(): Promise<BerthWorld> {
       BERTH_WEBHOOK_ALLOW_PRIVATE: "1",
       BERTH_MODEL_PROVIDER: "openai",
       BERTH_MODEL_API_KEY: "fuzz",
-      // Like the partner API's: refusals for coming too often would be most of the answers.
+      // With the rate limits, most responses would be refusals.
       BERTH_MODEL_RATE_LIMIT: "0",
       BERTH_MODEL_BASE_URL: `http://127.0.0.1:${model.port}/v1`,
       NODE_OPTIONS: `--import=${join(import.meta.dirname, "probe.ts")} --max-old-space-size=512`,
@@ -133,7 +133,7 @@ export async function openBerthWorld(): Promise<BerthWorld> {
       return readFile(`${probe}.crash`, "utf8").catch(() => berth.output().slice(-2000));
     },
     async sample() {
-      // These are ours.
+      // These belong to the harness.
       for (const socket of idle.splice(0)) socket.destroy();
       return JSON.parse(await text(connect(probe))) as ServerSample;
     },
@@ -141,8 +141,8 @@ export async function openBerthWorld(): Promise<BerthWorld> {
   };
 }
 
-// All the sessions that the demo partner may have are made here, so that a case's own creates are refused; the other
-// partner may have one, so that some are not.
+// Creates all sessions that the demo partner may have, so that a case's own creates are refused. The other partner may have one
+// session, so some creates succeed.
 async function addPartners(berth: Berth): Promise<Pick<BerthWorld, "otherKey" | "hooksKey">> {
   await using store = await openStore({ file: join(berth.dataDir, "berth.db"), log: silentLog });
   await store.db.updateTable("partners").set({ max_sessions: ROLES.length }).execute();
@@ -151,7 +151,7 @@ async function addPartners(berth: Berth): Promise<Pick<BerthWorld, "otherKey" | 
   return { otherKey: await keyOf("other"), hooksKey: await keyOf("hooks") };
 }
 
-// While the session is paused the server has no connection to its daemon. Afterwards it dials what is in its place.
+// While the session is paused the server has no connection to its daemon. Afterwards it connects to the replacement.
 async function replaceDaemon({ api, dataDir }: Berth, { sessionId, sandboxId }: Session): Promise<HostileServer> {
   const path = join(dataDir, "sandboxes", sandboxId, "run/daemon.sock");
   await must(api.call("POST", `/api/b2b/sessions/${sessionId}/pause`));
@@ -178,7 +178,7 @@ async function openPreview(berth: Berth, session: Session): Promise<BerthWorld["
     body: JSON.stringify({ port: 3000, path: "/" }),
   });
   const { host, port, pathname, search } = new URL(((await asked.json()) as { url: string }).url);
-  // Not every resolver knows names below localhost.
+  // Some resolvers do not know names below localhost.
   const [answer] = (await once(get({ host: "127.0.0.1", port, path: pathname + search, headers: { host } }), "response")) as [
     IncomingMessage,
   ];
@@ -188,9 +188,9 @@ async function openPreview(berth: Berth, session: Session): Promise<BerthWorld["
 
 async function must<Answer extends { status: number; body: unknown }>(asked: Promise<Answer>): Promise<Answer> {
   const answer = await asked;
-  if (answer.status >= 300) throw new Error(`the set-up got ${answer.status}: ${JSON.stringify(answer.body)}`);
+  if (answer.status >= 300) throw new Error(`the set-up failed with ${answer.status}: ${JSON.stringify(answer.body)}`);
   return answer;
 }
 
-// Ids that look right and belong to nothing.
+// Valid ids of things that do not exist.
 export const strangers = { session: newId("ses", 0), sandbox: newId("sbx", 0), webhook: newId("whk", 0), delivery: newId("dlv", 0) };

@@ -4,11 +4,11 @@ import type { Complaint } from "./target.ts";
 
 export interface Failure {
   target: string;
-  // Of the case, within its target.
+  // The number of the case within its target.
   number: number;
   plan: unknown;
   complaint: Complaint;
-  // How often the same was seen.
+  // How often the failure occurred.
   count: number;
   // The smallest plan that fails in the same way.
   minimal?: unknown;
@@ -20,7 +20,7 @@ export interface FailureLog {
   list(): Failure[];
 }
 
-// The same fault is met thousands of times in a long run; the first case is enough.
+// A long run finds the same fault thousands of times, and keeps only the first case.
 export function createFailureLog(): FailureLog {
   const failures = new Map<string, Failure>();
   return {

@@ -54,7 +54,7 @@ const targetsFor = (paths: string[]) => (world: FaultyWorld) => [
   }),
 ];
 
-test("a crash is noticed, put down to its case, made smaller and written down", async () => {
+test("a crash is detected, attributed to its case, minimised and saved", async () => {
   const setting = { open: openFaultyWorld, targets: targetsFor([...Array<string>(20).fill("/ok"), "/crash"]) };
   const { failures, cases } = await runFuzz({ ...setting, seed: 1, maxCases: 60, settleMs: 0 });
   expect(cases.get("faulty")).toBeGreaterThanOrEqual(60);
@@ -70,7 +70,7 @@ test("a crash is noticed, put down to its case, made smaller and written down", 
   await rm(folder, { recursive: true });
 });
 
-test("an answer of 500 and a case that does not end are noticed, each once", async () => {
+test("a response of 500 and a case that does not end are each reported once", async () => {
   const setting = { open: openFaultyWorld, targets: targetsFor(["/ok", "/ok", "/five", "/hang"]) };
   const { failures } = await runFuzz({ ...setting, seed: 1, maxCases: 24, settleMs: 0 });
   const seen = failures.map(({ complaint, plan }) => `${complaint.kind} of ${(plan as Plan).path}`);
@@ -78,14 +78,14 @@ test("an answer of 500 and a case that does not end are noticed, each once", asy
   expect(seen).toHaveLength(2);
 });
 
-test("open files that are not closed are noticed, and a server without faults has none", async () => {
+test("leaked file descriptors are reported, and a correct server has none", async () => {
   const leaking = await runFuzz({ open: openFaultyWorld, targets: targetsFor(["/leak"]), seed: 1, maxCases: 100, settleMs: 0 });
   expect(leaking.leaks).toEqual([expect.stringMatching(/^open files: \d+ more/)]);
   const sound = await runFuzz({ open: openFaultyWorld, targets: targetsFor(["/ok"]), seed: 1, maxCases: 100, settleMs: 0 });
   expect([sound.leaks, sound.failures]).toEqual([[], []]);
 });
 
-test("a case is the same whenever it is drawn, and differs with the seed", async () => {
+test("a case depends only on its seed", async () => {
   const { planOf } = await import("./run.ts");
   const [target] = targetsFor(["/a", "/b"])({} as FaultyWorld);
   const draw = (seed: number) => Array.from({ length: 20 }, (_, number) => planOf(target!, seed, number));

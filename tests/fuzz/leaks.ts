@@ -1,13 +1,12 @@
 import type { ServerSample } from "./target.ts";
 
 const MiB = 1024 * 1024;
-// Far above what differs from one quiet moment to the next, far below what a leak of one object in every thousand cases
-// would be in a long run.
+// Far above the difference between two idle moments, and far below a leak of one object per thousand cases in a long run.
 const MAX_MORE_FILES = 20;
 const MAX_MORE_RESOURCES = 40;
 const MAX_MORE_HEAP_BYTES = 48 * MiB;
 
-// What has grown between two quiet moments of the server.
+// The values that have grown between two idle moments of the server.
 export function findLeaks({ early, late }: { early: ServerSample; late: ServerSample }): string[] {
   const count = ({ resources }: ServerSample) => Object.values(resources).reduce((sum, value) => sum + value, 0);
   const growths: [string, number, number, (value: number) => string][] = [
@@ -20,7 +19,7 @@ export function findLeaks({ early, late }: { early: ServerSample; late: ServerSa
     .map(([what, growth, limit, show]) => `${what}: ${show(growth)} more, at most ${show(limit)} are allowed (${kindsOf(early, late)})`);
 }
 
-// What there is more of, by kind.
+// The kinds that have grown.
 function kindsOf(early: ServerSample, late: ServerSample): string {
   const more = Object.entries(late.resources).map(([kind, count]) => [kind, count - (early.resources[kind] ?? 0)] as const);
   return more

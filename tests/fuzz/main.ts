@@ -22,7 +22,7 @@ const { values } = parseArgs({
 });
 
 const stop = new AbortController();
-// What has been seen so far is still shown, and nothing is left running.
+// An interrupted run still prints its results and leaves nothing running.
 for (const name of ["SIGINT", "SIGTERM"]) process.once(name, () => stop.abort());
 
 process.exitCode = values.replay === undefined ? await fuzz() : await replay(values.replay);

@@ -1,5 +1,5 @@
-// Loaded into the server under test (NODE_OPTIONS=--import): answers each connection to a socket with a sample of the
-// process, and writes down what ended it.
+// Loaded into the server under test with NODE_OPTIONS=--import. It answers each connection to a socket with a sample of the
+// process, and records the error that ended the process.
 import { writeFileSync } from "node:fs";
 import { readdirSync } from "node:fs";
 import { createServer } from "node:net";
@@ -29,7 +29,7 @@ if (path !== undefined && process.argv.includes("serve")) {
       longestStallMs,
     };
     socket.end(JSON.stringify(sample));
-    // The collection is ours.
+    // We caused this garbage collection.
     delay.reset();
   });
   server.listen(path);

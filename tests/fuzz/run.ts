@@ -5,17 +5,17 @@ import { caseSeed } from "./seed.ts";
 import { findLeaks } from "./leaks.ts";
 import type { AnyTarget, Complaint, ServerSample, World } from "./target.ts";
 
-// Runs cases of every target at once against one server, until there are enough or time is up. A server that ends is
-// replaced, and the case that ended it is looked for among those that were under way.
+// Runs cases of every target concurrently against one server, until the number of cases or the time is reached. If the server
+// ends, the run replaces it and searches the running cases for the one that ended it.
 
 export interface RunOptions<W extends World> {
   open: () => Promise<W>;
   targets: (world: W) => AnyTarget[];
   seed: number;
-  // Whichever comes first; both may be left out, but not together.
+  // The run ends at the first limit. At least one is required.
   maxCases?: number;
   maxMs?: number;
-  // How long the server is left alone before it is looked at, at the least: connections kept for reuse close by then.
+  // The minimum idle time before a sample, in which idle connections close.
   settleMs?: number;
   // Ends the run early.
   signal?: AbortSignal;
@@ -28,7 +28,7 @@ export interface RunResult {
   // By target.
   cases: Map<string, number>;
   failures: Failure[];
-  // After the first part of the run, and at its end, when everything has been let go of.
+  // Samples after the first part of the run and at its end, when nothing is open.
   samples: { early: ServerSample; late: ServerSample } | undefined;
   leaks: string[];
 }
@@ -41,7 +41,7 @@ interface UnderWay {
 
 const PROGRESS_MS = 10_000;
 const MAX_CRASHES = 10;
-// Of every target, before the first sample: what is allocated once is allocated by then.
+// The cases of every target before the first sample, which cover all one-time allocations.
 const WARM_UP_SHARE = 0.2;
 
 export async function runFuzz<W extends World>(options: RunOptions<W>): Promise<RunResult> {
@@ -59,9 +59,9 @@ export async function runFuzz<W extends World>(options: RunOptions<W>): Promise<
   let phase: "warm-up" | "main" = "warm-up";
   const isOver = () => signal?.aborted || world.isDown || progress() >= (phase === "warm-up" ? WARM_UP_SHARE : 1);
 
-  // Numbers are handed out one by one, so that a case's plan depends on the seed and its number alone.
+  // Numbers are consecutive, so that a case's plan depends only on the seed and its number.
   const next = new Map<string, number>(targets.map(({ name }) => [name, 0]));
-  // The last cases of every worker, newest first: a server's end is noticed a moment after the case that caused it.
+  // The last cases of every worker, newest first, because the end of a server is detected a moment after its cause.
   const recent = new Map<string, UnderWay[]>();
 
   async function work(target: AnyTarget, worker: number): Promise<void> {
@@ -72,7 +72,7 @@ export async function runFuzz<W extends World>(options: RunOptions<W>): Promise<
       const plan = planOf(target, seed, number);
       recent.set(place, [{ target, number, plan }, ...(recent.get(place) ?? [])].slice(0, SUSPECTS_PER_WORKER));
       const complaint = await runCase(target, plan, worker, `${number}`);
-      // What a dying server answers says nothing about the case.
+      // The response of a dying server says nothing about the case.
       if (world.isDown) return;
       cases.set(target.name, (cases.get(target.name) ?? 0) + 1);
       if (complaint) failures.add({ target: target.name, number, plan, complaint });
@@ -103,7 +103,7 @@ export async function runFuzz<W extends World>(options: RunOptions<W>): Promise<
     await world[Symbol.asyncDispose]();
   }
 
-  // Runs the suspects one by one on fresh servers. When none of them ends it alone, they are all written down.
+  // Runs the suspects one by one on new servers. If none of them ends its server alone, all of them are recorded.
   async function blame(suspects: UnderWay[], words: string): Promise<{ world: W; targets: AnyTarget[] }> {
     let fresh = await open();
     let freshTargets = targetsOf(fresh);
@@ -132,9 +132,9 @@ export async function runFuzz<W extends World>(options: RunOptions<W>): Promise<
 }
 
 const SUSPECTS_PER_WORKER = 3;
-// Enough for a case that does not wait for anything.
+// Enough for a case that waits for nothing.
 const BLAME_MS = 2_000;
-// A crash may come a moment after the answer.
+// A crash may happen a moment after the response.
 const AFTERMATH_MS = 100;
 
 const newestFirst = (lists: UnderWay[][]): UnderWay[] =>

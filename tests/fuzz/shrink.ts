@@ -8,8 +8,7 @@ import type { AnyTarget, World } from "./target.ts";
 const LIMIT_MS = 60_000;
 const AFTERMATH_MS = 100;
 
-// The smallest plan that fast-check finds for a failure, on servers of its own; undefined when the case alone does not
-// fail again.
+// The smallest plan that fast-check finds for a failure, on separate servers; undefined if the case does not fail alone.
 export async function shrink<W extends World>(
   failure: Failure,
   seed: number,

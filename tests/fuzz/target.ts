@@ -1,11 +1,11 @@
 import type fc from "fast-check";
 
-// One thing that takes bytes from a party we do not trust. A case is a plan, which is plain data drawn from a seed, and one
-// exchange with the server that carries it out.
+// An interface that receives bytes from an untrusted party. A case is a plan, which is plain data generated from a seed, and one
+// exchange with the server that executes it.
 export interface Target<Plan = unknown> {
   name: string;
   plan: fc.Arbitrary<Plan>;
-  // What is wrong with how the server behaved; undefined when nothing is. Throws only when the case could not be run.
+  // Returns how the server misbehaved, or undefined. Throws only if the case could not run.
   run(plan: Plan, context: CaseContext): Promise<Complaint | undefined>;
   // Cases that run at the same time.
   workers: number;
@@ -18,11 +18,11 @@ export type AnyTarget = Target<never>;
 export const defineTarget = <Plan>(target: Target<Plan>): AnyTarget => target as unknown as AnyTarget;
 
 export interface CaseContext {
-  // Which of the target's workers runs the case.
+  // The worker of the target that runs the case.
   worker: number;
-  // Unique within the run, so that the two ends of an exchange find each other.
+  // Unique within the run, so that both sides of an exchange can be matched.
   caseId: string;
-  // Aborted when the case is over: whatever it opened is closed then.
+  // Aborted at the end of the case, which closes everything that it opened.
   signal: AbortSignal;
 }
 
@@ -36,7 +36,7 @@ export interface Complaint {
 
 // A server under test.
 export interface World extends AsyncDisposable {
-  // The server has ended by itself.
+  // Whether the server has ended unexpectedly.
   readonly isDown: boolean;
   // Why the server ended.
   lastWords(): Promise<string>;
@@ -50,6 +50,6 @@ export interface ServerSample {
   openFiles: number;
   // Handles and requests that keep the server busy, by kind.
   resources: Record<string, number>;
-  // The longest time that its event loop stood still since the last sample.
+  // The longest stall of its event loop since the last sample.
   longestStallMs: number;
 }

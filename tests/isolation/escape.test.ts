@@ -5,8 +5,8 @@ import { describeWith } from "../support/machine.ts";
 import { openSandboxes, missing, type Sandboxes, type Sandbox } from "./sandboxes.ts";
 import { refusedWith, SYSCALLS, type CallName } from "./syscalls/syscalls.ts";
 
-// Hostile code in a real sandbox tries to reach the host and its neighbour. Every test fails if the attempt succeeds.
-describeWith(missing, "getting out of a sandbox", () => {
+// Hostile code in a real sandbox tries to reach the host and a neighbour. A test fails if an attempt succeeds.
+describeWith(missing, "escaping from a sandbox", () => {
   let sandboxes: Sandboxes;
   let attacker: Sandbox;
   let neighbour: Sandbox;
@@ -35,14 +35,14 @@ describeWith(missing, "getting out of a sandbox", () => {
     const gained = await attacker.python(`${SYSCALLS}
 print(attempt(lambda: os.setuid(0)), attempt(lambda: os.setgid(0)), attempt(lambda: os.chroot("/tmp")), attempt(lambda: os.chown("/tmp", 0, 0)))`);
     expect(gained.output).not.toContain("OK");
-    // A program with the set-user-id bit of one's own gives nothing, and those of the host have lost theirs.
+    // A set-user-id program of the sandbox's user gains nothing, and the host's programs have lost that bit.
     const setuid = await attacker.sh(
       "cp /usr/bin/id ./me && chmod u+s ./me && ./me -u; find /usr/bin -perm -4000 | head -1 | xargs -r -I{} sh -c '{} --help >/dev/null 2>&1'; mount | grep -cE ' (/usr|/workspace|/home/user|/tmp) .*nosuid'",
     );
     expect(setuid.output).toBe("1000\n4\n");
   });
 
-  test("every namespace is its own", async () => {
+  test("the sandbox has its own namespace of every kind", async () => {
     const kinds = ["pid", "net", "ipc", "uts", "mnt", "user", "cgroup"];
     const inside = (await attacker.sh(`readlink ${kinds.map((kind) => `/proc/self/ns/${kind}`).join(" ")}`)).output.trim().split("\n");
     const next = (await neighbour.sh(`readlink ${kinds.map((kind) => `/proc/self/ns/${kind}`).join(" ")}`)).output.trim().split("\n");
@@ -52,14 +52,14 @@ print(attempt(lambda: os.setuid(0)), attempt(lambda: os.setgid(0)), attempt(lamb
     );
   });
 
-  test("the server's environment, and everything else of it, is out of sight", async () => {
+  test("the server's environment and processes are not visible", async () => {
     const { output } = await attacker.sh("cat /proc/*/environ /proc/*/cmdline 2>/dev/null | tr '\\0' '\\n'");
     expect(output).not.toContain("environment-of-the-server");
     expect(output).not.toContain("vitest");
     expect(output).not.toContain(neighbour.id);
   });
 
-  test("the data folder and the host's own folders are not there", async () => {
+  test("the data folder and the host's folders are not visible", async () => {
     const paths = [
       sandboxes.dataDir,
       secretFile,
@@ -76,14 +76,14 @@ print(attempt(lambda: os.setuid(0)), attempt(lambda: os.setgid(0)), attempt(lamb
     expect(output).toBe("");
   });
 
-  test("no path through /proc leads out", async () => {
+  test("no path through /proc leads to the host", async () => {
     const { output } = await attacker.sh(
       `for p in 1 self $$ ${process.pid} ${initOf(neighbour)}; do cat /proc/$p/root${secretFile} /proc/$p/root/workspace/secret /proc/$p/cwd/secret 2>/dev/null; done; cat /proc/1/root/../../../..${secretFile} 2>/dev/null; ls /proc/${process.pid} 2>/dev/null`,
     );
     expect(output).toBe("");
   });
 
-  test("symbolic links and hard links lead nowhere", async () => {
+  test("symbolic links and hard links do not reach the host", async () => {
     const { output } = await attacker.sh(
       `ln -s ${secretFile} a; cat a 2>/dev/null; ln -s / b; cat b${secretFile} 2>/dev/null; ln /usr/bin/env c 2>/dev/null && echo linked; ln /opt/berth/daemon.cjs d 2>/dev/null && echo linked; ln /etc/passwd e 2>/dev/null && echo linked`,
     );
@@ -108,7 +108,7 @@ print(attempt(lambda: os.setuid(0)), attempt(lambda: os.setgid(0)), attempt(lamb
     expect(output.replace("removed /run/berth-egress/x\n", "").replace("removed /x\n", "").replace("removed /dev/x\n", "")).toBe("");
   });
 
-  test("device nodes cannot be made, and the host's are not there", async () => {
+  test("device nodes cannot be created, and the host's devices are not visible", async () => {
     const { output } = await attacker.python(`${SYSCALLS}
 import stat
 for where in ("/tmp/d", "/workspace/d", "/dev/shm/d"):
@@ -121,7 +121,7 @@ print(sorted(os.listdir("/dev")))`);
     );
   });
 
-  test("what /proc tells of the kernel is closed", async () => {
+  test("the kernel's files in /proc cannot be read", async () => {
     const files = ["kcore", "kmsg", "kallsyms", "keys", "timer_list", "sysrq-trigger", "slabinfo", "vmallocinfo", "modules", "interrupts"];
     const { output } = await attacker.sh(
       `for f in ${files.join(" ")}; do head -c 20 /proc/$f 2>/dev/null; done; (echo b > /proc/sysrq-trigger) 2>/dev/null && echo wrote; (echo 1 > /proc/sys/vm/drop_caches) 2>/dev/null && echo wrote; (echo -1000 > /proc/self/oom_score_adj) 2>/dev/null && echo wrote`,
@@ -129,7 +129,7 @@ print(sorted(os.listdir("/dev")))`);
     expect(output).toBe("");
   });
 
-  test("no namespace can be made and no mount changed", async () => {
+  test("namespaces cannot be created and mounts cannot be changed", async () => {
     const { output } = await attacker.python(`${SYSCALLS}
 NEW = dict(NS=0x20000, CGROUP=0x2000000, UTS=0x4000000, IPC=0x8000000, USER=0x10000000, PID=0x20000000, NET=0x40000000)
 for name, flag in NEW.items():
@@ -158,7 +158,7 @@ print("clone3", call("clone3", 0, 0))`);
     ).toMatch(/there\n$/);
   });
 
-  test("the kernel's larger surfaces are closed", async () => {
+  test("the kernel's larger attack surfaces are refused", async () => {
     const attempts: [CallName, string][] = [
       ["bpf", "0, 0, 0"],
       ["perf_event_open", "0, 0, -1, -1, 0"],
@@ -187,7 +187,7 @@ ${attempts.map(([name, args]) => `print("${name}", call("${name}", ${args}))`).j
     expect(output.trim().split("\n")).toEqual(attempts.map(([name]) => `${name} ${refusedWith(name, "EPERM")}`));
   });
 
-  test("there are no sockets but Unix, IP and netlink ones, however they are asked for", async () => {
+  test("only Unix, IP and netlink sockets can be created, through any system call", async () => {
     const { output } = await attacker.python(`${SYSCALLS}
 FAMILIES = dict(packet=17, alg=38, vsock=40, xdp=44, rds=21, tipc=30, can=29, bluetooth=31, key=15, ax25=3, x25=9)
 pair = ctypes.create_string_buffer(8)
@@ -219,14 +219,14 @@ print(len([p for p in glob.glob("/proc/[0-9]*") if b"daemon.cjs" in open(p + "/c
     expect(await attacker.sh("echo still here")).toMatchObject({ output: "still here\n" });
   });
 
-  test("shared memory, semaphores and message queues do not cross", async () => {
+  test("shared memory, semaphores and message queues are not shared between sandboxes", async () => {
     await neighbour.sh(
       "ipcmk -M 4096 -p 0666; ipcmk -S 1 -p 0666; ipcmk -Q -p 0666; echo secret > /dev/shm/secret; echo secret > /tmp/secret; chmod 666 /dev/shm/secret /tmp/secret",
     );
     expect((await attacker.sh("ipcs | grep -c 0x; ls /dev/shm /tmp | grep secret")).output).toBe("0\n");
   });
 
-  test("typing into a terminal from below is refused", async () => {
+  test("a program cannot inject input into its terminal", async () => {
     const { output } = await attacker.python(`${SYSCALLS}
 import fcntl, pty, termios
 master, slave = pty.openpty()

@@ -7,8 +7,8 @@ import { describeWith } from "../support/machine.ts";
 import { parseMounts } from "../../server/drivers/host/mounts.ts";
 import { openSandboxes, runtimeName, missing, type Sandboxes, type Sandbox } from "./sandboxes.ts";
 
-// An operator's machine may have mounts below the folders that sandboxes are shown: a disk for /usr/local, a share in a
-// template's root. All sandboxes see the same ones.
+// A machine may have mounts below the folders that sandboxes share, such as a disk for /usr/local or a network share in a
+// template's root.
 describeWith(missing, "mounts that sandboxes share", () => {
   let sandboxes: Sandboxes;
   const mounted: string[] = [];
@@ -21,7 +21,7 @@ describeWith(missing, "mounts that sandboxes share", () => {
     await sandboxes?.[Symbol.asyncDispose]();
   });
 
-  // As loose as a mount can be.
+  // A mount with the most permissive options.
   function mountBelow(path: string): void {
     mkdirSync(path, { recursive: true });
     execFileSync("mount", ["-t", "tmpfs", "-o", "mode=777,size=1m,suid,dev,exec", "berth-test", path]);
@@ -30,7 +30,7 @@ describeWith(missing, "mounts that sandboxes share", () => {
     chmodSync(join(path, "note"), 0o666);
   }
 
-  // Reads and tries to write in each place; tells how each was mounted, what was read, and what was written.
+  // Tries to read and write in each place. Returns the mount options, the text that was read and the files that were written.
   async function attempt(sandbox: Sandbox, places: readonly string[]): Promise<{ options: string[]; read: string; wrote: string }> {
     const { output: mountinfo } = await sandbox.sh("cat /proc/self/mountinfo");
     const seen = parseMounts(mountinfo).filter(({ point }) => places.includes(point));
@@ -40,7 +40,7 @@ describeWith(missing, "mounts that sandboxes share", () => {
     return { options: seen.flatMap(({ options }) => options), read, wrote };
   }
 
-  // crun does not show mounts below a folder, and gVisor shows all as one.
+  // crun hides mounts below a folder, and gVisor shows them as one mount.
   const showsMountsBelow = runtimeName === "runc";
 
   function expectClosed({ options, read, wrote }: Awaited<ReturnType<typeof attempt>>, count: number): void {
@@ -52,7 +52,7 @@ describeWith(missing, "mounts that sandboxes share", () => {
     }
   }
 
-  test("mounts below a folder of the host that is shown are closed too, at every depth", async () => {
+  test("mounts below a shared folder of the host are read-only at every depth", async () => {
     const sandbox = await sandboxes.create();
     await sandboxes.driver.hibernate(sandbox.id, AbortSignal.timeout(30_000));
     sandboxes.links.forget(sandbox.id);
@@ -63,7 +63,7 @@ describeWith(missing, "mounts that sandboxes share", () => {
     expectClosed(await attempt(sandbox, ["/run/berth-egress/below", "/run/berth-egress/below/deeper"]), 2);
   });
 
-  test("mounts below a template's own root are closed too", async () => {
+  test("mounts below a template's own root are read-only", async () => {
     const root = mkdtempSync(join(tmpdir(), "berth-root-"));
     try {
       chmodSync(root, 0o755);

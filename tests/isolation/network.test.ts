@@ -6,12 +6,12 @@ import { describeWith } from "../support/machine.ts";
 import { openSandboxes, missing, type Sandboxes, type Sandbox } from "./sandboxes.ts";
 import { SYSCALLS } from "./syscalls/syscalls.ts";
 
-// Hostile code tries to reach the host's network, the server, its neighbours and what is behind the egress proxy.
+// Hostile code tries to reach the host's network, the server, its neighbours and private networks behind the egress proxy.
 describeWith(missing, "the network of a sandbox", () => {
   let sandboxes: Sandboxes;
   let attacker: Sandbox;
   let closed: Sandbox;
-  // Stands for the server's own port and for services on the host; `visits` must stay empty.
+  // Represents the server's port and other services of the host; `visits` must stay empty.
   let service: Server;
   let abstract: TcpServer;
   let allowed: Server;
@@ -52,7 +52,7 @@ describeWith(missing, "the network of a sandbox", () => {
       .filter(({ internal }) => !internal)
       .map(({ address, family }) => (family === "IPv6" ? `[${address.split("%")[0]}]` : address));
 
-  test("there is one interface, and it is the sandbox's own loopback", async () => {
+  test("the only interface is the sandbox's own loopback", async () => {
     expect((await attacker.sh("tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '; cat /proc/net/route | wc -l")).output).toBe("lo\n1\n");
   });
 
@@ -65,7 +65,7 @@ describeWith(missing, "the network of a sandbox", () => {
     expect(visits).toEqual([]);
   });
 
-  test("abstract sockets of the host and sockets of neighbours are not there", async () => {
+  test("abstract sockets of the host and sockets of neighbours cannot be reached", async () => {
     const { output } = await attacker.python(`${SYSCALLS}
 def dial(path):
     with socket.socket(socket.AF_UNIX) as s: s.connect(path)
@@ -77,11 +77,11 @@ print(sorted(os.listdir("/run")), os.listdir("/run/berth"), os.listdir("/run/ber
     expect(visits).toEqual([]);
   });
 
-  test("the proxy leads to what the operator allows", async () => {
+  test("the proxy reaches addresses that the operator allows", async () => {
     expect((await attacker.sh(`curl -s -m 20 --noproxy '' http://127.0.0.1:${portOf(allowed)}/`)).output).toBe("allowed");
   });
 
-  test("the proxy does not lead back to the host, in whatever form its address is written", async () => {
+  test("the proxy does not reach the host, in any notation of its address", async () => {
     const port = portOf(service);
     const hosts = [
       "127.0.0.1",
@@ -110,7 +110,7 @@ print(sorted(os.listdir("/run")), os.listdir("/run/berth"), os.listdir("/run/ber
     expect(visits).toEqual([]);
   });
 
-  test("a redirect to the host is not followed behind the proxy's back", async () => {
+  test("the proxy does not follow a redirect to the host", async () => {
     const { output } = await attacker.sh(`curl -s -m 20 -L --noproxy '' http://127.0.0.1:${portOf(allowed)}/redirect`);
     expect(output).toContain("berth: ");
     expect(visits).toEqual([]);
@@ -129,7 +129,7 @@ print(sorted(os.listdir("/run")), os.listdir("/run/berth"), os.listdir("/run/ber
     expect(output.trim().split("\n")).toEqual([...urls.map(() => "403 000"), "000 403", "000 403"]);
   });
 
-  test("a sandbox whose template has no way out has none", async () => {
+  test("a sandbox whose template disables egress has none", async () => {
     expect(
       (await curl(closed, `http://127.0.0.1:${portOf(allowed)}/`, "http://example.com/", "https://example.com/")).output
         .trim()
@@ -143,7 +143,7 @@ s.sendall(b"CONNECT 127.0.0.1:${portOf(allowed)} HTTP/1.1\\r\\nHost: x\\r\\n\\r\
     expect(raw.output).toContain("403");
   });
 
-  test("nonsense on the proxy's socket does not harm others", async () => {
+  test("malformed bytes on the proxy's socket do not affect other sandboxes", async () => {
     const { output } = await attacker.python(`
 import os, socket, threading
 def spew(data, times):

@@ -6,7 +6,7 @@ import { openSandboxes, missing, type Sandboxes, type Sandbox } from "./sandboxe
 const CHROMIUM = ["/usr/lib/chromium/chromium", "/usr/bin/chromium", "/usr/bin/google-chrome"].find((path) => existsSync(path));
 const noChromium = CHROMIUM === undefined ? "needs Chromium (apt-get install chromium)" : undefined;
 
-// A filter that is too tight shows here: these programs use more of the kernel than most.
+// These programs use more system calls than most, so they fail if the filter is too strict.
 describeWith(missing, "ordinary programs in a sandbox", () => {
   let sandboxes: Sandboxes;
   let sandbox: Sandbox;

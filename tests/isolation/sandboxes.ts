@@ -21,13 +21,13 @@ const probe = await probeOci(readConfig(process.env).config.ociRuntime);
 
 export const runtimeName = probe.usable ? basename(probe.runtime) : undefined;
 
-// The attackers are written in Python, which reaches every system call.
+// The attackers are written in Python, which can make any system call.
 export const missing: Missing[] = [
   probe.usable ? undefined : probe.reason,
   existsSync("/usr/bin/python3") ? undefined : "needs python3 in /usr (apt-get install python3)",
 ];
 
-// A small installation of real sandboxes: what the server would build, without the server.
+// Real sandboxes with egress and daemon links, without the server.
 export interface Sandboxes extends AsyncDisposable {
   driver: Driver;
   links: DaemonLinks;
@@ -39,7 +39,7 @@ export interface Sandboxes extends AsyncDisposable {
 export interface Sandbox {
   id: SandboxId;
   spec: SandboxSpec;
-  // Runs a shell command inside and tells what it printed and how it ended.
+  // Runs a shell command in the sandbox. Returns its output and exit code.
   sh(command: string, options?: { timeoutMs?: number }): Promise<Outcome>;
   // The same for a Python program.
   python(program: string, options?: { timeoutMs?: number }): Promise<Outcome>;

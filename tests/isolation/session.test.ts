@@ -6,7 +6,7 @@ import { describeWith } from "../support/machine.ts";
 import { startBerth, type Berth } from "../support/servers/berth.ts";
 import { missing } from "./sandboxes.ts";
 
-// The same through the front door: a real server, a session of a partner, commands through sandboxUrl with its key.
+// Isolation through the API: a real server, a partner's session, and commands through sandboxUrl.
 describeWith(missing, "a session of the real server", () => {
   let berth: Berth;
   let session: Session;
@@ -23,7 +23,7 @@ describeWith(missing, "a session of the real server", () => {
     return await answer.text();
   }
 
-  test("the driver was chosen by itself, and says why", () => {
+  test("the server chooses the oci driver and logs the reason", () => {
     expect(berth.output()).toMatch(/"driver":"oci".*runs containers here/);
   });
 
@@ -33,14 +33,14 @@ describeWith(missing, "a session of the real server", () => {
     expect(output).not.toContain("runc");
   });
 
-  test("nothing of the server's environment and no key is inside", async () => {
+  test("the sandbox has no keys and nothing of the server's environment", async () => {
     const output = await exec("cat /proc/1/environ /proc/*/environ | tr '\\0' '\\n'; env");
     const masterKey = readFileSync(join(berth.dataDir, "master-key"), "utf8").trim();
     expect(output).toContain("BERTH_TOKEN_HASH=");
     for (const secret of ["environment-of-the-server", berth.key, berth.dataDir, masterKey]) expect(output).not.toContain(secret);
   });
 
-  test("the server's port cannot be reached, directly or through the way out", async () => {
+  test("the server's port cannot be reached, directly or through egress", async () => {
     const { port } = new URL(berth.url);
     const ways = ["--noproxy '*'", "--noproxy ''", "--noproxy '' -p"];
     const tries = ["127.0.0.1", "localhost", "[::1]", "0.0.0.0"].flatMap((host) =>

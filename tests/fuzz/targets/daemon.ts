@@ -11,7 +11,7 @@ interface DaemonPlan {
   answer: AnswerPlan;
 }
 
-// Code in a sandbox that has taken the daemon's place: what it answers to the gateway.
+// Hostile code in a sandbox that has replaced the daemon and answers the gateway.
 export const daemon = (world: BerthWorld) =>
   defineTarget<DaemonPlan>({
     name: "daemon's answers",
@@ -36,7 +36,7 @@ export const daemon = (world: BerthWorld) =>
     },
   });
 
-// Nothing that a sandbox says may act on our origin.
+// No response of a sandbox may act on our origin.
 function judgeHeaders(ask: DaemonPlan["ask"], { headers }: ReadAnswer): Complaint | undefined {
   const forbidden = ask === "preview" ? NEVER : [...NEVER, "set-cookie", "location", "www-authenticate"];
   const passed =
@@ -48,7 +48,7 @@ const NEVER = ["clear-site-data", "strict-transport-security", "alt-svc", "x-ber
 
 const HANDSHAKE = ["connection: Upgrade", "upgrade: websocket", "sec-websocket-version: 13", "sec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA=="];
 
-// Text, JSON lines as exec gives them, and WebSocket frames of every kind.
+// Text, JSON lines like those of exec, and all kinds of WebSocket frames.
 const bodies = fc.oneof(
   anyText,
   fc.constantFrom(

@@ -8,10 +8,10 @@ import { defineTarget, type Complaint } from "../target.ts";
 import { anyText, fieldText, mostly, seldom } from "../traffic/values.ts";
 
 const PATIENCE_MS = 25;
-// A sandbox that asks too often finds nobody at its proxy for a second.
+// The proxy refuses a sandbox with too many requests for a second.
 const isDownOf = (world: BerthWorld) => () => world.isDown;
 
-// Code in a sandbox that talks to its proxy.
+// Hostile code in a sandbox that uses its proxy.
 export const egressClient = (world: BerthWorld) =>
   defineTarget<RequestPlan>({
     name: "egress, client side",
@@ -78,7 +78,7 @@ interface UpstreamPlan {
   answer: AnswerPlan;
 }
 
-// A server on the Internet that answers a sandbox through the proxy.
+// A hostile server on the Internet that answers a sandbox through the proxy.
 export const egressUpstream = (world: BerthWorld) =>
   defineTarget<UpstreamPlan>({
     name: "egress, upstream side",
@@ -92,7 +92,7 @@ export const egressUpstream = (world: BerthWorld) =>
       const request = tunnel ? `CONNECT ${authority} HTTP/1.1\r\nhost: ${authority}\r\n\r\n${inner}` : inner;
       const to = { path: world.egressSocket("daemon") };
       const { complaint } = await runRelayCase({ to, request, behind: upstream, answer, isDown: isDownOf(world) }, context);
-      // Behind a CONNECT anything may come.
+      // After a CONNECT, any bytes are valid.
       return tunnel && complaint?.kind === "wrong answer" ? undefined : complaint;
     },
   });

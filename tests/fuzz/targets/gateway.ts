@@ -7,7 +7,7 @@ import { anyText, fieldText, mostly, seldom } from "../traffic/values.ts";
 
 const PATIENCE_MS = 25;
 
-// A browser, or whatever pretends to be one: launch links, cookies, the daemon's API behind them, previews and WebSockets.
+// A hostile browser: launch links, cookies, the daemon's API behind them, previews and WebSockets.
 export const gateway = (world: BerthWorld) =>
   defineTarget<RequestPlan>({
     name: "gateway",

@@ -17,7 +17,7 @@ interface ClientPlan extends RequestPlan {
   provider: Provider;
 }
 
-// An agent in a sandbox that asks a model.
+// A hostile agent in a sandbox that calls a model.
 export const modelClient = (world: BerthWorld) =>
   defineTarget<ClientPlan>({
     name: "model, client side",
@@ -88,7 +88,7 @@ const requestTo = (provider: Provider): fc.Arbitrary<ClientPlan> =>
     ...flaws,
   });
 
-// A model's provider.
+// A hostile provider of models.
 export const modelUpstream = (world: BerthWorld) =>
   defineTarget<{ provider: Provider; stream: boolean; answer: AnswerPlan }>({
     name: "model, provider side",

@@ -10,7 +10,7 @@ import { anyText, fieldText, mostly, seldom, utf8 } from "../traffic/values.ts";
 
 const PATIENCE_MS = 25;
 
-// A partner's backend, or somebody with a key, or somebody without.
+// A hostile caller of the partner API, with or without a key.
 export const partnerApi = (world: BerthWorld) =>
   defineTarget<RequestPlan>({
     name: "partner API",
@@ -32,7 +32,7 @@ export const partnerApi = (world: BerthWorld) =>
     },
   });
 
-// Places in a request that are filled in with what this server knows.
+// Placeholders in a request that are replaced with values of this server.
 function fillIn(text: string, { berth, otherKey, sessions }: BerthWorld): string {
   return text
     .replaceAll("$KEY", berth.key)
@@ -53,8 +53,8 @@ function encodeURIComponentSafely(text: string): string {
   return encodeURIComponent(text.toWellFormed());
 }
 
-// What the contract offers, read from its own table, so that a new route is fuzzed without being named here. Routes that
-// would end a session of the run are aimed at others.
+// The routes of the contract's table, so that new routes are fuzzed automatically. Routes that would end a session of the run
+// use other sessions.
 const ENDING = /^(DELETE|POST) .*\/sessions\/\{id\}(\/(pause|resume))?$/;
 
 function requestsOf(route: Route): fc.Arbitrary<RequestPlan> {
@@ -126,7 +126,7 @@ const apiRequest: fc.Arbitrary<RequestPlan> = fc.oneof(
 );
 
 const isErrorBody = Compile(ErrorBody);
-// Refusals that the contract knows for a server that is busy or has lost a sandbox.
+// Errors of the contract for a server that is busy or has lost a sandbox.
 const ALLOWED_5XX = new Set([502, 503, 504]);
 
 export function judgeApi(exchanged: Exchanged, { isOwed, isHead }: { isOwed: boolean; isHead: boolean }): Complaint | undefined {

@@ -10,7 +10,7 @@ import { defineTarget, type Complaint } from "../target.ts";
 import { anyText } from "../traffic/values.ts";
 
 const WORKERS = 4;
-// A receiver that holds an attempt open costs the case 15 seconds.
+// A receiver that keeps an attempt open delays the case by 15 seconds.
 const ENDINGS = [
   ...Array<"end">(80).fill("end"),
   "reset",
@@ -26,7 +26,7 @@ const ENDINGS = [
 const BUSY_MS = 50;
 const SILENCE_MS = 300;
 
-// A receiver of webhooks. Every worker has a webhook of its own, and a case is one test event sent there.
+// A hostile receiver of webhooks. Every worker has its own webhook, and a case is one test event.
 export const webhooks = (world: BerthWorld) =>
   defineTarget<AnswerPlan>({
     name: "webhook receivers' answers",
@@ -39,7 +39,7 @@ export const webhooks = (world: BerthWorld) =>
     },
   });
 
-// Of one server, for all its runs: a partner may have 20 webhooks.
+// The webhooks of one server, for all its runs, because a partner may have 20 webhooks.
 const receivers = new WeakMap<Berth, Map<number, Promise<Receiver>>>();
 
 function receiverOf(world: BerthWorld, worker: number): Promise<Receiver> {
@@ -61,12 +61,12 @@ async function openReceiver({ berth, hooksKey }: BerthWorld): Promise<Receiver> 
     socket.on("error", () => {});
     socket.once("data", () => (arrived ? arrived(socket) : socket.destroy()));
   });
-  // The server under test may be gone before this one.
+  // The server under test may already have ended.
   server.unref();
   await once(server.listen(0, "127.0.0.1"), "listening");
   const { port } = server.address() as AddressInfo;
   const created = await api.call("POST", "/api/b2b/webhooks", { url: `http://127.0.0.1:${port}/`, types: ["session.failed"] });
-  if (created.status !== 201) throw new Error(`a webhook could not be made: ${created.status} ${JSON.stringify(created.body)}`);
+  if (created.status !== 201) throw new Error(`the webhook was not created: ${created.status} ${JSON.stringify(created.body)}`);
   const path = `/api/b2b/webhooks/${(created.body as { id: string }).id}`;
 
   return {
@@ -80,7 +80,7 @@ async function openReceiver({ berth, hooksKey }: BerthWorld): Promise<Receiver> 
           return { kind: status >= 500 ? "5xx" : "wrong answer", sentence: `a test event got ${status} ${JSON.stringify(body)}` };
         await sleep(BUSY_MS, undefined, { signal });
       }
-      // A receiver that says 410 is not sent anything more until it is enabled again.
+      // A webhook whose receiver responds with 410 is disabled until it is enabled again.
       let socket: Socket | void;
       while (!(socket = await Promise.race([promise, sleep(SILENCE_MS)]))) {
         if (signal.aborted) return undefined;
@@ -88,7 +88,7 @@ async function openReceiver({ berth, hooksKey }: BerthWorld): Promise<Receiver> 
       }
       arrived = undefined;
       await playAnswer(socket, plan);
-      // The attempt is over when the connection is.
+      // The attempt ends with its connection.
       await closed(socket);
       return undefined;
     },

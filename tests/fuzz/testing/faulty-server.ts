@@ -1,4 +1,4 @@
-// A server with faults to be found: what the harness must notice, it is shown here.
+// A server with the faults that the harness must detect.
 import { openSync } from "node:fs";
 import { readdirSync } from "node:fs";
 import { createServer } from "node:http";

@@ -4,9 +4,9 @@ import fc from "fast-check";
 import { anyHeader, cut } from "./requests.ts";
 import { anyText, applyDamage, bytes, damage, fieldText, mostly, place, seldom, type Damage } from "./values.ts";
 
-// An answer as a hostile server would give it: a daemon, an upstream, a model's provider, a receiver of webhooks.
+// A response of a hostile server: a daemon, an upstream, a model provider or a webhook receiver.
 export interface AnswerPlan {
-  // Informational answers before it.
+  // Informational responses before it.
   interim: number;
   version: string;
   status: string;
@@ -18,7 +18,7 @@ export interface AnswerPlan {
   damage: Damage[];
   cuts: number[];
   pauseMs: number;
-  // What happens to the connection afterwards. `flood` writes the last piece again and again.
+  // What happens to the connection afterwards. `flood` repeats the last piece.
   ending: "keep" | "end" | "reset" | "hold" | "flood";
 }
 
@@ -117,7 +117,7 @@ export function renderAnswer(plan: AnswerPlan): string[] {
 
 const FLOOD_BYTES = 2 * 1024 * 1024;
 
-// Plays the answer on the connection. Resolves when the last byte has been handed over.
+// Sends the response on the connection. Resolves when the last byte is written.
 export async function playAnswer(socket: Socket, plan: AnswerPlan): Promise<void> {
   const pieces = renderAnswer(plan);
   for (const [index, piece] of pieces.entries()) {
@@ -130,10 +130,10 @@ export async function playAnswer(socket: Socket, plan: AnswerPlan): Promise<void
   if (plan.ending === "flood") flood(socket, bytes(pieces.at(-1) ?? "x"));
 }
 
-// A Unix socket knows no reset.
+// A Unix socket cannot be reset.
 const reset = (socket: Socket) => (socket.remoteAddress === undefined ? socket.destroy() : socket.resetAndDestroy());
 
-// Bounded, because it is our machine too.
+// Bounded, because the harness shares this machine.
 function flood(socket: Socket, piece: Buffer): void {
   const chunk = Buffer.alloc(64 * 1024, piece.length > 0 ? piece : "x");
   let left = FLOOD_BYTES;

@@ -3,35 +3,35 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { readAnswer, type Read, type ReadAnswer } from "./read-answer.ts";
 import { bytes } from "./values.ts";
 
-// Sends bytes to the server over a socket and reads what comes back.
+// Sends bytes to the server over a socket and reads the response.
 
 export interface Exchange {
   to: NetConnectOpts;
   pieces: string[];
-  // HEAD: an answer has no body, whatever it says.
+  // HEAD: the response has no body, regardless of its headers.
   isHead: boolean;
-  // The server owes an answer. Otherwise it may wait for more, and gets the end of the input instead.
+  // Whether the server must respond. If not, it may wait for more bytes, and the input ends instead.
   isOwed: boolean;
-  // How long to wait for more once the answer has begun, or for an answer that is not owed.
+  // How long to wait for the rest of a response, or for an optional response.
   patienceMs: number;
   signal: AbortSignal;
-  // Connections on which an answer that was owed has come, for the next one.
+  // Idle connections that have delivered a complete response.
   idle?: Socket[];
-  // For an address that is deserted now and then: try again until this is so.
+  // For an address that sometimes refuses connections: retry until this resolves to true.
   isDown?: () => boolean;
 }
 
 export type Exchanged =
-  // The first final answer. `isWhole` is false when the connection was cut in the middle, or patience ended.
+  // The first final response. `isWhole` is false if the connection broke or the wait ended in the middle.
   | { is: "answered"; answer: ReadAnswer; isWhole: boolean }
-  // Closed without a whole head of an answer.
+  // Closed before the headers of a response were complete.
   | { is: "closed" }
-  // Bytes that are not an answer.
+  // Bytes that are not a response.
   | { is: "garbage"; text: string }
-  // There is nobody at the address.
+  // The connection was refused.
   | { is: "refused" };
 
-// More than enough to judge an answer by.
+// Enough to judge a response.
 const MAX_BYTES = 256 * 1024;
 
 const DESERTED_MS = 50;
@@ -91,7 +91,7 @@ async function converse(socket: Socket, { pieces, isHead, isOwed, patienceMs, si
     }
     if (isOwed) await until(hasHead, Infinity);
     await until(isWhole, patienceMs);
-    // Whatever it still waits for does not come. Now it has to end.
+    // No more bytes follow, so the exchange must end now.
     if (!hasHead() && !isClosed) {
       socket.end();
       await until(hasHead, Infinity);
@@ -124,13 +124,13 @@ async function open(to: NetConnectOpts, signal: AbortSignal): Promise<Socket | u
   };
   socket.once("connect", () => resolve(socket));
   socket.on("error", fail);
-  // With half-open sockets the end of the other side is not ours.
+  // A half-open socket does not close when the other side ends.
   socket.on("end", () => socket.end());
   signal.addEventListener("abort", fail, { once: true });
   return promise.finally(() => signal.removeEventListener("abort", fail));
 }
 
-// Lets a loop sleep until something has happened or time is up.
+// Lets a loop wait for an event or a timeout.
 function createNews(): { tell(): void; next(limitMs: number): Promise<void> } {
   let wake: (() => void) | undefined;
   return {

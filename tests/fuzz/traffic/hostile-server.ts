@@ -2,16 +2,16 @@ import { once } from "node:events";
 import { createServer, type AddressInfo, type ListenOptions, type Socket } from "node:net";
 import { playAnswer, type AnswerPlan } from "./answers.ts";
 
-// The other end of a relay: waits for requests that name a case and plays that case's answer. Whoever names none gets a
-// friendly answer, so that the same server can stand behind targets that fuzz the other side.
+// The server behind a relay. It waits for requests that name a case and sends that case's response. Requests without a case get
+// a valid response, so that targets that fuzz the client side can use the same server.
 export interface HostileServer extends AsyncDisposable {
   port: number;
-  // Awaits the request of a case.
+  // Prepares the response of a case.
   expect(caseId: string, plan: AnswerPlan): Staged;
 }
 
 export interface Staged extends Disposable {
-  // Resolves when the answer has been played, to the connection it was played on.
+  // Resolves to the connection when the response was sent.
   played: Promise<Socket>;
 }
 
@@ -64,7 +64,7 @@ export async function openHostileServer({ listen, caseOf, friendly }: HostileSer
   };
 }
 
-// Resolves when the connection is closed, whichever side did it and however.
+// Resolves when the connection is closed by either side.
 export const closed = (socket: Socket): Promise<void> =>
   new Promise((resolve) => {
     if (socket.destroyed) resolve();

@@ -1,4 +1,4 @@
-// A strict and small reader of HTTP answers: the harness must see what is on the wire, not what a library makes of it.
+// A small, strict parser of HTTP responses, because the harness must see the bytes on the wire and not a library's reading.
 
 export interface ReadAnswer {
   status: number;
@@ -9,7 +9,7 @@ export interface ReadAnswer {
 
 export type Read =
   | { is: "answer"; answer: ReadAnswer }
-  // `head` is there when the headers of a final answer are complete; its body is what has come so far.
+  // `head` is set when the headers of a final response are complete. Its body is what has arrived so far.
   | { is: "incomplete"; head?: ReadAnswer }
   | { is: "garbage" };
 
@@ -21,7 +21,7 @@ export function readAnswer(received: Buffer, { isHead, isClosed }: { isHead: boo
     const head = parseHead(received.subarray(start, end).toString("latin1"));
     if (!head) return { is: "garbage" };
     start = end + 4;
-    // 100 Continue and the like are followed by the answer.
+    // Informational responses are followed by the final response.
     if (head.status >= 100 && head.status < 200 && head.status !== 101) continue;
     return readBody(head, received.subarray(start), { isHead, isClosed });
   }

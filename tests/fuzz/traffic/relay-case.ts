@@ -14,17 +14,17 @@ export interface RelayCase {
   isDown?: () => boolean;
 }
 
-// How long a caller stays with an answer that does not end.
+// How long a caller waits for a response that does not end.
 const PATIENCE_MS = 25;
 
-// A well-behaved caller asks through the server, and a hostile one answers behind it. The caller gets an answer or a closed
-// connection; when it has left, the server lets go of the hostile one too.
+// A well-behaved caller sends a request through the server, and a hostile server responds. The caller gets a response or a closed
+// connection. When the caller disconnects, the server closes the connection to the hostile server too.
 export async function runRelayCase(
   { to, request, isHead = false, behind, answer, isDown }: RelayCase,
   { caseId, signal }: CaseContext,
 ): Promise<{ exchanged: Exchanged; complaint: Complaint | undefined }> {
   using staged = behind.expect(caseId, answer);
-  // An answer that stays open may keep the caller waiting for as long as the server allows, which is longer than we do.
+  // The server may let the caller wait for an open response longer than we do.
   const isEnding = answer.ending === "end" || answer.ending === "reset";
   const leaving = new AbortController();
   const patience = isEnding ? undefined : staged.played.then(() => sleep(PATIENCE_MS)).then(() => leaving.abort());
@@ -40,7 +40,7 @@ export async function runRelayCase(
   const exchanged = await asked;
   void patience?.catch(() => {});
   const socket = await Promise.race([staged.played, sleep(0)]);
-  // An answer that was whole leaves its connection to the next request.
+  // After a complete response, the connection can be reused.
   const isDone = exchanged.is === "answered" && exchanged.isWhole;
   if (socket && !isDone && answer.ending !== "keep") await Promise.race([closed(socket), aborted(signal)]);
   return { exchanged, complaint: judge(exchanged, answer) };
@@ -50,7 +50,7 @@ function judge(exchanged: Exchanged, answer: AnswerPlan): Complaint | undefined 
   if (exchanged.is === "garbage")
     return { kind: "wrong answer", sentence: `bytes that are not HTTP: ${JSON.stringify(exchanged.text.slice(0, 60))}` };
   if (exchanged.is !== "answered" || exchanged.answer.status !== 500) return undefined;
-  // Passed on from behind.
+  // Forwarded from the hostile server.
   if (JSON.stringify(answer).includes("500")) return undefined;
   return { kind: "5xx", sentence: `500 ${exchanged.answer.body.slice(0, 200)}` };
 }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { anyText, applyDamage, damage, fieldText, mostly, place, seldom, type Damage } from "./values.ts";
 
-// A request as a hostile client would write it: mostly HTTP, and wrong in a place or two.
+// A request of a hostile client: mostly valid HTTP, with one or two faults.
 export interface RequestPlan {
   method: string;
   target: string;
@@ -12,7 +12,7 @@ export interface RequestPlan {
   damage: Damage[];
   // Places (0 to 1) where the bytes are cut into separate writes.
   cuts: number[];
-  // The same request again, behind the first, without waiting.
+  // Pipelines the same request again.
   copies: number;
 }
 
@@ -70,8 +70,8 @@ export const flaws = {
   copies: mostly(fc.constant(0), fc.integer({ min: 1, max: 3 }), 20),
 };
 
-// Whether the server owes an answer. What is broken may be waited for, or lose its refusal to the reset of a connection
-// that is closed while more comes in.
+// Whether the server must respond. It may wait for the rest of a broken request, and a refusal may get lost if the connection is
+// reset while more bytes arrive.
 export const isWellFormed = ({ framing, damage: damages, copies, version, headers, method, target }: RequestPlan): boolean =>
   (framing === "length" || framing === "chunked") &&
   damages.length === 0 &&
@@ -87,7 +87,7 @@ const HEADER_NAME = /^[!#$%&'*+.^_`|~\w-]+$/;
 const HEADER_VALUE = /^[\t\x20-\x7e]{0,500}$/;
 const FRAMING_HEADERS = new Set(["content-length", "transfer-encoding", "connection", "upgrade", "expect", "te", "trailer"]);
 
-// The bytes of the request, cut into writes. `fill` puts in what is known only at run time.
+// The bytes of the request, split into writes. `fill` inserts values that are known only at run time.
 export function renderRequest(plan: RequestPlan, fill: (text: string) => string): string[] {
   const { method, target, version, headers, body, framing } = plan;
   const lines = headers.map(([name, value]) => `${name}: ${value}`);

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { anyText, jsonValue } from "./values.ts";
 
-// Values for a JSON schema of the contract: mostly right, on and off the borders that it names, and wrong now and then.
+// Values for a JSON schema of the contract: mostly valid, often near its limits, and sometimes invalid.
 
 interface Schema {
   type?: string;
@@ -19,7 +19,7 @@ interface Schema {
   format?: string;
 }
 
-// Receivers that are not there: a case must not reach anybody.
+// Receivers that do not exist, because a case must not reach a real one.
 const URLS = [
   "http://localhost:1/hook",
   "https://localhost:1/",
@@ -60,7 +60,7 @@ function objects({ properties, patternProperties, required = [] }: Schema): fc.A
   if (values) return fc.dictionary(anyText, valuesOf(values), { maxKeys: 4 });
   const fields = Object.fromEntries(Object.entries(properties ?? {}).map(([name, schema]) => [name, valuesOf(schema)]));
   const some = fc.record(fields, { requiredKeys: required });
-  // A field of another name, or one that should be there left out.
+  // An unknown field, or a missing required field.
   const odd = fc
     .tuple(fc.record(fields, { requiredKeys: [] }), anyText, jsonValue)
     .map(([made, name, value]) => ({ ...made, [name]: value }));

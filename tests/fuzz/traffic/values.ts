@@ -1,6 +1,6 @@
 import fc from "fast-check";
 
-// Values that programs trip over. Strings stand for bytes: one character is one byte (latin1).
+// Values that often break programs. Strings represent bytes: one character is one byte (latin1).
 
 export const bytes = (text: string): Buffer => Buffer.from(text, "latin1");
 export const utf8 = (text: string): string => Buffer.from(text, "utf8").toString("latin1");
@@ -55,7 +55,7 @@ export const anyText = fc.oneof(
   { weight: 1, arbitrary: long.map(([text, times]) => text.repeat(times)) },
 );
 
-// Without control characters, for a place where they would end the field.
+// Text without control characters, which would end the field.
 export const fieldText = anyText.map((text) => text.replaceAll(/[\0\r\n]/g, ""));
 
 export const jsonValue = fc.oneof(
@@ -64,14 +64,14 @@ export const jsonValue = fc.oneof(
   { weight: 2, arbitrary: anyText },
 );
 
-// A change of single bytes. `at` is a place between the beginning (0) and the end (1).
+// A change of single bytes. `at` is a position between the beginning (0) and the end (1).
 export interface Damage {
   at: number;
   remove: number;
   insert: string;
 }
 
-// Between the beginning (0) and the end (1), evenly.
+// A position between the beginning (0) and the end (1), evenly distributed.
 export const place = fc.integer({ min: 0, max: 1000 }).map((part) => part / 1000);
 
 export const damage: fc.Arbitrary<Damage> = fc.record({
@@ -87,10 +87,10 @@ export function applyDamage(text: string, damages: readonly Damage[]): string {
   }, text);
 }
 
-// One of the right values most of the time.
+// Mostly one of the valid values.
 export const mostly = <T>(right: fc.Arbitrary<T>, wrong: fc.Arbitrary<T>, weight = 6): fc.Arbitrary<T> =>
   fc.oneof({ weight, arbitrary: right }, { weight: 1, arbitrary: wrong });
 
-// A list that is empty most of the time.
+// A list that is mostly empty.
 export const seldom = <T>(item: fc.Arbitrary<T>, weight = 8): fc.Arbitrary<T[]> =>
   fc.oneof({ weight, arbitrary: fc.constant<T[]>([]) }, { weight: 1, arbitrary: fc.array(item, { minLength: 1, maxLength: 3 }) });

@@ -13,7 +13,7 @@ import { missing } from "../sandboxes.ts";
 const MiB = 1024 * 1024;
 const DISK_MB = 64;
 
-// Archives as weapons, through a real server: small ones that unpack to gigabytes, and folders that nobody can pack.
+// Hostile archives, through a real server: small archives that unpack to gigabytes, and folders that cannot be packed.
 describeWith(missing, "archives", () => {
   let folder: string;
   let berth: Berth;
@@ -34,7 +34,7 @@ describeWith(missing, "archives", () => {
 
   const run = (command: string, { sandboxId }: Session = session) => berth.api.exec(sandboxId, command);
 
-  // The answer as it begins; nothing of its body is read yet.
+  // The response before its body is read.
   function open(path: string): Promise<IncomingMessage> {
     const url = `${berth.url}/sandboxes/${session.sandboxId}${path}`;
     return new Promise((resolve, reject) => {
@@ -42,7 +42,7 @@ describeWith(missing, "archives", () => {
     });
   }
 
-  // How far each process inside has read in a file that it holds open.
+  // The read positions of the files that processes in the sandbox have open.
   async function positions(file: string): Promise<number[]> {
     const { stdout } = await run(
       `for f in /proc/[0-9]*/fd/*; do [ "$(readlink $f)" = /workspace/${file} ] && head -1 \${f%/fd/*}/fdinfo/\${f##*/}; done; true`,
@@ -62,7 +62,7 @@ describeWith(missing, "archives", () => {
       `/opt/berth/bin/node -e 'const fs = require("fs"); require("stream").pipeline(fs.createReadStream("bomb"), require("zlib").createGunzip(), fs.createWriteStream("bomb.bin"), (error) => process.exit(error ? 1 : 0))'`,
     ],
   ];
-  test.each(unpackings)("a bomb that %s unpacks inside ends at the sandbox's disk, and harms nobody", async (_name, makeBomb, unpack) => {
+  test.each(unpackings)("a bomb that %s unpacks in a sandbox fills only that sandbox's disk", async (_name, makeBomb, unpack) => {
     const victim = await berth.api.create({ template: "small", autoStartAgent: false });
     const freeBefore = freeBytes(berth.dataDir);
     await berth.api.writeFile(victim.sandboxId, "bomb", makeBomb());
@@ -77,7 +77,7 @@ describeWith(missing, "archives", () => {
     expect((await berth.api.call("DELETE", `/api/b2b/sessions/${victim.sessionId}`)).status).toBe(200);
   });
 
-  test("a folder made to be downloaded for ever is packed in bounded time, without what is no file", async () => {
+  test("a folder with endless content is packed in bounded time, and special files are left out", async () => {
     await run(`mkdir tree && cd tree && truncate -s 1T huge && echo last > z && mkdir many
 ln -s . loop; ln -s b a; ln -s a b; ln -s /dev/zero zero; ln -s / root; mkfifo pipe
 (echo x > pipe; touch /workspace/the-pipe-was-opened) > /dev/null 2>&1 &
@@ -107,7 +107,7 @@ EOF`);
     expect((await run("echo well", neighbour)).stdout).toBe("well\n");
   });
 
-  test("a download that nobody reads is not prepared in memory", async () => {
+  test("a download that is not read is not prepared in memory", async () => {
     await run("mkdir noise && head -c 96M /dev/urandom > noise/a.bin");
     const answer = await open("/files/archive?path=noise");
     let seen: number[] = [];
@@ -121,7 +121,7 @@ EOF`);
         { timeout: 30_000, interval: 250 },
       )
       .toBe(true);
-    // All that the daemon, the server and the sockets between them hold.
+    // The capacity of the daemon, the server and the sockets between them.
     expect(seen[0]).toBeLessThan(24 * MiB);
     answer.destroy();
     await expect.poll(() => positions("noise/a.bin")).toEqual([]);
@@ -130,7 +130,7 @@ EOF`);
   test.each([
     ["a folder", "/files/archive?path=zeros", "zeros/a.bin", "3G"],
     ["a file", "/files/content?path=sparse/a.bin", "sparse/a.bin", "1T"],
-  ])("the download of %s is cancelled, and nothing goes on", async (_name, path, file, size) => {
+  ])("a cancelled download of %s stops all its work", async (_name, path, file, size) => {
     await run(`mkdir -p ${file.split("/")[0]} && truncate -s ${size} ${file}`);
     const answer = await open(path);
     answer.resume();

@@ -1,6 +1,6 @@
 import { constants, deflateRawSync, gzipSync } from "node:zlib";
 
-// Small archives that unpack to gigabytes of zeros. Zeros shrink to a thousandth, and both formats may repeat a block.
+// Small archives that unpack to gigabytes of zeros, which compress to a thousandth. Both formats may repeat a block.
 const BLOCK_BYTES = 16 * 1024 * 1024;
 
 // 8 GiB in 8 MiB.
@@ -9,8 +9,8 @@ export function gzipBomb(blocks = 512): Buffer {
   return Buffer.concat(Array.from({ length: blocks }, () => block));
 }
 
-// One file of 8 GiB, the most that a plain tar can say. It breaks off after 256 MiB: tar, once the disk is full, goes on
-// unpacking to nowhere, and that is not what is looked at.
+// One file of 8 GiB, the maximum of plain tar. The data ends after 256 MiB, because tar keeps reading after the disk is full,
+// which is not what we test.
 export function tarBomb(): Buffer {
   const header = Buffer.alloc(512);
   const put = (text: string, at: number) => header.write(text, at, "latin1");
@@ -28,7 +28,7 @@ export function tarBomb(): Buffer {
   return Buffer.concat([gzipSync(header), gzipBomb(16)]);
 }
 
-// One file of 3.9 GiB in 4 MiB. Its checksum is wrong, which shows only to those who have unpacked it to the end.
+// One file of 3.9 GiB in 4 MiB. Its checksum is wrong, which a program notices only at the end of the data.
 export function zipBomb(): Buffer {
   const block = deflateRawSync(Buffer.alloc(BLOCK_BYTES), { finishFlush: constants.Z_FULL_FLUSH });
   const data = Buffer.concat([...Array.from({ length: 248 }, () => block), Buffer.from([0x03, 0x00])]);

@@ -15,7 +15,8 @@ import { missing } from "../sandboxes.ts";
 const MiB = 1024 * 1024;
 const GZIP = { "content-encoding": "gzip" };
 
-// Everybody who may send the server bytes sends it 2 GiB in 2 MiB. It passes them on as they are or not at all.
+// Every party that can send bytes to the server sends 2 GiB compressed into 2 MiB. The server forwards them unchanged or refuses
+// them.
 describeWith(missing, "compressed bodies", () => {
   const bomb = gzipBomb(128);
   const servers: Server[] = [];
@@ -52,7 +53,7 @@ describeWith(missing, "compressed bodies", () => {
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
-  // Not `fetch`, which would unpack the answer.
+  // `fetch` would decompress the response.
   async function ask(
     method: string,
     path: string,
@@ -79,14 +80,14 @@ describeWith(missing, "compressed bodies", () => {
     await expectNoHarm();
   });
 
-  test("of uploads stay what they are", async () => {
+  test("of uploads are stored unchanged", async () => {
     const path = `/sandboxes/${session.sandboxId}/files/content?path=bomb.gz`;
     expect((await ask("PUT", path, GZIP, bomb))[0].statusCode).toBe(201);
     expect((await ask("HEAD", path))[0].headers["content-length"]).toBe(String(bomb.length));
     await expectNoHarm();
   });
 
-  test("of receivers of webhooks are not read beyond a bound", async () => {
+  test("of webhook receivers are read up to a limit", async () => {
     let cut = 0;
     const receiver = await listen((_request, response) => {
       response.writeHead(200, GZIP);
@@ -100,7 +101,7 @@ describeWith(missing, "compressed bodies", () => {
     await expectNoHarm();
   });
 
-  test("of a model are passed on to the sandbox as they are", async () => {
+  test("of a model reach the sandbox unchanged", async () => {
     const { stdout } = await berth.api.exec(
       session.sandboxId,
       `curl -s -D - -o answer -H "authorization: Bearer $OPENAI_API_KEY" -d '{"messages":[]}' $OPENAI_BASE_URL/chat/completions; stat -c %s answer`,
@@ -111,7 +112,7 @@ describeWith(missing, "compressed bodies", () => {
     await expectNoHarm();
   });
 
-  test("of a hostile daemon reach the caller as bytes, and its session can be paused and destroyed", async () => {
+  test("of a hostile daemon reach the caller unchanged, and its session can be paused and destroyed", async () => {
     await berth.api.exec(
       session.sandboxId,
       `cat > evil.py <<'EOF'
@@ -131,7 +132,7 @@ while True:
 EOF
 setsid python3 evil.py > /dev/null 2>&1 & while ! [ -S /run/berth/daemon.sock ] || ! [ -e /run/berth/old ]; do sleep 0.01; done`,
     );
-    // The connections that the server has kept lead to the old one; while they are busy it makes new ones.
+    // The server's open connections lead to the old daemon. While they are busy, the server opens new ones.
     const command = Buffer.from(JSON.stringify({ command: "sleep 30" }));
     const busy = Array.from({ length: 4 }, () =>
       ask("POST", `/sandboxes/${session.sandboxId}/exec`, { "content-type": "application/json" }, command).catch(() => null),
@@ -147,7 +148,7 @@ setsid python3 evil.py > /dev/null 2>&1 & while ! [ -S /run/berth/daemon.sock ] 
   });
 });
 
-test("nothing in the server unpacks", () => {
+test("the server's code decompresses nothing", () => {
   const root = join(import.meta.dirname, "../../..");
   const unpacks =
     /\bfetch\(|\b(?:createG|g)unzip|\b(?:createI|i)nflate|[bB]rotliDecompress|[zZ]stdDecompress|\bunzip|decompress\(|permessage-deflate/;

@@ -5,7 +5,7 @@ import { SYSCALLS } from "../syscalls/syscalls.ts";
 
 const MiB = 1024 * 1024;
 
-// Memory that the kernel holds on behalf of a sandbox counts as the sandbox's, which is bounded.
+// Kernel memory on behalf of a sandbox counts against the sandbox's memory limit.
 interface Holding {
   program: string;
   atLeastBytes: number;
@@ -77,7 +77,7 @@ describeWith(missing, "the kernel's memory", () => {
 
   test.each(Object.entries(HOLDINGS))("%s: counts as the memory of the sandbox", async (_name, { program, atLeastBytes }) => {
     const holder = await sandboxes.create();
-    // The program waits before it takes anything, and then with what it has.
+    // The program waits before it allocates, and again while it holds its allocations.
     await holder.sh(`cat > /tmp/program <<'END'
 ${SYSCALLS}
 import signal, time

@@ -6,11 +6,10 @@ import { openSandboxes, missing, type Sandboxes, type Sandbox } from "../sandbox
 import { SYSCALLS } from "../syscalls/syscalls.ts";
 
 const MiB = 1024 * 1024;
-// Some arm64 kernels have larger ones than 4096.
+// Some arm64 kernels have larger pages than 4096 bytes.
 const PAGE_BYTES = Number(execFileSync("getconf", ["PAGESIZE"]));
 
-// For Python: `hold(take)` takes until it is refused, in a process that then lives on with what it has, and prints how much
-// that is and how it was refused.
+// For Python: `hold(take)` calls `take` until it fails, in a process that keeps what it got. It prints the number and the error.
 const HOLD = `${SYSCALLS}
 import array, fcntl, resource, signal
 def must(name, *args):
@@ -51,17 +50,17 @@ def lock_shared_memory():
 interface Limit {
   // A Python function without arguments.
   take: string;
-  // How many another sandbox, and the host, must still get.
+  // The number that another sandbox and the host must still get.
   some: number;
-  // How many a sandbox gets at the most.
+  // The most that a sandbox may get.
   most: () => number;
-  // How it is refused more.
+  // The error for one more.
   refusal: string;
 }
 
 const sysctl = (name: string) => Number(readFileSync(`/proc/sys/${name}`, "utf8"));
 
-// The kernel counts these for the whole machine, or for a user and for the creator of that user's namespace.
+// The kernel counts these for the whole machine, or for a user and the creator of that user's namespace.
 const LIMITS: Record<string, Limit> = {
   "pseudo-terminals": { take: `lambda: os.open("/dev/ptmx", os.O_RDWR | os.O_NOCTTY)`, some: 30, most: () => 64, refusal: "ENOSPC" },
   "inotify instances": {
@@ -77,7 +76,7 @@ const LIMITS: Record<string, Limit> = {
     refusal: "EAGAIN",
   },
   "POSIX message queues": {
-    // It lasts as long as it is open.
+    // It is released when it is closed.
     take: `lambda: (must("mq_open", b"berth-test", os.O_CREAT | os.O_RDWR, 0o600, 0), must("mq_unlink", b"berth-test"))`,
     some: 5,
     most: () => 10,
@@ -107,7 +106,7 @@ describeWith(missing, "limits that all sandboxes share", () => {
   const release = () => attacker.sh("pkill -KILL -x python3; while pgrep -x python3 > /dev/null; do :; done");
 
   test.each(Object.entries(LIMITS))(
-    "one sandbox that takes all %s it can get leaves them to others and to the host",
+    "a sandbox that takes as many %s as it can leaves enough to others and to the host",
     async (_name, limit) => {
       const some = `${HOLD}\ntake = ${limit.take}\nprint(attempt(lambda: [take() for _ in range(${limit.some})]))`;
       try {
@@ -140,7 +139,7 @@ for _ in range(40): hold(lambda: os.open("/dev/null", 0))`);
     }
   });
 
-  test("what sockets hold in their buffers is bounded, or counts as the sandbox's memory", async () => {
+  test("socket buffers are bounded or count as the sandbox's memory", async () => {
     const before = { buffers: socketBufferBytes(), memory: await memoryOf(attacker) };
     try {
       const { output } = await attacker.python(`${HOLD}
@@ -157,7 +156,7 @@ def fill():
     except BlockingIOError: pass
 hold(fill, 200)`);
       expect(output).toMatch(/^200 no end/);
-      // Other processes of this machine have sockets too, whose buffers are far smaller than what 200 connections can take.
+      // Other processes of this machine have sockets too, but their buffers are far smaller than those of 200 connections.
       const uncounted = socketBufferBytes() - before.buffers - Math.max(0, (await memoryOf(attacker)) - before.memory);
       expect(uncounted).toBeLessThan(256 * MiB);
     } finally {
@@ -165,12 +164,12 @@ hold(fill, 200)`);
     }
   });
 
-  test("asynchronous I/O, which counts for the whole machine, is as if the kernel had none", async () => {
+  test("asynchronous I/O, which has a machine-wide limit, is reported as not supported", async () => {
     const { output } = await attacker.python(`${SYSCALLS}\nprint(call("io_setup", 1, ctypes.byref(ctypes.c_ulong(0))))`);
     expect(output).toBe("ENOSYS\n");
   });
 
-  test("no program is compiled into the kernel's one region for filters", async () => {
+  test("socket filters, which share one region of kernel memory, cannot be attached", async () => {
     const { output } = await attacker.python(`${SYSCALLS}
 program = ctypes.create_string_buffer(struct.pack("HBBI", 6, 0, 0, 0xffff))
 filter = struct.pack("HxxxxxxP", 1, ctypes.addressof(program))
@@ -181,14 +180,14 @@ print(call("prctl", 22, 2, filter), call("seccomp", 1, 0, filter))`);
     expect(output).toBe("EPERM\nEPERM\nEPERM\nEPERM\nOK\nEINVAL ENOSYS\n");
   });
 
-  test("huge pages, which an operator may have reserved for something else, are not to be had", async () => {
+  test("huge pages, which an operator may have reserved for other programs, are refused", async () => {
     const { output } = await attacker.python(`${SYSCALLS}
 import mmap
 print(attempt(lambda: mmap.mmap(-1, 1 << 21, flags=0x40022)), call("memfd_create", b"x", 4), call("memfd_create", b"x", 0))`);
     expect(output).toBe("ENOMEM EINVAL OK\n");
   });
 
-  test("no connection is tracked", async () => {
+  test("connections are not tracked by the firewall", async () => {
     await attacker.python(`import socket
 listener = socket.socket()
 listener.bind(("127.0.0.1", 0))
@@ -203,14 +202,14 @@ socket.create_connection(listener.getsockname())`);
   const memoryOf = async (sandbox: Sandbox) => (await sandboxes.driver.stats(sandbox.id, AbortSignal.timeout(30_000))).memoryBytes ?? 0;
 });
 
-// A Python program of the host's root.
+// Runs a Python program on the host as root.
 const onHost = (program: string) =>
   new Promise<string>((resolve, reject) => {
     const child = execFile("/usr/bin/python3", ["-"], (error, stdout) => (error ? reject(error) : resolve(stdout)));
     child.stdin?.end(program);
   });
 
-// Of all TCP and UDP sockets of the machine, in every network namespace.
+// The buffers of all TCP and UDP sockets of the machine, in every network namespace.
 function socketBufferBytes(): number {
   const pages = [...readFileSync("/proc/net/sockstat", "utf8").matchAll(/^(?:TCP|UDP): .*\bmem (\d+)/gm)].map(([, count]) => Number(count));
   return pages.reduce((sum, count) => sum + count, 0) * PAGE_BYTES;

@@ -63,7 +63,7 @@ export const REFUSED: Call[] = [
   ["ioctl", 0, 0x5412, text("x")],
 ];
 
-// The filter answers these as a kernel would that does not have them.
+// The filter answers these like a kernel without them.
 export const MISSING: Call[] = [["clone3"], ["io_setup", 1, Buffer.alloc(8)], ["seccomp", 1]];
 
 // Programs need these.

@@ -1,8 +1,7 @@
 import type { Table } from "./syscalls.ts";
 
-// A 32-bit program of a few hundred bytes that makes system calls and prints what each answered, so that the tests need no
-// compiler. `calls` are a number and up to five arguments each; an argument that is a Buffer is put into the program and
-// passed by its address.
+// A 32-bit program of a few hundred bytes that makes system calls and prints their results, so that the tests need no compiler.
+// Each of `calls` is a number and up to five arguments. A Buffer is stored in the program and passed by its address.
 export function makeProgram(table: Table, calls: readonly (readonly (number | Buffer)[])[]): Buffer {
   const { machine, flags, code } = PROGRAMS[table === "arm" ? "arm" : "x86"];
   const entries = BASE + HEADERS_BYTES + code(0, 0).length;
@@ -21,7 +20,7 @@ export function makeProgram(table: Table, calls: readonly (readonly (number | Bu
   return Buffer.concat([headers(machine, flags, body.length), body]);
 }
 
-// The errno of each call, or 0 when it was not refused, from what the program printed.
+// Reads the errno of each call from the program's output; 0 if it succeeded.
 export function readAnswers(printed: Buffer): number[] {
   const answers = Array.from({ length: printed.length / ENTRY_BYTES }, (_, index) => printed.readInt32LE(index * ENTRY_BYTES));
   return answers.map((answer) => (answer < 0 ? -answer : 0));
@@ -29,7 +28,7 @@ export function readAnswers(printed: Buffer): number[] {
 
 const BASE = 0x10000;
 const WORD = 4;
-// The call's number, whose place its answer takes, and five arguments.
+// The call's number, which its result replaces, and five arguments.
 const ENTRY_BYTES = 6 * WORD;
 const END = 0xffffffff;
 const HEADERS_BYTES = 52 + 32;
@@ -75,7 +74,7 @@ const PROGRAMS = {
   },
   arm: {
     machine: 40,
-    // The version of the binary interface that every kernel of today has.
+    // The ABI version that every current kernel supports.
     flags: 0x05000000,
     code: (entries: number, bytes: number) =>
       little([

@@ -6,8 +6,8 @@ import { seccompProfile } from "../../../server/drivers/host/isolation/seccomp.t
 import { MISSING, REFUSED, WORKING, type Call } from "./attempts.ts";
 import { numberOf, type CallName, type Table } from "./syscalls.ts";
 
-// The profile of each architecture, made into a filter by the library that the runtimes use and asked call by call what it
-// answers. So the filter of the architecture that this machine is not is tested too.
+// Compiles the profile of each architecture with the library that the runtimes use, and simulates the filter call by call. This
+// covers the architectures that this machine does not have.
 const EVALUATOR = `
 import ctypes, json, os, struct, sys, tempfile
 lib = ctypes.CDLL("libseccomp.so.2", use_errno=True)
@@ -99,11 +99,11 @@ describeWith(missing, "the system call filter", () => {
       return asked.length;
     };
 
-    test("refuses what leads out", async () => {
+    test("refuses calls that could escape", async () => {
       expect(await expectAll(REFUSED, "errno 1")).toBeGreaterThanOrEqual(40);
     });
 
-    test("hides what uses up what the machine shares", async () => {
+    test("hides calls that use machine-wide resources", async () => {
       expect(await expectAll(MISSING, "errno 38")).toBe(3);
       const mapping = table === "x86" || table === "arm" ? "mmap2" : "mmap";
       await expectAll([[mapping, 0, 4096, 3, MAP_HUGETLB | 0x22, -1]], "errno 12");
@@ -111,7 +111,7 @@ describeWith(missing, "the system call filter", () => {
       await expectAll([["prctl", 22, 2]], "errno 22");
     });
 
-    test("allows what programs need", async () => {
+    test("allows calls that programs need", async () => {
       expect(await expectAll(WORKING, "allow")).toBe(WORKING.length);
       await expectAll(
         [
@@ -124,7 +124,7 @@ describeWith(missing, "the system call filter", () => {
     });
   });
 
-  test.each(["x64", "arm64"] as const)("of %s is not deceived by what the kernel does not look at", async (table) => {
+  test.each(["x64", "arm64"] as const)("of %s ignores the argument bits that the kernel ignores", async (table) => {
     const calls: Call[] = [
       ["socket", ADD_TO_UPPER_HALF + 38, 5, 0],
       ["socket", ADD_TO_UPPER_HALF + 3, 5, 0],
@@ -142,7 +142,7 @@ describeWith(missing, "the system call filter", () => {
     expect(answers).toEqual(calls.map(() => "errno 1"));
   });
 
-  test("of x64 refuses the same to programs with short pointers", async () => {
+  test("of x64 refuses the same calls to x32 programs", async () => {
     const shared: Call[] = REFUSED.filter(
       ([name]) => !["kexec_load", "process_vm_readv", "move_pages", "setsockopt", "ioctl"].includes(name),
     );

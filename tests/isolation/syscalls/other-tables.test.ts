@@ -21,7 +21,7 @@ code = mmap.mmap(-1, 4096, prot=7)
 code.write(bytes.fromhex("5389f889f34989ca89d14489d24489c6cd8048985bc3"))
 enter = ctypes.CFUNCTYPE(ctypes.c_long, *[ctypes.c_long] * 5)(ctypes.addressof(ctypes.c_char.from_buffer(code)))`;
 
-// Many arm64 processors run 64-bit programs alone, and so do x64 kernels without that option.
+// Many arm64 processors cannot run 32-bit programs, and x64 kernels may be built without support for them.
 function hostRuns32Bit(): boolean {
   const folder = mkdtempSync(join(tmpdir(), "berth-32-bit-"));
   try {
@@ -34,7 +34,7 @@ function hostRuns32Bit(): boolean {
   }
 }
 
-// The filter cannot be walked around through the processor's other system call tables, which number their calls differently.
+// The processor's other system call tables, which number their calls differently, do not bypass the filter.
 describeWith(missing, "other system call tables", () => {
   let sandboxes: Sandboxes;
   let attacker: Sandbox;
@@ -45,7 +45,7 @@ describeWith(missing, "other system call tables", () => {
   });
   afterAll(() => sandboxes?.[Symbol.asyncDispose]());
 
-  // Undefined when the machine does not run such programs: then there is no way in.
+  // Undefined if the machine does not run 32-bit programs.
   async function runProgram(calls: readonly Call[]): Promise<number[] | undefined> {
     const program = makeProgram(
       COMPANION,
@@ -65,10 +65,10 @@ except OSError as error:
 
   const named = (calls: readonly Call[], answers: readonly number[]) => calls.map(([name], index) => `${name} ${answers[index] ?? "-"}`);
 
-  test("a 32-bit program is refused what a 64-bit one is, and can do the rest; or cannot be run at all", async () => {
+  test("a 32-bit program gets the same refusals as a 64-bit one, or cannot run at all", async () => {
     const refused = REFUSED.filter(has);
     const missing = MISSING.filter(has);
-    // A child would make the calls once more.
+    // A child would repeat the calls.
     const working = WORKING.filter(([name]) => name !== "clone");
     const all = [...refused, ...working, ...missing];
     const expected = [...refused.map(() => EPERM), ...working.map(() => 0), ...missing.map(() => ENOSYS)];
@@ -76,18 +76,18 @@ except OSError as error:
     expect(answers === undefined ? "ENOEXEC" : named(all, answers)).toEqual(hostRuns32Bit() ? named(all, expected) : "ENOEXEC");
   });
 
-  testWith(needsX64, "a 64-bit program is refused it through the 32-bit entry, too", async () => {
+  testWith(needsX64, "a 64-bit program gets the same refusals through the 32-bit entry", async () => {
     const refused = REFUSED.filter((call) => has(call) && call.slice(1).every((argument) => typeof argument === "number"));
     const { output } = await attacker.python(`${INT_0X80}
 for call in ${JSON.stringify(refused.map(([name, ...args]) => [numberOf(name, COMPANION), ...args]))}:
     print(-enter(*(call + [0] * 4)[:5]), flush=True)`);
-    // Without the entry the program is ended there.
+    // Without that entry the kernel kills the program.
     const { status } = spawnSync("/usr/bin/python3", ["-c", `${INT_0X80}\nenter(20, 0, 0, 0, 0)`]);
     const expected = status === 0 ? refused.map(([name]) => `${name} ${EPERM}`) : [];
     expect(output.split("\n").flatMap((answer, index) => (answer === "" ? [] : [`${refused[index]?.[0]} ${answer}`]))).toEqual(expected);
   });
 
-  testWith(needsX64, "nor through the table of programs with short pointers", async () => {
+  testWith(needsX64, "a 64-bit program gets the same refusals through the x32 table", async () => {
     const X32 = 0x40000000;
     const names: CallName[] = ["mount", "umount2", "unshare", "setns", "bpf", "keyctl", "perf_event_open", "userfaultfd", "reboot"];
     const { output } = await attacker.python(`${SYSCALLS}

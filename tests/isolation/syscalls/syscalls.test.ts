@@ -3,7 +3,7 @@ import { describe, expect } from "vitest";
 import { testWith } from "../../support/machine.ts";
 import { CALL_NAMES, numberOf, type Table } from "./syscalls.ts";
 
-// Where Debian's linux-libc-dev puts them. The headers of 32-bit ARM come with that architecture only.
+// The paths of Debian's linux-libc-dev. Only that architecture has the headers of 32-bit ARM.
 const HEADERS: Record<Table, string> = {
   x64: "/usr/include/x86_64-linux-gnu/asm/unistd_64.h",
   x86: "/usr/include/x86_64-linux-gnu/asm/unistd_32.h",
@@ -14,10 +14,10 @@ const HEADERS: Record<Table, string> = {
 describe.each(Object.entries(HEADERS) as [Table, string][])("the system call numbers of %s", (table, header) => {
   const missing = existsSync(header) ? undefined : `needs ${header} (linux-libc-dev of that architecture)`;
 
-  testWith(missing, "are those of the kernel's headers", () => {
+  testWith(missing, "match the kernel's headers", () => {
     const text = readFileSync(header, "utf8");
     const stated = (name: string) => {
-      // The generic header is for 32-bit processors too, which alone have these.
+      // The generic header also names calls that only 32-bit processors have.
       if (table === "arm64" && name.endsWith("time64")) return undefined;
       const found = new RegExp(`^#define __NR(?:3264)?_${name}\\s+(?:\\(__NR_SYSCALL_BASE \\+ )?(\\d+)`, "m").exec(text)?.[1];
       return found === undefined ? undefined : Number(found);

@@ -1,5 +1,5 @@
-// The system calls that the attackers make, by their numbers in the tables of both processors that Berth runs on and in the
-// tables of their 32-bit programs. `absent` is a call that a table does not have.
+// The system calls of the attackers, with their numbers on both processors that Berth supports and in the tables of their 32-bit
+// programs. `absent` marks a call that a table does not have.
 const absent = undefined;
 const NUMBERS = {
   // [x64, arm64, x86, arm]
@@ -95,7 +95,7 @@ const numbers = CALL_NAMES.flatMap((name) => {
   return number === undefined ? [] : [`${name}=${number}`];
 });
 
-// For Python: calls the kernel by name and tells the name of the error, or OK; ABSENT when this processor has no such call.
+// For Python: makes a system call by name. Returns the name of the error, OK, or ABSENT if this processor has no such call.
 export const SYSCALLS = `
 import ctypes, errno, os, socket, struct, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -113,5 +113,5 @@ def attempt(work):
         return errno.errorcode.get(error.errno, str(error))
 `;
 
-// The answer of `call` when the filter refuses the call with `error`.
+// The result of `call` if the filter refuses the call with `error`.
 export const refusedWith = (name: CallName, error: string): string => (numberOf(name, NATIVE) === undefined ? "ABSENT" : error);
