@@ -1,5 +1,5 @@
-// Reads a whole body into memory. Throws the error of `onTooLong` as soon as the body exceeds `maxBytes`; leaving the loop
-// destroys the stream, so the sender cannot go on.
+// Reads a whole body into memory. Throws the error of `onTooLong` and destroys the stream as soon as the body exceeds
+// `maxBytes`.
 export async function readBody(body: AsyncIterable<unknown>, maxBytes: number, onTooLong: () => Error): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -179,7 +179,7 @@ describe("a daemon link", () => {
       socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nbytes");
     });
     const fault = () => {
-      throw new Error("a fault of ours");
+      throw new Error("a bug in a listener");
     };
     const upgraded = await links.upgrade(sandbox, { path: "/events", headers: {} });
     const answer = await links.request(sandbox, { method: "GET", path: "/exec", bodyTimeoutMs: 0 });

@@ -1,12 +1,12 @@
 import type { SandboxId, Template } from "@berth/contract";
 import type { EgressCounters } from "./proxy/proxy-factory.ts";
 
-// The way out of sandboxes to the network. Every method is idempotent.
+// The network access of sandboxes, through one proxy per sandbox. Every method is idempotent.
 export interface Egress extends AsyncDisposable {
   // Call it before the driver's create or resume, and for every live sandbox after a restart of the server: programs in the
   // sandbox find the new proxy under the old address.
   open(sandboxId: SandboxId, template: Pick<Template, "egress">): Promise<void>;
-  // Cuts open connections and removes the proxy.
+  // Closes open connections and removes the proxy.
   close(sandboxId: SandboxId): Promise<void>;
   readonly counters: Readonly<EgressCounters>;
 }

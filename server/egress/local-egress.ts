@@ -9,7 +9,7 @@ export interface LocalEgressOptions extends ProxyFactoryOptions {
   dataDir: string;
 }
 
-// The way out for sandboxes on this machine. Each has a Unix socket of its own, `{dataDir}/egress/{sandboxId}/proxy.sock`; the
+// Egress for sandboxes on this machine. Each has a Unix socket of its own, `{dataDir}/egress/{sandboxId}/proxy.sock`; the
 // driver mounts its folder read-only at /run/berth-egress. The socket identifies the sandbox, so there is nothing to forge.
 export function createLocalEgress(options: LocalEgressOptions): Egress {
   const parent = join(options.dataDir, "egress");

@@ -32,7 +32,7 @@ const TOKEN_LIMITS = { maxBytes: 512, timeoutMs: 5_000 };
 // Connections from one address that have not sent their token yet.
 const MAX_UNIDENTIFIED = 32;
 
-// The way out for sandboxes on other machines: one TCP port for all of them. A connection starts with a line that contains the
+// Egress for sandboxes on other machines: one TCP port for all of them. A connection starts with a line that contains the
 // egress token; the rest goes to the proxy of that sandbox, as on a Unix socket. Any server serves any sandbox.
 export async function createNetworkEgress(options: NetworkEgressOptions): Promise<NetworkEgress> {
   const { listen, tokens, templates, log, maxConnections = 256, maxPerSecond = 500, floodRestMs: restMs = 1_000 } = options;

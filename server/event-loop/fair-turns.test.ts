@@ -3,7 +3,7 @@ import { createFairTurns, type FairTurns } from "./fair-turns.ts";
 
 const COST_MS = 5;
 
-// An event loop whose rounds the test turns itself, and work that takes COST_MS each.
+// An event loop whose iterations the test runs, with work that takes COST_MS each.
 function createBench(maxWaitingPerHolder = 100) {
   const planned: (() => void)[] = [];
   const started: string[] = [];
@@ -29,14 +29,14 @@ function createBench(maxWaitingPerHolder = 100) {
   };
 }
 
-describe("turns", () => {
-  test("a single start does not wait", () => {
+describe("fair turns", () => {
+  test("a single call starts at once", () => {
     const bench = createBench();
     bench.enter("a");
     expect(bench.started).toEqual(["a"]);
   });
 
-  test("of many at once, one is started in each round of the event loop", () => {
+  test("of many calls, one starts in each iteration of the event loop", () => {
     const bench = createBench();
     for (let i = 0; i < 4; i++) bench.enter("greedy");
     expect(bench.started).toHaveLength(1);
@@ -44,7 +44,7 @@ describe("turns", () => {
     expect([bench.turnRound(), bench.turnRound(), bench.turnRound()]).toEqual([["greedy"], ["greedy"], ["greedy"]]);
   });
 
-  test("a newcomer waits for one of a greedy holder's, however many wait", () => {
+  test("a new holder waits for one call of a greedy holder, however many wait", () => {
     const bench = createBench();
     for (let i = 0; i < 50; i++) bench.enter("greedy");
     bench.enter("victim");
@@ -52,7 +52,7 @@ describe("turns", () => {
     expect([bench.turnRound(), bench.turnRound(), bench.turnRound()]).toEqual([["greedy"], ["victim"], ["greedy"]]);
   });
 
-  test("holders take turns, and what one holder asks for stays in order", () => {
+  test("holders take turns, and the calls of one holder stay in order", () => {
     const bench = createBench();
     bench.enter("a", "a0");
     for (const name of ["a1", "a2", "b1", "b2", "c1"]) bench.enter(name[0]!, name);
@@ -61,7 +61,7 @@ describe("turns", () => {
     expect(order).toEqual(["a1", "b1", "c1", "a2", "b2"]);
   });
 
-  test("several that cost next to nothing share a round", () => {
+  test("several cheap calls share an iteration", () => {
     const bench = createBench();
     bench.enter("a", "first");
     for (let i = 0; i < 20; i++) bench.enter("a", `${i}`, 0.01);
@@ -69,14 +69,14 @@ describe("turns", () => {
     expect(bench.turnRound()).toEqual(["0", "1", "2", "3", "4", "5", "6", "7"]);
   });
 
-  test("a holder with too many waiting is refused, and others are not", () => {
+  test("a holder with too many waiting calls is refused, but others are not", () => {
     const bench = createBench(2);
     expect(["a", "a", "a", "a", "b"].map((holder) => bench.enter(holder))).toEqual([true, true, true, false, true]);
     while (!bench.isIdle()) bench.turnRound();
     expect(bench.enter("a")).toBe(true);
   });
 
-  test("nothing is left behind when all have had their turn", () => {
+  test("no work is scheduled when nothing waits", () => {
     const bench = createBench();
     for (let i = 0; i < 3; i++) bench.enter("a");
     for (let round = 0; round < 5; round++) bench.turnRound();
@@ -86,7 +86,7 @@ describe("turns", () => {
   });
 });
 
-test("on the real event loop, timers and sockets come between two starts", async () => {
+test("on the real event loop, timers and sockets run between two calls", async () => {
   const turns = createFairTurns({ maxWaitingPerHolder: 100 });
   const order: string[] = [];
   const hold = (name: string) => {

@@ -1,21 +1,20 @@
-// Takes turns on the server's one thread. A holder (a partner, say) that asks for many things at once has them started one
-// by one, in turn with those of other holders, and the event loop goes round in between: whoever comes next, and whatever
-// else the server does, waits for a few milliseconds and not for all of them.
+// Shares the event loop between holders, such as partners. Work that a holder submits in bulk starts piece by piece, round robin
+// with the work of other holders, and the event loop completes an iteration in between. Other work therefore waits for a few
+// milliseconds, and not for the whole bulk.
 export interface FairTurns {
-  // Runs `start` when it is the holder's turn, at once if nothing else was started in this round of the event loop. False,
-  // and nothing happens, when the holder has too many waiting.
+  // Calls `start` when it is the holder's turn: at once if nothing waits and this iteration of the event loop has time left.
+  // Returns false, without calling it, if the holder has too many calls waiting.
   enter(holder: string, start: () => void): boolean;
 }
 
 export interface FairTurnsOptions {
   maxWaitingPerHolder: number;
-  // Runs work in the next round of the event loop, in the order of the calls, with all that follows from one piece of it
-  // (microtasks) before the next.
+  // Schedules work for the next iteration of the event loop, in order. The microtasks of one call run before the next call.
   nextRound?: (work: () => void) => void;
   nowMs?: () => number;
 }
 
-// As long as this more is started within one round.
+// New work starts in an iteration until this much time has passed.
 const ROUND_MS = 1;
 const STARTS_PER_ROUND = 8;
 
@@ -24,9 +23,9 @@ export function createFairTurns({
   nextRound = setImmediate,
   nowMs = () => performance.now(),
 }: FairTurnsOptions): FairTurns {
-  // In the order of their turns.
+  // In round-robin order.
   const waiting = new Map<string, (() => void)[]>();
-  // When the first start of this round was.
+  // The time of the first start in this iteration.
   let firstStartMs: number | null = null;
   let isEndPlanned = false;
 

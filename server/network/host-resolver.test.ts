@@ -3,11 +3,11 @@ import { connect, createServer, type AddressInfo } from "node:net";
 import { expect, test } from "vitest";
 import { createHostResolver, toLookup } from "./host-resolver.ts";
 
-test("the host's own names are resolved", async () => {
+test("names in the hosts file are resolved", async () => {
   expect(await createHostResolver()("localhost")).toContain("127.0.0.1");
 });
 
-test("a name is looked up once, whether it exists or not, and again after a while", async () => {
+test("an answer or a failure is cached for a while", async () => {
   const asked: string[] = [];
   let nowMs = 0;
   const resolve = createHostResolver({
@@ -27,7 +27,7 @@ test("a name is looked up once, whether it exists or not, and again after a whil
   expect(asked).toEqual(["present", "absent", "present"]);
 });
 
-test.each([{ autoSelectFamily: true }, { autoSelectFamily: false }])("node:net connects through it with %o", async (options) => {
+test.each([{ autoSelectFamily: true }, { autoSelectFamily: false }])("node:net connects through toLookup with %o", async (options) => {
   const server = createServer((socket) => void socket.end("hello"));
   await once(server.listen(0, "127.0.0.1"), "listening");
   const { port } = server.address() as AddressInfo;
@@ -37,7 +37,7 @@ test.each([{ autoSelectFamily: true }, { autoSelectFamily: false }])("node:net c
   server.close();
 });
 
-test("a name that cannot be resolved is the connection's error", async () => {
+test("a failed lookup fails the connection", async () => {
   const socket = connect({ host: "provider.example", port: 1, lookup: toLookup(() => Promise.reject(new Error("ENOTFOUND"))) });
   expect(String((await once(socket, "error"))[0])).toContain("ENOTFOUND");
 });

@@ -9,7 +9,7 @@ export interface HostResolverOptions {
   nowMs?: () => number;
 }
 
-const KEPT_MS = 10_000;
+const CACHE_MS = 10_000;
 
 // Resolves names as the host does, with its hosts file and search domains, for names that the operator has chosen. The system's
 // resolver blocks one of the process's few threads for each name. So one name is looked up at a time, and the answer, which may be
@@ -21,7 +21,7 @@ export function createHostResolver({ lookUp = lookUpAsHost, nowMs = () => perfor
     const known = cached.get(host);
     if (known && nowMs() < known.untilMs) return known.addresses;
     const entry = { untilMs: Infinity, addresses: last.then(() => lookUp(host)) };
-    const keep = () => (entry.untilMs = nowMs() + KEPT_MS);
+    const keep = () => (entry.untilMs = nowMs() + CACHE_MS);
     last = entry.addresses.then(keep, keep);
     cached.set(host, entry);
     return entry.addresses;

@@ -3,17 +3,17 @@ import { createFloodLimit } from "./flood-limit.ts";
 
 test("a sandbox over its limit is refused for a second, and listeners are called once", () => {
   let nowMs = 5_000;
-  let told = 0;
+  let calls = 0;
   const limit = createFloodLimit({ maxPerSecond: 3, restMs: 1_000, nowMs: () => nowMs });
-  limit.onExceeded(() => void told++);
+  limit.onExceeded(() => void calls++);
   const take = (times: number) => Array.from({ length: times }, () => limit.take());
   expect(take(5)).toEqual([true, true, true, false, false]);
   nowMs += 999;
   expect(take(1)).toEqual([false]);
-  expect(told).toBe(1);
+  expect(calls).toBe(1);
   nowMs += 1;
   expect(take(4)).toEqual([true, true, true, false]);
-  expect(told).toBe(2);
+  expect(calls).toBe(2);
 });
 
 test("the count starts again after a second", () => {

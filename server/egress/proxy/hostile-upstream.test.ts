@@ -67,7 +67,7 @@ const ANSWERS: Record<string, [answer: (socket: Socket) => void, expected: RegEx
   "a negative status": [says("HTTP/1.1 -20 x\r\n\r\n"), BAD_GATEWAY],
   "status 000 after an interim answer": [says("HTTP/1.1 102 P\r\n\r\nHTTP/1.1 000 x\r\n\r\n"), BAD_GATEWAY],
   "an interim answer and no other": [says("HTTP/1.1 199 x\r\n\r\n"), BAD_GATEWAY],
-  "an upgrade that was not asked for": [
+  "an unrequested upgrade": [
     (socket) => void socket.write("HTTP/1.1 101 S\r\nupgrade: x\r\nconnection: upgrade\r\n\r\nbytes"),
     BAD_GATEWAY,
   ],
@@ -119,7 +119,7 @@ test.each(Object.entries(ANSWERS))("the proxy survives an upstream that answers 
 test("a throw while an answer is handled closes that connection only and is logged once", async () => {
   misbehave = says(GOOD);
   const onModel = () => {
-    throw new Error("a fault of ours");
+    throw new Error("a bug in a listener");
   };
   await egress[Symbol.asyncDispose]();
   egress = createLocalEgress({ dataDir, log, allow: [`127.0.0.1:${port}`], onModel });

@@ -49,7 +49,7 @@ describe("a partner whose receivers hang", () => {
   test.each([
     { name: "8 receivers of one partner", partners: { hanging: 8 } },
     { name: "50 receivers of three partners", partners: { first: 20, second: 20, third: 10 } },
-  ])("holds up no other partner: $name", async ({ partners }) => {
+  ])("delays no other partner: $name", async ({ partners }) => {
     await using hanging = await startRawReceiver(() => {});
     await using healthy = await startReceiver();
     for (const [partnerId, count] of Object.entries(partners)) {

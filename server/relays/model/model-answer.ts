@@ -22,7 +22,7 @@ export async function streamAnswer(
   if (status < 200 || status > 599) throw new ModelRefusal(502, "model_unreachable", "The model's provider returned an invalid status");
   const contentType = headers["content-type"] ?? "application/json";
   const retryAfter = headers["retry-after"];
-  // If the provider compresses although it was told not to, the sandbox decompresses, within its own limits.
+  // If the provider compresses although the request forbids it, the sandbox decompresses, within its own limits.
   const encoding = headers["content-encoding"];
   response.writeHead(status, {
     "Content-Type": contentType,

@@ -67,7 +67,7 @@ describe("the model relay", () => {
     await ask(CHAT, { ...aChat, stream: false });
     expect(await modelUsageOf(store.db, sessionId)).toEqual({ input: 2 * MODEL_USAGE.input, output: 2 * MODEL_USAGE.output });
     expect(await modelUsageOfUser(store.db, "acme", "ada")).toEqual({ input: 2 * MODEL_USAGE.input, output: 2 * MODEL_USAGE.output });
-    expect(await modelUsageOfUser(store.db, "acme", "somebody else")).toEqual({ input: 0, output: 0 });
+    expect(await modelUsageOfUser(store.db, "acme", "another user")).toEqual({ input: 0, output: 0 });
   });
 
   test("relays Anthropic's API too", async () => {

@@ -105,7 +105,7 @@ function post(url: URL, address: string, { headers, body }: Message, signal: Abo
     if (++informational > MAX_INFORMATIONAL) reject(new RefusedError(INVALID_ANSWER));
   });
   request.on("error", (error) => (status === undefined ? reject(error) : end()));
-  // Covers every other end, such as an answer of 101.
+  // Covers all other cases, such as an answer of 101.
   request.on("close", end);
   request.end(body);
   return promise.finally(() => {

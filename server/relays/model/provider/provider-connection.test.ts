@@ -45,7 +45,7 @@ test.each(["request", "response"])("a throw in a handler of the provider's %s en
   const { boundary, covered, lines } = openBoundary();
   const upstream = ask(boundary);
   const fail = () => {
-    throw new Error("a fault of ours");
+    throw new Error("a bug in a listener");
   };
   if (which === "request") covered[0]!.on("response", fail);
   else void upstream.answer.then((answer) => answer.on("data", fail));

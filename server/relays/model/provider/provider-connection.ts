@@ -13,7 +13,7 @@ export interface UpstreamRequest {
   // Aborts the request.
   signal: AbortSignal;
   lookup: LookupFunction;
-  // A provider is trusted as little as a sandbox: what it sends can end its own connection and nothing else.
+  // The provider is untrusted: a failure caused by its bytes closes only its own connection.
   boundary: ConnectionBoundary;
 }
 
