@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { AppError, isAppError, isSandboxId, isSessionId } from "@berth/contract";
 import type { Clock } from "../clock.ts";
 import type { Driver } from "../drivers/driver.ts";
+import { createLoopTurns } from "../event-loop/loop-turns.ts";
 import type { Store } from "../store/open.ts";
 import { listSessions } from "../store/sessions/list.ts";
 import { findSession } from "../store/sessions/read.ts";
@@ -36,6 +37,8 @@ export interface SessionsDeps {
 // The partner's calls. Each reads the session, asks the table what the call means in its state, and does that.
 export function createSessions(deps: SessionsDeps): Sessions {
   const { store, transitions, steps, driver, templates, capacity, home, clock, changes, placement, pool } = deps;
+
+  const nextSlice = createLoopTurns();
 
   const create: Sessions["create"] = async (partner, request, { record } = {}) => {
     const template = templates.get(request.template);
@@ -126,7 +129,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
       perform(partnerId, id, { trigger: "resume", changes: { autoStartAgent }, record }),
     destroy: (partnerId, id, options) => perform(partnerId, id, { trigger: "destroy", ...options }),
     update,
-    list: (partnerId, filter) => listSessions(store.db, partnerId, filter),
+    list: (partnerId, filter) => listSessions(store.db, partnerId, filter, nextSlice),
     bySandbox: async (sandboxId) => (isSandboxId(sandboxId) ? readViewBySandbox(store, sandboxId) : null),
     onChange: changes.listen,
     async [Symbol.asyncDispose]() {

@@ -92,6 +92,8 @@ export function createEndpoints({ store, secrets, clock, allowPrivate, onQueued 
     const id = newId("dlv", nowMs);
     const outcome = { state: "pending" as const, attempts: 0, last_status: null, last_error: null, finished_at: null };
     const row: DeliveryRow = { id, endpoint_id: endpointId, lane: id, seq: 0, ...message, ...outcome, created_at: nowMs };
+    // Checked first without the database's only write lock: a flood of calls that are refused costs others little.
+    await checkQueue(store.db, row);
     await store.transaction(async (tx) => {
       if (!(await lockEndpoint(tx, endpointId))) throw new AppError("webhook_not_found");
       await checkQueue(tx, row);

@@ -1,17 +1,19 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { AppError, type StatusOnly } from "@berth/contract";
 import type { Clock } from "../../clock.ts";
+import { createLoopTurns } from "../../event-loop/loop-turns.ts";
 import type { Tickets } from "../../gateway/access/launch-ticket.ts";
 import type { ChangeOptions, Sessions, SessionView } from "../../sessions/sessions.ts";
 import { appendAudit } from "../../store/audit.ts";
 import type { Store } from "../../store/open.ts";
+import { SLICE_BYTES } from "../../store/page-budget.ts";
 import { parseJsonBody } from "../requests/request-body.ts";
 import { addRoute } from "../requests/route.ts";
 import type { Idempotency, Result, Save } from "./idempotency.ts";
 import { encodeCursor, parseExpand, parseList, type Query } from "./list-query.ts";
 import { auditEntry, idOf, partnerIdOf } from "./route-context.ts";
 import { parseCreate, parseResume, parseUpdate } from "./session-requests.ts";
-import { etagOf, formatSession, matchesEtag, pageJson, toResumed, toSession } from "./session-view.ts";
+import { etagOf, formatSession, matchesEtag, metadataBytes, pageJson, toResumed, toSession } from "./session-view.ts";
 
 export interface SessionRouteDeps {
   sessions: Sessions;
@@ -26,6 +28,7 @@ export interface SessionRouteDeps {
 export function addSessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): void {
   const { sessions, tickets, templates, store, clock, baseUrl } = deps;
   const { runOnce } = deps.idempotency;
+  const nextSlice = createLoopTurns();
 
   // Writes the audit entry, and the reply for a retry, in the transaction of the change.
   function recordChange(request: FastifyRequest, action: string, save?: Save, toResult?: (session: SessionView) => Result): ChangeOptions {
@@ -50,6 +53,8 @@ export function addSessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): 
     const query = request.query as Query;
     const format = parseExpand(query);
     const page = await sessions.list(partnerIdOf(request), parseList(query));
+    // Serializing and sending a large page takes milliseconds, so it has a turn of the event loop of its own.
+    if (format === "detailed" && metadataBytes(page.sessions) > SLICE_BYTES) await nextSlice();
     const nextCursor = page.next && encodeCursor(page.next);
     return reply.type("application/json; charset=utf-8").send(pageJson(baseUrl, page.sessions, { nextCursor, format }));
   });

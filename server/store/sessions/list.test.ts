@@ -80,6 +80,19 @@ onBothEngines("the list of sessions", (databases) => {
     }
   });
 
+  test("a large page is read in slices, a small one at once", async () => {
+    const countSlices = async (metadata: string): Promise<number> => {
+      await store.db.deleteFrom("sessions").execute();
+      for (let i = 0; i < 25; i++) await addSession(store, { created_at: nowMs + i, metadata });
+      let slices = 1;
+      const page = await listSessions(store.db, "acme", { limit: 100 }, async () => void slices++);
+      expect(page.sessions).toHaveLength(25);
+      return slices;
+    };
+    expect(await countSlices("{}")).toBe(1);
+    expect(await countSlices(JSON.stringify({ key: "x".repeat(25_000) }))).toBe(2);
+  });
+
   test("a filter that matches nothing does not scan everything for one page", async () => {
     const made: string[] = [];
     for (let i = 0; i < 60; i++) made.unshift(await addSession(store, { created_at: nowMs + i, metadata: LARGE_METADATA }));

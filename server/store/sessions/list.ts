@@ -1,5 +1,5 @@
 import type { SessionId, SessionStatus } from "@berth/contract";
-import { batchSizes, PAGE_BYTES } from "../page-budget.ts";
+import { batchSizes, PAGE_BYTES, SLICE_BYTES } from "../page-budget.ts";
 import type { Db } from "../schema.ts";
 import { SESSION_STATES, STATUSES, type SessionState } from "./session.ts";
 import { parseView, VIEW_COLUMNS, type SessionView, type ViewRow } from "./view.ts";
@@ -32,10 +32,16 @@ export interface SessionPage {
 const MAX_SCANNED = 2000;
 const MAX_SCANNED_BYTES = 4 * PAGE_BYTES;
 
-export async function listSessions(db: Db, partnerId: string, filter: ListFilter): Promise<SessionPage> {
+// `nextSlice` is awaited between the slices of a large page: SQLite works on the event loop.
+export async function listSessions(
+  db: Db,
+  partnerId: string,
+  filter: ListFilter,
+  nextSlice: () => Promise<void> = async () => undefined,
+): Promise<SessionPage> {
   const wanted = Object.entries(filter.metadata ?? {});
   const sessions: SessionView[] = [];
-  const bytes = { inPage: 0, scanned: 0 };
+  const bytes = { inPage: 0, scanned: 0, inSlice: 0 };
   let after = filter.after;
   const isFull = () => sessions.length === filter.limit || bytes.inPage >= PAGE_BYTES || bytes.scanned >= MAX_SCANNED_BYTES;
   // One more row than the page may hold shows whether there is a next page.
@@ -46,12 +52,16 @@ export async function listSessions(db: Db, partnerId: string, filter: ListFilter
       after = { createdAt: row.created_at, id: row.id };
       const size = Buffer.byteLength(row.metadata);
       bytes.scanned += size;
+      bytes.inSlice += size;
       const view = parseView(row);
       if (!view || !matches(view, wanted)) continue;
       bytes.inPage += size;
       sessions.push(view);
     }
     if (found.length < batch) return { sessions, next: null };
+    if (bytes.inSlice < SLICE_BYTES) continue;
+    bytes.inSlice = 0;
+    await nextSlice();
   }
   return { sessions, next: after ?? null };
 }
