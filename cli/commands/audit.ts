@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { listAudit, type StoredAuditEntry } from "@berth/server/store/audit.ts";
-import { count } from "../arguments.ts";
+import { parseCount } from "../arguments.ts";
 import { withStore } from "../context.ts";
 import { clean, isoOf, orDash, show, table } from "../terminal/output.ts";
 
@@ -17,7 +17,7 @@ function build(): Command {
   return new Command()
     .option("--partner <id>", "only entries of this partner")
     .option("--target <id>", "only entries about this session, key or webhook")
-    .option("--limit <n>", "maximum number of entries", count, 50)
+    .option("--limit <n>", "maximum number of entries", parseCount, 50)
     .option("--json", "print JSON")
     .action(audit);
 }

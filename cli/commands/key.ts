@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { issueKey, listKeys, revokeKey, rotateKey, ROTATION_OVERLAP_MS, type IssuedKey, type Key } from "@berth/server/keys/keys.ts";
 import { getPartner } from "@berth/server/keys/partners.ts";
-import { length } from "../arguments.ts";
+import { parseDuration } from "../arguments.ts";
 import { withStore } from "../context.ts";
 import { facts, isoOf, relative, show, state, table } from "../terminal/output.ts";
 import { style } from "../terminal/style.ts";
@@ -21,7 +21,7 @@ function build(): Command {
     new Command("issue")
       .description("create another key for a partner")
       .argument("<partner>")
-      .option("--expires <time>", "expire the key after this time, such as 90d", length)
+      .option("--expires <time>", "expire the key after this time, such as 90d", parseDuration)
       .option("--json", "print JSON")
       .action(issue),
   );
@@ -36,7 +36,7 @@ function build(): Command {
     new Command("rotate")
       .description("create a new key and expire the old one in 24 hours")
       .argument("<key>", "id of the old key, as `berth key list` shows it")
-      .option("--overlap <time>", "expire the old key after this time instead", length)
+      .option("--overlap <time>", "expire the old key after this time instead", parseDuration)
       .option("--now", "revoke the old key at once")
       .option("--json", "print JSON")
       .action(rotate),

@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { createPartner, listPartners, updatePartner, type Partner, type PartnerChanges } from "@berth/server/keys/partners.ts";
 import { issueKey } from "@berth/server/keys/keys.ts";
-import { limit, origins, partnerId, type Limit } from "../arguments.ts";
+import { parseLimit, parseOrigins, parsePartnerId, type Limit } from "../arguments.ts";
 import { withStore } from "../context.ts";
 import { clean, facts, isoOf, orDash, relative, show, state, table } from "../terminal/output.ts";
 import { keyJson, newKeyText } from "./key.ts";
@@ -22,7 +22,7 @@ function build(): Command {
   group.addCommand(
     withSettings(new Command("create"))
       .description("create a partner and its first key")
-      .argument("<id>", "short name, shown in launch URLs", partnerId)
+      .argument("<id>", "short name, shown in launch URLs", parsePartnerId)
       .action(create),
   );
   group.addCommand(new Command("list").description("list all partners").option("--json", "print JSON").action(list));
@@ -47,10 +47,10 @@ function build(): Command {
 function withSettings(settable: Command): Command {
   return settable
     .option("--name <name>", "full name")
-    .option("--origin <origin>", "site that may embed the workspace; repeat for several, `none` for no site", origins)
-    .option("--max-sessions <n>", "maximum number of live sessions, or `none` for no limit", limit)
-    .option("--max-sessions-per-user <n>", "maximum number of live sessions per user, or `none`", limit)
-    .option("--rate <n>", "requests per minute for each key, 0 for no limit, `none` for the server's default", limit)
+    .option("--origin <origin>", "site that may embed the workspace; repeat for several, `none` for no site", parseOrigins)
+    .option("--max-sessions <n>", "maximum number of live sessions, or `none` for no limit", parseLimit)
+    .option("--max-sessions-per-user <n>", "maximum number of live sessions per user, or `none`", parseLimit)
+    .option("--rate <n>", "requests per minute for each key, 0 for no limit, `none` for the server's default", parseLimit)
     .option("--json", "print JSON");
 }
 

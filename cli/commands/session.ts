@@ -7,7 +7,7 @@ import { findSessionDetails, listSessionDetails, type SessionDetails } from "@be
 import { findSession } from "@berth/server/store/sessions/read.ts";
 import { outcomeOf, STEPS } from "@berth/server/sessions/states.ts";
 import { applyTransition } from "@berth/server/sessions/transitions.ts";
-import { count } from "../arguments.ts";
+import { parseCount } from "../arguments.ts";
 import { withStore, type Context } from "../context.ts";
 import { clean, facts, isoOf, orDash, relative, show, state, table } from "../terminal/output.ts";
 
@@ -32,7 +32,7 @@ function build(): Command {
       .addOption(
         new Option("--status <status>", "only sessions with this status (default: all except destroyed)").choices(SESSION_STATUSES),
       )
-      .option("--limit <n>", "maximum number of sessions", count, 50)
+      .option("--limit <n>", "maximum number of sessions", parseCount, 50)
       .option("--json", "print JSON")
       .action(list),
   );

@@ -88,7 +88,7 @@ const invalid: [string, string, string][] = [
 test.each(invalid)("%s=%s is refused with a sentence", (name, text, allowed) => {
   const [fault, ...others] = faultsOf({ [name]: text });
   expect(others).toEqual([]);
-  expect(fault).toMatch(new RegExp(`^${name} is ${escape(JSON.stringify(text))}; allowed: .*${escape(allowed)}.*\\.$`));
+  expect(fault).toMatch(new RegExp(`^${name} is ${escapeRegExp(JSON.stringify(text))}; allowed: .*${escapeRegExp(allowed)}.*\\.$`));
 });
 
 const invalidSecrets: [string, string, string][] = [
@@ -210,4 +210,4 @@ function faultsOf(env: Record<string, string>): readonly string[] {
   }
 }
 
-const escape = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
+const escapeRegExp = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");

@@ -6,7 +6,7 @@ export interface Variable<T> {
   default: T;
   // Describes the default where its value alone does not.
   defaultHelp?: string;
-  // For operators: start-up errors and docs/configuration.md show it.
+  // For operators, in docs/configuration.md.
   help: string;
   // Another name that is read when `name` is not set.
   alias?: string;
