@@ -18,7 +18,11 @@ export type Terminals = ReturnType<typeof createTerminals>;
 export function createTerminals({ api, layout, notices }: { api: Api; layout: Layout; notices: Notices }) {
   const store = createStore<TerminalsState>(() => ({ list: null, focusId: null }));
 
-  function update(list: Terminal[]): void {
+  // A list that the daemon sent before it handled a DELETE still contains the terminal. Ids are never reused.
+  const closedIds = new Set<string>();
+
+  function update(reported: Terminal[]): void {
+    const list = reported.filter(({ id }) => !closedIds.has(id));
     store.setState({ list });
     layout.set(({ terminalGroups, activeTerminal }) => {
       const ids = list.map(({ id }) => id);
@@ -72,9 +76,13 @@ export function createTerminals({ api, layout, notices }: { api: Api; layout: La
     },
     split: () => create(layout.store.getState().activeTerminal ?? undefined),
     async close(id: string) {
-      const list = store.getState().list ?? [];
-      update(list.filter((terminal) => terminal.id !== id));
-      await notices.attempt("Could not close the terminal", () => api.removeTerminal(id));
+      const before = store.getState().list ?? [];
+      closedIds.add(id);
+      update(before);
+      if (await notices.attempt("Could not close the terminal", () => api.removeTerminal(id))) return;
+      closedIds.delete(id);
+      const now = store.getState().list ?? [];
+      update([...now, ...before.filter((terminal) => terminal.id === id)]);
     },
     rename: (id: string, name: string) => layout.set(({ terminalNames }) => ({ terminalNames: { ...terminalNames, [id]: name.trim() } })),
     exited(id: string, exit: Terminal["exit"]) {
