@@ -40,12 +40,14 @@ interface UnderWay {
 }
 
 const PROGRESS_MS = 10_000;
+// A hostile daemon can ask the server to keep its connection for 10 s.
+const SETTLE_MS = 12_000;
 const MAX_CRASHES = 10;
 // The cases of every target before the first sample, which cover all one-time allocations.
 const WARM_UP_SHARE = 0.2;
 
 export async function runFuzz<W extends World>(options: RunOptions<W>): Promise<RunResult> {
-  const { open, targets: targetsOf, seed, maxCases = Infinity, maxMs = Infinity, settleMs = 5_000, signal, onProgress } = options;
+  const { open, targets: targetsOf, seed, maxCases = Infinity, maxMs = Infinity, settleMs = SETTLE_MS, signal, onProgress } = options;
   const cases = new Map<string, number>();
   const failures = createFailureLog();
   let world = await open();
