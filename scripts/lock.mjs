@@ -1,6 +1,6 @@
 // `npm run lock`: regenerates package-lock.json from nothing, and completes it so that `npm ci` accepts it everywhere.
 //
-// npm leaves out of the lockfile every platform package that the registry at hand does not have. `npm ci` then refuses
+// npm omits every platform package from the lockfile that the current registry does not have. `npm ci` then refuses
 // the lockfile, and `npm install` rewrites it on a machine with another registry. So we add the missing entries: name,
 // version and platform, without an address or a checksum. npm skips entries of other platforms without fetching them.
 import { spawnSync } from "node:child_process";

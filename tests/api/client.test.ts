@@ -1,10 +1,7 @@
-import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
   createBerth,
@@ -20,6 +17,7 @@ import {
 } from "../../client/index.ts";
 import { startBerth, type Berth } from "../support/servers/berth.ts";
 import { daemonRuntime } from "../support/runtime.ts";
+import { runCli, runCliForJson } from "../support/servers/cli.ts";
 
 // The client against a real server with real sandboxes.
 let server: Berth;
@@ -180,15 +178,13 @@ test("events are listed, streamed and delivered to webhooks", async () => {
 
 test("an operator destroys a session from the command line while the server runs", async () => {
   const session = await berth.sessions.create({ externalUserId: "cli", autoStartAgent: false });
-  const berthCli = (...args: string[]) =>
-    promisify(execFile)(process.execPath, [join(import.meta.dirname, "../../cli/bin.js"), ...args], {
-      env: { PATH: process.env.PATH, ...server.env },
-    });
-  expect((await berthCli("session", "list")).stdout).toContain(session.sessionId);
-  const { stdout } = await berthCli("session", "destroy", session.sessionId, "--json");
-  expect(JSON.parse(stdout)).toEqual({ sessionId: session.sessionId, status: "destroyed" });
+  expect((await runCli(server, "session", "list")).stdout).toContain(session.sessionId);
+  expect(await runCliForJson(server, "session", "destroy", session.sessionId)).toEqual({
+    sessionId: session.sessionId,
+    status: "destroyed",
+  });
   expect((await session.refresh()).status).toBe("destroyed");
-  const doctor = JSON.parse((await berthCli("doctor", "--json")).stdout) as { topic: string; state: string; text: string }[];
+  const doctor = await runCliForJson<{ topic: string; state: string; text: string }[]>(server, "doctor");
   expect(doctor.find((finding) => finding.topic === "sandboxes")).toMatchObject({ state: "good", text: "0, as in the store" });
 });
 

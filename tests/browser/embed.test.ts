@@ -9,6 +9,7 @@ import { describeWith, machine } from "../support/machine.ts";
 import { freePort } from "../support/servers/port.ts";
 import { describeInBrowser } from "../support/browser/browser-suite.ts";
 import { openTlsFront, type TlsFront } from "../support/servers/tls.ts";
+import { runCli } from "../support/servers/cli.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -155,12 +156,7 @@ async function startPartnerApp(berth: Berth): Promise<PartnerApp> {
 
 // Uses the CLI, like an operator.
 async function allowOrigin(berth: Berth, origin: string): Promise<void> {
-  const child = spawn(process.execPath, [join(root, "cli/bin.js"), "partner", "update", "demo", "--origin", origin], {
-    env: { PATH: process.env.PATH ?? "", ...berth.env },
-    stdio: ["ignore", "ignore", "inherit"],
-  });
-  const [code] = (await once(child, "exit")) as [number];
-  expect(code).toBe(0);
+  expect(await runCli(berth, "partner", "update", "demo", "--origin", origin)).toMatchObject({ code: 0, stderr: "" });
 }
 
 async function openPage(browser: Browser, url: string): Promise<Page> {

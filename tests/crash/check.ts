@@ -64,7 +64,7 @@ async function checkFiles(berth: Berth, entry: Entry): Promise<string[]> {
     const found = await berth.api.readFile(entry.sandboxId, name);
     const allowed = [...(written ? [written] : []), ...perhaps];
     if (found === null ? written !== null : !allowed.some((content) => content.equals(found)))
-      violations.push(`${entry.sessionId} ${name}: ${found === null ? "lost" : `${found.length} bytes that nobody wrote`}`);
+      violations.push(`${entry.sessionId} ${name}: ${found === null ? "lost" : `${found.length} unknown bytes`}`);
     entry.files.set(name, { written: found, perhaps: [] });
   }
   return violations;

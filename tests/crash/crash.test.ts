@@ -24,7 +24,7 @@ test("the long form covers every fail point of the server", () => {
     .map((file) => readFileSync(join(root, file), "utf8"))
     .join("\n");
   const named = [...text.matchAll(/failpoint\("([^"]+)"\)/g)].map(([, name]) => name!);
-  // Those that steps.ts names after the step. A discarded row is deleted, so nothing is left after it. Only somebody outside
+  // Those that steps.ts names after the step. A discarded row is deleted, so nothing is left after it. Only a program outside
   // Berth freezes a running sandbox, so a run never meets `thawing`; reconcile.test.ts covers it.
   const ofSteps = STEPS.filter((step) => step !== "thawing").flatMap((step) =>
     ["begun", "acted", "left"].map((boundary) => `${step}.${boundary}`),

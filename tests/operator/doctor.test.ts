@@ -1,13 +1,10 @@
-import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { createBerth } from "../../client/index.ts";
 import { startBerth } from "../support/servers/berth.ts";
+import { runCliForJson, type CliPlace } from "../support/servers/cli.ts";
 import { daemonRuntime } from "../support/runtime.ts";
-
-const bin = join(import.meta.dirname, "../../cli/bin.js");
 
 test("berth doctor reports how the engine differs from the store, and the next start repairs it", async () => {
   await daemonRuntime();
@@ -18,9 +15,9 @@ test("berth doctor reports how the engine differs from the store, and the next s
   await server.stop();
   forget(join(server.dataDir, "berth.db"), forgotten.sessionId);
 
-  expect(await sandboxFindings(server.env)).toEqual([`${forgotten.sandboxId} belongs to no session`]);
+  expect(await sandboxFindings(server)).toEqual([`${forgotten.sandboxId} belongs to no session`]);
   await server.start();
-  await expect.poll(() => sandboxFindings(server.env), { timeout: 30_000 }).toEqual(["1, as in the store"]);
+  await expect.poll(() => sandboxFindings(server), { timeout: 30_000 }).toEqual(["1, as in the store"]);
   expect((await kept.exec("echo still here")).stdout).toBe("still here\n");
 }, 180_000);
 
@@ -30,7 +27,7 @@ function forget(file: string, sessionId: string): void {
   database.close();
 }
 
-async function sandboxFindings(env: Record<string, string>): Promise<string[]> {
-  const { stdout } = await promisify(execFile)(process.execPath, [bin, "doctor", "--json"], { env: { PATH: process.env.PATH, ...env } });
-  return (JSON.parse(stdout) as { topic: string; text: string }[]).filter(({ topic }) => topic === "sandboxes").map(({ text }) => text);
+async function sandboxFindings(place: CliPlace): Promise<string[]> {
+  const findings = await runCliForJson<{ topic: string; text: string }[]>(place, "doctor");
+  return findings.filter(({ topic }) => topic === "sandboxes").map(({ text }) => text);
 }

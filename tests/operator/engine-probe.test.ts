@@ -1,11 +1,10 @@
-import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { startKubernetesDouble } from "../support/kubernetes/double.ts";
+import { runCli } from "../support/servers/cli.ts";
 
-const root = join(import.meta.dirname, "../..");
 let stack = new AsyncDisposableStack();
 afterEach(async () => {
   await stack.disposeAsync();
@@ -23,11 +22,8 @@ async function berth(command: string, env: Record<string, string>): Promise<{ co
     BERTH_LOG_LEVEL: "error",
     ...env,
   };
-  return await new Promise((resolve) =>
-    execFile(process.execPath, [join(root, "cli/bin.js"), command], { env: settings, cwd: folder }, (error, stdout, stderr) =>
-      resolve({ code: Number(error?.code ?? 0), output: stdout + stderr }),
-    ),
-  );
+  const { code, stdout, stderr } = await runCli({ env: settings, dataDir: folder }, command);
+  return { code, output: stdout + stderr };
 }
 
 test("a server without its cluster says what to do", async () => {

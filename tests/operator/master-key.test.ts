@@ -1,13 +1,10 @@
-import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { join } from "node:path";
-import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { createBerth } from "../../client/index.ts";
 import { prepareBerth } from "../support/servers/berth.ts";
+import { runCliForJson } from "../support/servers/cli.ts";
 import { daemonRuntime } from "../support/runtime.ts";
 
-const bin = join(import.meta.dirname, "../../cli/bin.js");
 const newMasterKey = () => randomBytes(32).toString("hex");
 
 test("after a reseal under a new master key, sessions work with the new key alone", async () => {
@@ -23,9 +20,8 @@ test("after a reseal under a new master key, sessions work with the new key alon
   await server.stop();
 
   await server.start({ BERTH_MASTER_KEY: `${newKey},${oldKey}` });
-  const env = { PATH: process.env.PATH, ...server.env, BERTH_MASTER_KEY: `${newKey},${oldKey}` };
-  const { stdout } = await promisify(execFile)(process.execPath, [bin, "reseal", "--json"], { env });
-  expect(JSON.parse(stdout)).toEqual({ sessions: 1, webhooks: 1 });
+  const place = { ...server, env: { ...server.env, BERTH_MASTER_KEY: `${newKey},${oldKey}` } };
+  expect(await runCliForJson(place, "reseal")).toEqual({ sessions: 1, webhooks: 1 });
   await server.stop();
 
   await server.start({ BERTH_MASTER_KEY: newKey });

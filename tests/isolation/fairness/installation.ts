@@ -1,13 +1,12 @@
-import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import type { RequestListener } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { promisify } from "node:util";
 import type { Session } from "@berth/contract";
 import { createApi, type Api } from "../../support/servers/api.ts";
 import { startBerth, type Berth } from "../../support/servers/berth.ts";
+import { runCliForJson } from "../../support/servers/cli.ts";
 import { startAttacker, type AttackerOptions } from "./attacker.ts";
 import { close, listen, urlOf } from "./servers.ts";
 
@@ -28,7 +27,6 @@ export interface Tenant {
   session: Session;
 }
 
-const root = join(import.meta.dirname, "../../..");
 const METRICS_TOKEN = "a-token-for-the-numbers";
 
 export async function openInstallation(options: AttackerOptions = {}): Promise<Installation> {
@@ -106,10 +104,7 @@ async function destroySession(api: Api, { sessionId }: Session): Promise<void> {
 }
 
 async function createPartner(berth: Berth, id: string): Promise<string> {
-  const { stdout } = await promisify(execFile)(process.execPath, [join(root, "cli/bin.js"), "partner", "create", id, "--json"], {
-    env: { ...process.env, ...berth.env },
-  });
-  return (JSON.parse(stdout) as { key: { key: string } }).key.key;
+  return (await runCliForJson<{ key: { key: string } }>(berth, "partner", "create", id)).key.key;
 }
 
 function readEvent(onDelivered: (sessionId: string) => void): RequestListener {
