@@ -15,6 +15,7 @@ import { createAppFiles } from "./pages/app-files.ts";
 import { sendStatusPage, type PageName } from "./pages/status-pages.ts";
 import { createPreviewLinks } from "./preview/preview-link.ts";
 import { createPreview } from "./preview/preview.ts";
+import { createOutputLimit } from "../event-loop/output-limit.ts";
 import { createSocketRelay } from "./relay/socket-relay.ts";
 import { createGatewayMetrics } from "./requests/metrics.ts";
 import { refuseUpgrade, sendError } from "./requests/reply.ts";
@@ -55,11 +56,13 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const { links, tickets, secrets, clock, log, baseUrl, previewDomain, authenticate } = deps;
   const sessionCache = createSessionCache(deps);
   const cookies = createCookies({ secrets, secure: baseUrl.startsWith("https:"), clock });
-  const sockets = createSocketRelay({ links, sessionCache, clock });
+  // A terminal's output is sent in small frames, which cost the event loop more.
+  const outputLimit = createOutputLimit({ mibPerSecond: 32 });
+  const sockets = createSocketRelay({ links, sessionCache, outputLimit: createOutputLimit({ mibPerSecond: 12 }), clock });
   const previews = createPreviewLinks({ secrets, baseUrl, domain: previewDomain, clock });
   const streams = createSessionStreams({ sessionCache, clock, previewUrlOf: (sandboxId) => previews.templateOf(sandboxId) });
   const files = createAppFiles(deps.appFolder);
-  const sandboxes = createSandboxes({ authenticate, sessionCache, links, sockets });
+  const sandboxes = createSandboxes({ authenticate, sessionCache, links, outputLimit, sockets });
   const workspace = createWorkspace({
     tickets,
     cookies,
@@ -69,11 +72,12 @@ export function createGateway(deps: GatewayDeps): Gateway {
     streams,
     previews,
     links,
+    outputLimit,
     sockets,
     baseUrl,
     previewDomain,
   });
-  const preview = createPreview({ previews, cookies, sessionCache, links, sockets, baseUrl });
+  const preview = createPreview({ previews, cookies, sessionCache, links, outputLimit, sockets, baseUrl });
 
   const areas = {
     sandboxes: { name: "sandboxes", work: { name: "gateway sandboxes" }, ...sandboxes },

@@ -4,6 +4,7 @@ import { AppError, isSandboxId, type SandboxId } from "@berth/contract";
 import type { DaemonLinks } from "../daemon-link/daemon-links.ts";
 import { notRunningError, type SessionCache } from "./access/session-cache.ts";
 import { relayToApi } from "./relay/api-relay.ts";
+import type { OutputLimit } from "../event-loop/output-limit.ts";
 import { toDaemonPath } from "./relay/daemon-path.ts";
 import type { SocketRelay } from "./relay/socket-relay.ts";
 import { handshakeHeaders, requireHandshake } from "./relay/websocket-handshake.ts";
@@ -16,6 +17,7 @@ export interface SandboxesDeps {
   authenticate: (request: IncomingMessage) => Promise<{ id: string } | null>;
   sessionCache: SessionCache;
   links: Pick<DaemonLinks, "request">;
+  outputLimit: OutputLimit;
   sockets: Pick<SocketRelay, "relay">;
 }
 
@@ -24,7 +26,7 @@ export interface Sandboxes {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>;
 }
 
-export function createSandboxes({ authenticate, sessionCache, links, sockets }: SandboxesDeps): Sandboxes {
+export function createSandboxes({ authenticate, sessionCache, links, outputLimit, sockets }: SandboxesDeps): Sandboxes {
   async function authorize(request: IncomingMessage): Promise<{ partnerId: string; sandboxId: SandboxId; path: string }> {
     const partner = await authenticate(request);
     if (!partner) throw new AppError("unauthorized");
@@ -43,7 +45,7 @@ export function createSandboxes({ authenticate, sessionCache, links, sockets }: 
   return {
     async request(request, response) {
       const { sandboxId, path } = await authorize(request);
-      await relayToApi({ links, sessionCache }, { request, response, sandboxId, path });
+      await relayToApi({ links, outputLimit, sessionCache }, { request, response, sandboxId, path });
     },
 
     async upgrade(request, socket, head) {

@@ -19,6 +19,7 @@ import { workspacePage } from "./pages/app-page.ts";
 import { sendStatusPage } from "./pages/status-pages.ts";
 import { readPreviewRequest, type PreviewLinks } from "./preview/preview-link.ts";
 import { relayToApi } from "./relay/api-relay.ts";
+import type { OutputLimit } from "../event-loop/output-limit.ts";
 import { toDaemonPath } from "./relay/daemon-path.ts";
 import { closeReasonFor, type SocketRelay } from "./relay/socket-relay.ts";
 import { acceptAndClose, handshakeHeaders, requireHandshake } from "./relay/websocket-handshake.ts";
@@ -32,6 +33,7 @@ export interface WorkspaceDeps extends LaunchDeps {
   streams: SessionStreams;
   previews: PreviewLinks;
   links: Pick<DaemonLinks, "request">;
+  outputLimit: OutputLimit;
   sockets: Pick<SocketRelay, "relay">;
   baseUrl: string;
   previewDomain: string | null;

@@ -7,7 +7,7 @@ import { awaitDaemon } from "../daemon-health.ts";
 import { withDriverErrors } from "../driver-errors.ts";
 import type { Driver, SandboxCondition, SandboxSpec, SandboxSummary } from "../driver.ts";
 import { dialSocketFile } from "../host/dial-socket.ts";
-import { createKeyedLock } from "../keyed-lock.ts";
+import { createKeyedLock } from "../../event-loop/keyed-lock.ts";
 import { coverVolumes, describeContainer, LABEL } from "./container.ts";
 import { createContainers, type ContainerStatus } from "./containers.ts";
 import { createEngine } from "./engine.ts";

@@ -3,7 +3,7 @@ import { AppError, type SandboxId } from "@berth/contract";
 import type { Log } from "../../log.ts";
 import { withDriverErrors } from "../driver-errors.ts";
 import type { Driver } from "../driver.ts";
-import { createKeyedLock } from "../keyed-lock.ts";
+import { createKeyedLock } from "../../event-loop/keyed-lock.ts";
 import { createContainers } from "./containers.ts";
 import { ROOTS_DIR } from "./probe.ts";
 import { killOrphanedCommands } from "./runtime/orphaned-commands.ts";

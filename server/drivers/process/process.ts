@@ -12,7 +12,7 @@ import type { Driver, SandboxCondition, SandboxSpec } from "../driver.ts";
 import { dialSocketFile } from "../host/dial-socket.ts";
 import { findRelatedProcesses, readProcess, type ProcessEntry } from "../host/process-table.ts";
 import { mustRun, PLAIN_PATH } from "../host/run.ts";
-import { createKeyedLock } from "../keyed-lock.ts";
+import { createKeyedLock } from "../../event-loop/keyed-lock.ts";
 import { cpuMsOf, memoryOf } from "./process-usage.ts";
 import { awaitEnd, freezeAll, killAll, signalAll } from "./signals.ts";
 

@@ -8,6 +8,7 @@ import type { Cookies } from "../access/cookie.ts";
 import type { GatewayPartner, SessionCache } from "../access/session-cache.ts";
 import { sendStatusPage } from "../pages/status-pages.ts";
 import { relayHttp } from "../relay/http-relay.ts";
+import type { OutputLimit } from "../../event-loop/output-limit.ts";
 import { closeReasonFor, type SocketRelay } from "../relay/socket-relay.ts";
 import { requireHandshake } from "../relay/websocket-handshake.ts";
 import { relayRefusal } from "../requests/reply.ts";
@@ -21,6 +22,7 @@ export interface PreviewDeps {
   cookies: Cookies;
   sessionCache: SessionCache;
   links: Pick<DaemonLinks, "request">;
+  outputLimit: OutputLimit;
   sockets: Pick<SocketRelay, "relay">;
   baseUrl: string;
 }
@@ -31,7 +33,7 @@ export interface Preview {
 }
 
 export function createPreview(deps: PreviewDeps): Preview {
-  const { previews, cookies, sessionCache, links, sockets, baseUrl } = deps;
+  const { previews, cookies, sessionCache, sockets, baseUrl } = deps;
   const { origin: appOrigin } = new URL(baseUrl);
   const ancestorsOf = (partner: GatewayPartner) => `${frameAncestors(partner)} ${appOrigin}`;
   const headersFor = (target: PreviewTarget, partner: GatewayPartner): PreviewHeaders =>
@@ -50,7 +52,7 @@ export function createPreview(deps: PreviewDeps): Preview {
     if (isMutation(request) && !isFromSandbox(request, target)) throw new AppError("forbidden");
     const headers = headersFor(target, cached.partner);
     try {
-      await relayHttp(links, {
+      await relayHttp(deps, {
         request,
         response,
         sandboxId: target.sandboxId,

@@ -1,30 +1,32 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { AppError, isAppError, type SandboxId } from "@berth/contract";
-import type { DaemonLinks } from "../../daemon-link/daemon-links.ts";
 import { notRunningError, type SessionCache } from "../access/session-cache.ts";
-import { relayHttp } from "./http-relay.ts";
+import { relayHttp, type HttpRelayDeps } from "./http-relay.ts";
 import { headersFromSandbox, headersToSandbox } from "./sandbox-headers.ts";
 
 // Relays an authorized request, from a partner's backend or from the workspace page, to the daemon's API.
 export async function relayToApi(
-  { links, sessionCache }: { links: Pick<DaemonLinks, "request">; sessionCache: SessionCache },
+  { links, outputLimit, sessionCache }: HttpRelayDeps & { sessionCache: SessionCache },
   { request, response, sandboxId, path }: { request: IncomingMessage; response: ServerResponse; sandboxId: SandboxId; path: string },
 ): Promise<void> {
   try {
-    await relayHttp(links, {
-      request,
-      response,
-      sandboxId,
-      path,
-      headers: headersToSandbox(request.headers),
-      responseHeaders: headersFromSandbox,
-      intercept({ status }) {
-        // These statuses would make a browser prompt for a password. From a daemon they mean that it rejected our token.
-        if (status === 401 || status === 407)
-          throw new AppError("sandbox_unreachable", { cause: new Error(`the sandbox replied with status ${status}`) });
-        return false;
+    await relayHttp(
+      { links, outputLimit },
+      {
+        request,
+        response,
+        sandboxId,
+        path,
+        headers: headersToSandbox(request.headers),
+        responseHeaders: headersFromSandbox,
+        intercept({ status }) {
+          // These statuses would make a browser prompt for a password. From a daemon they mean that it rejected our token.
+          if (status === 401 || status === 407)
+            throw new AppError("sandbox_unreachable", { cause: new Error(`the sandbox replied with status ${status}`) });
+          return false;
+        },
       },
-    });
+    );
   } catch (error) {
     // If the session was paused or destroyed during the request, that is the reason for the failure.
     if (!isAppError(error, "sandbox_unreachable")) throw error;

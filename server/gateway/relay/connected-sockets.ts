@@ -1,6 +1,7 @@
 import type { Duplex } from "node:stream";
 import { SECOND, type Clock } from "../../clock.ts";
 import { markWork } from "../../event-loop/loop-work.ts";
+import { createReadSwitch } from "./read-switch.ts";
 import { closeFrame, createFrameTracker, pingFrame } from "./websocket-frames.ts";
 
 // A caller's WebSocket and a daemon's, connected after both handshakes.
@@ -15,6 +16,8 @@ export interface ConnectOptions {
   daemon: HandshakenSocket;
   clock: Pick<Clock, "now">;
   silenceMs: number;
+  // Counts bytes from the daemon; returns for how long to stop reading.
+  countOutput: (bytes: number) => number;
 }
 
 interface HandshakenSocket {
@@ -33,8 +36,10 @@ export function connectSockets({
   daemon: fromDaemon,
   clock,
   silenceMs,
+  countOutput,
 }: ConnectOptions): ConnectedSockets {
   const daemon = fromDaemon.socket;
+  const reading = createReadSwitch(daemon);
   const frames = createFrameTracker();
   let lastHeardAt = clock.now();
   let closed = false;
@@ -42,12 +47,13 @@ export function connectSockets({
   const toCaller = (bytes: Buffer) => {
     markWork(TO_CALLER);
     frames.track(bytes);
-    if (!caller.write(bytes)) daemon.pause();
+    if (!caller.write(bytes)) reading.stopUntil("drained");
+    reading.stopFor(countOutput(bytes.length));
   };
   if (fromDaemon.head.length > 0) toCaller(fromDaemon.head);
   if (head.length > 0) daemon.write(head);
   daemon.on("data", toCaller);
-  caller.on("drain", () => daemon.resume());
+  caller.on("drain", () => reading.allow("drained"));
   caller.on("data", () => {
     markWork(TO_DAEMON);
     lastHeardAt = clock.now();

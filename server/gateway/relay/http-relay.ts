@@ -2,7 +2,14 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:
 import { Transform, type Readable } from "node:stream";
 import { AppError, type SandboxId } from "@berth/contract";
 import type { DaemonLinks, LinkRequest, LinkResponse } from "../../daemon-link/daemon-links.ts";
+import type { OutputLimit } from "../../event-loop/output-limit.ts";
+import { createReadSwitch } from "./read-switch.ts";
 import { announcesExitCode, trailersFromSandbox } from "./sandbox-headers.ts";
+
+export interface HttpRelayDeps {
+  links: Pick<DaemonLinks, "request">;
+  outputLimit: OutputLimit;
+}
 
 export interface HttpRelayRequest {
   request: IncomingMessage;
@@ -25,7 +32,7 @@ const MAX_BODY_BYTES = 4 * 1024 ** 3;
 //
 // Resolves when the response is sent or the caller has disconnected. Rejects, before anything is sent, if the daemon does
 // not respond. A failure in the middle of the response cuts the connection, so that the caller sees an incomplete response.
-export async function relayHttp(links: Pick<DaemonLinks, "request">, relayed: HttpRelayRequest): Promise<void> {
+export async function relayHttp({ links, outputLimit }: HttpRelayDeps, relayed: HttpRelayRequest): Promise<void> {
   const { request, response, sandboxId, path, headers } = relayed;
   const callerGone = new AbortController();
   const abort = () => callerGone.abort(CALLER_GONE);
@@ -40,7 +47,8 @@ export async function relayHttp(links: Pick<DaemonLinks, "request">, relayed: Ht
       signal: callerGone.signal,
       ...(body && { body }),
     };
-    await sendResponse(await links.request(sandboxId, daemonRequest), relayed);
+    const countOutput = (bytes: number) => outputLimit.count(sandboxId, bytes);
+    await sendResponse(await links.request(sandboxId, daemonRequest), relayed, countOutput);
   } catch (error) {
     if (error !== CALLER_GONE && !callerGone.signal.aborted) throw error;
   } finally {
@@ -61,12 +69,12 @@ function discardUnreadBody(request: IncomingMessage): void {
   for (const event of ["end", "close"]) request.once(event, () => clearTimeout(timer));
 }
 
-async function sendResponse(daemonResponse: LinkResponse, relayed: HttpRelayRequest): Promise<void> {
+async function sendResponse(daemonResponse: LinkResponse, relayed: HttpRelayRequest, countOutput: CountOutput): Promise<void> {
   try {
     if (daemonResponse.status < 200 || daemonResponse.status > 599) throw new AppError("sandbox_unreachable");
     if (relayed.intercept?.(daemonResponse)) return;
     const { hasBody } = sendHead(daemonResponse, relayed);
-    if (hasBody) await pipeBody(daemonResponse.body, relayed.response);
+    if (hasBody) await pipeBody(daemonResponse.body, relayed.response, countOutput);
   } finally {
     // undici would keep the connection busy for an unread body.
     daemonResponse.body.destroy();
@@ -87,13 +95,21 @@ function sendHead(
   return { hasBody };
 }
 
+type CountOutput = (bytes: number) => number;
+
 // Like stream.pipeline, which would create an AbortError with its stack for every successful response.
-function pipeBody(body: Readable, response: ServerResponse): Promise<void> {
+function pipeBody(body: Readable, response: ServerResponse, countOutput: CountOutput): Promise<void> {
   return new Promise((resolve) => {
     if (response.destroyed) return resolve();
+    const reading = createReadSwitch(body);
+    body.on("data", (bytes: Buffer) => {
+      if (!response.write(bytes)) reading.stopUntil("drained");
+      reading.stopFor(countOutput(bytes.length));
+    });
+    body.once("end", () => response.end());
     body.once("error", () => response.destroy());
+    response.on("drain", () => reading.allow("drained"));
     response.once("close", resolve);
-    body.pipe(response);
   });
 }
 

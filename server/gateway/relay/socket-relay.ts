@@ -7,6 +7,7 @@ import type { DaemonLinks } from "../../daemon-link/daemon-links.ts";
 import type { Refused, Upgraded } from "../../daemon-link/link-upgrade.ts";
 import type { CachedSession, SessionCache } from "../access/session-cache.ts";
 import { connectSockets, type ConnectedSockets } from "./connected-sockets.ts";
+import type { OutputLimit } from "../../event-loop/output-limit.ts";
 import { acceptHandshake } from "./websocket-handshake.ts";
 
 // Relays WebSockets between callers and daemons byte by byte. The gateway adds only two frames of its own: pings, so that
@@ -41,6 +42,7 @@ export interface CloseReason {
 export interface SocketRelayDeps {
   links: Pick<DaemonLinks, "upgrade">;
   sessionCache: SessionCache;
+  outputLimit: OutputLimit;
   clock: Clock;
 }
 
@@ -49,7 +51,7 @@ const ACCESS_CHECK_MS = 5 * SECOND;
 const MAX_SOCKETS_PER_SANDBOX = 100;
 const CALLER_GONE_EVENTS = ["end", "close"];
 
-export function createSocketRelay({ links, sessionCache, clock }: SocketRelayDeps): SocketRelay {
+export function createSocketRelay({ links, sessionCache, outputLimit, clock }: SocketRelayDeps): SocketRelay {
   const bySandbox = new Map<SandboxId, Set<ConnectedSockets & Pick<SocketUpgrade, "isStillAllowed">>>();
 
   async function relay(upgrade: SocketUpgrade): Promise<void> {
@@ -62,7 +64,9 @@ export function createSocketRelay({ links, sessionCache, clock }: SocketRelayDep
     if (socket.destroyed) return void answer.socket.destroy();
 
     socket.write(acceptHandshake(request, answer.headers["sec-websocket-protocol"]));
-    const connected = { ...connectSockets({ caller: { socket, head }, daemon: answer, clock, silenceMs: 3 * PING_MS }), isStillAllowed };
+    const countOutput = (bytes: number) => outputLimit.count(sandboxId, bytes);
+    const sockets = connectSockets({ caller: { socket, head }, daemon: answer, clock, silenceMs: 3 * PING_MS, countOutput });
+    const connected = { ...sockets, isStillAllowed };
     const siblings = bySandbox.get(sandboxId) ?? new Set();
     bySandbox.set(sandboxId, siblings.add(connected));
     const watch = sessionCache.watch(sandboxId, (cached) => {

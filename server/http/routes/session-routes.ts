@@ -1,7 +1,10 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { AppError, type StatusOnly } from "@berth/contract";
 import type { Clock } from "../../clock.ts";
+import { createKeyedLock } from "../../event-loop/keyed-lock.ts";
 import { createLoopTurns } from "../../event-loop/loop-turns.ts";
+import { createOutputLimit } from "../../event-loop/output-limit.ts";
 import type { Tickets } from "../../gateway/access/launch-ticket.ts";
 import type { ChangeOptions, Sessions, SessionView } from "../../sessions/sessions.ts";
 import { appendAudit } from "../../store/audit.ts";
@@ -13,7 +16,7 @@ import type { Idempotency, Result, Save } from "./idempotency.ts";
 import { encodeCursor, parseExpand, parseList, type Query } from "./list-query.ts";
 import { auditEntry, idOf, partnerIdOf } from "./route-context.ts";
 import { parseCreate, parseResume, parseUpdate } from "./session-requests.ts";
-import { etagOf, formatSession, matchesEtag, metadataBytes, pageJson, toResumed, toSession } from "./session-view.ts";
+import { etagOf, formatSession, matchesEtag, pageJson, toResumed, toSession } from "./session-view.ts";
 
 export interface SessionRouteDeps {
   sessions: Sessions;
@@ -29,6 +32,8 @@ export function addSessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): 
   const { sessions, tickets, templates, store, clock, baseUrl } = deps;
   const { runOnce } = deps.idempotency;
   const nextSlice = createLoopTurns();
+  const listLimit = createOutputLimit({ mibPerSecond: 8 });
+  const oneListOfPartner = createKeyedLock();
 
   // Writes the audit entry, and the reply for a retry, in the transaction of the change.
   function recordChange(request: FastifyRequest, action: string, save?: Save, toResult?: (session: SessionView) => Result): ChangeOptions {
@@ -49,14 +54,22 @@ export function addSessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): 
     }),
   );
 
+  // A large page takes milliseconds of the event loop to read, serialize and send. So a partner's pages come one after the
+  // other, in slices, and at a limited rate.
   addRoute(app, "listSessions", async (request, reply) => {
     const query = request.query as Query;
     const format = parseExpand(query);
-    const page = await sessions.list(partnerIdOf(request), parseList(query));
-    // Serializing and sending a large page takes milliseconds, so it has a turn of the event loop of its own.
-    if (format === "detailed" && metadataBytes(page.sessions) > SLICE_BYTES) await nextSlice();
-    const nextCursor = page.next && encodeCursor(page.next);
-    return reply.type("application/json; charset=utf-8").send(pageJson(baseUrl, page.sessions, { nextCursor, format }));
+    const filter = parseList(query);
+    const partnerId = partnerIdOf(request);
+    return oneListOfPartner(partnerId, async () => {
+      const page = await sessions.list(partnerId, filter);
+      if (page.metadataBytes > SLICE_BYTES) await nextSlice();
+      const nextCursor = page.next && encodeCursor(page.next);
+      reply.type("application/json; charset=utf-8").send(pageJson(baseUrl, page.sessions, { nextCursor, format }));
+      const waitMs = listLimit.count(partnerId, page.metadataBytes);
+      if (waitMs > 0) await sleep(waitMs);
+      return reply;
+    });
   });
 
   addRoute(app, "getSession", async (request, reply) => {

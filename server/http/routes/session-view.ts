@@ -37,8 +37,6 @@ export function pageJson(baseUrl: string, views: readonly SessionView[], { nextC
   return `{"data":[${rows.join(",")}],"nextCursor":${JSON.stringify(nextCursor)}}`;
 }
 
-export const metadataBytes = (views: readonly SessionView[]): number => views.reduce((sum, view) => sum + view.metadataJson.length, 0);
-
 export interface PageOptions {
   nextCursor: string | null;
   format: SessionFormat;

@@ -96,7 +96,8 @@ export function createMemorySessions(store: Store, clock: Clock): Sessions {
         .filter((one) => after === undefined || sortKey(one) < sortKey(after))
         .sort((a, b) => (sortKey(a) < sortKey(b) ? 1 : -1));
       const page = matching.slice(0, limit);
-      return { sessions: page, next: matching.length > limit ? page.at(-1)! : null };
+      const metadataBytes = page.reduce((sum, { metadataJson }) => sum + metadataJson.length, 0);
+      return { sessions: page, next: matching.length > limit ? page.at(-1)! : null, metadataBytes };
     },
     bySandbox: async (sandboxId) => [...sessions.values()].find((one) => one.sandboxId === sandboxId) ?? null,
     onChange(listener) {

@@ -26,6 +26,8 @@ export interface SessionPage {
   sessions: SessionView[];
   // Where the next page starts; null at the end. A filter that few sessions match may give a short page that is not the last.
   next: ListPosition | null;
+  // Of all sessions that were looked at, also of those that the filter does not match.
+  metadataBytes: number;
 }
 
 // Metadata has no index, so a page scans at most this much and may end early, with the position where the next one starts.
@@ -43,12 +45,13 @@ export async function listSessions(
   const sessions: SessionView[] = [];
   const bytes = { inPage: 0, scanned: 0, inSlice: 0 };
   let after = filter.after;
+  const page = (next: ListPosition | null): SessionPage => ({ sessions, next, metadataBytes: bytes.scanned });
   const isFull = () => sessions.length === filter.limit || bytes.inPage >= PAGE_BYTES || bytes.scanned >= MAX_SCANNED_BYTES;
   // One more row than the page may hold shows whether there is a next page.
   for (const batch of batchSizes(wanted.length === 0 ? filter.limit + 1 : MAX_SCANNED)) {
     const found = await readBatch(db, partnerId, filter, after, batch);
     for (const row of found) {
-      if (isFull()) return { sessions, next: after ?? null };
+      if (isFull()) return page(after ?? null);
       after = { createdAt: row.created_at, id: row.id };
       const size = Buffer.byteLength(row.metadata);
       bytes.scanned += size;
@@ -58,12 +61,12 @@ export async function listSessions(
       bytes.inPage += size;
       sessions.push(view);
     }
-    if (found.length < batch) return { sessions, next: null };
+    if (found.length < batch) return page(null);
     if (bytes.inSlice < SLICE_BYTES) continue;
     bytes.inSlice = 0;
     await nextSlice();
   }
-  return { sessions, next: after ?? null };
+  return page(after ?? null);
 }
 
 function readBatch(db: Db, partnerId: string, filter: ListFilter, after: ListPosition | undefined, limit: number): Promise<ViewRow[]> {
