@@ -114,7 +114,7 @@ export async function runFuzz<W extends World>(options: RunOptions<W>): Promise<
       const same = freshTargets.find(({ name }) => name === target.name);
       if (!same) continue;
       await Promise.race([runCase(same, plan, 0, `blame-${number}`), sleep(BLAME_MS)]);
-      await sleep(AFTERMATH_MS);
+      for (const endMs = performance.now() + AFTERMATH_MS; !fresh.isDown && performance.now() < endMs;) await sleep(20);
       if (!fresh.isDown) continue;
       failures.add({ target: target.name, number, plan, complaint });
       await fresh[Symbol.asyncDispose]();
@@ -136,8 +136,8 @@ export async function runFuzz<W extends World>(options: RunOptions<W>): Promise<
 const SUSPECTS_PER_WORKER = 3;
 // Enough for a case that waits for nothing.
 const BLAME_MS = 2_000;
-// A crash may happen a moment after the response.
-const AFTERMATH_MS = 100;
+// A process may take this long to end on a busy machine.
+const AFTERMATH_MS = 400;
 
 const newestFirst = (lists: UnderWay[][]): UnderWay[] =>
   Array.from({ length: SUSPECTS_PER_WORKER }, (_, age) => lists.flatMap((list) => list[age] ?? [])).flat();
