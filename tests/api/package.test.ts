@@ -120,11 +120,11 @@ test("every recipe in the README compiles against the package", async () => {
     types: [],
   };
   writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions: strict, include: ["recipe-*.ts"] }));
-  const complaints = await run(process.execPath, [join(root, "node_modules/typescript-native/bin/tsc"), "-p", project]).then(
+  const findings = await run(process.execPath, [join(root, "node_modules/typescript-native/bin/tsc"), "-p", project]).then(
     () => "",
     (error: { stdout: string }) => error.stdout,
   );
-  expect(complaints).toBe("");
+  expect(findings).toBe("");
 });
 
 // The declarations that a recipe assumes.

@@ -73,18 +73,18 @@ test("a revoked key stops working on every server within five seconds", async ()
 });
 
 test("when servers are killed in turn under load, every acknowledged session keeps its last acknowledged state", async () => {
-  const told = new Map<string, string>();
+  const acknowledged = new Map<string, string>();
   let over = false;
   const partner = async (server: Berth) => {
     const api = apiOf(server);
     while (!over) {
       try {
         const session = await api.create();
-        told.set(session.sessionId, "running");
+        acknowledged.set(session.sessionId, "running");
         const paused = await api.call("POST", `/api/b2b/sessions/${session.sessionId}/pause`);
-        if (paused.status === 200) told.set(session.sessionId, "paused");
+        if (paused.status === 200) acknowledged.set(session.sessionId, "paused");
         const gone = await api.call("DELETE", `/api/b2b/sessions/${session.sessionId}`);
-        if (gone.status === 200) told.set(session.sessionId, "destroyed");
+        if (gone.status === 200) acknowledged.set(session.sessionId, "destroyed");
       } catch {
         // The server is down; it is started again.
         await delay(50);
@@ -93,7 +93,7 @@ test("when servers are killed in turn under load, every acknowledged session kee
   };
   const load = servers.map(partner);
   for (const server of servers) {
-    await expect.poll(() => told.size).toBeGreaterThan(2);
+    await expect.poll(() => acknowledged.size).toBeGreaterThan(2);
     await server.kill();
     await server.start();
   }
@@ -103,7 +103,7 @@ test("when servers are killed in turn under load, every acknowledged session kee
   const api = apiOf(servers[1]!);
   const settled = async () => {
     const wrong: string[] = [];
-    for (const [id, status] of told) {
+    for (const [id, status] of acknowledged) {
       const answer = await api.call("GET", `/api/b2b/sessions/${id}`);
       const now = (answer.body as { status?: string }).status ?? "";
       if (answer.status !== 200 || order.indexOf(now) < order.indexOf(status))
@@ -113,5 +113,5 @@ test("when servers are killed in turn under load, every acknowledged session kee
     return [...wrong, ...stuck.map((row) => `${row.id} is stuck in ${row.state}`)];
   };
   await expect.poll(settled, { timeout: 30_000, interval: 500 }).toEqual([]);
-  expect(told.size).toBeGreaterThan(5);
+  expect(acknowledged.size).toBeGreaterThan(5);
 });

@@ -1,13 +1,13 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Complaint } from "./target.ts";
+import type { Finding } from "./target.ts";
 
 export interface Failure {
   target: string;
   // The number of the case within its target.
   number: number;
   plan: unknown;
-  complaint: Complaint;
+  finding: Finding;
   // How often the failure occurred.
   count: number;
   // The smallest plan that fails in the same way.
@@ -25,7 +25,7 @@ export function createFailureLog(): FailureLog {
   const failures = new Map<string, Failure>();
   return {
     add(failure) {
-      const key = [failure.target, failure.complaint.kind, failure.complaint.sentence.replaceAll(/[0-9a-z]{20,}|\d+/g, "#")].join("\n");
+      const key = [failure.target, failure.finding.kind, failure.finding.sentence.replaceAll(/[0-9a-z]{20,}|\d+/g, "#")].join("\n");
       const known = failures.get(key);
       if (known) known.count++;
       else failures.set(key, { ...failure, count: 1 });
@@ -38,15 +38,15 @@ export interface Reproducer {
   seed: number;
   target: string;
   number: number;
-  complaint: Complaint;
+  finding: Finding;
   plan: unknown;
 }
 
 // Returns the path of the file.
 export async function writeReproducer(folder: string, seed: number, failure: Failure): Promise<string> {
   await mkdir(folder, { recursive: true });
-  const { target, number, complaint, plan, minimal = plan } = failure;
+  const { target, number, finding, plan, minimal = plan } = failure;
   const path = join(folder, `${target.replaceAll(/\W+/g, "-")}-${seed}-${number}.json`);
-  await writeFile(path, JSON.stringify({ seed, target, number, complaint, plan: minimal } satisfies Reproducer, null, 2));
+  await writeFile(path, JSON.stringify({ seed, target, number, finding, plan: minimal } satisfies Reproducer, null, 2));
   return path;
 }

@@ -60,7 +60,7 @@ test("a crash is detected, attributed to its case, minimised and saved", async (
   expect(cases.get("faulty")).toBeGreaterThanOrEqual(60);
   expect(failures).toHaveLength(1);
   const [failure] = failures;
-  expect(failure).toMatchObject({ target: "faulty", complaint: { kind: "crash", sentence: "Error: a fault of the faulty server" } });
+  expect(failure).toMatchObject({ target: "faulty", finding: { kind: "crash", sentence: "Error: a fault of the faulty server" } });
   expect(failure!.plan).toMatchObject({ path: "/crash" });
   failure!.minimal = await shrink(failure!, 1, setting);
   expect(failure!.minimal).toEqual({ path: "/crash", padding: "" });
@@ -73,7 +73,7 @@ test("a crash is detected, attributed to its case, minimised and saved", async (
 test("a response of 500 and a case that does not end are each reported once", async () => {
   const setting = { open: openFaultyWorld, targets: targetsFor(["/ok", "/ok", "/five", "/hang"]) };
   const { failures } = await runFuzz({ ...setting, seed: 1, maxCases: 24, settleMs: 0 });
-  const seen = failures.map(({ complaint, plan }) => `${complaint.kind} of ${(plan as Plan).path}`);
+  const seen = failures.map(({ finding, plan }) => `${finding.kind} of ${(plan as Plan).path}`);
   expect(new Set(seen)).toEqual(new Set(["5xx of /five", "hang of /hang"]));
   expect(seen).toHaveLength(2);
 });

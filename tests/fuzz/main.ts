@@ -54,11 +54,11 @@ async function fuzz(): Promise<number> {
 }
 
 async function replay(path: string): Promise<number> {
-  const { target: name, plan, complaint } = JSON.parse(await readFile(path, "utf8")) as Reproducer;
+  const { target: name, plan, finding } = JSON.parse(await readFile(path, "utf8")) as Reproducer;
   await using world = await openBerthWorld();
   const target = createTargets(world).find((one) => one.name === name);
   if (!target) throw new Error(`there is no target "${name}"`);
   const seen = await runCase(target, plan as never, 0, "replay");
-  console.log({ expected: complaint, seen: world.isDown ? { kind: "crash", sentence: await world.lastWords() } : seen });
+  console.log({ expected: finding, seen: world.isDown ? { kind: "crash", sentence: await world.lastWords() } : seen });
   return seen || world.isDown ? 1 : 0;
 }

@@ -1,9 +1,9 @@
 import type { Failure } from "./failures.ts";
 import type { RunResult } from "./run.ts";
-import type { ComplaintKind } from "./target.ts";
+import type { FindingKind } from "./target.ts";
 
 const MiB = 1024 * 1024;
-const KINDS: ComplaintKind[] = ["crash", "5xx", "hang", "wrong answer"];
+const KINDS: FindingKind[] = ["crash", "5xx", "hang", "wrong answer"];
 
 // The run as a table, with its failures and the server's state below.
 export function showResult({ seed, elapsedMs, cases, failures, samples, leaks }: RunResult): string {
@@ -21,9 +21,7 @@ export function showResult({ seed, elapsedMs, cases, failures, samples, leaks }:
   const lines = table.map((row) =>
     row.map((cell, column) => (column === 0 ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!))).join("  "),
   );
-  const list = failures.map(
-    ({ target, number, complaint, count }) => `${complaint.kind} (${count}): ${target} ${number}: ${complaint.sentence}`,
-  );
+  const list = failures.map(({ target, number, finding, count }) => `${finding.kind} (${count}): ${target} ${number}: ${finding.sentence}`);
   const show = (pick: (sample: NonNullable<typeof samples>["early"]) => string) =>
     samples ? `${pick(samples.early)} -> ${pick(samples.late)}` : "not seen";
   return [
@@ -39,7 +37,7 @@ export function showResult({ seed, elapsedMs, cases, failures, samples, leaks }:
 
 function rowOf(name: string, count: number, failures: Failure[], elapsedMs: number): string[] {
   const seen = KINDS.map((kind) =>
-    failures.filter(({ complaint }) => complaint.kind === kind).reduce((sum, failure) => sum + failure.count, 0),
+    failures.filter(({ finding }) => finding.kind === kind).reduce((sum, failure) => sum + failure.count, 0),
   );
   return [name, String(count), ((count / elapsedMs) * 1000).toFixed(0), ...seen.map(String)];
 }

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { createFailureLog, type Failure } from "./failures.ts";
 import { caseSeed } from "./seed.ts";
 import { findLeaks } from "./leaks.ts";
-import type { AnyTarget, Complaint, ServerSample, World } from "./target.ts";
+import type { AnyTarget, Finding, ServerSample, World } from "./target.ts";
 
 // Runs cases of every target concurrently against one server, until the number of cases or the time is reached. If the server
 // ends, the run replaces it and searches the running cases for the one that ended it.
@@ -73,11 +73,11 @@ export async function runFuzz<W extends World>(options: RunOptions<W>): Promise<
       next.set(target.name, number + 1);
       const plan = planOf(target, seed, number);
       recent.set(place, [{ target, number, plan }, ...(recent.get(place) ?? [])].slice(0, SUSPECTS_PER_WORKER));
-      const complaint = await runCase(target, plan, worker, `${number}`);
+      const finding = await runCase(target, plan, worker, `${number}`);
       // The response of a dying server says nothing about the case.
       if (world.isDown) return;
       cases.set(target.name, (cases.get(target.name) ?? 0) + 1);
-      if (complaint) failures.add({ target: target.name, number, plan, complaint });
+      if (finding) failures.add({ target: target.name, number, plan, finding });
     }
   }
 
@@ -109,14 +109,14 @@ export async function runFuzz<W extends World>(options: RunOptions<W>): Promise<
   async function blame(suspects: UnderWay[], words: string): Promise<{ world: W; targets: AnyTarget[] }> {
     let fresh = await open();
     let freshTargets = targetsOf(fresh);
-    const complaint: Complaint = { kind: "crash", sentence: sentenceOf(words) };
+    const finding: Finding = { kind: "crash", sentence: sentenceOf(words) };
     for (const { target, number, plan } of suspects) {
       const same = freshTargets.find(({ name }) => name === target.name);
       if (!same) continue;
       await Promise.race([runCase(same, plan, 0, `blame-${number}`), sleep(BLAME_MS)]);
       for (const endMs = performance.now() + AFTERMATH_MS; !fresh.isDown && performance.now() < endMs;) await sleep(20);
       if (!fresh.isDown) continue;
-      failures.add({ target: target.name, number, plan, complaint });
+      failures.add({ target: target.name, number, plan, finding });
       await fresh[Symbol.asyncDispose]();
       fresh = await open();
       freshTargets = targetsOf(fresh);
@@ -127,7 +127,7 @@ export async function runFuzz<W extends World>(options: RunOptions<W>): Promise<
       target: "(several)",
       number: -1,
       plan: suspects.map(({ target, number, plan }) => ({ target: target.name, number, plan: plan as unknown })),
-      complaint: { kind: "crash", sentence: `${complaint.sentence}; under way: ${names}` },
+      finding: { kind: "crash", sentence: `${finding.sentence}; under way: ${names}` },
     });
     return { world: fresh, targets: freshTargets };
   }
@@ -153,9 +153,9 @@ const sentenceOf = (words: string): string =>
 export const planOf = (target: AnyTarget, seed: number, number: number): never =>
   fc.sample(target.plan, { seed: caseSeed(seed, target.name, number), numRuns: 1 })[0] as never;
 
-export async function runCase(target: AnyTarget, plan: never, worker: number, caseId: string): Promise<Complaint | undefined> {
+export async function runCase(target: AnyTarget, plan: never, worker: number, caseId: string): Promise<Finding | undefined> {
   const over = new AbortController();
-  const { promise: late, resolve } = Promise.withResolvers<Complaint>();
+  const { promise: late, resolve } = Promise.withResolvers<Finding>();
   const timer = setTimeout(() => resolve({ kind: "hang", sentence: `not over within ${target.deadlineMs} ms` }), target.deadlineMs);
   try {
     return await Promise.race([target.run(plan, { worker, caseId, signal: over.signal }), late]);

@@ -25,9 +25,9 @@ export async function shrink<W extends World>(
         await world[Symbol.asyncDispose]();
         world = await open();
       }
-      const complaint = await runCase(named() ?? target, plan, 0, `shrink-${count++}`);
-      if (failure.complaint.kind === "crash") await sleep(AFTERMATH_MS);
-      return failure.complaint.kind === "crash" ? !world.isDown : complaint?.kind !== failure.complaint.kind;
+      const finding = await runCase(named() ?? target, plan, 0, `shrink-${count++}`);
+      if (failure.finding.kind === "crash") await sleep(AFTERMATH_MS);
+      return failure.finding.kind === "crash" ? !world.isDown : finding?.kind !== failure.finding.kind;
     };
     const details = await fc.check(fc.asyncProperty(target.plan, isFine), {
       seed: caseSeed(seed, failure.target, failure.number),

@@ -6,7 +6,7 @@ export interface Target<Plan = unknown> {
   name: string;
   plan: fc.Arbitrary<Plan>;
   // Returns how the server misbehaved, or undefined. Throws only if the case could not run.
-  run(plan: Plan, context: CaseContext): Promise<Complaint | undefined>;
+  run(plan: Plan, context: CaseContext): Promise<Finding | undefined>;
   // Cases that run at the same time.
   workers: number;
   // How long a case may take before it counts as a hang.
@@ -26,11 +26,11 @@ export interface CaseContext {
   signal: AbortSignal;
 }
 
-export type ComplaintKind = "crash" | "5xx" | "hang" | "wrong answer";
+export type FindingKind = "crash" | "5xx" | "hang" | "wrong answer";
 
-export interface Complaint {
-  kind: ComplaintKind;
-  // One line; complaints with the same kind and sentence are the same fault.
+export interface Finding {
+  kind: FindingKind;
+  // One line; findings with the same kind and sentence are the same fault.
   sentence: string;
 }
 

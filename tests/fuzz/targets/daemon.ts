@@ -3,7 +3,7 @@ import { anyAnswer, type AnswerPlan } from "../traffic/answers.ts";
 import type { BerthWorld } from "../berth-world.ts";
 import { runRelayCase } from "../traffic/relay-case.ts";
 import type { ReadAnswer } from "../traffic/read-answer.ts";
-import { defineTarget, type Complaint } from "../target.ts";
+import { defineTarget, type Finding } from "../target.ts";
 import { anyText } from "../traffic/values.ts";
 
 interface DaemonPlan {
@@ -31,13 +31,13 @@ export const daemon = (world: BerthWorld) =>
       };
       const request = `${heads[ask].join("\r\n")}\r\n\r\n${ask === "post" ? "{}" : ""}`;
       const to = { port: world.port, host: "127.0.0.1" };
-      const { exchanged, complaint } = await runRelayCase({ to, request, isHead: ask === "head", behind: daemons.daemon, answer }, context);
-      return complaint ?? (exchanged.is === "answered" ? judgeHeaders(ask, exchanged.answer) : undefined);
+      const { exchanged, finding } = await runRelayCase({ to, request, isHead: ask === "head", behind: daemons.daemon, answer }, context);
+      return finding ?? (exchanged.is === "answered" ? judgeHeaders(ask, exchanged.answer) : undefined);
     },
   });
 
 // No response of a sandbox may act on our origin.
-function judgeHeaders(ask: DaemonPlan["ask"], { headers }: ReadAnswer): Complaint | undefined {
+function judgeHeaders(ask: DaemonPlan["ask"], { headers }: ReadAnswer): Finding | undefined {
   const forbidden = ask === "preview" ? NEVER : [...NEVER, "set-cookie", "location", "www-authenticate"];
   const passed =
     forbidden.find((name) => headers.has(name)) ?? (/berth-/i.test(headers.get("set-cookie") ?? "") ? "a cookie of ours" : undefined);

@@ -4,7 +4,7 @@ import type { BerthWorld } from "../berth-world.ts";
 import { exchange } from "../traffic/exchange.ts";
 import { runRelayCase } from "../traffic/relay-case.ts";
 import { anyMethod, flaws, headerLists, renderRequest, type RequestPlan } from "../traffic/requests.ts";
-import { defineTarget, type Complaint } from "../target.ts";
+import { defineTarget, type Finding } from "../target.ts";
 import { anyText, fieldText, mostly, seldom } from "../traffic/values.ts";
 
 const PATIENCE_MS = 25;
@@ -91,13 +91,13 @@ export const egressUpstream = (world: BerthWorld) =>
       const inner = `GET ${tunnel ? "" : `http://${authority}`}/?case=${context.caseId} HTTP/1.1\r\nhost: ${authority}\r\n\r\n`;
       const request = tunnel ? `CONNECT ${authority} HTTP/1.1\r\nhost: ${authority}\r\n\r\n${inner}` : inner;
       const to = { path: world.egressSocket("daemon") };
-      const { complaint } = await runRelayCase({ to, request, behind: upstream, answer, isDown: isDownOf(world) }, context);
+      const { finding } = await runRelayCase({ to, request, behind: upstream, answer, isDown: isDownOf(world) }, context);
       // After a CONNECT, any bytes are valid.
-      return tunnel && complaint?.kind === "wrong answer" ? undefined : complaint;
+      return tunnel && finding?.kind === "wrong answer" ? undefined : finding;
     },
   });
 
-function judge(exchanged: Awaited<ReturnType<typeof exchange>>): Complaint | undefined {
+function judge(exchanged: Awaited<ReturnType<typeof exchange>>): Finding | undefined {
   if (exchanged.is === "answered" && exchanged.answer.status === 500)
     return { kind: "5xx", sentence: `500 ${exchanged.answer.body.slice(0, 100)}` };
   return undefined;

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { strangers, type BerthWorld } from "../berth-world.ts";
 import { exchange } from "../traffic/exchange.ts";
 import { anyMethod, flaws, headerLists, isWellFormed, renderRequest, type RequestPlan } from "../traffic/requests.ts";
-import { defineTarget, type Complaint } from "../target.ts";
+import { defineTarget, type Finding } from "../target.ts";
 import { anyText, fieldText, mostly, seldom } from "../traffic/values.ts";
 
 const PATIENCE_MS = 25;
@@ -128,7 +128,7 @@ const gatewayRequest: fc.Arbitrary<RequestPlan> = fc.record({
   ...flaws,
 });
 
-function judge(exchanged: Awaited<ReturnType<typeof exchange>>, isOwed: boolean): Complaint | undefined {
+function judge(exchanged: Awaited<ReturnType<typeof exchange>>, isOwed: boolean): Finding | undefined {
   if (exchanged.is === "garbage")
     return { kind: "wrong answer", sentence: `bytes that are not HTTP: ${JSON.stringify(exchanged.text.slice(0, 60))}` };
   if (exchanged.is !== "answered")

@@ -109,8 +109,8 @@ export const modelUpstream = (world: BerthWorld) =>
         body,
       ].join("\r\n");
       const to = { path: world.egressSocket(role) };
-      const { complaint } = await runRelayCase({ to, request, behind: world.model, answer, isDown: isDownOf(world) }, context);
-      return complaint;
+      const { finding } = await runRelayCase({ to, request, behind: world.model, answer, isDown: isDownOf(world) }, context);
+      return finding;
     },
   });
 

@@ -5,7 +5,7 @@ import { strangers, type BerthWorld } from "../berth-world.ts";
 import { exchange, type Exchanged } from "../traffic/exchange.ts";
 import { anyMethod, flaws, headerLists, isWellFormed, renderRequest, type RequestPlan } from "../traffic/requests.ts";
 import { valuesOf } from "../traffic/schema-values.ts";
-import { defineTarget, type Complaint } from "../target.ts";
+import { defineTarget, type Finding } from "../target.ts";
 import { anyText, fieldText, mostly, seldom, utf8 } from "../traffic/values.ts";
 
 const PATIENCE_MS = 25;
@@ -129,7 +129,7 @@ const isErrorBody = Compile(ErrorBody);
 // Errors of the contract for a server that is busy or has lost a sandbox.
 const ALLOWED_5XX = new Set([502, 503, 504]);
 
-export function judgeApi(exchanged: Exchanged, { isOwed, isHead }: { isOwed: boolean; isHead: boolean }): Complaint | undefined {
+export function judgeApi(exchanged: Exchanged, { isOwed, isHead }: { isOwed: boolean; isHead: boolean }): Finding | undefined {
   if (exchanged.is === "garbage")
     return { kind: "wrong answer", sentence: `bytes that are not HTTP: ${JSON.stringify(exchanged.text.slice(0, 60))}` };
   if (exchanged.is !== "answered")

@@ -6,7 +6,7 @@ import { createApi } from "../../support/servers/api.ts";
 import type { Berth } from "../../support/servers/berth.ts";
 import type { BerthWorld } from "../berth-world.ts";
 import { closed } from "../traffic/hostile-server.ts";
-import { defineTarget, type Complaint } from "../target.ts";
+import { defineTarget, type Finding } from "../target.ts";
 import { anyText } from "../traffic/values.ts";
 
 const WORKERS = 4;
@@ -51,7 +51,7 @@ function receiverOf(world: BerthWorld, worker: number): Promise<Receiver> {
 }
 
 interface Receiver {
-  run(plan: AnswerPlan, signal: AbortSignal): Promise<Complaint | undefined>;
+  run(plan: AnswerPlan, signal: AbortSignal): Promise<Finding | undefined>;
 }
 
 async function openReceiver({ berth, hooksKey }: BerthWorld): Promise<Receiver> {

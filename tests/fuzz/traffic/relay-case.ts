@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { AnswerPlan } from "./answers.ts";
 import { exchange, type Exchanged } from "./exchange.ts";
 import { closed, type HostileServer } from "./hostile-server.ts";
-import type { CaseContext, Complaint } from "../target.ts";
+import type { CaseContext, Finding } from "../target.ts";
 
 export interface RelayCase {
   to: NetConnectOpts;
@@ -22,7 +22,7 @@ const PATIENCE_MS = 25;
 export async function runRelayCase(
   { to, request, isHead = false, behind, answer, isDown }: RelayCase,
   { caseId, signal }: CaseContext,
-): Promise<{ exchanged: Exchanged; complaint: Complaint | undefined }> {
+): Promise<{ exchanged: Exchanged; finding: Finding | undefined }> {
   using staged = behind.expect(caseId, answer);
   // The server may let the caller wait for an open response longer than we do.
   const isEnding = answer.ending === "end" || answer.ending === "reset";
@@ -43,10 +43,10 @@ export async function runRelayCase(
   // After a complete response, the connection can be reused.
   const isDone = exchanged.is === "answered" && exchanged.isWhole;
   if (socket && !isDone && answer.ending !== "keep") await Promise.race([closed(socket), aborted(signal)]);
-  return { exchanged, complaint: judge(exchanged, answer) };
+  return { exchanged, finding: judge(exchanged, answer) };
 }
 
-function judge(exchanged: Exchanged, answer: AnswerPlan): Complaint | undefined {
+function judge(exchanged: Exchanged, answer: AnswerPlan): Finding | undefined {
   if (exchanged.is === "garbage")
     return { kind: "wrong answer", sentence: `bytes that are not HTTP: ${JSON.stringify(exchanged.text.slice(0, 60))}` };
   if (exchanged.is !== "answered" || exchanged.answer.status !== 500) return undefined;

@@ -89,7 +89,7 @@ function reconcileStatefulSet(options: ControllerOptions, set: ApiObject): void 
   if (pod || replicas === 0) return;
   for (const claim of volumeClaimTemplates ?? []) makeClaim(objects, set, `${claim.metadata.name}-${podName}`, claim);
   const refused = options.refusePod(template.spec);
-  if (refused) return complain(options, set, `create Pod ${podName} in StatefulSet ${name} failed error: ${refused}`);
+  if (refused) return recordFailure(options, set, `create Pod ${podName} in StatefulSet ${name} failed error: ${refused}`);
   makePod(
     objects,
     set,
@@ -100,7 +100,7 @@ function reconcileStatefulSet(options: ControllerOptions, set: ApiObject): void 
 }
 
 // One event per message, with a growing count. The controller retries with exponential back-off.
-function complain({ objects, retry }: ControllerOptions, set: ApiObject, message: string): void {
+function recordFailure({ objects, retry }: ControllerOptions, set: ApiObject, message: string): void {
   const { name, uid } = set.metadata;
   const eventName = `${name}.failed-create`;
   const count = ((objects.get("events", eventName) as CountedEvent | undefined)?.count ?? 0) + 1;

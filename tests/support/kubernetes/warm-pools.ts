@@ -38,15 +38,15 @@ function reconcilePool(objects: Objects, pool: ApiObject): void {
 
 function reconcileClaim(objects: Objects, claim: ApiObject): void {
   const name = claim.metadata.name!;
-  const complain = (reason: string, message: string) =>
+  const recordFailure = (reason: string, message: string) =>
     objects.setStatus("sandboxclaims", name, { ...claim.status, conditions: [{ type: "Ready", status: "False", reason, message }] });
   const { warmPoolRef, additionalPodMetadata = {} } = claim.spec as unknown as ClaimFields;
   const bad = refuseMetadata(additionalPodMetadata);
-  if (bad) return complain("InvalidMetadata", bad);
+  if (bad) return recordFailure("InvalidMetadata", bad);
   const pool = objects.get("sandboxwarmpools", warmPoolRef.name);
-  if (!pool) return complain("WarmPoolNotFound", `SandboxWarmPool "${warmPoolRef.name}" not found`);
+  if (!pool) return recordFailure("WarmPoolNotFound", `SandboxWarmPool "${warmPoolRef.name}" not found`);
   const template = objects.get("sandboxtemplates", (pool.spec as unknown as PoolFields).sandboxTemplateRef.name);
-  if (!template) return complain("TemplateNotFound", "the pool's SandboxTemplate is not there");
+  if (!template) return recordFailure("TemplateNotFound", "the pool's SandboxTemplate is not there");
   const sandbox = boundTo(objects, claim) ?? adopt(objects, claim, pool, template) ?? makeCold(objects, claim, template);
   // The pod's labels and annotations come from the template and the claim and replace all others.
   const fields = sandbox.spec as unknown as { podTemplate: PodTemplate };
