@@ -1,6 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { AppError, isAppError, type ErrorBody } from "@berth/contract";
+import { endSocket } from "./bounded-io/end-socket.ts";
 
 // An error as an HTTP reply, the same at every boundary of the server. The body is `{error, details?}`; the code is in a
 // header.
@@ -31,5 +32,5 @@ export function toErrorReply(thrown: unknown): ErrorReply {
 export function endSocketWithReply(socket: Duplex, { status, headers, body }: ErrorReply): void {
   const lines = Object.entries({ ...headers, "content-length": String(Buffer.byteLength(body)), connection: "close" });
   const head = [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? "Refused"}`, ...lines.map(([name, value]) => `${name}: ${value}`)];
-  socket.end([...head, "", body].join("\r\n"));
+  endSocket(socket, [...head, "", body].join("\r\n"));
 }

@@ -25,6 +25,19 @@ test("a sandbox has a bounded number of connections to its proxy", async () => {
   for (const socket of sockets) socket.destroy();
 });
 
+test("a refused tunnel is closed when its caller leaves, although the caller's bytes were never read", async () => {
+  await open(PUBLIC, { maxConnections: 2 });
+  for (let i = 0; i < 5; i++) {
+    const caller = connect(socketPath());
+    caller.write(`CONNECT 10.0.0.1:443 HTTP/1.1\r\n\r\n${"x".repeat(200_000)}`);
+    expect(String(await once(caller, "data"))).toContain("403");
+    caller.destroy();
+  }
+  await expect
+    .poll(() => get(`http://127.0.0.1:${current.webPort}/`).catch(() => undefined), { timeout: 5_000 })
+    .toMatchObject({ status: 200 });
+});
+
 test("a sandbox that floods its socket is locked out, and is served again after a while", async () => {
   const flood = () => Array.from({ length: 200 }, () => connect(socketPath()).on("error", () => {}));
   await open(PUBLIC, { maxPerSecond: 20, floodRestMs: 600_000 });

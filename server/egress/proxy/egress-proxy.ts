@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { pipeline, type Duplex } from "node:stream";
+import { endSocket } from "../../bounded-io/end-socket.ts";
 import type { ConnectionBoundary, CoverableStream } from "../../faults/connection-boundary.ts";
 import { runWork } from "../../event-loop/loop-work.ts";
 import { dialTarget, type DialOptions, type Refusal } from "./dial-target.ts";
@@ -96,7 +97,7 @@ export function createEgressProxy(options: EgressProxyOptions): Server {
     inner.on("error", () => inner.destroy());
     const target = check(parseAuthority(request.url ?? ""));
     const outer = isRefusal(target) ? target : await openConnection(target, inner, boundary);
-    if (isRefusal(outer)) return void inner.end(refusalBytes(outer));
+    if (isRefusal(outer)) return endSocket(inner, refusalBytes(outer));
     if (inner.destroyed) return void outer.destroy();
     inner.write("HTTP/1.1 200 Connection established\r\n\r\n");
     if (head.length > 0) outer.write(head);

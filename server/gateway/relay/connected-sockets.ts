@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
-import { SECOND, type Clock } from "../../clock.ts";
+import { endSocket } from "../../bounded-io/end-socket.ts";
+import type { Clock } from "../../clock.ts";
 import { markWork } from "../../event-loop/loop-work.ts";
 import { createReadSwitch } from "./read-switch.ts";
 import { closeFrame, createFrameTracker, pingFrame } from "./websocket-frames.ts";
@@ -28,7 +29,6 @@ interface HandshakenSocket {
 
 const TO_CALLER = { name: "gateway socket to caller" };
 const TO_DAEMON = { name: "gateway socket to daemon" };
-const CLOSE_TIMEOUT_MS = 2 * SECOND;
 const PAUSE_GRACE_MS = 500;
 
 export function connectSockets({
@@ -88,13 +88,4 @@ export function connectSockets({
     },
     close,
   };
-}
-
-// Half-closes the socket, drains it until the peer closes its side, and destroys it after a timeout.
-export function endSocket(socket: Duplex, lastFrame?: Buffer): void {
-  socket.on("error", () => socket.destroy());
-  socket.end(lastFrame);
-  socket.resume();
-  const timer = setTimeout(() => socket.destroy(), CLOSE_TIMEOUT_MS);
-  socket.once("close", () => clearTimeout(timer));
 }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { AppError } from "@berth/contract";
-import { endSocket } from "./connected-sockets.ts";
+import { endSocket } from "../../bounded-io/end-socket.ts";
 import { closeFrame } from "./websocket-frames.ts";
 
 export function requireHandshake(request: IncomingMessage): void {

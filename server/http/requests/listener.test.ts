@@ -33,6 +33,22 @@ test("an API request has a body timeout, and an upload through the mount has non
   server.close();
 });
 
+test.each(["CONNECT elsewhere:443 HTTP/1.1\r\n\r\n", "nonsense\r\n\r\n"])(
+  "a refused connection (%j) is closed when its caller leaves, although the caller's bytes were never read",
+  async (start) => {
+    const server = createListener(() => {}, undefined, { log: silentLog });
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const caller = connect((server.address() as AddressInfo).port, "127.0.0.1").on("error", () => {});
+    caller.write(start + "x".repeat(200_000));
+    await once(caller, "data");
+    caller.destroy();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    server.close(() => resolve());
+    await promise;
+  },
+  10_000,
+);
+
 // Node removes its listeners, including the error listener, from a connection that requests CONNECT or an upgrade.
 test.each(["CONNECT elsewhere:443", "GET / ", "GET /socket", "nonsense"])(
   "a caller that resets its connection after `%s` affects no other connection",
