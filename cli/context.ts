@@ -4,7 +4,7 @@ import type { Config } from "@berth/server/config/config.ts";
 import type { Db } from "@berth/server/store/schema.ts";
 import type { Store } from "@berth/server/store/open.ts";
 
-// What commands work with: the store of the server's configuration. The server may run at the same time.
+// The store and settings that a command uses. The server may run at the same time.
 export interface Context {
   config: Config;
   store: Store;

@@ -4,7 +4,7 @@ import { style } from "../terminal/style.ts";
 import type { DeletedFolder } from "./data-folder.ts";
 import type { Counts, Installation } from "./installation.ts";
 
-// What `berth down` did, as printed with --json.
+// The result of `berth down`, as printed with --json.
 export interface Report {
   dataDir: string;
   // The id of the stopped process.
@@ -28,7 +28,7 @@ interface Plan {
 export const isIdle = ({ engines }: Installation) =>
   engines.every(({ counts: { running, frozen, blank, unknown } }) => running + frozen + blank + unknown === 0);
 
-// What will happen, for the confirmation.
+// Describes the effects, for the confirmation.
 export function describePlan({ config, server, installation: { engines, store }, deleting }: Plan): string {
   const sum = (name: keyof Counts) => engines.reduce((total, { counts }) => total + counts[name], 0);
   const [sessions, blank, unknown] = [sum("running") + sum("frozen") + sum("hibernated"), sum("blank"), sum("unknown")];

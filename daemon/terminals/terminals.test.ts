@@ -12,7 +12,7 @@ afterEach(() => daemon[Symbol.asyncDispose]());
 
 const MB = 1024 * 1024;
 
-// What a browser keeps of a terminal.
+// A browser's copy of a terminal.
 interface Screen {
   socket: WebSocket;
   messages: TerminalFromDaemon[];

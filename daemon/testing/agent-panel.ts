@@ -18,7 +18,7 @@ export async function agentBecomes(daemon: TestDaemon, status: AgentState["statu
   await expect.poll(async () => (await agentState(daemon)).status, { timeout: 60_000 }).toBe(status);
 }
 
-// What a browser has received over the agent's stream.
+// The messages that a browser has received over the agent's stream.
 export interface Panel {
   messages: AgentMessage[];
   items(): ConversationItem[];

@@ -8,7 +8,7 @@ import type { SandboxId, Template } from "@berth/contract";
 // in the order in which they were made; calls for different sandboxes run concurrently.
 //
 // Cancellation: a method rejects with `signal.reason` soon after the abort, or with `capacity_reached` if it was waiting for room.
-// Whatever it leaves behind can be finished by the same call or removed by `destroy`.
+// Repeating the call finishes partial work, and `destroy` removes it.
 //
 // Errors: every other rejection is an AppError. Its `cause` has the details for the log.
 // - `sandbox_failed`: this sandbox cannot do what was asked. A retry may help.

@@ -146,7 +146,7 @@ interface Call extends ChangeOptions {
 
 const POLL_MS = 25;
 
-// What the call gets without any work. null: there is work to do.
+// The reply to a call that changes nothing. null: the call needs a step.
 function answer(session: PartnerSession, outcome: Outcome): SessionView | null {
   if (outcome.do === "answer_unchanged") return visible(session);
   if (outcome.do !== "refuse") return null;

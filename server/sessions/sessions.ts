@@ -6,7 +6,7 @@ export type { ListFilter, ListPosition, SessionPage } from "../store/sessions/li
 export type { SessionView } from "../store/sessions/view.ts";
 export type { Recorder } from "./transitions.ts";
 
-// What the rest of the server may do with sessions. Every method is scoped to a partner: another partner's session is not
+// The session service. Every method is scoped to a partner: another partner's session is not
 // found. Errors are AppErrors with the codes of the contract.
 export interface Sessions extends AsyncDisposable {
   create(partner: PartnerLimits, request: CreateRequest, options?: ChangeOptions): Promise<SessionView>;

@@ -43,7 +43,7 @@ export type Outcome =
   | { do: "ignore" };
 
 interface Rule {
-  // Who pulls the trigger.
+  // The part of the system that pulls the trigger.
   source: "partner" | "operator" | "timer" | "reconcile" | "pool" | "step";
   in: Partial<Record<Place, Outcome>>;
   // In every state that `in` does not name.

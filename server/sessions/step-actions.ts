@@ -12,7 +12,7 @@ import type { SessionChanges } from "../store/sessions/write.ts";
 import { withModelSettings } from "../agents/settings.ts";
 import type { Templates } from "../templates.ts";
 
-// What a step does to the sandbox, and what it writes when it ends. Everything here is idempotent: a step that a dead server
+// The work of a step on its sandbox, and the changes that it writes when it ends. Everything here is idempotent: a step that a dead server
 // left behind is done again.
 export interface StepAction<In extends SessionInStep> {
   act(session: In, signal: AbortSignal): Promise<void>;

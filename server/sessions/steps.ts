@@ -119,7 +119,7 @@ async function interrupt({ stop, settled }: RunningStep): Promise<void> {
 
 const overtaken = () => new AppError("session_busy", { message: "Another step took over this session" });
 
-// What the caller gets: our own errors as they are, a timeout as 504, everything else without its internals.
+// Converts a failure for the caller: AppErrors are unchanged, a timeout becomes 504, everything else hides its internals.
 function explain(error: unknown, stop: AbortSignal): AppError {
   if (stop.aborted && isAppError(stop.reason)) return stop.reason;
   if (isAppError(error)) return error;

@@ -11,7 +11,7 @@ import { migrate, schemaVersion, SchemaError } from "./migrations/migrate.ts";
 import { MIGRATIONS } from "./migrations/index.ts";
 import type { Store } from "./open.ts";
 
-// What the store guarantees on every engine.
+// The guarantees of the store on every engine.
 export function storeSuite(databases: Databases): void {
   test("times and counts are numbers", async () => {
     await using store = await (await databases.create()).open();

@@ -23,7 +23,7 @@ test.each(DOCKERFILES)("the files that %s copies exist", (file) => {
   expect(sources.filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
 
-// `npm install` may change the lockfile, `npm ci` may refuse it, and either runs scripts unless told not to. scripts/install.mjs
+// `npm install` may change the lockfile, `npm ci` may refuse it, and both run package scripts by default. scripts/install.mjs
 // installs the lockfile as it is, or fails.
 const INSTALLS = /\b(npm|npx|yarn|pnpm|corepack|bun)\b|install\.mjs/;
 

@@ -124,7 +124,7 @@ test("the server's own namespace admits its pod", () => {
 
 test("the variables of the namespace's Services do not reach the server", () => {
   expect(find<V1Deployment>("Deployment").spec!.template.spec!.enableServiceLinks).toBe(false);
-  // What a Service called `berth` adds otherwise; it is a reason for no start, once config.env does not say better.
+  // A Service called `berth` would set this variable, and the server would refuse to start.
   expect(() => readConfig({ BERTH_PORT: "tcp://10.96.206.78:80" })).toThrow(ConfigError);
 });
 

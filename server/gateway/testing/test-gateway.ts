@@ -33,7 +33,7 @@ export interface TestGateway extends AsyncDisposable {
   registry: Registry;
   // API keys and their partners.
   keys: Record<string, { id: string } | undefined>;
-  // What the server does when it stops.
+  // Closes the gateway as the server does when it stops.
   close(): Promise<void>;
   serveDaemon(listener: RequestListener): Promise<Server>;
   serveRawDaemon(listener: (socket: Socket) => void): Promise<void>;

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from "fastify";
 import type { AuditEntry } from "../../store/audit.ts";
 
-// What handlers need of an authenticated request.
+// The parts of an authenticated request that handlers use.
 export const partnerIdOf = (request: FastifyRequest): string => request.principal.partner.id;
 
 export const idOf = (request: FastifyRequest): string => (request.params as { id: string }).id;

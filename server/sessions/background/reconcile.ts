@@ -22,7 +22,7 @@ export interface Reconcile {
   finishSteps(options?: FinishOptions): Promise<number>;
   // The differences that it found. Runs beside the steps, so that a step that hangs does not keep orphans alive.
   repairDifferences(): Promise<Difference[]>;
-  // What `repairDifferences` would find, without repairing it.
+  // Finds the same differences as `repairDifferences`, without repairing them.
   compare(): Promise<Difference[]>;
 }
 

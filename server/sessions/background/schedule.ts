@@ -47,7 +47,7 @@ export function createSchedule({ store, transitions, steps, capacity, home, cloc
     await transitions.apply(session, "warn", { changes: { isWarned: true } });
   }
 
-  // What fails is due again at the next tick.
+  // A session that fails is due again at the next tick.
   const each = (sessions: Session[], work: (session: Session) => Promise<void>) =>
     forEachConcurrently(sessions, BACKGROUND, (session) =>
       work(session).catch((error: unknown) => log.warn("schedule.failed", { sessionId: session.id, error: String(error) })),

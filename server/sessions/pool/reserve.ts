@@ -27,7 +27,7 @@ export interface Kind {
   templateHash: string;
 }
 
-// What a create asks for.
+// The parameters of a create.
 export interface Wanted {
   kind: Kind;
   partner: PartnerLimits;

@@ -1,7 +1,7 @@
 import type { Place, Trigger } from "../states.ts";
 import { eventsOf, isLive, isStep, isVisible, reasonOf, restOf, sourceOf, statusAt, targetOf, type PairRule } from "./state-pairs.ts";
 
-// What the design says about timers, reconciliation, the pool and the ends of steps.
+// The rules of the design for timers, reconciliation, the pool and the ends of steps.
 
 // The state that a timer measures, and where it takes the session.
 const TIMERS: Partial<Record<Trigger, { measures: Place; ends: Place }>> = {
@@ -13,8 +13,8 @@ const TIMERS: Partial<Record<Trigger, { measures: Place; ends: Place }>> = {
   purge: { measures: "destroyed", ends: "absent" },
 };
 
-// What the engine does contrary to the store, in which states that is a contradiction, and what a session is afterwards. A
-// blank whose sandbox is not as it should be is always discarded.
+// For each finding: the states that it contradicts, and the state of the session after the repair. A warm sandbox in the wrong
+// condition is always discarded.
 const FINDINGS: Partial<Record<Trigger, { contradicts: Place[]; ends: Place }>> = {
   lost: { contradicts: ["warm", "running"], ends: "paused" },
   returned: { contradicts: ["paused"], ends: "running" },

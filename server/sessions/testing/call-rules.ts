@@ -1,7 +1,7 @@
 import { outcomeOf, type Outcome, type Place, type Trigger } from "../states.ts";
 import { isLive, isStep, isVisible, restOf, sourceOf, targetOf, TRIGGERS, type PairRule } from "./state-pairs.ts";
 
-// What SPEC.md and CONTRACT.md say about calls, and what the commands of the operator promise.
+// The rules of SPEC.md and CONTRACT.md for calls, and the guarantees of the operator's commands.
 
 const CALLS = TRIGGERS.filter((trigger) => sourceOf(trigger) === "partner" && trigger !== "create");
 // Steps that no call asked for. A partner does not know about them, so they must not make a call fail.

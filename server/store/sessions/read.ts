@@ -23,7 +23,7 @@ export async function findSessionBySandbox(db: Db, sandboxId: string): Promise<S
   return row ? parseSession(row) : null;
 }
 
-// What it takes to speak to a sandbox's daemon: its token, sealed, and where it lives.
+// The encrypted token and the home of a sandbox, which a connection to its daemon needs.
 export interface SandboxAccess {
   sealedToken: string;
   home: Home;

@@ -70,7 +70,7 @@ interface Leased {
   lease: Lease;
 }
 
-// Who works on a step, and until when that is believed.
+// The server that works on a step, and when its claim expires.
 export interface Lease {
   owner: string;
   untilMs: number;
@@ -91,12 +91,12 @@ export const isPartnerSession = (session: Session): session is PartnerSession =>
 
 export const isAtHome = ({ home }: { home: Home }, { driver, host }: Home): boolean => home.driver === driver && home.host === host;
 
-// What a partner sees of a session; null when there is nothing to see. During a step that is the state it started from.
+// The status that partners see; null if the session is hidden from them. During a step it is the status before the step.
 export function statusOf(session: Pick<Session, "state"> & { was?: "running" | "paused" }): SessionStatus | null {
   return session.state === "destroying" ? (session.was ?? "running") : STATUSES[session.state];
 }
 
-// What the list of sessions filters by. `destroying` is shown as what the session was.
+// The status of each state, also for filters of the list. A session in `destroying` keeps its former status.
 export const STATUSES: Record<Exclude<SessionState, "destroying">, SessionStatus | null> = {
   warming: null,
   warm: null,

@@ -32,7 +32,7 @@ export interface NewOwner {
   sealedEnv: string | null;
 }
 
-// What may change in a row besides its state and generation. `null` clears.
+// The columns that may change besides state and generation. `null` clears a column.
 export interface SessionChanges {
   lease?: Lease | null;
   stopReason?: StopReason | null;

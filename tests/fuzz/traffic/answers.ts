@@ -18,7 +18,7 @@ export interface AnswerPlan {
   damage: Damage[];
   cuts: number[];
   pauseMs: number;
-  // What happens to the connection afterwards. `flood` repeats the last piece.
+  // The end of the connection. `flood` repeats the last piece.
   ending: "keep" | "end" | "reset" | "hold" | "flood";
 }
 

@@ -19,7 +19,7 @@ let attacking: Promise<unknown> = Promise.resolve();
 
 process.on("message", (order: AttackerOrder) => void (order.type === "attack" ? begin(order) : end()));
 process.on("disconnect", () => process.exit());
-// The parent reports what failed and removes the sandboxes; it ends this process then.
+// The parent reports the failure, removes the sandboxes and then ends this process.
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => undefined);
 report({ type: "ready", modelUrl: model.url, upstreamUrl: urlOf(upstream), silentUrl: urlOf(silent) });
 
@@ -38,7 +38,7 @@ async function begin({ names, target }: AttackerOrder & { type: "attack" }): Pro
 async function end(): Promise<void> {
   stop.abort();
   await attacking;
-  // The model server keeps what it is sent.
+  // The model server stores the requests that it receives.
   model.requests.length = 0;
   report({ type: "stopped" });
 }

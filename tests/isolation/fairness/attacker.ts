@@ -4,20 +4,20 @@ import { join } from "node:path";
 import type { AttackTarget } from "./attacks.ts";
 import type { AttackerOrder, AttackerReport } from "./attacker-process.ts";
 
-// The hostile partner's own machines: a process that carries out attacks, and the servers that belong to it. A process of
-// its own, so that what the attack costs the attacker does not show in the victim's times.
+// Stands for the hostile partner's machines: a process that carries out attacks and runs the partner's servers. It is a separate
+// process, so that the attacker's own work does not delay the victim's measurements.
 export interface Attacker extends AsyncDisposable {
   // A model provider, a server that answers every request at once, and one that accepts every request and never answers.
   modelUrl: string;
   upstreamUrl: string;
   silentUrl: string;
-  // Starts these attacks. Disposing the result ends them and cleans up what they made.
+  // Starts these attacks. Disposing the result ends them and removes their resources.
   attack(names: readonly string[], target: AttackTarget): Promise<AsyncDisposable>;
 }
 
 export interface AttackerOptions {
-  // The process's niceness. The attacker stands for machines elsewhere, so that a measurement lets it have only the
-  // processor time that nothing else on this machine wants.
+  // The niceness of the process. The attacker stands for other machines, so a measurement gives it only processor time that
+  // nothing else on this machine needs.
   niceness?: number;
 }
 

@@ -3,17 +3,17 @@ import { WebSocket } from "ws";
 import type { Terminal } from "@berth/contract/daemon.ts";
 import { createApi } from "../../support/servers/api.ts";
 
-// One way to be a bad neighbour. It runs from `start` until the signal and ignores refusals and closed sockets.
+// An attack runs from `start` until the signal is aborted. It ignores refusals and closed sockets.
 export interface Attack {
   name: string;
-  // Before the victim is measured.
+  // Runs before the victim is measured.
   prepare?(target: AttackTarget): Promise<void>;
   start(target: AttackTarget, signal: AbortSignal): Promise<void>;
 }
 
 export interface AttackTarget {
   serverUrl: string;
-  // Of the hostile partner, and a sandbox of its own.
+  // The hostile partner's key and one of its sandboxes.
   key: string;
   sandboxId: string;
   upstreamUrl: string;
@@ -63,7 +63,7 @@ const python = (program: string) => `python3 -c '${program}'`;
 
 const repeat = async (times: number, work: () => Promise<void>) => void (await Promise.all(Array.from({ length: times }, work)));
 
-// Reads the output as fast as it comes, as a partner's backend would.
+// Reads the output at full speed, as a partner's backend would.
 async function exec({ serverUrl, key, sandboxId }: AttackTarget, command: string, signal: AbortSignal): Promise<void> {
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
   const url = `${serverUrl}/sandboxes/${sandboxId}/exec?format=text`;
@@ -99,7 +99,7 @@ async function floodTerminal(target: AttackTarget, signal: AbortSignal): Promise
   });
 }
 
-// Some 10,000 frames a second, in bursts, because a timer is no finer.
+// Sends about 10,000 frames a second, in bursts, because timers are too coarse for single frames.
 async function floodFrames(target: AttackTarget, signal: AbortSignal): Promise<void> {
   await ignoreErrors(async () => {
     const socket = await openTerminal(target, ["cat"]);
@@ -131,7 +131,7 @@ async function floodWebhooks({ serverUrl, key, silentUrl }: AttackTarget, signal
   for (const id of ids) await api.call("DELETE", `/api/b2b/webhooks/${id}`);
 }
 
-// Destroyed sessions are listed as well, so that half a megabyte of list costs a partner nothing.
+// Lists include destroyed sessions, so a partner can fill them without paying for running ones.
 async function fillLists({ serverUrl, key }: AttackTarget): Promise<void> {
   const api = createApi(serverUrl, key);
   const metadata = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`key-${i}`, "x".repeat(512)]));

@@ -5,8 +5,8 @@ import { openInstallation, type Installation } from "./installation.ts";
 import { measure } from "./measure.ts";
 import { ACTIONS, openVictim, type Victim } from "./victim.ts";
 
-// The short form of `npm run fairness`: several attacks at once, and only what does not depend on how busy this machine
-// is. Nothing is refused, nothing is lost, the server lives on and stays within its memory.
+// The short form of `npm run fairness`: several attacks at once, with assertions that do not depend on the load of the machine.
+// No request is refused, no result is lost, and the server survives within its memory limit.
 const ROUNDS = 2;
 const MAX_SERVER_MB = 700;
 const AT_ONCE = [

@@ -16,7 +16,7 @@ export interface Installation extends AsyncDisposable {
   victim: Tenant;
   // Starts attacks of a hostile partner. Disposing the result ends them and destroys the sandbox that they came from.
   attack(names: readonly string[]): Promise<AsyncDisposable>;
-  // When the victim's webhook receiver got the event of this session, by performance.now().
+  // The time, by performance.now(), at which the victim's webhook receiver got the event of this session.
   delivered(sessionId: string): Promise<number>;
   metric(name: string): Promise<number>;
 }
@@ -40,14 +40,14 @@ export async function openInstallation(options: AttackerOptions = {}): Promise<I
   };
   const receiver = stack.adopt(await listen(readEvent((sessionId) => deliveryOf(sessionId).resolve(performance.now()))), close);
   const folder = stack.adopt(mkdtempSync(join(tmpdir(), "berth-fairness-")), (path) => rmSync(path, { recursive: true, force: true }));
-  // Small, so that a full disk and full memory are reached within seconds.
+  // Small limits, so that an attack fills the disk and the memory within seconds.
   writeFileSync(join(folder, "templates.yaml"), "default: { memoryMb: 512, diskMb: 512 }\n");
   const berth = stack.use(
     await startBerth({
       BERTH_TEMPLATES: join(folder, "templates.yaml"),
       BERTH_DRIVER: "oci",
       BERTH_LOG_LEVEL: "warn",
-      // The default: the tests of other things switch it off.
+      // The default. Other tests turn the rate limit off.
       BERTH_RATE_LIMIT: "6000",
       BERTH_METRICS_TOKEN: METRICS_TOKEN,
       BERTH_WEBHOOK_ALLOW_PRIVATE: "1",
@@ -73,8 +73,8 @@ export async function openInstallation(options: AttackerOptions = {}): Promise<I
     victim,
     async attack(names) {
       await using attack = new AsyncDisposableStack();
-      // A partner and a sandbox of its own for each attack: neither a used-up rate limit nor processes that are left behind
-      // count for the next.
+      // Each attack has its own partner and sandbox, so that an exhausted rate limit or leftover processes do not affect the
+      // next attack.
       const { api, key, session } = await tenant(await createPartner(berth, `hostile-${++attacks}`));
       attack.defer(() => destroySession(api, session));
       const { upstreamUrl, silentUrl } = attacker;

@@ -1,5 +1,5 @@
-// `npm run fairness -- [--rounds N] [--only NAME …]`: what a victim notices of each attack, as a table. The times are
-// those of this machine; the ratios to its quiet times are what counts.
+// `npm run fairness -- [--rounds N] [--only NAME …]`: prints the victim's times during each attack as a table. The
+// times depend on this machine; compare the ratios to its quiet times.
 import { parseArgs } from "node:util";
 import { ATTACKS } from "./attacks.ts";
 import { openInstallation } from "./installation.ts";

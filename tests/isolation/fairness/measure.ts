@@ -7,18 +7,18 @@ export interface Round {
   // Milliseconds of each action, in the order in which they were taken.
   times: Record<Action, number[]>;
   refused: string[];
-  // The longest that the server's event loop stood still, and what the server used at the end.
+  // The longest stall of the server's event loop, and the server's resource usage at the end.
   longestStallMs: number;
   serverMemoryMb: number;
 }
 
-// Lets attacks run, none for a quiet server, and does what the victim does for that many rounds. Cheap actions are repeated
-// within a round, so that there are enough of them for a percentile.
+// Measures the victim's work for a number of rounds while the attacks run; without attacks the server is quiet. Cheap actions are
+// repeated within a round, which gives enough values for a percentile.
 export async function measure(installation: Installation, victim: Victim, attacks: readonly string[], rounds: number): Promise<Round> {
   const times = { create: [], exec: [], keystroke: [], webhook: [] } as Round["times"];
   const refused: string[] = [];
   await using _attack = attacks.length > 0 ? await installation.attack(attacks) : null;
-  // Until the attacks are in full swing.
+  // Gives the attacks time to reach full load.
   if (attacks.length > 0) await sleep(1_000);
   // Reading resets the longest stall.
   await installation.metric("berth_nodejs_eventloop_lag_max_seconds");

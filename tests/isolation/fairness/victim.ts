@@ -5,10 +5,10 @@ import type { Installation } from "./installation.ts";
 
 export const ACTIONS = ["create", "exec", "keystroke", "webhook"] as const;
 export type Action = (typeof ACTIONS)[number];
-// How many milliseconds the actions took that a step consists of.
+// The duration of each action of a step, in milliseconds.
 export type Times = Partial<Record<Action, number>>;
 
-// What the victim does all day. Each step throws when something was refused or lost.
+// The victim's usual work. Each step throws if a request was refused or a result was lost.
 export interface Victim extends AsyncDisposable {
   // Creates a session, waits for its webhook and destroys it.
   session(): Promise<Times>;

@@ -6,7 +6,7 @@ import { expect } from "vitest";
 import { WebSocket } from "ws";
 import type { Berth } from "../servers/berth.ts";
 
-// What a partner's backend and a browser do with the agent of one session.
+// Calls of a partner's backend and of a browser to the agent of one session.
 export function createAgentCalls({ api, key }: Berth, { sandboxId, sandboxUrl, sessionId }: Session) {
   const sandbox = async (method: string, path: string, body?: object) =>
     (await api.call(method, `/sandboxes/${sandboxId}${path}`, body)).body as unknown;

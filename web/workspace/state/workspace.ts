@@ -40,7 +40,7 @@ export function createWorkspace(sandboxId: string) {
   const palette = createPalette();
   const cursor = createCursor();
 
-  // What people see first is requested at once, before the session's state is known.
+  // The first visible data is requested at once, before the session's state is known.
   const initialRequest = loadInitialView({ files, layout, documents });
 
   let wasConnected = false;

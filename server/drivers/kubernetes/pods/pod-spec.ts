@@ -18,7 +18,7 @@ export interface PodSettings {
   nodeSelector: Record<string, string>;
 }
 
-// Who may call the daemon: callers with the token of this hash. A pod in a warm pool has no token yet; its daemon accepts a token
+// The daemon accepts callers whose token has this hash. A pod in a warm pool has no token yet; its daemon accepts a token
 // hash that is signed with the private key of `adoptKey` (see adoption.ts).
 export type PodFor = { template: Template } & ({ tokenHash: string } | { adoptKey: string });
 

@@ -1,6 +1,6 @@
 import type { KubernetesObject, V1Pod } from "@kubernetes/client-node";
 
-// What the state of a pod means for its sandbox.
+// Translates the state of a pod into the condition of its sandbox.
 
 // Identifies one run of the sandbox's processes. A container that restarts in place loses its processes, so it counts as a new run.
 export function runIdOf(pod: V1Pod): string {

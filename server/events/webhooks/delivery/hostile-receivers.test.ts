@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { sendMessage } from "./send.ts";
 import { startRawReceiver } from "../../testing/receivers.ts";
 
-// Whatever a receiver does, each attempt ends with an outcome and a closed connection.
+// Each attempt ends with an outcome and a closed connection, even if the receiver misbehaves.
 
 const INVALID = { ok: false, status: null, error: "The answer is not valid HTTP" };
 const TAKEN = { ok: true, status: 200 };

@@ -105,7 +105,7 @@ const UNKNOWN: Case[] = [
   ["completions", { a_field_of_next_year: 1 }],
 ];
 
-// What agents send. Every template allows it.
+// Requests as agents send them. Every template allows these.
 const CLIENT_SIDE: Case[] = [
   ["chat", { ...say({ type: "text", text: "look at https://example.com" }), tools: [{ type: "function", function: { name: "f" } }, {}] }],
   ["chat", say({ type: "image_url", image_url: { url: "data:image/png;base64,AAAA", detail: "low" } })],

@@ -4,7 +4,7 @@ import type { Shape } from "../json/json-shape.ts";
 import { isProvidersOwn, type ModelConfig, type ModelProvider } from "../provider/model-config.ts";
 import { inertFields, type ModelApi } from "./request-fields.ts";
 
-// What a request to a model may contain. Providers offer features that reach further than a sandbox may: tools that the provider
+// Limits the contents of a request to a model. Providers offer features that reach further than a sandbox may: tools that the provider
 // runs (web search, code, MCP servers), URLs that it fetches, and state that it keeps beyond the request. They would bypass the
 // egress policy, so they are refused unless the template allows them. If the template restricts egress, unknown fields are
 // refused too.

@@ -8,7 +8,7 @@ export interface TextDocument {
   // Increases with every edit, so that a finished save can tell whether typing continued meanwhile.
   revision: number;
   saving: boolean;
-  // What happened on disk under an edited text. Nothing is overwritten until the person decides.
+  // The change on disk that conflicts with edited text. Nothing is overwritten until the person decides.
   conflict: Conflict | null;
   // Why the last save failed.
   failure: string | null;

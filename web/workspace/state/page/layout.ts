@@ -56,7 +56,7 @@ export const fileTab = (path: string): Tab => ({ id: `file:${path}`, kind: "file
 export const tabFor = (kind: "diff" | "compare" | "markdown", path: string): Tab => ({ id: `${kind}:${path}`, kind, path });
 export const previewTab = (port: number): Tab => ({ id: `preview:${port}`, kind: "preview", port });
 
-// What is open and where. The browser stores it for each sandbox.
+// The open tabs and panels and their arrangement. The browser stores them for each sandbox.
 export function createLayout(sandboxId: string) {
   const stored = openStorage<LayoutState>(`berth.layout.${sandboxId}`, initialLayout());
   const store = createStore<LayoutState>(() => stored.value);
