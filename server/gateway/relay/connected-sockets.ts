@@ -47,13 +47,13 @@ export function connectSockets({
   const toCaller = (bytes: Buffer) => {
     markWork(TO_CALLER);
     frames.track(bytes);
-    if (!caller.write(bytes)) reading.stopUntil("drained");
-    reading.stopFor(countOutput(bytes.length));
+    if (!caller.write(bytes)) reading.waitForDrain();
+    reading.waitFor(countOutput(bytes.length));
   };
   if (fromDaemon.head.length > 0) toCaller(fromDaemon.head);
   if (head.length > 0) daemon.write(head);
   daemon.on("data", toCaller);
-  caller.on("drain", () => reading.allow("drained"));
+  caller.on("drain", () => reading.drained());
   caller.on("data", () => {
     markWork(TO_DAEMON);
     lastHeardAt = clock.now();

@@ -103,12 +103,12 @@ function pipeBody(body: Readable, response: ServerResponse, countOutput: CountOu
     if (response.destroyed) return resolve();
     const reading = createReadSwitch(body);
     body.on("data", (bytes: Buffer) => {
-      if (!response.write(bytes)) reading.stopUntil("drained");
-      reading.stopFor(countOutput(bytes.length));
+      if (!response.write(bytes)) reading.waitForDrain();
+      reading.waitFor(countOutput(bytes.length));
     });
     body.once("end", () => response.end());
     body.once("error", () => response.destroy());
-    response.on("drain", () => reading.allow("drained"));
+    response.on("drain", () => reading.drained());
     response.once("close", resolve);
   });
 }

@@ -1,32 +1,39 @@
 import type { Readable } from "node:stream";
 
-// Stops and resumes the reading of a stream for two reasons at once: its consumer is full, or it has to wait.
+// Pauses a stream for two independent reasons: its consumer is full, or its output limit requires a wait. Reading resumes when
+// neither applies.
 export interface ReadSwitch {
-  stopUntil(reason: "drained"): void;
-  allow(reason: "drained"): void;
-  // No-op for 0.
-  stopFor(waitMs: number): void;
+  waitForDrain(): void;
+  drained(): void;
+  // No-op for 0. A later call replaces an earlier wait.
+  waitFor(waitMs: number): void;
 }
 
 export function createReadSwitch(stream: Readable): ReadSwitch {
-  const reasons = new Set<"drained" | "waited">();
+  let isFull = false;
+  let timer: NodeJS.Timeout | undefined;
 
-  function stop(reason: "drained" | "waited"): void {
-    reasons.add(reason);
-    stream.pause();
-  }
-
-  function allow(reason: "drained" | "waited"): void {
-    if (reasons.delete(reason) && reasons.size === 0 && !stream.destroyed) stream.resume();
+  function resumeIfFree(): void {
+    if (!isFull && timer === undefined && !stream.destroyed) stream.resume();
   }
 
   return {
-    stopUntil: stop,
-    allow,
-    stopFor(waitMs) {
+    waitForDrain() {
+      isFull = true;
+      stream.pause();
+    },
+    drained() {
+      isFull = false;
+      resumeIfFree();
+    },
+    waitFor(waitMs) {
       if (waitMs === 0) return;
-      stop("waited");
-      setTimeout(() => allow("waited"), waitMs).unref();
+      stream.pause();
+      clearTimeout(timer);
+      timer = setTimeout(() => {
+        timer = undefined;
+        resumeIfFree();
+      }, waitMs).unref();
     },
   };
 }
