@@ -75,7 +75,8 @@ export async function createApp(deps: AppDeps): Promise<App> {
     return503OnClosing: false,
     frameworkErrors(_error, request, reply) {
       reply.header("x-request-id", request.id);
-      void badUrlError(authenticate, request).then((error) => replyWithError(log, error, request, reply));
+      const replyWith = (error: unknown) => replyWithError(log, error, request, reply);
+      badUrlError(authenticate, request).then(replyWith, replyWith);
     },
     serverFactory: (handler) => createListener(handler, deps.mount, { log }),
   });

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
+import { AppError } from "@berth/contract";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestApp, type TestApp } from "../testing/test-app.ts";
 import { presentedKey } from "./authentication.ts";
@@ -33,6 +34,11 @@ describe("the API key", () => {
         expect(answer.headers.get("x-error-code")).toBe("unauthorized");
       }
     }
+  });
+
+  test("is not decided while the store is down, not even for a path that cannot be decoded", async () => {
+    await using other = await startTestApp({ authenticate: () => Promise.reject(new AppError("store_unavailable")) });
+    for (const path of ["/api/b2b/sessions/%ZZ", "/api/b2b/sessions/none"]) expect((await other.call("GET", path)).status).toBe(503);
   });
 
   test("is read from either header, with any case of the scheme", async () => {

@@ -30,6 +30,9 @@ export function openPostgres(url: string, { log, allowLongStatements = false }: 
   pool.on("error", (error) => log.warn("store.connection_lost", { message: error.message }));
 
   const clients = new WeakMap<PoolClient, PostgresPoolClient>();
+  // Here and not after `pool.connect()`: a database that shuts down may end a new connection in the packet that opens it. When
+  // the promise resolves, that error would already have met no listener, which ends the process.
+  pool.on("connect", (client) => clients.set(client, wrap(client)));
   return {
     options: pool.options,
     end: () => pool.end(),
@@ -37,9 +40,7 @@ export function openPostgres(url: string, { log, allowLongStatements = false }: 
       const client = await pool.connect().catch((error: unknown) => {
         throw postgresFailure(error);
       });
-      const known = clients.get(client) ?? wrap(client);
-      clients.set(client, known);
-      return known;
+      return clients.get(client)!;
     },
   };
 }
