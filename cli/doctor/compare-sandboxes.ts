@@ -23,10 +23,15 @@ export async function compareSandboxes(config: Config, store: Store): Promise<Fi
     await using driver = await openDriver(config, silentLog);
     const host = driver.traits.hostBound ? (await readFile(hostNameFile(config.dataDir), "utf8")).trim() : null;
     const home = { driver: driver.name, host };
-    const differences = await compare({ store, driver, home });
+    const malformed: Finding[] = [];
+    const onMalformed = ({ problem }: { problem: string }) => void malformed.push({ topic, state: "note", text: problem });
+    const differences = await compare({ store, driver, home, onMalformed });
     const { length: total } = await driver.list(AbortSignal.timeout(20_000));
-    if (differences.length === 0) return [{ topic, state: "good", text: `${total}, as in the store` }];
-    return differences.map(({ sandboxId, kind }) => ({ topic, state: "note", text: `${sandboxId} ${MEANINGS[kind]}` }));
+    if (differences.length + malformed.length === 0) return [{ topic, state: "good", text: `${total}, as in the store` }];
+    return [
+      ...malformed,
+      ...differences.map(({ sandboxId, kind }) => ({ topic, state: "note", text: `${sandboxId} ${MEANINGS[kind]}` }) as const),
+    ];
   } catch (error) {
     return [{ topic, state: "note", text: `could not be compared: ${error instanceof Error ? error.message : String(error)}` }];
   }

@@ -1,7 +1,7 @@
 import type { SandboxId } from "@berth/contract";
 import type { Driver, SandboxSummary } from "../../drivers/driver.ts";
 import type { Store } from "../../store/open.ts";
-import { findSessionBySandbox, sessionsInState } from "../../store/sessions/read.ts";
+import { findSandboxOwner, sessionsInState, type ListOptions } from "../../store/sessions/read.ts";
 import type { Home, Session } from "../../store/sessions/session.ts";
 import { outcomeOf, type Trigger } from "../states.ts";
 
@@ -12,7 +12,7 @@ export interface Difference {
   kind: Extract<Trigger, "orphan" | "lost" | "returned" | "stopped" | "awake" | "frozen">;
 }
 
-export interface CompareDeps {
+export interface CompareDeps extends ListOptions {
   store: Store;
   driver: Pick<Driver, "list">;
   home: Home;
@@ -21,10 +21,10 @@ export interface CompareDeps {
 export const LIST_TIMEOUT_MS = 20_000;
 
 // Changes nothing.
-export async function compare({ store, driver, home }: CompareDeps): Promise<Difference[]> {
+export async function compare({ store, driver, home, onMalformed }: CompareDeps): Promise<Difference[]> {
   // The list comes first: a sandbox is created only after its row, so a sandbox of the list without a row has no owner.
   const sandboxes = await driver.list(AbortSignal.timeout(LIST_TIMEOUT_MS));
-  const sessions = await sessionsInState(store.db, home, ["warm", "running", "paused"]);
+  const sessions = await sessionsInState(store.db, home, ["warm", "running", "paused"], { onMalformed });
   const conditions = new Map(sandboxes.map((sandbox) => [sandbox.id, sandbox.condition]));
   const owned = new Set(sessions.map((session) => session.sandboxId));
   const differences = sessions
@@ -61,9 +61,9 @@ function kindOf(session: Session, condition: SandboxSummary["condition"]): Diffe
 async function orphansAmong(store: Store, sandboxes: SandboxSummary[]): Promise<Difference[]> {
   const orphans: Difference[] = [];
   for (const { id } of sandboxes) {
-    const session = await findSessionBySandbox(store.db, id);
-    if (outcomeOf("orphan", session?.state ?? "absent").do === "destroy_sandbox")
-      orphans.push({ sandboxId: id, sessionId: session?.id ?? null, kind: "orphan" });
+    const owner = await findSandboxOwner(store.db, id);
+    if (outcomeOf("orphan", owner?.state ?? "absent").do === "destroy_sandbox")
+      orphans.push({ sandboxId: id, sessionId: owner?.id ?? null, kind: "orphan" });
   }
   return orphans;
 }

@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import { AppError, newId } from "@berth/contract";
 import type { Driver } from "../../drivers/driver.ts";
+import { silentLog } from "../../log.ts";
 import { eventsAfter } from "../../store/events.ts";
 import { findSession } from "../../store/sessions/read.ts";
 import { moveSession } from "../../store/sessions/write.ts";
@@ -245,4 +246,30 @@ test("if nothing is wrong, store and engine do not differ", async () => {
   await services.sessions.pause("acme", session.id);
   expect(await services.reconcile.compare()).toEqual([]);
   expect(await services.reconcile.run()).toEqual({ steps: 0, orphans: 0, differences: 0 });
+});
+
+test("a malformed row is logged once and keeps its sandbox, and all other sessions are still repaired", async () => {
+  const errors: [string, unknown][] = [];
+  const log = { ...silentLog, error: (event: string, fields?: object) => void errors.push([event, fields]) };
+  services = await openTestSessions({ log });
+  const { sessions, store, driver, reconcile, acme } = services;
+  const [edited, stuck, other] = [
+    await sessions.create(acme, aRequest()),
+    await sessions.create(acme, aRequest()),
+    await sessions.create(acme, aRequest()),
+  ];
+  await store.db.updateTable("sessions").set({ expires_at: null }).where("id", "=", edited.id).execute();
+  const step = { state: "pausing", lease_owner: null, lease_until: 1 } as const;
+  await store.db.updateTable("sessions").set(step).where("id", "=", stuck.id).execute();
+  await driver.hibernate(other.sandboxId, AbortSignal.timeout(30_000));
+
+  await services.start();
+  for (let run = 0; run < 2; run++) await reconcile.run();
+  expect((await sessions.get("acme", other.id)).status).toBe("paused");
+  for (const { sandboxId } of [edited, stuck]) expect(await driver.inspect(sandboxId, AbortSignal.timeout(30_000))).toBe("running");
+  const malformed = ({ id, sandboxId }: typeof edited, problem: string) =>
+    ["reconcile.malformed_row", { sessionId: id, sandboxId, problem: `The row of ${id} ${problem}` }] as const;
+  expect(errors).toHaveLength(2);
+  expect(errors).toContainEqual(malformed(edited, "is running but has no expires_at"));
+  expect(errors).toContainEqual(malformed(stuck, "is pausing but has no lease_owner"));
 });

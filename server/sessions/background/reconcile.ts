@@ -4,6 +4,7 @@ import type { Driver } from "../../drivers/driver.ts";
 import type { Log } from "../../log.ts";
 import type { Store } from "../../store/open.ts";
 import { abandonedSteps, findSessionBySandbox } from "../../store/sessions/read.ts";
+import type { MalformedRow } from "../../store/sessions/parse-session.ts";
 import { isInStep, type Home, type Session } from "../../store/sessions/session.ts";
 import { compare, findDifference, LIST_TIMEOUT_MS, type Difference } from "./differences.ts";
 import { BACKGROUND, forEachConcurrently } from "./for-each-concurrently.ts";
@@ -55,6 +56,14 @@ const DESTROY_TIMEOUT_MS = 30_000;
 
 export function createReconcile(deps: ReconcileDeps): Reconcile {
   const { store, driver, egress, transitions, steps, home, owner, clock, log, onFound } = deps;
+  const reported = new Set<string>();
+
+  // Once for each row: it stays until somebody repairs it.
+  function onMalformed(row: MalformedRow): void {
+    if (reported.has(row.sessionId)) return;
+    reported.add(row.sessionId);
+    log.error("reconcile.malformed_row", { ...row });
+  }
 
   async function run(options?: FinishOptions): Promise<Findings> {
     const [finished, found] = await Promise.all([finishSteps(options), repairDifferences()]);
@@ -62,7 +71,8 @@ export function createReconcile(deps: ReconcileDeps): Reconcile {
   }
 
   async function finishSteps({ predecessors }: FinishOptions = { predecessors: false }): Promise<number> {
-    const abandoned = await abandonedSteps(store.db, home, { nowMs: clock.now(), onlyOwnerAlive: predecessors ? owner : undefined });
+    const onlyOwnerAlive = predecessors ? owner : undefined;
+    const abandoned = await abandonedSteps(store.db, home, { nowMs: clock.now(), onlyOwnerAlive, onMalformed });
     await forEachConcurrently(abandoned, BACKGROUND, async (session) => {
       const { id: sessionId, sandboxId, state } = session;
       onFound(`step_${state}`);
@@ -75,7 +85,7 @@ export function createReconcile(deps: ReconcileDeps): Reconcile {
   }
 
   async function repairDifferences(): Promise<Difference[]> {
-    const found = await compare(deps);
+    const found = await compare({ ...deps, onMalformed });
     await forEachConcurrently(found, BACKGROUND, (difference) =>
       repair(difference).catch((error: unknown) => log.error("reconcile.failed", { ...difference, error: String(error) })),
     );
@@ -114,5 +124,5 @@ export function createReconcile(deps: ReconcileDeps): Reconcile {
     await egress.close(sandboxId);
   }
 
-  return { run, finishSteps, repairDifferences, compare: () => compare(deps) };
+  return { run, finishSteps, repairDifferences, compare: () => compare({ ...deps, onMalformed }) };
 }

@@ -1,5 +1,6 @@
 import type { Db } from "../schema.ts";
-import { parseSession } from "./parse-session.ts";
+import { parseSessions } from "./parse-session.ts";
+import { sessionsAt } from "./read.ts";
 import type { Home, Session } from "./session.ts";
 
 // Sessions for which a timer is due, oldest first. One index answers each query, so that a tick over 100,000 rows with
@@ -9,12 +10,13 @@ type RunningSession = Extract<Session, { state: "running" }>;
 type PausedSession = Extract<Session, { state: "paused" }>;
 
 export async function sessionsTimedOut(db: Db, home: Home, nowMs: number, limit: number): Promise<RunningSession[]> {
-  const rows = await sessionsAt(db, home, limit)
+  const rows = await sessionsAt(db, home)
     .where("state", "=", "running")
     .where("expires_at", "<=", nowMs)
     .orderBy("expires_at")
+    .limit(limit)
     .execute();
-  return rows.map(parseSession) as RunningSession[];
+  return parseSessions(rows) as RunningSession[];
 }
 
 // Running sessions that expire before `untilMs` and whose partner has not been warned.
@@ -24,33 +26,37 @@ export async function sessionsToWarn(
   { nowMs, untilMs }: { nowMs: number; untilMs: number },
   limit: number,
 ): Promise<RunningSession[]> {
-  const rows = await sessionsAt(db, home, limit)
+  const rows = await sessionsAt(db, home)
     .where("state", "=", "running")
     .where("warned", "=", 0)
     .where("expires_at", ">", nowMs)
     .where("expires_at", "<=", untilMs)
     .orderBy("expires_at")
+    .limit(limit)
     .execute();
-  return rows.map(parseSession) as RunningSession[];
+  return parseSessions(rows) as RunningSession[];
 }
 
 export async function sessionsToHibernate(db: Db, home: Home, pausedBeforeMs: number, limit: number): Promise<PausedSession[]> {
-  const rows = await sessionsAt(db, home, limit)
+  const rows = await sessionsAt(db, home)
     .where("state", "=", "paused")
     .where("hibernated", "=", 0)
     .where("paused_at", "<=", pausedBeforeMs)
     .orderBy("paused_at")
+    .limit(limit)
     .execute();
-  return rows.map(parseSession) as PausedSession[];
+  return parseSessions(rows) as PausedSession[];
 }
 
+// In no order, which the index could not give for both values of `hibernated`.
 export async function sessionsPausedTooLong(db: Db, home: Home, pausedBeforeMs: number, limit: number): Promise<PausedSession[]> {
-  const rows = await sessionsAt(db, home, limit)
+  const rows = await sessionsAt(db, home)
     .where("state", "=", "paused")
     .where("hibernated", "in", [0, 1])
     .where("paused_at", "<=", pausedBeforeMs)
+    .limit(limit)
     .execute();
-  return rows.map(parseSession) as PausedSession[];
+  return parseSessions(rows) as PausedSession[];
 }
 
 // Deletes the rows of sessions that were destroyed long ago: the trigger `purge` of sessions/states.ts, for many at once.
@@ -62,13 +68,4 @@ export async function purgeTombstones(db: Db, destroyedBeforeMs: number, limit: 
     .where("destroyed_at", "<=", destroyedBeforeMs)
     .limit(limit);
   await db.deleteFrom("sessions").where("id", "in", old).execute();
-}
-
-function sessionsAt(db: Db, home: Home, limit: number) {
-  return db
-    .selectFrom("sessions")
-    .selectAll()
-    .where("driver", "=", home.driver)
-    .where("host", home.host === null ? "is" : "=", home.host)
-    .limit(limit);
 }

@@ -44,6 +44,11 @@ test.each([
   expect(() => parseSession(row)).toThrow(`The row of ${row.id} is ${state} but has no ${column}`);
 });
 
+test("a row in an unknown state is refused", () => {
+  const row = { ...rowIn("running"), state: "asleep" as SessionState };
+  expect(() => parseSession(row)).toThrow(`The row of ${row.id} has the unknown state asleep`);
+});
+
 test("a create knows whether its sandbox comes from the pool", () => {
   expect(parseSession(rowIn("creating", { generation: 1 }))).toMatchObject({ sandbox: "to_create" });
   expect(parseSession(rowIn("creating", { generation: 3 }))).toMatchObject({ sandbox: "from_pool" });

@@ -7,6 +7,25 @@ export type SessionRow = Selectable<SessionsTable>;
 // The generation that a row is inserted with.
 export const FIRST_GENERATION = 1;
 
+// A row that breaks an invariant: somebody edited it, or the server has a bug.
+export interface MalformedRow {
+  sessionId: string;
+  sandboxId: string;
+  problem: string;
+}
+
+// For lists of sessions: a malformed row is left out, so that it does not stop the work on all others.
+export function parseSessions(rows: readonly SessionRow[], onMalformed: (row: MalformedRow) => void = () => {}): Session[] {
+  return rows.flatMap((row) => {
+    try {
+      return [parseSession(row)];
+    } catch (error) {
+      onMalformed({ sessionId: row.id, sandboxId: row.sandbox_id, problem: error instanceof Error ? error.message : String(error) });
+      return [];
+    }
+  });
+}
+
 // The only place that knows which columns mean what in which state. A row that breaks an invariant is a bug, so it throws.
 export function parseSession(row: SessionRow): Session {
   const sandbox = sandboxOf(row);
@@ -45,6 +64,8 @@ function stateOf(row: SessionRow & { state: OwnedState }): Distribute<PartnerSes
     }
     case "destroyed":
       return { state: row.state, destroyedAtMs: required(row, "destroyed_at") };
+    default:
+      throw new Error(`The row of ${(row as SessionRow).id} has the unknown state ${String((row as SessionRow).state)}`);
   }
 }
 

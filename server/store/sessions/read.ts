@@ -2,7 +2,7 @@ import type { SandboxId, SessionId } from "@berth/contract";
 import { prepareFirst } from "../engines/prepared.ts";
 import type { Store } from "../open.ts";
 import type { Db } from "../schema.ts";
-import { parseSession } from "./parse-session.ts";
+import { parseSession, parseSessions, type MalformedRow } from "./parse-session.ts";
 import type { Home, Session, SessionState } from "./session.ts";
 
 export async function findSession(db: Db, id: string): Promise<Session | null> {
@@ -39,25 +39,31 @@ const readAccess = prepareFirst<{ token: string; driver: string; host: string | 
   db.selectFrom("sessions").select(["token", "driver", "host"]).where("sandbox_id", "=", "sbx_").compile(),
 );
 
+// Malformed rows are left out of the lists below.
+export interface ListOptions {
+  onMalformed?: ((row: MalformedRow) => void) | undefined;
+}
+
 export async function sessionsInState<State extends SessionState>(
   db: Db,
   home: Home,
   states: readonly State[],
+  { onMalformed }: ListOptions = {},
 ): Promise<Extract<Session, { state: State }>[]> {
   const rows = await sessionsAt(db, home)
     .where("state", "in", [...states])
     .execute();
-  return rows.map(parseSession) as Extract<Session, { state: State }>[];
+  return parseSessions(rows, onMalformed) as Extract<Session, { state: State }>[];
 }
 
-export interface AbandonedQuery {
+export interface AbandonedQuery extends ListOptions {
   nowMs: number;
   // Also the steps under an unexpired lease of any owner but this one: on one machine, every earlier process is dead.
   onlyOwnerAlive?: string | undefined;
 }
 
 // Steps of this home that no server works on any more.
-export async function abandonedSteps(db: Db, home: Home, { nowMs, onlyOwnerAlive }: AbandonedQuery): Promise<Session[]> {
+export async function abandonedSteps(db: Db, home: Home, { nowMs, onlyOwnerAlive, onMalformed }: AbandonedQuery): Promise<Session[]> {
   const rows = await sessionsAt(db, home)
     .where("lease_until", "is not", null)
     .where((w) =>
@@ -68,7 +74,7 @@ export async function abandonedSteps(db: Db, home: Home, { nowMs, onlyOwnerAlive
     .orderBy("lease_until")
     .limit(500)
     .execute();
-  return rows.map(parseSession);
+  return parseSessions(rows, onMalformed);
 }
 
 // The blank sandboxes of one kind.
@@ -99,8 +105,13 @@ const IDS_PER_QUERY = 500;
 
 // True unless the session of this sandbox is destroyed or never existed.
 export async function isSandboxOwned(db: Db, sandboxId: SandboxId): Promise<boolean> {
-  const row = await db.selectFrom("sessions").select("state").where("sandbox_id", "=", sandboxId).executeTakeFirst();
-  return row !== undefined && row.state !== "destroyed";
+  const owner = await findSandboxOwner(db, sandboxId);
+  return owner !== undefined && owner.state !== "destroyed";
+}
+
+// The session of a sandbox, also if the rest of its row is malformed.
+export function findSandboxOwner(db: Db, sandboxId: SandboxId): Promise<Pick<Session, "id" | "state"> | undefined> {
+  return db.selectFrom("sessions").select(["id", "state"]).where("sandbox_id", "=", sandboxId).executeTakeFirst();
 }
 
 // The drivers that live sessions of this machine, or of no machine, were created with.
@@ -125,7 +136,7 @@ export function warmSessions(db: Db, { template, templateHash, home }: PoolKey) 
     .where("host", home.host === null ? "is" : "=", home.host);
 }
 
-function sessionsAt(db: Db, home: Home) {
+export function sessionsAt(db: Db, home: Home) {
   return db
     .selectFrom("sessions")
     .selectAll()
