@@ -50,6 +50,9 @@ interface Rule {
   otherwise: Outcome;
 }
 
+function inEach<State extends SessionState>(states: readonly State[], outcome: Outcome): Record<State, Outcome> {
+  return Object.fromEntries(states.map((state) => [state, outcome])) as Record<State, Outcome>;
+}
 const enter = (step: Step, stopReason?: StopReason): Outcome => ({ do: "enter", step, ...(stopReason && { stopReason }) });
 const move = (to: LastingState, ...events: EventType[]): Outcome => ({ do: "move", to, events });
 const update: Outcome = { do: "update" };
@@ -60,6 +63,9 @@ const busy: Outcome = { do: "refuse", code: "session_busy" };
 const notFound: Outcome = { do: "refuse", code: "session_not_found" };
 const alreadyPaused: Outcome = { do: "refuse", code: "session_already_paused" };
 const alreadyRunning: Outcome = { do: "refuse", code: "session_already_running" };
+// What a partner knows and has not destroyed yet.
+const destroyKnown = inEach(["running", "pausing", "thawing", "paused", "hibernating", "resuming"], enter("destroying", "api"));
+const discardUnknown = inEach(["warming", "warm", "creating", "discarding"], enter("discarding"));
 
 export const RULES = {
   create: { source: "partner", otherwise: ignore, in: { absent: enter("creating") } },
@@ -93,12 +99,7 @@ export const RULES = {
     source: "partner",
     otherwise: notFound,
     in: {
-      running: enter("destroying", "api"),
-      pausing: enter("destroying", "api"),
-      thawing: enter("destroying", "api"),
-      paused: enter("destroying", "api"),
-      hibernating: enter("destroying", "api"),
-      resuming: enter("destroying", "api"),
+      ...destroyKnown,
       destroying: { do: "join" },
       destroyed: { do: "answer_unchanged" },
     },
@@ -116,12 +117,7 @@ export const RULES = {
     otherwise: notFound,
     in: {
       creating: enter("destroying", "api"),
-      running: enter("destroying", "api"),
-      pausing: enter("destroying", "api"),
-      thawing: enter("destroying", "api"),
-      paused: enter("destroying", "api"),
-      hibernating: enter("destroying", "api"),
-      resuming: enter("destroying", "api"),
+      ...destroyKnown,
       destroying: { do: "answer_unchanged" },
       destroyed: { do: "answer_unchanged" },
     },
@@ -131,10 +127,7 @@ export const RULES = {
     source: "operator",
     otherwise: ignore,
     in: {
-      warming: enter("discarding"),
-      warm: enter("discarding"),
-      creating: enter("discarding"),
-      discarding: enter("discarding"),
+      ...discardUnknown,
       running: enter("pausing", "api"),
       pausing: enter("pausing"),
       thawing: enter("pausing", "api"),
@@ -150,16 +143,8 @@ export const RULES = {
     source: "operator",
     otherwise: ignore,
     in: {
-      warming: enter("discarding"),
-      warm: enter("discarding"),
-      creating: enter("discarding"),
-      discarding: enter("discarding"),
-      running: enter("destroying", "api"),
-      pausing: enter("destroying", "api"),
-      thawing: enter("destroying", "api"),
-      paused: enter("destroying", "api"),
-      hibernating: enter("destroying", "api"),
-      resuming: enter("destroying", "api"),
+      ...discardUnknown,
+      ...destroyKnown,
       destroying: enter("destroying"),
     },
   },

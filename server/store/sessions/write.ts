@@ -80,22 +80,18 @@ export async function insertSession(db: Db, { owner, home, lease, nowMs, ...sess
 // The guarded UPDATE of every transition: it happens only if the row still has the state and generation of `seen`. null: it
 // has changed since.
 export async function moveSession(db: Db, seen: Seen, to: SessionState, changes: SessionChanges): Promise<Session | null> {
-  const row = await db
-    .updateTable("sessions")
-    .set({ ...columnsOf(changes), state: to, generation: seen.generation + 1 })
-    .where("id", "=", seen.id)
-    .where("state", "=", seen.state)
-    .where("generation", "=", seen.generation)
-    .returningAll()
-    .executeTakeFirst();
-  return row ? parseSession(row) : null;
+  return writeIfUnchanged(db, seen, { ...columnsOf(changes), state: to, generation: seen.generation + 1 });
 }
 
 // Changes that keep state and generation: a step under way does not become stale by them. Guarded as `moveSession` is.
 export async function updateSession(db: Db, seen: Seen, changes: SessionChanges): Promise<Session | null> {
+  return writeIfUnchanged(db, seen, columnsOf(changes));
+}
+
+async function writeIfUnchanged(db: Db, seen: Seen, columns: Updateable<SessionsTable>): Promise<Session | null> {
   const row = await db
     .updateTable("sessions")
-    .set(columnsOf(changes))
+    .set(columns)
     .where("id", "=", seen.id)
     .where("state", "=", seen.state)
     .where("generation", "=", seen.generation)

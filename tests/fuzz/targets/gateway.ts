@@ -1,33 +1,12 @@
 import fc from "fast-check";
 import { strangers, type BerthWorld } from "../berth-world.ts";
-import { exchange } from "../traffic/exchange.ts";
-import { anyMethod, flaws, headerLists, isWellFormed, renderRequest, type RequestPlan } from "../traffic/requests.ts";
-import { defineTarget, type Finding } from "../target.ts";
+import { anyMethod, flaws, headerLists, type RequestPlan } from "../traffic/requests.ts";
+import type { Finding } from "../target.ts";
 import { anyText, fieldText, mostly, seldom } from "../traffic/values.ts";
-
-const PATIENCE_MS = 25;
+import { rawRequests, type Answered } from "./raw-requests.ts";
 
 // A hostile browser: launch links, cookies, the daemon's API behind them, previews and WebSockets.
-export const gateway = (world: BerthWorld) =>
-  defineTarget<RequestPlan>({
-    name: "gateway",
-    plan: gatewayRequest,
-    workers: 32,
-    deadlineMs: 30_000,
-    async run(plan, { signal }) {
-      const isOwed = isWellFormed(plan);
-      const exchanged = await exchange({
-        to: { port: world.port, host: "127.0.0.1" },
-        pieces: renderRequest(plan, (text) => fillIn(text, world)),
-        isHead: plan.method === "HEAD",
-        isOwed,
-        patienceMs: PATIENCE_MS,
-        signal,
-        idle: world.idle,
-      });
-      return judge(exchanged, isOwed);
-    },
-  });
+export const gateway = (world: BerthWorld) => rawRequests({ name: "gateway", plan: gatewayRequest, workers: 32, fillIn, judge }, world);
 
 function fillIn(text: string, { berth, otherKey, sessions, cookie, launchQuery }: BerthWorld): string {
   const { sandboxId } = sessions.gateway;
@@ -128,12 +107,7 @@ const gatewayRequest: fc.Arbitrary<RequestPlan> = fc.record({
   ...flaws,
 });
 
-function judge(exchanged: Awaited<ReturnType<typeof exchange>>, isOwed: boolean): Finding | undefined {
-  if (exchanged.is === "garbage")
-    return { kind: "wrong answer", sentence: `bytes that are not HTTP: ${JSON.stringify(exchanged.text.slice(0, 60))}` };
-  if (exchanged.is !== "answered")
-    return isOwed ? { kind: "wrong answer", sentence: `no answer to a well-formed request: ${exchanged.is}` } : undefined;
-  const { status, headers: answered, body } = exchanged.answer;
-  if (status === 500) return { kind: "5xx", sentence: `500 ${answered.get("x-error-code") ?? body.slice(0, 100)}` };
-  return undefined;
+function judge({ answer }: Answered): Finding | undefined {
+  const { status, headers: answered, body } = answer;
+  return status === 500 ? { kind: "5xx", sentence: `500 ${answered.get("x-error-code") ?? body.slice(0, 100)}` } : undefined;
 }

@@ -2,37 +2,15 @@ import fc from "fast-check";
 import { Compile } from "typebox/compile";
 import { ErrorBody, ROUTES, type Route } from "@berth/contract";
 import { strangers, type BerthWorld } from "../berth-world.ts";
-import { exchange, type Exchanged } from "../traffic/exchange.ts";
-import { anyMethod, flaws, headerLists, isWellFormed, renderRequest, type RequestPlan } from "../traffic/requests.ts";
+import { anyMethod, flaws, headerLists, type RequestPlan } from "../traffic/requests.ts";
 import { valuesOf } from "../traffic/schema-values.ts";
-import { defineTarget, type Finding } from "../target.ts";
+import type { Finding } from "../target.ts";
 import { anyText, fieldText, mostly, seldom, utf8 } from "../traffic/values.ts";
-
-const PATIENCE_MS = 25;
+import { rawRequests, type Answered } from "./raw-requests.ts";
 
 // A hostile caller of the partner API, with or without a key.
-export const partnerApi = (world: BerthWorld) =>
-  defineTarget<RequestPlan>({
-    name: "partner API",
-    plan: apiRequest,
-    workers: 64,
-    deadlineMs: 30_000,
-    async run(plan, { signal }) {
-      const isOwed = isWellFormed(plan);
-      const exchanged = await exchange({
-        to: { port: world.port, host: "127.0.0.1" },
-        pieces: renderRequest(plan, (text) => fillIn(text, world)),
-        isHead: plan.method === "HEAD",
-        isOwed,
-        patienceMs: PATIENCE_MS,
-        signal,
-        idle: world.idle,
-      });
-      return judgeApi(exchanged, { isOwed, isHead: plan.method === "HEAD" });
-    },
-  });
+export const partnerApi = (world: BerthWorld) => rawRequests({ name: "partner API", plan: apiRequest, workers: 64, fillIn, judge }, world);
 
-// Placeholders in a request that are replaced with values of this server.
 function fillIn(text: string, { berth, otherKey, sessions }: BerthWorld): string {
   return text
     .replaceAll("$KEY", berth.key)
@@ -129,15 +107,10 @@ const isErrorBody = Compile(ErrorBody);
 // Errors of the contract for a server that is busy or has lost a sandbox.
 const ALLOWED_5XX = new Set([502, 503, 504]);
 
-export function judgeApi(exchanged: Exchanged, { isOwed, isHead }: { isOwed: boolean; isHead: boolean }): Finding | undefined {
-  if (exchanged.is === "garbage")
-    return { kind: "wrong answer", sentence: `bytes that are not HTTP: ${JSON.stringify(exchanged.text.slice(0, 60))}` };
-  if (exchanged.is !== "answered")
-    return isOwed ? { kind: "wrong answer", sentence: `no answer to a well-formed request: ${exchanged.is}` } : undefined;
-  const { status, headers, body } = exchanged.answer;
+function judge({ answer: { status, headers, body }, isWhole }: Answered, { isHead }: { isHead: boolean }): Finding | undefined {
   const code = headers.get("x-error-code") ?? "no code";
   if (status >= 500 && !ALLOWED_5XX.has(status)) return { kind: "5xx", sentence: `${status} ${code}` };
-  if (status < 400 || isHead || !exchanged.isWhole) return undefined;
+  if (status < 400 || isHead || !isWhole) return undefined;
   if (!headers.has("x-request-id")) return { kind: "wrong answer", sentence: `${status} without X-Request-Id` };
   return isErrorBody.Check(parse(body)) ? undefined : { kind: "wrong answer", sentence: `${status} ${code} without the error body` };
 }
