@@ -65,9 +65,12 @@ export async function prepareBerth(env: Record<string, string> = {}, { maxFiles 
   };
   let child: ChildProcess | undefined;
   let exited: Promise<number | null> = Promise.resolve(null);
+  let isEndExpected = false;
   let output = "";
 
   async function start(extra: Record<string, string> = {}): Promise<number> {
+    reportUnexpectedEnd();
+    isEndExpected = false;
     const startedMs = performance.now();
     const command = [process.execPath, join(root, "cli/bin.js"), "serve"];
     const limited = maxFiles === undefined ? command : ["sh", "-c", `ulimit -n ${maxFiles}; exec "$@"`, "sh", ...command];
@@ -93,8 +96,24 @@ export async function prepareBerth(env: Record<string, string> = {}, { maxFiles 
   }
 
   async function end(signal: NodeJS.Signals): Promise<number | null> {
+    reportUnexpectedEnd();
     child?.kill(signal);
     return exited;
+  }
+
+  function untilEnded(): Promise<number | null> {
+    isEndExpected = true;
+    return exited;
+  }
+
+  // The test that fails sees only a refused connection.
+  function reportUnexpectedEnd(): void {
+    const hasFailed = child !== undefined && (child.signalCode !== null || (child.exitCode !== null && child.exitCode !== 0));
+    if (!hasFailed || isEndExpected) return;
+    isEndExpected = true;
+    console.error(
+      `the server ended with ${child!.signalCode ?? `code ${child!.exitCode}`} although no test ended it:\n${output.slice(-4000)}`,
+    );
   }
 
   return {
@@ -104,10 +123,13 @@ export async function prepareBerth(env: Record<string, string> = {}, { maxFiles 
     env: settings,
     api: createApi(url, key),
     start,
-    kill: async () => void (await end("SIGKILL")),
-    stop: () => end("SIGTERM"),
-    died: async () => void (await exited),
-    exitCode: () => exited,
+    kill: () =>
+      end("SIGKILL")
+        .then(untilEnded)
+        .then(() => {}),
+    stop: () => end("SIGTERM").then(untilEnded),
+    died: () => untilEnded().then(() => {}),
+    exitCode: untilEnded,
     output: () => output,
     async [Symbol.asyncDispose]() {
       await end("SIGKILL");
