@@ -1,5 +1,16 @@
 import { test } from "vitest";
-import { editor, eventually, openFile, screenText, expectVisible, tab, treeItem, typeInTerminal } from "../support/browser/workspace.ts";
+import {
+  editor,
+  eventually,
+  expectGone,
+  expectVisible,
+  focusIsIn,
+  openFile,
+  screenText,
+  tab,
+  treeItem,
+  typeInTerminal,
+} from "../support/browser/workspace.ts";
 import { describeInBrowser } from "../support/browser/browser-suite.ts";
 
 describeInBrowser("terminals in the workspace", (suite) => {
@@ -7,6 +18,41 @@ describeInBrowser("terminals in the workspace", (suite) => {
     await using workspace = await suite.openWorkspace();
     await typeInTerminal(workspace.page, "echo sum-$((20+22))\n");
     await eventually(() => screenText(workspace.page)).toContain("sum-42");
+  });
+
+  test("a terminal that is hidden and shown again continues at its prompt, with the keyboard focus", async () => {
+    await using workspace = await suite.openWorkspace({ files: { "README.md": "# Hello\n" } });
+    const { page } = workspace;
+    await expectVisible(editor(page));
+    await typeInTerminal(page, "seq 1 200; echo end-$((1+1))\n");
+    await eventually(() => screenText(page)).toMatch(/end-2\n.*\$$/);
+    await page.keyboard.press("Control+J");
+    await expectGone(page.locator(".terminal-view"));
+    await eventually(() => focusIsIn(page, ".text-editor")).toBe(true);
+    await page.keyboard.press("Control+`");
+    await eventually(() => focusIsIn(page, ".terminal-view")).toBe(true);
+    await eventually(() => screenText(page)).toMatch(/end-2\n.*\$$/);
+    await page.keyboard.type("echo shown-$((2+2))\n");
+    await eventually(() => screenText(page)).toMatch(/^shown-4$/m);
+  });
+
+  test("in a terminal the keys of the workspace's commands reach the workspace, and all others reach the shell", async () => {
+    await using workspace = await suite.openWorkspace({ files: { "README.md": "# Hello\n" } });
+    const { page } = workspace;
+    await expectVisible(editor(page));
+    await typeInTerminal(page, "cat -v\n");
+    await page.keyboard.press("Control+P");
+    await expectVisible(page.getByRole("combobox", { name: "File name" }));
+    await page.keyboard.press("Escape");
+    await eventually(() => focusIsIn(page, ".terminal-view")).toBe(true);
+    await page.keyboard.press("Control+B");
+    await page.keyboard.press("Enter");
+    await eventually(() => screenText(page)).toContain("^B");
+    await page.keyboard.press("Control+Shift+E");
+    await eventually(() => focusIsIn(page, '[role="treeitem"]')).toBe(true);
+    await page.keyboard.press("Control+Shift+E");
+    await eventually(() => focusIsIn(page, ".text-editor")).toBe(true);
+    await expectVisible(treeItem(page, "README.md"));
   });
 
   test("the editor and the tree follow changes made in the terminal", async () => {

@@ -101,6 +101,9 @@ export function eventually<T>(look: () => T) {
 export const expectVisible = (what: Locator) => eventually(() => what.isVisible()).toBe(true);
 export const expectGone = (what: Locator) => eventually(() => what.count()).toBe(0);
 
+export const focusIsIn = (page: Page, selector: string): Promise<boolean> =>
+  page.evaluate<boolean>(`document.activeElement?.closest(${JSON.stringify(selector)}) != null`);
+
 // Types into the terminal as soon as it shows a prompt.
 export async function typeInTerminal(page: Page, text: string): Promise<void> {
   await eventually(() => screenText(page)).toMatch(/[$#%>] ?$/m);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { matchesShortcut, formatShortcut, type KeyPress } from "./shortcuts.ts";
+import { matchesShortcut, formatShortcut, reachesShell, type KeyPress } from "./shortcuts.ts";
 
 const press = (change: Partial<KeyPress>): KeyPress => ({
   key: "p",
@@ -27,4 +27,9 @@ test("a letter that Alt changes is recognised by its position", () => {
 
 test("shortcuts are shown as the platform writes them", () => {
   expect([formatShortcut("Mod+Shift+P", "pc"), formatShortcut("Mod+Shift+P", "mac")]).toEqual(["Ctrl+Shift+P", "⌘⇧P"]);
+});
+
+test("a shell receives Control with a letter, but neither Command nor Control with Shift", () => {
+  expect(["Mod+B", "Ctrl+`", "Alt+W", "F1"].map((shortcut) => reachesShell(shortcut, "pc"))).toEqual([true, true, true, true]);
+  expect([reachesShell("Mod+Shift+E", "pc"), reachesShell("Mod+B", "mac"), reachesShell("Ctrl+`", "mac")]).toEqual([false, false, true]);
 });

@@ -23,6 +23,13 @@ export function matchesShortcut(event: KeyPress, shortcut: string, platform = de
   );
 }
 
+// Whether a terminal sends the key of a shortcut to its program. Terminals have no codes for Command and for Control with Shift.
+export function reachesShell(shortcut: string, platform = detectPlatform()): boolean {
+  const has = (modifier: string) => shortcut.split("+").includes(modifier);
+  if (has("Mod") && platform === "mac") return false;
+  return !((has("Ctrl") || has("Mod")) && has("Shift"));
+}
+
 export function formatShortcut(shortcut: string, platform = detectPlatform()): string {
   if (platform === "pc") return shortcut.replace("Mod", "Ctrl");
   return shortcut.replace("Mod", "⌘").replace("Ctrl", "⌃").replace("Shift", "⇧").replace("Alt", "⌥").replaceAll("+", "");

@@ -1,4 +1,4 @@
-import { lazy, Suspense, useEffect } from "react";
+import { lazy, Suspense, useEffect, useRef } from "react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { loadModule } from "../browser/load-module.ts";
 import type { Tab } from "../state/page/layout.ts";
@@ -12,7 +12,8 @@ const DiffView = lazy(() => loadModule(() => import("./diff-view.tsx")));
 const MarkdownView = lazy(() => loadModule(() => import("./markdown-view.tsx")));
 
 export function EditorArea() {
-  const { documents } = useWorkspace();
+  const { documents, focusRequest } = useWorkspace();
+  const area = useRef<HTMLElement>(null);
   const tabs = useWorkspaceState("layout", (state) => state.tabs);
   const activeTab = useWorkspaceState("layout", (state) => state.activeTab);
   const active = tabs.find(({ id }) => id === activeTab);
@@ -22,8 +23,15 @@ export function EditorArea() {
     if (active && "path" in active) void documents.open(active.path);
   }, [documents, active]);
 
+  const focusRequested = useWorkspaceState("focusRequest", (state) => state.target === "tab");
+  useEffect(() => {
+    if (!focusRequested) return;
+    area.current?.querySelector<HTMLElement>('[role="tab"][aria-selected="true"], .tab-content button')?.focus();
+    focusRequest.clear();
+  }, [focusRequest, focusRequested]);
+
   return (
-    <main className="editor-area">
+    <main ref={area} className="editor-area">
       {tabs.length > 0 && <TabBar tabs={tabs} activeTab={activeTab} />}
       {active?.kind === "file" && active.path.includes("/") && <PathBar path={active.path} />}
       <div className="tab-content" {...(active ? { role: "tabpanel", id: "tab-content", "aria-label": labelOf(active) } : {})}>

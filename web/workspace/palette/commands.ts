@@ -1,12 +1,14 @@
 import type { SideView } from "../state/page/layout.ts";
 import type { Workspace } from "../state/workspace.ts";
+import { focusSearch, focusSideView, focusTerminals, toggleTerminals } from "../state/focus-actions.ts";
 import { closeTab, newFile, newFolder, openMarkdownPreview } from "../state/actions.ts";
 
 export interface Command {
   id: string;
   title: string;
   shortcut?: string;
-  // Whether the shortcut works while a terminal has the focus. The shell gets all other keys.
+  // Whether the shortcut works while a terminal has the focus, although the shell could use its key. As in VS Code, the
+  // workspace also has all keys that no shell can receive.
   inTerminal?: boolean;
   run: () => void;
 }
@@ -19,30 +21,30 @@ export function createCommands(workspace: Workspace): Command[] {
     const tab = tabs.find(({ id }) => id === activeTab);
     return tab && "path" in tab ? tab.path : null;
   };
-  const side = (view: SideView) => () => layout.toggleSideView(view);
+  const side = (view: SideView) => () => focusSideView(workspace, view);
   const theme = (to: "system" | "light" | "dark") => () => preferences.set({ theme: to });
   return [
-    { id: "files.open", title: "Go to file…", shortcut: "Mod+P", run: () => palette.open("files") },
-    { id: "palette", title: "Show all commands", shortcut: "Mod+Shift+P", inTerminal: true, run: () => palette.open("commands") },
+    { id: "files.open", title: "Go to file…", shortcut: "Mod+P", inTerminal: true, run: () => palette.open("files") },
+    { id: "palette", title: "Show all commands", shortcut: "Mod+Shift+P", run: () => palette.open("commands") },
     { id: "palette.f1", title: "", shortcut: "F1", inTerminal: true, run: () => palette.open("commands") },
     { id: "file.save", title: "Save", shortcut: "Mod+S", run: () => void (activeFile() && documents.save(activeFile() ?? "")) },
     { id: "file.saveAll", title: "Save all", shortcut: "Mod+Alt+S", run: () => void documents.saveAll() },
     { id: "file.new", title: "New file…", run: () => void newFile(workspace, "") },
     { id: "folder.new", title: "New folder…", run: () => void newFolder(workspace, "") },
     { id: "tab.close", title: "Close tab", shortcut: "Alt+W", run: () => void closeTab(workspace, layout.store.getState().activeTab) },
-    { id: "tab.next", title: "Next tab", shortcut: "Alt+PageDown", run: () => layout.cycleTab(1) },
-    { id: "tab.previous", title: "Previous tab", shortcut: "Alt+PageUp", run: () => layout.cycleTab(-1) },
+    { id: "tab.next", title: "Next tab", shortcut: "Alt+PageDown", inTerminal: true, run: () => layout.cycleTab(1) },
+    { id: "tab.previous", title: "Previous tab", shortcut: "Alt+PageUp", inTerminal: true, run: () => layout.cycleTab(-1) },
     { id: "markdown.preview", title: "Preview this Markdown file", shortcut: "Mod+Shift+V", run: () => openMarkdownPreview(workspace) },
     { id: "view.files", title: "Show files", shortcut: "Mod+Shift+E", run: side("files") },
-    { id: "view.search", title: "Search in files", shortcut: "Mod+Shift+F", run: () => layout.showSideView("search") },
+    { id: "view.search", title: "Search in files", shortcut: "Mod+Shift+F", run: () => focusSearch(workspace) },
     { id: "view.changes", title: "Show changes", shortcut: "Mod+Shift+G", run: side("changes") },
     { id: "view.ports", title: "Show ports", run: side("ports") },
     { id: "view.agent", title: "Toggle agent", shortcut: "Mod+Alt+A", inTerminal: true, run: () => layout.toggle("agentOpen") },
     { id: "view.side", title: "Toggle side panel", shortcut: "Mod+B", run: () => layout.toggle("sideOpen") },
-    { id: "view.terminals", title: "Toggle terminals", shortcut: "Mod+J", run: () => terminals.toggle() },
-    { id: "view.terminals.tick", title: "", shortcut: "Ctrl+`", inTerminal: true, run: () => terminals.toggle() },
-    { id: "terminal.new", title: "New terminal", shortcut: "Ctrl+Shift+`", inTerminal: true, run: () => void terminals.create() },
-    { id: "terminal.split", title: "Split terminal", shortcut: "Mod+Shift+5", inTerminal: true, run: () => void terminals.split() },
+    { id: "view.terminals", title: "Toggle terminals", shortcut: "Mod+J", inTerminal: true, run: () => toggleTerminals(workspace) },
+    { id: "view.terminals.tick", title: "", shortcut: "Ctrl+`", inTerminal: true, run: () => focusTerminals(workspace) },
+    { id: "terminal.new", title: "New terminal", shortcut: "Ctrl+Shift+`", run: () => void terminals.create() },
+    { id: "terminal.split", title: "Split terminal", shortcut: "Mod+Shift+5", run: () => void terminals.split() },
     { id: "autosave", title: "Toggle autosave", run: () => preferences.set(({ autosave }) => ({ autosave: !autosave })) },
     {
       id: "wrap",

@@ -1,6 +1,6 @@
 import { useEffect } from "react";
 import type { Command } from "./commands.ts";
-import { matchesShortcut } from "../browser/shortcuts.ts";
+import { matchesShortcut, reachesShell } from "../browser/shortcuts.ts";
 
 // Runs commands by their shortcuts, anywhere on the page except in open dialogs.
 export function useCommandShortcuts(commands: Command[]): void {
@@ -9,7 +9,10 @@ export function useCommandShortcuts(commands: Command[]): void {
       if (document.querySelector("dialog[open]")) return;
       const inTerminal = event.target instanceof Element && event.target.closest(".xterm") !== null;
       const command = commands.find(
-        (candidate) => candidate.shortcut && (!inTerminal || candidate.inTerminal) && matchesShortcut(event, candidate.shortcut),
+        (candidate) =>
+          candidate.shortcut &&
+          (!inTerminal || candidate.inTerminal || !reachesShell(candidate.shortcut)) &&
+          matchesShortcut(event, candidate.shortcut),
       );
       if (!command) return;
       event.preventDefault();

@@ -1,5 +1,6 @@
 import { ChangesPanel } from "../changes/changes-panel.tsx";
-import { useWorkspaceState } from "../state/context.ts";
+import { useEffect, useRef } from "react";
+import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { Explorer } from "../files/explorer.tsx";
 import { PortsPanel } from "../ports/ports-panel.tsx";
 import { SearchPanel } from "../search/search-panel.tsx";
@@ -9,9 +10,28 @@ const panels = { files: Explorer, search: SearchPanel, changes: ChangesPanel, po
 export function SidePanel() {
   const view = useWorkspaceState("layout", (state) => state.sideView);
   const Panel = panels[view];
+  const aside = useRef<HTMLElement>(null);
+  const { focusRequest } = useWorkspace();
+  const focusRequested = useWorkspaceState("focusRequest", (state) => state.target === "side");
+  useEffect(() => {
+    if (!focusRequested) return;
+    firstOf(aside.current, MAIN_ELEMENTS)?.focus();
+    focusRequest.clear();
+  }, [focusRequest, focusRequested]);
   return (
-    <aside className="side-panel" aria-label={view}>
+    <aside ref={aside} className="side-panel" aria-label={view}>
       <Panel />
     </aside>
   );
+}
+
+// What takes the keyboard focus in a view: its text field, its tree, its first row or its first button.
+const MAIN_ELEMENTS = ["input", '[role="treeitem"][tabindex="0"]', ".panel-body button", "button"];
+
+function firstOf(container: HTMLElement | null, selectors: string[]): HTMLElement | null {
+  for (const selector of selectors) {
+    const found = container?.querySelector<HTMLElement>(selector);
+    if (found) return found;
+  }
+  return null;
 }

@@ -3,12 +3,14 @@ import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { IconButton } from "../parts/icon-button.tsx";
 import { formatShortcut } from "../browser/shortcuts.ts";
 import { Logo } from "../parts/logo.tsx";
+import { toggleTerminals } from "../state/focus-actions.ts";
 import { isReconnecting } from "../state/sandbox/session.ts";
 import { TimeLeft } from "../session/time-left.tsx";
 import type { Theme } from "../state/page/preferences.ts";
 
 export function TopBar() {
-  const { palette, layout, terminals } = useWorkspace();
+  const workspace = useWorkspace();
+  const { palette, layout } = workspace;
   const partner = useWorkspaceState("session", (state) => state.session?.partnerName ?? "Workspace");
   const { sideOpen, terminalsOpen, agentOpen } = useWorkspaceState("layout", (state) => state);
   return (
@@ -31,7 +33,7 @@ export function TopBar() {
         <IconButton label="Side panel" aria-pressed={sideOpen} onClick={() => layout.toggle("sideOpen")}>
           <PanelLeft size={16} />
         </IconButton>
-        <IconButton label="Terminals" aria-pressed={terminalsOpen} onClick={terminals.toggle}>
+        <IconButton label="Terminals" aria-pressed={terminalsOpen} onClick={() => toggleTerminals(workspace)}>
           <PanelBottom size={16} />
         </IconButton>
         <IconButton label="Agent" aria-pressed={agentOpen} onClick={() => layout.toggle("agentOpen")}>

@@ -8,6 +8,7 @@ import { openDrafts } from "./documents/drafts.ts";
 import { loadInitialView } from "./initial-load.ts";
 import { createCursor } from "./page/cursor.ts";
 import { createDialogs } from "./page/dialogs.ts";
+import { createFocusRequest } from "./page/focus-request.ts";
 import { createLayout } from "./page/layout.ts";
 import { createNotices } from "./page/notices.ts";
 import { createPalette } from "./page/palette.ts";
@@ -39,6 +40,7 @@ export function createWorkspace(sandboxId: string) {
   const agent = createAgent({ api, notices });
   const palette = createPalette();
   const cursor = createCursor();
+  const focusRequest = createFocusRequest();
 
   // The first visible data is requested at once, before the session's state is known.
   const initialRequest = loadInitialView({ files, layout, documents });
@@ -118,6 +120,7 @@ export function createWorkspace(sandboxId: string) {
     agent,
     palette,
     cursor,
+    focusRequest,
     connections,
     // Resolves when the file that is shown first has been requested.
     initialRequest,

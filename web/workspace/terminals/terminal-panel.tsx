@@ -2,6 +2,7 @@ import { Columns2, Plus, SquareTerminal, X } from "lucide-react";
 import { lazy, Suspense } from "react";
 import type { Terminal } from "@berth/contract/daemon.ts";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { toggleTerminals } from "../state/focus-actions.ts";
 import { afterFirstText } from "../browser/first-text.ts";
 import { IconButton } from "../parts/icon-button.tsx";
 import { loadModule } from "../browser/load-module.ts";
@@ -15,7 +16,8 @@ const TerminalView = lazy(async () => {
 });
 
 export function TerminalPanel() {
-  const { terminals, layout } = useWorkspace();
+  const workspace = useWorkspace();
+  const { terminals } = workspace;
   const list = useWorkspaceState("terminals", (state) => state.list);
   const groups = useWorkspaceState("layout", (state) => state.terminalGroups);
   const active = useWorkspaceState("layout", (state) => state.activeTerminal);
@@ -35,7 +37,7 @@ export function TerminalPanel() {
         <IconButton label="Split terminal" disabled={active === null} onClick={() => void terminals.split()}>
           <Columns2 size={15} />
         </IconButton>
-        <IconButton label="Hide terminals" onClick={() => layout.toggle("terminalsOpen")}>
+        <IconButton label="Hide terminals" onClick={() => toggleTerminals(workspace)}>
           <X size={15} />
         </IconButton>
       </div>

@@ -6,9 +6,8 @@ import type { Workspace } from "../state/workspace.ts";
 import { openTerminalStream, type TerminalStream } from "./terminal-stream.ts";
 
 export interface TerminalScreen extends Disposable {
-  element: HTMLElement;
-  // Fits the screen to its container and reports the new size to the program.
-  fit(): void;
+  // Shows the screen in a container, and fits it to the container's size, until the result is disposed.
+  mount(container: HTMLElement): Disposable;
   focus(): void;
 }
 
@@ -77,16 +76,43 @@ function createScreen(workspace: Workspace, id: string): TerminalScreen {
   });
   const registration = workspace.connections.add(stream);
 
-  let opened = false;
+  // Fits the screen to its container and reports the new size to the program.
+  function fit(): void {
+    const before = `${xterm.cols}x${xterm.rows}`;
+    fitAddon.fit();
+    if (before !== `${xterm.cols}x${xterm.rows}`) stream.resize(xterm.cols, xterm.rows);
+  }
+  const isAtBottom = () => xterm.buffer.active.viewportY === xterm.buffer.active.baseY;
+
+  // Whether the end of the output was in view when the screen was last visible.
+  let wasAtBottom = true;
   return {
-    element,
-    fit() {
-      if (!element.isConnected || element.clientWidth === 0) return;
-      if (!opened) xterm.open(element);
-      opened = true;
-      const before = `${xterm.cols}x${xterm.rows}`;
-      fitAddon.fit();
-      if (before !== `${xterm.cols}x${xterm.rows}`) stream.resize(xterm.cols, xterm.rows);
+    mount(container) {
+      container.append(element);
+      if (!xterm.element) xterm.open(element);
+      // xterm draws nothing until its own observer reports that the screen is visible, and a resize before that moves the view
+      // away from the prompt. Observers are called in the order of their creation, so this one is called after xterm's.
+      let visible = false;
+      const visibility = new IntersectionObserver((entries) => {
+        const isShown = entries.at(-1)?.isIntersecting ?? false;
+        if (isShown && !visible) {
+          fit();
+          // Other browsers may have resized the terminal while it was hidden here.
+          if (wasAtBottom) requestAnimationFrame(() => xterm.scrollToBottom());
+        }
+        visible = isShown;
+      });
+      visibility.observe(element);
+      const resized = new ResizeObserver(() => visible && fit());
+      resized.observe(container);
+      return {
+        [Symbol.dispose]() {
+          wasAtBottom = isAtBottom();
+          visibility.disconnect();
+          resized.disconnect();
+          element.remove();
+        },
+      };
     },
     focus: () => xterm.focus(),
     [Symbol.dispose]() {

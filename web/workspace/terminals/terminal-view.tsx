@@ -15,15 +15,8 @@ export default function TerminalView({ terminal }: { terminal: Terminal }) {
   useEffect(() => {
     const element = container.current;
     if (!element) return;
-    const terminalScreen = screenFor(workspace, terminal.id);
-    element.append(terminalScreen.element);
-    terminalScreen.fit();
-    const resized = new ResizeObserver(() => terminalScreen.fit());
-    resized.observe(element);
-    return () => {
-      resized.disconnect();
-      terminalScreen.element.remove();
-    };
+    const mounted = screenFor(workspace, terminal.id).mount(element);
+    return () => mounted[Symbol.dispose]();
   }, [workspace, terminal.id]);
 
   useEffect(() => {

@@ -107,6 +107,7 @@ export function createLayout(sandboxId: string) {
       });
     },
     showSideView: (view: SideView) => set({ sideView: view, ...hideCovering("sideOpen"), sideOpen: true }),
+    show: (panel: Panel) => set({ ...hideCovering(panel), [panel]: true }),
     toggle: (panel: Panel) => set((state) => ({ ...hideCovering(panel), [panel]: !state[panel] })),
     // Expands every folder above a path, so that the path is visible in the tree.
     expandTo(path: string) {

@@ -69,10 +69,12 @@ export function createTerminals({ api, layout, notices }: { api: Api; layout: La
     focused: () => store.setState({ focusId: null }),
     // Like `create`, but leaves the keyboard focus where it is.
     createUnfocused: () => createUnfocused(),
-    // A person who opens an empty panel wants to type, so it gets a terminal.
-    toggle() {
-      layout.toggle("terminalsOpen");
-      if (layout.store.getState().terminalsOpen && store.getState().list?.length === 0) void create();
+    // Shows the panel with the focus in it. A person who opens an empty panel wants to type, so it gets a terminal.
+    open() {
+      layout.show("terminalsOpen");
+      const { activeTerminal } = layout.store.getState();
+      if (store.getState().list?.length === 0) void create();
+      else if (activeTerminal !== null) show(activeTerminal);
     },
     split: () => create(layout.store.getState().activeTerminal ?? undefined),
     async close(id: string) {
