@@ -2,7 +2,14 @@ import { InvalidArgumentError } from "commander";
 import { DAY } from "@berth/server/clock.ts";
 import { duration, origin, wholeNumber, type Kind } from "@berth/server/config/kinds.ts";
 
-export const parseDuration = argument(duration(0, 3650 * DAY));
+const anyDuration = duration(0, 3650 * DAY);
+
+// A person who types `--expires 90` may mean days, so the unit is required.
+export function parseDuration(text: string): number {
+  if (/^\d+$/.test(text)) throw new InvalidArgumentError(`Add the unit to ${text}, such as ${text}d for days; s, m and h work too.`);
+  return argument({ ...anyDuration, allowed: "a duration up to 3650d, such as 90s, 5m, 2h or 1d" })(text);
+}
+
 export const parseCount = argument(wholeNumber(1, 10_000));
 
 // A limit, or `none`. Not null, which commander treats as an option that is not set.

@@ -18,6 +18,8 @@ describe("berth", () => {
       [["partner", "create", "Not Good"], 2, "lowercase letters"],
       [["partner", "create", "acme", "--max-sessions", "many"], 2, "or none"],
       [["partner", "create", "acme", "--origin", "acme.example"], 2, "https://"],
+      [["key", "issue", "acme", "--expires", "90"], 2, "Add the unit to 90, such as 90d for days"],
+      [["key", "rotate", "key_x", "--overlap", "soon"], 2, "such as 90s, 5m, 2h or 1d"],
       [["session", "list", "--status", "gone"], 2, "running, paused, destroyed"],
       [["key", "list", "nobody"], 1, "There is no partner nobody"],
       [["key", "revoke", "key_x"], 1, "There is no key key_x"],

@@ -5,7 +5,7 @@ import { buildProgram } from "./berth.ts";
 
 test("docs/command-line.md shows exactly the commands that exist", async () => {
   const page = readFileSync(join(import.meta.dirname, "../docs/command-line.md"), "utf8");
-  const shown = new Set([...page.matchAll(/^berth ([a-z]+)(?: ([a-z]+))?/gm)].map(([, group, name]) => `${group} ${name ?? ""}`.trim()));
+  const shown = new Set([...page.matchAll(/^ *berth ([a-z]+)(?: ([a-z]+))?/gm)].map(([, group, name]) => `${group} ${name ?? ""}`.trim()));
   expect([...shown].toSorted()).toEqual((await allCommands()).toSorted());
 });
 

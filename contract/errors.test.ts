@@ -13,8 +13,8 @@ test("docs/errors.md describes every error with its status, and no others", () =
   expect(rows.every(([, , , , sentence]) => /^[A-Z].*\.$/.test(sentence!))).toBe(true);
 });
 
-test("every 503 and 504 has a Retry-After", () => {
-  const codes = (Object.keys(ERRORS) as ErrorCode[]).filter((code) => [503, 504].includes(ERRORS[code].status));
+test("every 429, 503 and 504 has a Retry-After", () => {
+  const codes = (Object.keys(ERRORS) as ErrorCode[]).filter((code) => [429, 503, 504].includes(ERRORS[code].status));
   expect(codes).toContain("sandbox_timeout");
   expect(codes.filter((code) => !(new AppError(code).retryAfterSeconds! > 0))).toEqual([]);
   expect(new AppError("capacity_reached", { retryAfterSeconds: 3 }).retryAfterSeconds).toBe(3);

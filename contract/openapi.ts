@@ -3,7 +3,7 @@ import { ERRORS, type ErrorCode } from "./errors.ts";
 import { EXAMPLES } from "./routes/examples.ts";
 import type { Route } from "./routes/route.ts";
 import { commonErrors, ROUTES } from "./routes/routes.ts";
-import { ErrorBody } from "./schemas/session.ts";
+import { CreateSession, ErrorBody } from "./schemas/session.ts";
 
 // Derives the OpenAPI 3.1 description from the routes, the schemas and the table of errors.
 
@@ -45,7 +45,15 @@ export interface OpenApiResponse {
   content?: Record<string, { schema: Json; examples?: Json }>;
 }
 
-export function describeApi(baseUrl: string, routes: Record<string, Route> = ROUTES): OpenApi {
+export interface DescribedService {
+  // Without a trailing slash.
+  baseUrl: string;
+  // The names of the configured templates. Without them, the description is that of the API and not of one server.
+  templates?: Iterable<string>;
+}
+
+export function describeApi({ baseUrl, templates }: DescribedService): OpenApi {
+  const routes: Record<string, Route> = ROUTES;
   const schemas: Record<string, Json> = {};
   const convert = schemaConverter(schemas);
   const responses: Record<string, OpenApiResponse> = {};
@@ -53,7 +61,7 @@ export function describeApi(baseUrl: string, routes: Record<string, Route> = ROU
   for (const [name, route] of Object.entries(routes)) {
     (paths[route.path] ??= {})[route.method.toLowerCase()] = describeRoute(name, route, convert, responses);
   }
-  const used = new Set(Object.values(routes).map((route) => route.tag));
+  if (templates) listTemplates(schemas, [...templates]);
   return {
     openapi: "3.1.0",
     info: {
@@ -65,7 +73,7 @@ export function describeApi(baseUrl: string, routes: Record<string, Route> = ROU
     },
     servers: [{ url: serverUrl(baseUrl) }],
     security: [{ bearer: [] }, { apiKey: [] }],
-    tags: TAGS.filter((tag) => used.has(tag.name)),
+    tags: TAGS,
     paths,
     components: { schemas, responses, parameters: PARAMETERS, headers: HEADERS, securitySchemes: SECURITY },
   };
@@ -77,6 +85,12 @@ const serverUrl = (baseUrl: string): string => (new URL(baseUrl).hostname === "l
 const INTRODUCTION = `Create, read, pause, resume and destroy coding sessions for your users, and issue signed URLs that open them in a browser.
 
 Request and response bodies are JSON. An error response has an HTTP status, a body \`{error, details?}\` for people, and a stable code for programs in the header \`X-Error-Code\`. The API ignores unknown fields in requests; clients should ignore unknown fields in responses.`;
+
+// The description of a server names the templates that it accepts, so that generated clients and readers know them.
+function listTemplates(schemas: Record<string, Json>, names: string[]): void {
+  const { template } = (schemas[idOf(CreateSession)!] as { properties: Record<string, Json> }).properties;
+  Object.assign(template!, { enum: names });
+}
 
 const TAGS = [
   { name: "Sessions", description: "A session is one user's workspace, backed by a sandbox." },
@@ -148,7 +162,7 @@ function describeRoute(name: string, route: Route, convert: (schema: TSchema) =>
 
 function describeSuccess({ success, idempotent }: Route, convert: (schema: TSchema) => Json): OpenApiResponse {
   const content = {
-    ...(success.schema && json(convert(success.schema), exampleOf(success.schema))),
+    ...(success.schema && json(convert(success.schema), success.example ?? exampleOf(success.schema))),
     ...Object.fromEntries((success.media ?? []).map((media) => [media, { schema: { type: "string" } }])),
   };
   const headers = {

@@ -32,8 +32,31 @@ test("every file that a document names exists", () => {
   expect(missing).toEqual([]);
 });
 
-test("every code fence is closed", () => {
-  expect(documents.filter((document) => [...read(document).matchAll(/^\s*```/gm)].length % 2 === 1)).toEqual([]);
+test("every code fence is closed, and its lines are indented at least as far as the fence", () => {
+  const broken = documents.flatMap((document) => {
+    let opening: { indent: number; line: number } | null = null;
+    const faults: string[] = [];
+    for (const [index, line] of read(document).split("\n").entries()) {
+      const indent = line.length - line.trimStart().length;
+      if (line.trimStart().startsWith("```")) opening = opening ? null : { indent, line: index + 1 };
+      // A line further left ends the list item and with it the code, so that the closing fence opens another block.
+      else if (opening && line.trim() !== "" && indent < opening.indent) faults.push(`${document}:${index + 1}`);
+    }
+    return opening ? [...faults, `${document}:${(opening as { line: number }).line} is not closed`] : faults;
+  });
+  expect(broken).toEqual([]);
+});
+
+test("every definition that a reference link uses exists", () => {
+  const missing = documents.flatMap((document) => {
+    const text = withoutCode(read(document));
+    const defined = new Set([...text.matchAll(/^\[([^\]]+)\]: /gm)].map(([, name]) => name!.toLowerCase()));
+    return [...text.matchAll(/\]\[([^\]]*)\]/g)]
+      .map(([, name]) => name!)
+      .filter((name) => !defined.has(name.toLowerCase()))
+      .map((name) => `${document}: [${name}]`);
+  });
+  expect(missing).toEqual([]);
 });
 
 function read(document: string): string {
@@ -41,7 +64,11 @@ function read(document: string): string {
 }
 
 function withoutCode(text: string): string {
-  return text.replace(/^\s*```[\s\S]*?^\s*```/gm, "").replace(/`[^`\n]*`/g, "");
+  return withoutFences(text).replace(/`[^`\n]*`/g, "");
+}
+
+function withoutFences(text: string): string {
+  return text.replace(/^\s*```[\s\S]*?^\s*```/gm, "");
 }
 
 function leadsSomewhere(document: string, link: string): boolean {
@@ -51,13 +78,18 @@ function leadsSomewhere(document: string, link: string): boolean {
   return heading === undefined || headingsOf(readFileSync(target, "utf8")).includes(heading);
 }
 
-// GitHub's rule: lower case, punctuation removed, spaces become hyphens.
+// GitHub's rule: lower case, punctuation removed, spaces become hyphens, and a number for a heading that occurs again. A `#`
+// in a code block is a comment and no heading.
 function headingsOf(text: string): string[] {
-  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, title]) =>
-    title!
+  const seen = new Map<string, number>();
+  return [...withoutFences(text).matchAll(/^#+ (.+)$/gm)].map(([, title]) => {
+    const anchor = title!
       .toLowerCase()
       .replace(/[^\p{L}\p{N}\s_-]/gu, "")
       .trim()
-      .replace(/\s/g, "-"),
-  );
+      .replace(/\s/g, "-");
+    const count = seen.get(anchor) ?? 0;
+    seen.set(anchor, count + 1);
+    return count === 0 ? anchor : `${anchor}-${count}`;
+  });
 }

@@ -2,7 +2,7 @@ import { Command } from "commander";
 import { listAudit, type StoredAuditEntry } from "@berth/server/store/audit.ts";
 import { parseCount } from "../arguments.ts";
 import { withStore } from "../context.ts";
-import { clean, isoOf, orDash, show, table } from "../terminal/output.ts";
+import { clean, cut, isoOf, noteMore, orDash, show, table } from "../terminal/output.ts";
 
 interface Options {
   json?: boolean;
@@ -24,7 +24,8 @@ function build(): Command {
 
 async function audit(options: Options): Promise<void> {
   await withStore(async ({ store }) => {
-    const entries = await listAudit(store.db, { partnerId: options.partner, target: options.target, limit: options.limit });
+    const { partner, target, limit } = options;
+    const { rows: entries, hasMore } = cut(await listAudit(store.db, { partnerId: partner, target, limit: limit + 1 }), limit);
     show(options, entries.map(auditJson), () =>
       table(
         entries,
@@ -40,6 +41,7 @@ async function audit(options: Options): Promise<void> {
         "No entries.",
       ),
     );
+    if (hasMore) noteMore(`There are more than these ${limit} entries. Raise --limit, or use --partner or --target.`);
   });
 }
 

@@ -59,7 +59,7 @@ async function issue(partnerId: string, options: Options): Promise<void> {
       await note("key.issue", partnerId, issued.id);
       return issued;
     });
-    show(options, { ...keyJson(key), key: key.key }, () => newKeyText(key));
+    show(options, { key: issuedKeyJson(key) }, () => newKeyText(key));
   });
 }
 
@@ -95,11 +95,7 @@ async function rotate(id: string, options: Options): Promise<void> {
       return rotated;
     });
     const ending = old.state === "revoked" ? "is revoked" : `expires ${relative(old.expiresAt)}`;
-    show(
-      options,
-      { ...keyJson(issued), key: issued.key, old: keyJson(old) },
-      () => `${newKeyText(issued)}\nThe old key ${old.hint} ${ending}.\n`,
-    );
+    show(options, { key: issuedKeyJson(issued), old: keyJson(old) }, () => `${newKeyText(issued)}\nThe old key ${old.hint} ${ending}.\n`);
   });
 }
 
@@ -112,13 +108,16 @@ async function revoke(id: string, options: Options): Promise<void> {
     });
     show(
       options,
-      keyJson(key),
+      { key: keyJson(key) },
       () => `The key ${key.hint} of ${key.partnerId} is revoked. Servers on other machines reject it within 5 s.\n`,
     );
   });
 }
 
-export const keyJson = ({ id, partnerId, hint, state: keyState, ...times }: Key) => ({
+// The only place with the secret, which is shown once.
+export const issuedKeyJson = (issued: IssuedKey) => ({ ...keyJson(issued), key: issued.key });
+
+const keyJson = ({ id, partnerId, hint, state: keyState, ...times }: Key) => ({
   id,
   partnerId,
   hint,

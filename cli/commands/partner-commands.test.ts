@@ -44,12 +44,13 @@ describe("partners and keys", () => {
     const first = ((await json("partner", "create", "acme")) as { key: { id: string; key: string } }).key;
     const rotated = await json("key", "rotate", first.id);
     expect(rotated).toMatchObject({
-      partnerId: "acme",
-      state: "active",
+      key: { partnerId: "acme", state: "active", key: expect.stringMatching(/^berth_/) },
       old: { id: first.id, state: "active", expiresAt: expect.any(String) },
     });
-    expect(await json("key", "revoke", first.id)).toMatchObject({ id: first.id, state: "revoked" });
-    expect(await json("key", "issue", "acme", "--expires", "90d")).toMatchObject({ expiresAt: expect.any(String) });
+    expect(await json("key", "revoke", first.id)).toMatchObject({ key: { id: first.id, state: "revoked" } });
+    const issued = (await json("key", "issue", "acme", "--expires", "90d")) as { key: object };
+    expect(issued).toMatchObject({ key: { expiresAt: expect.any(String), key: expect.stringMatching(/^berth_/) } });
+    expect(Object.keys(issued.key)).toEqual(Object.keys(first));
     const list = await berth("key", "list", "acme");
     expect(list.stdout.trim().split("\n")).toHaveLength(4);
     expect(list.stdout).not.toContain(first.key);

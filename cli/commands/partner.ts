@@ -4,7 +4,7 @@ import { issueKey } from "@berth/server/keys/keys.ts";
 import { parseLimit, parseOrigins, parsePartnerId, type Limit } from "../arguments.ts";
 import { withStore } from "../context.ts";
 import { clean, facts, isoOf, orDash, relative, show, state, table } from "../terminal/output.ts";
-import { keyJson, newKeyText } from "./key.ts";
+import { issuedKeyJson, newKeyText } from "./key.ts";
 
 interface Options {
   json?: boolean;
@@ -63,7 +63,7 @@ async function create(id: string, options: Options): Promise<void> {
       await note("key.issue", id, issued.id);
       return [made, issued] as const;
     });
-    show(options, { ...partnerJson(partner), key: { ...keyJson(key), key: key.key } }, () => `${partnerText(partner)}\n${newKeyText(key)}`);
+    show(options, { ...partnerJson(partner), key: issuedKeyJson(key) }, () => `${partnerText(partner)}\n${newKeyText(key)}`);
   });
 }
 

@@ -11,10 +11,14 @@ test("a session is listed, and shown with its model tokens", async () => {
   await json("partner", "create", "acme");
   const store = await openStore({ file: join(dataDir, "berth.db"), log: silentLog });
   const session = await insertSessionRow(store.db, sessionRow(Date.now(), { external_user_id: "ada" }));
+  const newer = await insertSessionRow(store.db, sessionRow(Date.now() + 1000, { external_user_id: "bob" }));
   const user = { sessionId: session.id, partnerId: "acme", externalUserId: "ada" };
   await addModelUsage(store.db, user, { input: 1200, output: 34 }, Date.now());
   await store[Symbol.asyncDispose]();
   expect((await berth("session", "list")).stdout).toMatch(new RegExp(`^${session.id} +acme +ada +running +default +`, "m"));
+  const more = "There are more than these 1 sessions. Raise --limit, or use --partner or --status.\n";
+  expect(await berth("session", "list", "--limit", "1")).toMatchObject({ stdout: expect.stringContaining(newer.id), stderr: more });
+  expect(await berth("session", "list", "--limit", "2", "--json")).toMatchObject({ stdout: expect.stringMatching(/^\[/), stderr: "" });
   expect(await json("session", "show", session.sandbox_id)).toMatchObject({
     sessionId: session.id,
     status: "running",

@@ -9,7 +9,7 @@ import { outcomeOf, STEPS } from "@berth/server/sessions/states.ts";
 import { applyTransition } from "@berth/server/sessions/transitions.ts";
 import { parseCount } from "../arguments.ts";
 import { withStore, type Context } from "../context.ts";
-import { clean, facts, isoOf, orDash, relative, show, state, table } from "../terminal/output.ts";
+import { clean, cut, facts, isoOf, noteMore, orDash, relative, show, state, table } from "../terminal/output.ts";
 
 interface Options {
   json?: boolean;
@@ -56,7 +56,8 @@ function build(): Command {
 async function list(options: Options): Promise<void> {
   await withStore(async ({ store }) => {
     const { partner, status, limit } = options;
-    const sessions = await listSessionDetails(store.db, { limit, ...(partner && { partnerId: partner }), ...(status && { status }) });
+    const filter = { ...(partner && { partnerId: partner }), ...(status && { status }) };
+    const { rows: sessions, hasMore } = cut(await listSessionDetails(store.db, { ...filter, limit: limit + 1 }), limit);
     show(options, sessions.map(sessionJson), () =>
       table(
         sessions,
@@ -72,6 +73,7 @@ async function list(options: Options): Promise<void> {
         "No sessions.",
       ),
     );
+    if (hasMore) noteMore(`There are more than these ${limit} sessions. Raise --limit, or use --partner or --status.`);
   });
 }
 

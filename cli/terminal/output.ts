@@ -27,6 +27,14 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
   return `${[header, ...cells.map(formatRow)].join("\n")}\n`;
 }
 
+// Splits off the row that a query returns beyond its limit to show that there are more.
+export function cut<Row>(found: readonly Row[], limit: number): { rows: Row[]; hasMore: boolean } {
+  return { rows: found.slice(0, limit), hasMore: found.length > limit };
+}
+
+// On stderr, so that it disturbs neither JSON nor a pipe.
+export const noteMore = (sentence: string) => process.stderr.write(`${style.dim(sentence)}\n`);
+
 // Names and values of one item, one per line.
 export function facts(pairs: readonly (readonly [string, string])[]): string {
   const width = Math.max(...pairs.map(([name]) => name.length));

@@ -14,7 +14,7 @@ export interface Route {
   idempotent?: true;
   body?: { schema: TObject; required: boolean };
   query?: readonly Parameter[];
-  success: { status: number; description: string; schema?: TSchema; media?: readonly string[]; etag?: true };
+  success: { status: number; description: string; schema?: TSchema; media?: readonly string[]; etag?: true; example?: object };
   // In addition to `commonErrors`.
   errors: readonly ErrorCode[];
 }
@@ -24,6 +24,9 @@ export interface Parameter {
   in: "query" | "header";
   description: string;
   schema: TSchema;
+  // How an object is written in a query string: `name[key]=value`.
+  style?: "deepObject";
+  explode?: true;
 }
 
 export const route = <const R extends Route>(definition: R): R => definition;

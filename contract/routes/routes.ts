@@ -25,6 +25,6 @@ export type RouteName = keyof typeof ROUTES;
 // The errors that every call can meet. A public route does not check a key, so it lacks the first group.
 export const commonErrors = (route: Route): readonly ErrorCode[] => [
   ...(route.public ? [] : (["unauthorized", "rate_limited", "store_unavailable", "unavailable"] as const)),
-  ...(route.idempotent ? (["idempotency_in_flight", "idempotency_mismatch"] as const) : []),
+  ...(route.idempotent ? (["validation_failed", "idempotency_in_flight", "idempotency_mismatch"] as const) : []),
   "internal",
 ];

@@ -50,11 +50,15 @@ export const SESSION_ROUTES = {
     query: [
       query("status", "Returns only sessions in this state.", Type.Enum([...SESSION_STATUSES])),
       query("externalUserId", "Returns only sessions of this user.", Type.String()),
-      query(
-        "metadata.{key}",
-        "Returns only sessions with this metadata value, for example `metadata.plan=pro`. Can be repeated with other keys.",
-        Type.String(),
-      ),
+      {
+        ...query(
+          "metadata",
+          "Returns only sessions with these metadata values, for example `metadata[plan]=pro`. `metadata.plan=pro` means the same.",
+          Type.Object({}, { additionalProperties: Type.String() }),
+        ),
+        style: "deepObject",
+        explode: true,
+      },
       query("limit", "The maximum number of sessions to return.", Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
       query("cursor", "The `nextCursor` of the previous page.", Type.String()),
       expand,
@@ -78,7 +82,7 @@ export const SESSION_ROUTES = {
       },
     ],
     success: { status: 200, description: "The session.", schema: SessionRead, etag: true },
-    errors: ["session_not_found"],
+    errors: ["validation_failed", "session_not_found"],
   }),
   updateSession: route({
     method: "PATCH",
@@ -98,7 +102,7 @@ export const SESSION_ROUTES = {
     summary: "Destroy a session",
     description:
       "Destroys a session and permanently deletes its sandbox and files. Destroying a session twice is not an error. A request body is ignored.",
-    success: { status: 200, description: "The session is destroyed.", schema: StatusOnly },
+    success: { status: 200, description: "The session is destroyed.", schema: StatusOnly, example: { status: "destroyed" } },
     errors: ["session_not_found", "body_too_large", "session_elsewhere", "sandbox_failed", "engine_unavailable", "sandbox_timeout"],
   }),
   pauseSession: route({

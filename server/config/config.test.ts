@@ -134,6 +134,13 @@ test("an unknown variable causes a warning that suggests the closest name", () =
     "BERTH_DRIVR is not a Berth setting and is ignored; did you mean BERTH_DRIVER?",
     "BERTH_SOMETHING is not a Berth setting and is ignored.",
   ]);
+  for (const [wrong, right] of [
+    ["BERTH_PORTS", "BERTH_PORT"],
+    ["BERTH_DATABASE", "BERTH_DATABASE_URL"],
+    ["BERTH_MODEL_KEY", "BERTH_MODEL_API_KEY"],
+    ["BERTH_MODEL_NAMES", "BERTH_MODEL_NAME"],
+  ] as const)
+    expect(readConfig({ [wrong]: "1" }).warnings).toEqual([`${wrong} is not a Berth setting and is ignored; did you mean ${right}?`]);
 });
 
 test("listening for other machines without a base URL causes a warning", () => {

@@ -116,14 +116,16 @@ function suspiciousSettings(config: Config): string[] {
 const isSubdomain = (one: string, other: string) =>
   !one.startsWith("localhost") && (one.endsWith(`.${other}`) || other.endsWith(`.${one}`));
 
+const PREFIX = "BERTH_";
+
 function unknownVariables(env: Record<string, string | undefined>): string[] {
   const known = Object.values(VARIABLES as Record<string, Variable<unknown>>).flatMap((v) =>
     v.secret ? [v.name, `${v.name}_FILE`] : [v.name],
   );
   return Object.keys(env)
-    .filter((name) => name.startsWith("BERTH_") && !known.includes(name))
+    .filter((name) => name.startsWith(PREFIX) && !known.includes(name))
     .map((name) => {
-      const near = known.find((candidate) => editDistance(candidate, name) <= 3);
+      const near = nearest(name, known);
       return `${name} is not a Berth setting and is ignored${near ? `; did you mean ${near}?` : "."}`;
     });
 }
@@ -136,12 +138,21 @@ function show(variable: Variable<unknown>, value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-// The Levenshtein distance.
+// The name with the fewest differences, unless half of what follows the prefix differs.
+function nearest(name: string, known: readonly string[]): string | undefined {
+  const [best] = known
+    .map((candidate) => ({ candidate, distance: editDistance(candidate, name) }))
+    .toSorted((a, b) => a.distance - b.distance);
+  return best && best.distance <= Math.max(4, (name.length - PREFIX.length) / 2) ? best.candidate : undefined;
+}
+
+// The number of letters to add or remove. A replaced letter counts twice, so that BERTH_MODEL_KEY, which lacks a word, is nearer to
+// BERTH_MODEL_API_KEY than to BERTH_MASTER_KEY.
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {
     const next = [i];
-    for (let j = 1; j <= b.length; j++) next[j] = Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1));
+    for (let j = 1; j <= b.length; j++) next[j] = Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 2));
     row = next;
   }
   return row[b.length]!;

@@ -44,6 +44,15 @@ describe("/sandboxes/{sandboxId}", () => {
     expect(received["x-berth-token"]).toBe("daemon-token");
   });
 
+  test("passes on a short Retry-After in seconds, and no other", async () => {
+    await using gateway = await openGateway();
+    let value = "1";
+    await gateway.serveDaemon((_request, response) => void response.writeHead(503, { "retry-after": value }).end());
+    const relayed = async () => (await gateway.send(`/sandboxes/${gateway.sandboxId}/exec`, { headers: key })).headers["retry-after"];
+    expect(await relayed()).toBe("1");
+    for (value of ["86400", "-1", "Fri, 31 Dec 2099 23:59:59 GMT"]) expect(await relayed()).toBeUndefined();
+  });
+
   test("replies with the daemon's health at the bare sandbox URL", async () => {
     await using gateway = await openGateway();
     await gateway.serveDaemon((request, response) => response.end(request.url));

@@ -36,7 +36,7 @@ export interface AppDeps {
   tickets: Pick<Tickets, "issueLaunchUrl">;
   feed: Feed;
   endpoints: Endpoints;
-  templates: { has(name: string): boolean };
+  templates: { has(name: string): boolean; keys(): Iterable<string> };
   store: Store;
   secrets: Pick<Secrets, "seal" | "open">;
   clock: Clock;
@@ -94,7 +94,7 @@ export async function createApp(deps: AppDeps): Promise<App> {
   addSessionRoutes(app, { ...deps, idempotency });
   addEventRoutes(app, deps);
   addWebhookRoutes(app, { ...deps, idempotency });
-  addDocsRoutes(app, deps.baseUrl);
+  addDocsRoutes(app, { baseUrl: deps.baseUrl, templates: deps.templates.keys() });
   await app.ready();
 
   return {

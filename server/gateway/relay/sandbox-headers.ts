@@ -33,6 +33,7 @@ export function headersFromSandbox(headers: IncomingHttpHeaders): Record<string,
   const picked = pick(headers, FROM_SANDBOX);
   return {
     ...picked,
+    ...retryAfter(headers["retry-after"]),
     "content-disposition": attachment(picked["content-disposition"]),
     "content-security-policy": "sandbox; default-src 'none'; frame-ancestors 'none'",
     "cross-origin-resource-policy": "same-origin",
@@ -41,6 +42,10 @@ export function headersFromSandbox(headers: IncomingHttpHeaders): Record<string,
     "cache-control": picked["etag"] === undefined ? "no-store" : "private, no-cache",
   };
 }
+
+// Only a short wait in seconds: the daemon sends it with 503, and a hostile one must not stop callers for hours.
+const retryAfter = (value: string | undefined): Record<string, string> =>
+  value !== undefined && /^\d{1,2}$/.test(value) ? { "retry-after": value } : {};
 
 // X-Exit-Code is the only trailer that is relayed. Node allows trailers only on a body of unknown length.
 export const announcesExitCode = (headers: IncomingHttpHeaders): boolean =>

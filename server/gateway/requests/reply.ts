@@ -21,7 +21,8 @@ export function refuseUpgrade(socket: Duplex, error: unknown): void {
 // Refuses an upgrade with the daemon's status and body.
 export function relayRefusal(socket: Duplex, status: number, json: string): void {
   socket.on("error", () => socket.destroy());
-  endSocketWithReply(socket, { status, headers: { "content-type": "application/json; charset=utf-8" }, body: json });
+  const headers = { "content-type": "application/json; charset=utf-8", ...(status === 503 && { "retry-after": "1" }) };
+  endSocketWithReply(socket, { status, headers, body: json });
 }
 
 function send(response: ServerResponse, status: number, headers: Record<string, string>, text: string): void {

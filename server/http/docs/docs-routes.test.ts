@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse, stringify } from "yaml";
 import { ROUTES, type Route } from "@berth/contract";
 import { describeApi, type OpenApi } from "@berth/contract/openapi.ts";
-import { startTestApp, type TestApp } from "../testing/test-app.ts";
+import { startTestApp, TEST_BASE_URL, type TestApp } from "../testing/test-app.ts";
 
 const root = join(import.meta.dirname, "../../..");
 const run = (program: string, args: string[], cwd: string) =>
@@ -30,6 +30,8 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
+const description = async (): Promise<OpenApi> => parse((await app.call("GET", "/api/b2b/docs", { key: null })).text) as OpenApi;
+
 describe("the OpenAPI description", () => {
   test("is public YAML that lists every route, both ways to send the key, and the version", async () => {
     const { status, headers, text } = await app.call("GET", "/api/b2b/docs", { key: null });
@@ -48,7 +50,10 @@ describe("the OpenAPI description", () => {
   });
 
   test("passes redocly lint without warnings, for a localhost base URL too", async () => {
-    await writeFile(join(folder, "local.yaml"), stringify(describeApi("http://localhost:8080"), { aliasDuplicateObjects: false }));
+    await writeFile(
+      join(folder, "local.yaml"),
+      stringify(describeApi({ baseUrl: "http://localhost:8080", templates: ["default"] }), { aliasDuplicateObjects: false }),
+    );
     const { stdout, stderr } = await run("@redocly/cli/bin/cli.js", ["lint", "openapi.yaml", "local.yaml"], folder);
     expect(stdout + stderr).not.toMatch(/warning|error/i);
   });
@@ -59,10 +64,35 @@ describe("the OpenAPI description", () => {
     expect(stdout).toMatch(/No results/);
   });
 
-  test("is backward compatible with version 1.0.0", async () => {
+  test("is backward compatible with version 1.0.0, apart from the templates of a server", async () => {
     const first = join(root, "contract/openapi-1.0.0.yaml");
-    const { stdout, stderr } = await run("@redocly/cli/bin/cli.js", ["diff", first, "openapi.yaml"], folder);
+    await writeFile(join(folder, "any-server.yaml"), stringify(describeApi({ baseUrl: TEST_BASE_URL }), { aliasDuplicateObjects: false }));
+    const { stdout, stderr } = await run("@redocly/cli/bin/cli.js", ["diff", first, "any-server.yaml"], folder);
     expect(stdout + stderr).toMatch(/(^|\s)0 major/);
+  });
+
+  test("names the configured templates", async () => {
+    const { components } = await description();
+    expect(components.schemas.CreateSession).toMatchObject({
+      properties: { template: { enum: ["default", "python"], default: "default" } },
+    });
+  });
+
+  test("has an example for DELETE that says destroyed", async () => {
+    const { paths } = await description();
+    expect(JSON.stringify(paths["/api/b2b/sessions/{id}"]!.delete!.responses["200"])).toContain('"value":{"status":"destroyed"}');
+    expect(JSON.stringify(paths["/api/b2b/sessions/{id}/pause"]!.post!.responses["200"])).toContain('"value":{"status":"paused"}');
+  });
+
+  test("has a 400 for each operation that checks a body, a query or an Idempotency-Key", async () => {
+    const { paths } = await description();
+    const described = Object.values<Route>(ROUTES)
+      .filter((route) => route.body || route.idempotent || route.query?.some((parameter) => parameter.in === "query"))
+      .map(({ method, path }) => [`${method} ${path}`, Object.keys(paths[path]![method.toLowerCase()]!.responses).includes("400")]);
+    expect(described).toHaveLength(14);
+    expect(described.filter(([, has]) => !has)).toEqual([]);
+    const { status } = await app.call("POST", "/api/b2b/sessions/ses_x/pause", { headers: { "idempotency-key": "x".repeat(256) } });
+    expect(status).toBe(400);
   });
 });
 

@@ -1,21 +1,21 @@
 import { readFileSync } from "node:fs";
 import type { FastifyInstance } from "fastify";
 import { stringify } from "yaml";
-import { describeApi } from "@berth/contract/openapi.ts";
+import { describeApi, type DescribedService } from "@berth/contract/openapi.ts";
 import { addRoute } from "../requests/route.ts";
 import { renderDocsPage } from "./docs-page.ts";
 
 // The API description as OpenAPI YAML at /api/b2b/docs and as a page at /docs. Both are rendered once; the YAML on first use,
 // because it takes a tenth of a second.
-export function addDocsRoutes(app: FastifyInstance, baseUrl: string): void {
-  const description = describeApi(baseUrl);
+export function addDocsRoutes(app: FastifyInstance, service: DescribedService): void {
+  const description = describeApi(service);
   let yaml: string | undefined;
   addRoute(app, "getDescription", (_request, reply) => {
     yaml ??= stringify(description, { aliasDuplicateObjects: false, lineWidth: 0 });
     void reply.type("application/yaml").header("cache-control", "no-cache").send(yaml);
   });
 
-  const page = renderDocsPage(description, baseUrl);
+  const page = renderDocsPage(description, service.baseUrl);
   const style = readFileSync(new URL("docs.css", import.meta.url));
   const config = { public: true } as const;
   app.get("/docs", { config }, (_request, reply) => {

@@ -24,8 +24,9 @@ const again = await client.POST("/api/b2b/sessions/{id}/pause", { params: { path
 const resumed = await client.POST("/api/b2b/sessions/{id}/resume", { params: { path }, body: { autoStartAgent: false } });
 const launch = await client.POST("/api/b2b/sessions/{id}/launch-url", { params: { path } });
 const read = await client.GET("/api/b2b/sessions/{id}", { params: { path, query: { expand: "details" } } });
-const listed = await client.GET("/api/b2b/sessions", { params: { query: { status: "running", limit: 5 } } });
+const listed = await client.GET("/api/b2b/sessions", { params: { query: { status: "running", limit: 5, metadata: { plan: "pro" } } } });
 const destroyed = await client.DELETE("/api/b2b/sessions/{id}", { params: { path } });
+const others = await client.GET("/api/b2b/sessions", { params: { query: { metadata: { plan: "free" } } } });
 // @ts-expect-error A status that does not exist.
 const wrong = read.data?.status === "sleeping";
 // @ts-expect-error The user is required.
@@ -33,7 +34,7 @@ const refused = await client.POST("/api/b2b/sessions", { body: {} });
 
 console.log(JSON.stringify([
   status, paused.data?.status, again.error?.error, resumed.data?.sandboxUrl === created.data.sandboxUrl, typeof launch.data?.expiresAt,
-  read.data?.metadata?.plan, listed.data?.data.length, destroyed.data?.status, wrong, refused.error?.details,
+  read.data?.metadata?.plan, listed.data?.data.length, others.data?.data.length, destroyed.data?.status, wrong, refused.error?.details,
 ]));
 `;
 
@@ -71,6 +72,7 @@ test("a client generated from the description compiles and works", async () => {
       "number",
       "pro",
       1,
+      0,
       "destroyed",
       false,
       [{ field: "externalUserId", message: "Required" }],

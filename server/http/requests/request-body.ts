@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { TObject } from "typebox";
 import { AppError, MAX_BODY_BYTES } from "@berth/contract";
 import { bodyFault } from "./field-faults.ts";
 
@@ -33,13 +34,31 @@ export function hideMediaType(request: FastifyRequest): void {
   headers["content-type"] = undefined;
 }
 
-// Parses the body as a JSON object; undefined if there is no body.
-export function parseJsonBody(request: FastifyRequest): Record<string, unknown> | undefined {
+export type JsonObject = Record<string, unknown>;
+
+// Parses a body that may be absent; undefined if it is.
+export function parseOptionalBody(request: FastifyRequest): JsonObject | undefined {
+  const value = parseJson(request);
+  return value === undefined ? undefined : requireObject(value);
+}
+
+// A missing body and `null` lack every required field, so the error names those too.
+export function parseRequiredBody(request: FastifyRequest, schema: TObject): JsonObject {
+  const value = parseJson(request);
+  if (value !== undefined && value !== null) return requireObject(value);
+  const fields = ["body", ...(schema.required ?? [])];
+  throw new AppError("validation_failed", { details: fields.map((field) => ({ field, message: "Required" })) });
+}
+
+function requireObject(value: unknown): JsonObject {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw bodyFault("Must be a JSON object");
+  return value as JsonObject;
+}
+
+function parseJson(request: FastifyRequest): unknown {
   if (request.rawBody === null) return undefined;
   if (!isJson(request.bodyType) || isEncoded(request)) throw new AppError("unsupported_media_type");
-  const value = parse(request.rawBody);
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw bodyFault("Must be a JSON object");
-  return value as Record<string, unknown>;
+  return parse(request.rawBody);
 }
 
 const decoder = new TextDecoder("utf-8", { fatal: true });

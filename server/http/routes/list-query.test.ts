@@ -37,6 +37,8 @@ test("lists are newest first, paged, filtered, and detailed on request", async (
   expect(await ids("?status=paused")).toEqual([b]);
   expect(await ids("?metadata.plan=pro&status=running")).toEqual([a]);
   expect(await ids("?metadata.plan=none")).toEqual([]);
+  expect(await ids("?metadata[plan]=pro")).toEqual([a]);
+  expect(await ids("?metadata%5Bplan%5D=pro&metadata[team]=x")).toEqual([]);
 
   const first = await list("?limit=2");
   const d = await create({ externalUserId: "dee" });
@@ -61,6 +63,7 @@ test("every fault of the query is reported", async () => {
   expect(await faults("?status=sleeping&limit=0&cursor=zzz")).toEqual([400, "limit", "status", "cursor"]);
   for (const limit of ["101", "-1", "1.5", "", "x", "1e1"]) expect(await faults(`?limit=${limit}`)).toEqual([400, "limit"]);
   expect(await faults("?status=running&status=paused")).toEqual([400, "status"]);
+  expect(await faults("?metadata[plan]=a&metadata.plan=b")).toEqual([400, "metadata[plan]", "metadata.plan"]);
   expect(await faults("?expand=everything")).toEqual([400, "expand"]);
   for (const cursor of ["", "AAAA", Buffer.from("1.ses_x").toString("base64url"), "%00"])
     expect(await faults(`?cursor=${cursor}`)).toEqual([400, "cursor"]);

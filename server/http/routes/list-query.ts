@@ -6,7 +6,8 @@ import type { SessionFormat } from "./session-view.ts";
 // A parsed query string. Unknown parameters are ignored, like unknown fields in bodies; a repeated parameter is a fault.
 export type Query = Record<string, string | string[] | undefined>;
 
-const METADATA = "metadata.";
+// `metadata[key]`, as clients generated from the description write it, or `metadata.key`.
+const METADATA = /^metadata(?:\.(?<dotted>.*)|\[(?<bracketed>.*)\])$/s;
 const DEFAULT_LIMIT = 20;
 const MAX_LIMIT = 100;
 
@@ -20,9 +21,8 @@ export function parseList(query: Query): ListFilter {
   }
   const externalUserId = single(query, "externalUserId", faults);
   if (externalUserId !== undefined) filter.externalUserId = withoutNul(externalUserId);
-  const metadata = Object.keys(query).filter((name) => name.startsWith(METADATA));
-  if (metadata.length > 0)
-    filter.metadata = Object.fromEntries(metadata.map((name) => [name.slice(METADATA.length), single(query, name, faults) ?? ""]));
+  const metadata = parseMetadata(query, faults);
+  if (metadata.length > 0) filter.metadata = Object.fromEntries(metadata);
   const cursor = single(query, "cursor", faults);
   if (cursor !== undefined) {
     const after = decodeCursor(cursor);
@@ -31,6 +31,17 @@ export function parseList(query: Query): ListFilter {
   }
   requireNoFaults(faults);
   return filter;
+}
+
+function parseMetadata(query: Query, faults: FieldFault[]): [key: string, value: string][] {
+  const found = Object.keys(query).flatMap((name) => {
+    const { dotted, bracketed } = METADATA.exec(name)?.groups ?? {};
+    const key = dotted ?? bracketed;
+    return key === undefined ? [] : [{ name, key }];
+  });
+  for (const { name, key } of found)
+    if (found.some((other) => other.key === key && other.name !== name)) faults.push({ field: name, message: "Must be given only once" });
+  return found.map(({ name, key }) => [key, single(query, name, faults) ?? ""]);
 }
 
 export function parseExpand(query: Query): SessionFormat {

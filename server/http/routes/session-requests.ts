@@ -1,18 +1,16 @@
 import { CreateSession, DEFAULT_TEMPLATE, ENV_LIMITS, ResumeSession, TIMEOUT_MS, UpdateSession } from "@berth/contract";
 import type { CreateRequest, SessionChange } from "../../sessions/sessions.ts";
-import { bodyFault, requireNoFaults } from "../requests/field-faults.ts";
+import { requireNoFaults } from "../requests/field-faults.ts";
+import type { JsonObject } from "../requests/request-body.ts";
 import { compileFaultFinder } from "../requests/schema-faults.ts";
 
 // Validates the bodies of the session routes and fills in defaults.
-
-type Body = Record<string, unknown>;
 
 const findCreateFaults = compileFaultFinder(CreateSession);
 const findResumeFaults = compileFaultFinder(ResumeSession);
 const findUpdateFaults = compileFaultFinder(UpdateSession);
 
-export function parseCreate(body: Body | undefined, templates: { has(name: string): boolean }): CreateRequest {
-  if (!body) throw bodyFault("Required");
+export function parseCreate(body: JsonObject, templates: { has(name: string): boolean }): CreateRequest {
   const faults = findCreateFaults(body);
   const request = body as CreateSession;
   const isFaulty = (field: string) => faults.some((fault) => fault.field === field || fault.field.startsWith(`${field}.`));
@@ -33,14 +31,13 @@ export function parseCreate(body: Body | undefined, templates: { has(name: strin
   };
 }
 
-export function parseResume(body: Body | undefined): { autoStartAgent: boolean } {
+export function parseResume(body: JsonObject | undefined): { autoStartAgent: boolean } {
   if (!body) return { autoStartAgent: true };
   requireNoFaults(findResumeFaults(body));
   return { autoStartAgent: (body as ResumeSession).autoStartAgent ?? true };
 }
 
-export function parseUpdate(body: Body | undefined): SessionChange {
-  if (!body) throw bodyFault("Required");
+export function parseUpdate(body: JsonObject): SessionChange {
   requireNoFaults(findUpdateFaults(body));
   const { timeoutMs, metadata } = body as UpdateSession;
   return { ...(timeoutMs !== undefined && { timeoutMs }), ...(metadata && { metadata }) };

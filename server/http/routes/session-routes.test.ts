@@ -179,10 +179,23 @@ describe("a create request", () => {
   });
 
   test("that is not a JSON object is refused with the field `body`", async () => {
-    for (const body of ["", "{", "[]", "null", "3", '"x"', "\u0000"]) {
+    for (const body of ["{", "[]", "3", '"x"', "\u0000"]) {
       expect(await refused(body)).toMatchObject({ status: 400, error: "Validation failed", details: [{ field: "body" }] });
     }
-    expect((await app.call("POST", "/api/b2b/sessions")).json).toMatchObject({ details: [{ field: "body", message: "Required" }] });
+  });
+
+  test("that is missing or null names the body and the required field", async () => {
+    const details = [
+      { field: "body", message: "Required" },
+      { field: "externalUserId", message: "Required" },
+    ];
+    for (const body of [undefined, "", "null"]) expect(await refused(body)).toEqual({ status: 400, error: "Validation failed", details });
+  });
+
+  test("without a media type is read as JSON", async () => {
+    const body = new Blob(['{"externalUserId":"u"}']);
+    const headers = { authorization: `Bearer ${app.key}` };
+    expect((await fetch(`${app.base}/api/b2b/sessions`, { method: "POST", headers, body })).status).toBe(201);
   });
 
   test("gets 415 for another media type and 413 above 1 MiB", async () => {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { AppError, type StatusOnly } from "@berth/contract";
+import { AppError, CreateSession, UpdateSession, type StatusOnly } from "@berth/contract";
 import type { Clock } from "../../clock.ts";
 import { createKeyedLock } from "../../event-loop/keyed-lock.ts";
 import { createLoopTurns } from "../../event-loop/loop-turns.ts";
@@ -10,7 +10,7 @@ import type { ChangeOptions, Sessions, SessionView } from "../../sessions/sessio
 import { appendAudit } from "../../store/audit.ts";
 import type { Store } from "../../store/open.ts";
 import { SLICE_BYTES } from "../../store/page-budget.ts";
-import { parseJsonBody } from "../requests/request-body.ts";
+import { parseOptionalBody, parseRequiredBody } from "../requests/request-body.ts";
 import { addRoute } from "../requests/route.ts";
 import type { Idempotency, Result, Save } from "./idempotency.ts";
 import { encodeCursor, parseExpand, parseList, type Query } from "./list-query.ts";
@@ -49,7 +49,7 @@ export function addSessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): 
     runOnce(request, reply, async (save) => {
       const toResult = (session: SessionView): Result => ({ status: 201, body: toSession(baseUrl, session) });
       const options = recordChange(request, "session.create", save, toResult);
-      const createRequest = parseCreate(parseJsonBody(request), templates);
+      const createRequest = parseCreate(parseRequiredBody(request, CreateSession), templates);
       return toResult(await sessions.create(request.principal.partner, createRequest, options));
     }),
   );
@@ -83,7 +83,7 @@ export function addSessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): 
 
   addRoute(app, "updateSession", async (request) => {
     const format = parseExpand(request.query as Query);
-    const change = parseUpdate(parseJsonBody(request));
+    const change = parseUpdate(parseRequiredBody(request, UpdateSession));
     const options = recordChange(request, "session.update");
     return formatSession(baseUrl, await sessions.update(partnerIdOf(request), idOf(request), change, options), format);
   });
@@ -103,7 +103,7 @@ export function addSessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): 
 
   addRoute(app, "resumeSession", (request, reply) =>
     runOnce(request, reply, async (save) => {
-      const { autoStartAgent } = parseResume(parseJsonBody(request));
+      const { autoStartAgent } = parseResume(parseOptionalBody(request));
       const toResult = (session: SessionView): Result => ({ status: 200, body: toResumed(baseUrl, session) });
       const options = recordChange(request, "session.resume", save, toResult);
       return toResult(await sessions.resume(partnerIdOf(request), idOf(request), { autoStartAgent, ...options }));

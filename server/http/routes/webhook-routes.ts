@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { TObject } from "typebox";
 import {
   CreateWebhook,
   UpdateWebhook,
@@ -16,8 +17,8 @@ import type { Endpoints, NewEndpoint, NewSecret, RecordChange } from "../../even
 import { appendAudit } from "../../store/audit.ts";
 import type { DeliveryFilter, DeliveryRow, ListedDelivery } from "../../store/webhooks/deliveries.ts";
 import type { EndpointRow } from "../../store/webhooks/endpoints.ts";
-import { bodyFault, requireNoFaults } from "../requests/field-faults.ts";
-import { parseJsonBody } from "../requests/request-body.ts";
+import { requireNoFaults } from "../requests/field-faults.ts";
+import { parseRequiredBody, type JsonObject } from "../requests/request-body.ts";
 import { addRoute } from "../requests/route.ts";
 import { compileFaultFinder } from "../requests/schema-faults.ts";
 import type { Idempotency, Result, Save } from "./idempotency.ts";
@@ -42,7 +43,7 @@ export function addWebhookRoutes(app: FastifyInstance, { endpoints, idempotency:
 
   addRoute(app, "createWebhook", (request, reply) =>
     runOnce(request, reply, async (save) => {
-      const webhook = parseBody(request, findCreateFaults) as CreateWebhook;
+      const webhook = parseCreateBody(request) as CreateWebhook;
       return toCreated(await endpoints.create(partnerIdOf(request), webhook, recordChange(request, "webhook.create", save, toCreated)));
     }),
   );
@@ -54,7 +55,7 @@ export function addWebhookRoutes(app: FastifyInstance, { endpoints, idempotency:
   addRoute(app, "getWebhook", async (request) => toWebhook(await endpoints.get(partnerIdOf(request), idOf(request))));
 
   addRoute(app, "updateWebhook", async (request) => {
-    const change = parseBody(request, findUpdateFaults) as UpdateWebhook;
+    const change = parseUpdateBody(request) as UpdateWebhook;
     return toWebhook(await endpoints.update(partnerIdOf(request), idOf(request), change, recordChange(request, "webhook.update")));
   });
 
@@ -92,14 +93,16 @@ export function addWebhookRoutes(app: FastifyInstance, { endpoints, idempotency:
   );
 }
 
-const findCreateFaults = compileFaultFinder(CreateWebhook);
-const findUpdateFaults = compileFaultFinder(UpdateWebhook);
+const parseCreateBody = bodyParser(CreateWebhook);
+const parseUpdateBody = bodyParser(UpdateWebhook);
 
-function parseBody(request: FastifyRequest, findFaults: (body: Record<string, unknown>) => FieldFault[]): Record<string, unknown> {
-  const body = parseJsonBody(request);
-  if (!body) throw bodyFault("Required");
-  requireNoFaults(findFaults(body));
-  return body;
+function bodyParser(schema: TObject): (request: FastifyRequest) => JsonObject {
+  const findFaults = compileFaultFinder(schema);
+  return (request) => {
+    const body = parseRequiredBody(request, schema);
+    requireNoFaults(findFaults(body));
+    return body;
+  };
 }
 
 const toCreated = ({ row, secret }: NewEndpoint): Result => ({

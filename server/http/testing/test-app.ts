@@ -67,7 +67,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
   const sessions = overrides.sessions ?? createMemorySessions(store, clock);
   const tickets = createTickets({ secrets, baseUrl: TEST_BASE_URL, ttlMs: 300_000, clock });
   const authenticate = (key: string) => authenticator.authenticate(key);
-  const templates = { has: (name: string) => name === "default" || name === "python" };
+  const templates = new Set(["default", "python"]);
   // Tests decide when webhooks are sent. A clock that jumps by a day would otherwise poll 86,400 times.
   const withoutTimers: Clock = { now: () => clock.now(), every: () => ({ async [Symbol.asyncDispose]() {} }) };
   const webhooks = createWebhooks({ store, secrets, clock: withoutTimers, log, owner: randomUUID(), allowPrivate: true });
