@@ -1,16 +1,13 @@
-import { execFileSync, spawn, type ChildProcess } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { request } from "node:http";
-import { tmpdir } from "node:os";
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { createEngine } from "../../../server/drivers/docker/engine.ts";
+import { startEngineProcess } from "./engine-process.ts";
 import { imageMissing, importImage } from "./image.ts";
 import { machine, type Missing } from "../machine.ts";
 import { onPath } from "../on-path.ts";
 
-// A private Docker Engine with its own socket and data folder. It has no network and does not change the machine's firewall.
+// A private Docker Engine with the image of the tests' sandboxes.
 export interface TestEngine extends AsyncDisposable {
   socketPath: string;
   image: string;
@@ -38,55 +35,15 @@ export const gvisor = {
 };
 
 export async function startDockerEngine(): Promise<TestEngine> {
-  const folder = await mkdtemp(join(tmpdir(), "berth-dockerd-"));
-  const configFile = join(folder, "daemon.json");
-  await writeFile(configFile, JSON.stringify(describeConfig()));
-  const socketPath = join(folder, "docker.sock");
-  let daemon: ChildProcess | undefined;
-
-  async function start(): Promise<void> {
-    const places = [
-      "--config-file",
-      configFile,
-      "--data-root",
-      join(folder, "data"),
-      "--exec-root",
-      join(folder, "exec"),
-      "--pidfile",
-      join(folder, "pid"),
-      "--host",
-      `unix://${socketPath}`,
-    ];
-    const network = ["--bridge=none", "--iptables=false", "--ip6tables=false", "--ip-forward=false"];
-    // A process cannot give its children a lower OOM score than its own.
-    const child = spawn(onPath("dockerd")!, [...places, ...network, "--oom-score-adjust=0", "--log-level=warn"], {
-      stdio: ["ignore", "ignore", "pipe"],
-    });
-    daemon = child;
-    let said = "";
-    child.stderr.on("data", (chunk: Buffer) => (said = (said + chunk.toString()).slice(-4000)));
-    while (!(await answers(socketPath))) {
-      if (child.exitCode !== null) throw new Error(`dockerd ended: ${said}`);
-      await sleep(50);
-    }
-  }
-
-  async function stop(): Promise<void> {
-    const child = daemon;
-    daemon = undefined;
-    if (!child || child.exitCode !== null) return;
-    const ended = new Promise((resolve) => child.once("exit", resolve));
-    child.kill("SIGTERM");
-    await ended;
-  }
-
-  const call = async (method: "GET" | "POST" | "DELETE", path: string, body?: object) =>
-    (await engine.call({ method, path, ...(body ? { body } : {}) })).body;
-
-  await start();
-  const engine = createEngine(socketPath);
+  await using stack = new AsyncDisposableStack();
+  const { folder, socketPath, start, stop } = stack.use(await startEngineProcess(describeConfig()));
+  const engine = stack.use(createEngine(socketPath));
   const image = "berth-test:1";
   await importImage(engine, image);
+  const call = async (method: "GET" | "POST" | "DELETE", path: string, body?: object) =>
+    (await engine.call({ method, path, ...(body ? { body } : {}) })).body;
+  const open = stack.move();
+
   return {
     socketPath,
     image,
@@ -107,12 +64,7 @@ export async function startDockerEngine(): Promise<TestEngine> {
         name.includes(part),
       );
     },
-    async [Symbol.asyncDispose]() {
-      await engine[Symbol.asyncDispose]();
-      await stop();
-      await unmountBelow(folder);
-      await rm(folder, { recursive: true, force: true });
-    },
+    [Symbol.asyncDispose]: () => open.disposeAsync(),
   };
 }
 
@@ -127,23 +79,4 @@ function describeEvent(containerId: string, change: "paused" | "resumed"): Buffe
   const field = (number: number, value: Buffer) => Buffer.concat([Buffer.from([number * 8 + 2, value.length]), value]);
   const type = `containerd.events.Task${change === "paused" ? "Paused" : "Resumed"}`;
   return Buffer.concat([field(1, Buffer.from(type)), field(2, field(1, Buffer.from(containerId)))]);
-}
-
-function answers(socketPath: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const asked = request({ socketPath, path: "/_ping" }, (response) => {
-      response.resume();
-      resolve(response.statusCode === 200);
-    });
-    asked.once("error", () => resolve(false));
-    asked.end();
-  });
-}
-
-async function unmountBelow(folder: string): Promise<void> {
-  const mounts = readFileSync("/proc/self/mountinfo", "utf8")
-    .split("\n")
-    .map((line) => line.split(" ")[4] ?? "")
-    .filter((path) => path.startsWith(folder));
-  for (const path of mounts.toReversed()) execFileSync("umount", ["-l", path]);
 }
