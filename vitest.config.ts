@@ -31,7 +31,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "unit",
-          include: ["{contract,client,daemon,server,cli,web,scripts}/**/*.test.{ts,tsx}"],
+          include: ["{contract,client,daemon,server,cli,web,scripts,bench}/**/*.test.{ts,tsx}"],
           exclude: [...configDefaults.exclude, ...DOCKER],
           // Most of these files are done sooner than a worker starts, so workers run several.
           isolate: false,

@@ -3,9 +3,9 @@ import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 
 const root = join(import.meta.dirname, "..");
-const documents = globSync(["*.md", "{client,deploy,docs,examples,tests}/**/*.md"], {
+const documents = globSync(["*.md", "{bench,client,deploy,docs,examples,tests}/**/*.md"], {
   cwd: root,
-  exclude: ["**/node_modules/**", "**/artifacts/**"],
+  exclude: ["**/node_modules/**", "**/artifacts/**", "bench/results/**"],
 });
 
 test("every link between documents leads to a file and a heading that exist", () => {

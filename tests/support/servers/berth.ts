@@ -30,6 +30,8 @@ export interface Berth extends AsyncDisposable {
   exitCode(): Promise<number | null>;
   // The server's output so far.
   output(): string;
+  // The server's process id. Throws if it has not been started.
+  pid(): number;
 }
 
 const root = join(import.meta.dirname, "../../..");
@@ -131,6 +133,10 @@ export async function prepareBerth(env: Record<string, string> = {}, { maxFiles 
     died: () => untilEnded().then(() => {}),
     exitCode: untilEnded,
     output: () => output,
+    pid() {
+      if (child?.pid === undefined) throw new Error("the server has not been started");
+      return child.pid;
+    },
     async [Symbol.asyncDispose]() {
       await end("SIGKILL");
       await destroySandboxes(settings);

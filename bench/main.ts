@@ -1,0 +1,99 @@
+// `npm run bench -- {name} [--short] [--out folder] [--only part …] [--rounds n]`. bench/README.md lists the benchmarks.
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import type { Benchmark, Run } from "./support/benchmark.ts";
+import { describeMachine, findDisturbances } from "./support/machine.ts";
+import { drawPlot } from "./support/plot.ts";
+import { readSection, type Report } from "./support/report.ts";
+import { createResources } from "./support/resources.ts";
+import { formatSection } from "./support/table.ts";
+
+const BENCHMARKS: Record<string, () => Promise<{ benchmark: Benchmark }>> = {
+  tti: () => import("./tti.ts"),
+  throughput: () => import("./throughput.ts"),
+  api: () => import("./api.ts"),
+};
+
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    short: { type: "boolean", default: false },
+    out: { type: "string", default: join(import.meta.dirname, "results") },
+    only: { type: "string", multiple: true, default: [] },
+    rounds: { type: "string" },
+  },
+});
+const resources = createResources();
+let isInterrupted = false;
+// A second signal, such as npm's, must not end the removal.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => void interrupt());
+
+const names = positionals[0] === "all" ? Object.keys(BENCHMARKS) : positionals;
+if (names.length === 0 || names.some((name) => !(name in BENCHMARKS))) {
+  console.error(`Name a benchmark: ${Object.keys(BENCHMARKS).join(", ")}, or all.`);
+  process.exit(2);
+}
+try {
+  for (const name of names) await measure(name, positionals[0] === "all" || options.short);
+} catch (error) {
+  // After an interrupt, everything that is still measured fails.
+  if (isInterrupted) await new Promise(() => {});
+  throw error;
+} finally {
+  if (!isInterrupted) await resources[Symbol.asyncDispose]();
+}
+
+async function measure(name: string, isShort: boolean): Promise<void> {
+  const { benchmark } = await BENCHMARKS[name]!();
+  const machine = await describeMachine();
+  const startedAt = new Date().toISOString();
+  const startedMs = performance.now();
+  const remarks = new Set<string>();
+  const disturbances = findDisturbances();
+  const run: Run = {
+    isShort,
+    resources,
+    wants: (part) => options.only.length === 0 || options.only.some((wanted) => wanted.split(" ").every((word) => part.includes(word))),
+    rounds: (full, short) => Number(options.rounds ?? (isShort ? short : full)),
+    progress: (sentence) => console.error(`${name}: ${sentence}`),
+    remark: (sentence) => remarks.add(sentence),
+  };
+  console.error(`${name}: ${benchmark.summary}`);
+  const sections = await benchmark.run(run);
+  const tookS = Math.round((performance.now() - startedMs) / 1000);
+  const report: Report = { benchmark: name, startedAt, tookS, isShort, machine, remarks: [...disturbances, ...remarks], sections };
+  print(report);
+  await write(report);
+}
+
+function print({ benchmark, machine, remarks, sections, tookS }: Report): void {
+  const { cores, processor, architecture, kernel, node, memoryGb, driver, commit } = machine;
+  console.log(
+    `\n${benchmark}: ${cores} cores (${processor}), ${architecture}, ${kernel}, ${memoryGb} GB, Node ${node}, ${driver}, commit ${commit}`,
+  );
+  for (const remark of remarks) console.log(`! ${remark}`);
+  for (const section of sections) console.log(`\n${formatSection(section)}`);
+  console.log(`\n${tookS} s`);
+}
+
+async function write(report: Report): Promise<void> {
+  await mkdir(options.out, { recursive: true });
+  const file = join(options.out, report.benchmark);
+  const sections = report.sections.map((section) => ({ title: section.title, rows: readSection(section) }));
+  await writeFile(`${file}.json`, `${JSON.stringify({ ...report, sections }, null, 1)}\n`);
+  await writeFile(`${file}.svg`, drawPlot(report.sections));
+  console.log(`Written: ${file}.json, ${file}.svg`);
+}
+
+async function interrupt(): Promise<void> {
+  if (isInterrupted) return;
+  isInterrupted = true;
+  console.error("interrupted; removing what this run has created");
+  try {
+    await resources[Symbol.asyncDispose]();
+  } catch (error) {
+    console.error(error);
+  }
+  process.exit(130);
+}

@@ -1,0 +1,66 @@
+// A bare node:http server with the same authentication as Berth, which answers with the same bodies: the least that an API in Node
+// costs. As a program it serves the answers in the file that its argument names, and prints its port.
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Run } from "./benchmark.ts";
+
+export interface BareAnswers {
+  key: string;
+  // By method and path.
+  answers: Record<string, { status: number; body: unknown }>;
+}
+
+export interface BareServer {
+  port: number;
+  pid: number;
+}
+
+export async function startBareServer({ resources }: Run, answers: BareAnswers): Promise<BareServer> {
+  const folder = await mkdtemp(join(tmpdir(), "berth-bench-"));
+  const file = join(folder, "answers.json");
+  await writeFile(file, JSON.stringify(answers));
+  const child = spawn(process.execPath, [import.meta.filename, file], { stdio: ["ignore", "pipe", "inherit"] });
+  const exited = once(child, "exit");
+  resources.defer(async () => {
+    child.kill("SIGKILL");
+    await exited;
+    await rm(folder, { recursive: true, force: true });
+  });
+  const [printed] = (await once(child.stdout!, "data")) as [Buffer];
+  return { port: Number(printed.toString()), pid: child.pid! };
+}
+
+if (import.meta.main) serve(JSON.parse(readFileSync(process.argv[2]!, "utf8")) as BareAnswers);
+
+function serve({ key, answers }: BareAnswers): void {
+  const partners = new Map([[hash(key), "demo"]]);
+  const server = createServer((request, response) => {
+    const given = request.headers.authorization?.slice("Bearer ".length) ?? "";
+    if (!partners.has(hash(given))) return reply(response, 401, { error: "Unauthorized" });
+    const { status, body } = answers[`${request.method} ${request.url}`]!;
+    if (request.headers["content-type"] === undefined) return reply(response, status, body);
+    readJson(request, () => reply(response, status, body));
+  }).listen(0, "127.0.0.1", () => console.log((server.address() as AddressInfo).port));
+}
+
+function readJson(request: IncomingMessage, done: (body: unknown) => void): void {
+  let text = "";
+  request.on("data", (chunk: Buffer) => (text += chunk.toString()));
+  request.once("end", () => done(JSON.parse(text)));
+}
+
+function reply(response: ServerResponse, status: number, body: unknown): void {
+  const text = JSON.stringify(body);
+  response.writeHead(status, { "content-type": "application/json; charset=utf-8", "content-length": Buffer.byteLength(text) }).end(text);
+}
+
+function hash(key: string): string {
+  return createHash("sha256").update(key).digest("hex");
+}

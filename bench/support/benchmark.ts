@@ -1,0 +1,22 @@
+import type { Section } from "./report.ts";
+import type { Resources } from "./resources.ts";
+
+export interface Benchmark {
+  // What it measures, in one line.
+  summary: string;
+  run(run: Run): Promise<Section[]>;
+}
+
+// One run of a benchmark.
+export interface Run {
+  isShort: boolean;
+  resources: Resources;
+  // Whether the user wants this part of the benchmark (--only).
+  wants(part: string): boolean;
+  // How often: the first number, in a short run the second, or what the user asked for (--rounds).
+  rounds(full: number, short: number): number;
+  // Tells the user what is under way.
+  progress(sentence: string): void;
+  // A sentence for the report, such as why a comparison was skipped.
+  remark(sentence: string): void;
+}

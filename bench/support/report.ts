@@ -1,0 +1,62 @@
+import type { Machine } from "./machine.ts";
+import { summarize, type Summary } from "./statistics.ts";
+
+export type Unit = "ms" | "µs" | "s" | "MB" | "kB" | "MB/s" | "1/s" | "count";
+
+// What one contestant measured.
+export interface Row {
+  what: string;
+  unit: Unit;
+  values: readonly number[];
+  // The row of the same section that this one is compared with.
+  beside?: string;
+  targets?: readonly Target[];
+  // Further columns, by their headings.
+  more?: Readonly<Record<string, string>>;
+}
+
+// A target of the project: a percentile, how far the slowest values are from the median, or the ratio of the medians of this row and
+// the one beside it.
+export type Target = { of: "p50" | "p99" | "p99/p50" | "ratio" } & ({ atMost: number } | { atLeast: number });
+
+// Rows that were measured in alternating rounds.
+export interface Section {
+  title: string;
+  rows: readonly Row[];
+}
+
+export interface Report {
+  benchmark: string;
+  startedAt: string;
+  tookS: number;
+  isShort: boolean;
+  machine: Machine;
+  // What disturbed the run, and what could not be compared on this machine.
+  remarks: readonly string[];
+  sections: readonly Section[];
+}
+
+export type ReadRow = Row & Summary & { ratio?: number; verdict?: string };
+
+// Adds what follows from a section's values: percentiles, ratios, and whether targets are met.
+export function readSection({ rows }: Section): ReadRow[] {
+  const medians = new Map(rows.map(({ what, values }) => [what, summarize(values).p50]));
+  return rows.map((row) => {
+    const summary = summarize(row.values);
+    const besides = row.beside === undefined ? undefined : medians.get(row.beside);
+    const ratio = besides === undefined ? undefined : summary.p50 / besides;
+    const read = { ...row, ...summary, ...(ratio !== undefined && { ratio }) };
+    const verdicts = (row.targets ?? []).flatMap((target) => judge(target, read));
+    return verdicts.length === 0 ? read : { ...read, verdict: verdicts.join(", ") };
+  });
+}
+
+function judge(target: Target, row: Summary & { ratio?: number }): string[] {
+  const value = { p50: row.p50, p99: row.p99, "p99/p50": row.p99 / row.p50, ratio: row.ratio }[target.of];
+  if (value === undefined) return [];
+  const isMet = "atMost" in target ? value <= target.atMost : value >= target.atLeast;
+  const bound = "atMost" in target ? `≤ ${round(target.atMost)}` : `≥ ${round(target.atLeast)}`;
+  return [`${target.of} ${bound}: ${isMet ? "met" : "missed"}`];
+}
+
+const round = (value: number) => Math.round(value * 100) / 100;
