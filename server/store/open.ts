@@ -5,7 +5,7 @@ import { migrate, schemaVersion } from "./migrations/migrate.ts";
 import { MIGRATIONS } from "./migrations/index.ts";
 import type { Engine } from "./engines/engine.ts";
 import { queryWorkPlugin } from "./engines/query-work.ts";
-import { sqliteDialect } from "./engines/sqlite-dialect.ts";
+import { sqliteDialect, waitForSync } from "./engines/sqlite-dialect.ts";
 import { openSqlite } from "./engines/sqlite.ts";
 import type { Db, Tables } from "./schema.ts";
 
@@ -16,7 +16,10 @@ export interface Store extends AsyncDisposable {
   readonly engine: Engine;
   // Runs `work` in one transaction, which is rolled back if it throws. `work` must use only the transaction: SQLite has one
   // connection, so `store.db` would deadlock. Both engines throw instead.
-  transaction<T>(work: (tx: Db) => Promise<T>): Promise<T>;
+  // Resolves when the commit is on disk, or at once with `sync: "later"`.
+  transaction<T>(work: (tx: Db) => Promise<T>, options?: { sync: Sync }): Promise<T>;
+  // Resolves when all commits so far are on disk.
+  sync(): Promise<void>;
   // The first row of a prepared query, for what every request reads. It sees committed data and does not wait for this
   // server's transactions.
   first<Row>(query: CompiledQuery<Row>): Promise<Row | undefined>;
@@ -26,6 +29,11 @@ export interface Store extends AsyncDisposable {
   // cannot tell and always returns the same number.
   foreignChanges(): number;
 }
+
+// When a commit has to survive a power cut. `later`: together with the next commit that others wait for. This is for what
+// nobody has been told yet, and what a power cut would undo anyway. It survives the end of this process at once. PostgreSQL has
+// only `now`.
+export type Sync = "now" | "later";
 
 export interface StoreOptions {
   // A postgres:// URL. Without it, `file` is the path of an SQLite database, which is created if it does not exist.
@@ -59,8 +67,8 @@ async function bringUpToDate(store: Store, options: StoreOptions): Promise<void>
 }
 
 async function connect(options: StoreOptions & { allowLongStatements?: boolean }): Promise<Store> {
-  const { dialect, foreignChanges, read } = options.url ? await postgres(options.url, options) : await sqlite(options);
-  const db = new Kysely<Tables>({ dialect, plugins: [queryWorkPlugin] });
+  const { dialect, plugins, foreignChanges, read, sync } = options.url ? await postgres(options.url, options) : await sqlite(options);
+  const db = new Kysely<Tables>({ dialect, plugins: [...plugins, queryWorkPlugin] });
   const current = new AsyncLocalStorage<{ open: boolean }>();
   return {
     get db() {
@@ -68,12 +76,14 @@ async function connect(options: StoreOptions & { allowLongStatements?: boolean }
       return db;
     },
     engine: options.url ? "postgres" : "sqlite",
-    transaction<T>(work: (tx: Db) => Promise<T>) {
+    transaction<T>(work: (tx: Db) => Promise<T>, options = { sync: "now" }) {
       if (current.getStore()?.open) throw new Error("a transaction was started inside a transaction; pass the outer one instead");
       const state = { open: true };
       const run = () => db.transaction().execute(work);
-      return current.run(state, run).finally(() => (state.open = false));
+      const committed = current.run(state, run).finally(() => (state.open = false));
+      return options.sync === "later" ? committed : afterSync(committed);
     },
+    sync,
     async first<Row>(query: CompiledQuery<Row>) {
       if (read) return read(query.sql, query.parameters) as Row | undefined;
       return (await db.executeQuery(query)).rows[0];
@@ -82,16 +92,26 @@ async function connect(options: StoreOptions & { allowLongStatements?: boolean }
       await sql`select 1`.execute(db);
     },
     foreignChanges,
-    [Symbol.asyncDispose]: () => db.destroy(),
+    async [Symbol.asyncDispose]() {
+      await sync().catch(() => {});
+      await db.destroy();
+    },
   };
+
+  async function afterSync<T>(committed: Promise<T>): Promise<T> {
+    const result = await committed;
+    await sync();
+    return result;
+  }
 }
 
 async function postgres(url: string, options: { log: Log; allowLongStatements?: boolean }) {
   const { openPostgres } = await import("./engines/postgres.ts");
-  return { dialect: new PostgresDialect({ pool: openPostgres(url, options) }), foreignChanges: () => 0, read: null };
+  const dialect = new PostgresDialect({ pool: openPostgres(url, options) });
+  return { dialect, plugins: [], foreignChanges: () => 0, read: null, sync: async () => {} };
 }
 
 async function sqlite({ file, lockTimeoutMs = 5000 }: StoreOptions) {
-  const { database, foreignChanges, read } = await openSqlite(file);
-  return { dialect: sqliteDialect(database, lockTimeoutMs), foreignChanges, read };
+  const opened = await openSqlite(file);
+  return { ...opened, dialect: sqliteDialect(opened, lockTimeoutMs), plugins: [waitForSync(opened.sync)] };
 }

@@ -49,10 +49,15 @@ export async function openIdempotency({ store, secrets, clock, log, host }: Idem
       }
       const claim = claimOf(request, key, host);
       const context = `idempotency:${claim.partnerId}:${claim.scope}`;
-      const found = await claimKey(store.db, claim, clock.now(), clock.now() + LEASE_MS, clock.now() + KEPT_MS);
+      // A power cut that loses this claim also ends the request.
+      const found = await store.transaction((tx) => claimKey(tx, claim, clock.now(), clock.now() + LEASE_MS, clock.now() + KEPT_MS), {
+        sync: "later",
+      });
       if (found.is === "mismatch") throw new AppError("idempotency_mismatch");
       if (found.is === "in_flight") throw new AppError("idempotency_in_flight", { retryAfterSeconds: 1 });
       if (found.is === "done") {
+        // The first request may still wait for this.
+        await store.sync();
         reply.header("idempotent-replayed", "true");
         return sendText(reply, found.status, secrets.open(found.body, context));
       }

@@ -1,7 +1,7 @@
 import { AppError, newId, type SandboxId, type Template } from "@berth/contract";
 import type { Clock } from "../../clock.ts";
 import { newToken, type Secrets } from "../../secrets/secrets.ts";
-import type { Store } from "../../store/open.ts";
+import type { Store, Sync } from "../../store/open.ts";
 import { lockPartner } from "../../store/partners.ts";
 import type { Db } from "../../store/schema.ts";
 import { countLive } from "../../store/sessions/count.ts";
@@ -41,7 +41,7 @@ export async function reserve(deps: ReserveDeps, wanted: Wanted): Promise<Sessio
   return deps.store.transaction(async (tx) => {
     await checkQuota(tx, deps.store, wanted);
     return (await claim(deps, tx, wanted)) ?? insertNew(deps, tx, wanted);
-  });
+  }, syncOf(deps));
 }
 
 // The same without the pool.
@@ -49,8 +49,12 @@ export async function reserveNew(deps: ReserveDeps, wanted: Wanted): Promise<Ses
   return deps.store.transaction(async (tx) => {
     await checkQuota(tx, deps.store, wanted);
     return insertNew(deps, tx, wanted);
-  });
+  }, syncOf(deps));
 }
+
+// A power cut that loses a reservation on this machine also ends its sandbox, so nothing of the partner's is left in a sandbox
+// that counts as blank.
+const syncOf = ({ home }: ReserveDeps): { sync: Sync } => ({ sync: home.host === null ? "now" : "later" });
 
 export interface Swapped {
   claimed: SessionInStep;

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type CompiledQuery, type DatabaseConnection, type Dialect, type Driver, SqliteDialect, type SqliteDatabase } from "kysely";
+import { type CompiledQuery, type DatabaseConnection, type Dialect, type Driver, type KyselyPlugin, SqliteDialect } from "kysely";
 import { resumeQueryWork } from "./query-work.ts";
+import type { Sqlite } from "./sqlite.ts";
 
 const RETRY_MS = 10;
 // Primary result codes: another process, or another connection of this process, holds the lock.
@@ -10,7 +11,7 @@ const LOCKED = 6;
 // Kysely's dialect for SQLite, except that a statement that meets another process's lock retries without blocking the event
 // loop: SQLite itself would block our only thread. A statement that has waited too long fails, and from then on all others fail
 // at once until the lock is gone, instead of each after its own wait.
-export function sqliteDialect(database: SqliteDatabase, lockTimeoutMs: number): Dialect {
+export function sqliteDialect({ database, isInTransaction }: Sqlite, lockTimeoutMs: number): Dialect {
   const plain = new SqliteDialect({ database });
   let lockedSinceMs: number | undefined;
 
@@ -21,7 +22,9 @@ export function sqliteDialect(database: SqliteDatabase, lockTimeoutMs: number): 
         resumeQueryWork(query);
         const result = await execute();
         // Reads need no lock, so a successful read does not show that the lock is gone.
-        if (!query.sql.startsWith("select")) lockedSinceMs = undefined;
+        if (query.sql.startsWith("select")) return result;
+        lockedSinceMs = undefined;
+        if (!isInTransaction()) committed.add(query.queryId);
         return result;
       } catch (error) {
         if (!isLocked(error)) throw error;
@@ -52,6 +55,19 @@ export function sqliteDialect(database: SqliteDatabase, lockTimeoutMs: number): 
     createIntrospector: (db) => plain.createIntrospector(db),
   };
 }
+
+// The statements that were a transaction by themselves.
+const committed = new WeakSet<CompiledQuery["queryId"]>();
+
+// Delays the result of such a statement until it is on disk. Kysely has released the connection by then, so other statements
+// can run and share the sync.
+export const waitForSync = (sync: Sqlite["sync"]): KyselyPlugin => ({
+  transformQuery: ({ node }) => node,
+  async transformResult({ result, queryId }) {
+    if (committed.has(queryId)) await sync();
+    return result;
+  },
+});
 
 function isLocked(error: unknown): boolean {
   const cause = error instanceof Error ? (error.cause as { errcode?: number } | undefined) : undefined;

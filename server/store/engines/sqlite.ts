@@ -1,9 +1,11 @@
-import { chmodSync, existsSync, mkdirSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, fdatasync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
 import type { SqliteDatabase, SqliteStatement } from "kysely";
 import { sqliteFailure } from "./errors.ts";
+import { createGroupSync, type GroupSync } from "./group-sync.ts";
 
 const CACHED_STATEMENTS = 500;
 // How long SQLite itself waits for a lock, blocking our thread; most locks are shorter. sqlite-dialect.ts handles longer ones.
@@ -14,6 +16,9 @@ const READER_LOCK_MS = 200;
 export interface Sqlite {
   // node:sqlite in the shape that Kysely's dialect expects.
   database: SqliteDatabase;
+  isInTransaction: () => boolean;
+  // SQLite itself does not sync a commit. Whoever acknowledges one has to wait for this first. It does not block our thread.
+  sync: GroupSync;
   // Changes whenever another process writes.
   foreignChanges: () => number;
   // The first row, read over a separate connection, so that it does not see an open transaction of the other one.
@@ -36,12 +41,32 @@ export async function openSqlite(file: string): Promise<Sqlite> {
 
   const dataVersion = database.prepare("PRAGMA data_version");
   const reader = createReader(file);
+  const log = openLog(file);
   const close = () => {
     reader.close();
+    log.close();
     database.close();
   };
-  return { database: { close, prepare }, foreignChanges: () => Number(dataVersion.get()?.["data_version"]), read: reader.read };
+  return {
+    database: { close, prepare },
+    isInTransaction: () => database.isTransaction,
+    sync: log.sync,
+    foreignChanges: () => Number(dataVersion.get()?.["data_version"]),
+    read: reader.read,
+  };
 }
+
+// SQLite's write-ahead log, to which commits append. It stays the same file for as long as a connection is open.
+function openLog(file: string): { sync: GroupSync; close(): void } {
+  const descriptor = guard(() => openSync(`${file}-wal`, "r"));
+  const sync = () =>
+    syncData(descriptor).catch((error: unknown) => {
+      throw sqliteFailure(error);
+    });
+  return { sync: createGroupSync(sync), close: () => closeSync(descriptor) };
+}
+
+const syncData = promisify(fdatasync);
 
 // Opened with the first query: there may be no tables before the migrations have run.
 function createReader(file: string): { read: Sqlite["read"]; close(): void } {
@@ -81,8 +106,12 @@ async function open(file: string): Promise<DatabaseSync> {
   });
   try {
     await switchToWal(database);
-    // FULL: an acknowledged commit survives a power cut. The default for WAL may be weaker.
-    guard(() => database.exec("PRAGMA synchronous = FULL"));
+    guard(() => {
+      // SQLite would block our thread at every commit. `sync` makes commits as durable as FULL does.
+      database.exec("PRAGMA synchronous = NORMAL");
+      // The first read creates the write-ahead log.
+      database.exec("SELECT count(*) FROM sqlite_schema");
+    });
     return database;
   } catch (error) {
     database.close();

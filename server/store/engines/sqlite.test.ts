@@ -1,0 +1,54 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { isAppError } from "@berth/contract";
+import { silentLog } from "../../log.ts";
+import { openStore, type Store } from "../open.ts";
+import { insertPartner } from "../store.suite.ts";
+
+type Done = (error: Error | null) => void;
+const disk = vi.hoisted(() => ({ isHeld: false, waiting: [] as Done[] }));
+vi.mock("node:fs", async (original) => {
+  const fs = await original<typeof import("node:fs")>();
+  const fdatasync = (descriptor: number, done: Done) => (disk.isHeld ? disk.waiting.push(done) : fs.fdatasync(descriptor, done));
+  return { ...fs, fdatasync };
+});
+
+let folder: string;
+let store: Store;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "berth-sqlite-"));
+  store = await openStore({ file: join(folder, "berth.db"), log: silentLog });
+});
+afterAll(async () => {
+  await store[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true });
+});
+
+test("a write resolves when it is on disk, unless it may sync later, and holds up no other query", async () => {
+  disk.isHeld = true;
+  const resolved: string[] = [];
+  const statement = insertPartner(store, "statement").then(() => resolved.push("statement"));
+  const transaction = store.transaction((tx) => insertPartner({ db: tx }, "transaction")).then(() => resolved.push("transaction"));
+  await store.transaction((tx) => insertPartner({ db: tx }, "later"), { sync: "later" });
+  const rows = await store.db.selectFrom("partners").select("id").orderBy("id").execute();
+  expect(rows.map(({ id }) => id)).toEqual(["later", "statement", "transaction"]);
+  expect(resolved).toEqual([]);
+  release(null);
+  await Promise.all([statement, transaction]);
+});
+
+test("a write that could not be synced fails with store_unavailable, and the next one succeeds", async () => {
+  disk.isHeld = true;
+  const failing = store.transaction((tx) => insertPartner({ db: tx }, "failing")).catch((error: unknown) => error);
+  await expect.poll(() => disk.waiting.length).toBe(1);
+  release(Object.assign(new Error("EIO"), { syscall: "fdatasync" }));
+  expect(isAppError(await failing, "store_unavailable")).toBe(true);
+  await insertPartner(store, "next");
+});
+
+function release(error: Error | null): void {
+  disk.isHeld = false;
+  for (const done of disk.waiting.splice(0)) done(error);
+}
