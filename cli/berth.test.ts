@@ -1,5 +1,6 @@
+import { readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { createInstallation } from "./testing/installation.ts";
+import { createInstallation, createInstallationWithStore } from "./testing/installation.ts";
 
 describe("berth", () => {
   test("without a command prints the help and exits with 2", async () => {
@@ -11,7 +12,7 @@ describe("berth", () => {
   });
 
   test("exits with 2 for invalid usage and with 1 for a failure, with one sentence and no stack", async () => {
-    const { berth } = createInstallation();
+    const { berth } = await createInstallationWithStore();
     const cases: [string[], number, string][] = [
       [["nonsense"], 2, "unknown command 'nonsense'"],
       [["partner", "create"], 2, "missing required argument 'id'"],
@@ -43,6 +44,18 @@ describe("berth", () => {
       expect(stderr).toContain('berth: BERTH_PORT is "many"; allowed: a whole number from 0 to 65535.');
       expect(stderr).toContain('berth: BERTH_DRIVER is "none"; allowed: ');
     }
+  });
+
+  test("no command but serve creates a store, and each says where it looked", async () => {
+    const { berth, dataDir } = createInstallation();
+    const commands = [["partner", "create", "acme"], ["key", "list"], ["session", "list"], ["audit"], ["reseal"]];
+    for (const result of await inPairs(commands, (args) => berth(...args)))
+      expect(result).toEqual({
+        code: 1,
+        stdout: "",
+        stderr: `berth: There is no installation of Berth in ${dataDir}. Set BERTH_DATA_DIR to the data folder of yours, or create one with: berth serve\n`,
+      });
+    expect(readdirSync(dataDir)).toEqual([]);
   });
 
   test("an older Node runs the pinned one", async () => {

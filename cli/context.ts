@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import type { Clock } from "@berth/server/clock.ts";
 import type { Config } from "@berth/server/config/config.ts";
 import type { Db } from "@berth/server/store/schema.ts";
@@ -16,15 +15,14 @@ export interface Context {
 export type Note = (action: string, partnerId: string, target: string) => Promise<void>;
 
 export async function withStore<T>(work: (context: Context) => Promise<T>): Promise<T> {
-  const [{ readConfig }, { openStore }, { silentLog }, { systemClock }, { appendAudit }] = await Promise.all([
-    import("@berth/server/config/config.ts"),
-    import("@berth/server/store/open.ts"),
-    import("@berth/server/log.ts"),
+  const [{ readSettings }, { openExistingStore }, { systemClock }, { appendAudit }] = await Promise.all([
+    import("./installation/settings.ts"),
+    import("./installation/existing-store.ts"),
     import("@berth/server/clock.ts"),
     import("@berth/server/store/audit.ts"),
   ]);
-  const { config } = readConfig();
-  await using store = await openStore({ url: config.databaseUrl, file: join(config.dataDir, "berth.db"), log: silentLog });
+  const config = await readSettings();
+  await using store = await openExistingStore(config);
   const clock = systemClock;
   return await work({
     config,

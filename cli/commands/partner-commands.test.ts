@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { startPostgres } from "../../tests/support/databases/postgres.ts";
-import { createInstallation } from "../testing/installation.ts";
+import { createInstallationWithStore } from "../testing/installation.ts";
 
 describe("partners and keys", () => {
   test("a partner is created with its first key, changed, suspended and listed", async () => {
-    const { berth, json } = createInstallation();
+    const { berth, json } = await createInstallationWithStore();
     const made = await json(
       "partner",
       "create",
@@ -40,7 +40,7 @@ describe("partners and keys", () => {
   });
 
   test("a key is issued, rotated and revoked, and lists never show it", async () => {
-    const { berth, json } = createInstallation();
+    const { berth, json } = await createInstallationWithStore();
     const first = ((await json("partner", "create", "acme")) as { key: { id: string; key: string } }).key;
     const rotated = await json("key", "rotate", first.id);
     expect(rotated).toMatchObject({
@@ -69,14 +69,17 @@ describe("partners and keys", () => {
 
   test("partners and keys work on PostgreSQL", async () => {
     await using postgres = await startPostgres();
-    const { json } = createInstallation({ BERTH_DATABASE_URL: await postgres.createDatabase(), BERTH_MASTER_KEY: "ab".repeat(32) });
+    const { json } = await createInstallationWithStore({
+      BERTH_DATABASE_URL: await postgres.createDatabase(),
+      BERTH_MASTER_KEY: "ab".repeat(32),
+    });
     await json("partner", "create", "acme");
     expect(await json("key", "list")).toMatchObject([{ partnerId: "acme", state: "active" }]);
     expect(await json("audit")).toHaveLength(2);
   });
 
   test("with --json failures are JSON too", async () => {
-    const { stderr, code } = await createInstallation().berth("key", "list", "nobody", "--json");
+    const { stderr, code } = await (await createInstallationWithStore()).berth("key", "list", "nobody", "--json");
     expect(code).toBe(1);
     expect(JSON.parse(stderr)).toEqual({ error: "There is no partner nobody" });
   });

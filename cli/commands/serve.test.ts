@@ -1,13 +1,24 @@
 import { once } from "node:events";
+import { readdirSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
 import { createInstallation, serveUntilStarted } from "../testing/installation.ts";
+
+// Other servers may run on this machine. Then the command asks which one is meant, and names this one too.
+async function findsServerFromElsewhere(dataDir: string): Promise<void> {
+  const elsewhere = createInstallation({ BERTH_DATA_DIR: "" });
+  const { code, stdout, stderr } = await elsewhere.berth("partner", "list");
+  expect(stderr).toContain(dataDir);
+  if (code === 0) expect(stdout).toMatch(/^demo +demo +active/m);
+  else expect(stderr).toMatch(/^berth: Several servers run on this machine\. Set BERTH_DATA_DIR to the data folder of one of them: /);
+  expect(readdirSync(elsewhere.dataDir)).toEqual([]);
+}
 
 describe("serve", () => {
   test("prints the first key once with a curl command, and stops on SIGTERM", async () => {
     const env = { BERTH_DRIVER: "process", BERTH_PORT: "0", BERTH_POOL_SIZE: "0", BERTH_BASE_URL: "http://localhost:1" };
     const { dataDir, settings } = createInstallation(env);
-    const first = await serveUntilStarted(dataDir, settings);
+    const first = await serveUntilStarted(dataDir, settings, () => findsServerFromElsewhere(dataDir));
     expect(first.stdout).toMatch(/curl -X POST http:\/\/localhost:1\/api\/b2b\/sessions/);
     expect(first.stdout).toMatch(/Authorization: Bearer berth_[0-9a-f]{64}"/);
     expect(first.stdout).toContain("Sandboxes are not isolated");

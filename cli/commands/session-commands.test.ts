@@ -4,10 +4,10 @@ import { silentLog } from "@berth/server/log.ts";
 import { addModelUsage } from "@berth/server/store/model-usage.ts";
 import { openStore } from "@berth/server/store/open.ts";
 import { insertSessionRow, sessionRow } from "@berth/server/store/testing/session-row.ts";
-import { createInstallation } from "../testing/installation.ts";
+import { createInstallationWithStore } from "../testing/installation.ts";
 
 test("a session is listed, and shown with its model tokens", async () => {
-  const { berth, json, dataDir } = createInstallation();
+  const { berth, json, dataDir } = await createInstallationWithStore();
   await json("partner", "create", "acme");
   const store = await openStore({ file: join(dataDir, "berth.db"), log: silentLog });
   const session = await insertSessionRow(store.db, sessionRow(Date.now(), { external_user_id: "ada" }));
@@ -28,7 +28,7 @@ test("a session is listed, and shown with its model tokens", async () => {
 });
 
 test("values from partners cannot control the operator's terminal, as text or as JSON", async () => {
-  const { berth, json, dataDir } = createInstallation();
+  const { berth, json, dataDir } = await createInstallationWithStore();
   await json("partner", "create", "acme", "--name", "Acme\u009b2J");
   const hostile = "\u001b[2J\u009b2J\u202eada";
   const store = await openStore({ file: join(dataDir, "berth.db"), log: silentLog });

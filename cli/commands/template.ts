@@ -1,8 +1,8 @@
 import { Command } from "commander";
 import { findAgent, type TemplateAgent } from "@berth/server/agents/installed.ts";
-import { readConfig } from "@berth/server/config/config.ts";
 import { probeDrivers, RUNTIME_DIR } from "@berth/server/drivers/index.ts";
 import { loadTemplates } from "@berth/server/templates.ts";
+import { readSettings } from "../installation/settings.ts";
 import { orDash, show, table } from "../terminal/output.ts";
 
 export const command = build();
@@ -14,7 +14,7 @@ function build(): Command {
 }
 
 async function list(options: { json?: boolean }): Promise<void> {
-  const { config } = readConfig();
+  const config = await readSettings();
   const loaded = [...loadTemplates(config.templatesFile ?? undefined).values()];
   const driver = config.driver === "auto" ? (await probeDrivers(config)).find(({ usable }) => usable)?.driver : config.driver;
   const location = { driver: driver ?? config.driver, runtimeDir: RUNTIME_DIR, sandboxRuntime: config.sandboxRuntime };

@@ -6,8 +6,8 @@ import { DEMO_KEY_FILE } from "@berth/server/keys/seed.ts";
 import { cgroupPrefix, openCgroups } from "@berth/server/drivers/oci/cgroups/cgroups.ts";
 import { readMountPoints } from "@berth/server/drivers/host/mounts.ts";
 import { mustRun } from "@berth/server/drivers/host/run.ts";
+import { STORE_FILE } from "../installation/settings.ts";
 
-export const STORE_FILE = "berth.db";
 const HOST_NAME_FILE = "host-name";
 const PRIVATE_FILES = [HOST_NAME_FILE, MASTER_KEY_FILE, DEMO_KEY_FILE];
 

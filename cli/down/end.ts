@@ -12,7 +12,7 @@ import { createEndSandboxes, type EndedSandboxes } from "@berth/server/sessions/
 import { openStore, type Store } from "@berth/server/store/open.ts";
 import { readSandboxAccess } from "@berth/server/store/sessions/read.ts";
 import { loadTemplates, type Templates } from "@berth/server/templates.ts";
-import { STORE_FILE } from "./data-folder.ts";
+import { STORE_FILE } from "../installation/settings.ts";
 import type { Engine, Installation } from "./installation.ts";
 
 export type Fate = "paused" | "destroyed";

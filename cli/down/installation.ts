@@ -1,17 +1,14 @@
-import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import type { SandboxId } from "@berth/contract";
 import type { Config } from "@berth/server/config/config.ts";
 import type { Driver } from "@berth/server/drivers/driver.ts";
 import { openDriver, probeDrivers } from "@berth/server/drivers/index.ts";
 import { hostNameFile } from "@berth/server/data-folder/claim-host.ts";
 import { silentLog } from "@berth/server/log.ts";
-import { schemaVersion } from "@berth/server/store/migrations/migrate.ts";
-import { openStore, type Store } from "@berth/server/store/open.ts";
+import type { Store } from "@berth/server/store/open.ts";
 import { driversInUse, isSandboxOwned, sessionsInState } from "@berth/server/store/sessions/read.ts";
 import { SESSION_STATES, statusOf, type Home } from "@berth/server/store/sessions/session.ts";
-import { STORE_FILE } from "./data-folder.ts";
+import { findStore } from "../installation/existing-store.ts";
 
 // The sandboxes of this installation, by driver.
 export interface Installation extends AsyncDisposable {
@@ -58,16 +55,6 @@ export async function openInstallation(config: Config, { tolerant }: { tolerant:
   }
   const opened = opening.move();
   return { store, engines, [Symbol.asyncDispose]: () => opened.disposeAsync() };
-}
-
-// Never creates a store.
-async function findStore(config: Config): Promise<Store | null> {
-  const file = join(config.dataDir, STORE_FILE);
-  if (!config.databaseUrl && !existsSync(file)) return null;
-  const store = await openStore({ url: config.databaseUrl, file, log: silentLog, migrate: false });
-  if ((await schemaVersion(store)) > 0) return store;
-  await store[Symbol.asyncDispose]();
-  return null;
 }
 
 // The configured driver, and those that earlier settings created sessions with.

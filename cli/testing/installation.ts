@@ -4,6 +4,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, vi } from "vitest";
+import { silentLog } from "@berth/server/log.ts";
+import { openStore } from "@berth/server/store/open.ts";
+import manifest from "../../package.json" with { type: "json" };
 
 const bin = join(import.meta.dirname, "../bin.js");
 const folders: string[] = [];
@@ -31,15 +34,32 @@ export function createInstallation(env: Record<string, string> = {}) {
   return { berth, json, dataDir, settings };
 }
 
-// Runs `berth serve` until it has started, then stops it.
-export async function serveUntilStarted(cwd: string, env: Record<string, string>): Promise<{ code: number | null; stdout: string }> {
-  const child = spawn("node", [bin, "serve"], { cwd, env, stdio: ["ignore", "pipe", "ignore"] });
+// With a store, which `berth serve` creates at its first start.
+export async function createInstallationWithStore(env: Record<string, string> = {}) {
+  const installation = createInstallation(env);
+  const store = await openStore({ url: env.BERTH_DATABASE_URL, file: join(installation.dataDir, "berth.db"), log: silentLog });
+  await store[Symbol.asyncDispose]();
+  return installation;
+}
+
+// `npm start` without the set-up. A signal to its shell must reach the server.
+const startScript = manifest.scripts.start.replace("node scripts/setup.mjs serve", "true").replace("cli/bin.js", bin);
+
+// Runs `npm start` until the server has started and `work` is done, then stops it.
+export async function serveUntilStarted(
+  cwd: string,
+  env: Record<string, string>,
+  work: () => Promise<void> = async () => {},
+): Promise<{ code: number | null; stdout: string }> {
+  const child = spawn("sh", ["-c", startScript], { cwd, env, stdio: ["ignore", "pipe", "ignore"] });
   let stdout = "";
+  let worked: Promise<void> | undefined;
   child.stdout.on("data", (chunk) => {
     stdout += String(chunk);
-    if (stdout.includes("is running at")) child.kill("SIGTERM");
+    if (stdout.includes("is running at")) worked ??= work().finally(() => child.kill("SIGTERM"));
   });
   // Not `exit`, which may come before the last output.
   const [code] = (await once(child, "close")) as [number | null];
+  await worked;
   return { code, stdout };
 }

@@ -39,6 +39,17 @@ export async function otherServersRun(dataDir: string): Promise<boolean> {
   return (await listLocks()).some(({ name }) => name !== own);
 }
 
+// The processes that hold the lock of a data folder, as far as this user may see them.
+export async function listLockHolders(): Promise<{ pid: number; holds: (folder: string) => Promise<boolean> }[]> {
+  const found = await Promise.all(
+    (await listLocks()).map(async ({ inode, name }) => {
+      const holds = async (folder: string) => lockName(await realpath(folder).catch(() => folder)) === name;
+      return { pid: await findSocketOwner(inode), holds };
+    }),
+  );
+  return found.flatMap(({ pid, holds }) => (pid === undefined ? [] : [{ pid, holds }]));
+}
+
 const lockName = (folder: string) => `berth-${createHash("sha256").update(folder).digest("hex").slice(0, 32)}`;
 
 // A listening socket (flags 00010000) in the kernel's table of Unix sockets. The leading NUL of its name is shown as @.
