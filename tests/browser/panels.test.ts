@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { seriousFaults } from "../support/browser/axe.ts";
-import { editor, eventually, expectVisible, treeItem, typeInTerminal } from "../support/browser/workspace.ts";
+import { editor, eventually, expectVisible, terminal, treeItem, typeInTerminal } from "../support/browser/workspace.ts";
 import { describeInBrowser } from "../support/browser/browser-suite.ts";
 
 describeInBrowser("the panels of the workspace", (suite) => {
@@ -41,6 +41,14 @@ describeInBrowser("the panels of the workspace", (suite) => {
     expect(await opened.evaluate<boolean>("window.opener === null")).toBe(true);
     const origins = page.frames().map((each) => new URL(each.url()).origin);
     expect(new Set(origins).size).toBe(2);
+
+    // The browser's own localhost is another machine, so the link leads to the preview.
+    await workspace.exec("echo 'see http://127.0.0.1:4321/printed?by=server' > note.txt");
+    await page.getByRole("button", { name: "New terminal" }).click();
+    await typeInTerminal(page, "cat note.txt\n");
+    await clickInTerminal(page, "127.0.0.1:4321/printed");
+    await expectVisible(frame.getByRole("heading", { name: "hello from /printed?by=server" }));
+    expect(await page.getByRole("textbox", { name: "Path" }).inputValue()).toBe("/printed?by=server");
   });
 
   test("files and folders dropped on the tree are uploaded; existing files are replaced only after a confirmation", async () => {
@@ -115,3 +123,15 @@ async function dropFiles(page: Page, files: string[]): Promise<void> {
   for (const type of ["dragEnter", "dragOver", "drop"] as const)
     await session.send("Input.dispatchDragEvent", { type, x: box.x + box.width / 2, y: box.y + box.height - 20, data });
 }
+// Clicks a text on the terminal's screen. A link is found when the pointer moves over it.
+async function clickInTerminal(page: Page, text: string): Promise<void> {
+  const row = terminal(page).getByText(text).last();
+  await row.waitFor();
+  const box = (await row.boundingBox())!;
+  const x = box.x + box.width - 12;
+  await page.mouse.move(x, box.y + 4);
+  await page.mouse.move(x, box.y + 8);
+  await expectVisible(page.locator(".xterm-cursor-pointer"));
+  await page.mouse.click(x, box.y + 8);
+}
+

@@ -1,7 +1,7 @@
 import { AppWindow, ExternalLink, Radio } from "lucide-react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { IconButton } from "../parts/icon-button.tsx";
-import { previewTab } from "../state/page/layout.ts";
+import { openPreview } from "../state/actions.ts";
 
 export function PortsPanel() {
   const list = useWorkspaceState("ports", (state) => state.list);
@@ -18,13 +18,14 @@ export function PortsPanel() {
 }
 
 function PortRow({ port, program }: { port: number; program: string | null }) {
-  const { layout, ports, notices } = useWorkspace();
+  const workspace = useWorkspace();
+  const { ports, notices } = workspace;
   const openInNewTab = () => void notices.attempt(`Could not open port ${port}`, () => ports.openInNewTab(port));
   return (
     <div className="list-row">
       <span className="number">{port}</span>
       <span className="grow truncate muted">{program ?? "Unknown program"}</span>
-      <IconButton label={`Preview port ${port} here`} onClick={() => layout.openTab(previewTab(port))}>
+      <IconButton label={`Preview port ${port} here`} onClick={() => openPreview(workspace, port)}>
         <AppWindow size={15} />
       </IconButton>
       <IconButton label={`Open port ${port} in a new tab`} onClick={openInNewTab}>

@@ -1,12 +1,13 @@
 import { ExternalLink, RotateCw } from "lucide-react";
 import { useCallback, useEffect, useState, type FormEvent } from "react";
-import { useWorkspace } from "../state/context.ts";
+import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { IconButton } from "../parts/icon-button.tsx";
 import { describeError } from "../state/page/notices.ts";
 
 // A port of the sandbox in a frame. Its origin differs from this page's, so it cannot read anything here.
 export function PreviewView({ port }: { port: number }) {
   const { ports, notices } = useWorkspace();
+  const requested = useWorkspaceState("ports", (state) => state.previews[port]);
   const [path, setPath] = useState("/");
   const [shown, setShown] = useState<{ url: string; count: number } | null>(null);
   const [error, setError] = useState<string | null>(null);
@@ -23,7 +24,10 @@ export function PreviewView({ port }: { port: number }) {
     },
     [ports, port],
   );
-  useEffect(() => void load("/"), [load]);
+  useEffect(() => {
+    setPath(requested?.path ?? "/");
+    void load(requested?.path ?? "/");
+  }, [load, requested]);
 
   const submit = (event: FormEvent) => {
     event.preventDefault();

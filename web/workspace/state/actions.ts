@@ -1,7 +1,7 @@
 import { isNarrowScreen } from "../browser/media-query.ts";
 import { extensionOf, joinPath, nameError, nameOf, parentOf } from "../text/paths.ts";
 import type { TextLocation } from "./page/cursor.ts";
-import { fileTab, tabFor } from "./page/layout.ts";
+import { fileTab, previewTab, tabFor } from "./page/layout.ts";
 import type { Workspace } from "./workspace.ts";
 
 // Actions of a person that touch several parts of the workspace.
@@ -71,6 +71,13 @@ export async function deletePath(workspace: Workspace, { path, folder }: { path:
   const text = `This deletes ${what}. You cannot undo this.`;
   if (!(await workspace.dialogs.confirm(`Delete ${nameOf(path)}?`, text, "Delete"))) return;
   await workspace.notices.attempt(`Could not delete ${path}`, () => workspace.files.remove(path));
+}
+
+// Without a path, a preview that is open stays where it is.
+export function openPreview({ layout, ports }: Workspace, port: number, path?: string): void {
+  if (path !== undefined) ports.requestPreview(port, path);
+  if (isNarrowScreen()) layout.set({ sideOpen: false, agentOpen: false });
+  layout.openTab(previewTab(port));
 }
 
 export function openMarkdownPreview({ layout }: Workspace): void {

@@ -4,6 +4,7 @@ import { WebLinksAddon } from "@xterm/addon-web-links";
 import { Terminal as Xterm, type ITheme } from "@xterm/xterm";
 import type { Workspace } from "../state/workspace.ts";
 import { openTerminalStream, type TerminalStream } from "./terminal-stream.ts";
+import { openHiddenUrl, openUrl } from "./terminal-links.ts";
 
 export interface TerminalScreen extends Disposable {
   // Shows the screen in a container, and fits it to the container's size, until the result is disposed.
@@ -43,10 +44,11 @@ function createScreen(workspace: Workspace, id: string): TerminalScreen {
     screenReaderMode: preferences.store.getState().spokenTerminals,
     theme: readTheme(),
   });
+    linkHandler: { activate: (event, uri) => void openHiddenUrl(workspace, event, uri) },
   const fitAddon = new FitAddon();
   xterm.loadAddon(fitAddon);
   xterm.loadAddon(new Unicode11Addon());
-  xterm.loadAddon(new WebLinksAddon((_event, uri) => window.open(uri, "_blank", "noopener")));
+  xterm.loadAddon(new WebLinksAddon((event, uri) => openUrl(workspace, event, uri)));
   xterm.unicode.activeVersion = "11";
 
   const stream: TerminalStream = openTerminalStream({

@@ -2,16 +2,24 @@ import { createStore } from "zustand/vanilla";
 import type { ListeningPort } from "@berth/contract/daemon.ts";
 import type { Api } from "../../connection/api.ts";
 
+export interface PortsState {
+  list: ListeningPort[];
+  // The path that the preview of a port was last requested to load.
+  previews: Record<number, { path: string }>;
+}
+
 export type Ports = ReturnType<typeof createPorts>;
 
 // The ports that programs in the sandbox listen on.
 export function createPorts(api: Api) {
-  const store = createStore<{ list: ListeningPort[] }>(() => ({ list: [] }));
+  const store = createStore<PortsState>(() => ({ list: [], previews: {} }));
   const previewUrl = async (port: number, path = "/") => (await api.previewLink({ port, path })).url;
   return {
     store,
     update: (list: ListeningPort[]) => store.setState({ list }),
     previewUrl,
+    // Loads a path in the preview of a port, even if the preview shows that path already.
+    requestPreview: (port: number, path: string) => store.setState(({ previews }) => ({ previews: { ...previews, [port]: { path } } })),
     // Browsers allow a new tab only during the click, so it opens before its URL is known. Clearing `opener` keeps the
     // program in the sandbox away from this page.
     async openInNewTab(port: number, path = "/") {
