@@ -70,6 +70,9 @@ describeInBrowser("the panels of the workspace", (suite) => {
     ]);
     await page.getByRole("button", { name: "Replace" }).click();
     await eventually(() => workspace.read("folder/a.txt")).toBe("mine\n");
+
+    // The browser would leave the page to show a file that no part of the page accepts.
+    for (const target of [".terminal-panel", ".editor-area", ".top-bar"]) expect(await isDropHandled(page, target)).toBe(true);
     await rm(outside, { recursive: true });
   });
 
@@ -135,3 +138,23 @@ async function clickInTerminal(page: Page, text: string): Promise<void> {
   await page.mouse.click(x, box.y + 8);
 }
 
+// Drops real files and folders, as from the desktop.
+async function dropFiles(page: Page, files: string[]): Promise<void> {
+  const box = (await page.locator(".panel-body").boundingBox())!;
+  const session = await page.context().newCDPSession(page);
+  const data = { items: [], files, dragOperationsMask: 1 };
+  for (const type of ["dragEnter", "dragOver", "drop"] as const)
+    await session.send("Input.dispatchDragEvent", { type, x: box.x + box.width / 2, y: box.y + box.height - 20, data });
+}
+
+// Whether the page handles a file that is dropped on an element. The browser handles all others.
+const isDropHandled = (page: Page, target: string): Promise<boolean> =>
+  page.evaluate<boolean>(`(() => {
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File(["text"], "file.txt"));
+    return ["dragover", "drop"].every((type) => {
+      const event = new DragEvent(type, { bubbles: true, cancelable: true, dataTransfer });
+      document.querySelector(${JSON.stringify(target)}).dispatchEvent(event);
+      return event.defaultPrevented;
+    });
+  })()`);

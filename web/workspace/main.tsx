@@ -1,5 +1,6 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
+import { refuseStrayFiles } from "./browser/file-drops.ts";
 import { loadModule } from "./browser/load-module.ts";
 import { App } from "./shell/app.tsx";
 import { WorkspaceContext } from "./state/context.ts";
@@ -8,6 +9,7 @@ import "./styles/index.css";
 
 const sandboxId = /^\/workspace\/([^/]+)\//.exec(location.pathname)?.[1] ?? "";
 const workspace = createWorkspace(sandboxId);
+refuseStrayFiles();
 const root = document.getElementById("root");
 if (root)
   createRoot(root).render(
