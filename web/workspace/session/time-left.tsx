@@ -1,16 +1,15 @@
 import { Clock } from "lucide-react";
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useState } from "react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
-import { formatTimeLeft, timeLeftMs } from "../state/sandbox/session.ts";
+import { describeTimeout, formatTimeLeft, timeLeftMs } from "../state/sandbox/session.ts";
 
 const WARN_MS = 5 * 60_000;
 
 // The time until the session is paused, with a warning shortly before.
 export function TimeLeft() {
-  const { notices } = useWorkspace();
-  const state = useWorkspaceState("session", (session) => session);
+  const { notices, session } = useWorkspace();
+  const state = useWorkspaceState("session", (current) => current);
   const [nowMs, setNowMs] = useState(Date.now);
-  const warned = useRef(false);
   const leftMs = timeLeftMs(state, nowMs);
   const isSoon = leftMs !== null && leftMs <= WARN_MS;
 
@@ -19,11 +18,14 @@ export function TimeLeft() {
     return () => clearInterval(timer);
   }, [isSoon]);
 
+  // The warning goes away when it is no longer true. A person who dismissed it is warned again only about another time.
+  const warnsAboutMs = isSoon ? state.session?.expiresAtMs : null;
   useEffect(() => {
-    if (isSoon && !warned.current)
-      notices.info("This session will be paused in a few minutes. Your files are kept; running programs stop.");
-    warned.current = isSoon;
-  }, [isSoon, notices]);
+    const warning = warnsAboutMs ? describeTimeout(session.store.getState()) : null;
+    if (warning === null) return;
+    const id = notices.warn(warning);
+    return () => notices.dismiss(id);
+  }, [warnsAboutMs, notices, session]);
 
   if (leftMs === null) return null;
   return (

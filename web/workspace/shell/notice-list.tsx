@@ -1,5 +1,6 @@
-import { CircleAlert, Info, X } from "lucide-react";
+import { CircleAlert, Info, TriangleAlert, X } from "lucide-react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import type { Notice } from "../state/page/notices.ts";
 import { IconButton } from "../parts/icon-button.tsx";
 
 export function NoticeList() {
@@ -9,7 +10,7 @@ export function NoticeList() {
     <div className="notices" role="region" aria-label="Notices" aria-live="polite">
       {list.map(({ id, kind, text }) => (
         <div key={id} className={`notice ${kind}`}>
-          {kind === "error" ? <CircleAlert size={16} /> : <Info size={16} />}
+          <Icon kind={kind} />
           <p>{text}</p>
           <IconButton label="Dismiss" onClick={() => notices.dismiss(id)}>
             <X size={14} />
@@ -18,4 +19,11 @@ export function NoticeList() {
       ))}
     </div>
   );
+}
+
+const icons = { info: Info, warning: TriangleAlert, error: CircleAlert };
+
+function Icon({ kind }: { kind: Notice["kind"] }) {
+  const Shape = icons[kind];
+  return <Shape size={16} />;
 }

@@ -6,29 +6,32 @@ const MAX_SHOWN = 4;
 
 export interface Notice {
   id: number;
-  kind: "info" | "error";
+  kind: "info" | "warning" | "error";
   text: string;
 }
 
 export type Notices = ReturnType<typeof createNotices>;
 
-// Short messages in the corner. Errors stay until they are dismissed; other messages disappear after a few seconds.
+// Short messages in the corner. Information disappears after a few seconds; warnings and errors stay until they are dismissed.
 export function createNotices() {
   const store = createStore<{ notices: Notice[] }>(() => ({ notices: [] }));
   let lastId = 0;
   const dismiss = (id: number) => store.setState(({ notices }) => ({ notices: notices.filter((notice) => notice.id !== id) }));
-  const show = (notice: Omit<Notice, "id">) => {
+  const show = (notice: Omit<Notice, "id">): number => {
     const id = ++lastId;
     store.setState(({ notices }) => ({
-      notices: [...notices.filter(({ text }) => text !== notice.text), { ...notice, id }].slice(-MAX_SHOWN),
+      notices: limitCount([...notices.filter(({ text }) => text !== notice.text), { ...notice, id }]),
     }));
     if (notice.kind === "info") setTimeout(() => dismiss(id), INFO_SHOWN_MS);
+    return id;
   };
   return {
     store,
     dismiss,
-    info: (text: string) => show({ kind: "info", text }),
-    error: (text: string) => show({ kind: "error", text }),
+    info: (text: string) => void show({ kind: "info", text }),
+    error: (text: string) => void show({ kind: "error", text }),
+    // Returns the notice's id, so that the caller can dismiss it when it is no longer true.
+    warn: (text: string): number => show({ kind: "warning", text }),
     // Runs work that the person started. Shows a failure as "{failure}: {reason}" and returns whether the work succeeded.
     attempt: async (failure: string, work: () => Promise<unknown>): Promise<boolean> => {
       try {
@@ -40,6 +43,12 @@ export function createNotices() {
       }
     },
   };
+}
+
+// Drops the oldest notices, but no warnings.
+function limitCount(notices: Notice[]): Notice[] {
+  const excess = notices.filter(({ kind }) => kind !== "warning").slice(0, Math.max(0, notices.length - MAX_SHOWN));
+  return notices.filter((notice) => !excess.includes(notice));
 }
 
 export function describeError(error: unknown): string {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { WorkspaceSession } from "@berth/contract/workspace.ts";
-import { createSessionStore, formatTimeLeft, isReconnecting, timeLeftMs } from "./session.ts";
+import { createSessionStore, describeTimeout, formatTimeLeft, isReconnecting, timeLeftMs } from "./session.ts";
 
 const session = (change: Partial<WorkspaceSession>): WorkspaceSession => ({
   sessionId: "ses_1",
@@ -40,4 +40,17 @@ test("a lost connection is shown only while the session runs", () => {
 
 test("the time left is rounded to what a person would say", () => {
   expect([30_500, 121_000, 3_600_900, 5_400_000].map(formatTimeLeft)).toEqual(["31 s left", "2 min left", "1 h left", "1 h 30 min left"]);
+});
+
+test("the warning before the timeout says when the session pauses, what stops and who can resume it", () => {
+  const halfPastSix = new Date(2026, 0, 1, 18, 30).getTime();
+  const { store, update } = createSessionStore(() => halfPastSix - 60_000);
+  // The server's clock is an hour ahead.
+  update(session({ serverNowMs: halfPastSix - 60_000 + 3_600_000, expiresAtMs: halfPastSix + 3_600_000 }));
+  const warning = describeTimeout(store.getState());
+  expect(warning).toMatch(/paused at (18|06):30/);
+  expect(warning).toContain("Programs stop");
+  expect(warning).toContain("Acme can resume");
+  update(session({ generation: 2, status: "paused", expiresAtMs: null }));
+  expect(describeTimeout(store.getState())).toBeNull();
 });

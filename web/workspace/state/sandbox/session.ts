@@ -44,6 +44,16 @@ export const isReconnecting = ({ phase, streamLost, eventsLost }: SessionState):
 export const timeLeftMs = ({ session, skewMs }: SessionState, nowMs: number): number | null =>
   session?.expiresAtMs == null ? null : Math.max(0, session.expiresAtMs - (nowMs + skewMs));
 
+// What will happen at the timeout, and when by the browser's clock; null if there is no timeout.
+export function describeTimeout({ session, skewMs }: SessionState): string | null {
+  if (session?.expiresAtMs == null) return null;
+  const time = new Date(session.expiresAtMs - skewMs).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
+  return (
+    `This session will be paused at ${time}. Your files are kept. Programs stop and may have to be started again. ` +
+    `After that, ${session.partnerName} can resume the session.`
+  );
+}
+
 export function formatTimeLeft(leftMs: number): string {
   const minutes = Math.round(leftMs / 60_000);
   if (minutes < 2) return `${Math.ceil(leftMs / 1000)} s left`;
