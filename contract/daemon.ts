@@ -148,7 +148,8 @@ export interface Terminal {
 //   A client counts the output bytes it has received. When it reconnects, it sends that count as `offset` and gets the rest.
 //   Daemon -> client: first a text frame `attached`, then output as binary frames and other messages as text frames.
 //   Client -> daemon: input as binary frames, and other messages as text frames.
-//   Several clients can be attached. All of them see the output and can type. The last requested size applies.
+//   Several clients can be attached. All of them see the output and can type. The last requested size applies, until the client
+//   that requested it leaves.
 export type TerminalFromDaemon =
   // Output continues at `offset`. If `reset` is true, the client's offset was missing or too old: clear the screen first.
   | { type: "attached"; terminal: Terminal; offset: number; reset: boolean }

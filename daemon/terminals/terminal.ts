@@ -44,6 +44,8 @@ interface Client {
   // Reusable send buffers: new ones would accumulate faster than V8 collects them.
   frames: Buffer[];
   progressAtMs: number;
+  // The size that the client last requested.
+  size: { cols: number; rows: number } | null;
 }
 
 const FRAME_BYTES = 32 * 1024;
@@ -118,6 +120,7 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
       inFlight: 0,
       frames: [],
       progressAtMs: Date.now(),
+      size: null,
     };
     clients.add(client);
     send(client, { type: "attached", terminal: describe(), offset: client.sent, reset: !known });
@@ -126,6 +129,8 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
     socket.on("close", () => {
       clients.delete(client);
       if (holding) holdBack();
+      const latest = [...clients].findLast(({ size }) => size !== null)?.size;
+      if (latest) resize(latest.cols, latest.rows);
     });
     socket.on("message", (data: Buffer, isBinary: boolean) => {
       if (isBinary) writeInput(client, data);
@@ -140,7 +145,13 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
   }
 
   function handleMessage(client: Client, message: TerminalFromClient | null): void {
-    if (message?.type === "resize" && isSize(message.cols) && isSize(message.rows)) return resize(message.cols, message.rows);
+    if (message?.type === "resize" && isSize(message.cols) && isSize(message.rows)) {
+      client.size = { cols: message.cols, rows: message.rows };
+      // The set is ordered by the latest request, so that the one before applies when this client leaves.
+      clients.delete(client);
+      clients.add(client);
+      return resize(message.cols, message.rows);
+    }
     if (message?.type === "drawn" && Number.isSafeInteger(message.offset)) {
       client.drawn = Math.min(message.offset, client.sent);
       client.progressAtMs = Date.now();

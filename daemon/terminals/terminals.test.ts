@@ -98,7 +98,7 @@ describe("terminals", () => {
     await third.close();
   });
 
-  test("are shared: every client sees the output, can type, and learns of a new size", async () => {
+  test("are shared: every client sees the output and can type, and the size is that of a client that is still there", async () => {
     const { id } = await create();
     const [first, second] = [await attach(id), await attach(id)];
     first.type("echo fr''om first\n");
@@ -109,7 +109,9 @@ describe("terminals", () => {
     await expect.poll(() => second.messages).toContainEqual({ type: "resized", cols: 100, rows: 40 });
     first.type("stty size\n");
     await first.shows("40 100");
-    await first.close();
+
+    second.socket.send(JSON.stringify({ type: "resize", cols: 60, rows: 20 }));
+    await expect.poll(() => first.messages).toContainEqual({ type: "resized", cols: 60, rows: 20 });
     await second.close();
   });
 

@@ -107,11 +107,15 @@ function createScreen(workspace: Workspace, id: string): TerminalScreen {
       visibility.observe(element);
       const resized = new ResizeObserver(() => visible && fit());
       resized.observe(container);
+      // Several browsers share a terminal, and the one in use decides its size.
+      const onFocus = () => visible && fit();
+      element.addEventListener("focusin", onFocus);
       return {
         [Symbol.dispose]() {
           wasAtBottom = isAtBottom();
           visibility.disconnect();
           resized.disconnect();
+          element.removeEventListener("focusin", onFocus);
           element.remove();
         },
       };
