@@ -70,7 +70,8 @@ describe("terminals", () => {
     const { id } = (await daemon.fetch<Terminal>("/terminals", { method: "POST", body: { cols: 80, rows: 24 } })).json;
     const screen = await attach(id);
     await screen.shows("workspace");
-    screen.type("echo sh=$0 rows=$(tput lines)\n");
+    screen.type("echo status=$? sh=$0 rows=$(tput lines)\n");
+    await screen.shows("status=0");
     await screen.shows("bash rows=24");
     expect((await daemon.fetch("/terminals")).json.terminals).toMatchObject([{ id, title: "Terminal 1", exit: null }]);
     await screen.close();
@@ -113,6 +114,8 @@ describe("terminals", () => {
     second.socket.send(JSON.stringify({ type: "resize", cols: 60, rows: 20 }));
     await expect.poll(() => first.messages).toContainEqual({ type: "resized", cols: 60, rows: 20 });
     await second.close();
+    await expect.poll(() => first.messages.at(-1)).toEqual({ type: "resized", cols: 100, rows: 40 });
+    await first.close();
   });
 
   test("report the exit status and keep the output", async () => {
