@@ -4,12 +4,13 @@
 
 // GET /workspace/{sandboxId}/session          WorkspaceSession
 // GET /workspace/{sandboxId}/session/stream   the same as server-sent events: `data: {WorkspaceSession}` immediately and
-//   after every change. A comment line at least every 20 s keeps the connection alive. The stream ends after `destroyed`,
+//   after every change. A comment line every STREAM_KEEP_ALIVE_MS shows that the connection is alive. The stream ends after `destroyed`,
 //   when the cookie expires (the next GET is 401), and when the server stops.
 //
 // Both work in every state, even if the sandbox is paused or gone. The page itself contains a WorkspaceSession as JSON, in
 // the element with this id.
 export const SESSION_ELEMENT = "session";
+export const STREAM_KEEP_ALIVE_MS = 5000;
 
 export interface WorkspaceSession {
   sessionId: string;

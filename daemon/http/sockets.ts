@@ -1,7 +1,11 @@
 import { type WebSocket, WebSocketServer } from "ws";
 import type { Upgrade } from "./route.ts";
 
-const PING_MS = 25_000;
+const PING_MS = 5000;
+// Tolerate one missed pong: after a freeze the timer fires before the pong that has been waiting in the socket.
+const MAX_MISSED = 2;
+// A page that does not read its output for a while does not see the pings behind it either.
+const MAX_MISSED_BEHIND_OUTPUT = 14;
 const MAX_MESSAGE_BYTES = 1024 * 1024;
 
 const accepting = new WebSocketServer({ noServer: true, perMessageDeflate: false, maxPayload: MAX_MESSAGE_BYTES, clientTracking: false });
@@ -11,8 +15,7 @@ export function acceptSocket({ request, socket, head }: Upgrade, opened: (socket
   accepting.handleUpgrade(request, socket, head, (accepted) => {
     let missed = 0;
     const timer = setInterval(() => {
-      // Tolerate one missed pong: after a freeze this timer fires before the pong that has been waiting in the socket.
-      if (missed++ >= 2) accepted.terminate();
+      if (missed++ >= (accepted.bufferedAmount > 0 ? MAX_MISSED_BEHIND_OUTPUT : MAX_MISSED)) accepted.terminate();
       else accepted.ping();
     }, PING_MS);
     accepted.on("pong", () => (missed = 0));

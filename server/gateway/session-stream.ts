@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { AppError, type SandboxId } from "@berth/contract";
-import type { WorkspaceSession } from "@berth/contract/workspace.ts";
-import { SECOND, type Clock } from "../clock.ts";
+import { STREAM_KEEP_ALIVE_MS, type WorkspaceSession } from "@berth/contract/workspace.ts";
+import type { Clock } from "../clock.ts";
 import type { CachedSession, SessionCache } from "./access/session-cache.ts";
 
 // The session as the workspace page sees it: once, or as a stream of server-sent events.
@@ -19,7 +19,6 @@ export interface SessionStreamsDeps {
   previewUrlOf: (sandboxId: SandboxId) => string | null;
 }
 
-const KEEP_ALIVE_MS = 15 * SECOND;
 const MAX_STREAMS_PER_SANDBOX = 100;
 
 export function createSessionStreams({ sessionCache, clock, previewUrlOf }: SessionStreamsDeps): SessionStreams {
@@ -62,7 +61,7 @@ export function createSessionStreams({ sessionCache, clock, previewUrlOf }: Sess
     });
   }
 
-  const keepAlives = clock.every(KEEP_ALIVE_MS, async () => {
+  const keepAlives = clock.every(STREAM_KEEP_ALIVE_MS, async () => {
     for (const [response, { isStillAllowed }] of open) {
       // The client has stopped reading.
       if (response.writableNeedDrain) response.destroy();

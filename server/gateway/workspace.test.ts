@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { STREAM_KEEP_ALIVE_MS } from "@berth/contract/workspace.ts";
 import { openGateway, openStream } from "./testing/test-gateway.ts";
 
 describe("the workspace page", () => {
@@ -68,7 +69,7 @@ describe("the workspace's session", () => {
     expect(await stream.next()).toContain('"status":"running"');
     gateway.setStatus("paused");
     expect(await stream.next()).toContain('"status":"paused"');
-    await gateway.clock.advance(15_000);
+    await gateway.clock.advance(STREAM_KEEP_ALIVE_MS);
     expect(await stream.next()).toBe(":");
     gateway.setStatus("destroyed");
     expect(await stream.next()).toContain('"status":"destroyed"');
@@ -89,12 +90,12 @@ describe("the workspace's session", () => {
   test("ends its stream when the cookie expires", async () => {
     await using gateway = await openGateway();
     const cookie = await gateway.signIn();
-    await gateway.clock.advance(7 * 24 * 3_600_000 - 20_000);
+    await gateway.clock.advance(7 * 24 * 3_600_000 - 1.5 * STREAM_KEEP_ALIVE_MS);
     const stream = await openStream(gateway, cookie);
     await stream.next();
-    await gateway.clock.advance(15_000);
+    await gateway.clock.advance(STREAM_KEEP_ALIVE_MS);
     expect(await stream.next()).toBe(":");
-    await gateway.clock.advance(15_000);
+    await gateway.clock.advance(STREAM_KEEP_ALIVE_MS);
     expect(await stream.next()).toBe("end");
   });
 

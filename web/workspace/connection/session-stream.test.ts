@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import type { WorkspaceSession } from "@berth/contract/workspace.ts";
 import { createBackoff } from "./backoff.ts";
 import { followSession } from "./session-stream.ts";
@@ -68,4 +68,16 @@ test("a silent stream counts as disconnected", async () => {
   const { received, end } = follow(url, 1000);
   await end;
   expect(received).toEqual(["running 1", "disconnected", "destroyed 2"]);
+});
+
+test("a stream whose network is gone counts as disconnected within 15 seconds", async () => {
+  vi.useFakeTimers();
+  cleanups.push(async () => vi.useRealTimers());
+  const disconnected = vi.fn<() => void>();
+  const send: typeof fetch = (_url, init) =>
+    new Promise((_resolve, reject) => init?.signal?.addEventListener("abort", () => reject(new Error("aborted"))));
+  const ignore = () => {};
+  using _stream = followSession({ url: "", send, onSession: ignore, onDisconnected: disconnected, onSignedOut: ignore, onGone: ignore });
+  await vi.advanceTimersByTimeAsync(15_000);
+  expect(disconnected).toHaveBeenCalled();
 });

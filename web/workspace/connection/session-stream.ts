@@ -1,4 +1,4 @@
-import type { WorkspaceSession } from "@berth/contract/workspace.ts";
+import { STREAM_KEEP_ALIVE_MS, type WorkspaceSession } from "@berth/contract/workspace.ts";
 import { createBackoff, type Backoff } from "./backoff.ts";
 import { readLines } from "./read-lines.ts";
 
@@ -13,7 +13,7 @@ export interface SessionStreamOptions {
   onGone: () => void;
   send?: typeof fetch;
   backoff?: Backoff;
-  // The server writes at least every 20 s, so a stream that is silent for longer is dead.
+  // The server writes often, so a stream that is silent for longer is dead.
   silenceMs?: number;
 }
 
@@ -24,7 +24,7 @@ export interface SessionStream extends Disposable {
 
 // Follows the state of the session. It uses fetch because EventSource hides the HTTP status of an error.
 export function followSession(options: SessionStreamOptions): SessionStream {
-  const { send = (...args) => fetch(...args), backoff = createBackoff(), silenceMs = 45_000 } = options;
+  const { send = (...args) => fetch(...args), backoff = createBackoff(), silenceMs = 2.4 * STREAM_KEEP_ALIVE_MS } = options;
   const stopped = new AbortController();
   let wake = () => {};
   void follow();
