@@ -76,9 +76,18 @@ describeInBrowser("the panels of the workspace", (suite) => {
     await rm(outside, { recursive: true });
   });
 
-  test("a folder can be downloaded as a zip", async () => {
-    await using workspace = await suite.openWorkspace({ files: { "folder/a.txt": "a\n" } });
+  test("a folder's path can be copied, and it can be downloaded as a zip", async () => {
+    await using workspace = await suite.openWorkspace({ files: { "folder/a.txt": "a\n" }, closed: true });
     const { page } = workspace;
+    // As on a plain http host, where browsers offer less.
+    await page.addInitScript("delete Navigator.prototype.clipboard; delete Crypto.prototype.randomUUID");
+    await page.goto(await workspace.link());
+    await treeItem(page, "folder").click({ button: "right" });
+    await page.getByRole("menuitem", { name: "Copy path" }).click();
+    await page.keyboard.press("Control+P");
+    await page.getByRole("combobox").press("Control+V");
+    await eventually(() => page.getByRole("combobox").inputValue()).toBe("folder");
+    await page.keyboard.press("Escape");
     await treeItem(page, "folder").click({ button: "right" });
     const downloading = page.waitForEvent("download");
     await page.getByRole("menuitem", { name: "Download as zip" }).click();
@@ -118,14 +127,6 @@ describeInBrowser("the panels of the workspace", (suite) => {
   });
 });
 
-// Drops real files and folders, as from the desktop.
-async function dropFiles(page: Page, files: string[]): Promise<void> {
-  const box = (await page.locator(".panel-body").boundingBox())!;
-  const session = await page.context().newCDPSession(page);
-  const data = { items: [], files, dragOperationsMask: 1 };
-  for (const type of ["dragEnter", "dragOver", "drop"] as const)
-    await session.send("Input.dispatchDragEvent", { type, x: box.x + box.width / 2, y: box.y + box.height - 20, data });
-}
 // Clicks a text on the terminal's screen. A link is found when the pointer moves over it.
 async function clickInTerminal(page: Page, text: string): Promise<void> {
   const row = terminal(page).getByText(text).last();

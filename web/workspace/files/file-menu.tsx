@@ -1,5 +1,6 @@
 import { Copy, Download, Eye, FilePlus, FolderPlus, Pencil, Trash2 } from "lucide-react";
 import type { MenuItem } from "../parts/menu.tsx";
+import { copyText } from "../browser/clipboard.ts";
 import { download } from "../browser/download.ts";
 import { parentOf } from "../text/paths.ts";
 import { deletePath, isMarkdown, newFile, newFolder, renamePath } from "../state/actions.ts";
@@ -25,7 +26,7 @@ export function fileMenu(workspace: Workspace, { path, folder }: TreeNode): Menu
     {
       label: "Copy path",
       icon: <Copy size={size} />,
-      run: () => void notices.attempt("Could not copy the path", () => navigator.clipboard.writeText(path)),
+      run: () => void notices.attempt("Could not copy the path", () => copyText(path)),
     },
     { label: "Rename", icon: <Pencil size={size} />, shortcut: "F2", divided: true, run: () => void renamePath(workspace, path) },
     {

@@ -2,9 +2,10 @@ import { FitAddon } from "@xterm/addon-fit";
 import { Unicode11Addon } from "@xterm/addon-unicode11";
 import { WebLinksAddon } from "@xterm/addon-web-links";
 import { Terminal as Xterm, type ITheme } from "@xterm/xterm";
+import { copyText } from "../browser/clipboard.ts";
 import type { Workspace } from "../state/workspace.ts";
-import { openTerminalStream, type TerminalStream } from "./terminal-stream.ts";
 import { openHiddenUrl, openUrl } from "./terminal-links.ts";
+import { openTerminalStream, type TerminalStream } from "./terminal-stream.ts";
 
 export interface TerminalScreen extends Disposable {
   // Shows the screen in a container, and fits it to the container's size, until the result is disposed.
@@ -43,8 +44,8 @@ function createScreen(workspace: Workspace, id: string): TerminalScreen {
     macOptionIsMeta: true,
     screenReaderMode: preferences.store.getState().spokenTerminals,
     theme: readTheme(),
-  });
     linkHandler: { activate: (event, uri) => void openHiddenUrl(workspace, event, uri) },
+  });
   const fitAddon = new FitAddon();
   xterm.loadAddon(fitAddon);
   xterm.loadAddon(new Unicode11Addon());
@@ -66,8 +67,7 @@ function createScreen(workspace: Workspace, id: string): TerminalScreen {
   xterm.attachCustomKeyEventHandler((event) => {
     if (event.ctrlKey && event.shiftKey && event.code === "KeyC" && xterm.hasSelection()) {
       event.preventDefault();
-      if (event.type === "keydown")
-        void workspace.notices.attempt("Could not copy the selection", () => navigator.clipboard.writeText(xterm.getSelection()));
+      if (event.type === "keydown") void workspace.notices.attempt("Could not copy the selection", () => copyText(xterm.getSelection()));
       return false;
     }
     return !(event.key === "F1" || (event.ctrlKey && event.key === "`"));

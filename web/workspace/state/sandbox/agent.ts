@@ -1,4 +1,5 @@
 import { createStore } from "zustand/vanilla";
+import { randomId } from "../../browser/random-id.ts";
 import type { AgentCommand, AgentMessage } from "@berth/contract/agent.ts";
 import type { AgentState } from "@berth/contract/daemon.ts";
 import type { Api } from "../../connection/api.ts";
@@ -51,7 +52,7 @@ export function createAgent({ api, notices }: { api: Api; notices: Notices }) {
     // Returns whether the prompt was sent. If not, the person keeps the text.
     prompt(text: string): boolean {
       const { current } = store.getState();
-      const requestId = crypto.randomUUID();
+      const requestId = randomId();
       if (!send({ type: "prompt", requestId, text, ...(current === null ? {} : { conversationId: current }) })) return false;
       store.setState({ refusal: null, pendingPrompt: { requestId, text, conversationId: current } });
       return true;
