@@ -1,4 +1,16 @@
-import { copyFileSync, cpSync, existsSync, linkSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, join, relative } from "node:path";
 import { build, type PluginBuild } from "esbuild";
@@ -10,6 +22,7 @@ const require = createRequire(import.meta.url);
 //   bin/node      the Node that runs the daemon       *.cjs         the daemon and its lazily loaded parts
 //   bin/goose …   the installed agents                node_modules  the native part of the terminal
 //   init.sh       process 1 of a sandbox              bashrc        read by every terminal
+//   daemon.blob   the heap from which the daemon starts
 // The build goes to a temporary folder, and each file is then renamed into place: sandboxes may be running from dist and
 // must never see a partial file.
 export async function buildDaemon(): Promise<void> {
@@ -19,6 +32,7 @@ export async function buildDaemon(): Promise<void> {
   await bundle(next);
   for (const path of ["init.sh", "terminals/bashrc"]) copyFileSync(source(path), join(next, basename(path)));
   place(nodeBinary(), join(next, "bin/node"));
+  makeSnapshot(next);
   for (const [name, program] of agentBinaries()) place(program, join(next, "bin", name));
   placeTerminalPackage(join(next, "node_modules/@lydell"));
   for (const entry of readdirSync(next, { recursive: true, withFileTypes: true })) {
@@ -32,7 +46,7 @@ export async function buildDaemon(): Promise<void> {
 }
 
 async function bundle(folder: string): Promise<void> {
-  const empty = source("empty-module.cjs");
+  const [empty, lazyHttp] = [source("empty-module.cjs"), source("lazy-http.cjs")];
   await build({
     entryPoints: {
       daemon: source("main.ts"),
@@ -48,13 +62,43 @@ async function bundle(folder: string): Promise<void> {
     target: "node24",
     format: "cjs",
     // ws loads these modules, but a server without TLS and compression never uses them. They cost 2 MB in every sandbox.
-    alias: { zlib: empty, https: empty, tls: empty },
+    alias: { zlib: empty, https: empty, tls: empty, http: lazyHttp, "node:http": lazyHttp },
     // `import()` becomes a `require` of a separate bundle, so that sessions do not pay for parts they never use.
     supported: { "dynamic-import": false },
     plugins: [{ name: "lazy parts", setup: keepLazyPartsApart }],
-    define: { "import.meta.dirname": "__dirname" },
+    banner: { js: PROLOGUE },
+    define: { "import.meta.dirname": "runtimeFolder" },
     logLevel: "warning",
   });
+}
+
+// A start-up snapshot must not contain the folder in which it was built, and its `require` loads only modules of Node. The first
+// argument is the path of the bundle in both cases.
+const PROLOGUE = `{
+  const builtin = require;
+  Object.defineProperty(globalThis, "runtimeFolder", { configurable: true, get: () => builtin("path").dirname(process.argv[1]) });
+  require = (id) => (id.startsWith("./") ? builtin("module").createRequire(process.argv[1])(id) : builtin(id));
+}`;
+
+// Makes the heap from which init.sh starts the daemon, with the flags of init.sh. The daemon also starts without it, only slower.
+function makeSnapshot(folder: string): void {
+  // The compiled code would add 5 MB to the file. Reading that takes as long as compiling what the daemon uses, and it stays in
+  // memory.
+  const config = join(folder, "snapshot.json");
+  writeFileSync(config, JSON.stringify({ builder: join(folder, "daemon.cjs"), withoutCodeCache: true }));
+  try {
+    const args = [...snapshotFlags(), "--snapshot-blob", join(folder, "daemon.blob"), "--build-snapshot-config", config];
+    execFileSync(join(folder, "bin/node"), args, { stdio: ["ignore", "inherit", "inherit"], env: { PATH: process.env.PATH } });
+  } finally {
+    rmSync(config);
+  }
+}
+
+// The flags of Node with which init.sh starts the daemon from its snapshot.
+export function snapshotFlags(): string[] {
+  const flags = /^flags="(.+)"$/m.exec(readFileSync(source("init.sh"), "utf8"))?.[1];
+  if (flags === undefined) throw new Error("init.sh has no flags for the snapshot");
+  return flags.split(" ");
 }
 
 function keepLazyPartsApart(plugin: PluginBuild): void {

@@ -3,12 +3,27 @@
 # do that, but a shell's `wait` does. This script forwards signals to the daemon and exits with the daemon's exit code.
 trap 'kill -TERM "$daemon" 2>/dev/null' TERM INT HUP
 here=${0%/*}
-"$here/bin/node" "$here/daemon.cjs" &
-daemon=$!
-wait "$daemon"
-code=$?
-while kill -0 "$daemon" 2>/dev/null; do
+
+# V8 accepts a snapshot only with the flags with which build.ts has made it. Without rehashing, the hashes of strings are the same
+# in all sandboxes, so that a program in a sandbox could slow down this sandbox's daemon, but no other. The optimizing compilers
+# cost more memory than the daemon's work is worth (reduce-memory.ts), and so do threads for garbage collection.
+flags="--no-rehash-snapshot --no-opt --no-maglev --max-semi-space-size=1 --single-threaded"
+
+# Starts the daemon with options of Node, and sets `code` when it has ended.
+run() {
+  "$here/bin/node" "$@" "$here/daemon.cjs" &
+  daemon=$!
   wait "$daemon"
   code=$?
-done
+  while kill -0 "$daemon" 2>/dev/null; do
+    wait "$daemon"
+    code=$?
+  done
+}
+
+# Node exits with this code if the snapshot was made by another version of Node or for another processor.
+other_machine=14
+code=$other_machine
+[ ! -e "$here/daemon.blob" ] || run $flags --snapshot-blob "$here/daemon.blob"
+[ "$code" != "$other_machine" ] || run
 exit "$code"

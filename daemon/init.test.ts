@@ -1,5 +1,9 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { describeWith, machine } from "../tests/support/machine.ts";
+import { daemonRuntime } from "../tests/support/runtime.ts";
 import { startTestDaemon } from "./testing/test-daemon.ts";
 
 const ownPidNamespace = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"];
@@ -20,6 +24,26 @@ describeWith(machine.ownPidNamespace(), "the first process of a sandbox", () => 
     await expect.poll(async () => Number(await exec("grep -l '^State:.Z' /proc/[0-9]*/status 2>/dev/null | wc -l"))).toBe(0);
     // unshare waits for its child and ignores other signals.
     await daemon.stop("SIGKILL");
+  });
+
+  test("starts the daemon from its snapshot, and without it if another version of Node has made it", async () => {
+    const commandLine = async (folder: string) => {
+      await using daemon = await startTestDaemon({}, [...ownPidNamespace, "/bin/sh", `${folder}/init.sh`]);
+      const reply = await daemon.fetch("/exec?format=text", { method: "POST", body: { command: "tr '\\0' ' ' < /proc/$PPID/cmdline" } });
+      await daemon.stop("SIGKILL");
+      return reply.text;
+    };
+    expect(await commandLine("{runtime}")).toContain("daemon.blob");
+
+    const folder = mkdtempSync(join(tmpdir(), "berth-runtime-"));
+    const runtime = await daemonRuntime();
+    for (const name of readdirSync(runtime)) symlinkSync(join(runtime, name), join(folder, name));
+    const snapshot = readFileSync(join(runtime, "daemon.blob"));
+    snapshot.write(process.version.slice(1).replace(/\d/g, "0"), snapshot.indexOf(process.version.slice(1)));
+    rmSync(join(folder, "daemon.blob"));
+    writeFileSync(join(folder, "daemon.blob"), snapshot);
+    expect(await commandLine(folder)).not.toContain("daemon.blob");
+    rmSync(folder, { recursive: true });
   });
 
   test("forwards SIGTERM and exits promptly", async () => {

@@ -7,7 +7,7 @@ import { notFound } from "./errors.ts";
 import { refuseUpgrade, sendError, sendJson } from "./reply.ts";
 import { matchPath, parseTarget, type Route, type UpgradeRoute } from "./route.ts";
 
-export interface ServerOptions {
+export interface AnswerOptions {
   // Checks every request except the adoption itself.
   authentication: Authentication;
   routes: Route[];
@@ -18,10 +18,15 @@ export interface ServerOptions {
 const MAX_ADOPTION_BYTES = 4096;
 const NO_SUCH_PATH = "There is no such path in the sandbox's API";
 
-export function createDaemonServer({ authentication, routes, upgrades }: ServerOptions): Server {
-  // Uploads and streams may last arbitrarily long; only the head of a request has a deadline.
-  const server = createServer({ requestTimeout: 0, headersTimeout: 30_000, keepAliveTimeout: 75_000 });
+// What emits `request` and `upgrade`.
+export type RequestSource = Pick<Server, "on">;
 
+export function createDaemonServer(): Server {
+  // Uploads and streams may last arbitrarily long; only the head of a request has a deadline.
+  return createServer({ requestTimeout: 0, headersTimeout: 30_000, keepAliveTimeout: 75_000 });
+}
+
+export function answerRequests(server: RequestSource, { authentication, routes, upgrades }: AnswerOptions): void {
   server.on("request", (request, response) => {
     // Handlers watch `close` to see that the caller has disconnected; the error itself needs no handling.
     response.on("error", () => {});
@@ -61,6 +66,4 @@ export function createDaemonServer({ authentication, routes, upgrades }: ServerO
       throw notFound(NO_SUCH_PATH);
     }
   });
-
-  return server;
 }

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import type { Conversation, ConversationItem } from "@berth/contract/agent.ts";
 import { type FileEntry, type ListeningPort, type Terminal, TOKEN_HEADER } from "@berth/contract/daemon.ts";
 import { WebSocket } from "ws";
+import { snapshotFlags } from "../build.ts";
 import { daemonRuntime } from "../../tests/support/runtime.ts";
 
 // A real daemon for tests, built and started as in a sandbox, and reached over its Unix socket.
@@ -59,11 +60,11 @@ export interface AnyReply {
 
 const TOKEN = "test-token";
 
+// As init.sh starts the daemon.
+const COMMAND = ["{runtime}/bin/node", ...snapshotFlags(), "--snapshot-blob", "{runtime}/daemon.blob", "{runtime}/daemon.cjs"];
+
 // `command` can wrap the daemon in another program; {runtime} stands for the runtime folder.
-export async function startTestDaemon(
-  env: Record<string, string> = {},
-  command = ["{runtime}/bin/node", "{runtime}/daemon.cjs"],
-): Promise<TestDaemon> {
+export async function startTestDaemon(env: Record<string, string> = {}, command = COMMAND): Promise<TestDaemon> {
   const runtime = await daemonRuntime();
   const folder = mkdtempSync(join(tmpdir(), "berth-daemon-"));
   const [workspace, home, socketPath] = [join(folder, "workspace"), join(folder, "home"), join(folder, "daemon.sock")];

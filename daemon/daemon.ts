@@ -1,0 +1,141 @@
+// Builds all parts of the daemon.
+import { join } from "node:path";
+import type { Health } from "@berth/contract/daemon.ts";
+import { createAgentRoutes } from "./agent/routes.ts";
+import { createChanges } from "./changes/changes.ts";
+import { openEgressForwarder } from "./egress/egress-forwarder.ts";
+import { contentRoutes } from "./files/content.ts";
+import { createFileWatcher } from "./files/file-watcher.ts";
+import { fileRoutes } from "./files/files.ts";
+import { openWorkspace } from "./files/workspace.ts";
+import { createAuthentication } from "./http/authentication.ts";
+import { readJson } from "./http/body.ts";
+import { createEvents, type Events } from "./http/events.ts";
+import { sendJson } from "./http/reply.ts";
+import type { Route } from "./http/route.ts";
+import { answerRequests, type RequestSource } from "./http/server.ts";
+import { createPortMonitor } from "./ports/port-monitor.ts";
+import { portRelay } from "./ports/port-relay.ts";
+import { createEnvironment } from "./processes/environment.ts";
+import { execRoutes } from "./processes/exec.ts";
+import { findRoutes } from "./search/find.ts";
+import { searchRoutes } from "./search/search.ts";
+import { createTerminals } from "./terminals/terminals.ts";
+
+const VERSION = "0.1.0";
+
+export interface Daemon {
+  // Ends what the daemon has started.
+  stop(): void;
+}
+
+// Answers the requests that arrive at `server`. The settings are environment variables.
+export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource): Promise<Daemon> {
+  const {
+    BERTH_TOKEN_HASH,
+    BERTH_ADOPT_KEY,
+    BERTH_ADOPT_NAME,
+    BERTH_WORKSPACE = "/workspace",
+    BERTH_HOME = "/home/user",
+    BERTH_EGRESS,
+  } = env;
+  const authentication = createAuthentication({
+    tokenHash: BERTH_TOKEN_HASH,
+    adoptKey: BERTH_ADOPT_KEY,
+    adoptName: BERTH_ADOPT_NAME,
+  });
+
+  const workspace = await openWorkspace(BERTH_WORKSPACE);
+  const egress = openEgressForwarder(BERTH_EGRESS, () => environment.request.egressPass);
+  const environment = createEnvironment({ base: env, workspace: workspace.root, home: BERTH_HOME, proxyUrl: () => egress.url });
+
+  const ownPorts = () => (egress.url ? [Number(new URL(egress.url).port)] : []);
+  const terminals = createTerminals({
+    environment,
+    workspace,
+    folder: join(BERTH_HOME, ".berth/terminals"),
+    onChange: (list) => events.send({ type: "terminals", terminals: list }),
+  });
+  const ports = createPortMonitor({
+    home: BERTH_HOME,
+    hiddenPorts: ownPorts,
+    hiddenPids: () => agent.pids(),
+    onChange: (list) => events.send({ type: "ports", ports: list }),
+  });
+  const watcher = createFileWatcher(workspace.root, (event) => events.send(event));
+  const events: Events = createEvents({
+    hello: () => ({ type: "hello", terminals: terminals.list(), ports: ports.last, agent: agent.state }),
+    onFirstListener() {
+      ports.start();
+      watcher.start();
+    },
+    onLastListenerGone() {
+      ports.stop();
+      watcher.stop();
+    },
+  });
+  const agent = createAgentRoutes({
+    environment,
+    workspace: workspace.root,
+    folder: join(BERTH_HOME, ".berth/agent"),
+    onStateChange: (state) => events.send({ type: "agent", agent: state }),
+  });
+  const changes = createChanges({ workspace, environment, folder: join(BERTH_HOME, ".berth/start") });
+  const relay = portRelay({ hiddenPorts: ownPorts });
+
+  answerRequests(server, {
+    authentication,
+    routes: [
+      ...controlRoutes(),
+      ...execRoutes({ environment, workspace }),
+      ...fileRoutes({ workspace, onList: watcher.include }),
+      ...contentRoutes({ workspace }),
+      ...findRoutes({ workspace }),
+      ...searchRoutes({ workspace, environment }),
+      ...terminals.routes,
+      ...ports.routes,
+      ...agent.routes,
+      ...changes.routes,
+      ...relay.routes,
+    ],
+    upgrades: [...terminals.upgrades, ...events.upgrades, ...agent.upgrades, ...relay.upgrades],
+  });
+
+  return {
+    stop() {
+      terminals.stop();
+      agent.stop();
+    },
+  };
+
+  function controlRoutes(): Route[] {
+    return [
+      {
+        method: "GET",
+        path: "/health",
+        handle: ({ response }) =>
+          sendJson(response, 200, { status: "ok", version: VERSION, started: environment.started } satisfies Health),
+      },
+      {
+        method: "POST",
+        path: "/internal/start",
+        async handle({ request, response }) {
+          environment.start(await readJson(request));
+          changes.onSessionStart();
+          terminals.onSessionStart();
+          agent.onSessionStart();
+          sendJson(response, 200, { status: "ok" });
+        },
+      },
+      {
+        method: "POST",
+        path: "/internal/stop",
+        handle({ response }) {
+          terminals.stop();
+          agent.stop();
+          sendJson(response, 200, { status: "ok" });
+        },
+      },
+    ];
+  }
+}
