@@ -37,6 +37,9 @@ export interface PreviewRequest {
   port: number;
   path?: string;
 }
+// A page in the preview's frame reports its address to the workspace as `{type: PREVIEW_ADDRESS_MESSAGE, path}`.
+export const PREVIEW_ADDRESS_MESSAGE = "berth.preview-address";
+
 export interface PreviewLink {
   url: string;
   expiresAtMs: number;

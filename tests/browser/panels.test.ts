@@ -4,7 +4,17 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { seriousFaults } from "../support/browser/axe.ts";
-import { editor, eventually, expectVisible, terminal, treeItem, typeInTerminal } from "../support/browser/workspace.ts";
+import {
+  editor,
+  eventually,
+  expectGone,
+  expectVisible,
+  openFile,
+  tab,
+  terminal,
+  treeItem,
+  typeInTerminal,
+} from "../support/browser/workspace.ts";
 import { describeInBrowser } from "../support/browser/browser-suite.ts";
 
 describeInBrowser("the panels of the workspace", (suite) => {
@@ -21,8 +31,11 @@ describeInBrowser("the panels of the workspace", (suite) => {
   });
 
   test("a listening port is shown, and its preview opens beside the code on its own origin", async () => {
-    const server = `require("node:http").createServer((q, r) => r.end("<h1>hello from " + q.url + "</h1>")).listen(4321);`;
-    await using workspace = await suite.openWorkspace({ files: { "server.cjs": server } });
+    const server = `require("node:http").createServer((q, r) => {
+      r.setHeader("content-type", "text/html");
+      r.end("<h1>hello from " + q.url + "</h1><a href='/inside'>go inside</a>");
+    }).listen(4321);`;
+    await using workspace = await suite.openWorkspace({ files: { "server.cjs": server, "a.txt": "a\n" } });
     const { page } = workspace;
     await typeInTerminal(page, "node server.cjs || /opt/berth/bin/node server.cjs\n");
     await page.getByRole("button", { name: "Port 4321" }).click();
@@ -31,7 +44,23 @@ describeInBrowser("the panels of the workspace", (suite) => {
     await page.getByRole("button", { name: "Preview port 4321 here" }).click();
     const frame = page.frameLocator('iframe[title="Preview of port 4321"]');
     await expectVisible(frame.getByRole("heading", { name: "hello from /" }));
-    await page.getByRole("textbox", { name: "Path" }).fill("/other");
+
+    // The address follows links and scripts in the page, and the page stays while another tab is shown.
+    const path = page.getByRole("textbox", { name: "Path" });
+    await frame.getByRole("link", { name: "go inside" }).click();
+    await eventually(() => path.inputValue()).toBe("/inside");
+    const inside = page.frames().find((each) => each.url().endsWith("/inside"))!;
+    await inside.evaluate("history.pushState(null, '', '/routed?by=script')");
+    await eventually(() => path.inputValue()).toBe("/routed?by=script");
+    await inside.evaluate("window.stayed = true");
+    await page.getByRole("button", { name: "Files", exact: true }).click();
+    await openFile(page, "a.txt");
+    await expectGone(page.locator(".preview:visible"));
+    await tab(page, "Port 4321").click();
+    expect(await inside.evaluate("window.stayed")).toBe(true);
+    expect(await path.inputValue()).toBe("/routed?by=script");
+
+    await path.fill("/other");
     await page.keyboard.press("Enter");
     await expectVisible(frame.getByRole("heading", { name: "hello from /other" }));
     const opening = page.context().waitForEvent("page");
@@ -48,7 +77,7 @@ describeInBrowser("the panels of the workspace", (suite) => {
     await typeInTerminal(page, "cat note.txt\n");
     await clickInTerminal(page, "127.0.0.1:4321/printed");
     await expectVisible(frame.getByRole("heading", { name: "hello from /printed?by=server" }));
-    expect(await page.getByRole("textbox", { name: "Path" }).inputValue()).toBe("/printed?by=server");
+    await eventually(() => path.inputValue()).toBe("/printed?by=server");
   });
 
   test("files and folders dropped on the tree are uploaded; existing files are replaced only after a confirmation", async () => {

@@ -28,7 +28,7 @@ export interface PreviewSubject extends PreviewTarget {
   partnerId: string;
 }
 
-// The path of the ticket exchange, the only path on a preview host that the gateway handles itself.
+// The path of the ticket exchange. The gateway itself handles all paths below /.berth/ on a preview host.
 export const OPEN_PATH = "/.berth/open";
 
 const TTL_MS = MINUTE;

@@ -153,6 +153,36 @@ describe("a preview", () => {
       expect([name, headers[name]]).toEqual([name, undefined]);
   });
 
+  test("adds the script that reports the address to uncompressed pages in a frame, and to nothing else", async () => {
+    await using gateway = await openGateway();
+    await gateway.serveDaemon((request, response) => {
+      const { pathname, searchParams } = new URL(request.url!, "http://localhost");
+      for (const [name, value] of searchParams) response.setHeader(name, value);
+      response.setHeader("x-accepted", request.headers["accept-encoding"] ?? "");
+      if (pathname.endsWith("/sized")) response.setHeader("content-length", 8);
+      response.end("<p>hi</p>".slice(0, 8));
+    });
+    const tag = '<script src="/.berth/address.js"></script>';
+    const frame = { headers: { "sec-fetch-dest": "iframe", "accept-encoding": "gzip" } };
+    const page = "?content-type=text/html;charset=utf-8";
+    expect((await sendToPreview(gateway, 5173, `/${page}`, frame)).body).toBe(`<p>hi</p${tag}`);
+    expect(await sendToPreview(gateway, 5173, `/sized${page}`, frame)).toMatchObject({
+      body: `<p>hi</p${tag}`,
+      headers: { "content-length": String(8 + tag.length), "x-accepted": "identity" },
+    });
+    const unchanged = [
+      sendToPreview(gateway, 5173, `/${page}`, { headers: { "sec-fetch-dest": "document", "accept-encoding": "gzip" } }),
+      sendToPreview(gateway, 5173, "/?content-type=text/plain", frame),
+      sendToPreview(gateway, 5173, "/?content-type=text/html;charset=utf-16", frame),
+      sendToPreview(gateway, 5173, "/?content-type=text/html&content-encoding=br", frame),
+    ];
+    for (const reply of unchanged) expect((await reply).body).toBe("<p>hi</p");
+    expect((await unchanged[0]!).headers["x-accepted"]).toBe("gzip");
+    const script = await sendToPreview(gateway, 5173, "/.berth/address.js");
+    expect(script.headers["content-type"]).toContain("javascript");
+    expect(script.body).toContain(JSON.stringify(gateway.origin));
+  });
+
   test("accepts mutations only from pages of the same sandbox", async () => {
     await using gateway = await openGateway();
     await gateway.serveDaemon((_request, response) => response.end());

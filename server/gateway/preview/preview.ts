@@ -13,6 +13,7 @@ import { closeReasonFor, type SocketRelay } from "../relay/socket-relay.ts";
 import { requireHandshake } from "../relay/websocket-handshake.ts";
 import { relayRefusal } from "../requests/reply.ts";
 import { headerOf, splitUrl } from "../requests/request-parts.ts";
+import { isFramedPage, SCRIPT_PATH, scriptTagFor, sendScript } from "./address-report.ts";
 import { createPreviewHeaders, type PreviewHeaders } from "./preview-headers.ts";
 import { OPEN_PATH, type PreviewLinks, type PreviewTarget } from "./preview-link.ts";
 
@@ -42,6 +43,7 @@ export function createPreview(deps: PreviewDeps): Preview {
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const target = targetOf(request);
     const { path } = splitUrl(request);
+    if (path === SCRIPT_PATH) return sendScript(response, appOrigin);
     if (path.startsWith("/.berth/")) return exchangeTicket(target, request, response);
     const { cached, denied } = await checkAccess(deps, request, target);
     if (!cached) return sendStatusPage(response, "previewSignedOut", "*");
@@ -51,14 +53,16 @@ export function createPreview(deps: PreviewDeps): Preview {
     if (cached.session.status === "paused") return sendStatusPage(response, "previewPaused", ancestors);
     if (isMutation(request) && !isFromSandbox(request, target)) throw new AppError("forbidden");
     const headers = headersFor(target, cached.partner);
+    const framed = isFramedPage(request);
     try {
       await relayHttp(deps, {
         request,
         response,
         sandboxId: target.sandboxId,
         path: daemonPathOf(request, target),
-        headers: headers.toSandbox(request),
+        headers: { ...headers.toSandbox(request), ...(framed && { "accept-encoding": "identity" }) },
         responseHeaders: (daemonHeaders) => headers.fromSandbox(daemonHeaders),
+        ...(framed && { appendix: scriptTagFor }),
         intercept(daemonResponse) {
           if (!isPortClosed(daemonResponse)) return false;
           sendStatusPage(response, "previewNoServer", ancestors);

@@ -22,6 +22,8 @@ export interface HttpRelayRequest {
   // Runs before anything is sent to the caller. Returns true if it has sent its own reply instead of the daemon's. If it
   // throws, nothing is sent.
   intercept?: (daemonResponse: LinkResponse) => boolean;
+  // Text to add at the end of the daemon's response.
+  appendix?: (headers: IncomingHttpHeaders) => string | null;
   maxBodyBytes?: number;
 }
 
@@ -73,8 +75,9 @@ async function sendResponse(daemonResponse: LinkResponse, relayed: HttpRelayRequ
   try {
     if (daemonResponse.status < 200 || daemonResponse.status > 599) throw new AppError("sandbox_unreachable");
     if (relayed.intercept?.(daemonResponse)) return;
-    const { hasBody } = sendHead(daemonResponse, relayed);
-    if (hasBody) await pipeBody(daemonResponse.body, relayed.response, countOutput);
+    const appendix = relayed.appendix?.(daemonResponse.headers) ?? "";
+    const { hasBody } = sendHead(daemonResponse, relayed, appendix.length);
+    if (hasBody) await pipeBody(daemonResponse.body, relayed.response, { countOutput, appendix });
   } finally {
     // undici would keep the connection busy for an unread body.
     daemonResponse.body.destroy();
@@ -84,10 +87,14 @@ async function sendResponse(daemonResponse: LinkResponse, relayed: HttpRelayRequ
 function sendHead(
   { status, headers, trailers, body }: LinkResponse,
   { request, response, responseHeaders }: HttpRelayRequest,
+  appendixBytes: number,
 ): { hasBody: boolean } {
   const hasBody = request.method !== "HEAD" && status !== 204 && status !== 304;
   const hasTrailer = hasBody && request.httpVersionMinor >= 1 && announcesExitCode(headers);
-  response.writeHead(status, { ...responseHeaders(headers), ...(hasTrailer && { trailer: "X-Exit-Code" }) });
+  const chosen = responseHeaders(headers);
+  if (appendixBytes > 0 && chosen["content-length"] !== undefined)
+    chosen["content-length"] = String(Number(chosen["content-length"]) + appendixBytes);
+  response.writeHead(status, { ...chosen, ...(hasTrailer && { trailer: "X-Exit-Code" }) });
   // Send the headers before the first byte of the body, so that callers of a slow stream know that it has started.
   if (hasBody) response.flushHeaders();
   else response.end();
@@ -97,8 +104,13 @@ function sendHead(
 
 type CountOutput = (bytes: number) => number;
 
+interface BodyOptions {
+  countOutput: CountOutput;
+  appendix: string;
+}
+
 // Like stream.pipeline, which would create an AbortError with its stack for every successful response.
-function pipeBody(body: Readable, response: ServerResponse, countOutput: CountOutput): Promise<void> {
+function pipeBody(body: Readable, response: ServerResponse, { countOutput, appendix }: BodyOptions): Promise<void> {
   return new Promise((resolve) => {
     if (response.destroyed) return resolve();
     const reading = createReadSwitch(body);
@@ -106,7 +118,7 @@ function pipeBody(body: Readable, response: ServerResponse, countOutput: CountOu
       if (!response.write(bytes)) reading.waitForDrain();
       reading.waitFor(countOutput(bytes.length));
     });
-    body.once("end", () => response.end());
+    body.once("end", () => response.end(appendix));
     body.once("error", () => response.destroy());
     response.on("drain", () => reading.drained());
     response.once("close", resolve);

@@ -2,7 +2,7 @@ import { lazy, Suspense, useEffect, useRef } from "react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { loadModule } from "../browser/load-module.ts";
 import type { Tab } from "../state/page/layout.ts";
-import { PreviewView } from "../ports/preview-view.tsx";
+import { Previews } from "../ports/previews.tsx";
 import { FileView } from "./file-view.tsx";
 import { PathBar } from "./path-bar.tsx";
 import { TabBar } from "./tab-bar.tsx";
@@ -17,6 +17,7 @@ export function EditorArea() {
   const tabs = useWorkspaceState("layout", (state) => state.tabs);
   const activeTab = useWorkspaceState("layout", (state) => state.activeTab);
   const active = tabs.find(({ id }) => id === activeTab);
+  const previewPort = active?.kind === "preview" ? active.port : null;
 
   // Restored tabs load their file when they are first shown.
   useEffect(() => {
@@ -35,8 +36,9 @@ export function EditorArea() {
       {tabs.length > 0 && <TabBar tabs={tabs} activeTab={activeTab} />}
       {active?.kind === "file" && active.path.includes("/") && <PathBar path={active.path} />}
       <div className="tab-content" {...(active ? { role: "tabpanel", id: "tab-content", "aria-label": labelOf(active) } : {})}>
+        <Previews ports={tabs.flatMap((tab) => (tab.kind === "preview" ? [tab.port] : []))} shown={previewPort} />
         <Suspense fallback={<div className="loading-center" aria-busy="true" />}>
-          {active ? <TabView tab={active} /> : <Welcome />}
+          {active ? active.kind !== "preview" && <TabView tab={active} /> : <Welcome />}
         </Suspense>
       </div>
     </main>
@@ -45,9 +47,8 @@ export function EditorArea() {
 
 const labelOf = (tab: Tab) => ("path" in tab ? tab.path : `Port ${tab.port}`);
 
-function TabView({ tab }: { tab: Tab }) {
+function TabView({ tab }: { tab: Exclude<Tab, { kind: "preview" }> }) {
   if (tab.kind === "file") return <FileView path={tab.path} />;
-  if (tab.kind === "preview") return <PreviewView port={tab.port} />;
   if (tab.kind === "markdown") return <MarkdownView path={tab.path} />;
   return <DiffView key={tab.id} path={tab.path} against={tab.kind === "compare" ? "disk" : "original"} />;
 }

@@ -1,22 +1,25 @@
 import { ExternalLink, RotateCw } from "lucide-react";
-import { useCallback, useEffect, useState, type FormEvent } from "react";
+import { useCallback, useEffect, useRef, useState, type FormEvent } from "react";
+import { readAddress } from "./read-address.ts";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { IconButton } from "../parts/icon-button.tsx";
 import { describeError } from "../state/page/notices.ts";
 
 // A port of the sandbox in a frame. Its origin differs from this page's, so it cannot read anything here.
-export function PreviewView({ port }: { port: number }) {
+export function PreviewView({ port, shown }: { port: number; shown: boolean }) {
   const { ports, notices } = useWorkspace();
   const requested = useWorkspaceState("ports", (state) => state.previews[port]);
   const [path, setPath] = useState("/");
-  const [shown, setShown] = useState<{ url: string; count: number } | null>(null);
+  const [loaded, setLoaded] = useState<{ url: string; count: number } | null>(null);
+  const frame = useRef<HTMLIFrameElement>(null);
+  const address = useRef<HTMLInputElement>(null);
   const [error, setError] = useState<string | null>(null);
 
   const load = useCallback(
     async (to: string) => {
       try {
         const url = await ports.previewUrl(port, to);
-        setShown((before) => ({ url, count: (before?.count ?? 0) + 1 }));
+        setLoaded((before) => ({ url, count: (before?.count ?? 0) + 1 }));
         setError(null);
       } catch (thrown) {
         setError(describeError(thrown));
@@ -29,20 +32,31 @@ export function PreviewView({ port }: { port: number }) {
     void load(requested?.path ?? "/");
   }, [load, requested]);
 
+  // The address follows the page in the frame, except while the person edits it.
+  useEffect(() => {
+    const onMessage = (event: MessageEvent<unknown>) => {
+      if (!loaded || event.source !== frame.current?.contentWindow || event.origin !== new URL(loaded.url).origin) return;
+      const reported = readAddress(event.data);
+      if (reported !== null && document.activeElement !== address.current) setPath(reported);
+    };
+    addEventListener("message", onMessage);
+    return () => removeEventListener("message", onMessage);
+  }, [loaded]);
+
   const submit = (event: FormEvent) => {
     event.preventDefault();
     void load(path.startsWith("/") ? path : `/${path}`);
   };
 
   return (
-    <div className="preview">
+    <div className="preview" hidden={!shown}>
       <form className="preview-bar" onSubmit={submit}>
         <IconButton label="Reload" onClick={() => void load(path)}>
           <RotateCw size={14} />
         </IconButton>
         <div className="address">
           <span className="muted">localhost:{port}</span>
-          <input aria-label="Path" value={path} spellCheck={false} onChange={(event) => setPath(event.target.value)} />
+          <input ref={address} aria-label="Path" value={path} spellCheck={false} onChange={(event) => setPath(event.target.value)} />
         </div>
         <IconButton
           label="Open in a new tab"
@@ -52,11 +66,12 @@ export function PreviewView({ port }: { port: number }) {
         </IconButton>
       </form>
       {error && <div className="empty">Could not open the preview: {error}</div>}
-      {!error && shown && (
+      {!error && loaded && (
         <iframe
-          key={shown.count}
+          key={loaded.count}
+          ref={frame}
           title={`Preview of port ${port}`}
-          src={shown.url}
+          src={loaded.url}
           sandbox="allow-scripts allow-same-origin allow-forms allow-popups allow-modals allow-downloads"
         />
       )}
