@@ -7,7 +7,7 @@ describe("berth", () => {
     const { berth } = createInstallation();
     const { code, stderr } = await berth();
     expect(code).toBe(2);
-    for (const name of ["serve", "partner", "key", "session", "template", "audit", "doctor", "down", "Examples:"])
+    for (const name of ["serve", "open", "partner", "key", "session", "template", "audit", "doctor", "down", "Examples:"])
       expect(stderr).toContain(name);
   });
 

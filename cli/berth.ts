@@ -6,6 +6,7 @@ import { style } from "./terminal/style.ts";
 // Each command is a file. Only the requested one is loaded, because the parts of the server that it imports are large.
 const COMMANDS: Record<string, { about: string; load: () => Promise<{ command: Command }> }> = {
   serve: { about: "run the server", load: () => import("./commands/serve.ts") },
+  open: { about: "create a session and open it in the browser", load: () => import("./commands/open.ts") },
   partner: { about: "manage partners, whose backends call the API", load: () => import("./commands/partner.ts") },
   key: { about: "manage the API keys of partners", load: () => import("./commands/key.ts") },
   session: { about: "list, show and destroy sessions", load: () => import("./commands/session.ts") },
@@ -19,6 +20,7 @@ const COMMANDS: Record<string, { about: string; load: () => Promise<{ command: C
 const EXAMPLES = `
 Examples:
   berth serve                                      run on this machine without any setup
+  berth open                                       create a session and open it in the browser
   berth partner create acme --max-sessions 100     create a partner and its first key
   berth key rotate key_01k9…                       replace a key; the old one works for another day
   berth session list --partner acme                list live sessions

@@ -22,6 +22,13 @@ await using cleanup = new AsyncDisposableStack();
 const browser = await launchChromium();
 cleanup.defer(() => browser.close());
 
+{
+  const page = await browser.newPage({ viewport: { width: 900, height: 560 } });
+  await page.goto(berth.url);
+  await page.screenshot({ path: join(folder, "start.png") });
+  await page.close();
+}
+
 await picture("workspace-light", {}, async ({ page }) => {
   await openSource(page);
   await inTerminal(page, "node --test\n", "pass 2");

@@ -14,12 +14,13 @@ import { createGateway } from "./gateway/gateway.ts";
 import { createTickets } from "./gateway/access/launch-ticket.ts";
 import { claimHost } from "./data-folder/claim-host.ts";
 import { freePort } from "./network/free-port.ts";
+import { isLoopbackHost, isLoopbackUrl } from "./network/loopback.ts";
 import { createApp } from "./http/app.ts";
 import { presentedKey } from "./http/limits/authentication.ts";
 import { createAuthenticator } from "./keys/authenticate.ts";
 import { checkMasterKey } from "./keys/check-master-key.ts";
 import { readPartner } from "./keys/partners.ts";
-import { seedDemo } from "./keys/seed.ts";
+import { DEMO_PARTNER, seedDemo } from "./keys/seed.ts";
 import { createDaemonLinks } from "./daemon-link/daemon-links.ts";
 import type { Log } from "./log.ts";
 import { createLoopWatch } from "./event-loop/loop-watch.ts";
@@ -40,6 +41,8 @@ export interface Server {
   driver: Pick<Driver, "name" | "traits">;
   // The API key of the partner `demo`, at the first start only.
   demo: { partnerId: string; key: string; file: string } | null;
+  // Whether the page at `url` opens workspaces for the person at this machine.
+  opensWorkspaces: boolean;
   // Waits for requests in flight. Sandboxes keep running.
   close(): Promise<void>;
 }
@@ -115,6 +118,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
   const port = config.port === 0 ? await freePort(config.host) : config.port;
   const baseUrl = baseUrlOf(config, port);
   const tickets = createTickets({ secrets, baseUrl, ttlMs: config.launchTtlMs, clock });
+  const localPartner = isForThisMachine(config, baseUrl) ? DEMO_PARTNER : null;
   const gateway = createGateway({
     sessions,
     findPartner: (id) => readPartner(store, id),
@@ -156,6 +160,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
       registry,
       metricsToken: config.metricsToken,
       ratePerMinute: config.ratePerMinute,
+      localPartner,
       mount: gateway,
     }),
   );
@@ -172,8 +177,11 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
     app.drain();
     return closing.disposeAsync();
   };
-  return { url: baseUrl, driver, demo, close };
+  return { url: baseUrl, driver, demo, opensWorkspaces: localPartner !== null, close };
 }
+
+// Whether only this machine can reach the server.
+const isForThisMachine = (config: Pick<Config, "host">, baseUrl: string): boolean => isLoopbackHost(config.host) && isLoopbackUrl(baseUrl);
 
 // Previews need subdomains. Without a configured domain they work on localhost, because browsers resolve *.localhost.
 function previewDomainOf(config: Config, baseUrl: string): string | null {

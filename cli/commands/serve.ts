@@ -2,16 +2,17 @@ import { flushCompileCache } from "node:module";
 import { Command } from "commander";
 import type { Config } from "@berth/server/config/config.ts";
 import type { Server } from "@berth/server/main.ts";
+import { openInBrowser } from "../terminal/browser.ts";
 import { prettyLog } from "../terminal/pretty-log.ts";
 import { style } from "../terminal/style.ts";
 
 export const command = build();
 
 function build(): Command {
-  return new Command().action(serve);
+  return new Command().option("--open", "open the start page in a browser, if this is a desktop").action(serve);
 }
 
-async function serve(): Promise<void> {
+async function serve(options: { open?: boolean }): Promise<void> {
   const { readConfig, describeConfig } = await import("@berth/server/config/config.ts");
   const { config, warnings } = readConfig();
   const { createLog } = await import("@berth/server/log.ts");
@@ -26,6 +27,7 @@ async function serve(): Promise<void> {
   const { startServer } = await import("@berth/server/main.ts");
   const server = await startServer(config, { log });
   process.stdout.write(await startMessage(config, server));
+  if (options.open && server.opensWorkspaces) openInBrowser(server.url);
   // Now and not at the end, because the process may be killed. It makes the next start faster.
   flushCompileCache();
   const reason = await Promise.race([signalled.then(() => "signal" as const), failed.then(() => "failure" as const)]);
@@ -50,13 +52,14 @@ function untilSignal(): Promise<void> {
   });
 }
 
-async function startMessage(config: Config, { url, driver, demo }: Server): Promise<string> {
+async function startMessage(config: Config, { url, driver, demo, opensWorkspaces }: Server): Promise<string> {
   const { probeDrivers } = await import("@berth/server/drivers/index.ts");
   const probe = (await probeDrivers({ ...config, driver: driver.name }))[0];
   const lines = [
     "",
     `  ${style.bold("Berth")} is running at ${style.cyan(url)}`,
     "",
+    ...(opensWorkspaces ? [line("open", `${url}/ opens a workspace in your browser, and so does ${style.bold("npx berth open")}`)] : []),
     line("sandboxes", `${driver.name}${probe ? style.dim(` · ${probe.reason}`) : ""}`),
     line("store", config.databaseUrl ? "PostgreSQL" : `SQLite in ${config.dataDir}`),
     line("docs", `${url}/docs`),

@@ -17,6 +17,7 @@ import type { Authenticate } from "./limits/authentication.ts";
 import { createMemoryBuckets } from "./limits/memory-buckets.ts";
 import { startInTurn } from "./limits/partner-turns.ts";
 import { createSharedBuckets } from "./limits/shared-buckets.ts";
+import { addHome } from "./home/home-routes.ts";
 import { addHealth } from "./operations/health.ts";
 import { addMetrics } from "./operations/metrics.ts";
 import { logRequests } from "./operations/request-log.ts";
@@ -47,6 +48,8 @@ export interface AppDeps {
   baseUrl: string;
   // Requests per minute and key, for partners without a limit of their own; 0 means unlimited.
   ratePerMinute: number;
+  // The partner whose sessions the person at this machine may open without a key. null if other machines can reach the server.
+  localPartner: string | null;
   // The Prometheus metrics of the whole server.
   registry: Registry;
   metricsToken: string | null;
@@ -94,6 +97,7 @@ export async function createApp(deps: AppDeps): Promise<App> {
   addSessionRoutes(app, { ...deps, idempotency });
   addEventRoutes(app, deps);
   addWebhookRoutes(app, { ...deps, idempotency });
+  addHome(app, deps);
   addDocsRoutes(app, { baseUrl: deps.baseUrl, templates: deps.templates.keys() });
   await app.ready();
 

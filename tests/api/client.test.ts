@@ -188,6 +188,18 @@ test("an operator destroys a session from the command line while the server runs
   expect(doctor.find((finding) => finding.topic === "sandboxes")).toMatchObject({ state: "good", text: "0, as in the store" });
 });
 
+test("`berth open` creates a session through the server and prints a link that works", async () => {
+  const opened = await runCliForJson<{ sessionId: string; url: string }>(server, "open", "--user", "opener");
+  const session = await berth.sessions.get(opened.sessionId);
+  expect(session).toMatchObject({ status: "running", externalUserId: "opener" });
+  expect((await fetch(opened.url, { redirect: "manual" })).status).toBe(303);
+  const { code, stderr } = await runCli(server, "open", "--template", "none");
+  expect([code, stderr]).toEqual([1, "berth: The server answered 400: Validation failed (template: Not a configured template).\n"]);
+  await session.destroy();
+  const stopped = await runCli({ ...server, env: { ...server.env, BERTH_PORT: "9" } }, "open");
+  expect(stopped.stderr).toContain("No server answers at http://127.0.0.1:9. Start it with `berth serve`");
+});
+
 async function lastEventId(): Promise<string | undefined> {
   let last: string | undefined;
   for await (const event of berth.events.list()) last = event.id;

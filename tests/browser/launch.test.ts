@@ -1,6 +1,7 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import type { Session } from "@berth/contract";
+import { seriousFaults } from "../support/browser/axe.ts";
 import { eventually } from "../support/browser/workspace.ts";
 import { describeInBrowser, type BrowserSuite } from "../support/browser/browser-suite.ts";
 
@@ -15,6 +16,21 @@ async function launchUrl({ berth }: BrowserSuite, { sessionId }: Session): Promi
 
 describeInBrowser("a launch URL in a browser", (suite) => {
   const workspaceUrl = ({ sandboxId }: Session) => `${suite.berth.url}/workspace/${sandboxId}/`;
+
+  test("comes from the start page with one click", async () => {
+    const page = await openTab(suite);
+    const violations: string[] = [];
+    page.on("console", (message) => void (message.type() === "error" && violations.push(message.text())));
+    await page.goto(suite.berth.url);
+    expect(await headline(page)).toBe("Berth");
+    expect(await seriousFaults(page)).toEqual([]);
+    // By the machine's other name too: the redirect then leads to another origin.
+    await page.goto(suite.berth.url.replace("localhost", "127.0.0.1"));
+    await page.getByRole("button", { name: "Open a workspace" }).click();
+    await page.waitForURL(/^http:\/\/localhost:\d+\/workspace\/sbx_\w+\/$/);
+    await page.getByRole("main").waitFor();
+    expect(violations).toEqual([]);
+  });
 
   test("redirects to a URL without a secret and leaves no trace of the secret", async () => {
     const page = await openTab(suite);

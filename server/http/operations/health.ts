@@ -19,7 +19,7 @@ export function addHealth(app: FastifyInstance, deps: { store: Store; isDraining
 
 const STORE_TIMEOUT_MS = 2_000;
 
-async function requireStore(store: Store): Promise<void> {
+export async function requireStore(store: Store): Promise<void> {
   try {
     await raceAbort(store.ready(), AbortSignal.timeout(STORE_TIMEOUT_MS));
   } catch (cause) {

@@ -87,6 +87,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     registry: new Registry(),
     metricsToken: null,
     ratePerMinute: 0,
+    localPartner: null,
     ...overrides,
     sessions,
     store,

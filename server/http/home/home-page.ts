@@ -1,0 +1,63 @@
+// The page at `/`. It has no scripts and loads only its style.
+export interface HomePage {
+  isReady: boolean;
+  // How a workspace is opened from here; null if it is not, because the server is for others.
+  opening: Opening | null;
+}
+
+export type Opening =
+  // With one template there is no choice.
+  | { how: "button"; templates: readonly string[] }
+  // This browser is not the operator's.
+  | { how: "command" };
+
+export function renderHomePage({ isReady, opening }: HomePage): string {
+  return page(
+    "Berth",
+    `<p class="health ${isReady ? "good" : "bad"}">${isReady ? "Healthy" : "Not ready: the database does not answer"}</p>
+<p>This server gives every user of a product a coding session: an isolated sandbox with files, terminals and a coding agent, opened
+in the browser.</p>
+${opening ? openingPart(opening) : ""}
+<ul>
+<li><a href="/docs">API reference</a>: every call, with examples</li>
+<li><a href="/api/b2b/docs">OpenAPI description</a>: to generate a client</li>
+</ul>`,
+  );
+}
+
+// Says why a workspace could not be opened.
+export function renderOpenFailure(reason: string): string {
+  return page("The workspace could not be opened", `<p>${escape(reason)}.</p>\n<p><a href="/">Back</a></p>`);
+}
+
+function openingPart(opening: Opening): string {
+  if (opening.how === "command") return `<p>To open a workspace, run <code>npx berth open</code> as the user that runs the server.</p>`;
+  const { templates } = opening;
+  const choice = `<label>Template <select name="template">${templates.map((name) => `<option>${escape(name)}</option>`).join("")}</select></label>`;
+  return `<form method="post" action="/open">
+${templates.length > 1 ? choice : ""}
+<button>Open a workspace</button>
+<p class="hint">Creates a session of the partner <code>demo</code> and opens it here.</p>
+</form>`;
+}
+
+const page = (title: string, content: string): string => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title}</title>
+<link rel="stylesheet" href="/home.css">
+</head>
+<body>
+<main>
+<h1>${title}</h1>
+${content}
+</main>
+</body>
+</html>
+`;
+
+const ENTITIES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+const escape = (text: string): string => text.replaceAll(/[&<>"]/g, (found) => ENTITIES[found]!);
