@@ -13,6 +13,14 @@ const BENCHMARKS: Record<string, () => Promise<{ benchmark: Benchmark }>> = {
   tti: () => import("./tti.ts"),
   throughput: () => import("./throughput.ts"),
   api: () => import("./api.ts"),
+  "pause-resume": () => import("./pause-resume.ts"),
+  terminal: () => import("./terminal.ts"),
+  workspace: () => import("./workspace.ts"),
+  density: () => import("./density.ts"),
+  growth: () => import("./growth.ts"),
+  restart: () => import("./restart.ts"),
+  workers: () => import("./workers.ts"),
+  "model-relay": () => import("./model-relay.ts"),
 };
 
 const { values: options, positionals } = parseArgs({

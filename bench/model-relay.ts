@@ -1,6 +1,4 @@
-// `node bench/model-relay.ts [MiB]` measures how long a request to the model blocks the server's event loop, and its CPU time, with
-// bodies of that size (default 4) in three shapes. The caller and the provider run on another thread, so only the relay's work is
-// measured. Compare the longest turn in CPU time; the longest stall in elapsed time also depends on the machine's load.
+// The caller and the provider run on another thread, so only the relay's work is measured.
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -8,7 +6,6 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Worker } from "node:worker_threads";
 import { newId } from "@berth/contract";
 import { systemClock } from "../server/clock.ts";
@@ -21,9 +18,44 @@ import { openStore } from "../server/store/open.ts";
 import { insertPartner } from "../server/store/store.suite.ts";
 import { insertSessionRow, sessionRow } from "../server/store/testing/session-row.ts";
 import { DEFAULT_TEMPLATE } from "../server/templates.ts";
+import type { Benchmark, Run } from "./support/benchmark.ts";
+import { alternate } from "./support/rounds.ts";
 
-const ROUNDS = 20;
-const MiB = Number(process.argv[2] ?? 4);
+export const benchmark: Benchmark = {
+  summary: "how long a request of 4 MiB to the model holds the server's event loop, in processor time",
+  async run(run) {
+    await using relay = await openRelay(run);
+    const measured = new Map(SHAPES.map((shape): [string, Work[]] => [shape, []]));
+    const contestants = SHAPES.map((shape) => ({
+      name: shape,
+      async round() {
+        const work = await relay.send(shape);
+        measured.get(shape)!.push(work);
+        return [work.longestTurnMs];
+      },
+    }));
+    const turns = await alternate(contestants, { rounds: run.rounds(20, 3), warmUps: WARM_UPS });
+    const cpu = [...measured].map(([shape, found]) => [shape, found.slice(WARM_UPS).map(({ cpuMs }) => cpuMs)] as const);
+    return [
+      { title: "Longest turn of the event loop, processor time", rows: [...turns].map(([what, values]) => ({ what, unit: "ms", values })) },
+      { title: "Processor time of a request", rows: cpu.map(([what, values]) => ({ what, unit: "ms", values })) },
+    ];
+  },
+};
+
+interface Work {
+  longestTurnMs: number;
+  cpuMs: number;
+}
+
+interface Relay extends AsyncDisposable {
+  // Sends a request with a body of this shape.
+  send(shape: string): Promise<Work>;
+}
+
+const MiB = 4;
+const WARM_UPS = 3;
+const SHAPES = ["one long text", "small messages", "empty lists"];
 
 // Runs on the other thread: acts as a provider on one port, and sends bodies on request.
 const OTHER_THREAD = `
@@ -49,63 +81,55 @@ const OTHER_THREAD = `
   });
 `;
 
-const folder = await mkdtemp(join(tmpdir(), "berth-bench-"));
-const store = await openStore({ url: null, file: join(folder, "berth.db"), log: silentLog });
-await insertPartner(store, "acme");
-const sandboxId = newId("sbx", Date.now());
-await insertSessionRow(store.db, sessionRow(1, { id: newId("ses", Date.now()), sandbox_id: sandboxId }));
-const other = new Worker(OTHER_THREAD, { eval: true });
-const [providerPort] = (await once(other, "message")) as [number];
-const { config } = readConfig({
-  BERTH_MODEL_PROVIDER: "openai",
-  BERTH_MODEL_BASE_URL: `http://127.0.0.1:${providerPort}/v1`,
-  BERTH_MODEL_API_KEY: "key",
-  BERTH_MODEL_NAME: "the-model",
-  BERTH_MODEL_MAX_BODY_MB: String(Math.ceil(MiB)),
-  BERTH_MODEL_RATE_LIMIT: "0",
-});
-const relay = createModelRelay({
-  config,
-  templates: new Map([["default", DEFAULT_TEMPLATE]]),
-  secrets: createSecrets([randomBytes(32)]),
-  db: store.db,
-  clock: systemClock,
-  log: silentLog,
-  env: {},
-});
-const server = createServer((request, response) => relay.handle(request, response, sandboxId)).listen(0, "127.0.0.1");
-await once(server, "listening");
-const { port } = server.address() as AddressInfo;
-const token = relay.env(sandboxId, DEFAULT_TEMPLATE).OPENAI_API_KEY;
+async function openRelay({ resources }: Run): Promise<Relay> {
+  const stack = new AsyncDisposableStack();
+  resources.defer(() => stack.disposeAsync());
+  const folder = await mkdtemp(join(tmpdir(), "berth-bench-"));
+  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  const store = stack.use(await openStore({ url: null, file: join(folder, "berth.db"), log: silentLog }));
+  await insertPartner(store, "acme");
+  const sandboxId = newId("sbx", Date.now());
+  await insertSessionRow(store.db, sessionRow(1, { id: newId("ses", Date.now()), sandbox_id: sandboxId }));
+  const other = new Worker(OTHER_THREAD, { eval: true });
+  stack.defer(async () => void (await other.terminate()));
+  const [providerPort] = (await once(other, "message")) as [number];
+  const { config } = readConfig({
+    BERTH_MODEL_PROVIDER: "openai",
+    BERTH_MODEL_BASE_URL: `http://127.0.0.1:${providerPort}/v1`,
+    BERTH_MODEL_API_KEY: "key",
+    BERTH_MODEL_NAME: "the-model",
+    BERTH_MODEL_MAX_BODY_MB: String(MiB),
+    BERTH_MODEL_RATE_LIMIT: "0",
+  });
+  const relay = createModelRelay({
+    config,
+    templates: new Map([["default", DEFAULT_TEMPLATE]]),
+    secrets: createSecrets([randomBytes(32)]),
+    db: store.db,
+    clock: systemClock,
+    log: silentLog,
+    env: {},
+  });
+  const server = createServer((request, response) => relay.handle(request, response, sandboxId)).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  stack.defer(async () => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const { port } = server.address() as AddressInfo;
+  const token = relay.env(sandboxId, DEFAULT_TEMPLATE).OPENAI_API_KEY;
 
-for (const shape of ["one long text", "small messages", "empty lists"]) {
-  const statuses = new Set<unknown>();
-  let turns = measureTurns();
-  const delay = monitorEventLoopDelay({ resolution: 1 });
-  let cpuMs = 0;
-  for (let round = 0; round < ROUNDS + 3; round++) {
-    // The first rounds warm up the code.
-    if (round === 3) {
-      delay.enable();
-      turns.longestMs();
-      turns = measureTurns();
-    }
-    const before = process.threadCpuUsage();
-    other.postMessage({ shape, size: MiB * 1024 * 1024, port, token });
-    const [status] = (await once(other, "message")) as [unknown];
-    statuses.add(status);
-    const { user, system } = process.threadCpuUsage(before);
-    if (round >= 3) cpuMs += (user + system) / 1000;
-  }
-  delay.disable();
-  const [longestTurn, longestStall, cpu] = [turns.longestMs(), delay.max / 1e6, cpuMs / ROUNDS].map((ms) => `${ms.toFixed(1)} ms`);
-  console.log(
-    `${MiB} MiB, ${shape}: longest turn ${longestTurn} of CPU, longest stall ${longestStall} of wall clock; ${cpu} of CPU a request (answers ${[...statuses].join(", ")})`,
-  );
+  return {
+    async send(shape) {
+      const turns = measureTurns();
+      const before = process.threadCpuUsage();
+      other.postMessage({ shape, size: MiB * 1024 * 1024, port, token });
+      const [status] = (await once(other, "message")) as [unknown];
+      const { user, system } = process.threadCpuUsage(before);
+      const longestTurnMs = turns.longestMs();
+      if (status !== 200) throw new Error(`the relay answered ${String(status)}`);
+      return { longestTurnMs, cpuMs: (user + system) / 1000 };
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
 }
-
-server.close();
-server.closeAllConnections();
-await other.terminate();
-await store[Symbol.asyncDispose]();
-await rm(folder, { recursive: true, force: true });

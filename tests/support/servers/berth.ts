@@ -56,7 +56,7 @@ export async function prepareBerth(env: Record<string, string> = {}, { maxFiles 
   await mkdir(dataDir, { recursive: true });
   const port = await freePort();
   const url = `http://localhost:${port}`;
-  const key = `berth_${randomBytes(32).toString("hex")}`;
+  const key = env.BERTH_API_KEY ?? `berth_${randomBytes(32).toString("hex")}`;
   const settings = {
     BERTH_DATA_DIR: dataDir,
     BERTH_PORT: String(port),
