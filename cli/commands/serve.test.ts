@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { readdirSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
 import { createInstallation, serveUntilStarted } from "../testing/installation.ts";
@@ -40,6 +41,18 @@ describe("serve", () => {
     const { stdout } = await serveUntilStarted(dataDir, settings);
     expect(stdout).toContain("Bearer $BERTH_API_KEY");
     expect(stdout).not.toContain(key);
+  });
+
+  // On other systems the command line of a process is not a file.
+  test.skipIf(process.platform !== "linux")("restarts itself in the same process with the flags of the garbage collector", async () => {
+    const { dataDir, settings } = createInstallation({ BERTH_DRIVER: "process", BERTH_PORT: "0", BERTH_POOL_SIZE: "0" });
+    let commandLine: string[] = [];
+    const { code } = await serveUntilStarted(dataDir, settings, async (pid) => {
+      commandLine = (await readFile(`/proc/${pid}/cmdline`, "utf8")).split("\0");
+    });
+    expect(commandLine).toContain("--heap-growing-percent=300");
+    expect(commandLine.filter((argument) => argument.startsWith("--v8-pool-size="))).toHaveLength(1);
+    expect(code).toBe(0);
   });
 
   test("explains in a sentence why it cannot start", async () => {

@@ -49,14 +49,14 @@ const startScript = manifest.scripts.start.replace("node scripts/setup.mjs serve
 export async function serveUntilStarted(
   cwd: string,
   env: Record<string, string>,
-  work: () => Promise<void> = async () => {},
+  work: (pid: number) => Promise<void> = async () => {},
 ): Promise<{ code: number | null; stdout: string }> {
   const child = spawn("sh", ["-c", startScript], { cwd, env, stdio: ["ignore", "pipe", "ignore"] });
   let stdout = "";
   let worked: Promise<void> | undefined;
   child.stdout.on("data", (chunk) => {
     stdout += String(chunk);
-    if (stdout.includes("is running at")) worked ??= work().finally(() => child.kill("SIGTERM"));
+    if (stdout.includes("is running at")) worked ??= work(child.pid!).finally(() => child.kill("SIGTERM"));
   });
   // Not `exit`, which may come before the last output.
   const [code] = (await once(child, "close")) as [number | null];
