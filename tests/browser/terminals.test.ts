@@ -88,6 +88,11 @@ describeInBrowser("terminals in the workspace", (suite) => {
     await eventually(() => tabs.count()).toBe(2);
     await page.getByRole("button", { name: "Split terminal" }).click();
     await eventually(() => page.locator(".terminal-view").count()).toBe(2);
+    await expectVisible(page.getByRole("tab", { name: "Terminal 2 | Terminal 3" }));
+    await page.locator(".pane-head").getByRole("button", { name: "Close Terminal 2" }).click();
+    await eventually(() => page.locator(".terminal-view").count()).toBe(1);
+    await expectVisible(page.getByRole("tab", { name: "Terminal 3", exact: true }));
+    await eventually(() => focusIsIn(page, ".terminal-view")).toBe(true);
     await tabs.first().dblclick();
     await page.getByRole("textbox", { name: "Name" }).fill("builder");
     await page.getByRole("button", { name: "Rename" }).click();

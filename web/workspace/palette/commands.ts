@@ -45,6 +45,14 @@ export function createCommands(workspace: Workspace): Command[] {
     { id: "view.terminals.tick", title: "", shortcut: "Ctrl+`", inTerminal: true, run: () => focusTerminals(workspace) },
     { id: "terminal.new", title: "New terminal", shortcut: "Ctrl+Shift+`", run: () => void terminals.create() },
     { id: "terminal.split", title: "Split terminal", shortcut: "Mod+Shift+5", run: () => void terminals.split() },
+    {
+      id: "terminal.close",
+      title: "Close terminal",
+      run: () => {
+        const { activeTerminal } = layout.store.getState();
+        if (activeTerminal !== null) terminals.closePane(activeTerminal);
+      },
+    },
     { id: "autosave", title: "Toggle autosave", run: () => preferences.set(({ autosave }) => ({ autosave: !autosave })) },
     {
       id: "wrap",

@@ -54,7 +54,7 @@ export function TerminalPanel() {
 function Group({ terminals, shown }: { terminals: Terminal[]; shown: boolean }) {
   return (
     <div className="terminal-group" hidden={!shown}>
-      {shown && terminals.map((terminal) => <TerminalView key={terminal.id} terminal={terminal} />)}
+      {shown && terminals.map((terminal) => <TerminalView key={terminal.id} terminal={terminal} split={terminals.length > 1} />)}
     </div>
   );
 }

@@ -33,7 +33,13 @@ export function TerminalTab({ terminals, active }: { terminals: Terminal[]; acti
         <span className="truncate">{title}</span>
         {terminals.length === 1 && first.exit && <ExitMark exit={first.exit} />}
       </button>
-      <IconButton label={`Close ${title}`} className="close" tabIndex={-1} aria-hidden="true" onClick={closeAll}>
+      <IconButton
+        label={terminals.length === 1 ? `Close ${title}` : `Close all of ${title}`}
+        className="close"
+        tabIndex={-1}
+        aria-hidden="true"
+        onClick={closeAll}
+      >
         <X size={13} />
       </IconButton>
       {menuAt && (
@@ -43,7 +49,11 @@ export function TerminalTab({ terminals, active }: { terminals: Terminal[]; acti
           onClose={() => setMenuAt(null)}
           items={[
             { label: "Rename", shortcut: "F2", run: rename },
-            { label: "Close", danger: true, run: closeAll },
+            ...(terminals.length === 1 ? [] : terminals).map(({ id, title: own }) => ({
+              label: `Close ${names[id] || own}`,
+              run: () => workspace.terminals.closePane(id),
+            })),
+            { label: terminals.length === 1 ? "Close" : "Close all", danger: true, run: closeAll },
           ]}
         />
       )}

@@ -1,12 +1,14 @@
 import "@xterm/xterm/css/xterm.css";
+import { X } from "lucide-react";
 import { useEffect, useRef } from "react";
 import type { Terminal } from "@berth/contract/daemon.ts";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { screenFor } from "./terminal-screen.ts";
+import { IconButton } from "../parts/icon-button.tsx";
 import { describeExit } from "./terminal-tab.tsx";
 
 // Shows the screen of a terminal. Loaded together with xterm when the first terminal is shown.
-export default function TerminalView({ terminal }: { terminal: Terminal }) {
+export default function TerminalView({ terminal, split }: { terminal: Terminal; split: boolean }) {
   const workspace = useWorkspace();
   const container = useRef<HTMLDivElement>(null);
   const focusRequested = useWorkspaceState("terminals", (state) => state.focusId === terminal.id);
@@ -27,6 +29,7 @@ export default function TerminalView({ terminal }: { terminal: Terminal }) {
 
   return (
     <div className="terminal-view" onFocus={() => !active && workspace.layout.set({ activeTerminal: terminal.id })}>
+      {split && <PaneHead terminal={terminal} />}
       <div ref={container} className="screen" />
       {terminal.exit && (
         <div className="ended" role="status">
@@ -36,6 +39,20 @@ export default function TerminalView({ terminal }: { terminal: Terminal }) {
           </button>
         </div>
       )}
+    </div>
+  );
+}
+
+// Names one of several terminals side by side, and closes it.
+function PaneHead({ terminal }: { terminal: Terminal }) {
+  const { terminals } = useWorkspace();
+  const name = useWorkspaceState("layout", (state) => state.terminalNames[terminal.id]) || terminal.title;
+  return (
+    <div className="pane-head">
+      <span className="grow truncate">{name}</span>
+      <IconButton label={`Close ${name}`} onClick={() => terminals.closePane(terminal.id)}>
+        <X size={13} />
+      </IconButton>
     </div>
   );
 }

@@ -27,10 +27,9 @@ export function createTerminals({ api, layout, notices }: { api: Api; layout: La
     layout.set(({ terminalGroups, activeTerminal }) => {
       const ids = list.map(({ id }) => id);
       const groups = arrangeGroups(terminalGroups, ids);
-      return {
-        terminalGroups: groups,
-        activeTerminal: activeTerminal && ids.includes(activeTerminal) ? activeTerminal : (groups.at(-1)?.[0] ?? null),
-      };
+      const neighbours = terminalGroups.find((group) => activeTerminal !== null && group.includes(activeTerminal)) ?? [];
+      const candidates = [activeTerminal, ...neighbours, groups.at(-1)?.[0]];
+      return { terminalGroups: groups, activeTerminal: candidates.find((id) => id != null && ids.includes(id)) ?? null };
     });
   }
 
@@ -61,6 +60,16 @@ export function createTerminals({ api, layout, notices }: { api: Api; layout: La
     if (id !== null) show(id);
   }
 
+  async function close(id: string): Promise<void> {
+    const before = store.getState().list ?? [];
+    closedIds.add(id);
+    update(before);
+    if (await notices.attempt("Could not close the terminal", () => api.removeTerminal(id))) return;
+    closedIds.delete(id);
+    const now = store.getState().list ?? [];
+    update([...now, ...before.filter((terminal) => terminal.id === id)]);
+  }
+
   return {
     store,
     update,
@@ -77,14 +86,12 @@ export function createTerminals({ api, layout, notices }: { api: Api; layout: La
       else if (activeTerminal !== null) show(activeTerminal);
     },
     split: () => create(layout.store.getState().activeTerminal ?? undefined),
-    async close(id: string) {
-      const before = store.getState().list ?? [];
-      closedIds.add(id);
-      update(before);
-      if (await notices.attempt("Could not close the terminal", () => api.removeTerminal(id))) return;
-      closedIds.delete(id);
-      const now = store.getState().list ?? [];
-      update([...now, ...before.filter((terminal) => terminal.id === id)]);
+    close,
+    // Closes one of several terminals side by side, and gives the focus to the next one.
+    closePane(id: string) {
+      void close(id);
+      const { activeTerminal } = layout.store.getState();
+      if (activeTerminal !== null) show(activeTerminal);
     },
     rename: (id: string, name: string) => layout.set(({ terminalNames }) => ({ terminalNames: { ...terminalNames, [id]: name.trim() } })),
     exited(id: string, exit: Terminal["exit"]) {
