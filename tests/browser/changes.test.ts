@@ -3,12 +3,20 @@ import { seriousFaults } from "../support/browser/axe.ts";
 import { eventually, expectGone, expectVisible } from "../support/browser/workspace.ts";
 import { describeInBrowser } from "../support/browser/browser-suite.ts";
 
+const bytes = new Uint8Array([0, 1, 2]);
+
 describeInBrowser("the changes view", (suite) => {
   test("changes since git's HEAD are listed, compared and reverted", async () => {
-    await using workspace = await suite.openWorkspace({ files: { "a.txt": "one\ntwo\n", "b.txt": "b\n" } });
+    await using workspace = await suite.openWorkspace({ files: { "a.txt": "one\ntwo\n", "b.txt": "b\n", "d.bin": bytes } });
     const { page } = workspace;
     await workspace.exec("git init -q && git add . && git -c user.name=t -c user.email=t@localhost commit -qm first");
     await page.getByRole("button", { name: "Changes", exact: true }).click();
+    await expectVisible(page.getByText("No changes since"));
+
+    await workspace.exec("printf '\\0\\1\\2\\3' > d.bin");
+    await page.getByRole("button", { name: "modified d.bin" }).click();
+    await expectVisible(page.getByText("Before: 3 B. Now: 4 B."));
+    await workspace.write("d.bin", bytes);
     await expectVisible(page.getByText("No changes since"));
 
     await workspace.exec("echo three >> a.txt; rm b.txt; echo new > c.txt");

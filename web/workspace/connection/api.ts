@@ -46,10 +46,14 @@ export function createApi(base: string, send: typeof fetch = (...args) => fetch(
     return (response.status === 204 ? undefined : await response.json().catch(() => undefined)) as T;
   };
 
+  const originalPath = (path: string) => `api/changes/original?${query({ path })}`;
+
   return {
     json,
     call,
     fileUrl: (path: string) => `${base}api/files/content?${query({ path })}`,
+    originalPath,
+    originalUrl: (path: string) => base + originalPath(path),
     archiveUrl: (path: string) => `${base}api/files/archive?path=${encodeURIComponent(path)}`,
     socketUrl: (path: string) => new URL(`${base}api/${path}`, location.href).href.replace(/^http/, "ws"),
 

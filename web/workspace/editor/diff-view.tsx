@@ -6,8 +6,9 @@ import { EditorView, lineNumbers } from "@codemirror/view";
 import { useEffect, useRef, useState, type RefObject } from "react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { nameOf } from "../text/paths.ts";
-import { readOriginal } from "../state/documents/original.ts";
+import { readOriginal, type Original } from "../state/documents/original.ts";
 import { theme } from "./code/theme.ts";
+import { BinaryDiff } from "./binary-diff.tsx";
 import { ChangedOnDisk } from "./conflict-bar.tsx";
 
 // Compares two versions of a file, side by side if there is room.
@@ -15,15 +16,15 @@ export default function DiffView({ path, against }: { path: string; against: "or
   const workspace = useWorkspace();
   const file = useWorkspaceState("documents", (state) => state.files[path]);
   const conflict = file?.kind === "text" && file.document.conflict?.kind === "changed" ? file.document.conflict : null;
-  const [original, setOriginal] = useState<string | null>(null);
+  const [original, setOriginal] = useState<Original | null>(null);
   const currentText = file?.kind === "text" || file?.kind === "failed" ? workspace.documents.textOf(path) : null;
 
   useEffect(() => {
-    if (against === "disk") return setOriginal(conflict?.text ?? null);
+    if (against === "disk") return setOriginal(conflict && { kind: "text", text: conflict.text });
     let cancelled = false;
     void workspace.notices.attempt(`Could not compare ${path}`, async () => {
-      const text = await readOriginal(workspace.api, path);
-      if (!cancelled) setOriginal(text);
+      const found = await readOriginal(workspace.api, path);
+      if (!cancelled) setOriginal(found);
     });
     return () => void (cancelled = true);
   }, [workspace, path, against, conflict, file]);
@@ -37,7 +38,14 @@ export default function DiffView({ path, against }: { path: string; against: "or
           {against === "disk" ? "Left: on disk. Right: your version." : `${nameOf(path)}: before and now`}
         </span>
       </div>
-      {original !== null && currentText !== null && <Diff path={path} before={original} after={currentText} />}
+      {original !== null &&
+        file !== undefined &&
+        file.kind !== "loading" &&
+        (currentText === null || original.kind === "binary" ? (
+          <BinaryDiff path={path} original={original} current={file} />
+        ) : (
+          <Diff path={path} before={original.kind === "text" ? original.text : ""} after={currentText} />
+        ))}
     </>
   );
 }

@@ -1,13 +1,16 @@
 import { ApiError, type Api } from "../../connection/api.ts";
 import { decodeText } from "./content.ts";
 
-// Reads a file's text from before it was changed. The text is empty if the file is new.
-export async function readOriginal(api: Api, path: string): Promise<string> {
+// A file from before it was changed.
+export type Original = { kind: "none" } | { kind: "text"; text: string } | { kind: "binary"; size: number };
+
+export async function readOriginal(api: Api, path: string): Promise<Original> {
   try {
-    const response = await api.call(`api/changes/original?path=${encodeURIComponent(path)}`);
-    return decodeText(new Uint8Array(await response.arrayBuffer())) ?? "";
+    const bytes = new Uint8Array(await (await api.call(api.originalPath(path))).arrayBuffer());
+    const text = decodeText(bytes);
+    return text === null ? { kind: "binary", size: bytes.byteLength } : { kind: "text", text };
   } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return "";
+    if (error instanceof ApiError && error.status === 404) return { kind: "none" };
     throw error;
   }
 }
