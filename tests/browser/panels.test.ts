@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { seriousFaults } from "../support/browser/axe.ts";
 import {
@@ -124,23 +124,49 @@ describeInBrowser("the panels of the workspace", (suite) => {
   });
 
   test("an image is shown", async () => {
-    const dot = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "base64");
     await using workspace = await suite.openWorkspace({ files: { "dot.png": dot } });
     await treeItem(workspace.page, "dot.png").click();
-    await eventually(() =>
-      workspace.page.getByRole("img", { name: "dot.png" }).evaluate((image) => Number(Reflect.get(image, "naturalWidth"))),
-    ).toBe(1);
+    await eventually(() => widthOf(workspace.page.getByRole("img", { name: "dot.png" }))).toBe(1);
   });
 
-  test("the README is open on the first visit, and one click shows its preview", async () => {
+  test("the README is open on the first visit, and one click shows its preview with images, task boxes and links", async () => {
+    const readme = `# Welcome
+
+<script>alert(1)</script><img src=https://example.com/x.png onerror=alert(1)>text
+
+- [x] done
+- [ ] open
+
+<img src="img/a%20dot.png" onerror="alert(1)" alt="bitmap"> ![vector](img/v.svg) [elsewhere](docs/more.md#second-part) [code](src/a.ts#L2)
+`;
+    const more = `# More\n\n${"text\n\n".repeat(80)}## Second part\n\n[back](../README.md) [up](#more)\n`;
+    const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="20" height="10"/>`;
     await using workspace = await suite.openWorkspace({
-      files: { "README.md": "# Welcome\n\n<script>alert(1)</script><img src=x onerror=alert(1)>text\n" },
+      files: { "README.md": readme, "docs/more.md": more, "img/a dot.png": dot, "img/v.svg": svg, "src/a.ts": "one;\ntwo;\n" },
     });
     const { page } = workspace;
     await expectVisible(editor(page));
     await page.getByRole("button", { name: "Open preview" }).click();
     await expectVisible(page.getByRole("heading", { name: "Welcome" }));
-    expect(await page.locator(".prose script, .prose img").count()).toBe(0);
+    expect(await page.locator(".prose script, .prose img[onerror], .prose img[src*=example]").count()).toBe(0);
+    expect(await page.locator(".prose").getByRole("checkbox", { name: "Done" }).isChecked()).toBe(true);
+    expect(await page.locator(".prose").getByRole("checkbox", { name: "To do" }).isChecked()).toBe(false);
+    for (const [name, width] of [
+      ["bitmap", 1],
+      ["vector", 20],
+    ] as const)
+      await eventually(() => widthOf(page.getByRole("img", { name }))).toBe(width);
+    expect(await seriousFaults(page)).toEqual([]);
+
+    await page.getByRole("link", { name: "elsewhere" }).click();
+    await expectVisible(tab(page, "more.md: preview"));
+    const [second, first] = [page.getByRole("heading", { name: "Second part" }), page.getByRole("heading", { name: "More" })];
+    await eventually(() => isOnScreen(second)).toBe(true);
+    await page.getByRole("link", { name: "up" }).click();
+    await eventually(() => isOnScreen(first)).toBe(true);
+    await page.getByRole("link", { name: "back" }).click();
+    await page.getByRole("link", { name: "code" }).click();
+    await expectVisible(page.getByText("Ln 2, Col 1"));
   });
 
   test("clicking a folder in the file path shows it in the tree", async () => {
@@ -155,6 +181,16 @@ describeInBrowser("the panels of the workspace", (suite) => {
     await expectVisible(treeItem(page, "a.ts"));
   });
 });
+
+const dot = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "base64");
+
+// The width of the picture in an image element; 0 until it is loaded.
+const widthOf = (image: Locator) => image.evaluate((element) => Number(Reflect.get(element, "naturalWidth")));
+
+async function isOnScreen(what: Locator): Promise<boolean> {
+  const [box, frame] = [await what.boundingBox(), await what.page().locator(".markdown-view").boundingBox()];
+  return box !== null && frame !== null && box.y >= frame.y - 1 && box.y < frame.y + frame.height;
+}
 
 // Clicks a text on the terminal's screen. A link is found when the pointer moves over it.
 async function clickInTerminal(page: Page, text: string): Promise<void> {

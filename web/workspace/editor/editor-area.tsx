@@ -49,6 +49,6 @@ const labelOf = (tab: Tab) => ("path" in tab ? tab.path : `Port ${tab.port}`);
 
 function TabView({ tab }: { tab: Exclude<Tab, { kind: "preview" }> }) {
   if (tab.kind === "file") return <FileView path={tab.path} />;
-  if (tab.kind === "markdown") return <MarkdownView path={tab.path} />;
+  if (tab.kind === "markdown") return <MarkdownView key={tab.id} path={tab.path} />;
   return <DiffView key={tab.id} path={tab.path} against={tab.kind === "compare" ? "disk" : "original"} />;
 }

@@ -1,11 +1,18 @@
-import { useEffect, useState } from "react";
+import { useEffect, useMemo, useState } from "react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
-import { Markdown } from "../parts/markdown.tsx";
+import { Markdown, type MarkdownLinks } from "../parts/markdown.tsx";
+import { isMarkdown, openFile } from "../state/actions.ts";
+import { tabFor } from "../state/page/layout.ts";
+import type { Workspace } from "../state/workspace.ts";
+import { findHeading, resolveLink } from "../text/markdown-links.ts";
+import { extensionOf } from "../text/paths.ts";
 
 // Renders a Markdown file and follows the editor as the person types.
 export default function MarkdownView({ path }: { path: string }) {
-  const { documents } = useWorkspace();
+  const workspace = useWorkspace();
+  const { documents } = workspace;
   const file = useWorkspaceState("documents", (state) => state.files[path]);
+  const links = useMemo(() => linksOf(workspace, path), [workspace, path]);
   const [text, setText] = useState("");
   useEffect(() => {
     if (file?.kind === "text") setText(documents.textOf(path));
@@ -13,7 +20,54 @@ export default function MarkdownView({ path }: { path: string }) {
   if (file?.kind === "failed") return <div className="empty">{file.message}</div>;
   return (
     <div className="markdown-view" tabIndex={0} role="document" aria-label={`Preview of ${path}`}>
-      <Markdown text={text} />
+      <Markdown text={text} links={links} />
     </div>
   );
+}
+
+function linksOf(workspace: Workspace, path: string): MarkdownLinks {
+  const { api, layout, cursor } = workspace;
+  let shown: HTMLElement | null = null;
+  return {
+    imageUrl: (src) => api.fileUrl(resolveLink(path, src).path ?? path),
+    onRendered(element) {
+      shown = element;
+      for (const image of element.querySelectorAll("img")) void showVectorImage(image);
+      const anchor = element.childElementCount > 0 ? cursor.takeAnchor(path) : null;
+      if (anchor !== null) scrollTo(element, anchor);
+    },
+    open(href) {
+      const { path: target, anchor } = resolveLink(path, href);
+      if (target === null || target === path) return void (shown && anchor && scrollTo(shown, anchor));
+      if (href.split(/[?#]/)[0]?.endsWith("/")) {
+        layout.expandTo(`${target}/`);
+        return layout.showSideView("files");
+      }
+      const line = Number(/^L(\d+)/.exec(anchor ?? "")?.[1]);
+      if (!isMarkdown(target)) return openFile(workspace, target, line ? { line, column: 1 } : undefined);
+      if (anchor !== null) cursor.requestAnchor({ path: target, anchor });
+      layout.openTab(tabFor("markdown", target));
+    },
+  };
+}
+
+function scrollTo(element: HTMLElement, anchor: string): void {
+  const headings = [...element.querySelectorAll("h1, h2, h3, h4, h5, h6")];
+  headings[
+    findHeading(
+      headings.map(({ textContent }) => textContent),
+      anchor,
+    )
+  ]?.scrollIntoView({ block: "start" });
+}
+
+// The server names no file's type, and browsers recognise only bitmaps without it.
+async function showVectorImage(image: HTMLImageElement): Promise<void> {
+  const url = new URL(image.src);
+  if (url.protocol === "data:" || extensionOf(url.searchParams.get("path") ?? "") !== "svg") return;
+  const response = await fetch(url).catch(() => null);
+  if (!response?.ok) return;
+  const blob = URL.createObjectURL(new Blob([await response.arrayBuffer()], { type: "image/svg+xml" }));
+  image.addEventListener("load", () => URL.revokeObjectURL(blob), { once: true });
+  image.src = blob;
 }

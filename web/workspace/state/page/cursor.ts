@@ -16,16 +16,26 @@ export interface CursorState {
   reveal: ({ path: string } & TextLocation) | null;
   // A file whose editor is requested to take the keyboard focus.
   focusPath: string | null;
+  // A heading that the preview of a Markdown file is requested to show.
+  anchor: { path: string; anchor: string } | null;
 }
 
 export function createCursor() {
-  const store = createStore<CursorState>(() => ({ position: null, language: null, reveal: null, focusPath: null }));
+  const store = createStore<CursorState>(() => ({ position: null, language: null, reveal: null, focusPath: null, anchor: null }));
   return {
     store,
     setPosition: (position: string | null) => store.setState({ position }),
     setLanguage: (language: string | null) => store.setState({ language }),
     reveal: (reveal: CursorState["reveal"]) => store.setState({ reveal }),
     requestFocus: (path: string) => store.setState({ focusPath: path }),
+    requestAnchor: (anchor: CursorState["anchor"]) => store.setState({ anchor }),
+    // Returns the heading requested in this file, and clears the request.
+    takeAnchor(path: string): string | null {
+      const { anchor } = store.getState();
+      if (anchor?.path !== path) return null;
+      store.setState({ anchor: null });
+      return anchor.anchor;
+    },
     // Returns whether focus was requested for this file, and clears the request.
     takeFocus(path: string): boolean {
       const requested = store.getState().focusPath === path;
