@@ -34,11 +34,11 @@ function linksOf(workspace: Workspace, path: string): MarkdownLinks {
       shown = element;
       for (const image of element.querySelectorAll("img")) void showVectorImage(image);
       const anchor = element.childElementCount > 0 ? cursor.takeAnchor(path) : null;
-      if (anchor !== null) scrollTo(element, anchor);
+      if (anchor !== null) scrollToHeading(element, anchor);
     },
     open(href) {
       const { path: target, anchor } = resolveLink(path, href);
-      if (target === null || target === path) return void (shown && anchor && scrollTo(shown, anchor));
+      if (target === null || target === path) return void (shown && anchor && scrollToHeading(shown, anchor));
       if (href.split(/[?#]/)[0]?.endsWith("/")) {
         layout.expandTo(`${target}/`);
         return layout.showSideView("files");
@@ -51,7 +51,7 @@ function linksOf(workspace: Workspace, path: string): MarkdownLinks {
   };
 }
 
-function scrollTo(element: HTMLElement, anchor: string): void {
+function scrollToHeading(element: HTMLElement, anchor: string): void {
   const headings = [...element.querySelectorAll("h1, h2, h3, h4, h5, h6")];
   headings[
     findHeading(

@@ -60,7 +60,7 @@ export function createTerminals({ api, layout, notices }: { api: Api; layout: La
     if (id !== null) show(id);
   }
 
-  async function close(id: string): Promise<void> {
+  async function closeTerminal(id: string): Promise<void> {
     const before = store.getState().list ?? [];
     closedIds.add(id);
     update(before);
@@ -86,10 +86,10 @@ export function createTerminals({ api, layout, notices }: { api: Api; layout: La
       else if (activeTerminal !== null) show(activeTerminal);
     },
     split: () => create(layout.store.getState().activeTerminal ?? undefined),
-    close,
+    close: closeTerminal,
     // Closes one of several terminals side by side, and gives the focus to the next one.
     closePane(id: string) {
-      void close(id);
+      void closeTerminal(id);
       const { activeTerminal } = layout.store.getState();
       if (activeTerminal !== null) show(activeTerminal);
     },
