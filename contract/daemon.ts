@@ -73,11 +73,13 @@ export type ExecEvent =
   | { type: "exit"; code: number | null; signal: string | null; timedOut?: boolean }
   | { type: "error"; message: string };
 
-// GET /files?path=        lists a folder: folders first, then by name
+// GET /files?path=        lists a folder: folders first, then by name, where case does not matter and "a9" precedes "a10"
 // DELETE /files?path=     deletes a file or a folder with its contents
 export interface FileEntry {
   name: string;
   type: "file" | "folder" | "link" | "other";
+  // What a link leads to. Missing if the link is broken or leads out of the workspace.
+  target?: "file" | "folder";
   size: number;
   modifiedAtMs: number;
 }
@@ -104,6 +106,11 @@ export interface MoveRequest {
   from: string;
   to: string;
   overwrite?: boolean;
+}
+// POST /files/copy {from, to}          copies a file, a link or a folder with its contents; 409 if `to` exists
+export interface CopyRequest {
+  from: string;
+  to: string;
 }
 // GET /files/archive?path=             streams the folder as a zip
 // GET /files/find?q=&limit=            quick open, best match first: {paths: string[], truncated}
@@ -167,10 +174,17 @@ export type SandboxEvent =
   | { type: "hello"; terminals: Terminal[]; ports: ListeningPort[]; agent: AgentState }
   // Paths that were created, changed or deleted, coalesced over about 50 ms. `overflow`: there are more changes than the
   // list has; reload everything.
-  | { type: "files"; changes: { path: string; kind: "changed" | "deleted" }[]; overflow: boolean }
+  | { type: "files"; changes: FileChange[]; overflow: boolean }
   | { type: "terminals"; terminals: Terminal[] }
   | { type: "ports"; ports: ListeningPort[] }
   | { type: "agent"; agent: AgentState };
+
+export interface FileChange {
+  path: string;
+  kind: "changed" | "deleted";
+  // What the path is now, unless it was deleted.
+  type?: FileEntry["type"];
+}
 
 // GET /agent
 export interface AgentState {

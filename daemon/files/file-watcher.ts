@@ -2,6 +2,7 @@ import { type FSWatcher, watch } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { SandboxEvent } from "@berth/contract/daemon.ts";
+import { typeOf } from "./files.ts";
 import { TEMPORARY_PREFIX } from "./walk.ts";
 
 export type FilesEvent = Extract<SandboxEvent, { type: "files" }>;
@@ -98,7 +99,7 @@ export function createFileWatcher(root: string, report: (event: FilesEvent) => v
     timer = null;
     for (const path of paths) {
       const stats = await lstat(join(root, path)).catch(() => null);
-      event.changes.push({ path, kind: stats ? "changed" : "deleted" });
+      event.changes.push(stats ? { path, kind: "changed", type: typeOf(stats) } : { path, kind: "deleted" });
       if (!stats) drop(path);
       else if (stats.isDirectory() && running && !watchers.has(path) && !SHALLOW.has(lastPart(path.slice(0, -lastPart(path).length - 1)))) {
         await addTree(path, noteChange);

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, symlinkSync } from "node:fs";
 import { createConnection } from "node:net";
 import { join } from "node:path";
 import { unzipSync } from "fflate";
@@ -33,6 +33,25 @@ describe("files", () => {
     expect((await daemon.fetch("/files?path=src", { method: "DELETE" })).json.code).toBe("not_found");
   });
 
+  test("are listed in natural order, and a link names what it leads to", async () => {
+    for (const path of ["listed/File10", "listed/file9", "listed/real/inside"]) await write(path, "");
+    symlinkSync("real", at("listed/to-folder"));
+    symlinkSync("file9", at("listed/to-file"));
+    symlinkSync("absent", at("listed/broken"));
+    symlinkSync("/etc", at("listed/outside"));
+    const { entries } = (await daemon.fetch("/files?path=listed")).json;
+    expect(entries.map(({ name, target }: FileEntry) => (target ? `${name}: ${target}` : name))).toEqual([
+      "real",
+      "to-folder: folder",
+      "broken",
+      "file9",
+      "File10",
+      "outside",
+      "to-file: file",
+    ]);
+    expect((await daemon.fetch("/files?path=listed/to-folder")).json.entries).toMatchObject([{ name: "inside" }]);
+  });
+
   test("are moved, and replace another file only with `overwrite`", async () => {
     await write("a", "A");
     await write("b", "B");
@@ -43,6 +62,21 @@ describe("files", () => {
     expect((await post("/files/move", { from: "b", to: "new/place/b" })).status).toBe(200);
     expect(readFileSync(at("new/place/b"), "utf8")).toBe("A");
     expect((await post("/files/move", { from: "new", to: "new/inside" })).status).toBe(400);
+  });
+
+  test("are copied with everything in them, but over nothing and not into themselves", async () => {
+    await write("origin/deep/a", "A");
+    symlinkSync("deep", at("origin/link"));
+    expect((await post("/files/copy", { from: "origin", to: "copies/one" })).status).toBe(201);
+    expect(readFileSync(at("copies/one/deep/a"), "utf8")).toBe("A");
+    expect(readlinkSync(at("copies/one/link"))).toBe("deep");
+    expect((await post("/files/copy", { from: "origin", to: "copies/one" })).json.code).toBe("exists");
+    expect((await post("/files/copy", { from: "absent", to: "copies/two" })).json.code).toBe("not_found");
+    expect((await post("/files/copy", { from: "origin", to: "origin/inside" })).status).toBe(400);
+    symlinkSync("origin", at("way-back"));
+    expect((await post("/files/copy", { from: "origin", to: "way-back/new/inside" })).status).toBe(400);
+    expect((await post("/files/copy", { from: "origin/deep/a", to: "../outside" })).status).toBe(403);
+    expect(readdirSync(at("origin"))).toEqual(["deep", "link"]);
   });
 
   test("are not overwritten by a writer whose ETag is out of date", async () => {

@@ -1,4 +1,4 @@
-import type { BigIntStats, Dirent } from "node:fs";
+import type { BigIntStats, Dirent, Stats } from "node:fs";
 import { lstat, mkdir, opendir, rename, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { FileEntry, FolderListing, MoveRequest } from "@berth/contract/daemon.ts";
@@ -7,8 +7,10 @@ import { readJson } from "../http/body.ts";
 import { badRequest, systemCode } from "../http/errors.ts";
 import { sendJson } from "../http/reply.ts";
 import type { Route } from "../http/route.ts";
+import { copy } from "./copy.ts";
+import { sortNaturally } from "./natural-order.ts";
 import { TEMPORARY_PREFIX } from "./walk.ts";
-import { parsePath, syncFolder, type Workspace } from "./workspace.ts";
+import { parsePath, syncFolder, type Pinned, type Workspace } from "./workspace.ts";
 
 const MAX_ENTRIES = 10_000;
 const CONCURRENCY = 64;
@@ -59,6 +61,15 @@ export function fileRoutes({ workspace, onList }: FilesDeps): Route[] {
       },
     },
     {
+      method: "POST",
+      path: "/files/copy",
+      async handle({ request, response }) {
+        const { from, to } = await readJson(request);
+        await copy(workspace, { from: requiredPath(from, "from"), to: requiredPath(to, "to") });
+        sendJson(response, 201, { path: to });
+      },
+    },
+    {
       method: "GET",
       path: "/files/archive",
       async handle({ query, response }) {
@@ -97,17 +108,22 @@ async function list(workspace: Workspace, path: string): Promise<FolderListing> 
   }
   const entries: FileEntry[] = [];
   for (let i = 0; i < found.length; i += CONCURRENCY) {
-    const described = await Promise.all(found.slice(i, i + CONCURRENCY).map(({ name }) => describe(join(folder.at, name), name)));
+    const described = await Promise.all(found.slice(i, i + CONCURRENCY).map(({ name }) => describe(workspace, folder, name)));
     entries.push(...described.filter((entry) => entry !== null));
   }
-  entries.sort((a, b) => Number(b.type === "folder") - Number(a.type === "folder") || (a.name < b.name ? -1 : 1));
-  return { path, entries, truncated };
+  const sorted = sortNaturally(entries, ({ name }) => name);
+  return { path, entries: [...sorted.filter(isFolder), ...sorted.filter((entry) => !isFolder(entry))], truncated };
 }
 
-async function describe(at: string, name: string): Promise<FileEntry | null> {
+const isFolder = ({ type, target }: FileEntry) => type === "folder" || target === "folder";
+
+async function describe(workspace: Workspace, folder: Pinned, name: string): Promise<FileEntry | null> {
   try {
-    const stats = await lstat(at, { bigint: true });
-    return { name, type: typeOf(stats), size: Number(stats.size), modifiedAtMs: Number(stats.mtimeMs) };
+    const stats = await lstat(join(folder.at, name), { bigint: true });
+    const entry: FileEntry = { name, type: typeOf(stats), size: Number(stats.size), modifiedAtMs: Number(stats.mtimeMs) };
+    if (entry.type !== "link") return entry;
+    const target = await targetOf(workspace, join(folder.real, name));
+    return target === null ? entry : { ...entry, target };
   } catch (error) {
     // The file was deleted after the folder was read.
     if (systemCode(error) === "ENOENT") return null;
@@ -115,7 +131,18 @@ async function describe(at: string, name: string): Promise<FileEntry | null> {
   }
 }
 
-function typeOf(stats: BigIntStats): FileEntry["type"] {
+// Null if the link is broken or leads out of the workspace.
+async function targetOf(workspace: Workspace, path: string): Promise<"file" | "folder" | null> {
+  try {
+    await using pinned = await workspace.pin(path);
+    const stats = await stat(pinned.at);
+    return stats.isDirectory() ? "folder" : stats.isFile() ? "file" : null;
+  } catch {
+    return null;
+  }
+}
+
+export function typeOf(stats: Stats | BigIntStats): FileEntry["type"] {
   if (stats.isDirectory()) return "folder";
   if (stats.isSymbolicLink()) return "link";
   return stats.isFile() ? "file" : "other";

@@ -47,6 +47,8 @@ describe("the workspace", () => {
       await daemon.fetch(`/files?path=${encoded}/`),
       await daemon.fetch(`/files/archive?path=${encoded}`),
       await post("/files/move", { from: `${path}/x`, to: "stolen" }),
+      await post("/files/copy", { from: `${path}/x`, to: "stolen" }),
+      await post("/files/copy", { from: "inside", to: `${path}/made` }),
       await post("/files/folder", { path: `${path}/made` }),
       await post("/exec", { command: "true", cwd: path }),
       await post("/terminals", { cols: 80, rows: 24, cwd: path }),
