@@ -33,13 +33,17 @@ describeInBrowser("accessibility of the workspace", (suite) => {
     await treeItem(page, "README.md").click({ button: "right" });
     found.menu = await seriousFaults(page);
     await page.getByRole("menuitem", { name: "Rename" }).click();
-    await expectVisible(page.getByRole("textbox", { name: "Name" }));
+    await expectVisible(page.getByRole("textbox", { name: "New name" }));
+    found.naming = await seriousFaults(page);
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Delete");
+    await expectVisible(page.getByRole("heading", { name: "Delete README.md?" }));
     found.question = await seriousFaults(page);
     await page.keyboard.press("Escape");
     await suite.berth.api.call("POST", `/api/b2b/sessions/${workspace.session.sessionId}/pause`);
     await expectVisible(page.getByRole("heading", { name: "This session is paused" }));
     found.paused = await seriousFaults(page);
-    expect(found).toEqual({ palette: [], menu: [], question: [], paused: [] });
+    expect(found).toEqual({ palette: [], menu: [], naming: [], question: [], paused: [] });
   });
 
   test("a file can be found, opened, edited and saved with the keyboard alone", async () => {

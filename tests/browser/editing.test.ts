@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { editor, eventually, expectGone, openFile, expectVisible, tab, treeItem, typeAtStart } from "../support/browser/workspace.ts";
+import { editor, eventually, expectGone, hasFocus, openFile, expectVisible, tab, typeAtStart } from "../support/browser/workspace.ts";
 import { describeInBrowser } from "../support/browser/browser-suite.ts";
 
 // Runs in the page.
@@ -16,9 +16,10 @@ describeInBrowser("editing in the workspace", (suite) => {
     await using workspace = await suite.openWorkspace();
     const { page } = workspace;
     await page.getByRole("button", { name: "New file" }).first().click();
-    await page.getByRole("textbox", { name: "Name" }).fill("notes/today.txt");
-    await page.getByRole("button", { name: "Create" }).click();
-    await typeAtStart(page, "buy bread");
+    await page.getByRole("textbox", { name: "Name of the new file" }).fill("notes/today.txt");
+    await page.keyboard.press("Enter");
+    await eventually(() => hasFocus(editor(page))).toBe(true);
+    await page.keyboard.type("buy bread");
     await page.keyboard.press("Control+S");
     await eventually(() => workspace.exec("cat notes/today.txt")).toBe("buy bread");
   });
@@ -110,23 +111,6 @@ describeInBrowser("editing in the workspace", (suite) => {
     expect(await workspace.read("a.txt")).toBe("base\n");
   });
 
-  test("files can be renamed, dragged to a folder and deleted in the tree", async () => {
-    await using workspace = await suite.openWorkspace({ files: { "a.txt": "a\n", "folder/b.txt": "b\n" } });
-    const { page } = workspace;
-    await treeItem(page, "a.txt").click({ button: "right" });
-    await page.getByRole("menuitem", { name: "Rename" }).click();
-    await page.getByRole("textbox", { name: "Name" }).fill("c.txt");
-    await page.getByRole("button", { name: "Rename" }).click();
-    await expectVisible(treeItem(page, "c.txt"));
-    await treeItem(page, "c.txt").dragTo(treeItem(page, "folder"));
-    await eventually(() => workspace.read("folder/c.txt")).toBe("a\n");
-    await treeItem(page, "folder").click();
-    await treeItem(page, "b.txt").focus();
-    await page.keyboard.press("Delete");
-    await page.getByRole("button", { name: "Delete" }).last().click();
-    await eventually(() => workspace.exec("ls folder")).toBe("c.txt\n");
-  });
-
   test("line endings and a byte order mark survive an edit", async () => {
     const original = "\uFEFFone\r\ntwo\r\n";
     await using workspace = await suite.openWorkspace({ files: { "dos.txt": original } });
@@ -146,5 +130,29 @@ describeInBrowser("editing in the workspace", (suite) => {
     await openFile(other, "shared.txt");
     await typeAtStart(workspace.page, "hello ");
     await eventually(() => editor(other).innerText()).toContain("hello start");
+  });
+
+  test("a 5 MB file can be opened, edited and saved", async () => {
+    const line = "the quick brown fox jumps over the lazy dog, again and again\n";
+    const text = line.repeat(Math.ceil((5 * 1024 * 1024) / line.length));
+    await using workspace = await suite.openWorkspace({ files: { "big.txt": text } });
+    const { page } = workspace;
+    await openFile(page, "big.txt");
+    await editor(page).click();
+    await page.keyboard.press("Control+Home");
+    await page.keyboard.type("x");
+    await page.keyboard.press("Control+S");
+    await eventually(async () => (await workspace.read("big.txt"))?.length).toBe(text.length + 1);
+  });
+
+  test("binary and very large files are offered for download", async () => {
+    const files = { "binary.bin": Uint8Array.of(0, 1, 2, 255), "huge.log": new Uint8Array(21 * 1024 * 1024).fill(65) };
+    await using workspace = await suite.openWorkspace({ files });
+    const { page } = workspace;
+    await page.getByRole("treeitem", { name: "binary.bin" }).click();
+    await expectVisible(page.getByText("It is not a text file"));
+    await page.getByRole("treeitem", { name: "huge.log" }).click();
+    await expectVisible(page.getByText("too large for the editor"));
+    expect(await page.getByRole("link", { name: "Download" }).getAttribute("href")).toContain("huge.log");
   });
 });

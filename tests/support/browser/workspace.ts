@@ -82,8 +82,9 @@ export const tab = (page: Page, name: string): Locator => page.getByRole("tablis
 export const editor = (page: Page): Locator => page.locator(".text-editor .cm-content");
 export const terminal = (page: Page): Locator => page.locator(".terminal-view .xterm-rows").first();
 
+// Opens a file to work on it. A single click would only show it.
 export async function openFile(page: Page, name: string): Promise<void> {
-  await treeItem(page, name).click();
+  await treeItem(page, name).dblclick();
   await page.getByLabel(`Text of ${name}`).waitFor();
 }
 
@@ -92,6 +93,8 @@ export async function typeAtStart(page: Page, text: string): Promise<void> {
   await page.keyboard.press("Control+Home");
   await page.keyboard.type(text);
 }
+
+export const hasFocus = async (what: Locator): Promise<boolean> => (await what.and(what.page().locator(":focus")).count()) > 0;
 
 // Polls patiently, because browser, server and sandbox may share two cores.
 export function eventually<T>(look: () => T) {

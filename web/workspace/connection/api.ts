@@ -1,4 +1,12 @@
-import type { CreateTerminal, FolderListing, MoveRequest, SearchEvent, Terminal, WrittenFile } from "@berth/contract/daemon.ts";
+import type {
+  CopyRequest,
+  CreateTerminal,
+  FolderListing,
+  MoveRequest,
+  SearchEvent,
+  Terminal,
+  WrittenFile,
+} from "@berth/contract/daemon.ts";
 import type { PreviewLink, PreviewRequest } from "@berth/contract/workspace.ts";
 import { readLines } from "./read-lines.ts";
 
@@ -61,6 +69,7 @@ export function createApi(base: string, send: typeof fetch = (...args) => fetch(
     remove: (path: string) => json<void>(`api/files?${query({ path })}`, "DELETE"),
     makeFolder: (path: string) => json<void>("api/files/folder", "POST", { path }),
     move: (request: MoveRequest) => json<void>("api/files/move", "POST", request),
+    copy: (request: CopyRequest) => json<void>("api/files/copy", "POST", request),
     findFiles: (q: string, limit = 50) =>
       json<{ paths: string[]; truncated: boolean }>(`api/files/find?q=${encodeURIComponent(q)}&limit=${limit}`),
 

@@ -46,6 +46,7 @@ const isNameAmbiguous = (tab: Tab, tabs: Tab[]) =>
 function TabButton({ tab, active, showFolder }: { tab: Tab; active: boolean; showFolder: boolean }) {
   const workspace = useWorkspace();
   const path = "path" in tab ? tab.path : null;
+  const temporary = useWorkspaceState("layout", ({ temporaryTab }) => temporaryTab === tab.id);
   const { unsaved, gone } = useFileStatus(tab.kind === "file" ? path : null);
   const closeThis = () => void closeTab(workspace, tab.id);
   const onAuxClick = (event: MouseEvent) => event.button === 1 && closeThis();
@@ -54,6 +55,7 @@ function TabButton({ tab, active, showFolder }: { tab: Tab; active: boolean; sho
       className={gone ? "tab gone" : "tab"}
       data-active={active}
       data-unsaved={unsaved}
+      data-temporary={temporary}
       title={path ?? undefined}
       onAuxClick={onAuxClick}
       role="presentation"
@@ -65,6 +67,7 @@ function TabButton({ tab, active, showFolder }: { tab: Tab; active: boolean; sho
         aria-controls={active ? "tab-content" : undefined}
         tabIndex={active ? 0 : -1}
         onClick={() => workspace.layout.set({ activeTab: tab.id })}
+        onDoubleClick={() => workspace.layout.keepTab(tab.id)}
         onKeyDown={(event) => event.key === "Delete" && closeThis()}
       >
         <TabIcon tab={tab} />

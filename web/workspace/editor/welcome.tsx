@@ -1,6 +1,6 @@
 import { useWorkspace } from "../state/context.ts";
 import { formatShortcut } from "../browser/shortcuts.ts";
-import { newFile } from "../state/actions.ts";
+import { startNew } from "../state/file-actions.ts";
 
 // Shown when no file is open.
 export function Welcome() {
@@ -20,7 +20,7 @@ export function Welcome() {
         ))}
       </dl>
       <div className="row">
-        <button type="button" className="button" onClick={() => void newFile(workspace, "")}>
+        <button type="button" className="button" onClick={() => void startNew(workspace, "file")}>
           New file
         </button>
         <button type="button" className="button" onClick={() => workspace.palette.open("files")}>

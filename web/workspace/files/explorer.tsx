@@ -1,38 +1,31 @@
 import { ChevronsDownUp, FilePlus, FolderPlus, RefreshCw } from "lucide-react";
 import { useEffect, useState, type DragEvent } from "react";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { IconButton } from "../parts/icon-button.tsx";
-import { newFile, newFolder } from "../state/actions.ts";
+import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { startNew } from "../state/file-actions.ts";
 import { FileTree } from "./file-tree.tsx";
 import { isFileDrag, uploadDropped } from "./upload.ts";
 
 export function Explorer() {
   const workspace = useWorkspace();
   const { files, layout } = workspace;
-  const [dropping, setDropping] = useState(false);
-  const root = useWorkspaceState("files", (state) => state.folders[""]);
+  const isKnown = useWorkspaceState("files", (state) => state.folders[""] !== undefined);
+  const isEmpty = useWorkspaceState("files", (state) => state.folders[""]?.length === 0);
+  const isNaming = useWorkspaceState("tree", (state) => state.naming !== null);
   const error = useWorkspaceState("files", (state) => state.errors[""]);
 
   useEffect(() => {
     for (const folder of ["", ...layout.store.getState().expanded]) void files.ensure(folder);
   }, [files, layout]);
 
-  const onDrop = (event: DragEvent) => {
-    setDropping(false);
-    // The tree handles what is dropped on it.
-    if (event.defaultPrevented || !isFileDrag(event.dataTransfer)) return;
-    event.preventDefault();
-    void uploadDropped(workspace, event.dataTransfer, "");
-  };
-
   return (
     <>
       <div className="panel-head">
         <h2>Files</h2>
-        <IconButton label="New file" onClick={() => void newFile(workspace, "")}>
+        <IconButton label="New file" onClick={() => void startNew(workspace, "file")}>
           <FilePlus size={15} />
         </IconButton>
-        <IconButton label="New folder" onClick={() => void newFolder(workspace, "")}>
+        <IconButton label="New folder" onClick={() => void startNew(workspace, "folder")}>
           <FolderPlus size={15} />
         </IconButton>
         <IconButton label="Refresh" onClick={() => void files.reloadAll()}>
@@ -42,30 +35,41 @@ export function Explorer() {
           <ChevronsDownUp size={15} />
         </IconButton>
       </div>
-      <div
-        className={dropping ? "panel-body dropping" : "panel-body"}
-        onDragOver={(event) => {
-          if (!isFileDrag(event.dataTransfer)) return;
-          event.preventDefault();
-          setDropping(true);
-        }}
-        onDragLeave={() => setDropping(false)}
-        onDrop={onDrop}
-      >
-        {error && !root && <p className="tree-note">Could not load files: {error}</p>}
-        {root?.length === 0 ? <EmptyWorkspace /> : root && <FileTree />}
+      <div className="panel-body explorer">
+        {error && !isKnown && <p className="tree-note">Could not load files: {error}</p>}
+        {isEmpty && !isNaming ? <EmptyWorkspace /> : isKnown && <FileTree />}
+        <TruncatedNote />
       </div>
     </>
   );
 }
 
+function TruncatedNote() {
+  const expanded = useWorkspaceState("layout", (state) => state.expanded);
+  const isTruncated = useWorkspaceState("files", ({ truncated }) => expanded.concat("").some((folder) => truncated[folder]));
+  if (!isTruncated) return null;
+  return <p className="tree-note">Some folders have more files than shown here. Search covers all of them.</p>;
+}
+
 function EmptyWorkspace() {
   const workspace = useWorkspace();
+  const [dropping, setDropping] = useState(false);
+  const onDragOver = (event: DragEvent) => {
+    if (!isFileDrag(event.dataTransfer)) return;
+    event.preventDefault();
+    setDropping(true);
+  };
+  const onDrop = (event: DragEvent) => {
+    setDropping(false);
+    if (!isFileDrag(event.dataTransfer)) return;
+    event.preventDefault();
+    void uploadDropped(workspace, event.dataTransfer, "");
+  };
   return (
-    <div className="empty">
+    <div className={dropping ? "empty dropping" : "empty"} onDragOver={onDragOver} onDragLeave={() => setDropping(false)} onDrop={onDrop}>
       <FilePlus size={28} strokeWidth={1.4} />
       <p>No files yet. Create one, drop files here, or clone a repository in the terminal.</p>
-      <button type="button" className="button" onClick={() => void newFile(workspace, "")}>
+      <button type="button" className="button" onClick={() => void startNew(workspace, "file", "")}>
         New file
       </button>
     </div>

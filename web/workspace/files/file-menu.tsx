@@ -1,40 +1,74 @@
-import { Copy, Download, Eye, FilePlus, FolderPlus, Pencil, Trash2 } from "lucide-react";
-import type { MenuItem } from "../parts/menu.tsx";
+import { ClipboardPaste, Copy, CopyPlus, Download, Eye, FilePlus, FolderPlus, Pencil, Scissors, Trash2 } from "lucide-react";
 import { copyText } from "../browser/clipboard.ts";
 import { download } from "../browser/download.ts";
-import { parentOf } from "../text/paths.ts";
-import { deletePath, isMarkdown, newFile, newFolder, renamePath } from "../state/actions.ts";
+import { formatShortcut } from "../browser/shortcuts.ts";
+import type { MenuItem } from "../parts/menu.tsx";
+import { isMarkdown } from "../state/actions.ts";
+import { deletePaths, duplicate, paste, startNew } from "../state/file-actions.ts";
 import { tabFor } from "../state/page/layout.ts";
 import type { Workspace } from "../state/workspace.ts";
-import type { TreeNode } from "./tree-data.ts";
+import { parentOf } from "../text/paths.ts";
+import type { TreeNode } from "./tree-rows.ts";
 
-export function fileMenu(workspace: Workspace, { path, folder }: TreeNode): MenuItem[] {
-  const { api, layout, notices } = workspace;
+const size = 14;
+
+// The menu of a row. If the row is selected, it applies to the whole selection.
+export function fileMenu(workspace: Workspace, node: TreeNode): MenuItem[] {
+  const { tree } = workspace;
+  const paths = tree.chosen(node.path);
+  return [
+    ...(paths.length === 1 ? itemsForOne(workspace, node) : []),
+    { label: "Cut", icon: <Scissors size={size} />, shortcut: "Mod+X", divided: true, run: () => tree.hold({ kind: "cut", paths }) },
+    { label: "Copy", icon: <Copy size={size} />, shortcut: "Mod+C", run: () => tree.hold({ kind: "copy", paths }) },
+    ...pasteItem(workspace, node),
+    { label: "Duplicate", icon: <CopyPlus size={size} />, run: () => void duplicate(workspace, paths) },
+    {
+      label: paths.length === 1 ? "Copy path" : "Copy paths",
+      icon: <Copy size={size} />,
+      run: () => void workspace.notices.attempt("Could not copy the path", () => copyText(paths.join("\n"))),
+    },
+    ...(paths.length === 1 ? [renameItem(workspace, node)] : []),
+    {
+      label: paths.length === 1 ? "Delete" : `Delete ${paths.length} items`,
+      icon: <Trash2 size={size} />,
+      shortcut: "Delete",
+      danger: true,
+      divided: paths.length > 1,
+      run: () => void deletePaths(workspace, paths),
+    },
+  ].map(withShortcut);
+}
+
+function itemsForOne(workspace: Workspace, { path, folder }: TreeNode): MenuItem[] {
+  const { api, layout } = workspace;
   const parentFolder = folder ? path : parentOf(path);
-  const size = 14;
   const preview: MenuItem = { label: "Preview", icon: <Eye size={size} />, run: () => layout.openTab(tabFor("markdown", path)) };
   return [
     ...(!folder && isMarkdown(path) ? [preview] : []),
-    { label: "New file", icon: <FilePlus size={size} />, run: () => void newFile(workspace, parentFolder) },
-    { label: "New folder", icon: <FolderPlus size={size} />, run: () => void newFolder(workspace, parentFolder) },
+    { label: "New file", icon: <FilePlus size={size} />, run: () => void startNew(workspace, "file", parentFolder) },
+    { label: "New folder", icon: <FolderPlus size={size} />, run: () => void startNew(workspace, "folder", parentFolder) },
     {
       label: folder ? "Download as zip" : "Download",
       icon: <Download size={size} />,
       divided: true,
       run: () => download(folder ? api.archiveUrl(path) : api.fileUrl(path), path),
     },
-    {
-      label: "Copy path",
-      icon: <Copy size={size} />,
-      run: () => void notices.attempt("Could not copy the path", () => copyText(path)),
-    },
-    { label: "Rename", icon: <Pencil size={size} />, shortcut: "F2", divided: true, run: () => void renamePath(workspace, path) },
-    {
-      label: "Delete",
-      icon: <Trash2 size={size} />,
-      shortcut: "Del",
-      danger: true,
-      run: () => void deletePath(workspace, { path, folder }),
-    },
   ];
 }
+
+function pasteItem(workspace: Workspace, { path, folder }: TreeNode): MenuItem[] {
+  if (workspace.tree.store.getState().clipboard === null) return [];
+  const target = folder ? path : parentOf(path);
+  return [{ label: "Paste", icon: <ClipboardPaste size={size} />, shortcut: "Mod+V", run: () => void paste(workspace, target) }];
+}
+
+const renameItem = ({ tree }: Workspace, { path }: TreeNode): MenuItem => ({
+  label: "Rename",
+  icon: <Pencil size={size} />,
+  shortcut: "F2",
+  divided: true,
+  run: () => tree.name({ kind: "rename", path }),
+});
+
+const withShortcut = (item: MenuItem): MenuItem =>
+  item.shortcut === undefined ? item : { ...item, shortcut: formatShortcut(item.shortcut) };

@@ -1,101 +1,125 @@
-import { dragAndDropFeature, hotkeysCoreFeature, selectionFeature, syncDataLoaderFeature, type ItemInstance } from "@headless-tree/core";
-import { useTree } from "@headless-tree/react";
-import { useEffect, useState, type MouseEvent } from "react";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { useEffect, useMemo, useRef, useState, type FocusEvent, type KeyboardEvent, type MouseEvent } from "react";
 import { Menu } from "../parts/menu.tsx";
-import { isWithin, joinPath, nameOf } from "../text/paths.ts";
-import { deletePath, movePath, openFile, renamePath } from "../state/actions.ts";
+import { openFile, showFile } from "../state/actions.ts";
+import { revealInTree } from "../state/file-actions.ts";
+import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { activeFile } from "../state/page/layout.ts";
+import { joinPath, nameOf } from "../text/paths.ts";
 import { fileMenu } from "./file-menu.tsx";
-import { childPaths, ROOT, treeNode, type TreeNode } from "./tree-data.ts";
+import { useTreeDrag } from "./tree-drag.ts";
+import { createTreeKeys, toggleFolder } from "./tree-keys.ts";
 import { TreeRow } from "./tree-row.tsx";
-import { isFileDrag, uploadDropped } from "./upload.ts";
+import { NEW_NAME, visibleRows, type TreeNode } from "./tree-rows.ts";
+import { useFocusedRow } from "./use-focused-row.ts";
+import { ROW_HEIGHT, useVisibleRange, type RowRange } from "./use-visible-range.ts";
 
-// The file tree. headless-tree handles keyboard, focus, selection and drag; the data stays in our stores.
+// The file tree. Only the rows on the screen exist in the page, and the row with the keyboard focus.
 export function FileTree() {
   const workspace = useWorkspace();
-  const { files, layout } = workspace;
-  const state = useWorkspaceState("files", (value) => value);
-  const expanded = useWorkspaceState("layout", (value) => value.expanded);
-  const activeTab = useWorkspaceState("layout", (value) => value.activeTab);
-  const [menu, setMenu] = useState<{ at: { x: number; y: number }; path: string } | null>(null);
-  const [focusedItem, setFocusedItem] = useState<string | null>(null);
-  const [selectedItems, setSelectedItems] = useState<string[]>([]);
+  const { files, tree } = workspace;
+  const folders = useWorkspaceState("files", (state) => state.folders);
+  const expandedList = useWorkspaceState("layout", (state) => state.expanded);
+  const active = useWorkspaceState("layout", activeFile);
+  const { focused, selected, naming, clipboard } = useWorkspaceState("tree", (state) => state);
+  const scroller = useRef<HTMLDivElement>(null);
+  const range = useVisibleRange(scroller);
+  const [menu, setMenu] = useState<{ at: { x: number; y: number }; node: TreeNode } | null>(null);
 
-  const tree = useTree<TreeNode>({
-    rootItemId: ROOT,
-    state: { expandedItems: expanded, focusedItem, selectedItems },
-    setExpandedItems: (update) => layout.set((now) => ({ expanded: typeof update === "function" ? update(now.expanded) : update })),
-    setFocusedItem,
-    setSelectedItems,
-    getItemName: (item) => item.getItemData().name,
-    isItemFolder: (item) => item.getItemData().folder,
-    dataLoader: {
-      getItem: (id) => treeNode(files.store.getState(), id),
-      getChildren: (id) => childPaths(files.store.getState(), id),
-    },
-    indent: 12,
-    canReorder: false,
-    onPrimaryAction: (item) => {
-      if (!item.isFolder()) openFile(workspace, item.getId());
-    },
-    canDrop: (items, { item }) => item.isFolder() && items.every((dragged) => !isWithin(pathOf(item), dragged.getId())),
-    onDrop: async (items, { item }) => {
-      for (const dragged of items) await movePath(workspace, dragged.getId(), joinPath(pathOf(item), nameOf(dragged.getId())));
-    },
-    canDropForeignDragObject: (data, { item }) => isFileDrag(data) && item.isFolder(),
-    canDragForeignDragObjectOver: (data, { item }) => isFileDrag(data) && item.isFolder(),
-    onDropForeignDragObject: (data, { item }) => uploadDropped(workspace, data, pathOf(item)),
-    hotkeys: {
-      customRename: { hotkey: "F2", handler: (_event, { getFocusedItem }) => void renamePath(workspace, getFocusedItem().getId()) },
-      customDelete: {
-        hotkey: "Delete",
-        handler: (_event, { getFocusedItem }) => void deletePath(workspace, getFocusedItem().getItemData()),
-      },
-      customOpen: { hotkey: "Enter", handler: (_event, { getFocusedItem }) => activate(getFocusedItem()) },
-    },
-    features: [syncDataLoaderFeature, selectionFeature, hotkeysCoreFeature, dragAndDropFeature],
-  });
+  const expanded = useMemo(() => new Set(expandedList), [expandedList]);
+  const rows = useMemo(() => visibleRows(folders, expanded, naming), [folders, expanded, naming]);
+  const cut = useMemo(() => new Set(clipboard?.kind === "cut" ? clipboard.paths : []), [clipboard]);
+  const onKey = useMemo(() => createTreeKeys(workspace), [workspace]);
+  const nodeAt = (event: { target: EventTarget }) => {
+    const row = event.target instanceof Element ? event.target.closest<HTMLElement>("[data-index]") : null;
+    return row ? rows.nodes[Number(row.dataset["index"])] : undefined;
+  };
+  const drag = useTreeDrag(nodeAt);
 
-  useEffect(() => tree.rebuildTree(), [tree, state.folders, expanded]);
+  const focusedIndex = useFocusedRow(scroller, { focused, index: rows.indexOf(focused ?? ""), count: rows.nodes.length });
   useEffect(() => {
-    for (const path of expanded) void files.ensure(path);
-  }, [files, expanded]);
+    for (const path of expandedList) void files.ensure(path);
+  }, [files, expandedList]);
+  useEffect(() => {
+    if (active !== null && tree.store.getState().focused !== active) revealInTree(workspace, active);
+  }, [workspace, tree, active]);
 
-  const activate = (item: ItemInstance<TreeNode>) => {
-    if (!item.isFolder()) return openFile(workspace, item.getId());
-    if (item.isExpanded()) item.collapse();
-    else item.expand();
+  const onClick = (event: MouseEvent) => {
+    const node = nodeAt(event);
+    if (!node) return void (event.target === event.currentTarget && tree.clear());
+    if (event.shiftKey) return tree.extendTo(node.path, rows.between);
+    if (event.ctrlKey || event.metaKey) return tree.toggle(node.path);
+    tree.select(node.path);
+    if (node.folder) toggleFolder(workspace, node.path);
+    else showFile(workspace, node.path);
   };
-  const openMenu = (event: MouseEvent, path: string) => {
+  const onDoubleClick = (event: MouseEvent) => {
+    const node = nodeAt(event);
+    if (node && !node.folder && !event.shiftKey && !event.ctrlKey && !event.metaKey) openFile(workspace, node.path);
+  };
+  const onContextMenu = (event: MouseEvent) => {
+    const node = nodeAt(event);
+    if (!node) return;
     event.preventDefault();
-    setMenu({ at: { x: event.clientX, y: event.clientY }, path });
+    if (!selected.has(node.path)) tree.select(node.path);
+    setMenu({ at: { x: event.clientX, y: event.clientY }, node });
   };
+  const onFocus = (event: FocusEvent) => {
+    const node = nodeAt(event);
+    if (node && node.path !== focused) tree.focus(node.path);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const pageSize = Math.floor((scroller.current?.clientHeight ?? 0) / ROW_HEIGHT);
+    const view = { rows, focusedIndex, pageSize, isExpanded: (path: string) => expanded.has(path) };
+    if (onKey(event, view)) event.preventDefault();
+  };
+
+  const rowAt = (index: number) => {
+    const node = rows.nodes[index];
+    if (!node) return null;
+    const isNamed = node.name === "" || (naming?.kind === "rename" && naming.path === node.path);
+    return (
+      <TreeRow
+        key={node.path}
+        node={node}
+        index={index}
+        expanded={node.folder && expanded.has(node.path)}
+        selected={selected.has(node.path)}
+        focusable={index === Math.max(0, focusedIndex)}
+        cut={cut.has(node.path)}
+        dropTarget={node.folder && drag.target === node.path}
+        naming={isNamed ? naming : null}
+      />
+    );
+  };
+  const namingIndex = naming === null ? -1 : rows.indexOf(naming.kind === "rename" ? naming.path : joinPath(naming.folder, NEW_NAME));
 
   return (
     <>
-      <div {...tree.getContainerProps("Files")} className="tree">
-        {tree.getItems().map((item) => (
-          <TreeRow
-            key={item.getKey()}
-            item={item}
-            active={activeTab === `file:${item.getId()}`}
-            onContextMenu={(event) => openMenu(event, item.getId())}
-          />
-        ))}
+      <div
+        ref={scroller}
+        role="tree"
+        aria-label="Files"
+        aria-multiselectable="true"
+        tabIndex={-1}
+        className={drag.target === "" ? "tree drop" : "tree"}
+        onClick={onClick}
+        onDoubleClick={onDoubleClick}
+        onContextMenu={onContextMenu}
+        onFocus={onFocus}
+        onKeyDown={onKeyDown}
+        {...drag.handlers}
+      >
+        <div role="none" className="tree-rows" style={{ height: rows.nodes.length * ROW_HEIGHT }}>
+          {indexesIn(range, rows.nodes.length, [focusedIndex, namingIndex]).map(rowAt)}
+        </div>
       </div>
-      {expanded.concat("").some((folder) => state.truncated[folder]) && (
-        <p className="tree-note">Some folders have more files than shown here. Search covers all of them.</p>
-      )}
-      {menu && (
-        <Menu
-          label={nameOf(menu.path)}
-          at={menu.at}
-          items={fileMenu(workspace, treeNode(state, menu.path))}
-          onClose={() => setMenu(null)}
-        />
-      )}
+      {menu && <Menu label={nameOf(menu.node.path)} at={menu.at} items={fileMenu(workspace, menu.node)} onClose={() => setMenu(null)} />}
     </>
   );
 }
 
-const pathOf = (item: ItemInstance<TreeNode>) => (item.getId() === ROOT ? "" : item.getId());
+function indexesIn({ first, end }: RowRange, count: number, others: number[]): number[] {
+  const visible = Array.from({ length: Math.max(0, Math.min(end, count) - first) }, (_, i) => first + i);
+  const outside = others.filter((index) => index >= 0 && (index < first || index >= end));
+  return [...visible, ...new Set(outside)];
+}

@@ -1,47 +1,77 @@
-import type { ItemInstance } from "@headless-tree/core";
-import { ChevronRight, Folder, FolderOpen } from "lucide-react";
-import type { CSSProperties, MouseEvent } from "react";
-import { useWorkspaceState } from "../state/context.ts";
+import { ChevronRight, CornerDownRight, Folder, FolderOpen } from "lucide-react";
+import { memo, type CSSProperties } from "react";
 import { FileIcon } from "../parts/file-icon.tsx";
-import type { TreeNode } from "./tree-data.ts";
+import { useWorkspaceState } from "../state/context.ts";
+import type { Naming } from "../state/page/tree.ts";
+import { NameField } from "./name-field.tsx";
+import type { TreeNode } from "./tree-rows.ts";
+import { ROW_HEIGHT } from "./use-visible-range.ts";
 
-interface TreeRowProps {
-  item: ItemInstance<TreeNode>;
-  active: boolean;
-  onContextMenu: (event: MouseEvent) => void;
+export interface TreeRowProps {
+  node: TreeNode;
+  index: number;
+  expanded: boolean;
+  selected: boolean;
+  // The one row that Tab reaches.
+  focusable: boolean;
+  cut: boolean;
+  dropTarget: boolean;
+  // Set while the name in this row is typed.
+  naming: Naming | null;
 }
 
-export function TreeRow({ item, active, onContextMenu }: TreeRowProps) {
-  const path = item.getId();
-  const folder = item.isFolder();
-  const expanded = folder && item.isExpanded();
+// The tree handles all events. A row renders again only when one of these values changes.
+export const TreeRow = memo(function TreeRow({ node, index, expanded, selected, focusable, cut, dropTarget, naming }: TreeRowProps) {
+  const { path, name, level, folder, link, position, siblings } = node;
   const unsaved = useWorkspaceState("documents", ({ files }) => {
     const file = files[path];
     return file?.kind === "text" && file.document.edited;
   });
+  const style = { top: index * ROW_HEIGHT, "--level": level } as CSSProperties;
+  if (naming !== null)
+    return (
+      <div className="tree-row naming" role="treeitem" aria-level={level + 1} aria-selected="true" aria-label={name || "New"} style={style}>
+        <RowIcon path={path} folder={folder || naming.kind === "folder"} expanded={expanded} />
+        <NameField naming={naming} name={name} />
+      </div>
+    );
   return (
-    <button
-      type="button"
-      {...item.getProps()}
-      className={item.isDragTarget() ? "tree-row drop" : "tree-row"}
-      aria-selected={active || item.isSelected()}
-      style={{ "--level": item.getItemMeta().level } as CSSProperties}
-      onContextMenu={onContextMenu}
-      // The tree's shortcuts act on its focused item, so it must follow the browser's focus.
-      onFocus={() => !item.isFocused() && item.setFocused()}
+    <div
+      role="treeitem"
+      className={["tree-row", cut && "cut", dropTarget && "drop"].filter(Boolean).join(" ")}
+      data-index={index}
+      tabIndex={focusable ? 0 : -1}
+      aria-level={level + 1}
+      aria-posinset={position}
+      aria-setsize={siblings}
+      aria-selected={selected}
+      aria-expanded={folder ? expanded : undefined}
+      aria-label={name}
+      draggable
+      style={style}
       title={path}
     >
-      {folder ? <ChevronRight size={14} className="chevron" /> : <span className="no-chevron" />}
-      {folder ? <FolderIcon expanded={expanded} /> : <FileIcon path={path} />}
-      <span className="truncate">{item.getItemName()}</span>
+      <RowIcon path={path} folder={folder} expanded={expanded} />
+      <span className="truncate">{name}</span>
+      {link && <CornerDownRight size={12} className="link-mark" aria-hidden="true" />}
       {unsaved && <span className="mark" title="Unsaved" />}
-    </button>
+    </div>
+  );
+});
+
+function RowIcon({ path, folder, expanded }: { path: string; folder: boolean; expanded: boolean }) {
+  if (!folder)
+    return (
+      <>
+        <span className="no-chevron" />
+        <FileIcon path={path} />
+      </>
+    );
+  const Icon = expanded ? FolderOpen : Folder;
+  return (
+    <>
+      <ChevronRight size={14} className="chevron" aria-hidden="true" />
+      <Icon size={15} strokeWidth={1.7} className="kind folder" aria-hidden="true" />
+    </>
   );
 }
-
-const FolderIcon = ({ expanded }: { expanded: boolean }) =>
-  expanded ? (
-    <FolderOpen size={15} strokeWidth={1.7} className="kind folder" />
-  ) : (
-    <Folder size={15} strokeWidth={1.7} className="kind folder" />
-  );

@@ -1,7 +1,8 @@
 import type { SideView } from "../state/page/layout.ts";
 import type { Workspace } from "../state/workspace.ts";
 import { focusSearch, focusSideView, focusTerminals, toggleTerminals } from "../state/focus-actions.ts";
-import { closeTab, newFile, newFolder, openMarkdownPreview } from "../state/actions.ts";
+import { closeTab, openMarkdownPreview } from "../state/actions.ts";
+import { revealInTree, startNew } from "../state/file-actions.ts";
 
 export interface Command {
   id: string;
@@ -21,6 +22,11 @@ export function createCommands(workspace: Workspace): Command[] {
     const tab = tabs.find(({ id }) => id === activeTab);
     return tab && "path" in tab ? tab.path : null;
   };
+  const reveal = () => {
+    const path = activeFile();
+    layout.showSideView("files");
+    if (path !== null) revealInTree(workspace, path);
+  };
   const side = (view: SideView) => () => focusSideView(workspace, view);
   const theme = (to: "system" | "light" | "dark") => () => preferences.set({ theme: to });
   return [
@@ -29,8 +35,9 @@ export function createCommands(workspace: Workspace): Command[] {
     { id: "palette.f1", title: "", shortcut: "F1", inTerminal: true, run: () => palette.open("commands") },
     { id: "file.save", title: "Save", shortcut: "Mod+S", run: () => void (activeFile() && documents.save(activeFile() ?? "")) },
     { id: "file.saveAll", title: "Save all", shortcut: "Mod+Alt+S", run: () => void documents.saveAll() },
-    { id: "file.new", title: "New file…", run: () => void newFile(workspace, "") },
-    { id: "folder.new", title: "New folder…", run: () => void newFolder(workspace, "") },
+    { id: "file.new", title: "New file…", run: () => void startNew(workspace, "file") },
+    { id: "folder.new", title: "New folder…", run: () => void startNew(workspace, "folder") },
+    { id: "file.reveal", title: "Show the active file in the tree", run: reveal },
     { id: "tab.close", title: "Close tab", shortcut: "Alt+W", run: () => void closeTab(workspace, layout.store.getState().activeTab) },
     { id: "tab.next", title: "Next tab", shortcut: "Alt+PageDown", inTerminal: true, run: () => layout.cycleTab(1) },
     { id: "tab.previous", title: "Previous tab", shortcut: "Alt+PageUp", inTerminal: true, run: () => layout.cycleTab(-1) },

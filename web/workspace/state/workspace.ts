@@ -3,6 +3,7 @@ import { createApi } from "../connection/api.ts";
 import { createConnections } from "../connection/connections.ts";
 import { followSession } from "../connection/session-stream.ts";
 import { connectSocket } from "../connection/socket.ts";
+import { keepEditedTab } from "./keep-edited-tab.ts";
 import { createDocuments } from "./documents/documents.ts";
 import { openDrafts } from "./documents/drafts.ts";
 import { loadInitialView } from "./initial-load.ts";
@@ -13,6 +14,7 @@ import { createLayout } from "./page/layout.ts";
 import { createNotices } from "./page/notices.ts";
 import { createPalette } from "./page/palette.ts";
 import { createPreferences } from "./page/preferences.ts";
+import { createTree } from "./page/tree.ts";
 import { createAgent } from "./sandbox/agent.ts";
 import { readEmbeddedSession } from "./sandbox/embedded-session.ts";
 import { createFiles } from "./sandbox/files.ts";
@@ -41,6 +43,9 @@ export function createWorkspace(sandboxId: string) {
   const palette = createPalette();
   const cursor = createCursor();
   const focusRequest = createFocusRequest();
+  const tree = createTree();
+
+  keepEditedTab({ layout, documents });
 
   // The first visible data is requested at once, before the session's state is known.
   const initialRequest = loadInitialView({ files, layout, documents });
@@ -82,9 +87,8 @@ export function createWorkspace(sandboxId: string) {
     if (event.type === "ports") return ports.update(event.ports);
     if (event.type === "agent") return agent.update(event.agent);
     if (event.overflow) return void resync();
-    const paths = event.changes.map(({ path }) => path);
-    files.changed(paths);
-    documents.changed(paths);
+    files.changed(event.changes);
+    documents.changed(event.changes.map(({ path }) => path));
   }
 
   function onHello(event: SandboxEvent & { type: "hello" }): void {
@@ -93,8 +97,11 @@ export function createWorkspace(sandboxId: string) {
     ports.update(event.ports);
     agent.update(event.agent);
     if (wasConnected) void resync();
-    // The first requests failed if the session was paused at that time.
-    else void loadInitialView({ files, layout, documents });
+    else {
+      // The first requests failed if the session was paused at that time. Changes after them were not reported.
+      void loadInitialView({ files, layout, documents });
+      void files.reloadAll();
+    }
     wasConnected = true;
     // The first visit to an empty workspace opens a terminal. If a pause prevented that, the next connection opens it.
     const isWanted = event.terminals.length === 0 && layout.store.getState().terminalsOpen;
@@ -121,6 +128,7 @@ export function createWorkspace(sandboxId: string) {
     palette,
     cursor,
     focusRequest,
+    tree,
     connections,
     // Resolves when the file that is shown first has been requested.
     initialRequest,

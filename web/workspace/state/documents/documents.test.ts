@@ -149,3 +149,16 @@ test("a file is saved before it moves, and its text moves with it", async () => 
   expect(documents.documentAt("a.txt")).toBeNull();
   expect(documents.textOf("b.txt")).toBe("mine");
 });
+
+test("releasing a file that is still loading keeps its draft and does not open it", async () => {
+  drafts.kept.set("a.txt", { text: "draft", etag: '"1"' });
+  const documents = createDocuments({ api: disk, drafts, notices: { error: () => {} }, autosave: () => false });
+  const opening = documents.open("a.txt");
+  documents.release("a.txt");
+  await opening;
+  expect(documents.store.getState().files).toEqual({});
+  expect(drafts.kept.has("a.txt")).toBe(true);
+  await documents.open("a.txt");
+  documents.release("a.txt");
+  expect(documents.documentAt("a.txt")).toMatchObject({ edited: true });
+});

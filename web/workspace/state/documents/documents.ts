@@ -30,6 +30,8 @@ export function createDocuments({ api, drafts, notices, autosave, autosaveAfterM
     try {
       const limit = isImage(path) ? 0 : MAX_TEXT_BYTES;
       const [{ etag, size, bytes }, draft] = await Promise.all([api.readFile(path, limit), drafts.get(path)]);
+      // Closed meanwhile.
+      if (openFiles.get(path) === undefined) return;
       const content = contentOf(path, bytes);
       if (content.kind === "image") return openFiles.set(path, { kind: "image", version: etag });
       if (content.kind !== "text") return openFiles.set(path, { kind: content.kind, size });
@@ -53,6 +55,7 @@ export function createDocuments({ api, drafts, notices, autosave, autosaveAfterM
   async function loadFailed(path: string, error: unknown): Promise<void> {
     const gone = isGone(error);
     const draft = gone ? await drafts.get(path) : null;
+    if (openFiles.get(path) === undefined) return;
     if (draft === null) return openFiles.set(path, { kind: "failed", message: describeError(error), gone });
     openFiles.setText(path, draft.text);
     openFiles.set(path, { kind: "text", document: { ...newDocument(path, draft.etag), edited: true, conflict: { kind: "deleted" } } });
@@ -189,6 +192,10 @@ export function createDocuments({ api, drafts, notices, autosave, autosaveAfterM
       for (const key of [`draft ${path}`, `save ${path}`]) clearTimeout(timers.get(key));
       void drafts.remove(path);
       openFiles.remove(path);
+    },
+    // Forgets a file without unsaved text. The draft of one that is still loading stays.
+    release(path: string) {
+      if (!documentAt(path)?.edited) openFiles.remove(path);
     },
     // Saves everything below a path, so that it can be moved.
     async flush(folder: string) {

@@ -19,6 +19,8 @@ export interface LayoutState {
   visited: boolean;
   tabs: Tab[];
   activeTab: string | null;
+  // The tab of a file that was only looked at. The next such file replaces it.
+  temporaryTab: string | null;
   sideView: SideView;
   sideOpen: boolean;
   terminalsOpen: boolean;
@@ -40,6 +42,7 @@ const defaults: LayoutState = {
   visited: false,
   tabs: [],
   activeTab: null,
+  temporaryTab: null,
   sideView: "files",
   sideOpen: true,
   terminalsOpen: true,
@@ -67,18 +70,24 @@ export function createLayout(sandboxId: string) {
     store,
     set,
     openTab(tab: Tab) {
-      set(({ tabs, activeTab }) => {
-        if (tabs.some(({ id }) => id === tab.id)) return { activeTab: tab.id };
-        const after = tabs.findIndex(({ id }) => id === activeTab);
-        return { tabs: tabs.toSpliced(after < 0 ? tabs.length : after + 1, 0, tab), activeTab: tab.id };
+      set((state) => ({ ...insertTab(state, tab), temporaryTab: otherThan(tab.id, state.temporaryTab) }));
+    },
+    // Opens a tab that the next temporary tab replaces. A tab that is open already stays what it is.
+    openTemporaryTab(tab: Tab) {
+      set((state) => {
+        if (state.tabs.some(({ id }) => id === tab.id)) return { activeTab: tab.id };
+        const replaced = state.tabs.findIndex(({ id }) => id === state.temporaryTab);
+        const placed = replaced < 0 ? insertTab(state, tab) : { tabs: state.tabs.with(replaced, tab), activeTab: tab.id };
+        return { ...placed, temporaryTab: tab.id };
       });
     },
+    keepTab: (id: string) => set(({ temporaryTab }) => ({ temporaryTab: otherThan(id, temporaryTab) })),
     closeTab(id: string) {
-      set(({ tabs, activeTab }) => {
+      set(({ tabs, activeTab, temporaryTab }) => {
         const at = tabs.findIndex((tab) => tab.id === id);
         const left = tabs.filter((tab) => tab.id !== id);
         const neighbour = left[Math.min(at, left.length - 1)]?.id ?? null;
-        return { tabs: left, activeTab: activeTab === id ? neighbour : activeTab };
+        return { tabs: left, activeTab: activeTab === id ? neighbour : activeTab, temporaryTab: otherThan(id, temporaryTab) };
       });
     },
     cycleTab(by: 1 | -1) {
@@ -93,11 +102,16 @@ export function createLayout(sandboxId: string) {
         const path = movedPath(tab.path, from, to);
         return { ...tab, path, id: `${tab.kind}:${path}` };
       };
-      set(({ tabs, activeTab, expanded }) => ({
-        tabs: tabs.map(renamed),
-        activeTab: tabs.map((tab) => [tab.id, renamed(tab).id]).find(([id]) => id === activeTab)?.[1] ?? activeTab,
-        expanded: expanded.map((path) => (isWithin(path, from) ? movedPath(path, from, to) : path)),
-      }));
+      set(({ tabs, activeTab, temporaryTab, expanded }) => {
+        const ids = new Map(tabs.map((tab) => [tab.id, renamed(tab).id]));
+        const renamedId = (id: string | null) => (id === null ? null : (ids.get(id) ?? id));
+        return {
+          tabs: tabs.map(renamed),
+          activeTab: renamedId(activeTab),
+          temporaryTab: renamedId(temporaryTab),
+          expanded: expanded.map((path) => (isWithin(path, from) ? movedPath(path, from, to) : path)),
+        };
+      });
     },
     // Shows a view of the side panel, or hides the panel if that view is on screen.
     toggleSideView(view: SideView) {
@@ -113,9 +127,27 @@ export function createLayout(sandboxId: string) {
     expandTo(path: string) {
       const parts = path.split("/").slice(0, -1);
       const folders = parts.map((_part, i) => parts.slice(0, i + 1).join("/"));
-      set(({ expanded }) => ({ expanded: [...new Set([...expanded, ...folders])] }));
+      set((state) => {
+        const added = folders.filter((folder) => !state.expanded.includes(folder));
+        return added.length === 0 ? state : { expanded: [...state.expanded, ...added] };
+      });
     },
   };
+}
+
+// A new tab opens beside the active one.
+function insertTab({ tabs, activeTab }: LayoutState, tab: Tab): Pick<LayoutState, "tabs" | "activeTab"> {
+  if (tabs.some(({ id }) => id === tab.id)) return { tabs, activeTab: tab.id };
+  const after = tabs.findIndex(({ id }) => id === activeTab);
+  return { tabs: tabs.toSpliced(after < 0 ? tabs.length : after + 1, 0, tab), activeTab: tab.id };
+}
+
+const otherThan = (id: string, value: string | null) => (value === id ? null : value);
+
+// The path of the file that the active tab shows as text or image.
+export function activeFile({ tabs, activeTab }: LayoutState): string | null {
+  const tab = tabs.find(({ id }) => id === activeTab);
+  return tab?.kind === "file" ? tab.path : null;
 }
 
 type Panel = "sideOpen" | "terminalsOpen" | "agentOpen";

@@ -1,8 +1,8 @@
 import { createStore } from "zustand/vanilla";
-import type { FileEntry } from "@berth/contract/daemon.ts";
+import type { FileChange, FileEntry } from "@berth/contract/daemon.ts";
 import { ApiError, type Api } from "../../connection/api.ts";
 import { describeError } from "../page/notices.ts";
-import { isWithin, joinPath, parentOf } from "../../text/paths.ts";
+import { isWithin, joinPath, nameOf, parentOf } from "../../text/paths.ts";
 
 export interface FilesState {
   // The entries of each folder that has been read.
@@ -40,11 +40,16 @@ export function createFiles(api: Api) {
   async function read(path: string): Promise<void> {
     try {
       const { entries, truncated } = await api.listFolder(path);
-      store.setState((state) => ({
-        folders: { ...state.folders, [path]: entries },
-        truncated: { ...state.truncated, [path]: truncated },
-        errors: without(state.errors, path),
-      }));
+      store.setState((state) => {
+        const known = state.folders[path];
+        // Sizes and times change with every save. The tree shows neither, so it keeps the list that it has.
+        if (known && !state.errors[path] && state.truncated[path] === truncated && sameEntries(known, entries)) return state;
+        return {
+          folders: { ...state.folders, [path]: entries },
+          truncated: { ...state.truncated, [path]: truncated },
+          errors: without(state.errors, path),
+        };
+      });
     } catch (error) {
       if (isGone(error)) return forget(path);
       store.setState((state) => ({ errors: { ...state.errors, [path]: describeError(error) } }));
@@ -56,17 +61,36 @@ export function createFiles(api: Api) {
     store.setState(({ folders }) => ({ folders: Object.fromEntries(Object.entries(folders).filter(([path]) => !isWithin(path, folder))) }));
   }
 
+  const entryAt = (path: string): FileEntry | undefined => {
+    const siblings = store.getState().folders[parentOf(path)];
+    return siblings && entriesByName(siblings).get(nameOf(path));
+  };
+
+  // A file that was only written changes nothing in the list of its folder.
+  function staleFolders(changes: readonly FileChange[]): Set<string> {
+    const known = store.getState().folders;
+    const stale = new Set<string>();
+    for (const { path, type } of changes) {
+      if (known[path] !== undefined) stale.add(path);
+      const folder = parentOf(path);
+      const isListed = type !== undefined && type !== "link" && !loading.has(folder) && entryAt(path)?.type === type;
+      if (known[folder] !== undefined && !isListed) stale.add(folder);
+    }
+    return stale;
+  }
+
   return {
     store,
     // Reads a folder unless it is known.
     ensure: (path: string) => (store.getState().folders[path] === undefined ? (loading.get(path) ?? load(path)) : Promise.resolve()),
+    // Whether a name is free in a folder, as far as the folder is known.
+    isFree: (path: string) => entryAt(path) === undefined,
     reloadAll: () => Promise.all(Object.keys({ "": [], ...store.getState().folders }).map(load)),
-    changed(paths: string[]) {
+    // The known entry of a path.
+    entryAt,
+    changed(changes: readonly FileChange[]) {
       store.setState(({ version }) => ({ version: version + 1 }));
-      const known = store.getState().folders;
-      const touched = new Set(paths.map(parentOf).filter((folder) => known[folder] !== undefined));
-      for (const path of paths) if (known[path] !== undefined) touched.add(path);
-      for (const folder of touched) void load(folder);
+      for (const folder of staleFolders(changes)) void load(folder);
     },
     async createFile(path: string) {
       await api.writeFile(path, "", null);
@@ -75,6 +99,10 @@ export function createFiles(api: Api) {
     async createFolder(path: string) {
       await api.makeFolder(path);
       await load(parentOf(path));
+    },
+    async copy(from: string, to: string) {
+      await api.copy({ from, to });
+      await load(parentOf(to));
     },
     async move(from: string, to: string) {
       await api.move({ from, to });
@@ -107,6 +135,21 @@ export interface Upload {
   path: string;
   file: File;
 }
+
+export const isFolder = ({ type, target }: FileEntry): boolean => type === "folder" || target === "folder";
+
+const byName = new WeakMap<FileEntry[], ReadonlyMap<string, FileEntry>>();
+
+function entriesByName(entries: FileEntry[]): ReadonlyMap<string, FileEntry> {
+  const known = byName.get(entries);
+  if (known) return known;
+  const map = new Map(entries.map((entry) => [entry.name, entry]));
+  byName.set(entries, map);
+  return map;
+}
+
+const sameEntries = (a: FileEntry[], b: FileEntry[]): boolean =>
+  a.length === b.length && a.every(({ name, type, target }, i) => name === b[i]?.name && type === b[i]?.type && target === b[i]?.target);
 
 const fileExists = (error: unknown) => error instanceof ApiError && error.status === 412;
 const isGone = (error: unknown) => error instanceof ApiError && error.status === 404;

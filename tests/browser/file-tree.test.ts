@@ -1,0 +1,166 @@
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { describeInBrowser } from "../support/browser/browser-suite.ts";
+import { editor, eventually, expectGone, expectVisible, hasFocus, openFile, tab, treeItem } from "../support/browser/workspace.ts";
+
+// Counts how often React renders a row of the tree. React reports every commit to this hook, which its developer tools use.
+const countRowRenders = `
+  window.rowRenders = 0;
+  const visit = (fiber, previous) => {
+    if (fiber.child === previous?.child) return;
+    for (let child = fiber.child; child; child = child.sibling) {
+      const props = child.memoizedProps;
+      const performedWork = (child.flags & 1) !== 0;
+      if (performedWork && props && props.node && "index" in props) window.rowRenders++;
+      visit(child, child.alternate);
+    }
+  };
+  window.__REACT_DEVTOOLS_GLOBAL_HOOK__ = {
+    supportsFiber: true,
+    inject: () => 1,
+    checkDCE() {},
+    onCommitFiberUnmount() {},
+    onPostCommitFiberRoot() {},
+    onCommitFiberRoot: (_id, { current }) => visit(current, current.alternate),
+  };
+`;
+
+const rowRenders = async (page: Page, work: () => Promise<unknown>): Promise<number> => {
+  await page.evaluate("window.rowRenders = 0");
+  await work();
+  await page.evaluate("new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))");
+  return page.evaluate<number>("window.rowRenders");
+};
+
+const selectedNames = async (page: Page) => page.locator('[role="treeitem"][aria-selected="true"]').allInnerTexts();
+
+describeInBrowser("the file tree", (suite) => {
+  test("50,000 files render only the rows on the screen, and no row again for a key in the editor", async () => {
+    await using workspace = await suite.openWorkspace({ files: { "a.txt": "a\n" }, closed: true });
+    const { page } = workspace;
+    const folders = ["f1", "f2", "f3", "f4", "f5"];
+    await workspace.exec(`for f in ${folders.join(" ")}; do mkdir $f; (cd $f; seq -f %05g.txt 10000 | xargs touch); done`);
+    await page.addInitScript(countRowRenders);
+    await page.goto(await workspace.link());
+    await openFile(page, "a.txt");
+    for (const folder of folders.toReversed()) {
+      await treeItem(page, folder).click();
+      await expectVisible(treeItem(page, "00001.txt").first());
+    }
+    // The rows of five expanded folders, their contents and a.txt.
+    await eventually(() => page.evaluate<number>("document.querySelector('.tree-rows').clientHeight")).toBe(50_006 * 24);
+
+    const counts = {
+      down: await rowRenders(page, () => page.keyboard.press("ArrowDown")),
+      end: await rowRenders(page, () => page.keyboard.press("End")),
+      typing: await rowRenders(page, async () => {
+        await editor(page).click();
+        await page.keyboard.type("x");
+        await eventually(() => workspace.read("a.txt")).toContain("x");
+      }),
+    };
+    expect(await page.getByRole("treeitem").count()).toBeLessThan(80);
+    expect(counts.down).toBeGreaterThan(0);
+    expect(counts.down).toBeLessThanOrEqual(4);
+    expect(counts.end).toBeLessThan(160);
+    expect(counts.typing).toBeLessThanOrEqual(4);
+  });
+
+  test("a click shows a file and keeps the focus in the tree; Enter and a double click move it to the editor", async () => {
+    await using workspace = await suite.openWorkspace({ files: { "a.txt": "text of a\n", "b.txt": "b\n", "c.txt": "c\n" } });
+    const { page } = workspace;
+    await treeItem(page, "a.txt").click();
+    await expectVisible(page.getByLabel("Text of a.txt"));
+    expect(await hasFocus(treeItem(page, "a.txt"))).toBe(true);
+    await page.keyboard.press("Delete");
+    await expectVisible(page.getByRole("heading", { name: "Delete a.txt?" }));
+    await page.keyboard.press("Escape");
+    expect(await editor(page).innerText()).toContain("text of a");
+    await expectVisible(page.locator('.tab[data-temporary="true"]').getByText("a.txt"));
+
+    await treeItem(page, "b.txt").click();
+    await expectVisible(tab(page, "b.txt"));
+    await expectGone(tab(page, "a.txt"));
+    await page.keyboard.press("Enter");
+    await eventually(() => hasFocus(editor(page))).toBe(true);
+    await treeItem(page, "c.txt").dblclick();
+    await eventually(() => hasFocus(page.getByLabel("Text of c.txt"))).toBe(true);
+    await treeItem(page, "a.txt").click();
+    await expectVisible(tab(page, "a.txt"));
+    expect(await page.locator(".tab").allInnerTexts()).toEqual(["b.txt", "c.txt", "a.txt"]);
+    // What is typed keeps the tab.
+    await editor(page).click();
+    await page.keyboard.type("x");
+    await expectGone(page.locator('.tab[data-temporary="true"]'));
+  });
+
+  test("several selected files are dragged, copied and deleted together", async () => {
+    const files = { "a.txt": "a", "b.txt": "b", "c.txt": "c", "d.txt": "d", "folder/inside.txt": "i" };
+    await using workspace = await suite.openWorkspace({ files });
+    const { page } = workspace;
+    await treeItem(page, "a.txt").click();
+    await page.keyboard.press("Shift+ArrowDown");
+    expect(await selectedNames(page)).toEqual(["a.txt", "b.txt"]);
+    await treeItem(page, "d.txt").click({ modifiers: ["ControlOrMeta"] });
+    expect(await selectedNames(page)).toEqual(["a.txt", "b.txt", "d.txt"]);
+    await expectGone(tab(page, "d.txt"));
+
+    await treeItem(page, "b.txt").dragTo(treeItem(page, "folder"));
+    await eventually(() => workspace.exec("ls folder")).toBe("a.txt\nb.txt\nd.txt\ninside.txt\n");
+    await treeItem(page, "folder").click();
+    await expectVisible(treeItem(page, "inside.txt"));
+
+    await treeItem(page, "a.txt").click();
+    await treeItem(page, "b.txt").click({ modifiers: ["Shift"] });
+    await page.keyboard.press("ControlOrMeta+C");
+    await treeItem(page, "c.txt").click();
+    await page.keyboard.press("ControlOrMeta+V");
+    await eventually(() => workspace.exec("ls -p | grep -v /")).toBe("a.txt\nb.txt\nc.txt\n");
+    await eventually(() => treeItem(page, "b.txt").count()).toBe(2);
+    await treeItem(page, "a.txt").last().click();
+    await treeItem(page, "c.txt").click({ modifiers: ["Shift"] });
+    await page.keyboard.press("Delete");
+    await expectVisible(page.getByRole("heading", { name: "Delete 3 files and folders?" }));
+    await page.getByRole("button", { name: "Delete" }).last().click();
+    await eventually(() => workspace.exec("ls -p | grep -v / | wc -l")).toMatch(/^0/);
+    expect(await workspace.exec("ls folder | wc -l")).toMatch(/^4/);
+  });
+
+  test("names are typed in the tree, and a new file goes to the selected folder", async () => {
+    await using workspace = await suite.openWorkspace({
+      files: { "Zebra.txt": "z", "apple.txt": "a", "folder/file10.txt": "", "folder/file9.txt": "" },
+    });
+    const { page } = workspace;
+    await workspace.exec("ln -s folder linked");
+    await treeItem(page, "linked").click();
+    await expectVisible(treeItem(page, "file9.txt"));
+    expect(await page.getByRole("treeitem").allInnerTexts()).toEqual([
+      "folder",
+      "linked",
+      "file9.txt",
+      "file10.txt",
+      "apple.txt",
+      "Zebra.txt",
+    ]);
+    await treeItem(page, "linked").click();
+
+    await treeItem(page, "folder").click();
+    await page.getByRole("button", { name: "New file" }).first().click();
+    const name = page.getByRole("textbox", { name: "Name of the new file" });
+    await name.fill("file9.txt");
+    await expectVisible(page.getByRole("alert").getByText("file9.txt already exists"));
+    await name.fill("new.txt");
+    await page.keyboard.press("Enter");
+    await eventually(() => workspace.read("folder/new.txt")).toBe("");
+    await eventually(() => hasFocus(page.getByLabel("Text of folder/new.txt"))).toBe(true);
+
+    await treeItem(page, "apple.txt").click();
+    await page.keyboard.press("F2");
+    await page.getByRole("textbox", { name: "New name" }).fill("pear.txt");
+    await page.keyboard.press("Enter");
+    await eventually(() => hasFocus(treeItem(page, "pear.txt"))).toBe(true);
+    await page.keyboard.press("z");
+    await eventually(() => hasFocus(treeItem(page, "Zebra.txt"))).toBe(true);
+    expect(await workspace.read("pear.txt")).toBe("a");
+  });
+});

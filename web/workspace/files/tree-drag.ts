@@ -1,0 +1,80 @@
+import { useRef, useState, type DragEvent } from "react";
+import { useWorkspace } from "../state/context.ts";
+import { copyInto, moveInto } from "../state/file-actions.ts";
+import { isWithin, parentOf } from "../text/paths.ts";
+import { toggleFolder } from "./tree-keys.ts";
+import type { TreeNode } from "./tree-rows.ts";
+import { isFileDrag, uploadDropped } from "./upload.ts";
+
+const EXPAND_AFTER_MS = 700;
+
+// Drag and drop in the tree: rows move, or are copied with Ctrl, and files from the desktop are uploaded. The target is a
+// folder, the folder of a file, or the workspace ("").
+export function useTreeDrag(nodeAt: (event: DragEvent) => TreeNode | undefined) {
+  const workspace = useWorkspace();
+  const { tree, layout } = workspace;
+  const [target, setTarget] = useState<string | null>(null);
+  const dragged = useRef<string[]>([]);
+  const expanding = useRef<{ path: string; timer: ReturnType<typeof setTimeout> } | null>(null);
+
+  const folderUnder = (event: DragEvent) => {
+    const node = nodeAt(event);
+    return node === undefined ? "" : node.folder ? node.path : parentOf(node.path);
+  };
+  const mayDrop = (event: DragEvent, folder: string) =>
+    isFileDrag(event.dataTransfer) || (dragged.current.length > 0 && !dragged.current.some((path) => isWithin(folder, path)));
+
+  // A collapsed folder expands when something is held over it.
+  function expandSoon(node: TreeNode | undefined): void {
+    const path = node?.folder && !layout.store.getState().expanded.includes(node.path) ? node.path : null;
+    if (expanding.current?.path === path) return;
+    clearTimeout(expanding.current?.timer);
+    expanding.current = path === null ? null : { path, timer: setTimeout(() => toggleFolder(workspace, path), EXPAND_AFTER_MS) };
+  }
+
+  function end(): void {
+    expandSoon(undefined);
+    setTarget(null);
+    dragged.current = [];
+  }
+
+  const handlers = {
+    onDragStart(event: DragEvent) {
+      const node = nodeAt(event);
+      if (!node) return event.preventDefault();
+      if (!tree.store.getState().selected.has(node.path)) tree.select(node.path);
+      dragged.current = tree.chosen(node.path);
+      event.dataTransfer.setData("text/plain", dragged.current.join("\n"));
+      event.dataTransfer.effectAllowed = "copyMove";
+    },
+    onDragOver(event: DragEvent) {
+      const folder = folderUnder(event);
+      const allowed = mayDrop(event, folder);
+      setTarget(allowed ? folder : null);
+      if (!allowed) return;
+      event.preventDefault();
+      event.stopPropagation();
+      event.dataTransfer.dropEffect = isFileDrag(event.dataTransfer) || event.ctrlKey ? "copy" : "move";
+      expandSoon(nodeAt(event));
+    },
+    onDragLeave(event: DragEvent) {
+      if (event.relatedTarget instanceof Node && event.currentTarget.contains(event.relatedTarget)) return;
+      expandSoon(undefined);
+      setTarget(null);
+    },
+    onDrop(event: DragEvent) {
+      const folder = folderUnder(event);
+      const paths = dragged.current;
+      const allowed = mayDrop(event, folder);
+      end();
+      if (!allowed) return;
+      event.preventDefault();
+      event.stopPropagation();
+      if (isFileDrag(event.dataTransfer)) void uploadDropped(workspace, event.dataTransfer, folder);
+      else if (event.ctrlKey) void copyInto(workspace, paths, folder);
+      else void moveInto(workspace, paths, folder);
+    },
+    onDragEnd: end,
+  };
+  return { target, handlers };
+}

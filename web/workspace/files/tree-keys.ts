@@ -1,0 +1,113 @@
+import type { KeyboardEvent } from "react";
+import { matchesShortcut } from "../browser/shortcuts.ts";
+import { openFile, showFile } from "../state/actions.ts";
+import { deletePaths, paste } from "../state/file-actions.ts";
+import type { Workspace } from "../state/workspace.ts";
+import { parentOf } from "../text/paths.ts";
+import { findByPrefix, type TreeNode, type TreeRows } from "./tree-rows.ts";
+
+export interface TreeView {
+  rows: TreeRows;
+  // The focused row, or -1.
+  focusedIndex: number;
+  // How many rows fit on the screen.
+  pageSize: number;
+  isExpanded: (path: string) => boolean;
+}
+
+const TYPE_AHEAD_MS = 800;
+
+// The keyboard of the tree. Returns a handler that tells whether the key had a meaning.
+export function createTreeKeys(workspace: Workspace): (event: KeyboardEvent, view: TreeView) => boolean {
+  const { tree } = workspace;
+  let typed = "";
+  let typedAtMs = 0;
+  const isTyping = () => typed !== "" && performance.now() - typedAtMs < TYPE_AHEAD_MS;
+
+  return (event, view) => {
+    const node = view.rows.nodes[view.focusedIndex];
+    const target = rowReached(event.key, view);
+    if (target !== undefined && !event.ctrlKey && !event.metaKey && !event.altKey) {
+      if (event.shiftKey) tree.extendTo(target.path, view.rows.between);
+      else tree.select(target.path);
+      return true;
+    }
+    return runShortcut(event, view, node) || typeAhead(event, view);
+  };
+
+  function runShortcut(event: KeyboardEvent, view: TreeView, node: TreeNode | undefined): boolean {
+    const chosen = () => tree.chosen(node?.path ?? null);
+    const actions: [string, () => unknown][] = [
+      ["Mod+A", () => tree.selectAll(view.rows.nodes.map(({ path }) => path))],
+      ["Mod+V", () => paste(workspace)],
+      ["Escape", () => (node ? tree.select(node.path) : tree.clear(), tree.hold(null))],
+    ];
+    if (node)
+      actions.push(
+        ["Enter", () => activate(node, openFile)],
+        [" ", () => (isTyping() ? typeAhead(event, view) : activate(node, showFile))],
+        ["ArrowRight", () => node.folder && !view.isExpanded(node.path) && toggleFolder(workspace, node.path)],
+        ["ArrowLeft", () => node.folder && view.isExpanded(node.path) && toggleFolder(workspace, node.path)],
+        ["F2", () => tree.name({ kind: "rename", path: node.path })],
+        ["Delete", () => deletePaths(workspace, chosen())],
+        ["Mod+Backspace", () => deletePaths(workspace, chosen())],
+        ["Mod+C", () => tree.hold({ kind: "copy", paths: chosen() })],
+        ["Mod+X", () => tree.hold({ kind: "cut", paths: chosen() })],
+      );
+    const action = actions.find(([shortcut]) => matchesShortcut(event, shortcut));
+    void action?.[1]();
+    return action !== undefined;
+  }
+
+  function activate(node: TreeNode, openNode: (workspace: Workspace, path: string) => void): void {
+    if (node.folder) toggleFolder(workspace, node.path);
+    else openNode(workspace, node.path);
+  }
+
+  // Letters typed quickly one after the other are the start of a name.
+  function typeAhead({ key, ctrlKey, metaKey, altKey }: KeyboardEvent, { rows, focusedIndex }: TreeView): boolean {
+    if (key.length !== 1 || ctrlKey || metaKey || altKey) return false;
+    typed = isTyping() ? typed + key : key;
+    typedAtMs = performance.now();
+    // One letter moves on to the next name; more letters may still fit the focused one.
+    const found = findByPrefix(rows, Math.max(0, focusedIndex + (typed.length === 1 ? 1 : 0)), typed);
+    if (found) tree.select(found.path);
+    return true;
+  }
+}
+
+export function toggleFolder({ layout, files }: Workspace, path: string): void {
+  layout.set(({ expanded }) => ({
+    expanded: expanded.includes(path) ? expanded.filter((folder) => folder !== path) : [...expanded, path],
+  }));
+  void files.ensure(path);
+}
+
+// The row that a key moves to. Right and Left move only if there is nothing to expand or to collapse.
+function rowReached(key: string, { rows, focusedIndex, pageSize, isExpanded }: TreeView): TreeNode | undefined {
+  const last = rows.nodes.length - 1;
+  const at = (index: number) => rows.nodes[Math.max(0, Math.min(last, index))];
+  const node = rows.nodes[focusedIndex];
+  switch (key) {
+    case "ArrowDown":
+      return at(focusedIndex + 1);
+    case "ArrowUp":
+      return at(focusedIndex - 1);
+    case "Home":
+      return at(0);
+    case "End":
+      return at(last);
+    case "PageDown":
+      return at(focusedIndex + pageSize);
+    case "PageUp":
+      return at(focusedIndex - pageSize);
+    case "ArrowRight": {
+      const child = rows.nodes[focusedIndex + 1];
+      return node?.folder && isExpanded(node.path) && child && child.level > node.level ? child : undefined;
+    }
+    case "ArrowLeft":
+      return node && !(node.folder && isExpanded(node.path)) ? rows.nodes[rows.indexOf(parentOf(node.path))] : undefined;
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,47 @@
+import { expect, test } from "vitest";
+import type { FileEntry } from "@berth/contract/daemon.ts";
+import { findByPrefix, visibleRows } from "./tree-rows.ts";
+
+const entry = (name: string, type: FileEntry["type"] = "file", target?: "folder"): FileEntry => ({
+  name,
+  type,
+  size: 0,
+  modifiedAtMs: 0,
+  ...(target && { target }),
+});
+const folders = {
+  "": [entry(".git", "folder"), entry("src", "folder"), entry("linked", "link", "folder"), entry("b.txt")],
+  src: [entry("main.ts")],
+  linked: [entry("inside.txt")],
+};
+const paths = (expanded: string[]) => visibleRows(folders, new Set(expanded), null).nodes.map(({ path }) => path);
+
+test("expanded folders show their contents below them, and Git's folder is hidden", () => {
+  expect(paths([])).toEqual(["src", "linked", "b.txt"]);
+  expect(paths(["src"])).toEqual(["src", "src/main.ts", "linked", "b.txt"]);
+});
+
+test("a link to a folder is a folder", () => {
+  expect(paths(["linked"])).toEqual(["src", "linked", "linked/inside.txt", "b.txt"]);
+});
+
+test("a new name is typed at the top of its folder", () => {
+  const { nodes } = visibleRows(folders, new Set(["src"]), { kind: "file", folder: "src" });
+  expect(nodes.map(({ level, name }) => `${level} ${name}`)).toEqual(["0 src", "1 ", "1 main.ts", "0 linked", "0 b.txt"]);
+});
+
+test("the rows of a folder are made once", () => {
+  const large = { "": Array.from({ length: 50_000 }, (_, i) => entry(`file-${i}`)) };
+  const first = visibleRows(large, new Set(), null);
+  const second = visibleRows(large, new Set(["other"]), null);
+  expect(second.nodes[49_999]).toBe(first.nodes[49_999]);
+  expect(second.indexOf("file-49999")).toBe(49_999);
+  expect(second.between("file-12", "file-10")).toEqual(["file-10", "file-11", "file-12"]);
+});
+
+test("typing letters finds the next name that starts with them", () => {
+  const rows = visibleRows(folders, new Set(["src"]), null);
+  expect(findByPrefix(rows, 0, "M")?.path).toBe("src/main.ts");
+  expect(findByPrefix(rows, 3, "s")?.path).toBe("src");
+  expect(findByPrefix(rows, 0, "zz")).toBeUndefined();
+});

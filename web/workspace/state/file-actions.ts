@@ -1,0 +1,96 @@
+import { copyName } from "../text/copy-name.ts";
+import { isWithin, joinPath, nameOf, parentOf } from "../text/paths.ts";
+import { openFile } from "./actions.ts";
+import { isFolder } from "./sandbox/files.ts";
+import type { Workspace } from "./workspace.ts";
+
+// Actions of a person on files and folders.
+
+// The folder that a new or pasted file belongs to: the focused one, or the one that contains the focused file.
+export function targetFolder({ tree, files }: Workspace): string {
+  const { focused } = tree.store.getState();
+  if (focused === null) return "";
+  const entry = files.entryAt(focused);
+  return entry && isFolder(entry) ? focused : parentOf(focused);
+}
+
+const generatedFolder = /(^|\/)(node_modules|\.git|\.venv|__pycache__)\//;
+
+// Selects a file in the tree and expands the folders above it, except those that tools fill.
+export function revealInTree({ layout, tree }: Workspace, path: string): void {
+  if (!generatedFolder.test(path)) layout.expandTo(path);
+  tree.select(path);
+}
+
+// Lets the person type the name of a new file or folder in the tree.
+export async function startNew(workspace: Workspace, kind: "file" | "folder", folder = targetFolder(workspace)): Promise<void> {
+  const { layout, files, tree } = workspace;
+  layout.showSideView("files");
+  await files.ensure(folder);
+  if (folder !== "") layout.expandTo(`${folder}/`);
+  tree.name({ kind, folder });
+}
+
+export async function createFile(workspace: Workspace, path: string): Promise<void> {
+  const { notices, files, layout, tree } = workspace;
+  if (!(await notices.attempt(`Could not create ${path}`, () => files.createFile(path)))) return;
+  layout.expandTo(path);
+  tree.select(path);
+  openFile(workspace, path);
+}
+
+export async function createFolder({ notices, files, layout, tree }: Workspace, path: string): Promise<void> {
+  if (!(await notices.attempt(`Could not create ${path}`, () => files.createFolder(path)))) return;
+  layout.expandTo(`${path}/`);
+  tree.select(path);
+}
+
+export async function movePath(workspace: Workspace, from: string, to: string): Promise<void> {
+  const { documents, notices, files, layout, tree } = workspace;
+  if (from === to) return;
+  await documents.flush(from);
+  if (!(await notices.attempt(`Could not move ${from}`, () => files.move(from, to)))) return;
+  documents.moved(from, to);
+  layout.renamePath(from, to);
+  tree.select(to);
+}
+
+export async function moveInto(workspace: Workspace, paths: readonly string[], folder: string): Promise<void> {
+  for (const path of paths) if (!isWithin(folder, path)) await movePath(workspace, path, joinPath(folder, nameOf(path)));
+}
+
+// Copies into a folder. A copy whose name is taken gets another one.
+export async function copyInto({ notices, files, tree }: Workspace, paths: readonly string[], folder: string): Promise<void> {
+  await files.ensure(folder);
+  for (const path of paths) {
+    const isFree = (name: string) => files.isFree(joinPath(folder, name));
+    const to = joinPath(folder, isFree(nameOf(path)) ? nameOf(path) : copyName(nameOf(path), isFree));
+    if (await notices.attempt(`Could not copy ${path}`, () => files.copy(path, to))) tree.select(to);
+  }
+}
+
+export async function duplicate(workspace: Workspace, paths: readonly string[]): Promise<void> {
+  for (const path of paths) await copyInto(workspace, [path], parentOf(path));
+}
+
+export async function paste(workspace: Workspace, folder = targetFolder(workspace)): Promise<void> {
+  const { tree } = workspace;
+  const { clipboard } = tree.store.getState();
+  if (clipboard === null) return;
+  if (clipboard.kind === "copy") return copyInto(workspace, clipboard.paths, folder);
+  tree.hold(null);
+  await moveInto(workspace, clipboard.paths, folder);
+}
+
+const MAX_NAMES = 10;
+
+export async function deletePaths({ dialogs, notices, files }: Workspace, paths: readonly string[]): Promise<void> {
+  const [first] = paths;
+  if (first === undefined) return;
+  const isDirectory = (path: string) => files.entryAt(path)?.type === "folder";
+  const described = paths.slice(0, MAX_NAMES).map((path) => (isDirectory(path) ? `the folder ${path} and everything in it` : path));
+  const rest = paths.length > MAX_NAMES ? ` and ${paths.length - MAX_NAMES} more` : "";
+  const title = paths.length === 1 ? `Delete ${nameOf(first)}?` : `Delete ${paths.length} files and folders?`;
+  if (!(await dialogs.confirm(title, `This deletes ${described.join(", ")}${rest}. You cannot undo this.`, "Delete"))) return;
+  for (const path of paths) await notices.attempt(`Could not delete ${path}`, () => files.remove(path));
+}

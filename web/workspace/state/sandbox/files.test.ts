@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import type { FileEntry } from "@berth/contract/daemon.ts";
+import type { Api } from "../../connection/api.ts";
+import { createFiles } from "./files.ts";
+
+const file = (name: string, change: Partial<FileEntry> = {}): FileEntry => ({ name, type: "file", size: 1, modifiedAtMs: 0, ...change });
+
+// One folder whose listings are counted.
+async function openFolder(entries: FileEntry[]) {
+  const listing = { entries, count: 0 };
+  const api = {
+    listFolder: async () => {
+      listing.count++;
+      return { path: "", entries: [...listing.entries], truncated: false };
+    },
+  } as unknown as Api;
+  const files = createFiles(api);
+  await files.ensure("");
+  return { files, listing };
+}
+
+test("writing a known file does not list its folder again", async () => {
+  const { files, listing } = await openFolder([file("a.txt")]);
+  files.changed([{ path: "a.txt", kind: "changed", type: "file" }]);
+  await files.ensure("");
+  expect(listing.count).toBe(1);
+});
+
+test("a new file, a deleted file, and a file that became a folder list their folder again", async () => {
+  const { files, listing } = await openFolder([file("a.txt")]);
+  files.changed([{ path: "b.txt", kind: "changed", type: "file" }]);
+  await expect.poll(() => listing.count).toBe(2);
+  files.changed([{ path: "a.txt", kind: "deleted" }]);
+  await expect.poll(() => listing.count).toBe(3);
+  files.changed([{ path: "a.txt", kind: "changed", type: "folder" }]);
+  await expect.poll(() => listing.count).toBe(4);
+});
+
+test("a list that differs only in sizes and times does not render the tree again", async () => {
+  const { files, listing } = await openFolder([file("a.txt")]);
+  const before = files.store.getState().folders;
+  listing.entries = [file("a.txt", { size: 2, modifiedAtMs: 9 })];
+  await files.reloadAll();
+  expect(files.store.getState().folders).toBe(before);
+  listing.entries = [file("a.txt"), file("b.txt")];
+  await files.reloadAll();
+  expect(files.entryAt("b.txt")).toMatchObject({ name: "b.txt" });
+});
