@@ -12,7 +12,6 @@ export function Explorer() {
   const isKnown = useWorkspaceState("files", (state) => state.folders[""] !== undefined);
   const isEmpty = useWorkspaceState("files", (state) => state.folders[""]?.length === 0);
   const isNaming = useWorkspaceState("tree", (state) => state.naming !== null);
-  const error = useWorkspaceState("files", (state) => state.errors[""]);
 
   useEffect(() => {
     for (const folder of ["", ...layout.store.getState().expanded]) void files.ensure(folder);
@@ -36,19 +35,33 @@ export function Explorer() {
         </IconButton>
       </div>
       <div className="panel-body explorer">
-        {error && !isKnown && <p className="tree-note">Could not load files: {error}</p>}
         {isEmpty && !isNaming ? <EmptyWorkspace /> : isKnown && <FileTree />}
-        <TruncatedNote />
+        <TreeNotes />
       </div>
     </>
   );
 }
 
-function TruncatedNote() {
+// What the tree does not show.
+function TreeNotes() {
+  const { files } = useWorkspace();
   const expanded = useWorkspaceState("layout", (state) => state.expanded);
-  const isTruncated = useWorkspaceState("files", ({ truncated }) => expanded.concat("").some((folder) => truncated[folder]));
-  if (!isTruncated) return null;
-  return <p className="tree-note">Some folders have more files than shown here. Search covers all of them.</p>;
+  const failed = useWorkspaceState("files", ({ errors }) => ["", ...expanded].find((folder) => errors[folder] !== undefined));
+  const error = useWorkspaceState("files", ({ errors }) => (failed === undefined ? null : errors[failed]));
+  const isTruncated = useWorkspaceState("files", ({ truncated }) => ["", ...expanded].some((folder) => truncated[folder]));
+  return (
+    <>
+      {error && (
+        <p className="tree-note" role="alert">
+          Could not load {failed === "" ? "files" : failed}: {error}.{" "}
+          <button type="button" onClick={() => void files.reload(failed ?? "")}>
+            Try again
+          </button>
+        </p>
+      )}
+      {isTruncated && <p className="tree-note">Some folders have more files than shown here. Search covers all of them.</p>}
+    </>
+  );
 }
 
 function EmptyWorkspace() {

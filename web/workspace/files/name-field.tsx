@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState, type KeyboardEvent } from "react";
 import { useWorkspace } from "../state/context.ts";
-import { createFile, createFolder, movePath } from "../state/file-actions.ts";
+import { createFile, createFolder, renamePath } from "../state/file-actions.ts";
 import type { Naming } from "../state/page/tree.ts";
 import type { Workspace } from "../state/workspace.ts";
 import { joinPath, nameError, parentOf } from "../text/paths.ts";
@@ -79,6 +79,6 @@ function problemWith({ files }: Workspace, naming: Naming, name: string, value: 
 
 async function apply(workspace: Workspace, naming: Naming, name: string): Promise<void> {
   const path = joinPath(folderOf(naming), name);
-  if (naming.kind === "rename") return movePath(workspace, naming.path, path);
+  if (naming.kind === "rename") return renamePath(workspace, naming.path, path);
   return naming.kind === "file" ? createFile(workspace, path) : createFolder(workspace, path);
 }

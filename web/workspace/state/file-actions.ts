@@ -45,32 +45,45 @@ export async function createFolder({ notices, files, layout, tree }: Workspace, 
   tree.select(path);
 }
 
-export async function movePath(workspace: Workspace, from: string, to: string): Promise<void> {
-  const { documents, notices, files, layout, tree } = workspace;
-  if (from === to) return;
+export const renamePath = (workspace: Workspace, from: string, to: string): Promise<void> =>
+  workspace.tree.selectResult(async () => ((await move(workspace, from, to)) ? [to] : []));
+
+export const moveInto = (workspace: Workspace, paths: readonly string[], folder: string): Promise<void> =>
+  workspace.tree.selectResult(async () => {
+    const moved: string[] = [];
+    for (const path of paths.filter((each) => !isWithin(folder, each))) {
+      const to = joinPath(folder, nameOf(path));
+      if (await move(workspace, path, to)) moved.push(to);
+    }
+    return moved;
+  });
+
+async function move({ documents, notices, files, layout }: Workspace, from: string, to: string): Promise<boolean> {
+  if (from === to) return false;
   await documents.flush(from);
-  if (!(await notices.attempt(`Could not move ${from}`, () => files.move(from, to)))) return;
+  if (!(await notices.attempt(`Could not move ${from}`, () => files.move(from, to)))) return false;
   documents.moved(from, to);
   layout.renamePath(from, to);
-  tree.select(to);
-}
-
-export async function moveInto(workspace: Workspace, paths: readonly string[], folder: string): Promise<void> {
-  for (const path of paths) if (!isWithin(folder, path)) await movePath(workspace, path, joinPath(folder, nameOf(path)));
+  return true;
 }
 
 // Copies into a folder. A copy whose name is taken gets another one.
-export async function copyInto({ notices, files, tree }: Workspace, paths: readonly string[], folder: string): Promise<void> {
-  await files.ensure(folder);
+export const copyInto = (workspace: Workspace, paths: readonly string[], folder: string): Promise<void> =>
+  workspace.tree.selectResult(() => copyAll(workspace, paths, () => folder));
+
+export const duplicate = (workspace: Workspace, paths: readonly string[]): Promise<void> =>
+  workspace.tree.selectResult(() => copyAll(workspace, paths, parentOf));
+
+async function copyAll({ notices, files }: Workspace, paths: readonly string[], folderFor: (path: string) => string): Promise<string[]> {
+  const copies: string[] = [];
   for (const path of paths) {
+    const folder = folderFor(path);
+    await files.ensure(folder);
     const isFree = (name: string) => files.isFree(joinPath(folder, name));
     const to = joinPath(folder, isFree(nameOf(path)) ? nameOf(path) : copyName(nameOf(path), isFree));
-    if (await notices.attempt(`Could not copy ${path}`, () => files.copy(path, to))) tree.select(to);
+    if (await notices.attempt(`Could not copy ${path}`, () => files.copy(path, to))) copies.push(to);
   }
-}
-
-export async function duplicate(workspace: Workspace, paths: readonly string[]): Promise<void> {
-  for (const path of paths) await copyInto(workspace, [path], parentOf(path));
+  return copies;
 }
 
 export async function paste(workspace: Workspace, folder = targetFolder(workspace)): Promise<void> {

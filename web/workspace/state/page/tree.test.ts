@@ -38,3 +38,14 @@ test("an action on a selected path applies to the selection, and on another path
 test("an action on a folder and on files in it names the folder only", () => {
   expect(topmost(["a/b", "a", "a.txt", "a-b/c", "a/b/c"])).toEqual(["a-b/c", "a.txt", "a"]);
 });
+
+test("the result of slow work is selected unless the person selects something else meanwhile", async () => {
+  const tree = createTree();
+  tree.select("a");
+  await tree.selectResult(async () => ["b", "c"]);
+  expect(selected(tree)).toEqual(["b", "c"]);
+  const working = tree.selectResult(async () => ["d"]);
+  tree.select("a");
+  await working;
+  expect(selected(tree)).toEqual(["a"]);
+});

@@ -27,6 +27,13 @@ export function createTree() {
     focus: (path: string) => set({ focused: path }),
     select: (path: string) => set({ focused: path, anchor: path, selected: new Set([path]) }),
     selectAll: (paths: string[]) => set({ selected: new Set(paths) }),
+    // Selects what some work produced, unless the person has selected something else meanwhile.
+    async selectResult(work: () => Promise<string[]>) {
+      const before = store.getState().selected;
+      const paths = await work();
+      const [first] = paths;
+      if (first !== undefined && store.getState().selected === before) set({ focused: first, anchor: first, selected: new Set(paths) });
+    },
     clear: () => set({ focused: null, anchor: null, selected: nothing, clipboard: null }),
     toggle(path: string) {
       set(({ selected }) => {

@@ -83,6 +83,7 @@ export function createFiles(api: Api) {
     store,
     // Reads a folder unless it is known.
     ensure: (path: string) => (store.getState().folders[path] === undefined ? (loading.get(path) ?? load(path)) : Promise.resolve()),
+    reload: load,
     // Whether a name is free in a folder, as far as the folder is known.
     isFree: (path: string) => entryAt(path) === undefined,
     reloadAll: () => Promise.all(Object.keys({ "": [], ...store.getState().folders }).map(load)),
