@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createOutputLimit } from "./output-limit.ts";
+import { createOutputLimit, createRecentSenders } from "./output-limit.ts";
 
 const MIB = 1024 * 1024;
 
@@ -26,4 +26,24 @@ test("a short output is never delayed, and one holder's output does not delay an
   expect(limit.count("other", 100_000)).toBe(0);
   nowMs += 1_000;
   expect(limit.count("greedy", 100_000)).toBe(0);
+});
+
+test("a holder gets the lower rate while others send, on any of the limits, and the higher one when it is alone again", () => {
+  let nowMs = 60_000;
+  const senders = createRecentSenders();
+  const options = { mibPerSecond: 4, shared: { mibPerSecond: 1, senders }, nowMs: () => nowMs };
+  const [terminals, responses] = [createOutputLimit(options), createOutputLimit(options)];
+  // Waits until a holder may send again after much output.
+  const waitOf = (holder: string) => {
+    nowMs += 5_000;
+    return Math.round(terminals.count(holder, 4 * MIB) / 100) * 100;
+  };
+  expect(waitOf("greedy")).toBe(900);
+  expect(waitOf("greedy")).toBe(900);
+  expect(responses.count("other", 1)).toBe(0);
+  expect(waitOf("greedy")).toBe(3_900);
+  expect(responses.count("third", 1)).toBe(0);
+  expect(waitOf("greedy")).toBe(3_900);
+  nowMs += 10_000;
+  expect(waitOf("greedy")).toBe(900);
 });

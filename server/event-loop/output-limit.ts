@@ -7,6 +7,8 @@ export interface OutputLimit {
 
 export interface OutputLimitOptions {
   mibPerSecond: number;
+  // A lower rate while other holders send too. Limits with the same `senders` know of each other's holders.
+  shared?: { mibPerSecond: number; senders: RecentSenders };
   nowMs?: () => number;
 }
 
@@ -18,18 +20,44 @@ const REST_MS = 8;
 // Holders that have been silent are forgotten when there are this many.
 const MAX_HOLDERS = 1_000;
 
-export function createOutputLimit({ mibPerSecond, nowMs = () => performance.now() }: OutputLimitOptions): OutputLimit {
-  const bytesPerMs = (mibPerSecond * MIB) / 1_000;
+export function createOutputLimit({ mibPerSecond, shared, nowMs = () => performance.now() }: OutputLimitOptions): OutputLimit {
   // When each holder's output would have been sent at the limit.
   const sentAtMs = new Map<string, number>();
+
+  function bytesPerMs(holder: string, now: number): number {
+    const isShared = shared?.senders.note(holder, now) ?? false;
+    return ((isShared && shared ? shared.mibPerSecond : mibPerSecond) * MIB) / 1_000;
+  }
 
   return {
     count(holder, bytes) {
       const now = nowMs();
       if (sentAtMs.size >= MAX_HOLDERS) for (const [other, atMs] of sentAtMs) if (atMs <= now - BURST_MS) sentAtMs.delete(other);
-      const atMs = Math.max(sentAtMs.get(holder) ?? 0, now - BURST_MS) + bytes / bytesPerMs;
+      const atMs = Math.max(sentAtMs.get(holder) ?? 0, now - BURST_MS) + bytes / bytesPerMs(holder, now);
       sentAtMs.set(holder, atMs);
       return atMs <= now ? 0 : atMs - now + REST_MS;
+    },
+  };
+}
+
+// Knows whether several holders send at the same time.
+export interface RecentSenders {
+  // Records that a holder sends. Returns true if another one has sent a moment ago.
+  note(holder: string, nowMs: number): boolean;
+}
+
+// People type with pauses.
+const RECENT_MS = 10_000;
+
+export function createRecentSenders(): RecentSenders {
+  // The latest sender, and the latest of all others.
+  let latest = { holder: "", atMs: -Infinity };
+  let other = latest;
+  return {
+    note(holder, nowMs) {
+      if (latest.holder !== holder) [other, latest] = [latest, { holder, atMs: nowMs }];
+      latest.atMs = nowMs;
+      return nowMs - other.atMs <= RECENT_MS;
     },
   };
 }

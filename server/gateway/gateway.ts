@@ -15,7 +15,7 @@ import { createAppFiles } from "./pages/app-files.ts";
 import { sendStatusPage, type PageName } from "./pages/status-pages.ts";
 import { createPreviewLinks } from "./preview/preview-link.ts";
 import { createPreview } from "./preview/preview.ts";
-import { createOutputLimit } from "../event-loop/output-limit.ts";
+import { createOutputLimit, createRecentSenders } from "../event-loop/output-limit.ts";
 import { createSocketRelay } from "./relay/socket-relay.ts";
 import { createGatewayMetrics } from "./requests/metrics.ts";
 import { refuseUpgrade, sendError } from "./requests/reply.ts";
@@ -56,9 +56,12 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const { links, tickets, secrets, clock, log, baseUrl, previewDomain, authenticate } = deps;
   const sessionCache = createSessionCache(deps);
   const cookies = createCookies({ secrets, secure: baseUrl.startsWith("https:"), clock });
-  // A terminal's output is sent in small frames, which cost the event loop more.
-  const outputLimit = createOutputLimit({ mibPerSecond: 32 });
-  const sockets = createSocketRelay({ links, sessionCache, outputLimit: createOutputLimit({ mibPerSecond: 12 }), clock });
+  // A terminal's output costs more: the kernel processes it byte by byte, and it is sent in small frames. A sandbox that nobody
+  // shares the server with may keep it busy.
+  const senders = createRecentSenders();
+  const outputLimit = createOutputLimit({ mibPerSecond: 32, shared: { mibPerSecond: 12, senders } });
+  const socketLimit = createOutputLimit({ mibPerSecond: 12, shared: { mibPerSecond: 4, senders } });
+  const sockets = createSocketRelay({ links, sessionCache, outputLimit: socketLimit, clock });
   const previews = createPreviewLinks({ secrets, baseUrl, domain: previewDomain, clock });
   const streams = createSessionStreams({ sessionCache, clock, previewUrlOf: (sandboxId) => previews.templateOf(sandboxId) });
   const files = createAppFiles(deps.appFolder);
