@@ -115,9 +115,14 @@ export interface CopyRequest {
 // GET /files/archive?path=             streams the folder as a zip
 // GET /files/find?q=&limit=            quick open, best match first: {paths: string[], truncated}
 
-// GET /search?q=&regex=&case=&word=&include=&exclude=&limit=    NDJSON, one SearchEvent per line
+// GET /search?q=&regex=&case=&word=&include=&exclude=&file=&limit=&fileLimit=    NDJSON, one SearchEvent per line.
+// `fileLimit` limits the matches of each file, and `file` searches only that file. Matches in data files come last.
 export type SearchEvent =
   | { type: "match"; path: string; line: number; column: number; length: number; text: string }
+  // The file has more matches than `fileLimit`.
+  | { type: "more"; path: string }
+  // The search could not run, for example because its regular expression is not supported. `done` follows.
+  | { type: "failed"; message: string }
   | { type: "done"; matches: number; files: number; truncated: boolean; engine: "ripgrep" | "builtin" };
 
 // GET /ports

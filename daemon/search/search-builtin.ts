@@ -11,15 +11,20 @@ void search(JSON.parse(process.argv[2] ?? "{}") as SearchRequest);
 
 async function search(request: SearchRequest): Promise<void> {
   const pattern = patternOf(request);
+  if (request.file !== null) return searchFile(request.file, request.file, pattern, request.linesPerFile);
   for await (const { path, at } of walkFiles(process.cwd(), GENERATED_FOLDERS)) {
-    if (!isWanted(path, request)) continue;
-    const text = await readText(at);
-    if (text === null) continue;
-    for (const [index, line] of text.split("\n").entries()) {
-      for (const match of line.matchAll(pattern)) {
-        if (match[0] !== "") process.stdout.write(`${JSON.stringify(matchAt(path, index + 1, line, match.index, match[0].length))}\n`);
-      }
-    }
+    if (isWanted(path, request)) await searchFile(path, at, pattern, request.linesPerFile);
+  }
+}
+
+async function searchFile(path: string, at: string, pattern: RegExp, maxLines: number): Promise<void> {
+  const text = await readText(at);
+  if (text === null) return;
+  let lines = 0;
+  for (const [index, line] of text.split("\n").entries()) {
+    const matches = [...line.matchAll(pattern)].filter(([found]) => found !== "");
+    for (const match of matches) process.stdout.write(`${JSON.stringify(matchAt(path, index + 1, line, match.index, match[0].length))}\n`);
+    if (matches.length > 0 && ++lines >= maxLines) return;
   }
 }
 

@@ -28,12 +28,33 @@ describe("search", () => {
       expect((await search("q=apple&exclude=*.md", other)).at(-1).matches).toBe(2);
       expect((await search("q=apple&limit=1", other)).at(-1)).toMatchObject({ matches: 1, truncated: true });
       expect((await search("q=--files", other)).at(-1).matches).toBe(0);
+
+      writeFileSync(join(other.workspace, "data.csv"), "apple\n".repeat(50));
+      const limited = await search("q=apple&limit=20&fileLimit=5", other);
+      expect(limited.map(({ type, path }) => `${type} ${path}`).slice(-7)).toEqual([
+        ...Array.from({ length: 5 }, () => "match data.csv"),
+        "more data.csv",
+        "done undefined",
+      ]);
+      expect(limited.at(-1)).toMatchObject({ matches: 8, files: 3, truncated: false });
+      expect((await search("q=apple&file=data.csv&limit=1000", other)).at(-1)).toMatchObject({ matches: 50, files: 1 });
     },
   );
 
   test("refuses an empty query and an invalid regular expression", async () => {
     await using daemon = await startTestDaemon();
     expect((await daemon.fetch("/search?q=")).status).toBe(400);
-    expect((await daemon.fetch("/search?q=(&regex=1")).status).toBe(400);
+    expect((await daemon.fetch("/search?q=(&regex=1")).json).toMatchObject({
+      error: "This is not a valid regular expression: Unterminated group",
+    });
+    expect((await daemon.fetch("/search?q=a&file=../a")).status).toBe(403);
+  });
+
+  test("says that ripgrep does not support a regular expression", async () => {
+    await using daemon = await startTestDaemon();
+    expect(await search(`q=${encodeURIComponent("a(?=b)")}&regex=1`, daemon)).toMatchObject([
+      { type: "failed", message: expect.stringContaining("look-around") },
+      { type: "done", matches: 0 },
+    ]);
   });
 });

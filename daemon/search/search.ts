@@ -12,6 +12,7 @@ import { linesOf } from "../io/lines.ts";
 import { childProcess } from "../processes/child-process.ts";
 import type { Environment } from "../processes/environment.ts";
 import { parseLimit } from "./find.ts";
+import { createMatchQueue, type MatchQueue } from "./match-queue.ts";
 
 export interface SearchRequest {
   query: string;
@@ -21,12 +22,18 @@ export interface SearchRequest {
   // Globs in the syntax of .gitignore.
   include: string[];
   exclude: string[];
+  // Searches only this file.
+  file: string | null;
+  // How many lines of a file are of interest.
+  linesPerFile: number;
 }
 
 type Match = Extract<SearchEvent, { type: "match" }>;
 type Engine = "ripgrep" | "builtin";
 
 const MAX_LINE = 400;
+const MAX_MATCHES = 10_000;
+const MAX_COMPLAINT = 4096;
 
 // Searches files in a separate process: ripgrep if the sandbox has it, else search-builtin.ts. A huge tree or a
 // catastrophic regular expression cannot block the daemon, and closing the connection kills the process.
@@ -36,43 +43,63 @@ export function searchRoutes({ workspace, environment }: { workspace: Workspace;
       method: "GET",
       path: "/search",
       async handle({ query, response }) {
-        const request = parseSearch(query);
-        const limit = parseLimit(query.get("limit"), 1000, 10_000);
-        const { program, engine } = await startSearch(request, workspace.root, environment);
-        response.on("close", () => program.kill("SIGKILL"));
+        const limit = parseLimit(query.get("limit"), 1000, MAX_MATCHES);
+        const fileLimit = parseLimit(query.get("fileLimit"), limit, MAX_MATCHES);
+        const file = query.get("file");
+        const request = {
+          ...parseSearch(query),
+          file: file === null ? null : await realPath(workspace, file),
+          linesPerFile: fileLimit + 1,
+        };
+        const search = await startSearch(request, workspace.root, environment);
+        response.on("close", () => search.program.kill("SIGKILL"));
         response.writeHead(200, { "Content-Type": "application/x-ndjson; charset=utf-8", "Cache-Control": "no-store" });
-        await sendMatches(program, engine, limit, response);
+        await sendMatches(search, createMatchQueue({ limit, fileLimit }), response);
       },
     },
   ];
 }
 
-async function sendMatches(program: Program, engine: Engine, limit: number, response: ServerResponse): Promise<void> {
-  const files = new Set<string>();
-  let matches = 0;
-  let truncated = false;
+async function realPath(workspace: Workspace, path: string): Promise<string> {
+  await using pinned = await workspace.pin(path);
+  return pinned.real;
+}
+
+async function sendMatches({ program, engine }: RunningSearch, queue: MatchQueue, response: ServerResponse): Promise<void> {
   const disconnected = new AbortController();
   response.once("close", () => disconnected.abort());
+  const send = (events: SearchEvent[]) => events.forEach((event) => response.write(`${JSON.stringify(event)}\n`));
+  const complaint = readComplaint(program.stderr);
   for await (const line of linesOf(program.stdout)) {
-    for (const match of engine === "ripgrep" ? parseRipgrep(line) : [JSON.parse(line) as Match]) {
-      if ((truncated = matches === limit)) break;
-      matches++;
-      files.add(match.path);
-      response.write(`${JSON.stringify(match)}\n`);
-    }
-    if (truncated || response.destroyed) break;
+    for (const match of engine === "ripgrep" ? parseRipgrep(line) : [JSON.parse(line) as Match]) send(queue.accept(match));
+    if (queue.isFull() || response.destroyed) break;
     if (response.writableNeedDrain) await once(response, "drain", { signal: disconnected.signal }).catch(() => {});
   }
   program.kill("SIGKILL");
-  response.end(`${JSON.stringify({ type: "done", matches, files: files.size, truncated, engine } satisfies SearchEvent)}\n`);
+  send(queue.finish());
+  const message = await complaint;
+  if (message !== null && queue.totals().matches === 0) send([{ type: "failed", message }]);
+  response.end(`${JSON.stringify({ type: "done", ...queue.totals(), engine } satisfies SearchEvent)}\n`);
 }
 
-type Program = ChildProcessByStdio<null, Readable, null>;
+// ripgrep supports fewer regular expressions than the check of the query, and says so only here.
+async function readComplaint(stderr: Readable): Promise<string | null> {
+  let text = "";
+  for await (const chunk of stderr) if (text.length < MAX_COMPLAINT) text += String(chunk);
+  const reason = /^error: (.+)$/m.exec(text)?.[1];
+  return reason === undefined ? null : `This regular expression is not supported: ${reason}`;
+}
 
-async function startSearch(request: SearchRequest, root: string, environment: Environment): Promise<{ program: Program; engine: Engine }> {
+type Program = ChildProcessByStdio<null, Readable, Readable>;
+
+interface RunningSearch {
+  program: Program;
+  engine: Engine;
+}
+
+async function startSearch(request: SearchRequest, root: string, environment: Environment): Promise<RunningSearch> {
   const env = environment.forChild();
-  const launch = (file: string, args: string[]) =>
-    childProcess().spawn(file, args, { cwd: root, env, stdio: ["ignore", "pipe", "ignore"] });
+  const launch = (file: string, args: string[]) => childProcess().spawn(file, args, { cwd: root, env, stdio: ["ignore", "pipe", "pipe"] });
   const ripgrep = launch("rg", ripgrepArguments(request));
   const started = await Promise.race([once(ripgrep, "spawn").then(() => true), once(ripgrep, "error").then(() => false)]).catch(
     () => false,
@@ -84,13 +111,14 @@ async function startSearch(request: SearchRequest, root: string, environment: En
   };
 }
 
-function ripgrepArguments({ query, regex, caseSensitive, word, include, exclude }: SearchRequest): string[] {
+function ripgrepArguments({ query, regex, caseSensitive, word, include, exclude, file, linesPerFile }: SearchRequest): string[] {
   return [
     "--json",
     "--hidden",
     "--no-config",
     "--no-messages",
     "--max-filesize=5M",
+    `--max-count=${linesPerFile}`,
     "--sort=path",
     caseSensitive ? "--case-sensitive" : "--ignore-case",
     ...(regex ? [] : ["--fixed-strings"]),
@@ -100,7 +128,7 @@ function ripgrepArguments({ query, regex, caseSensitive, word, include, exclude 
     ...exclude.map((glob) => `--glob=!${glob}`),
     `--glob=!${TEMPORARY_PREFIX}*`,
     `--regexp=${query}`,
-    "./",
+    `./${file ?? ""}`,
   ];
 }
 
@@ -128,7 +156,7 @@ export function matchAt(path: string, line: number, text: string, start: number,
   return { type: "match", path, line, column: start + 1, length, text: text.slice(from, from + MAX_LINE).replace(/\r?\n$/, "") };
 }
 
-function parseSearch(query: URLSearchParams): SearchRequest {
+function parseSearch(query: URLSearchParams): Omit<SearchRequest, "file" | "linesPerFile"> {
   const wanted = query.get("q") ?? "";
   if (wanted === "" || wanted.length > 1000 || wanted.includes("\0")) throw badRequest("q must have 1 to 1000 characters");
   const flag = (name: string) => query.get(name) === "1" || query.get(name) === "true";
@@ -145,11 +173,13 @@ function parseSearch(query: URLSearchParams): SearchRequest {
 function checkPattern(pattern: string): void {
   try {
     new RegExp(pattern, "u");
-  } catch (error) {
+  } catch {
     try {
       new RegExp(pattern);
-    } catch {
-      throw badRequest(`q is not a valid regular expression: ${(error as Error).message}`);
+    } catch (error) {
+      // The message repeats the expression: "Invalid regular expression: /(/: Unterminated group".
+      const reason = (error as Error).message.slice(`Invalid regular expression: /${pattern}/: `.length);
+      throw badRequest(`This is not a valid regular expression: ${reason}`);
     }
   }
 }

@@ -9,6 +9,7 @@ import {
   eventually,
   expectGone,
   expectVisible,
+  hasFocus,
   openFile,
   tab,
   terminal,
@@ -28,6 +29,31 @@ describeInBrowser("the panels of the workspace", (suite) => {
     await page.getByRole("button", { name: /needle here/ }).click();
     await expectVisible(page.getByLabel("Text of src/a.ts"));
     await expectVisible(page.getByText("Ln 3, Col 7 (6 selected)"));
+  });
+
+  test("the search keeps its query, takes the selected text, and shows the matches of every file", async () => {
+    const files = { "a.csv": "needle\n".repeat(150), "src/b.ts": "const needle = 1;\n" };
+    await using workspace = await suite.openWorkspace({ files });
+    const { page } = workspace;
+    const query = page.getByRole("textbox", { name: "Search in files" });
+    await openFile(page, "a.csv");
+    await editor(page).getByText("needle").first().dblclick();
+    await expectVisible(page.getByText("(6 selected)"));
+    await page.keyboard.press("Control+Shift+F");
+    await eventually(() => query.inputValue()).toBe("needle");
+    await eventually(() => hasFocus(query)).toBe(true);
+    await expectVisible(page.getByText("101 matches in 2 files"));
+    expect(await page.locator(".result-file .name").allInnerTexts()).toEqual(["b.ts", "a.csv"]);
+    await page.getByRole("button", { name: "More in this file" }).click();
+    await eventually(() => page.locator(".result-line").count()).toBe(151);
+
+    const views = page.getByRole("navigation", { name: "Views" });
+    await views.getByRole("button", { name: "Files" }).click();
+    await views.getByRole("button", { name: "Search" }).click();
+    expect(await query.inputValue()).toBe("needle");
+    await query.fill("(");
+    await page.getByRole("button", { name: "Regular expression" }).click();
+    await expectVisible(page.getByText("This is not a valid regular expression: Unterminated group"));
   });
 
   test("a listening port is shown, and its preview opens beside the code on its own origin", async () => {

@@ -113,5 +113,9 @@ export interface SearchQuery {
   word?: boolean;
   include?: string;
   exclude?: string;
+  // Searches only this file.
+  file?: string;
   limit?: number;
+  // The most matches of each file.
+  fileLimit?: number;
 }

@@ -1,18 +1,16 @@
 import { CaseSensitive, ChevronDown, Regex, WholeWord } from "lucide-react";
 import { useState } from "react";
-import { useWorkspace } from "../state/context.ts";
+import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { FileIcon } from "../parts/file-icon.tsx";
 import { IconButton } from "../parts/icon-button.tsx";
 import { nameOf, parentOf } from "../text/paths.ts";
 import { openFile } from "../state/actions.ts";
-import { useSearch, type FileMatches, type Match } from "./use-search.ts";
+import type { FileMatches, Match } from "../state/sandbox/search.ts";
 
 export function SearchPanel() {
-  const [text, setText] = useState("");
-  const [options, setOptions] = useState({ matchCase: false, word: false, regex: false });
-  const [include, setInclude] = useState("");
-  const { files, summary, error } = useSearch({ text, include, ...options });
-  const toggle = (name: keyof typeof options) => () => setOptions((now) => ({ ...now, [name]: !now[name] }));
+  const { search } = useWorkspace();
+  const { text, include, files, summary, error, ...options } = useWorkspaceState("search", (state) => state);
+  const toggle = (name: keyof typeof options) => () => search.edit({ [name]: !options[name] });
   return (
     <>
       <div className="panel-head">
@@ -27,7 +25,8 @@ export function SearchPanel() {
             placeholder="Search in files"
             spellCheck={false}
             value={text}
-            onChange={(event) => setText(event.target.value)}
+            aria-invalid={error !== null}
+            onChange={(event) => search.edit({ text: event.target.value })}
           />
           <div className="toggles">
             <IconButton label="Match case" aria-pressed={options.matchCase} onClick={toggle("matchCase")}>
@@ -47,10 +46,10 @@ export function SearchPanel() {
           placeholder="Files to include: *.ts, src/**"
           spellCheck={false}
           value={include}
-          onChange={(event) => setInclude(event.target.value)}
+          onChange={(event) => search.edit({ include: event.target.value })}
         />
       </div>
-      <div className="search-summary" role="status">
+      <div className={error === null ? "search-summary" : "search-summary bad"} role="status">
         {error ?? summary}
       </div>
       <div className="panel-body">
@@ -63,6 +62,7 @@ export function SearchPanel() {
 }
 
 function FileResult({ file }: { file: FileMatches }) {
+  const { search } = useWorkspace();
   const [expanded, setExpanded] = useState(true);
   return (
     <div>
@@ -71,9 +71,17 @@ function FileResult({ file }: { file: FileMatches }) {
         <FileIcon path={file.path} />
         <span className="name truncate">{nameOf(file.path)}</span>
         <span className="folder muted truncate">{parentOf(file.path)}</span>
-        <span className="count">{file.matches.length}</span>
+        <span className="count">
+          {file.matches.length}
+          {file.more && "+"}
+        </span>
       </button>
       {expanded && file.matches.map((match) => <MatchLine key={`${match.line}:${match.column}`} path={file.path} match={match} />)}
+      {expanded && file.more && (
+        <button type="button" className="result-line more" onClick={() => void search.loadMore(file.path)}>
+          More in this file
+        </button>
+      )}
     </div>
   );
 }

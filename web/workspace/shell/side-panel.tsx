@@ -15,7 +15,10 @@ export function SidePanel() {
   const focusRequested = useWorkspaceState("focusRequest", (state) => state.target === "side");
   useEffect(() => {
     if (!focusRequested) return;
-    firstOf(aside.current, MAIN_ELEMENTS)?.focus();
+    const main = firstOf(aside.current, MAIN_ELEMENTS);
+    main?.focus();
+    // What is typed next replaces the text.
+    if (main instanceof HTMLInputElement) main.select();
     focusRequest.clear();
   }, [focusRequest, focusRequested]);
   return (

@@ -22,8 +22,10 @@ export function focusSideView(workspace: Workspace, view: SideView): void {
   focusRequest.set("side");
 }
 
-// Always shows the search, because pressing its shortcut again starts another search.
-export function focusSearch({ layout, focusRequest }: Workspace): void {
+// Always shows the search, because pressing its shortcut again starts another search. It takes the selected text.
+export function focusSearch({ layout, focusRequest, search, cursor }: Workspace): void {
+  const { selectedText } = cursor.store.getState();
+  if (selectedText !== null) search.edit({ text: selectedText, regex: false });
   layout.showSideView("search");
   focusRequest.set("side");
 }

@@ -19,6 +19,7 @@ import { createAgent } from "./sandbox/agent.ts";
 import { readEmbeddedSession } from "./sandbox/embedded-session.ts";
 import { createFiles } from "./sandbox/files.ts";
 import { createPorts } from "./sandbox/ports.ts";
+import { createSearch } from "./sandbox/search.ts";
 import { createSessionStore } from "./sandbox/session.ts";
 import { createTerminals } from "./sandbox/terminals.ts";
 
@@ -39,6 +40,7 @@ export function createWorkspace(sandboxId: string) {
   const documents = createDocuments({ api, notices, drafts: openDrafts(sandboxId), autosave: () => preferences.store.getState().autosave });
   const terminals = createTerminals({ api, layout, notices });
   const ports = createPorts(api);
+  const search = createSearch(api);
   const agent = createAgent({ api, notices });
   const palette = createPalette();
   const cursor = createCursor();
@@ -124,6 +126,7 @@ export function createWorkspace(sandboxId: string) {
     documents,
     terminals,
     ports,
+    search,
     agent,
     palette,
     cursor,

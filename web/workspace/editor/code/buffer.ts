@@ -33,7 +33,7 @@ function createBuffer(workspace: Workspace, path: string): CodeBuffer {
     state = update.state;
     if (update.docChanged && !update.transactions.some((transaction) => transaction.annotation(fromDisk)))
       documents.edited(path, { differs: saved === null || !state.doc.eq(saved) });
-    if (update.docChanged || update.selectionSet) cursor.setPosition(formatPosition(state));
+    if (update.docChanged || update.selectionSet) cursor.setPosition(formatPosition(state), selectedText(state));
   });
   let state = EditorState.create({ doc: text, extensions: [editorSetup({ path, text, wrapLines }), listener] });
   // The text on disk. Unknown for a restored draft, which counts as edited until it is saved.
@@ -58,7 +58,7 @@ function createBuffer(workspace: Workspace, path: string): CodeBuffer {
     mount(container) {
       const mounted = new EditorView({ state, parent: container, ...(scrollPosition ? { scrollTo: scrollPosition } : {}) });
       view = mounted;
-      cursor.setPosition(formatPosition(state));
+      cursor.setPosition(formatPosition(state), selectedText(state));
       cursor.setLanguage(buffer.language);
       return {
         view: mounted,
@@ -97,6 +97,14 @@ function smallestChange(before: string, after: string, state: EditorState): { fr
   let end = 0;
   while (end < limit - start && left.charCodeAt(left.length - 1 - end) === right.charCodeAt(right.length - 1 - end)) end++;
   return { from: start, to: left.length - end, insert: b.slice(start, right.length - end) };
+}
+
+const MAX_SELECTED_CHARS = 200;
+
+function selectedText(state: EditorState): string | null {
+  const { from, to, empty } = state.selection.main;
+  if (empty || to - from > MAX_SELECTED_CHARS || to > state.doc.lineAt(from).to) return null;
+  return state.sliceDoc(from, to);
 }
 
 function formatPosition(state: EditorState): string {

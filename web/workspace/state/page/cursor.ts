@@ -12,6 +12,8 @@ export interface CursorState {
   // Position and language of the active editor, for the status bar.
   position: string | null;
   language: string | null;
+  // The text that is selected there, if it is short and within one line.
+  selectedText: string | null;
   // A location that an editor is requested to show.
   reveal: ({ path: string } & TextLocation) | null;
   // A file whose editor is requested to take the keyboard focus.
@@ -21,10 +23,17 @@ export interface CursorState {
 }
 
 export function createCursor() {
-  const store = createStore<CursorState>(() => ({ position: null, language: null, reveal: null, focusPath: null, anchor: null }));
+  const store = createStore<CursorState>(() => ({
+    position: null,
+    language: null,
+    selectedText: null,
+    reveal: null,
+    focusPath: null,
+    anchor: null,
+  }));
   return {
     store,
-    setPosition: (position: string | null) => store.setState({ position }),
+    setPosition: (position: string | null, selectedText: string | null = null) => store.setState({ position, selectedText }),
     setLanguage: (language: string | null) => store.setState({ language }),
     reveal: (reveal: CursorState["reveal"]) => store.setState({ reveal }),
     requestFocus: (path: string) => store.setState({ focusPath: path }),
