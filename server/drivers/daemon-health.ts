@@ -1,3 +1,4 @@
+import { type FSWatcher, watch } from "node:fs";
 import { request } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -9,26 +10,69 @@ export interface AwaitDaemonOptions {
   alive: () => boolean | Promise<boolean>;
   timeoutMs: number;
   pollMs?: number;
+  // The folder in which the daemon creates its socket. A change there ends the wait for the next poll.
+  socketFolder?: string | undefined;
 }
 
 const HEALTH_TIMEOUT_MS = 2_000;
+const POLL_WATCHED_MS = 50;
 // The number of daemons that are polled now. The more there are, the less often each one is polled, which bounds the load.
 let waiting = 0;
 
 // Resolves as soon as the daemon answers GET /health. Rejects with `sandbox_failed` if its process has ended, and with
 // `sandbox_timeout` if it does not answer in time.
-export async function awaitDaemon({ dial, alive, timeoutMs, pollMs = 3 }: AwaitDaemonOptions, signal: AbortSignal): Promise<void> {
+export async function awaitDaemon(options: AwaitDaemonOptions, signal: AbortSignal): Promise<void> {
+  const { dial, alive, timeoutMs, pollMs = 3, socketFolder } = options;
   const endMs = performance.now() + timeoutMs;
+  using folder = watchFolder(socketFolder);
   waiting++;
   try {
     while (!(await daemonAnswers(dial, signal))) {
       if (!(await alive())) throw new AppError("sandbox_failed", { cause: new Error("the daemon ended before it answered") });
       if (performance.now() > endMs)
         throw new AppError("sandbox_timeout", { cause: new Error(`the daemon did not answer within ${timeoutMs} ms`) });
-      await sleep(pollMs + waiting, undefined, { signal });
+      await folder.change((folder.isWatched ? POLL_WATCHED_MS : pollMs) + waiting);
+      signal.throwIfAborted();
     }
   } finally {
     waiting--;
+  }
+}
+
+// Watching is only faster than polling, so it is no error if it is not possible.
+function watchFolder(path: string | undefined): Disposable & { isWatched: boolean; change(timeoutMs: number): Promise<void> } {
+  let onChange = () => {};
+  let hasChanged = false;
+  const watcher =
+    path === undefined
+      ? undefined
+      : tryWatch(path, () => {
+          hasChanged = true;
+          onChange();
+        });
+  return {
+    isWatched: watcher !== undefined,
+    async change(timeoutMs) {
+      // The sandbox may change the folder as often as it likes.
+      await sleep(1);
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, hasChanged ? 0 : timeoutMs);
+        onChange = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+      hasChanged = false;
+    },
+    [Symbol.dispose]: () => watcher?.close(),
+  };
+}
+
+function tryWatch(path: string, onChange: () => void): FSWatcher | undefined {
+  try {
+    return watch(path, { persistent: false }, onChange).on("error", () => {});
+  } catch {
+    return undefined;
   }
 }
 

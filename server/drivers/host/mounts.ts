@@ -3,21 +3,29 @@ import { mustRun, run } from "./run.ts";
 
 export interface Mount {
   point: string;
+  // The number of the mounted device, such as 7:3.
+  device: string;
   options: readonly string[];
 }
 
 // Parses /proc/{pid}/mountinfo. The kernel escapes spaces and similar characters as octal numbers.
 export function parseMounts(mountinfo: string): Mount[] {
-  return [...mountinfo.matchAll(/^\d+ \d+ \d+:\d+ \S+ (\S+) (\S+)/gm)].map(([, point = "", options = ""]) => ({
+  return [...mountinfo.matchAll(/^\d+ \d+ (\d+:\d+) \S+ (\S+) (\S+)/gm)].map(([, device = "", point = "", options = ""]) => ({
     point: point.replace(/\\([0-7]{3})/g, (_match, octal: string) => String.fromCharCode(parseInt(octal, 8))),
     options: options.split(","),
+    device,
   }));
 }
 
-// The mount points in the mount namespace of this process.
-export const readMountPoints = (): string[] => parseMounts(readFileSync("/proc/self/mountinfo", "utf8")).map(({ point }) => point);
+// The mounts in the mount namespace of this process.
+const readMounts = (): Mount[] => parseMounts(readFileSync("/proc/self/mountinfo", "utf8"));
 
-export const isMounted = (mountPoint: string) => readMountPoints().includes(mountPoint);
+export const readMountPoints = (): string[] => readMounts().map(({ point }) => point);
+
+// Several mounts can be stacked on one point.
+export const findMounts = (mountPoint: string): Mount[] => readMounts().filter(({ point }) => point === mountPoint);
+
+export const isMounted = (mountPoint: string) => findMounts(mountPoint).length > 0;
 
 // If a process of the host still uses the mount, such as the shell of an operator, the mount disappears from the tree now and
 // is released when that process leaves it.

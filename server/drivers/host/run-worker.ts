@@ -5,7 +5,15 @@ import { parentPort } from "node:worker_threads";
 
 export type RunOrder =
   | { type: "run"; id: number; command: string; args: string[]; env: Record<string, string>; timeoutMs: number; quiet: boolean }
+  // Starts a program that runs until it is killed or this process ends. It must answer its input once it is ready.
+  | { type: "hold"; id: number; command: string; args: string[]; env: Record<string, string> }
   | { type: "kill"; id: number };
+
+// A program that is held is ready.
+export interface RunReady {
+  id: number;
+  pid: number;
+}
 
 export interface RunResult {
   id: number;
@@ -22,7 +30,8 @@ const running = new Map<number, ChildProcess>();
 parentPort?.on("message", (order: RunOrder) => {
   if (order.type === "kill") return void running.get(order.id)?.kill("SIGKILL");
   try {
-    start(order);
+    if (order.type === "run") start(order);
+    else hold(order);
   } catch (error) {
     // An argument that no program can have, such as one with a NUL.
     report({ id: order.id, code: null, output: "", isTimedOut: false, failure: { message: String(error) } });
@@ -56,6 +65,22 @@ function start({ id, command, args, env, timeoutMs, quiet }: RunOrder & { type: 
   child.once("close", (code) => finish(code));
 }
 
-function report(result: RunResult): void {
+function hold({ id, command, args, env }: RunOrder & { type: "hold" }): void {
+  const child = spawn(command, args, { stdio: ["pipe", "pipe", "pipe"], env });
+  running.set(id, child);
+  let errors = "";
+  child.stderr.on("data", (chunk: Buffer) => (errors = `${errors}${chunk.toString()}`.slice(0, 1000)));
+  child.stdout.once("data", () => report({ id, pid: child.pid ?? 0 }));
+  // The input may already be closed if the program fails.
+  child.stdin.on("error", () => {});
+  child.stdin.write("\n");
+  const finish = (code: number | null, output: string) => {
+    if (running.delete(id)) report({ id, code, output, isTimedOut: false });
+  };
+  child.once("error", (error) => finish(null, error.message));
+  child.once("close", (code) => finish(code, errors.trim()));
+}
+
+function report(result: RunResult | RunReady): void {
   parentPort?.postMessage(result);
 }

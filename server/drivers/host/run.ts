@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { AppError } from "@berth/contract";
-import type { RunOrder, RunResult } from "./run-worker.ts";
+import type { RunOrder, RunReady, RunResult } from "./run-worker.ts";
 
 export interface RunOptions {
   signal?: AbortSignal;
@@ -41,6 +41,40 @@ export async function run(command: string, args: readonly string[], options: Run
   }
 }
 
+export interface Held extends AsyncDisposable {
+  pid: number;
+}
+
+// Starts a program that does nothing but answer its input, such as `cat`, and resolves when it answers. It runs until it is
+// disposed, and does not outlive this process, because its input is closed then.
+export async function hold(command: string, args: readonly string[], signal: AbortSignal): Promise<Held> {
+  signal.throwIfAborted();
+  const id = nextId++;
+  const kill = () => order({ type: "kill", id });
+  signal.addEventListener("abort", kill, { once: true });
+  const ready = Promise.withResolvers<RunReady>();
+  const ended = Promise.withResolvers<RunResult>();
+  readying.set(id, ready.resolve);
+  waiting.set(id, ended.resolve);
+  order({ type: "hold", id, command, args: [...args], env: { PATH: PLAIN_PATH, LC_ALL: "C" } });
+  try {
+    const first = await Promise.race([ready.promise, ended.promise]);
+    if (signal.aborted) await ended.promise;
+    signal.throwIfAborted();
+    if (!("pid" in first)) throw new Error(`${command} ${args.join(" ")} ended: ${first.output}`);
+    return {
+      pid: first.pid,
+      async [Symbol.asyncDispose]() {
+        kill();
+        await ended.promise;
+      },
+    };
+  } finally {
+    readying.delete(id);
+    signal.removeEventListener("abort", kill);
+  }
+}
+
 // Like `run`, but rejects if the program fails.
 export async function mustRun(command: string, args: readonly string[], options: RunOptions = {}): Promise<string> {
   const { code, output } = await run(command, args, options);
@@ -52,6 +86,7 @@ export async function mustRun(command: string, args: readonly string[], options:
 // kernel busy with forks. Therefore one worker thread starts all programs, and the event loop is not blocked.
 let worker: Worker | undefined;
 const waiting = new Map<number, (result: RunResult) => void>();
+const readying = new Map<number, (ready: RunReady) => void>();
 let nextId = 0;
 
 function order(message: RunOrder): void {
@@ -62,7 +97,7 @@ function order(message: RunOrder): void {
 
 function startWorker(): Worker {
   const started = new Worker(new URL("./run-worker.ts", import.meta.url), { name: "run", execArgv: [] });
-  started.on("message", finish);
+  started.on("message", (message: RunResult | RunReady) => ("pid" in message ? readying.get(message.id)?.(message) : finish(message)));
   started.on("error", (error: Error) => {
     worker = undefined;
     const failure = { message: `the worker that runs programs failed: ${error.message}` };

@@ -1,9 +1,10 @@
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, renameSync, truncateSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readlinkSync } from "node:fs";
+import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readFileIfReadable } from "../../bounded-io/read-small-file.ts";
+import { findMounts, isMounted, unmount } from "./mounts.ts";
 import { mustRun, run } from "./run.ts";
-import { isMounted, unmount } from "./mounts.ts";
+import { makeImage } from "./volume-image.ts";
 
 // The disk of a sandbox: a sparse file that holds a file system, mounted while the sandbox runs. It limits bytes and inodes, and
 // destroying it means deleting one file, however hostile its content is. Without loop devices it is a plain folder without
@@ -22,7 +23,6 @@ export interface Volume {
 }
 
 const RELEASE_TIMEOUT_MS = 5_000;
-const BYTES_PER_FILE = 16 * 1024;
 const MOUNT_OPTIONS = "nosuid,nodev,noatime,discard,noinit_itable,errors=remount-ro";
 
 export function createVolumes({ bounded }: { bounded: boolean }): Volumes {
@@ -32,8 +32,10 @@ export function createVolumes({ bounded }: { bounded: boolean }): Volumes {
       const [mountPoint, image] = [join(folder, "volume"), join(folder, "volume.img")];
       mkdirSync(mountPoint, { recursive: true });
       if ((bounded || existsSync(image)) && !isMounted(mountPoint)) {
+        // A new image cannot be attached to a loop device yet.
+        const attached = existsSync(image) ? findLoopDevice(image) : undefined;
         if (!existsSync(image)) await makeImage(image, diskMb, signal);
-        await mountImage(image, mountPoint);
+        await mountImage(image, mountPoint, attached);
       }
       const volume = { workspace: join(mountPoint, "workspace"), home: join(mountPoint, "home") };
       for (const path of [volume.workspace, volume.home]) {
@@ -46,10 +48,11 @@ export function createVolumes({ bounded }: { bounded: boolean }): Volumes {
     },
     async close(folder) {
       const [mountPoint, image] = [join(folder, "volume"), join(folder, "volume.img")];
+      const device = nameOfDevice(findMounts(mountPoint)[0]?.device) ?? findLoopDevice(image);
       while (isMounted(mountPoint)) await unmount(mountPoint);
       // The kernel releases the loop device shortly after the last copy of the mount is gone. Another process may keep a copy
       // for longer, because every new mount namespace starts with one; then the device is released with that process.
-      for (const endMs = performance.now() + RELEASE_TIMEOUT_MS; findLoopDevice(image) && performance.now() < endMs;) await sleep(2);
+      if (device !== undefined) await untilReleased(device, image);
     },
   };
 }
@@ -69,38 +72,39 @@ export async function probeVolumes(scratch: string): Promise<{ bounded: boolean;
   }
 }
 
-async function makeImage(image: string, diskMb: number, signal: AbortSignal): Promise<void> {
-  // Renamed when complete, so that a crash leaves no half-made file system under the final name.
-  const draft = `${image}.new`;
-  writeFileSync(draft, "", { mode: 0o600 });
-  truncateSync(draft, diskMb * 1024 * 1024);
-  const journalMb = diskMb >= 256 ? 8 : 4;
-  const options = ["-q", "-F", "-m", "0", "-b", "4096", "-i", String(BYTES_PER_FILE), "-J", `size=${journalMb}`, "-O", "^resize_inode"];
-  await mustRun("mkfs.ext4", [...options, "-E", "nodiscard,lazy_itable_init=1,lazy_journal_init=1", draft], { signal });
-  renameSync(draft, image);
-}
-
-// If the image is still attached to a loop device, mounts that device: two devices over one file would corrupt it.
-async function mountImage(image: string, mountPoint: string): Promise<void> {
-  const device = findLoopDevice(image);
-  if (device !== undefined) {
-    const { code } = await run("mount", ["-t", "ext4", "-o", MOUNT_OPTIONS, device, mountPoint]);
+// `attached` is the loop device to which the image is still attached: two devices over one file would corrupt it.
+async function mountImage(image: string, mountPoint: string, attached: string | undefined): Promise<void> {
+  if (attached !== undefined) {
+    const { code } = await run("mount", ["-t", "ext4", "-o", MOUNT_OPTIONS, `/dev/${attached}`, mountPoint]);
     if (code === 0) return;
     // The kernel was just releasing the device.
-    for (const endMs = performance.now() + RELEASE_TIMEOUT_MS; findLoopDevice(image);) {
-      if (performance.now() > endMs) throw new Error(`${image} is still attached to ${device}`);
-      await sleep(2);
-    }
+    if (!(await untilReleased(attached, image))) throw new Error(`${image} is still attached to ${attached}`);
   }
   await mustRun("mount", ["-t", "ext4", "-o", `loop,${MOUNT_OPTIONS}`, image, mountPoint]);
 }
 
-function findLoopDevice(image: string): string | undefined {
-  const name = readdirSync("/sys/block").find((block) => {
-    const backing = block.startsWith("loop") ? readFileIfReadable(`/sys/block/${block}/loop/backing_file`)?.trim() : undefined;
-    return backing === image || backing === `${image} (deleted)`;
-  });
-  return name === undefined ? undefined : `/dev/${name}`;
+// Returns false if the image is still attached to the device after the timeout.
+async function untilReleased(device: string, image: string): Promise<boolean> {
+  for (const endMs = performance.now() + RELEASE_TIMEOUT_MS; performance.now() < endMs; await sleep(2))
+    if (!isAttached(device, image)) return true;
+  return false;
+}
+
+// The name of a device by its number, such as loop3 for 7:3.
+function nameOfDevice(number: string | undefined): string | undefined {
+  try {
+    return number === undefined ? undefined : basename(readlinkSync(`/sys/dev/block/${number}`));
+  } catch {
+    return undefined;
+  }
+}
+
+const findLoopDevice = (image: string) =>
+  readdirSync("/sys/block").find((device) => device.startsWith("loop") && isAttached(device, image));
+
+function isAttached(device: string, image: string): boolean {
+  const backing = readFileIfReadable(`/sys/block/${device}/loop/backing_file`)?.trim();
+  return backing === image || backing === `${image} (deleted)`;
 }
 
 const firstLine = (error: unknown) => (error instanceof Error ? error.message : String(error)).split("\n")[0];

@@ -56,11 +56,17 @@ export async function launchContainer(
   signal: AbortSignal,
 ): Promise<void> {
   const ids = userIds.of(folder);
-  const { workspace, home } = await volumes.open(folder, { diskMb: template.diskMb, owner: ids.user, signal });
+  const [volume, namespace] = await Promise.allSettled([
+    volumes.open(folder, { diskMb: template.diskMb, owner: ids.user, signal }),
+    // gVisor has its own kernel, so nothing is charged to the creator of the namespace.
+    kind.opaque ? undefined : openUserNamespace(ids, signal),
+  ]);
+  await using userNamespace = namespace.status === "fulfilled" ? namespace.value : undefined;
+  if (volume.status === "rejected") throw volume.reason;
+  if (namespace.status === "rejected") throw namespace.reason;
+  const { workspace, home } = volume.value;
   const folders = { workspace, home, runtimeDir, egress };
   const privateMounts = kind.opaque ? { ...folders, control: await openControlFolder(folder, ids.user, signal) } : undefined;
-  // gVisor has its own kernel, so nothing is charged to the creator of the namespace.
-  await using userNamespace = kind.opaque ? undefined : await openUserNamespace(ids, signal);
   const config = bundleConfig({
     template,
     kind,
