@@ -58,6 +58,8 @@ async function stopInstallation(options: Options, down: Command): Promise<void> 
   stack.use(await lockDataFolder(dataDir));
 
   report.ended = await endInstallation(config, installation, options.delete ? "destroyed" : "paused");
+  // Waits for files that drivers delete in the background.
+  await installation[Symbol.asyncDispose]();
   if (options.delete && report.ended.failures.length === 0) report.files = await deleteFiles(config, report.drivers);
   finish();
   if (report.ended.failures.length > 0)

@@ -24,6 +24,7 @@ let waiting = 0;
 export async function awaitDaemon(options: AwaitDaemonOptions, signal: AbortSignal): Promise<void> {
   const { dial, alive, timeoutMs, pollMs = 3, socketFolder } = options;
   const endMs = performance.now() + timeoutMs;
+  if (await daemonAnswers(dial, signal)) return;
   using folder = watchFolder(socketFolder);
   waiting++;
   try {

@@ -38,7 +38,9 @@ export interface Driver extends AsyncDisposable {
   // again. The sandbox must exist. Never deletes files, even if it fails.
   resume(spec: SandboxSpec, signal: AbortSignal): Promise<{ restarted: boolean }>;
 
-  // Removes the sandbox and all its files, in whatever condition it is. No-op if it does not exist.
+  // Removes the sandbox and all its files, in whatever condition it is. No-op if it does not exist. Resolves when the sandbox has
+  // ended and nothing finds it any more. Its files may be deleted afterwards, but a second call and the disposal of the driver wait
+  // for that, and if it fails, `list` reports the sandbox.
   destroy(id: SandboxId, signal: AbortSignal): Promise<void>;
 
   // The actual condition now. Rejects if the engine does not answer, so that a missing answer is not mistaken for a missing

@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync, readlinkSync, readFileSync, realpathSync } from "node:fs";
 import { basename, join } from "node:path";
 import { isSandboxId } from "@berth/contract";
 import { cgroupPrefix, openCgroups } from "../../server/drivers/oci/cgroups/cgroups.ts";
@@ -62,12 +62,22 @@ function findProcesses(place: string, prefix: string): Process[] {
       const status = read(`/proc/${pid}/status`);
       const users = [...status.matchAll(/^(?:Uid|Gid|Groups):(.*)$/gm)].flatMap(([, ids]) => ids!.trim().split(/\s+/).map(Number));
       const grouped = linesOf(`/proc/${pid}/cgroup`).filter((line) => line.includes(prefix));
-      // Reads the mounts of sandboxed processes alone, because there are many processes with long lists.
-      const seen = users.some(isSandboxUserId) ? linesOf(`/proc/${pid}/mountinfo`).filter((line) => line.includes(basename(place))) : [];
+      // Reads the mounts of sandboxed processes alone, because there are many processes with long lists. The process that creates
+      // a user namespace for another installation has the ids of a sandbox and the mounts of the host.
+      const isSandboxed = users.some(isSandboxUserId) && mountNamespaceOf(pid) !== mountNamespaceOf("self");
+      const seen = isSandboxed ? linesOf(`/proc/${pid}/mountinfo`).filter((line) => line.includes(basename(place))) : [];
       const ended = /^State:\s+[ZX]/m.test(status);
       return { pid, users, ids: ended ? [] : [...new Set([...grouped, ...seen].flatMap(idsIn))] };
     })
     .filter(({ ids }) => ids.length > 0);
+}
+
+function mountNamespaceOf(pid: string): string {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/mnt`);
+  } catch {
+    return "";
+  }
 }
 
 function ownersOf(folder: string, depth: number): { path: string; owner: number }[] {

@@ -1,4 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, statfsSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import type { Socket } from "node:net";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
@@ -8,12 +9,12 @@ import { DAEMON_SOCKET } from "@berth/contract/daemon.ts";
 import { awaitDaemon } from "../daemon-health.ts";
 import type { SandboxCondition, SandboxSpec, SandboxStats } from "../driver.ts";
 import { dialSocketFile } from "../host/dial-socket.ts";
-import { mustRun } from "../host/run.ts";
 import { createSemaphore } from "../host/semaphore.ts";
 import { createVolumes } from "../host/volumes.ts";
 import { readFileIfReadable } from "../../bounded-io/read-small-file.ts";
 import { cgroupPrefix, openCgroups } from "./cgroups/cgroups.ts";
 import { closeControlFolder, controlFolderOf } from "./filesystem/control-folder.ts";
+import { createRemovals } from "./filesystem/removals.ts";
 import { findUnrestrictedMounts, unrestrictedMountsError } from "./filesystem/unrestricted-mounts.ts";
 import { launchContainer, pidFileOf } from "./launch.ts";
 import { kindOf } from "./runtime/runtime-kinds.ts";
@@ -22,7 +23,7 @@ import { createUserIds } from "./users/user-ids.ts";
 
 // The containers of this installation's sandboxes, with their volumes and folders. The caller makes sure that only one call at
 // a time changes a sandbox.
-export interface Containers {
+export interface Containers extends AsyncDisposable {
   condition(id: SandboxId): SandboxCondition;
   // Replaces whatever is left of an earlier container, and resolves when the daemon of the new one answers. If it fails, the caller
   // cleans up with `stop` or `remove`.
@@ -37,6 +38,8 @@ export interface Containers {
   stop(id: SandboxId): Promise<void>;
   // Stops the container and deletes its files. Idempotent.
   remove(id: SandboxId): Promise<void>;
+  // Like `remove`, but the files are deleted in the background, unless an earlier call has begun with that: then it waits for the end.
+  removeInBackground(id: SandboxId): Promise<void>;
   list(): SandboxId[];
   stats(id: SandboxId): SandboxStats;
   dial(id: SandboxId, signal: AbortSignal): Promise<Socket>;
@@ -52,6 +55,7 @@ export interface ContainersOptions {
   boundDisks: boolean;
   startTimeoutMs: number;
   stopTimeoutMs: number;
+  onRemovalError(id: string, error: unknown): void;
 }
 
 const MAX_CONCURRENT_STARTS = 2 * availableParallelism();
@@ -65,6 +69,7 @@ export function createContainers(options: ContainersOptions): Containers {
   const kind = kindOf(options.runtime);
   const volumes = createVolumes({ bounded: options.boundDisks });
   const launchDeps = { runtime, kind, cgroups, volumes, userIds: createUserIds(sandboxesDir), rootsDir, runtimeDir };
+  const removals = createRemovals({ parent: sandboxesDir, release: releaseMounts, onError: options.onRemovalError });
   const limitStarts = createSemaphore(MAX_CONCURRENT_STARTS);
 
   const folderOf = (id: SandboxId) => join(sandboxesDir, id);
@@ -97,31 +102,47 @@ export function createContainers(options: ContainersOptions): Containers {
   async function removeContainer(id: SandboxId): Promise<void> {
     await cgroups.kill(id);
     await cgroups.remove(id);
-    runtime.forget(id);
+    await runtime.forget(id);
+  }
+
+  async function releaseMounts(folder: string): Promise<void> {
+    await closeControlFolder(folder);
+    await volumes.close(folder);
   }
 
   async function stop(id: SandboxId): Promise<void> {
     await removeContainer(id);
-    await closeControlFolder(folderOf(id));
-    await volumes.close(folderOf(id));
+    await releaseMounts(folderOf(id));
+  }
+
+  async function removeInBackground(id: SandboxId): Promise<void> {
+    await removals.finish(id);
+    await removeContainer(id);
+    await rm(egressOf(id), { recursive: true, force: true });
+    await removals.begin(id);
   }
 
   async function dial(id: SandboxId, signal: AbortSignal): Promise<Socket> {
     const pid = initPidOf(id);
     if (pid === undefined) throw new AppError("sandbox_unreachable", { cause: new Error("the sandbox does not run") });
-    // Through the sandbox's own view of its files if the host has one, so that the socket is in no folder of the host. On both
-    // paths the sandbox can change only the last part.
-    const control = kind.opaque ? controlFolderOf(folderOf(id)) : `/proc/${pid}/root/run/berth`;
-    return await dialSocketFile(join(control, DAEMON_SOCKET), signal, () => isMember(pid, id));
+    return await dialSocketFile(join(socketFolderOf(id, pid), DAEMON_SOCKET), signal, () => isMember(pid, id));
   }
 
-  const awaitAnswer = (id: SandboxId, signal: AbortSignal) =>
-    awaitDaemon({ dial: (bounded) => dial(id, bounded), alive: () => isAlive(id), timeoutMs: startTimeoutMs }, signal);
+  // In the sandbox's own view of its files if the host has one, so that the socket is in no folder of the host. The sandbox cannot
+  // replace the folder, only change what is in it.
+  const socketFolderOf = (id: SandboxId, pid: number) => (kind.opaque ? controlFolderOf(folderOf(id)) : `/proc/${pid}/root/run/berth`);
+
+  async function awaitAnswer(id: SandboxId, signal: AbortSignal): Promise<void> {
+    const pid = initPidOf(id);
+    const socketFolder = pid === undefined ? undefined : socketFolderOf(id, pid);
+    const alive = () => isAlive(id);
+    await awaitDaemon({ dial: (bounded) => dial(id, bounded), alive, timeoutMs: startTimeoutMs, socketFolder }, signal);
+  }
 
   return {
     condition(id) {
       if (isAlive(id)) return cgroups.isFrozen(id) ? "frozen" : "running";
-      return existsSync(folderOf(id)) || runtime.list().includes(id) ? "stopped" : "absent";
+      return existsSync(folderOf(id)) || runtime.has(id) || removals.unfinished().includes(id) ? "stopped" : "absent";
     },
 
     async start(spec, signal) {
@@ -152,18 +173,21 @@ export function createContainers(options: ContainersOptions): Containers {
 
     stop,
 
+    removeInBackground,
+
     async remove(id) {
-      await stop(id);
-      await mustRun("rm", ["-rf", "--one-file-system", "--", folderOf(id), egressOf(id)]);
+      await removeInBackground(id);
+      await removals.finish(id);
     },
 
     list() {
       const folders = existsSync(sandboxesDir) ? readdirSync(sandboxesDir) : [];
-      return [...new Set([...folders, ...runtime.list(), ...cgroups.list()].filter(isSandboxId))];
+      return [...new Set([...folders, ...removals.unfinished(), ...runtime.list(), ...cgroups.list()].filter(isSandboxId))];
     },
 
     stats: (id) => cgroups.stats(id),
     dial,
+    [Symbol.asyncDispose]: () => removals[Symbol.asyncDispose](),
   };
 }
 

@@ -6,7 +6,7 @@ import type { Driver } from "../driver.ts";
 import { createKeyedLock } from "../../event-loop/keyed-lock.ts";
 import { createContainers } from "./containers.ts";
 import { ROOTS_DIR } from "./probe.ts";
-import { killOrphanedCommands } from "./runtime/orphaned-commands.ts";
+import { createOrphanedCommands } from "./runtime/orphaned-commands.ts";
 
 export interface OciDriverOptions {
   dataDir: string;
@@ -29,15 +29,26 @@ export function createOciDriver(options: OciDriverOptions): Driver {
   const { runtimeDir, log, runtime, boundDisks, rootsDir = ROOTS_DIR, startTimeoutMs = 30_000, stopTimeoutMs = 5_000 } = options;
   mkdirSync(options.dataDir, { recursive: true });
   const dataDir = realpathSync(options.dataDir);
-  const containers = createContainers({ dataDir, runtimeDir, rootsDir, runtime, boundDisks, startTimeoutMs, stopTimeoutMs });
+  const containers = createContainers({
+    dataDir,
+    runtimeDir,
+    rootsDir,
+    runtime,
+    boundDisks,
+    startTimeoutMs,
+    stopTimeoutMs,
+    // `list` reports the sandbox until a repeated destroy has removed the rest.
+    onRemovalError: (id, error) => log.warn("sandbox.removal_failed", { sandboxId: id, error: String(error) }),
+  });
   const withLock = createKeyedLock();
+  const orphanedCommands = createOrphanedCommands(dataDir, runtime);
   // Sandboxes for which no command of an earlier server can still run.
   const checked = new Set<SandboxId>();
 
   const operation = <Result>(id: SandboxId, signal: AbortSignal, work: () => Promise<Result>) =>
     withLock(id, () =>
       withDriverErrors(signal, async () => {
-        if (!checked.has(id)) await killOrphanedCommands(dataDir, runtime, id);
+        if (!checked.has(id)) await orphanedCommands.kill(id);
         checked.add(id);
         return await work();
       }),
@@ -109,7 +120,7 @@ export function createOciDriver(options: OciDriverOptions): Driver {
 
     destroy: (id, signal) =>
       operation(id, signal, async () => {
-        await containers.remove(id);
+        await containers.removeInBackground(id);
         checked.delete(id);
       }),
 
@@ -117,7 +128,7 @@ export function createOciDriver(options: OciDriverOptions): Driver {
     list: async () => containers.list().map((id) => ({ id, condition: containers.condition(id) })),
     stats: async (id) => containers.stats(id),
     dial: containers.dial,
-    // Sandboxes outlive the server, so there is nothing to release.
-    async [Symbol.asyncDispose]() {},
+    // Sandboxes outlive the server, but what is left of the destroyed ones should not.
+    [Symbol.asyncDispose]: () => containers[Symbol.asyncDispose](),
   };
 }

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { newId } from "@berth/contract";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { describeWith, machine } from "../../../../tests/support/machine.ts";
-import { killOrphanedCommands } from "./orphaned-commands.ts";
+import { createOrphanedCommands } from "./orphaned-commands.ts";
 
 describeWith(machine.root, "commands of a dead server", () => {
   const id = newId("sbx", 1);
@@ -40,14 +40,22 @@ describeWith(machine.root, "commands of a dead server", () => {
     const ours = await start([id, "/data"]);
     const others = await start([newId("sbx", 2), "/data"]);
     const ended = once(ours, "exit");
-    await killOrphanedCommands("/data", "runc", id);
+    await createOrphanedCommands("/data", "runc").kill(id);
     await ended;
     expect(others.exitCode ?? others.signalCode).toBeNull();
   });
 
+  test("are told from the commands that this server starts later", async () => {
+    const commands = createOrphanedCommands("/data", "runc");
+    await commands.kill(id);
+    const own = await start([id, "/data"]);
+    await commands.kill(id);
+    expect(own.exitCode ?? own.signalCode).toBeNull();
+  });
+
   test("are not looked for among the processes of sandboxes, whose memory map may be locked", async () => {
     const imitation = await start([id, "/data"], OTHER_USER);
-    await killOrphanedCommands("/data", "runc", id);
+    await createOrphanedCommands("/data", "runc").kill(id);
     expect(imitation.exitCode ?? imitation.signalCode).toBeNull();
   });
 });

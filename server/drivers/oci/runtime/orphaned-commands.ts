@@ -7,17 +7,29 @@ import { PRIVATE_MOUNTS_DIR } from "./private-mounts.ts";
 // The programs that the driver runs on the host for a sandbox, besides the OCI runtime and what prepares its private mounts.
 const PROGRAMS = ["mount", "umount", "mkfs.ext4", "rm", "prlimit"];
 
-// Kills the commands that a dead server has started for this sandbox. They would otherwise finish while we work, and mount
-// a volume or start a container that is no longer expected.
-export async function killOrphanedCommands(dataDir: string, runtime: string, id: string): Promise<void> {
-  const programs = [...PROGRAMS, basename(runtime)];
-  for (let pids = findCommands(programs, dataDir, id); pids.length > 0; pids = findCommands(programs, dataDir, id)) {
-    for (const pid of pids) killIfRunning(pid);
-    await sleep(2);
-  }
+// Kills the commands that a dead server has started for a sandbox. They would otherwise finish while we work, and mount a volume
+// or start a container that is no longer expected.
+export interface OrphanedCommands {
+  kill(id: string): Promise<void>;
 }
 
-function findCommands(programs: readonly string[], dataDir: string, id: string): number[] {
+export function createOrphanedCommands(dataDir: string, runtime: string): OrphanedCommands {
+  const programs = [...PROGRAMS, basename(runtime)];
+  let exist: boolean | undefined;
+  return {
+    async kill(id) {
+      // The first call comes before our own commands. Later there are no others, and looking at every process takes a while.
+      exist ??= findCommands(programs, dataDir).length > 0;
+      if (!exist) return;
+      for (let pids = findCommands(programs, dataDir, id); pids.length > 0; pids = findCommands(programs, dataDir, id)) {
+        for (const pid of pids) killIfRunning(pid);
+        await sleep(2);
+      }
+    },
+  };
+}
+
+function findCommands(programs: readonly string[], dataDir: string, id = ""): number[] {
   const isOurs = (pid: string) => {
     // Reading the command line waits for the process's memory map, which a sandbox that forks without end keeps locked for
     // seconds. The server's own commands run as the server's user, and no process of a sandbox does.
