@@ -1,5 +1,15 @@
 import { expect, test } from "vitest";
-import { editor, eventually, expectGone, hasFocus, openFile, expectVisible, tab, typeAtStart } from "../support/browser/workspace.ts";
+import {
+  editor,
+  eventually,
+  expectGone,
+  hasFocus,
+  openFile,
+  expectVisible,
+  tab,
+  treeItem,
+  typeAtStart,
+} from "../support/browser/workspace.ts";
 import { describeInBrowser } from "../support/browser/browser-suite.ts";
 
 // Runs in the page.
@@ -80,7 +90,7 @@ describeInBrowser("editing in the workspace", (suite) => {
     await eventually(() => workspace.read("a.txt")).toBe("precious\n");
   });
 
-  test("a read-only file is not overwritten, and a file replaced by a folder is marked as deleted", async () => {
+  test("a read-only file is not overwritten, autosave tries again, and a file replaced by a folder is marked as deleted", async () => {
     await using workspace = await suite.openWorkspace({ files: { "kept.txt": "kept\n", "becomes-folder.txt": "text\n" } });
     const { page } = workspace;
     await workspace.exec("chmod 444 kept.txt");
@@ -89,9 +99,10 @@ describeInBrowser("editing in the workspace", (suite) => {
     await page.keyboard.press("Control+S");
     await expectVisible(page.getByText("Could not save kept.txt: The file permissions do not allow this"));
     expect(await workspace.read("kept.txt")).toBe("kept\n");
+    await expectVisible(page.getByRole("button", { name: "Autosave: retrying" }));
     await workspace.exec("chmod 644 kept.txt");
-    await page.keyboard.press("Control+S");
     await eventually(() => workspace.read("kept.txt")).toBe("mine kept\n");
+    await expectVisible(page.getByRole("button", { name: "Autosave: on" }));
 
     await openFile(page, "becomes-folder.txt");
     await workspace.exec("rm becomes-folder.txt && mkdir becomes-folder.txt");
@@ -109,6 +120,29 @@ describeInBrowser("editing in the workspace", (suite) => {
     await expectVisible(tab(page, "a.txt (unsaved)"));
     await eventually(() => editor(page).innerText()).toContain("unsaved base");
     expect(await workspace.read("a.txt")).toBe("base\n");
+  });
+
+  test("a renamed file keeps its undo history, and files are indented by language and .editorconfig", async () => {
+    const files = { "a.py": "base\n", "notes.txt": "", ".editorconfig": "[*.txt]\nindent_style = space\nindent_size = 3\n" };
+    await using workspace = await suite.openWorkspace({ files });
+    const { page } = workspace;
+    await openFile(page, "a.py");
+    await typeAtStart(page, "x");
+    await eventually(() => workspace.read("a.py")).toBe("xbase\n");
+    await treeItem(page, "a.py").click();
+    await page.keyboard.press("F2");
+    await page.keyboard.type("b");
+    await page.keyboard.press("Enter");
+    await page.getByLabel("Text of b.py").click();
+    await page.keyboard.press("Control+Z");
+    await page.keyboard.press("Control+Home");
+    await page.keyboard.type("def f():\npass\n");
+    await eventually(() => workspace.read("b.py")).toBe("def f():\n    pass\n    base\n");
+    await openFile(page, "notes.txt");
+    await editor(page).click();
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("three");
+    await eventually(() => workspace.read("notes.txt")).toBe("   three");
   });
 
   test("line endings and a byte order mark survive an edit", async () => {

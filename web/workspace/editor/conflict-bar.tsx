@@ -1,5 +1,5 @@
 import { CircleAlert, TriangleAlert } from "lucide-react";
-import { useWorkspace } from "../state/context.ts";
+import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { nameOf } from "../text/paths.ts";
 import { tabFor } from "../state/page/layout.ts";
 import type { TextDocument } from "../state/documents/document.ts";
@@ -70,12 +70,15 @@ function DeletedOnDisk({ path }: { path: string }) {
 
 function NotSaved({ path, reason }: { path: string; reason: string }) {
   const { documents } = useWorkspace();
+  const autosave = useWorkspaceState("preferences", (state) => state.autosave);
   return (
     <div className="bar bad" role="alert">
       <CircleAlert size={16} />
-      <p>Not saved: {reason}. Your text is kept in this browser.</p>
+      <p>
+        Not saved: {reason}. Your text is kept in this browser.{autosave && " Autosave will try again."}
+      </p>
       <button type="button" className="button small" onClick={() => void documents.save(path)}>
-        Try again
+        {autosave ? "Try now" : "Try again"}
       </button>
     </div>
   );

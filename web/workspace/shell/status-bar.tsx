@@ -9,6 +9,9 @@ export function StatusBar() {
     "documents",
     ({ files }) => Object.values(files).filter((file) => file.kind === "text" && file.document.edited).length,
   );
+  const failing = useWorkspaceState("documents", ({ files }) =>
+    Object.values(files).some((file) => file.kind === "text" && file.document.edited && file.document.failure !== null),
+  );
   const ports = useWorkspaceState("ports", (state) => state.list);
   const cursor = useWorkspaceState("cursor", (state) => state);
   return (
@@ -34,7 +37,7 @@ export function StatusBar() {
         Wrap: {wrapLines ? "on" : "off"}
       </button>
       <button type="button" className="optional" aria-pressed={autosave} onClick={() => preferences.set({ autosave: !autosave })}>
-        Autosave: {autosave ? "on" : "off"}
+        Autosave: {!autosave ? "off" : failing ? "retrying" : "on"}
       </button>
     </footer>
   );

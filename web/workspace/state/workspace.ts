@@ -48,6 +48,9 @@ export function createWorkspace(sandboxId: string) {
   const tree = createTree();
 
   keepEditedTab({ layout, documents });
+  preferences.store.subscribe((now, before) => {
+    if (now.autosave && !before.autosave) documents.autosaveAll();
+  });
 
   // The first visible data is requested at once, before the session's state is known.
   const initialRequest = loadInitialView({ files, layout, documents });

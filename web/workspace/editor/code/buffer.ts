@@ -5,7 +5,8 @@ import { EditorView } from "@codemirror/view";
 import { nameOf } from "../../text/paths.ts";
 import type { Workspace } from "../../state/workspace.ts";
 import type { EditorBuffer } from "../../state/documents/open-files.ts";
-import { editorSetup, language, MAX_HIGHLIGHTED_CHARS } from "./setup.ts";
+import { configuredIndentation, indentation } from "./indentation.ts";
+import { editorSetup, label, labelFor, language, MAX_HIGHLIGHTED_CHARS } from "./setup.ts";
 
 // A text with its history and selection. It outlives the view, which exists only while the tab is shown.
 export interface CodeBuffer extends EditorBuffer {
@@ -22,8 +23,9 @@ export function bufferFor(workspace: Workspace, path: string): CodeBuffer {
   return (attached && codeBuffers.get(attached)) ?? createBuffer(workspace, path);
 }
 
-function createBuffer(workspace: Workspace, path: string): CodeBuffer {
+function createBuffer(workspace: Workspace, firstPath: string): CodeBuffer {
   const { documents, cursor, preferences } = workspace;
+  let path = firstPath;
   const text = documents.textOf(path);
   const { wrapLines } = preferences.store.getState();
   let view: EditorView | null = null;
@@ -55,6 +57,12 @@ function createBuffer(workspace: Workspace, path: string): CodeBuffer {
       dispatch({ changes: smallestChange(state.sliceDoc(0), next, state), annotations: fromDisk.of(true) });
       saved = state.doc.eq(now) ? state.doc : now;
     },
+    renamed(to) {
+      path = to;
+      dispatch({ effects: label.reconfigure(labelFor(to)) });
+      void loadLanguage();
+      void loadIndentation();
+    },
     mount(container) {
       const mounted = new EditorView({ state, parent: container, ...(scrollPosition ? { scrollTo: scrollPosition } : {}) });
       view = mounted;
@@ -73,16 +81,24 @@ function createBuffer(workspace: Workspace, path: string): CodeBuffer {
   };
   codeBuffers.set(buffer, buffer);
   documents.attach(path, buffer);
-  if (text.length < MAX_HIGHLIGHTED_CHARS) void loadLanguage();
+  void loadLanguage();
+  void loadIndentation();
   return buffer;
 
   async function loadLanguage(): Promise<void> {
+    const current = path;
     const description = LanguageDescription.matchFilename(languages, nameOf(path));
-    if (!description) return;
-    const support = await description.load();
-    buffer.language = description.name;
-    dispatch({ effects: language.reconfigure(support) });
-    if (view) cursor.setLanguage(description.name);
+    const support = text.length < MAX_HIGHLIGHTED_CHARS ? await description?.load() : undefined;
+    if (path !== current) return;
+    buffer.language = support && description ? description.name : null;
+    dispatch({ effects: language.reconfigure(support ?? []) });
+    if (view) cursor.setLanguage(buffer.language);
+  }
+
+  async function loadIndentation(): Promise<void> {
+    const current = path;
+    const configured = await configuredIndentation(workspace, path);
+    if (configured && path === current) dispatch({ effects: indentation.reconfigure(configured) });
   }
 }
 

@@ -1,6 +1,6 @@
 import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history as undoHistory, historyKeymap, indentWithTab } from "@codemirror/commands";
-import { bracketMatching, foldGutter, foldKeymap, indentOnInput, indentUnit } from "@codemirror/language";
+import { bracketMatching, foldGutter, foldKeymap, indentOnInput } from "@codemirror/language";
 import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
 import { Compartment, EditorState, type Extension } from "@codemirror/state";
 import {
@@ -15,10 +15,14 @@ import {
   lineNumbers,
   rectangularSelection,
 } from "@codemirror/view";
+import { indentation, initialIndentation } from "./indentation.ts";
 import { theme } from "./theme.ts";
 
 export const language = new Compartment();
 export const wrapping = new Compartment();
+export const label = new Compartment();
+
+export const labelFor = (path: string): Extension => EditorView.contentAttributes.of({ "aria-label": `Text of ${path}` });
 
 // Larger files have no syntax highlighting, which would make typing slow.
 export const MAX_HIGHLIGHTED_CHARS = 2_000_000;
@@ -28,7 +32,7 @@ export function editorSetup({ path, text, wrapLines }: { path: string; text: str
   return [
     // Keeps the line endings of the file. Any other line ending stays in the text as a character.
     EditorState.lineSeparator.of(lineSeparatorOf(text)),
-    indentUnit.of(indentOf(text)),
+    indentation.of(initialIndentation(path, text)),
     EditorState.allowMultipleSelections.of(true),
     lineNumbers(),
     highlightActiveLineGutter(),
@@ -55,7 +59,7 @@ export function editorSetup({ path, text, wrapLines }: { path: string; text: str
       ...completionKeymap,
       indentWithTab,
     ]),
-    EditorView.contentAttributes.of({ "aria-label": `Text of ${path}` }),
+    label.of(labelFor(path)),
     language.of([]),
     wrapping.of(wrapLines ? EditorView.lineWrapping : []),
     theme,
@@ -63,9 +67,3 @@ export function editorSetup({ path, text, wrapLines }: { path: string; text: str
 }
 
 const lineSeparatorOf = (text: string): "\n" | "\r\n" => (text.includes("\r\n") && !/(^|[^\r])\n/.test(text) ? "\r\n" : "\n");
-
-function indentOf(text: string): string {
-  const first = /^(\t+| {2,8})\S/m.exec(text.slice(0, 20_000))?.[1];
-  if (first === undefined) return "  ";
-  return first.startsWith("\t") ? "\t" : first.length >= 4 && first.length % 4 === 0 ? "    " : "  ";
-}

@@ -61,10 +61,13 @@ describe("a save", () => {
     });
   });
 
-  test("that fails keeps the reason and stops autosave", () => {
+  test("that fails keeps the reason until a save succeeds, and autosave may try again", () => {
     const failed = after(edited, { type: "saveStarted" }, { type: "saveFailed", message: "The disk is full" });
     expect(failed).toMatchObject({ edited: true, failure: "The disk is full" });
-    expect(mayAutosave(failed)).toBe(false);
+    expect(mayAutosave(failed)).toBe(true);
+    const again = after(failed, { type: "saveStarted" });
+    expect(again.failure).toBe("The disk is full");
+    expect(after(again, { type: "saved", etag: '"2"', revision: again.revision }).failure).toBeNull();
   });
 });
 

@@ -49,7 +49,7 @@ export function updateDocument(doc: TextDocument, event: DocumentEvent): Documen
     case "edited":
       return { doc: { ...doc, edited: event.differs, revision: doc.revision + 1 } };
     case "saveStarted":
-      return { doc: { ...doc, saving: true, failure: null } };
+      return { doc: { ...doc, saving: true } };
     case "saved": {
       const edited = doc.edited && doc.revision !== event.revision;
       return { doc: { ...doc, etag: event.etag, edited, saving: false, conflict: null, failure: null } };
@@ -67,8 +67,8 @@ export function updateDocument(doc: TextDocument, event: DocumentEvent): Documen
   }
 }
 
-// Autosave must not write a text that has a conflict or could not be saved.
-export const mayAutosave = (doc: TextDocument): boolean => doc.edited && !doc.saving && doc.conflict === null && doc.failure === null;
+// Autosave must not write a text that has a conflict. It tries again after a failure.
+export const mayAutosave = (doc: TextDocument): boolean => doc.edited && !doc.saving && doc.conflict === null;
 
 function followDisk(doc: TextDocument, text: string, etag: string): DocumentUpdate {
   if (etag === doc.etag) {

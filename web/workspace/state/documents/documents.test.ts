@@ -1,5 +1,6 @@
 import { beforeEach, expect, test } from "vitest";
 import { ApiError } from "../../connection/api.ts";
+import { createBackoff } from "../../connection/backoff.ts";
 import { createDocuments } from "./documents.ts";
 import type { Draft, Drafts } from "./drafts.ts";
 import type { EditorBuffer } from "./open-files.ts";
@@ -53,21 +54,25 @@ beforeEach(() => {
 });
 
 // Opens one file and returns functions that type into it and read its state.
-async function openDocument({ autosave = false } = {}) {
+async function openDocument(settings = { autosave: false }) {
+  const notices: string[] = [];
   const documents = createDocuments({
     api: disk,
     drafts,
-    notices: { error: () => {} },
-    autosave: () => autosave,
+    notices: { error: (text) => void notices.push(text) },
+    autosave: () => settings.autosave,
     autosaveAfterMs: 5,
     draftAfterMs: 1,
+    retryBackoff: () => createBackoff({ firstMs: 20, maxMs: 40 }),
   });
   await documents.open("a.txt");
   let text = documents.textOf("a.txt");
-  const buffer: EditorBuffer = { snapshot: () => ({ text, markSaved: () => {} }), show: (next) => void (text = next) };
+  const buffer: EditorBuffer = { snapshot: () => ({ text, markSaved: () => {} }), show: (next) => void (text = next), renamed: () => {} };
   documents.attach("a.txt", buffer);
   return {
     documents,
+    buffer,
+    notices,
     type: (next: string) => {
       text = next;
       documents.edited("a.txt", { differs: true });
@@ -112,6 +117,35 @@ test("a save that failed while disconnected is retried after the reconnect", asy
   expect(drafts.kept.size).toBe(0);
 });
 
+test("autosave tries again after a failure, and tells about it once", async () => {
+  const { type, state, notices } = await openDocument({ autosave: true });
+  let failures = 0;
+  disk.beforeWrite = async () => {
+    if (++failures <= 3) throw new ApiError(507, "disk_full", "full");
+  };
+  type("typed onto a full disk");
+  await expect.poll(() => state()?.failure).toContain("full");
+  type("typed onto a full disk, and on");
+  await expect.poll(() => disk.text("a.txt")).toBe("typed onto a full disk, and on");
+  expect(state()).toMatchObject({ edited: false, failure: null });
+  expect(notices).toHaveLength(1);
+});
+
+test("autosave does not try again after it was turned off", async () => {
+  const settings = { autosave: true };
+  const { documents, type, state } = await openDocument(settings);
+  disk.reachable = false;
+  type("mine");
+  await expect.poll(() => state()?.failure).not.toBeNull();
+  settings.autosave = false;
+  disk.reachable = true;
+  await documents.resync();
+  expect(disk.text("a.txt")).toBe("base");
+  settings.autosave = true;
+  documents.autosaveAll();
+  await expect.poll(() => disk.text("a.txt")).toBe("mine");
+});
+
 test("a save whose response was lost is recognised by its text", async () => {
   const { documents, type, state } = await openDocument();
   type("mine");
@@ -139,7 +173,7 @@ test("a draft survives the deletion of its file", async () => {
 });
 
 test("a file is saved before it moves, and its text moves with it", async () => {
-  const { documents, type } = await openDocument();
+  const { documents, type, buffer } = await openDocument();
   type("mine");
   await documents.flush("a.txt");
   expect(disk.text("a.txt")).toBe("mine");
@@ -148,6 +182,8 @@ test("a file is saved before it moves, and its text moves with it", async () => 
   documents.moved("a.txt", "b.txt");
   expect(documents.documentAt("a.txt")).toBeNull();
   expect(documents.textOf("b.txt")).toBe("mine");
+  // With its buffer, the text keeps its history.
+  expect(documents.bufferOf("b.txt")).toBe(buffer);
 });
 
 test("releasing a file that is still loading keeps its draft and does not open it", async () => {

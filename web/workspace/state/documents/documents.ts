@@ -1,4 +1,5 @@
 import { ApiError, type Api } from "../../connection/api.ts";
+import { createBackoff, type Backoff } from "../../connection/backoff.ts";
 import { movedPath } from "../../text/paths.ts";
 import { describeError, type Notices } from "../page/notices.ts";
 import { contentOf, isImage, MAX_TEXT_BYTES } from "./content.ts";
@@ -13,16 +14,22 @@ export interface DocumentsDeps {
   autosave: () => boolean;
   autosaveAfterMs?: number;
   draftAfterMs?: number;
+  // The waits between attempts of autosave to save a file after a failure.
+  retryBackoff?: () => Backoff;
 }
 
 export type Documents = ReturnType<typeof createDocuments>;
 
 // Reads and saves the open files, follows changes on disk and keeps drafts. The decisions are in document.ts.
-export function createDocuments({ api, drafts, notices, autosave, autosaveAfterMs = 1000, draftAfterMs = 400 }: DocumentsDeps) {
+export function createDocuments(deps: DocumentsDeps) {
+  const { api, drafts, notices, autosave, autosaveAfterMs = 1000, draftAfterMs = 400 } = deps;
+  const { retryBackoff = () => createBackoff({ firstMs: 2000, maxMs: 60_000 }) } = deps;
   const openFiles = createOpenFiles({ onClean: (path) => void drafts.remove(path) });
   const { documentAt, apply } = openFiles;
   const timers = new Map<string, ReturnType<typeof setTimeout>>();
   const saves = new Map<string, Promise<boolean>>();
+  // The files whose last save failed while autosave was on. The next attempt is scheduled.
+  const retries = new Map<string, Backoff>();
   // Files that changed on disk during a save. Only reading them again shows whether the change was ours.
   const rereadAfterSave = new Set<string>();
 
@@ -66,7 +73,7 @@ export function createDocuments({ api, drafts, notices, autosave, autosaveAfterM
     apply(path, { type: "edited", differs });
     if (!documentAt(path)?.edited) return;
     schedule(`draft ${path}`, draftAfterMs, () => keepDraft(path));
-    if (autosave()) schedule(`save ${path}`, autosaveAfterMs, () => autosaveNow(path));
+    if (autosave() && !retries.has(path)) schedule(`save ${path}`, autosaveAfterMs, () => autosaveNow(path));
   }
 
   function schedule(key: string, afterMs: number, work: () => void): void {
@@ -81,8 +88,9 @@ export function createDocuments({ api, drafts, notices, autosave, autosaveAfterM
 
   function autosaveNow(path: string): void {
     const doc = documentAt(path);
-    if (doc && mayAutosave(doc)) void save(path);
-    else if (doc?.saving) schedule(`save ${path}`, autosaveAfterMs, () => autosaveNow(path));
+    if (doc?.saving) schedule(`save ${path}`, autosaveAfterMs, () => autosaveNow(path));
+    else if (doc && autosave() && mayAutosave(doc)) void save(path);
+    else retries.delete(path);
   }
 
   function save(path: string): Promise<boolean> {
@@ -104,6 +112,7 @@ export function createDocuments({ api, drafts, notices, autosave, autosaveAfterM
       const { etag } = await api.writeFile(path, text, recreate ? null : doc.etag);
       openFiles.setText(path, text);
       markSaved();
+      retries.delete(path);
       apply(path, { type: "saved", etag, revision: doc.revision });
       if (documentAt(path)?.edited) edited(path, { differs: true });
       return true;
@@ -118,9 +127,17 @@ export function createDocuments({ api, drafts, notices, autosave, autosaveAfterM
   async function saveFailed(path: string, error: unknown): Promise<void> {
     keepDraft(path);
     if (error instanceof ApiError && error.status === 412) return reread(path);
+    const isNews = documentAt(path)?.failure !== describeError(error);
     apply(path, { type: "saveFailed", message: describeError(error) });
-    // After a lost connection `resync` saves again, so there is nothing to report.
-    if (!(error instanceof ApiError && error.status === 0)) notices.error(`Could not save ${path}: ${describeError(error)}`);
+    if (autosave()) scheduleRetry(path);
+    // The status bar reports a lost connection.
+    if (isNews && !isOffline(error)) notices.error(`Could not save ${path}: ${describeError(error)}`);
+  }
+
+  function scheduleRetry(path: string): void {
+    const backoff = retries.get(path) ?? retryBackoff();
+    retries.set(path, backoff);
+    schedule(`save ${path}`, backoff.nextMs(), () => autosaveNow(path));
   }
 
   async function reread(path: string): Promise<void> {
@@ -177,11 +194,10 @@ export function createDocuments({ api, drafts, notices, autosave, autosaveAfterM
     // After a disconnect, reads everything again and retries the saves that failed meanwhile.
     async resync() {
       await Promise.all(openFiles.paths().map(reread));
-      for (const path of unsaved()) {
-        const doc = documentAt(path);
-        if (doc?.conflict === null && doc.failure !== null && autosave()) void save(path);
-      }
+      for (const path of retries.keys()) autosaveNow(path);
     },
+    // Autosave was turned on.
+    autosaveAll: () => unsaved().forEach(autosaveNow),
     async keepMine(path: string) {
       apply(path, { type: "keptMine" });
       await save(path);
@@ -190,6 +206,7 @@ export function createDocuments({ api, drafts, notices, autosave, autosaveAfterM
     // Discards unsaved text.
     close(path: string) {
       for (const key of [`draft ${path}`, `save ${path}`]) clearTimeout(timers.get(key));
+      retries.delete(path);
       void drafts.remove(path);
       openFiles.remove(path);
     },
@@ -208,6 +225,7 @@ export function createDocuments({ api, drafts, notices, autosave, autosaveAfterM
       for (const path of openFiles.pathsWithin(from)) {
         const target = movedPath(path, from, to);
         openFiles.rename(path, target);
+        retries.delete(path);
         void drafts.remove(path);
         keepDraft(target);
         void reread(target);
@@ -215,6 +233,8 @@ export function createDocuments({ api, drafts, notices, autosave, autosaveAfterM
     },
   };
 }
+
+const isOffline = (error: unknown): boolean => error instanceof ApiError && error.status === 0;
 
 // A folder or a special file may have replaced the file.
 const isGone = (error: unknown): boolean =>

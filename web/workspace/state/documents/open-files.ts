@@ -15,6 +15,8 @@ export interface EditorBuffer {
   // The current text. `markSaved` records that this text is now on disk.
   snapshot(): { text: string; markSaved: () => void };
   show(text: string): void;
+  // The file has another path now. The text and its history stay.
+  renamed(path: string): void;
 }
 
 // The open files and their texts. A text lives in its editor buffer once there is one, and here until then.
@@ -65,8 +67,11 @@ export function createOpenFiles({ onClean }: { onClean: (path: string) => void }
       const file = get(from);
       if (file === undefined) return;
       const { text } = snapshot(from);
+      const buffer = buffers.get(from);
       remove(from);
       texts.set(to, text);
+      if (buffer) buffers.set(to, buffer);
+      buffer?.renamed(to);
       set(to, file.kind === "text" ? { kind: "text", document: { ...file.document, path: to, saving: false } } : file);
     },
   };

@@ -1,0 +1,42 @@
+import { indentUnit } from "@codemirror/language";
+import { Compartment, EditorState, type Extension } from "@codemirror/state";
+import type { Workspace } from "../../state/workspace.ts";
+import { indentationFrom, parseEditorConfig, propertiesFor } from "../../text/editorconfig.ts";
+import { defaultIndentation, detectIndentation, type Indentation } from "../../text/indentation.ts";
+import { joinPath, parentOf } from "../../text/paths.ts";
+
+export const indentation = new Compartment();
+
+const MAX_CONFIG_BYTES = 64 * 1024;
+
+// What the text itself shows, or what is usual for its language.
+export const initialIndentation = (path: string, text: string): Extension =>
+  extensionFor(detectIndentation(text.slice(0, 200_000)) ?? defaultIndentation(path));
+
+// What the `.editorconfig` files of the workspace say about a file, or null.
+export async function configuredIndentation(workspace: Workspace, path: string): Promise<Extension | null> {
+  let properties = {};
+  for (let folder = parentOf(path); ; folder = parentOf(folder)) {
+    const text = await readConfig(workspace, folder);
+    if (text !== null) {
+      const config = parseEditorConfig(text);
+      const below = folder === "" ? path : path.slice(folder.length + 1);
+      // The nearest file wins.
+      properties = { ...propertiesFor(config, below), ...properties };
+      if (config.root) break;
+    }
+    if (folder === "") break;
+  }
+  const found = indentationFrom(properties);
+  return found && extensionFor(found);
+}
+
+const extensionFor = ({ unit, tabSize }: Indentation): Extension => [indentUnit.of(unit), EditorState.tabSize.of(tabSize)];
+
+async function readConfig({ api, files }: Workspace, folder: string): Promise<string | null> {
+  const path = joinPath(folder, ".editorconfig");
+  // Most folders above an open file have been listed.
+  if (files.store.getState().folders[folder] && files.isFree(path)) return null;
+  const content = await api.readFile(path, MAX_CONFIG_BYTES).catch(() => null);
+  return content?.bytes ? new TextDecoder().decode(content.bytes) : null;
+}
