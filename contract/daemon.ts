@@ -58,7 +58,7 @@ export interface AgentProgram {
 // terminals, writes scrollback and conversations to disk, and responds when they are synced.
 
 // POST /exec: runs a command. The response streams NDJSON, one ExecEvent per line; the last one is `exit`, or `error` if the
-// command could not be started. With `?format=text` the response is the raw output, with stdout and stderr interleaved, and
+// command could not be started (`?format=ndjson` is the same). With `?format=text` the response is the raw output, with stdout and stderr interleaved, and
 // the trailer `X-Exit-Code` has the exit code. Closing the connection kills the command.
 export interface ExecRequest {
   // A string is run by `sh -c`; an array is executed without a shell.

@@ -2,7 +2,9 @@ import type { TSchema } from "typebox";
 import { ERRORS, type ErrorCode } from "./errors.ts";
 import { EXAMPLES } from "./routes/examples.ts";
 import type { Route } from "./routes/route.ts";
-import { commonErrors, ROUTES } from "./routes/routes.ts";
+import { commonErrors, ROUTES, SANDBOX_ERRORS } from "./routes/routes.ts";
+import { SANDBOX_ROUTES } from "./routes/sandbox-routes.ts";
+import { SandboxError } from "./schemas/sandbox.ts";
 import { CreateSession, ErrorBody } from "./schemas/session.ts";
 
 // Derives the OpenAPI 3.1 description from the routes, the schemas and the table of errors.
@@ -53,7 +55,7 @@ export interface DescribedService {
 }
 
 export function describeApi({ baseUrl, templates }: DescribedService): OpenApi {
-  const routes: Record<string, Route> = ROUTES;
+  const routes: Record<string, Route> = { ...ROUTES, ...SANDBOX_ROUTES };
   const schemas: Record<string, Json> = {};
   const convert = schemaConverter(schemas);
   const responses: Record<string, OpenApiResponse> = {};
@@ -97,6 +99,28 @@ const TAGS = [
   { name: "Events", description: "The events of your sessions, in order." },
   { name: "Webhooks", description: "Webhooks send events to your backend, signed according to the Standard Webhooks specification." },
   { name: "Description", description: "The description of this API." },
+  {
+    name: "Commands",
+    description:
+      "The API of a sandbox, below the `sandboxUrl` of its session and with the same key, begins here. It answers while the session is running. Paths of files are relative to the workspace folder.",
+  },
+  { name: "Files", description: "The files of a sandbox." },
+  {
+    name: "Terminals",
+    description:
+      'Terminals outlive the connections to them. A WebSocket to `/sandboxes/{sandboxId}/terminals/{terminalId}?offset=N` attaches to one: the first message is text, `attached`; output comes as binary messages, and you send input as binary messages. `{"type":"resize","cols":80,"rows":24}` changes the size, and `exit` is the last message. After a reconnect, pass the number of bytes that you have received as `offset`.',
+  },
+  {
+    name: "Ports",
+    description:
+      "Web servers in a sandbox open as previews on an origin of their own. The workspace issues the links to them; a key does not.",
+  },
+  { name: "Changes", description: "What has changed in the files of a sandbox." },
+  {
+    name: "Agent",
+    description:
+      "The coding agent in a sandbox. A WebSocket to `/sandboxes/{sandboxId}/agent/stream` carries all conversations in both directions, as the workspace uses it.",
+  },
 ] as const satisfies { name: Route["tag"]; description: string }[];
 
 const SECURITY = {
@@ -104,15 +128,20 @@ const SECURITY = {
   apiKey: { type: "apiKey", in: "header", name: "X-API-Key", description: "The same key in a separate header." },
 };
 
+const pathParameter = (name: string, description: string) => ({
+  name,
+  in: "path",
+  required: true,
+  description,
+  schema: { type: "string" },
+});
+
 const PARAMETERS = {
-  id: { name: "id", in: "path", required: true, description: "The identifier from an earlier response.", schema: { type: "string" } },
-  deliveryId: {
-    name: "deliveryId",
-    in: "path",
-    required: true,
-    description: "The identifier of the delivery.",
-    schema: { type: "string" },
-  },
+  sandboxId: pathParameter("sandboxId", "The `sandboxId` of the session."),
+  terminalId: pathParameter("terminalId", "The identifier of the terminal."),
+  conversationId: pathParameter("conversationId", "The identifier of the conversation."),
+  id: pathParameter("id", "The identifier from an earlier response."),
+  deliveryId: pathParameter("deliveryId", "The identifier of the delivery."),
   idempotencyKey: {
     name: "Idempotency-Key",
     in: "header",
@@ -152,9 +181,11 @@ function describeRoute(name: string, route: Route, convert: (schema: TSchema) =>
     ...(route.body && {
       requestBody: { required: route.body.required, content: json(convert(route.body.schema), exampleOf(route.body.schema)) },
     }),
+    ...(route.upload && { requestBody: { required: true, content: { [route.upload]: { schema: BINARY } } } }),
     responses: {
       [route.success.status]: describeSuccess(route, convert),
-      ...(route.success.etag && { 304: { description: "The session has not changed.", headers: { ETag: header("ETag") } } }),
+      ...Object.fromEntries((route.success.also ?? []).map((also) => [also.status, describeSuccess({ ...route, success: also }, convert)])),
+      ...(route.success.etag === true && { 304: { description: "It has not changed.", headers: { ETag: header("ETag") } } }),
       ...describeErrors(route, convert, shared),
     },
   };
@@ -163,38 +194,49 @@ function describeRoute(name: string, route: Route, convert: (schema: TSchema) =>
 function describeSuccess({ success, idempotent }: Route, convert: (schema: TSchema) => Json): OpenApiResponse {
   const content = {
     ...(success.schema && json(convert(success.schema), success.example ?? exampleOf(success.schema))),
-    ...Object.fromEntries((success.media ?? []).map((media) => [media, { schema: { type: "string" } }])),
+    ...(success.lines && {
+      [success.lines.media]: { schema: convert(success.lines.schema), ...examples(exampleOf(success.lines.schema)) },
+    }),
+    ...Object.fromEntries(
+      (success.media ?? []).map((media) => [
+        media,
+        { schema: media.startsWith("application/") && !media.endsWith("yaml") ? BINARY : { type: "string" } },
+      ]),
+    ),
   };
   const headers = {
     "X-Request-Id": header("RequestId"),
     ...(success.etag && { ETag: header("ETag") }),
     ...(idempotent && { "Idempotent-Replayed": header("IdempotentReplayed") }),
   };
-  return { description: success.description, headers, content };
+  return { description: success.description, headers, ...(Object.keys(content).length > 0 && { content }) };
 }
+
+const BINARY = { type: "string", format: "binary" };
 
 // Most routes share most of their errors, so each group of codes is described once and referenced.
 function describeErrors(route: Route, convert: (schema: TSchema) => Json, shared: Record<string, OpenApiResponse>): Operation["responses"] {
-  const codes = [...new Set([...route.errors, ...commonErrors(route)])];
+  const isSandbox = route.path.startsWith("/sandboxes/");
+  const codes = [...new Set([...route.errors, ...(isSandbox ? SANDBOX_ERRORS : commonErrors(route))])];
   const byStatus = Map.groupBy(codes, (code) => ERRORS[code].status);
   const sorted = [...byStatus].sort(([a], [b]) => a - b);
   return Object.fromEntries(
     sorted.map(([status, group]) => {
-      const name = group.map(toCamelCase).join("Or");
-      shared[name] ??= describeError(status, group, convert);
+      const name = `${isSandbox ? "Sandbox" : ""}${group.map(toCamelCase).join("Or")}`;
+      shared[name] ??= describeError(status, group, convert(isSandbox ? SandboxError : ErrorBody));
       return [String(status), { $ref: `#/components/responses/${name}` }];
     }),
   );
 }
 
-function describeError(status: number, codes: ErrorCode[], convert: (schema: TSchema) => Json): OpenApiResponse {
+function describeError(status: number, codes: ErrorCode[], schema: Json): OpenApiResponse {
   const headers: Json = { "X-Request-Id": header("RequestId"), "X-Error-Code": header("ErrorCode") };
   if (status === 401) headers["WWW-Authenticate"] = header("WwwAuthenticate");
   if (codes.some((code) => ERRORS[code].retryable) && (status < 500 || status === 503 || status === 504))
     headers["Retry-After"] = header("RetryAfter");
   const examples = Object.fromEntries(codes.map((code) => [code, { value: errorExample(code) }]));
   const description = codes.map((code) => `${ERRORS[code].message}.`).join(" ");
-  return { description, headers, content: { "application/json": { schema: convert(ErrorBody), examples } } };
+  return { description, headers, content: { "application/json": { schema, examples } } };
 }
 
 const toCamelCase = (code: string): string => code.replaceAll(/(?:^|_)(\w)/g, (_all, letter: string) => letter.toUpperCase());
@@ -204,9 +246,8 @@ function errorExample(code: ErrorCode): Json {
   return code === "validation_failed" ? { error, details: [{ field: "externalUserId", message: "Required" }] } : { error };
 }
 
-const json = (schema: Json, example?: unknown) => ({
-  "application/json": { schema, ...(example !== undefined && { examples: { typical: { value: example } } }) },
-});
+const json = (schema: Json, example?: unknown) => ({ "application/json": { schema, ...examples(example) } });
+const examples = (example: unknown) => example !== undefined && { examples: { typical: { value: example } } };
 
 const exampleOf = (schema: TSchema): unknown => EXAMPLES[idOf(schema) ?? ""];
 const idOf = (schema: object): string | undefined => ("$id" in schema && typeof schema.$id === "string" ? schema.$id : undefined);

@@ -1,11 +1,11 @@
-import type { TObject, TSchema } from "typebox";
+import Type, { type TObject, type TSchema } from "typebox";
 import type { ErrorCode } from "../errors.ts";
 
 export interface Route {
   method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
   // Relative to {base_url}, with {name} for parameters.
   path: string;
-  tag: "Sessions" | "Events" | "Webhooks" | "Description";
+  tag: "Sessions" | "Events" | "Webhooks" | "Description" | SandboxTag;
   summary: string;
   description: string;
   // Needs no API key.
@@ -14,12 +14,35 @@ export interface Route {
   idempotent?: true;
   body?: { schema: TObject; required: boolean };
   query?: readonly Parameter[];
-  success: { status: number; description: string; schema?: TSchema; media?: readonly string[]; etag?: true; example?: object };
+  // The media type of a body that is not JSON.
+  upload?: string;
+  success: Success;
   // In addition to `commonErrors`.
   errors: readonly ErrorCode[];
 }
 
+// The parts of a sandbox's own API.
+export type SandboxTag = "Commands" | "Files" | "Terminals" | "Ports" | "Changes" | "Agent";
+
+export interface Success extends Content {
+  status: number;
+  // A stream of objects, one per line or per server-sent event.
+  lines?: { media: string; schema: TSchema };
+  // `true`: a request with If-None-Match can get 304. `response`: the response has one.
+  etag?: true | "response";
+  example?: object;
+  // Further successful responses.
+  also?: readonly ({ status: number } & Content)[];
+}
+
+interface Content {
+  description: string;
+  schema?: TSchema;
+  media?: readonly string[];
+}
+
 export interface Parameter {
+  required?: true;
   name: string;
   in: "query" | "header";
   description: string;
@@ -31,4 +54,12 @@ export interface Parameter {
 
 export const route = <const R extends Route>(definition: R): R => definition;
 
-export const query = (name: string, description: string, schema: TSchema): Parameter => ({ name, in: "query", description, schema });
+export const query = (name: string, description: string, schema: TSchema, presence?: "required"): Parameter => ({
+  name,
+  in: "query",
+  ...(presence && { required: true as const }),
+  description,
+  schema,
+});
+
+export const header = (name: string, description: string): Parameter => ({ name, in: "header", description, schema: Type.String() });

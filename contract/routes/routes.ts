@@ -22,6 +22,18 @@ export const ROUTES = {
 
 export type RouteName = keyof typeof ROUTES;
 
+// The errors of Berth itself that every call of a sandbox's API can meet, before the daemon in the sandbox answers.
+export const SANDBOX_ERRORS: readonly ErrorCode[] = [
+  "unauthorized",
+  "session_not_found",
+  "session_paused",
+  "rate_limited",
+  "internal",
+  "sandbox_unreachable",
+  "store_unavailable",
+  "unavailable",
+];
+
 // The errors that every call can meet. A public route does not check a key, so it lacks the first group.
 export const commonErrors = (route: Route): readonly ErrorCode[] => [
   ...(route.public ? [] : (["unauthorized", "rate_limited", "store_unavailable", "unavailable"] as const)),

@@ -17,6 +17,13 @@ const exec = async (body: object) => lines((await daemon.fetch("/exec", { method
 const outputOf = (events: ExecEvent[], type = "stdout") =>
   events.map((event) => (event.type === type && "data" in event ? event.data : "")).join("");
 
+test("an unknown format is refused before the command runs", async () => {
+  const reply = await daemon.fetch<{ code: string }>("/exec?format=json", { method: "POST", body: { command: "touch ran" } });
+  expect([reply.status, reply.json.code]).toEqual([400, "bad_request"]);
+  expect(existsSync(join(daemon.workspace, "ran"))).toBe(false);
+  expect((await daemon.fetch("/exec?format=ndjson", { method: "POST", body: { command: "true" } })).status).toBe(200);
+});
+
 describe("exec", () => {
   test("streams stdout and stderr and ends with the exit code", async () => {
     const events = await exec({ command: "echo out; echo err >&2; exit 3" });

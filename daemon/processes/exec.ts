@@ -29,10 +29,11 @@ export function execRoutes({ environment, workspace }: { environment: Environmen
       method: "POST",
       path: "/exec",
       async handle({ request, response, query }) {
+        const format = parseFormat(query.get("format"));
         const wanted = parseExec(await readJson(request));
         const cwd = await workspace.folderPath(wanted.cwd ?? "");
         const child = start(wanted, cwd, environment.forChild(wanted.env));
-        const output = query.get("format") === "text" ? textOutput(response) : jsonOutput(response);
+        const output = format === "text" ? textOutput(response) : jsonOutput(response);
         await run(child, wanted, response, output);
       },
     },
@@ -139,6 +140,12 @@ function startFailure(error: Error & { code?: string; path?: string }): string {
   if (error.code === "ENOENT") return `Command not found: ${error.path ?? ""}`;
   if (error.code === "EACCES") return `Permission denied: ${error.path ?? ""}`;
   return `The command could not be started (${error.code ?? error.message})`;
+}
+
+function parseFormat(format: string | null): "ndjson" | "text" {
+  if (format === null || format === "ndjson") return "ndjson";
+  if (format === "text") return "text";
+  throw badRequest("format must be ndjson or text");
 }
 
 function parseExec(body: Record<string, unknown>): ExecRequest {

@@ -1,7 +1,11 @@
+import { execFile, execFileSync } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
   createBerth,
@@ -15,6 +19,7 @@ import {
   type BerthEvent,
   type Berth as Client,
 } from "../../client/index.ts";
+import { machine, testWith } from "../support/machine.ts";
 import { startBerth, type Berth } from "../support/servers/berth.ts";
 import { daemonRuntime } from "../support/runtime.ts";
 import { runCli, runCliForJson } from "../support/servers/cli.ts";
@@ -22,6 +27,7 @@ import { runCli, runCliForJson } from "../support/servers/cli.ts";
 // The client against a real server with real sandboxes.
 let server: Berth;
 let berth: Client;
+const root = join(import.meta.dirname, "../..");
 
 beforeAll(async () => {
   await daemonRuntime();
@@ -199,6 +205,33 @@ test("`berth open` creates a session through the server and prints a link that w
   const stopped = await runCli({ ...server, env: { ...server.env, BERTH_PORT: "9" } }, "open");
   expect(stopped.stderr).toContain("No server answers at http://127.0.0.1:9. Start it with `berth serve`");
 });
+
+for (const [language, needs, start] of [
+  ["bash", [machine.command("curl"), machine.command("jq"), machine.command("git")], ["bash"]],
+  ["ts", [machine.command("git")], [process.execPath]],
+  ["python", [machine.command("python3"), machine.command("git")], ["python3"]],
+] as const)
+  testWith([...needs], `the recipe in docs/sandbox.md works as written, in ${language}`, async () => {
+    const page = readFileSync(join(root, "docs/sandbox.md"), "utf8");
+    const [, program = ""] = new RegExp(`^\`\`\`${language}\n([^]*?)^\`\`\``, "m").exec(page) ?? [];
+    // Inside the checkout, where Node finds the client.
+    const folder = mkdtempSync(join(root, "tests/api/.recipe-"));
+    try {
+      writeFileSync(join(folder, "test.sh"), "echo all tests passed\n");
+      writeFileSync(join(folder, "recipe.ts"), program);
+      const git = (...args: string[]) => execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@b.c", ...args], { cwd: folder });
+      git("init", "-q");
+      git("add", "test.sh");
+      git("commit", "-qm", "first");
+      const [command, ...args] = start;
+      const env = { ...process.env, BERTH: server.url, KEY: server.key };
+      const { stdout } = await promisify(execFile)(command, [...args, "recipe.ts"], { cwd: folder, env });
+      expect(stdout).toMatch(/all tests passed\n(?:.*\n)*exit 0\n$/);
+      expect(readFileSync(join(folder, "results.zip"), "latin1")).toMatch(/^PK/);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
 
 async function lastEventId(): Promise<string | undefined> {
   let last: string | undefined;

@@ -17,6 +17,27 @@ async function launchUrl({ berth }: BrowserSuite, { sessionId }: Session): Promi
 describeInBrowser("a launch URL in a browser", (suite) => {
   const workspaceUrl = ({ sandboxId }: Session) => `${suite.berth.url}/workspace/${sandboxId}/`;
 
+  test("can be issued on the docs page, with a key that stays in the page", async () => {
+    const page = await openTab(suite);
+    await page.goto(`${suite.berth.url}/docs`);
+    await page.getByLabel("API key for Try it").fill(suite.berth.key);
+    const operation = (id: string) => page.locator(`article#${id}`);
+    const send = async (id: string, fill: Record<string, string>, body?: string) => {
+      await operation(id).getByText("Try it").click();
+      for (const [name, value] of Object.entries(fill)) await operation(id).locator(`input[name="${name}"]`).fill(value);
+      if (body !== undefined) await operation(id).getByLabel("Body").fill(body);
+      await operation(id).getByRole("button", { name: "Send" }).click();
+      await operation(id).locator("output .success, output .failure").waitFor();
+      return operation(id).locator("output pre");
+    };
+    const session = JSON.parse((await (await send("createSession", {}, '{"externalUserId":"reader"}')).textContent())!) as Session;
+    const output = await send("exec", { sandboxId: session.sandboxId }, '{"command":"echo from the docs page"}');
+    await expect.poll(() => output.textContent()).toContain('{"type":"stdout","data":"from the docs page\\n"}');
+    expect(await page.evaluate("JSON.stringify([localStorage.length, sessionStorage.length, document.cookie])")).toBe('[0,0,""]');
+    await send("destroySession", { id: "ses_x" });
+    expect(await operation("destroySession").locator("output .failure").textContent()).toContain("404 session_not_found");
+  });
+
   test("comes from the start page with one click", async () => {
     const page = await openTab(suite);
     const violations: string[] = [];

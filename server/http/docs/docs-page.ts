@@ -1,7 +1,7 @@
 import type { OpenApi, Operation, OpenApiResponse } from "@berth/contract/openapi.ts";
 
-// Renders the OpenAPI description as one page without scripts or external resources. docs/decisions/0025 explains why this is
-// not a library.
+// Renders the OpenAPI description as one page without external resources. Its only script, try-it.js, adds forms that send
+// requests; the page is complete without it. docs/decisions/0025 explains why this is not a library.
 export function renderDocsPage(api: OpenApi, baseUrl: string): string {
   const operations = Object.entries(api.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
@@ -15,6 +15,7 @@ export function renderDocsPage(api: OpenApi, baseUrl: string): string {
 <meta name="color-scheme" content="light dark">
 <title>${text(api.info.title)}</title>
 <link rel="stylesheet" href="/docs/style.css">
+<script type="module" src="/docs/try-it.js"></script>
 </head>
 <body>
 <a class="skip" href="#main">Skip to content</a>
@@ -62,14 +63,14 @@ function operationArticle(api: OpenApi, { path, method, operation }: Entry): str
   const parameters = (operation.parameters ?? [])
     .map((parameter) => resolve(api, parameter))
     .filter((parameter) => parameter.in !== "path");
-  const body = operation.requestBody?.content["application/json"];
+  const bodies = Object.entries(operation.requestBody?.content ?? {});
   const responses = Object.entries(operation.responses);
-  return `<article id="${operation.operationId}">
+  return `<article id="${operation.operationId}" data-method="${method}" data-path="${text(path)}">
 <h3>${text(operation.summary)}</h3>
 <p class="path">${badge(method)} <code>${text(path)}</code>${operation.security ? ' <span class="public">no key</span>' : ""}</p>
 ${paragraphs(operation.description)}
 ${parameters.length > 0 ? `<h4>Parameters</h4>${parameterTable(parameters)}` : ""}
-${body ? `<h4>Request${operation.requestBody!.required ? "" : " (optional)"}</h4>${fieldTable(api, body.schema)}${sample(body.examples)}` : ""}
+${bodies.map(([media, body]) => requestPart(api, media, body, operation)).join("\n")}
 <h4>Responses</h4>
 ${responses.map(([status, response]) => responseDetails(api, status, response)).join("\n")}
 </article>`;
@@ -86,31 +87,57 @@ function responseDetails(api: OpenApi, status: string, unresolved: Operation["re
           .map((code) => `<code>${text(code)}</code>`)
           .join(" ");
   const details =
-    content && kind === "success" ? fieldTable(api, content.schema) + sample(content.examples) : codes && `<p class="codes">${codes}</p>`;
+    kind === "success"
+      ? Object.entries(response.content ?? {})
+          .map(([media, one]) => mediaPart(api, media, one))
+          .join("")
+      : codes && `<p class="codes">${codes}</p>`;
   return `<details class="${kind}"${kind === "success" ? " open" : ""}><summary><b>${status}</b> ${inline(response.description)}</summary>${details ?? ""}</details>`;
 }
+
+const requestPart = (api: OpenApi, media: string, body: MediaContent, { requestBody }: Operation): string =>
+  `<h4>Request${requestBody!.required ? "" : " (optional)"}</h4><div data-request="${text(media)}">${mediaPart(api, media, body)}</div>`;
+
+interface MediaContent {
+  schema: Schema;
+  examples?: Schema;
+}
+
+// JSON is not named, because almost every body is JSON.
+function mediaPart(api: OpenApi, media: string, { schema, examples }: MediaContent): string {
+  const name = media === "application/json" ? "" : `<p class="media"><code>${text(media)}</code>${STREAMS[media] ?? ""}</p>`;
+  const alternatives = resolve(api, schema).anyOf;
+  const tables = Array.isArray(alternatives) ? alternatives.map((one) => fieldTable(api, one as Schema)) : [fieldTable(api, schema)];
+  return name + tables.join("") + sample(examples);
+}
+
+const STREAMS: Record<string, string> = {
+  "application/x-ndjson": ": one JSON object per line",
+  "text/event-stream": ": one JSON object per <code>data:</code>",
+};
 
 function fieldTable(api: OpenApi, schema: Schema): string {
   const { properties = {}, required = [] } = resolve(api, schema) as { properties?: Record<string, Schema>; required?: string[] };
   const rows = Object.entries(properties).map(([name, unresolved]) => {
     const field = resolve(api, unresolved);
     const marker = required.includes(name) ? ' <span class="required">required</span>' : "";
-    return `<tr><th scope="row"><code>${text(name)}</code>${marker}</th><td>${text(typeOf(api, field))}</td><td>${inline(field.description ?? "")}${constraintsOf(field)}</td></tr>`;
+    return `<tr><th scope="row"><code>${text(name)}</code>${marker}</th><td>${text(typeOf(api, field))}</td><td>${inline(field.description ?? "")}${constraintsOf({ ...field, enum: undefined })}</td></tr>`;
   });
   return rows.length === 0
     ? ""
-    : `<div class="scroll"><table><thead><tr><th scope="col">Field</th><th scope="col">Type</th><th scope="col">Description</th></tr></thead><tbody>${rows.join("")}</tbody></table></div>`;
+    : `<div class="scroll" tabindex="0" role="group" aria-label="Fields"><table><thead><tr><th scope="col">Field</th><th scope="col">Type</th><th scope="col">Description</th></tr></thead><tbody>${rows.join("")}</tbody></table></div>`;
 }
 
 function parameterTable(parameters: Schema[]): string {
   const rows = parameters.map(
-    ({ name, in: where, description, schema }) =>
-      `<tr><th scope="row"><code>${text(name)}</code></th><td>${text(where)}</td><td>${inline(description)}${constraintsOf(schema as Schema)}</td></tr>`,
+    ({ name, in: where, required, description, schema }) =>
+      `<tr data-parameter="${text(name)}" data-in="${text(where)}" data-required="${required ? "required" : ""}"><th scope="row"><code>${text(name)}</code>${required ? ' <span class="required">required</span>' : ""}</th><td>${text(where)}</td><td>${inline(description)}${constraintsOf(schema as Schema)}</td></tr>`,
   );
-  return `<div class="scroll"><table><thead><tr><th scope="col">Name</th><th scope="col">In</th><th scope="col">Description</th></tr></thead><tbody>${rows.join("")}</tbody></table></div>`;
+  return `<div class="scroll" tabindex="0" role="group" aria-label="Fields"><table><thead><tr><th scope="col">Name</th><th scope="col">In</th><th scope="col">Description</th></tr></thead><tbody>${rows.join("")}</tbody></table></div>`;
 }
 
 function typeOf(api: OpenApi, schema: Schema): string {
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (Array.isArray(schema.enum)) return schema.enum.join(" | ");
   if (schema.type === "array") return `array of ${typeOf(api, resolve(api, (schema.items ?? {}) as Schema))}`;
   if (schema.additionalProperties) return "object, string to string";
@@ -121,6 +148,7 @@ function typeOf(api: OpenApi, schema: Schema): string {
 
 function constraintsOf(schema: Schema): string {
   const constraints = [
+    Array.isArray(schema.enum) && `one of ${text(schema.enum.join(", "))}`,
     schema.default !== undefined && `default <code>${text(JSON.stringify(schema.default))}</code>`,
     schema.minimum !== undefined && `from ${text(schema.minimum)}`,
     schema.maximum !== undefined && `to ${text(schema.maximum)}`,
@@ -133,7 +161,7 @@ function constraintsOf(schema: Schema): string {
 
 function sample(examples: unknown): string {
   const { typical } = (examples ?? {}) as { typical?: { value: unknown } };
-  return typical ? `<pre><code>${text(JSON.stringify(typical.value, null, 2))}</code></pre>` : "";
+  return typical ? `<pre tabindex="0"><code>${text(JSON.stringify(typical.value, null, 2))}</code></pre>` : "";
 }
 
 // Follows a reference, which is a path into the document.

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse, stringify } from "yaml";
-import { ROUTES, type Route } from "@berth/contract";
+import { ROUTES, SANDBOX_ROUTES, type Route } from "@berth/contract";
 import { describeApi, type OpenApi } from "@berth/contract/openapi.ts";
 import { startTestApp, TEST_BASE_URL, type TestApp } from "../testing/test-app.ts";
 
@@ -43,7 +43,7 @@ describe("the OpenAPI description", () => {
       Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
     );
     expect(described.sort()).toEqual(
-      Object.values<Route>(ROUTES)
+      Object.values<Route>({ ...ROUTES, ...SANDBOX_ROUTES })
         .map((route) => `${route.method} ${route.path}`)
         .sort(),
     );
@@ -97,13 +97,14 @@ describe("the OpenAPI description", () => {
 });
 
 describe("the docs page", () => {
-  test("loads no external resources and runs no script", async () => {
+  test("loads no external resources, and runs no script but its own", async () => {
     const { status, headers, text } = await app.call("GET", "/docs", { key: null });
     expect([status, headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
     expect(headers.get("content-security-policy")).toContain("default-src 'none'");
-    expect(text).not.toMatch(/<script|style="/);
+    expect(headers.get("content-security-policy")).toContain("script-src 'self'; connect-src 'self';");
+    expect(text).not.toMatch(/style="|<script(?! type="module" src="\/docs\/try-it.js")/);
     const links = [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, link]) => link!);
-    expect(links.filter((link) => !link.startsWith("#")).sort()).toEqual(["/api/b2b/docs", "/docs/style.css"]);
+    expect(links.filter((link) => !link.startsWith("#")).sort()).toEqual(["/api/b2b/docs", "/docs/style.css", "/docs/try-it.js"]);
     for (const link of links.filter((one) => one.startsWith("#") && one !== "#main")) expect(text).toContain(`id="${link.slice(1)}"`);
     expect((await app.call("GET", "/docs/style.css", { key: null })).headers.get("content-type")).toBe("text/css; charset=utf-8");
   });

@@ -16,10 +16,14 @@ export function addDocsRoutes(app: FastifyInstance, service: DescribedService): 
   });
 
   const page = renderDocsPage(description, service.baseUrl);
-  const style = readFileSync(new URL("docs.css", import.meta.url));
+  const style = ["docs.css", "try-it.css"].map((file) => readFileSync(new URL(file, import.meta.url), "utf8")).join("\n");
+  const script = readFileSync(new URL("try-it.js", import.meta.url));
   const config = { public: true } as const;
   app.get("/docs", { config }, (_request, reply) => {
     void reply.type("text/html; charset=utf-8").headers(PAGE_HEADERS).send(page);
+  });
+  app.get("/docs/try-it.js", { config }, (_request, reply) => {
+    void reply.type("text/javascript; charset=utf-8").headers(PAGE_HEADERS).send(script);
   });
   app.get("/docs/style.css", { config }, (_request, reply) => {
     void reply.type("text/css; charset=utf-8").headers(PAGE_HEADERS).send(style);
@@ -28,7 +32,9 @@ export function addDocsRoutes(app: FastifyInstance, service: DescribedService): 
 
 const PAGE_HEADERS = {
   "cache-control": "no-cache",
-  "content-security-policy": "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  // The script sends requests with the reader's key to this server and to no other.
+  "content-security-policy":
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   "referrer-policy": "no-referrer",
   "x-content-type-options": "nosniff",
 };

@@ -1,0 +1,112 @@
+import type { ErrorCode } from "../errors.ts";
+import {
+  AgentMessage,
+  AgentState,
+  CancelRequest,
+  ConversationList,
+  OpenConversation,
+  PermissionAnswer,
+  PromptRequest,
+} from "../schemas/sandbox-agent.ts";
+import { route, type Route } from "./route.ts";
+
+const AGENT = "/sandboxes/{sandboxId}/agent";
+const UNUSABLE = ["agent_none", "agent_unavailable", "agent_unconfigured"] as const satisfies ErrorCode[];
+
+export const AGENT_ROUTES = {
+  getAgent: route({
+    method: "GET",
+    path: AGENT,
+    tag: "Agent",
+    summary: "Get the agent's state",
+    description: "Returns whether the agent is ready and, if it is not, why.",
+    success: { status: 200, description: "The state.", schema: AgentState },
+    errors: [],
+  }),
+  startAgent: route({
+    method: "POST",
+    path: `${AGENT}/start`,
+    tag: "Agent",
+    summary: "Start the agent",
+    description: "Starts a stopped agent; otherwise it changes nothing. The response does not wait until the agent is ready.",
+    success: { status: 200, description: "The state.", schema: AgentState },
+    errors: [],
+  }),
+  stopAgent: route({
+    method: "POST",
+    path: `${AGENT}/stop`,
+    tag: "Agent",
+    summary: "Stop the agent",
+    description: "Stops the agent and cancels its turns. The conversations are kept.",
+    success: { status: 200, description: "The state.", schema: AgentState },
+    errors: [],
+  }),
+  promptAgent: route({
+    method: "POST",
+    path: `${AGENT}/prompt`,
+    tag: "Agent",
+    summary: "Prompt the agent",
+    description:
+      "Runs one turn of the agent and streams it as server-sent events; each `data:` is one message. A stopped agent is started. Closing the connection cancels the turn. An error after the first message is a `turn` with the stop reason `error`.",
+    body: { schema: PromptRequest, required: true },
+    success: { status: 200, description: "The turn.", lines: { media: "text/event-stream", schema: AgentMessage } },
+    errors: [
+      "bad_request",
+      "not_found",
+      ...UNUSABLE,
+      "agent_stopped",
+      "agent_busy",
+      "agent_conversation_full",
+      "too_many",
+      "too_large",
+      "agent_failed",
+    ],
+  }),
+  answerAgent: route({
+    method: "POST",
+    path: `${AGENT}/answer`,
+    tag: "Agent",
+    summary: "Answer a permission request",
+    description: "Chooses one of the options of a permission request.",
+    body: { schema: PermissionAnswer, required: true },
+    success: { status: 204, description: "The agent has the answer." },
+    errors: ["bad_request", "not_found", "agent_answered", "too_large"],
+  }),
+  cancelAgent: route({
+    method: "POST",
+    path: `${AGENT}/cancel`,
+    tag: "Agent",
+    summary: "Cancel a turn",
+    description: "Cancels the turn of a conversation. It is not an error if there is none.",
+    body: { schema: CancelRequest, required: true },
+    success: { status: 204, description: "No turn is in progress." },
+    errors: ["bad_request", "not_found", "too_large"],
+  }),
+  listConversations: route({
+    method: "GET",
+    path: `${AGENT}/conversations`,
+    tag: "Agent",
+    summary: "List conversations",
+    description: "Returns the conversations with the agent.",
+    success: { status: 200, description: "The conversations.", schema: ConversationList },
+    errors: [],
+  }),
+  getConversation: route({
+    method: "GET",
+    path: `${AGENT}/conversations/{conversationId}`,
+    tag: "Agent",
+    summary: "Get a conversation",
+    description: "Returns a conversation with everything that was said and done in it.",
+    success: { status: 200, description: "The conversation.", schema: OpenConversation },
+    errors: ["not_found"],
+  }),
+  deleteConversation: route({
+    method: "DELETE",
+    path: `${AGENT}/conversations/{conversationId}`,
+    tag: "Agent",
+    summary: "Delete a conversation",
+    description: "Deletes a conversation and cancels its turn.",
+    success: { status: 204, description: "The conversation is deleted." },
+    errors: ["not_found"],
+  }),
+} as const satisfies Record<string, Route>;

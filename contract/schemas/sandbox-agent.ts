@@ -1,0 +1,111 @@
+import Type from "typebox";
+
+// The bodies of the agent's API, for its description. The types are in agent.ts; sandbox.test.ts compares the two.
+
+const describe = (description: string) => ({ description });
+
+export const AgentState = Type.Object(
+  {
+    status: Type.Enum(["none", "unavailable", "unconfigured", "stopped", "starting", "ready", "failed"], {
+      description:
+        "`none`: the template has no agent. `unavailable`: its program is not installed. `unconfigured`: `missing` names variables to set. `failed`: `message` says why.",
+    }),
+    name: Type.Union([Type.String(), Type.Null()], describe("The name of the agent.")),
+    missing: Type.Optional(Type.Array(Type.String(), describe("The environment variables that it needs."))),
+    message: Type.Optional(Type.String(describe("More about the status, for people."))),
+  },
+  { $id: "AgentState" },
+);
+
+const Usage = Type.Object(
+  {
+    contextUsed: Type.Optional(Type.Number(describe("The tokens in the model's context."))),
+    contextSize: Type.Optional(Type.Number(describe("The size of the model's context."))),
+    inputTokens: Type.Optional(Type.Number(describe("The input tokens of all turns."))),
+    outputTokens: Type.Optional(Type.Number(describe("The output tokens of all turns."))),
+    cost: Type.Optional(Type.Object({ amount: Type.Number(), currency: Type.String() }, describe("What the conversation has cost."))),
+  },
+  { $id: "AgentUsage", description: "What the agent reports; fields that it does not report are absent." },
+);
+
+const Mode = Type.Object({ id: Type.String(), name: Type.String(), description: Type.Optional(Type.String()) });
+
+export const Conversation = Type.Object(
+  {
+    id: Type.String(describe("The identifier of the conversation.")),
+    title: Type.String(describe("The first line of the first prompt, until the agent sets a title.")),
+    createdAtMs: Type.Number(describe("When it was created, as a Unix timestamp in milliseconds.")),
+    updatedAtMs: Type.Number(describe("When it was last used, as a Unix timestamp in milliseconds.")),
+    busy: Type.Boolean(describe("Whether a turn is in progress, so that prompts are refused.")),
+    usage: Type.Union([Usage, Type.Null()], describe("The tokens that it has used; null if unknown.")),
+    modes: Type.Union([Type.Object({ current: Type.String(), available: Type.Array(Mode) }), Type.Null()], {
+      description: "The agent's modes; null if it has none.",
+    }),
+  },
+  { $id: "Conversation" },
+);
+
+export const ConversationList = Type.Object(
+  { conversations: Type.Array(Conversation, describe("The most recently used first.")) },
+  { $id: "ConversationList" },
+);
+
+export const ConversationItem = Type.Object(
+  {
+    id: Type.String(describe("Unique in the conversation.")),
+    atMs: Type.Number(describe("When it was added, as a Unix timestamp in milliseconds.")),
+    kind: Type.Enum(["user", "assistant", "thought", "tool", "plan", "permission", "notice"], {
+      description: "What it is. It decides about the other fields, which docs/agents.md lists.",
+    }),
+  },
+  { $id: "ConversationItem", additionalProperties: true },
+);
+
+export const OpenConversation = Type.Object(
+  { conversation: Conversation, items: Type.Array(ConversationItem, describe("In order.")) },
+  { $id: "OpenConversation" },
+);
+
+export const PromptRequest = Type.Object(
+  {
+    text: Type.String({ minLength: 1, maxLength: 524_288, description: "What the agent is asked to do." }),
+    conversationId: Type.Optional(Type.String(describe("Default: a new conversation."))),
+    permissions: Type.Optional(
+      Type.Enum(["ask", "allow", "reject"], {
+        default: "ask",
+        description: "How to answer permission requests of this turn. With `ask` they wait for an answer.",
+      }),
+    ),
+  },
+  { $id: "PromptRequest" },
+);
+
+export const AgentMessage = Type.Object(
+  {
+    type: Type.Enum(["conversation", "item", "append", "turn", "agent"], {
+      description: "`conversation` comes first, `item` and `append` carry the answer, and `turn` is the last one.",
+    }),
+    conversationId: Type.Optional(Type.String(describe("The conversation."))),
+    item: Type.Optional(ConversationItem),
+    itemId: Type.Optional(Type.String(describe("With `append`: the item that grows."))),
+    text: Type.Optional(Type.String(describe("With `append`: the added text."))),
+    stopReason: Type.Optional(
+      Type.Enum(["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled", "error"], describe("With `turn`: why it ended.")),
+    ),
+    message: Type.Optional(Type.String(describe("With `turn` and `error`: what went wrong."))),
+  },
+  { $id: "AgentMessage", additionalProperties: true },
+);
+
+const text = (description: string) => Type.String({ minLength: 1, description });
+
+export const PermissionAnswer = Type.Object(
+  {
+    conversationId: text("The conversation."),
+    itemId: text("The item of the kind `permission`."),
+    optionId: text("One of the item's `options`."),
+  },
+  { $id: "PermissionAnswer" },
+);
+
+export const CancelRequest = Type.Object({ conversationId: text("The conversation.") }, { $id: "CancelRequest" });

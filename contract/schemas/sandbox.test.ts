@@ -1,0 +1,53 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Static, TSchema } from "typebox";
+import { expect, test } from "vitest";
+import type * as agent from "../agent.ts";
+import type * as daemon from "../daemon.ts";
+import { SANDBOX_ROUTES } from "../routes/sandbox-routes.ts";
+import type * as agentSchemas from "./sandbox-agent.ts";
+import type * as schemas from "./sandbox.ts";
+
+const root = join(import.meta.dirname, "../..");
+
+test("the description has every route of the daemon that callers can reach, and no other", () => {
+  const sources = globSync("daemon/**/*.ts", { cwd: root, exclude: ["**/*.test.ts", "**/dist/**", "**/node_modules/**", "**/testing/**"] });
+  const served = sources
+    .flatMap((file) => [...readFileSync(join(root, file), "utf8").matchAll(/method: "([A-Z]+)",\s+path: "([^"]+)"/g)])
+    .filter(([, method, path]) => method !== "HEAD" && !path!.startsWith("/internal/"))
+    .map(([, method, path]) => `${method} ${path}`);
+  const described = Object.values(SANDBOX_ROUTES).map(({ method, path }) => `${method} ${path.replace("/sandboxes/{sandboxId}", "")}`);
+  expect(served.length).toBeGreaterThan(20);
+  const inOneForm = (routes: string[]) => routes.map((route) => route.replaceAll(/\{\w+\}|:\w+/g, "*")).toSorted();
+  expect(inOneForm(described)).toEqual(inOneForm(served));
+});
+
+// Fails to compile if a described body and the type that the daemon uses differ.
+type Fits<Described, Used> = [Described] extends [Used]
+  ? [Used] extends [Described]
+    ? true
+    : "the schema lacks something"
+  : "the type lacks something";
+type Body<Schemas, Name extends keyof Schemas> = Schemas[Name] extends TSchema ? Static<Schemas[Name]> : never;
+type Of<Name extends keyof typeof schemas> = Body<typeof schemas, Name>;
+type AgentOf<Name extends keyof typeof agentSchemas> = Body<typeof agentSchemas, Name>;
+
+test("the described bodies are the types that the daemon uses", () => {
+  const checks: [
+    Fits<Of<"ExecRequest">, daemon.ExecRequest>,
+    Fits<Of<"ExecEvent">, daemon.ExecEvent>,
+    Fits<Of<"FolderListing">, daemon.FolderListing>,
+    Fits<Of<"WrittenFile">, daemon.WrittenFile>,
+    Fits<Of<"MoveRequest">, daemon.MoveRequest>,
+    Fits<Of<"CopyRequest">, daemon.CopyRequest>,
+    Fits<Of<"SearchEvent">, daemon.SearchEvent>,
+    Fits<Of<"Terminal">, daemon.Terminal>,
+    Fits<Of<"PortList">["ports"][number], daemon.ListeningPort>,
+    Fits<Of<"Changes">, agent.Changes>,
+    Fits<Of<"Health">, daemon.Health>,
+    Fits<AgentOf<"AgentState">, daemon.AgentState>,
+    Fits<AgentOf<"PromptRequest">, agent.PromptRequest>,
+    Fits<AgentOf<"Conversation">, agent.Conversation>,
+  ] = [true, true, true, true, true, true, true, true, true, true, true, true, true, true];
+  expect(checks).not.toContain(false);
+});
