@@ -24,14 +24,15 @@ export async function startBareDaemon(): Promise<number> {
     BERTH_TOKEN_HASH: createHash("sha256").digest("hex"),
     PATH: process.env.PATH,
   };
-  const child = spawn(join(runtime, "bin/node"), [join(runtime, "daemon.cjs")], { env, stdio: "ignore" });
+  // As process 1 of a sandbox starts it. In a group of its own, so that the script and the daemon end together.
+  const child = spawn("/bin/sh", [join(runtime, "init.sh")], { env, stdio: "ignore", detached: true });
   try {
     return await timed(async () => {
       while (!(await accepts(socket))) await sleep(POLL_MS);
     });
   } finally {
     const exited = once(child, "exit");
-    child.kill("SIGKILL");
+    process.kill(-child.pid!, "SIGKILL");
     await exited;
     rmSync(folder, { recursive: true });
   }
