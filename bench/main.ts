@@ -19,6 +19,7 @@ const BENCHMARKS: Record<string, () => Promise<{ benchmark: Benchmark }>> = {
   density: () => import("./density.ts"),
   growth: () => import("./growth.ts"),
   restart: () => import("./restart.ts"),
+  work: () => import("./work.ts"),
   workers: () => import("./workers.ts"),
   "model-relay": () => import("./model-relay.ts"),
 };
