@@ -22,8 +22,9 @@ const NO_SUCH_PATH = "There is no such path in the sandbox's API";
 export type RequestSource = Pick<Server, "on">;
 
 export function createDaemonServer(): Server {
-  // Uploads and streams may last arbitrarily long; only the head of a request has a deadline.
-  return createServer({ requestTimeout: 0, headersTimeout: 30_000, keepAliveTimeout: 75_000 });
+  // Uploads and streams may last arbitrarily long; only the head of a request has a deadline. The server decides how long an
+  // unused connection stays open.
+  return createServer({ requestTimeout: 0, headersTimeout: 30_000, keepAliveTimeout: 24 * 3_600_000 });
 }
 
 export function answerRequests(server: RequestSource, { authentication, routes, upgrades }: AnswerOptions): void {

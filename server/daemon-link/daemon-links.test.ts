@@ -56,6 +56,33 @@ describe("a daemon link", () => {
     expect(dialled).toBeLessThanOrEqual(2);
   });
 
+  test("prepares a daemon over a connection that the first request then uses alone", async () => {
+    const paths: string[] = [];
+    await serveHttp((request, response) => {
+      paths.push(request.url!);
+      response.end("ok");
+    });
+    let dialled = 0;
+    server!.on("connection", () => dialled++);
+    const preparing = links.prepare(sandbox, { env: {}, agent: null, autoStartAgent: false });
+    expect(links.isPrepared(sandbox)).toBe(false);
+    await preparing;
+    expect([links.isPrepared(sandbox), paths, dialled]).toEqual([true, ["/internal/start", "/exec"], 1]);
+    const [first, second] = [1, 2].map(() => links.request(sandbox, { method: "GET", path: "/health" }));
+    expect(links.isPrepared(sandbox)).toBe(false);
+    await text((await first!).body);
+    await text((await second!).body);
+    expect(dialled).toBe(2);
+  });
+
+  test("is not prepared any more when the daemon closes the connection", async () => {
+    await serveHttp((_request, response) => response.end("ok"));
+    await links.prepare(sandbox, { env: {}, agent: null, autoStartAgent: false });
+    for (const socket of sockets) socket.destroy();
+    await expect.poll(() => links.isPrepared(sandbox)).toBe(false);
+    await text((await links.request(sandbox, { method: "GET", path: "/health" })).body);
+  });
+
   test("is dropped when its last connection closes", async () => {
     let asked = 0;
     links = openLinks({

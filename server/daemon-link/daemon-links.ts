@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
-import type { Pool } from "undici";
+import type { Client, Dispatcher, Pool } from "undici";
 import { AppError, type SandboxId } from "@berth/contract";
 import { TOKEN_HEADER, type StartRequest } from "@berth/contract/daemon.ts";
 import type { Driver } from "../drivers/driver.ts";
@@ -9,7 +9,7 @@ import { createConnectionBoundaries, createConnectionBoundary } from "../faults/
 import type { Log } from "../log.ts";
 import { startAnswerDeadline } from "./answer-deadline.ts";
 import { readAnswerText, toLinkError, unreachable } from "./link-errors.ts";
-import { openPool, toNodeHeaders } from "./link-pool.ts";
+import { openClient, openPool, toNodeHeaders } from "./link-pool.ts";
 import { closeWith, upgradeSocket, type Refused, type Upgraded } from "./link-upgrade.ts";
 
 // The server's connections to the daemons: HTTP over sockets that the driver dials, authenticated with the sandbox's token. A
@@ -24,6 +24,11 @@ export interface DaemonLinks extends AsyncDisposable {
   // `start` gives the daemon its environment and agent; `stop` announces that the sandbox is about to stop.
   start(sandboxId: SandboxId, start: StartRequest, signal?: AbortSignal): Promise<void>;
   stop(sandboxId: SandboxId, signal?: AbortSignal): Promise<void>;
+  // Like `start`, for a sandbox that waits for its session. Also lets the daemon run its first command, which takes longer than
+  // all others, and keeps a connection open for the session's first request.
+  prepare(sandboxId: SandboxId, start: StartRequest, signal?: AbortSignal): Promise<void>;
+  // Whether that connection is still open, so that the daemon is alive and has its environment.
+  isPrepared(sandboxId: SandboxId): boolean;
   // Closes every connection to the sandbox and fails the requests in flight. Call it when the sandbox is paused, stopped or
   // destroyed, because a frozen daemon would keep its callers waiting. The next request opens a new link.
   forget(sandboxId: SandboxId): void;
@@ -86,7 +91,8 @@ export function createDaemonLinks({
       boundaryOf(socket);
       return socket;
     };
-    const link: DaemonLink = { ended, dial, inFlight: 0, sockets: 0, pool: openPool(dial, headersTimeoutMs), token: undefined };
+    const pool = openPool(dial, headersTimeoutMs);
+    const link: DaemonLink = { ended, dial, inFlight: 0, sockets: 0, pool, prepared: undefined, token: undefined };
     linkBySandbox.set(sandboxId, link);
     link.pool.on("disconnect", () => dropIdle(sandboxId, link));
     return link;
@@ -94,7 +100,7 @@ export function createDaemonLinks({
 
   // Another server may have ended the sandbox unnoticed by this one, so an unused link is closed.
   function dropIdle(sandboxId: SandboxId, link: DaemonLink): void {
-    const isUsed = link.inFlight + link.sockets + link.pool.stats.connected > 0;
+    const isUsed = link.inFlight + link.sockets + link.pool.stats.connected > 0 || link.prepared !== undefined;
     if (!isUsed && linkBySandbox.get(sandboxId) === link) forget(sandboxId);
   }
 
@@ -115,13 +121,22 @@ export function createDaemonLinks({
     return link.token;
   }
 
-  async function request(sandboxId: SandboxId, linkRequest: LinkRequest): Promise<LinkResponse> {
+  function request(sandboxId: SandboxId, linkRequest: LinkRequest): Promise<LinkResponse> {
     const link = linkTo(sandboxId);
+    const { prepared } = link;
+    if (!prepared) return send(sandboxId, link, link.pool, linkRequest);
+    // Only for this request: the next one must not wait for it.
+    link.prepared = undefined;
+    // Closing waits until the answer is read.
+    return send(sandboxId, link, prepared.client, linkRequest).finally(() => void prepared.client.close());
+  }
+
+  async function send(sandboxId: SandboxId, link: DaemonLink, dispatcher: Dispatcher, linkRequest: LinkRequest): Promise<LinkResponse> {
     return countInFlight(sandboxId, link, async () => {
       const headers = { ...linkRequest.headers, [TOKEN_HEADER]: await tokenFor(sandboxId, link) };
       using deadline = startAnswerDeadline(linkRequest, linkRequest.headersTimeoutMs ?? headersTimeoutMs);
       try {
-        const answer = await link.pool.request({
+        const answer = await dispatcher.request({
           method: linkRequest.method,
           path: linkRequest.path,
           headers,
@@ -170,8 +185,10 @@ export function createDaemonLinks({
     });
   }
 
-  async function post(sandboxId: SandboxId, path: string, body: object, timeoutMs: number, signal?: AbortSignal): Promise<void> {
-    const answer = await request(sandboxId, {
+  async function post(sandboxId: SandboxId, path: string, body: object, options: PostOptions = {}): Promise<void> {
+    const link = linkTo(sandboxId);
+    const { timeoutMs = headersTimeoutMs, signal } = options;
+    const answer = await send(sandboxId, link, link.prepared?.client ?? link.pool, {
       method: "POST",
       path,
       headers: { "content-type": "application/json" },
@@ -181,6 +198,24 @@ export function createDaemonLinks({
     });
     const text = await readAnswerText(answer.body);
     if (answer.status >= 300) throw unreachable(`${path} answered ${answer.status}: ${text.slice(0, 200)}`);
+  }
+
+  async function prepare(sandboxId: SandboxId, start: StartRequest, signal?: AbortSignal): Promise<void> {
+    const link = linkTo(sandboxId);
+    const prepared = { client: openClient(link.dial, headersTimeoutMs), isReady: false };
+    link.prepared = prepared;
+    prepared.client.once("disconnect", () => {
+      if (link.prepared === prepared) link.prepared = undefined;
+      dropIdle(sandboxId, link);
+    });
+    try {
+      await post(sandboxId, "/internal/start", start, signal && { signal });
+      await post(sandboxId, "/exec", { command: ":" }, signal && { signal });
+      prepared.isReady = true;
+    } catch (error) {
+      forget(sandboxId);
+      throw error;
+    }
   }
 
   function forget(sandboxId: SandboxId): void {
@@ -193,8 +228,10 @@ export function createDaemonLinks({
   return {
     request,
     upgrade,
-    start: (sandboxId, start, signal) => post(sandboxId, "/internal/start", start, headersTimeoutMs, signal),
-    stop: (sandboxId, signal) => post(sandboxId, "/internal/stop", {}, STOP_TIMEOUT_MS, signal),
+    start: (sandboxId, start, signal) => post(sandboxId, "/internal/start", start, signal && { signal }),
+    stop: (sandboxId, signal) => post(sandboxId, "/internal/stop", {}, { timeoutMs: STOP_TIMEOUT_MS, ...(signal && { signal }) }),
+    prepare,
+    isPrepared: (sandboxId) => linkBySandbox.get(sandboxId)?.prepared?.isReady ?? false,
     forget,
     async [Symbol.asyncDispose]() {
       for (const sandboxId of linkBySandbox.keys()) forget(sandboxId);
@@ -202,10 +239,17 @@ export function createDaemonLinks({
   };
 }
 
+interface PostOptions {
+  timeoutMs?: number;
+  signal?: AbortSignal;
+}
+
 interface DaemonLink {
   ended: AbortController;
   dial: () => Promise<Socket>;
   pool: Pool;
+  // The connection of `prepare`, until the first request uses it.
+  prepared: { client: Client; isReady: boolean } | undefined;
   token: string | undefined;
   // Requests whose answer has not begun, and open WebSocket connections.
   inFlight: number;
@@ -216,4 +260,5 @@ function closeLink(link: DaemonLink): void {
   const reason = unreachable("the connection was closed");
   link.ended.abort(reason);
   void link.pool.destroy(reason);
+  void link.prepared?.client.destroy(reason);
 }

@@ -1,21 +1,21 @@
 import type { SandboxId, Template } from "@berth/contract";
-import type { StartRequest } from "@berth/contract/daemon.ts";
 import type { Clock } from "../clock.ts";
 import { MINUTE } from "../clock.ts";
 import type { Driver, SandboxSpec } from "../drivers/driver.ts";
 import { failpoint } from "../faults/failpoints.ts";
 import type { DaemonLinks } from "../daemon-link/daemon-links.ts";
 import type { Log } from "../log.ts";
-import { sha256Hex, type Secrets } from "../secrets/secrets.ts";
+import { sha256Hex } from "../secrets/secrets.ts";
 import type { PartnerSession, Session, SessionInStep, Step } from "../store/sessions/session.ts";
 import type { SessionChanges } from "../store/sessions/write.ts";
-import { withModelSettings } from "../agents/settings.ts";
-import type { Templates } from "../templates.ts";
+import { createStartRequests, findTemplate, isLikeBlank, type StartRequestsDeps } from "./start-requests.ts";
 
 // The work of a step on its sandbox, and the changes that it writes when it ends. Everything here is idempotent: a step that a dead server
 // left behind is done again.
 export interface StepAction<In extends SessionInStep> {
   act(session: In, signal: AbortSignal): Promise<void>;
+  // Whether there is nothing left to do, because the pool has done it before.
+  isPrepared?(session: In): boolean;
   // Written with the transition that ends the step.
   done?(session: In): SessionChanges;
   failed?(session: In): SessionChanges;
@@ -27,14 +27,10 @@ export type StepActions = { [Name in Step]: StepAction<Extract<SessionInStep, { 
 export const WARNING_MS = 5 * MINUTE;
 const UNDO_TIMEOUT_MS = 10_000;
 
-export interface StepActionsDeps {
+export interface StepActionsDeps extends StartRequestsDeps {
   driver: Driver;
-  links: Pick<DaemonLinks, "start" | "stop" | "forget">;
+  links: Pick<DaemonLinks, "start" | "stop" | "forget" | "prepare" | "isPrepared">;
   egress: SandboxEgress;
-  templates: Templates;
-  // Variables that let the agent of this sandbox reach a model through the server.
-  modelEnv(sandboxId: SandboxId, template: Template): Record<string, string>;
-  secrets: Secrets;
   clock: Clock;
   log: Log;
 }
@@ -47,30 +43,15 @@ export interface SandboxEgress {
   issueToken?(holder: { sandboxId: SandboxId; template: string }): string;
 }
 
-export function createStepActions({ driver, links, egress, templates, modelEnv, secrets, clock, log }: StepActionsDeps): StepActions {
-  function templateOf(session: Session): Template {
-    const template = templates.get(session.template);
-    if (!template) throw new Error(`The template ${session.template} of ${session.id} is not configured any more`);
-    return template;
-  }
+export function createStepActions(deps: StepActionsDeps): StepActions {
+  const { driver, links, egress, templates, secrets, clock, log } = deps;
+  const { startRequest, blankStartRequest } = createStartRequests(deps);
+
+  const templateOf = (session: Session) => findTemplate(templates, session);
 
   function specOf(session: Session): SandboxSpec {
     const { sandboxId, sealedToken } = session;
     return { id: sandboxId, template: templateOf(session), tokenHash: sha256Hex(secrets.open(sealedToken, sandboxId)) };
-  }
-
-  function startRequest(session: PartnerSession): StartRequest {
-    const { sandboxId, sealedEnv, autoStartAgent } = session;
-    const template = templateOf(session);
-    const envVars = sealedEnv === null ? {} : (JSON.parse(secrets.open(sealedEnv, sandboxId)) as Record<string, string>);
-    const env = { ...template.env, ...modelEnv(sandboxId, template), ...envVars };
-    return {
-      env,
-      agent: template.agent && withModelSettings(template.agent, env),
-      fallbackAgents: template.fallbackAgents?.map((agent) => withModelSettings(agent, env)) ?? [],
-      autoStartAgent,
-      ...(egress.issueToken ? { egressPass: egress.issueToken({ sandboxId, template: template.name }) } : {}),
-    };
   }
 
   async function createSandbox(session: Session, signal: AbortSignal): Promise<void> {
@@ -127,9 +108,15 @@ export function createStepActions({ driver, links, egress, templates, modelEnv, 
   });
 
   return {
-    warming: { act: createSandbox },
+    warming: {
+      async act(session, signal) {
+        await createSandbox(session, signal);
+        await links.prepare(session.sandboxId, blankStartRequest(session), signal);
+      },
+    },
 
     creating: {
+      isPrepared: (session) => session.sandbox === "from_pool" && isLikeBlank(session) && links.isPrepared(session.sandboxId),
       async act(session, signal) {
         if (session.sandbox === "to_create") await createSandbox(session, signal);
         await links.start(session.sandboxId, startRequest(session), signal);

@@ -3,6 +3,7 @@ import { AppError, isAppError } from "@berth/contract";
 import type { Clock } from "../clock.ts";
 import { failpoint } from "../faults/failpoints.ts";
 import type { Log } from "../log.ts";
+import type { Db } from "../store/schema.ts";
 import { isInStep, type Session, type SessionInStep } from "../store/sessions/session.ts";
 import { outcomeOf, type Trigger } from "./states.ts";
 import type { StepAction, StepActions } from "./step-actions.ts";
@@ -17,6 +18,10 @@ export interface Steps {
   // Does the step's work and leaves it. Stops first what this server still runs on the session under an older generation.
   // Resolves to the session as it is then, or to null if its row is gone.
   perform(step: BegunStep): Promise<Session | null>;
+  // Leaves the step in the transaction that has entered it, if there is nothing to do in between; otherwise null. The caller
+  // calls `left` after the commit.
+  leaveIn(tx: Db, step: BegunStep): Promise<Session | null>;
+  left(step: BegunStep, session: Session): void;
   // Both. Does nothing if the session has changed since it was read.
   run(session: Session, trigger: Trigger, options?: TransitionOptions): Promise<void>;
   // Waits until no step runs here.
@@ -83,6 +88,20 @@ export function createSteps({ transitions, actions, stepTimeoutMs, clock, log }:
     }
   }
 
+  const leaveIn: Steps["leaveIn"] = async (tx, { session, record }) => {
+    const action = actions[session.state] as StepAction<SessionInStep>;
+    if (!action.isPrepared?.(session)) return null;
+    const done = await transitions.applyIn(tx, session, "done", { changes: action.done?.(session) ?? {}, record });
+    if (!done || done === "deleted") throw overtaken();
+    return done;
+  };
+
+  const left: Steps["left"] = ({ session: { state: step, id: sessionId, sandboxId } }, session) => {
+    failpoint(`${step}.left`);
+    transitions.announce(session);
+    log.info(`session.${step}.done`, { sessionId, sandboxId, tookMs: 0 });
+  };
+
   // A create that failed is discarded right away. If that fails too, reconciliation finds the row.
   async function undo(session: SessionInStep): Promise<void> {
     const action = actions[session.state] as StepAction<SessionInStep>;
@@ -99,7 +118,7 @@ export function createSteps({ transitions, actions, stepTimeoutMs, clock, log }:
     while (running.size > 0) await Promise.all([...running.values()].map((entry) => entry.settled));
   }
 
-  return { begin, perform, run, idle };
+  return { begin, perform, leaveIn, left, run, idle };
 }
 
 interface RunningStep {

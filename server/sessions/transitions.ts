@@ -15,6 +15,9 @@ export interface Transitions {
   lease(): Lease;
   // null: the session has changed since it was read, so nothing happened. Throws if the table has no change for this state.
   apply(session: Session, trigger: Trigger, options?: TransitionOptions): Promise<Session | "deleted" | null>;
+  // The same in the caller's transaction. The caller announces the change after the commit.
+  applyIn(tx: Db, session: Session, trigger: Trigger, options?: TransitionOptions): Promise<Session | "deleted" | null>;
+  announce(session: Session): void;
 }
 
 export interface TransitionOptions {
@@ -39,15 +42,17 @@ export interface TransitionsDeps {
 export function createTransitions({ store, owner, leaseMs, clock, onChange }: TransitionsDeps): Transitions {
   const lease = (): Lease => ({ owner, untilMs: clock.now() + leaseMs });
 
+  const applyIn: Transitions["applyIn"] = async (tx, session, trigger, { changes = {}, admit, record } = {}) => {
+    await admit?.(tx);
+    const applied = await applyTransition(tx, session, trigger, { changes, lease: lease(), nowMs: clock.now() });
+    const view = record && applied && applied !== "deleted" ? viewOf(applied) : null;
+    if (record && view) await record(tx, view);
+    return applied;
+  };
+
   async function apply(session: Session, trigger: Trigger, options: TransitionOptions = {}): Promise<Session | "deleted" | null> {
-    const { changes = {}, admit, record } = options;
-    const write = async (tx: Db) => {
-      await admit?.(tx);
-      const applied = await applyTransition(tx, session, trigger, { changes, lease: lease(), nowMs: clock.now() });
-      const view = record && applied && applied !== "deleted" ? viewOf(applied) : null;
-      if (record && view) await record(tx, view);
-      return applied;
-    };
+    const { admit, record } = options;
+    const write = (tx: Db) => applyIn(tx, session, trigger, options);
     // A single statement is a transaction by itself.
     const isSingle = !admit && !record && eventsOf(session, trigger).length === 0;
     const applied = isSingle ? await write(store.db) : await store.transaction(write);
@@ -55,7 +60,7 @@ export function createTransitions({ store, owner, leaseMs, clock, onChange }: Tr
     return applied;
   }
 
-  return { lease, apply };
+  return { lease, apply, applyIn, announce: onChange };
 }
 
 export interface Applying {

@@ -3,7 +3,6 @@ import { setTimeout as delay } from "node:timers/promises";
 import { AppError, type SandboxId } from "@berth/contract";
 import { SECOND, type Clock } from "../../clock.ts";
 import type { Driver } from "../../drivers/driver.ts";
-import type { DaemonLinks } from "../../daemon-link/daemon-links.ts";
 import type { Log } from "../../log.ts";
 import type { Secrets } from "../../secrets/secrets.ts";
 import type { Store } from "../../store/open.ts";
@@ -13,7 +12,7 @@ import type { Templates } from "../../templates.ts";
 import { BACKGROUND, forEachConcurrently } from "./for-each-concurrently.ts";
 import { outcomeOf } from "../states.ts";
 import { createSteps, LEASE_MARGIN_MS } from "../steps.ts";
-import { createStepActions } from "../step-actions.ts";
+import { createStepActions, type StepActionsDeps } from "../step-actions.ts";
 import { createTransitions } from "../transitions.ts";
 
 // Ends every sandbox of a home while no server acts on it, through the same transitions as a server. Rows and events record
@@ -39,7 +38,7 @@ export interface EndedSandboxes {
 export interface EndSandboxesDeps {
   store: Store;
   driver: Driver;
-  links: Pick<DaemonLinks, "start" | "stop" | "forget">;
+  links: StepActionsDeps["links"];
   templates: Templates;
   secrets: Secrets;
   home: Home;

@@ -43,7 +43,13 @@ export function createPlacement(deps: PlacementDeps): Placement {
   }
 
   async function attempt(wanted: Wanted): Promise<Session> {
-    const reserved = begun(await reserve(deps, wanted));
+    const { session, created } = await reserve(deps, wanted);
+    if (created) {
+      steps.left({ session }, created);
+      pool.fillSoon();
+      return created;
+    }
+    const reserved = begun(session);
     const outcome = isFromPool(reserved) ? { claimed: reserved } : await createOrClaim(reserved, wanted);
     if ("created" in outcome) return outcome.created;
     try {

@@ -1,4 +1,5 @@
-import { afterEach, expect, test } from "vitest";
+import { text } from "node:stream/consumers";
+import { afterEach, expect, test, vi } from "vitest";
 import { AppError, type Template } from "@berth/contract";
 import { MINUTE } from "../../clock.ts";
 import type { Driver } from "../../drivers/driver.ts";
@@ -28,6 +29,20 @@ test("a create takes a warm sandbox without calling the engine, and the pool is 
   expect(session).toMatchObject({ status: "running", externalUserId: "user-1", timeoutMs: 60 * MINUTE });
   await expect.poll(statesOf).toEqual(["running", "warm", "warm"]);
   expect(creates).toBe(3);
+});
+
+test("a create that needs nothing special takes a warm sandbox without calling its daemon, which has been started before", async () => {
+  services = await openTestSessions({ poolSize: 2, modelEnv: (sandboxId) => ({ MODEL_TOKEN: sandboxId }) });
+  const starts = vi.spyOn(services.links, "start");
+  await services.start();
+  await filled(2);
+  const { sandboxId } = await services.sessions.create(services.acme, aRequest());
+  expect(starts).not.toHaveBeenCalled();
+  const answer = await services.links.request(sandboxId, { method: "POST", path: "/exec", body: '{"command":"echo $MODEL_TOKEN"}' });
+  expect(await text(answer.body)).toContain(sandboxId);
+  expect(await services.store.db.selectFrom("events").select("type").execute()).toEqual([{ type: "session.created" }]);
+  await services.sessions.create(services.acme, aRequest({ envVars: { A: "1" } }));
+  expect(starts).toHaveBeenCalledOnce();
 });
 
 test("if a warm sandbox has died unnoticed, the create gets a new one", async () => {

@@ -11,6 +11,7 @@ import { claimWarm, insertSession, type NewOwner, type NewSession } from "../../
 import type { Capacity } from "./capacity.ts";
 import type { CreateRequest, PartnerLimits } from "../sessions.ts";
 import { stepOf } from "../states.ts";
+import type { Steps } from "../steps.ts";
 import { applyTransition, type Recorder } from "../transitions.ts";
 
 export interface ReserveDeps {
@@ -35,13 +36,24 @@ export interface Wanted {
   record?: Recorder | undefined;
 }
 
+export interface Reserved {
+  session: SessionInStep;
+  // The session without the step, if the pool has prepared its sandbox so far that there was nothing left to do.
+  created: Session | null;
+}
+
 // Reserves a session in the step `creating`: with a warm sandbox of the pool if there is one, else with a new row whose
 // sandbox is still to be created. The same transaction counts the quotas.
-export async function reserve(deps: ReserveDeps, wanted: Wanted): Promise<SessionInStep> {
-  return deps.store.transaction(async (tx) => {
-    await checkQuota(tx, deps.store, wanted);
-    return (await claim(deps, tx, wanted)) ?? insertNew(deps, tx, wanted);
+export async function reserve(deps: ReserveDeps & { steps: Pick<Steps, "leaveIn"> }, wanted: Wanted): Promise<Reserved> {
+  const { store, steps } = deps;
+  const reserved = await store.transaction(async (tx) => {
+    await checkQuota(tx, store, wanted);
+    const claimed = await claim(deps, tx, wanted);
+    if (!claimed) return { session: await insertNew(deps, tx, wanted), created: null };
+    return { session: claimed, created: await steps.leaveIn(tx, { session: claimed, record: wanted.record }) };
   }, syncOf(deps));
+  if (reserved.created) await store.sync();
+  return reserved;
 }
 
 // The same without the pool.

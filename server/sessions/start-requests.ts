@@ -1,0 +1,57 @@
+import type { SandboxId, Template } from "@berth/contract";
+import type { StartRequest } from "@berth/contract/daemon.ts";
+import { withModelSettings } from "../agents/settings.ts";
+import type { Secrets } from "../secrets/secrets.ts";
+import type { PartnerSession, Session } from "../store/sessions/session.ts";
+import type { Templates } from "../templates.ts";
+import type { CreateRequest } from "./sessions.ts";
+
+// What a daemon receives when its session starts.
+export interface StartRequests {
+  startRequest(session: PartnerSession): StartRequest;
+  // For a warm sandbox that has no session yet.
+  blankStartRequest(blank: Session): StartRequest;
+}
+
+export interface StartRequestsDeps {
+  templates: Templates;
+  egress: { issueToken?(holder: { sandboxId: SandboxId; template: string }): string };
+  // Variables that let the agent of this sandbox reach a model through the server.
+  modelEnv(sandboxId: SandboxId, template: Template): Record<string, string>;
+  secrets: Secrets;
+}
+
+type Wishes = Pick<CreateRequest, "envVars" | "autoStartAgent">;
+
+export function createStartRequests({ templates, egress, modelEnv, secrets }: StartRequestsDeps): StartRequests {
+  function build(session: Session, { envVars, autoStartAgent }: Wishes): StartRequest {
+    const { sandboxId } = session;
+    const template = findTemplate(templates, session);
+    const env = { ...template.env, ...modelEnv(sandboxId, template), ...envVars };
+    return {
+      env,
+      agent: template.agent && withModelSettings(template.agent, env),
+      fallbackAgents: template.fallbackAgents?.map((agent) => withModelSettings(agent, env)) ?? [],
+      autoStartAgent,
+      ...(egress.issueToken ? { egressPass: egress.issueToken({ sandboxId, template: template.name }) } : {}),
+    };
+  }
+
+  return {
+    startRequest(session) {
+      const { sandboxId, sealedEnv, autoStartAgent } = session;
+      const envVars = sealedEnv === null ? {} : (JSON.parse(secrets.open(sealedEnv, sandboxId)) as Record<string, string>);
+      return build(session, { envVars, autoStartAgent });
+    },
+    blankStartRequest: (blank) => build(blank, { envVars: {}, autoStartAgent: false }),
+  };
+}
+
+// Whether a session starts exactly as a blank does.
+export const isLikeBlank = ({ sealedEnv, autoStartAgent }: PartnerSession): boolean => sealedEnv === null && !autoStartAgent;
+
+export function findTemplate(templates: Templates, session: Session): Template {
+  const template = templates.get(session.template);
+  if (!template) throw new Error(`The template ${session.template} of ${session.id} is not configured any more`);
+  return template;
+}
