@@ -5,6 +5,7 @@ import type { Locator, Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { seriousFaults } from "../support/browser/axe.ts";
 import {
+  clickInTerminal,
   editor,
   eventually,
   expectGone,
@@ -12,7 +13,6 @@ import {
   hasFocus,
   openFile,
   tab,
-  terminal,
   treeItem,
   typeInTerminal,
 } from "../support/browser/workspace.ts";
@@ -56,7 +56,7 @@ describeInBrowser("the panels of the workspace", (suite) => {
     await expectVisible(page.getByText("This is not a valid regular expression: Unterminated group"));
   });
 
-  test("a listening port is shown, and its preview opens beside the code on its own origin", async () => {
+  test("a new port is announced, and its preview opens beside the code or in a tab, on its own origin", async () => {
     const server = `require("node:http").createServer((q, r) => {
       r.setHeader("content-type", "text/html");
       r.end("<h1>hello from " + q.url + "</h1><a href='/inside'>go inside</a>");
@@ -64,11 +64,25 @@ describeInBrowser("the panels of the workspace", (suite) => {
     await using workspace = await suite.openWorkspace({ files: { "server.cjs": server, "a.txt": "a\n" } });
     const { page } = workspace;
     await typeInTerminal(page, "node server.cjs || /opt/berth/bin/node server.cjs\n");
+    const frame = page.frameLocator('iframe[title="Preview of port 4321"]');
+    await openFile(page, "a.txt");
+    await expectVisible(page.getByText("listens on port 4321."));
+    await page.getByRole("region", { name: "Notices" }).getByRole("button", { name: "Open" }).click();
+    await expectVisible(frame.getByRole("heading", { name: "hello from /" }));
+    await expectVisible(editor(page));
+    await page.getByRole("combobox", { name: "Size of the page" }).selectOption("Phone, 390 × 844");
+    expect(await page.frames()[1]!.evaluate("innerWidth")).toBe(390);
+    expect(await seriousFaults(page)).toEqual([]);
+    await page.getByRole("button", { name: "Close the preview" }).click();
+    await expectGone(page.locator("iframe"));
+
     await page.getByRole("button", { name: "Port 4321" }).click();
     await expectVisible(page.getByRole("button", { name: "Ports, 1 open" }));
     expect(await seriousFaults(page)).toEqual([]);
+    await page.getByTitle("Show port 4321 beside the code").click();
+    await expectVisible(frame.getByRole("heading", { name: "hello from /" }));
+    await page.getByRole("button", { name: "Close the preview" }).click();
     await page.getByRole("button", { name: "Preview port 4321 here" }).click();
-    const frame = page.frameLocator('iframe[title="Preview of port 4321"]');
     await expectVisible(frame.getByRole("heading", { name: "hello from /" }));
 
     // The address follows links and scripts in the page, and the page stays while another tab is shown.
@@ -216,18 +230,6 @@ const widthOf = (image: Locator) => image.evaluate((element) => Number(Reflect.g
 async function isOnScreen(what: Locator): Promise<boolean> {
   const [box, frame] = [await what.boundingBox(), await what.page().locator(".markdown-view").boundingBox()];
   return box !== null && frame !== null && box.y >= frame.y - 1 && box.y < frame.y + frame.height;
-}
-
-// Clicks a text on the terminal's screen. A link is found when the pointer moves over it.
-async function clickInTerminal(page: Page, text: string): Promise<void> {
-  const row = terminal(page).getByText(text).last();
-  await row.waitFor();
-  const box = (await row.boundingBox())!;
-  const x = box.x + box.width - 12;
-  await page.mouse.move(x, box.y + 4);
-  await page.mouse.move(x, box.y + 8);
-  await expectVisible(page.locator(".xterm-cursor-pointer"));
-  await page.mouse.click(x, box.y + 8);
 }
 
 // Drops real files and folders, as from the desktop.

@@ -120,3 +120,15 @@ export const screenText = async (page: Page): Promise<string> =>
     .map((row) => row.replaceAll("\u00a0", " ").trimEnd())
     .join("\n")
     .trimEnd();
+
+// Clicks a text on the terminal's screen. A link is found when the pointer moves over it.
+export async function clickInTerminal(page: Page, text: string): Promise<void> {
+  const row = terminal(page).getByText(text).last();
+  await row.waitFor();
+  const box = (await row.boundingBox())!;
+  const x = box.x + box.width - 12;
+  await page.mouse.move(x, box.y + 4);
+  await page.mouse.move(x, box.y + 8);
+  await expectVisible(page.locator(".xterm-cursor-pointer"));
+  await page.mouse.click(x, box.y + 8);
+}

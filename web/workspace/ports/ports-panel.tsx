@@ -19,12 +19,20 @@ export function PortsPanel() {
 
 function PortRow({ port, program }: { port: number; program: string | null }) {
   const workspace = useWorkspace();
-  const { ports, notices } = workspace;
+  const { layout, ports, notices } = workspace;
   const openInNewTab = () => void notices.attempt(`Could not open port ${port}`, () => ports.openInNewTab(port));
   return (
     <div className="list-row">
-      <span className="number">{port}</span>
-      <span className="grow truncate muted">{program ?? "Unknown program"}</span>
+      <button
+        type="button"
+        className="list-row link grow"
+        style={{ padding: 0 }}
+        title={`Show port ${port} beside the code`}
+        onClick={() => layout.openPreviewBeside(port)}
+      >
+        <span className="number">{port}</span>
+        <span className="grow truncate muted">{program ?? "Unknown program"}</span>
+      </button>
       <IconButton label={`Preview port ${port} here`} onClick={() => openPreview(workspace, port)}>
         <AppWindow size={15} />
       </IconButton>

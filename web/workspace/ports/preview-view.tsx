@@ -1,16 +1,18 @@
-import { ExternalLink, RotateCw } from "lucide-react";
+import { ExternalLink, RotateCw, X } from "lucide-react";
 import { useCallback, useEffect, useRef, useState, type FormEvent } from "react";
 import { readAddress } from "./read-address.ts";
+import { frameSize, PageSizeSelect, type PageSize } from "./page-size-select.tsx";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { IconButton } from "../parts/icon-button.tsx";
 import { describeError } from "../state/page/notices.ts";
 
 // A port of the sandbox in a frame. Its origin differs from this page's, so it cannot read anything here.
-export function PreviewView({ port, shown }: { port: number; shown: boolean }) {
+export function PreviewView({ port, shown, onClose }: { port: number; shown: boolean; onClose?: () => void }) {
   const { ports, notices } = useWorkspace();
   const requested = useWorkspaceState("ports", (state) => state.previews[port]);
   const [path, setPath] = useState("/");
   const [loaded, setLoaded] = useState<{ url: string; count: number } | null>(null);
+  const [pageSize, setPageSize] = useState<PageSize>("fit");
   const frame = useRef<HTMLIFrameElement>(null);
   const address = useRef<HTMLInputElement>(null);
   const [error, setError] = useState<string | null>(null);
@@ -64,16 +66,25 @@ export function PreviewView({ port, shown }: { port: number; shown: boolean }) {
         >
           <ExternalLink size={15} />
         </IconButton>
+        <PageSizeSelect value={pageSize} onChange={setPageSize} />
+        {onClose && (
+          <IconButton label="Close the preview" onClick={onClose}>
+            <X size={15} />
+          </IconButton>
+        )}
       </form>
       {error && <div className="empty">Could not open the preview: {error}</div>}
       {!error && loaded && (
-        <iframe
-          key={loaded.count}
-          ref={frame}
-          title={`Preview of port ${port}`}
-          src={loaded.url}
-          sandbox="allow-scripts allow-same-origin allow-forms allow-popups allow-modals allow-downloads"
-        />
+        <div className="frame" {...(pageSize === "fit" ? {} : { tabIndex: 0, role: "group", "aria-label": `Page on port ${port}` })}>
+          <iframe
+            style={frameSize(pageSize)}
+            key={loaded.count}
+            ref={frame}
+            title={`Preview of port ${port}`}
+            src={loaded.url}
+            sandbox="allow-scripts allow-same-origin allow-forms allow-popups allow-modals allow-downloads"
+          />
+        </div>
       )}
     </div>
   );

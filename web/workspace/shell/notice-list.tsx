@@ -8,10 +8,22 @@ export function NoticeList() {
   const list = useWorkspaceState("notices", (state) => state.notices);
   return (
     <div className="notices" role="region" aria-label="Notices" aria-live="polite">
-      {list.map(({ id, kind, text }) => (
+      {list.map(({ id, kind, text, action }) => (
         <div key={id} className={`notice ${kind}`}>
           <Icon kind={kind} />
           <p>{text}</p>
+          {action && (
+            <button
+              type="button"
+              className="button small"
+              onClick={() => {
+                notices.dismiss(id);
+                action.run();
+              }}
+            >
+              {action.label}
+            </button>
+          )}
           <IconButton label="Dismiss" onClick={() => notices.dismiss(id)}>
             <X size={14} />
           </IconButton>

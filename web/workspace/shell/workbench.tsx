@@ -8,6 +8,7 @@ import { useIsNarrowScreen } from "../browser/media-query.ts";
 import { createCommands } from "../palette/commands.ts";
 import { PaletteDialog } from "../palette/palette-dialog.tsx";
 import { useCommandShortcuts } from "../palette/use-command-shortcuts.ts";
+import { PreviewView } from "../ports/preview-view.tsx";
 import { PausedOverlay } from "../session/pages.tsx";
 import { TerminalPanel } from "../terminals/terminal-panel.tsx";
 import { EditorArea } from "../editor/editor-area.tsx";
@@ -77,8 +78,30 @@ function MainColumn() {
       id="main-rows"
       orientation="vertical"
       panels={[
-        { id: "editor", minSize: "100px", content: <EditorArea /> },
+        { id: "editor", minSize: "100px", content: <EditorRow /> },
         terminalsOpen && { id: "terminals", defaultSize: "34%", minSize: "90px", content: <TerminalPanel /> },
+      ]}
+    />
+  );
+}
+
+// The editor, with a preview beside it if one is open and there is room.
+function EditorRow() {
+  const { layout } = useWorkspace();
+  const narrow = useIsNarrowScreen();
+  const port = useWorkspaceState("layout", (state) => state.besidePort);
+  const beside = port !== null && !narrow && (
+    <section className="beside" aria-label={`Port ${port}`}>
+      <PreviewView key={port} port={port} shown onClose={() => layout.set({ besidePort: null })} />
+    </section>
+  );
+  return (
+    <Split
+      id="editor-columns"
+      orientation="horizontal"
+      panels={[
+        { id: "code", minSize: "200px", content: <EditorArea /> },
+        beside && { id: "beside", defaultSize: "45%", minSize: "200px", content: beside },
       ]}
     />
   );

@@ -1,4 +1,4 @@
-import type { SandboxEvent } from "@berth/contract/daemon.ts";
+import type { ListeningPort, SandboxEvent } from "@berth/contract/daemon.ts";
 import { createApi } from "../connection/api.ts";
 import { createConnections } from "../connection/connections.ts";
 import { followSession } from "../connection/session-stream.ts";
@@ -89,7 +89,7 @@ export function createWorkspace(sandboxId: string) {
   function receive(event: SandboxEvent): void {
     if (event.type === "hello") return onHello(event);
     if (event.type === "terminals") return terminals.update(event.terminals);
-    if (event.type === "ports") return ports.update(event.ports);
+    if (event.type === "ports") return onPorts(event.ports);
     if (event.type === "agent") return agent.update(event.agent);
     if (event.overflow) return void resync();
     files.changed(event.changes);
@@ -111,6 +111,14 @@ export function createWorkspace(sandboxId: string) {
     // The first visit to an empty workspace opens a terminal. If a pause prevented that, the next connection opens it.
     const isWanted = event.terminals.length === 0 && layout.store.getState().terminalsOpen;
     hadTerminal = hadTerminal.then(async (had) => had || !isWanted || (await terminals.createUnfocused()) !== null);
+  }
+
+  function onPorts(list: ListeningPort[]): void {
+    for (const { port, program } of ports.update(list))
+      notices.offer(`${program ?? "A program"} listens on port ${port}.`, {
+        label: "Open",
+        run: () => layout.openPreviewBeside(port),
+      });
   }
 
   async function resync(): Promise<void> {

@@ -30,6 +30,8 @@ export interface LayoutState {
   terminalGroups: string[][];
   activeTerminal: string | null;
   terminalNames: Record<string, string>;
+  // The port whose preview is shown beside the editor.
+  besidePort: number | null;
   // The unsent message to the agent.
   prompt: string;
   // Panel sizes of each resizable group, by group id.
@@ -51,6 +53,7 @@ const defaults: LayoutState = {
   terminalGroups: [],
   activeTerminal: null,
   terminalNames: {},
+  besidePort: null,
   prompt: "",
   sizes: {},
 };
@@ -66,12 +69,14 @@ export function createLayout(sandboxId: string) {
   store.subscribe(stored.save);
   const set = store.setState;
 
+  function openTab(tab: Tab): void {
+    set((state) => ({ ...insertTab(state, tab), temporaryTab: otherThan(tab.id, state.temporaryTab) }));
+  }
+
   return {
     store,
     set,
-    openTab(tab: Tab) {
-      set((state) => ({ ...insertTab(state, tab), temporaryTab: otherThan(tab.id, state.temporaryTab) }));
-    },
+    openTab,
     // Opens a tab that the next temporary tab replaces. A tab that is open already stays what it is.
     openTemporaryTab(tab: Tab) {
       set((state) => {
@@ -80,6 +85,12 @@ export function createLayout(sandboxId: string) {
         const placed = replaced < 0 ? insertTab(state, tab) : { tabs: state.tabs.with(replaced, tab), activeTab: tab.id };
         return { ...placed, temporaryTab: tab.id };
       });
+    },
+    // A narrow screen has no room beside the editor, so it gets a tab.
+    openPreviewBeside(port: number) {
+      if (!isNarrowScreen()) return set({ besidePort: port });
+      set({ sideOpen: false, agentOpen: false });
+      openTab(previewTab(port));
     },
     keepTab: (id: string) => set(({ temporaryTab }) => ({ temporaryTab: otherThan(id, temporaryTab) })),
     closeTab(id: string) {

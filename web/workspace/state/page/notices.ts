@@ -2,12 +2,15 @@ import { createStore } from "zustand/vanilla";
 import { ApiError } from "../../connection/api.ts";
 
 const INFO_SHOWN_MS = 6000;
+const OFFER_SHOWN_MS = 20_000;
 const MAX_SHOWN = 4;
 
 export interface Notice {
   id: number;
   kind: "info" | "warning" | "error";
   text: string;
+  // What a button on the notice does.
+  action?: { label: string; run: () => void };
 }
 
 export type Notices = ReturnType<typeof createNotices>;
@@ -22,13 +25,15 @@ export function createNotices() {
     store.setState(({ notices }) => ({
       notices: limitCount([...notices.filter(({ text }) => text !== notice.text), { ...notice, id }]),
     }));
-    if (notice.kind === "info") setTimeout(() => dismiss(id), INFO_SHOWN_MS);
+    if (notice.kind === "info") setTimeout(() => dismiss(id), notice.action ? OFFER_SHOWN_MS : INFO_SHOWN_MS);
     return id;
   };
   return {
     store,
     dismiss,
     info: (text: string) => void show({ kind: "info", text }),
+    // Information with a button, which stays a little longer.
+    offer: (text: string, action: NonNullable<Notice["action"]>) => void show({ kind: "info", text, action }),
     error: (text: string) => void show({ kind: "error", text }),
     // Returns the notice's id, so that the caller can dismiss it when it is no longer true.
     warn: (text: string): number => show({ kind: "warning", text }),

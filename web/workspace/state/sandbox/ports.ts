@@ -13,10 +13,17 @@ export type Ports = ReturnType<typeof createPorts>;
 // The ports that programs in the sandbox listen on.
 export function createPorts(api: Api) {
   const store = createStore<PortsState>(() => ({ list: [], previews: {} }));
+  const announced = new Set<number>();
   const previewUrl = async (port: number, path = "/") => (await api.previewLink({ port, path })).url;
   return {
     store,
-    update: (list: ListeningPort[]) => store.setState({ list }),
+    // Returns the ports that were never listed before.
+    update(list: ListeningPort[]): ListeningPort[] {
+      store.setState({ list });
+      const added = list.filter(({ port }) => !announced.has(port));
+      for (const { port } of added) announced.add(port);
+      return added;
+    },
     previewUrl,
     // Loads a path in the preview of a port, even if the preview shows that path already.
     requestPreview: (port: number, path: string) => store.setState(({ previews }) => ({ previews: { ...previews, [port]: { path } } })),
