@@ -1,5 +1,6 @@
-import { test } from "vitest";
+import { expect, test } from "vitest";
 import {
+  clickInTerminal,
   editor,
   eventually,
   expectGone,
@@ -11,6 +12,7 @@ import {
   treeItem,
   typeInTerminal,
 } from "../support/browser/workspace.ts";
+import { seriousFaults } from "../support/browser/axe.ts";
 import { describeInBrowser } from "../support/browser/browser-suite.ts";
 
 describeInBrowser("terminals in the workspace", (suite) => {
@@ -105,6 +107,34 @@ describeInBrowser("terminals in the workspace", (suite) => {
     await using workspace = await suite.openWorkspace();
     await typeInTerminal(workspace.page, "exit 7\n");
     await expectVisible(workspace.page.getByText("The program has ended (exit 7)."));
+  });
+
+  test("output can be searched and cleared, names of files are links, and a shell that a person leaves is closed", async () => {
+    await using workspace = await suite.openWorkspace({ files: { "src/a.ts": "one;\ntwo;\nthree;\n" } });
+    const { page } = workspace;
+    await typeInTerminal(page, "cd src; echo needle-1; echo ./a.ts:3:2; echo Needle-2\n");
+    await eventually(() => screenText(page)).toMatch(/^Needle-2$/m);
+    await page.keyboard.press("Control+F");
+    await page.getByRole("textbox", { name: "Find in the terminal" }).fill("needle-");
+    await expectVisible(page.getByText("4 of 4"));
+    await page.keyboard.press("Enter");
+    await expectVisible(page.getByText("3 of 4"));
+    await page.keyboard.press("Shift+Enter");
+    await expectVisible(page.getByText("4 of 4"));
+    expect(await seriousFaults(page)).toEqual([]);
+    await page.keyboard.press("Escape");
+    await eventually(() => focusIsIn(page, ".terminal-view .xterm")).toBe(true);
+
+    await clickInTerminal(page, "./a.ts:3:2");
+    await expectVisible(page.getByLabel("Text of src/a.ts"));
+    await expectVisible(page.getByText("Ln 3, Col 2"));
+
+    await page.keyboard.press("F1");
+    await page.keyboard.type("Clear terminal");
+    await page.keyboard.press("Enter");
+    await eventually(() => screenText(page)).toMatch(/^\S+ \$$/);
+    await typeInTerminal(page, "exit\n");
+    await expectGone(page.locator(".terminal-view"));
   });
 
   test("two people share a terminal", async () => {

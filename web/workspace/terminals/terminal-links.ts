@@ -1,6 +1,10 @@
-import { openPreview } from "../state/actions.ts";
+import type { ILink, ILinkProvider, Terminal as Xterm } from "@xterm/xterm";
+import { openFile, openPreview } from "../state/actions.ts";
 import type { Workspace } from "../state/workspace.ts";
+import { chooseFile, findFileLinks, type FileLink } from "../text/file-links.ts";
 import { parseLocalUrl } from "../text/local-url.ts";
+import { nameOf } from "../text/paths.ts";
+import { readLine } from "./buffer-text.ts";
 
 // Opens a URL that is written on the screen. The sandbox's localhost is not the browser's, so the preview of the port opens
 // instead: in a tab of the workspace, or with Control or Command in a tab of the browser.
@@ -16,4 +20,33 @@ export function openUrl(workspace: Workspace, event: MouseEvent, uri: string): v
 // Opens a link whose text a program chose, so that the text says nothing about the URL.
 export async function openHiddenUrl(workspace: Workspace, event: MouseEvent, uri: string): Promise<void> {
   if (parseLocalUrl(uri) || (await workspace.dialogs.confirm("Open this link?", uri, "Open", "primary"))) openUrl(workspace, event, uri);
+}
+
+// Opens a file that a program named, at its line.
+export async function openFileLink(workspace: Workspace, { path, line, column }: FileLink): Promise<void> {
+  await workspace.notices.attempt(`Could not open ${path}`, async () => {
+    const { paths } = await workspace.api.findFiles(nameOf(path), MAX_CANDIDATES);
+    const found = chooseFile(path, paths);
+    if (found === null) throw new Error("It is not in this workspace");
+    openFile(workspace, found, { line, column });
+  });
+}
+
+const MAX_CANDIDATES = 200;
+const MAX_ROWS = 30;
+
+// Finds the names of files with a line on the screen.
+export function fileLinkProvider(workspace: Workspace, xterm: Xterm): ILinkProvider {
+  return {
+    provideLinks(row, callback) {
+      const line = readLine(xterm.buffer.active, row - 1, MAX_ROWS);
+      const links = findFileLinks(line.text).map((link): ILink => {
+        const [start, end] = [line.cellAt(link.start), line.cellAt(link.start + link.length - 1)];
+        // xterm counts links from 1.
+        const range = { start: { x: start.column + 1, y: start.row + 1 }, end: { x: end.column + 1, y: end.row + 1 } };
+        return { text: link.path, range, activate: () => void openFileLink(workspace, link) };
+      });
+      callback(links);
+    },
+  };
 }

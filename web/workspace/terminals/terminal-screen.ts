@@ -2,15 +2,21 @@ import { FitAddon } from "@xterm/addon-fit";
 import { Unicode11Addon } from "@xterm/addon-unicode11";
 import { WebLinksAddon } from "@xterm/addon-web-links";
 import { Terminal as Xterm, type ITheme } from "@xterm/xterm";
+import { matchesShortcut } from "../browser/shortcuts.ts";
 import { copyText } from "../browser/clipboard.ts";
 import type { Workspace } from "../state/workspace.ts";
-import { openHiddenUrl, openUrl } from "./terminal-links.ts";
+import { findText, type TextMatch } from "./buffer-text.ts";
+import { fileLinkProvider, openHiddenUrl, openUrl } from "./terminal-links.ts";
 import { openTerminalStream, type TerminalStream } from "./terminal-stream.ts";
 
 export interface TerminalScreen extends Disposable {
   // Shows the screen in a container, and fits it to the container's size, until the result is disposed.
   mount(container: HTMLElement): Disposable;
   focus(): void;
+  // Removes everything above the prompt.
+  clear(): void;
+  // Selects the next place of a text above the selection, or below it, and returns its number and how many there are.
+  find(text: string, direction: "up" | "down"): { number: number; count: number };
 }
 
 const screens = new Map<string, TerminalScreen>();
@@ -51,7 +57,10 @@ function createScreen(workspace: Workspace, id: string): TerminalScreen {
   xterm.loadAddon(new Unicode11Addon());
   xterm.loadAddon(new WebLinksAddon((event, uri) => openUrl(workspace, event, uri)));
   xterm.unicode.activeVersion = "11";
+  xterm.registerLinkProvider(fileLinkProvider(workspace, xterm));
 
+  let used = false;
+  xterm.onKey(() => (used = true));
   const stream: TerminalStream = openTerminalStream({
     url: (offset) => api.socketUrl(`terminals/${id}${offset === null ? "" : `?offset=${offset}`}`),
     sink: {
@@ -59,7 +68,8 @@ function createScreen(workspace: Workspace, id: string): TerminalScreen {
       reset: () => xterm.reset(),
       resized: (cols, rows) => xterm.resize(cols, rows),
     },
-    onExit: (exit) => terminals.exited(id, exit),
+    // A shell that a person left has nothing more to show.
+    onExit: (exit) => (exit.code === 0 && used ? void terminals.close(id) : terminals.exited(id, exit)),
   });
   xterm.onData((text) => stream.input(text));
   xterm.onBinary((text) => stream.input(text));
@@ -68,6 +78,11 @@ function createScreen(workspace: Workspace, id: string): TerminalScreen {
     if (event.ctrlKey && event.shiftKey && event.code === "KeyC" && xterm.hasSelection()) {
       event.preventDefault();
       if (event.type === "keydown") void workspace.notices.attempt("Could not copy the selection", () => copyText(xterm.getSelection()));
+      return false;
+    }
+    if (matchesShortcut(event, "Mod+F")) {
+      event.preventDefault();
+      if (event.type === "keydown") terminals.request("find");
       return false;
     }
     return !(event.key === "F1" || (event.ctrlKey && event.key === "`"));
@@ -121,6 +136,19 @@ function createScreen(workspace: Workspace, id: string): TerminalScreen {
       };
     },
     focus: () => xterm.focus(),
+    clear: () => xterm.clear(),
+    find(text, direction) {
+      const matches = findText(xterm.buffer.active, text);
+      const at = nextMatch(matches, xterm.getSelectionPosition()?.start, direction);
+      const match = matches[at];
+      if (!match) {
+        xterm.clearSelection();
+        return { number: 0, count: 0 };
+      }
+      xterm.select(match.column, match.row, match.length);
+      xterm.scrollToLine(Math.max(0, match.row - Math.floor(xterm.rows / 2)));
+      return { number: at + 1, count: matches.length };
+    },
     [Symbol.dispose]() {
       stream[Symbol.dispose]();
       themeListener[Symbol.dispose]();
@@ -129,6 +157,16 @@ function createScreen(workspace: Workspace, id: string): TerminalScreen {
       element.remove();
     },
   };
+}
+
+// The index of the match before or after a position. It starts again at the other end.
+function nextMatch(matches: TextMatch[], from: { x: number; y: number } | undefined, direction: "up" | "down"): number {
+  if (matches.length === 0) return -1;
+  const isBefore = ({ row, column }: TextMatch) => from !== undefined && (row < from.y || (row === from.y && column < from.x));
+  const isAfter = ({ row, column }: TextMatch) => from !== undefined && (row > from.y || (row === from.y && column > from.x));
+  if (direction === "down") return Math.max(0, matches.findIndex(isAfter));
+  const above = matches.findLastIndex(isBefore);
+  return above === -1 ? matches.length - 1 : above;
 }
 
 function readTheme(): ITheme {

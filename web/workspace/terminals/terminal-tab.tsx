@@ -13,7 +13,11 @@ export function TerminalTab({ terminals, active }: { terminals: Terminal[]; acti
   const first = terminals[0];
   if (!first) return null;
   const title = terminals.map((terminal) => names[terminal.id] || terminal.title).join(" | ");
-  const rename = () => void renameTerminal(workspace, first.id, names[first.id] || first.title);
+  const rename = () => {
+    const { activeTerminal } = workspace.layout.store.getState();
+    const { id, title: own } = terminals.find((terminal) => terminal.id === activeTerminal) ?? first;
+    void renameTerminal(workspace, id, names[id] || own);
+  };
   const closeAll = () => terminals.forEach(({ id }) => void workspace.terminals.close(id));
   const openMenu = (event: MouseEvent) => {
     event.preventDefault();

@@ -1,8 +1,9 @@
 import "@xterm/xterm/css/xterm.css";
 import { X } from "lucide-react";
-import { useEffect, useRef } from "react";
+import { useEffect, useRef, useState } from "react";
 import type { Terminal } from "@berth/contract/daemon.ts";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { FindBar } from "./find-bar.tsx";
 import { screenFor } from "./terminal-screen.ts";
 import { IconButton } from "../parts/icon-button.tsx";
 import { describeExit } from "./terminal-tab.tsx";
@@ -27,9 +28,23 @@ export default function TerminalView({ terminal, split }: { terminal: Terminal; 
     workspace.terminals.focused();
   }, [workspace, terminal.id, focusRequested]);
 
+  const requested = useWorkspaceState("terminals", (state) => (active ? state.requested : null));
+  const [finding, setFinding] = useState(false);
+  useEffect(() => {
+    if (requested === null) return;
+    if (requested === "clear") screenFor(workspace, terminal.id).clear();
+    else setFinding(true);
+    workspace.terminals.request(null);
+  }, [workspace, terminal.id, requested]);
+  const endFinding = () => {
+    setFinding(false);
+    screenFor(workspace, terminal.id).focus();
+  };
+
   return (
     <div className="terminal-view" onFocus={() => !active && workspace.layout.set({ activeTerminal: terminal.id })}>
       {split && <PaneHead terminal={terminal} />}
+      {finding && <FindBar terminalScreen={screenFor(workspace, terminal.id)} onClose={endFinding} />}
       <div ref={container} className="screen" />
       {terminal.exit && (
         <div className="ended" role="status">

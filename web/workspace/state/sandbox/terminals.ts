@@ -1,6 +1,6 @@
 import { createStore } from "zustand/vanilla";
 import type { Terminal } from "@berth/contract/daemon.ts";
-import type { Api } from "../../connection/api.ts";
+import { ApiError, type Api } from "../../connection/api.ts";
 import type { Notices } from "../page/notices.ts";
 import type { Layout } from "../page/layout.ts";
 import { arrangeGroups, placeBeside } from "./terminal-groups.ts";
@@ -10,13 +10,15 @@ export interface TerminalsState {
   list: Terminal[] | null;
   // The terminal that is requested to take the keyboard focus.
   focusId: string | null;
+  // What the active terminal is requested to do.
+  requested: "find" | "clear" | null;
 }
 
 export type Terminals = ReturnType<typeof createTerminals>;
 
 // Terminals exist in the daemon; the layout holds their arrangement on this screen.
 export function createTerminals({ api, layout, notices }: { api: Api; layout: Layout; notices: Notices }) {
-  const store = createStore<TerminalsState>(() => ({ list: null, focusId: null }));
+  const store = createStore<TerminalsState>(() => ({ list: null, focusId: null, requested: null }));
 
   // A list that the daemon sent before it handled a DELETE still contains the terminal. Ids are never reused.
   const closedIds = new Set<string>();
@@ -64,10 +66,17 @@ export function createTerminals({ api, layout, notices }: { api: Api; layout: La
     const before = store.getState().list ?? [];
     closedIds.add(id);
     update(before);
-    if (await notices.attempt("Could not close the terminal", () => api.removeTerminal(id))) return;
+    if (await notices.attempt("Could not close the terminal", () => removeUnlessGone(id))) return;
     closedIds.delete(id);
     const now = store.getState().list ?? [];
     update([...now, ...before.filter((terminal) => terminal.id === id)]);
+  }
+
+  // Another browser may have closed it at the same time.
+  async function removeUnlessGone(id: string): Promise<void> {
+    await api.removeTerminal(id).catch((error: unknown) => {
+      if (!(error instanceof ApiError && error.status === 404)) throw error;
+    });
   }
 
   return {
@@ -75,6 +84,7 @@ export function createTerminals({ api, layout, notices }: { api: Api; layout: La
     update,
     create,
     show,
+    request: (requested: TerminalsState["requested"]) => store.setState({ requested }),
     focused: () => store.setState({ focusId: null }),
     // Like `create`, but leaves the keyboard focus where it is.
     createUnfocused: () => createUnfocused(),
