@@ -103,6 +103,7 @@ function createScreen(workspace: Workspace, id: string): TerminalScreen {
 
   // Whether the end of the output was in view when the screen was last visible.
   let wasAtBottom = true;
+  let disposed = false;
   return {
     mount(container) {
       container.append(element);
@@ -115,7 +116,7 @@ function createScreen(workspace: Workspace, id: string): TerminalScreen {
         if (isShown && !visible) {
           fit();
           // Other browsers may have resized the terminal while it was hidden here.
-          if (wasAtBottom) requestAnimationFrame(() => xterm.scrollToBottom());
+          if (wasAtBottom) requestAnimationFrame(() => disposed || xterm.scrollToBottom());
         }
         visible = isShown;
       });
@@ -150,6 +151,7 @@ function createScreen(workspace: Workspace, id: string): TerminalScreen {
       return { number: at + 1, count: matches.length };
     },
     [Symbol.dispose]() {
+      disposed = true;
       stream[Symbol.dispose]();
       themeListener[Symbol.dispose]();
       registration[Symbol.dispose]();
