@@ -12,7 +12,10 @@ import type { Db, Tables } from "./schema.ts";
 export type { Engine } from "./engines/engine.ts";
 
 export interface Store extends AsyncDisposable {
+  // A write resolves when it is on disk.
   readonly db: Db;
+  // The same database. A write resolves before it is on disk, as with `sync: "later"`.
+  readonly laterDb: Db;
   readonly engine: Engine;
   // Runs `work` in one transaction, which is rolled back if it throws. `work` must use only the transaction: SQLite has one
   // connection, so `store.db` would deadlock. Both engines throw instead.
@@ -69,11 +72,18 @@ async function bringUpToDate(store: Store, options: StoreOptions): Promise<void>
 async function connect(options: StoreOptions & { allowLongStatements?: boolean }): Promise<Store> {
   const { dialect, plugins, foreignChanges, read, sync } = options.url ? await postgres(options.url, options) : await sqlite(options);
   const db = new Kysely<Tables>({ dialect, plugins: [...plugins, queryWorkPlugin] });
+  const laterDb = db.withoutPlugins().withPlugin(queryWorkPlugin);
   const current = new AsyncLocalStorage<{ open: boolean }>();
+  const outsideTransaction = (outer: Db): Db => {
+    if (current.getStore()?.open) throw new Error("store.db was used inside a transaction; use the transaction instead");
+    return outer;
+  };
   return {
     get db() {
-      if (current.getStore()?.open) throw new Error("store.db was used inside a transaction; use the transaction instead");
-      return db;
+      return outsideTransaction(db);
+    },
+    get laterDb() {
+      return outsideTransaction(laterDb);
     },
     engine: options.url ? "postgres" : "sqlite",
     transaction<T>(work: (tx: Db) => Promise<T>, options = { sync: "now" }) {

@@ -71,7 +71,7 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
     if (withRoom.length < endpoints.length) isFull = true;
     for (const [index, endpoint] of withRoom.entries()) {
       const nowMs = clock.now();
-      const lane = await claimDueLane(store.db, endpoint.id, { owner, nowMs, untilMs: nowMs + LEASE_MS });
+      const lane = await claimDueLane(store.laterDb, endpoint.id, { owner, nowMs, untilMs: nowMs + LEASE_MS });
       if (!lane) continue;
       start(endpoint, lane);
       return [...withRoom.slice(index + 1), endpoint];

@@ -32,8 +32,9 @@ test("a write resolves when it is on disk, unless it may sync later, and holds u
   const statement = insertPartner(store, "statement").then(() => resolved.push("statement"));
   const transaction = store.transaction((tx) => insertPartner({ db: tx }, "transaction")).then(() => resolved.push("transaction"));
   await store.transaction((tx) => insertPartner({ db: tx }, "later"), { sync: "later" });
+  await insertPartner({ db: store.laterDb }, "later statement");
   const rows = await store.db.selectFrom("partners").select("id").orderBy("id").execute();
-  expect(rows.map(({ id }) => id)).toEqual(["later", "statement", "transaction"]);
+  expect(rows.map(({ id }) => id)).toEqual(["later", "later statement", "statement", "transaction"]);
   expect(resolved).toEqual([]);
   release(null);
   await Promise.all([statement, transaction]);
