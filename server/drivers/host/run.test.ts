@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { mustRun, run } from "./run.ts";
+import { hold, mustRun, run } from "./run.ts";
 
 describe("a program of the host", () => {
   test("returns its exit code and its output", async () => {
@@ -63,6 +63,24 @@ describe("a program of the host", () => {
   test("that does not exist rejects with ENOENT", async () => {
     await expect(run("no-such-program", [])).rejects.toMatchObject({ code: "ENOENT" });
     await expect(run("true", ["\0"])).rejects.toThrow("null bytes");
+  });
+
+  test("can be held until it is disposed, and is started by another thread", async () => {
+    const holding = hold("cat", [], AbortSignal.timeout(10_000));
+    expect(process.getActiveResourcesInfo()).not.toContain("ProcessWrap");
+    const held = await holding;
+    expect(readFileSync(`/proc/${held.pid}/comm`, "utf8")).toBe("cat\n");
+    await held[Symbol.asyncDispose]();
+    expect(existsSync(`/proc/${held.pid}`)).toBe(false);
+  });
+
+  test("that cannot be held rejects with its error, and an abort ends it", async () => {
+    await expect(hold("sh", ["-c", "echo why >&2; exit 2"], AbortSignal.timeout(10_000))).rejects.toThrow("why");
+    await expect(hold("no-such-program", [], AbortSignal.timeout(10_000))).rejects.toThrow("ENOENT");
+    const stop = new AbortController();
+    const never = hold("sleep", ["60"], stop.signal);
+    stop.abort(new Error("enough"));
+    await expect(never).rejects.toThrow("enough");
   });
 
   test("that fails makes mustRun reject", async () => {

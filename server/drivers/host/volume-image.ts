@@ -19,7 +19,8 @@ const blanks = new Map<number, Promise<Part[] | undefined>>();
 export async function makeImage(image: string, diskMb: number, signal: AbortSignal): Promise<void> {
   // Renamed when complete, so that a crash leaves no half-made file system under the final name.
   const draft = `${image}.new`;
-  const parts = await blanks.get(diskMb);
+  // The create that reads them may be aborted.
+  const parts = await blanks.get(diskMb)?.catch(() => undefined);
   if (parts) await writeParts(draft, diskMb, parts);
   else await formatImage(draft, diskMb, signal);
   // Another create may have read the same size in the meantime.

@@ -1,10 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { describeWith, machine, type Missing } from "../../../tests/support/machine.ts";
+import { mustRun } from "./run.ts";
 import { createVolumes, probeVolumes } from "./volumes.ts";
 
 describeWith(machine.root ?? (await findMissing()), "a volume", () => {
@@ -60,6 +61,19 @@ describeWith(machine.root ?? (await findMissing()), "a volume", () => {
     expect(attached()).toEqual([]);
     await open();
     expect(readFileSync(join(workspace, "note"), "utf8")).toBe("whole");
+  });
+
+  test("starts empty, and is as good as the first one of its size", async () => {
+    for (const name of ["first", "second"]) {
+      mkdirSync(join(folder, name));
+      const { workspace } = await volumes.open(join(folder, name), { diskMb: 48, owner: 12_345, signal: AbortSignal.timeout(30_000) });
+      expect(readdirSync(workspace)).toEqual([]);
+      writeFileSync(join(workspace, "note"), name);
+      await volumes.close(join(folder, name));
+      // Exits with 0 only if the file system has no errors.
+      await mustRun("e2fsck", ["-f", "-n", join(folder, name, "volume.img")]);
+      expect(statSync(join(folder, name, "volume.img")).blocks * 512).toBeLessThan(2 * 1024 * 1024);
+    }
   });
 
   test("the probe leaves nothing behind", async () => {

@@ -69,12 +69,17 @@ export function openCgroups(prefix: string, layout = readCgroupLayout()): Cgroup
     thaw: (id) => layout.thaw(nameOf(id)),
 
     async kill(id) {
-      for (const endMs = performance.now() + KILL_TIMEOUT_MS; ;) {
-        const left = new Set(foldersOf(id).flatMap((folder) => readPids(join(folder, "cgroup.procs"))));
-        if (left.size === 0) return;
+      const foundIn = (folders: string[]) => [...new Set(folders.flatMap((folder) => readPids(join(folder, "cgroup.procs"))))];
+      // All hierarchies have the same processes, except while the runtime adds one. Looking into every one of them is slow.
+      const findLeft = () => {
+        const left = layout.pids(nameOf(id));
+        return left.length > 0 ? left : foundIn(foldersOf(id));
+      };
+      const endMs = performance.now() + KILL_TIMEOUT_MS;
+      for (let left = findLeft(); left.length > 0; left = findLeft()) {
         if (performance.now() > endMs)
           throw new AppError("sandbox_timeout", {
-            cause: new Error(`processes ${[...left].join(", ")} survived SIGKILL for ${KILL_TIMEOUT_MS} ms`),
+            cause: new Error(`processes ${left.join(", ")} survived SIGKILL for ${KILL_TIMEOUT_MS} ms`),
           });
         for (const pid of left) killIfRunning(pid);
         // A frozen process dies only when it is thawed.
