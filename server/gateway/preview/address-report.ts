@@ -18,11 +18,14 @@ export function scriptTagFor(headers: IncomingHttpHeaders): string | null {
   return isExtendable ? `<script src="${SCRIPT_PATH}"></script>` : null;
 }
 
+// A page may have frames of its own, whose parent is not the workspace. Browsers complain about a message to another origin.
 export function sendScript(response: ServerResponse, appOrigin: string): void {
   const body = `(() => {
+  const app = ${JSON.stringify(appOrigin)};
+  if (location.ancestorOrigins && location.ancestorOrigins[0] !== app) return;
   const report = () => {
     const path = location.pathname + location.search + location.hash;
-    parent.postMessage({ type: ${JSON.stringify(PREVIEW_ADDRESS_MESSAGE)}, path }, ${JSON.stringify(appOrigin)});
+    parent.postMessage({ type: ${JSON.stringify(PREVIEW_ADDRESS_MESSAGE)}, path }, app);
   };
   if (self.navigation) navigation.addEventListener("currententrychange", report);
   for (const change of ["popstate", "hashchange", "pageshow"]) addEventListener(change, report);
