@@ -60,6 +60,7 @@ await picture("conflict", {}, async (workspace) => {
 await picture("preview", {}, async ({ page }) => {
   await openSource(page);
   await inTerminal(page, "node src/server.js\n", "listening");
+  await page.getByRole("button", { name: "Dismiss" }).click();
   await page.getByRole("button", { name: "Port 3000" }).click();
   await page.getByRole("button", { name: "Preview port 3000 here" }).click();
   await page.frameLocator("iframe").getByRole("heading").waitFor();
