@@ -115,7 +115,7 @@ describeInBrowser("terminals in the workspace", (suite) => {
     await typeInTerminal(page, "cd src; echo needle-1; echo ./a.ts:3:2; echo Needle-2\n");
     await eventually(() => screenText(page)).toMatch(/^Needle-2$/m);
     await page.keyboard.press("Control+F");
-    await page.getByRole("textbox", { name: "Find in the terminal" }).fill("needle-");
+    await page.getByRole("textbox", { name: "Find in the terminal" }).pressSequentially("needle-");
     await expectVisible(page.getByText("4 of 4"));
     await page.keyboard.press("Enter");
     await expectVisible(page.getByText("3 of 4"));

@@ -52,7 +52,14 @@ export function createCommands(workspace: Workspace): Command[] {
     { id: "view.terminals.tick", title: "", shortcut: "Ctrl+`", inTerminal: true, run: () => focusTerminals(workspace) },
     { id: "terminal.new", title: "New terminal", shortcut: "Ctrl+Shift+`", run: () => void terminals.create() },
     { id: "terminal.split", title: "Split terminal", shortcut: "Mod+Shift+5", run: () => void terminals.split() },
-    { id: "terminal.find", title: "Find in terminal", run: () => terminals.request("find") },
+    {
+      id: "terminal.find",
+      title: "Find in terminal",
+      run: () => {
+        terminals.open();
+        terminals.request("find");
+      },
+    },
     { id: "terminal.clear", title: "Clear terminal", run: () => terminals.request("clear") },
     {
       id: "terminal.close",

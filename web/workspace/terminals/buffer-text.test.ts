@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { IBuffer } from "@xterm/xterm";
-import { findText, readLine } from "./buffer-text.ts";
+import { findText, nextMatch, readLine } from "./buffer-text.ts";
 
 // A buffer of rows. A row that starts with "+" continues the row above.
 function bufferOf(...rows: string[]): IBuffer {
@@ -31,4 +31,16 @@ test("all places of a text are found, across rows and ignoring the case", () => 
     { row: 1, column: 3, length: 5 },
   ]);
   expect(findText(buffer, "")).toEqual([]);
+});
+
+test("the search goes up from the selection or from the end, down again, and continues at the other end", () => {
+  const matches = [0, 5, 9].map((row) => ({ row, column: 2, length: 1 }));
+  const selected = (row: number) => ({ x: 2, y: row });
+  expect(nextMatch(matches, undefined, "here")).toBe(2);
+  expect(nextMatch(matches, selected(9), "here")).toBe(2);
+  expect(nextMatch(matches, selected(9), "up")).toBe(1);
+  expect(nextMatch(matches, selected(0), "up")).toBe(2);
+  expect(nextMatch(matches, selected(5), "down")).toBe(2);
+  expect(nextMatch(matches, selected(9), "down")).toBe(0);
+  expect((["here", "up", "down"] as const).map((direction) => nextMatch([], undefined, direction))).toEqual([-1, -1, -1]);
 });

@@ -53,3 +53,19 @@ export function findText(buffer: IBuffer, wanted: string): TextMatch[] {
   }
   return matches;
 }
+
+// Where to look for a text: at the selection or above it, above it, or below it.
+export type FindDirection = "here" | "up" | "down";
+
+// The index of the match in a direction from the start of the selection; -1 if there are none. After the last match the search
+// continues at the other end. Without a selection it starts at the end, where the newest output is.
+export function nextMatch(matches: TextMatch[], selection: { x: number; y: number } | undefined, direction: FindDirection): number {
+  const distance = ({ row, column }: TextMatch) => (selection ? row - selection.y || column - selection.x : -1);
+  if (direction === "down")
+    return Math.max(
+      Math.min(0, matches.length - 1),
+      matches.findIndex((match) => distance(match) > 0),
+    );
+  const above = matches.findLastIndex((match) => distance(match) < (direction === "here" ? 1 : 0));
+  return above === -1 ? matches.length - 1 : above;
+}

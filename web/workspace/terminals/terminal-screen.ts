@@ -5,7 +5,7 @@ import { Terminal as Xterm, type ITheme } from "@xterm/xterm";
 import { matchesShortcut } from "../browser/shortcuts.ts";
 import { copyText } from "../browser/clipboard.ts";
 import type { Workspace } from "../state/workspace.ts";
-import { findText, type TextMatch } from "./buffer-text.ts";
+import { findText, nextMatch, type FindDirection } from "./buffer-text.ts";
 import { fileLinkProvider, openHiddenUrl, openUrl } from "./terminal-links.ts";
 import { openTerminalStream, type TerminalStream } from "./terminal-stream.ts";
 
@@ -15,8 +15,8 @@ export interface TerminalScreen extends Disposable {
   focus(): void;
   // Removes everything above the prompt.
   clear(): void;
-  // Selects the next place of a text above the selection, or below it, and returns its number and how many there are.
-  find(text: string, direction: "up" | "down"): { number: number; count: number };
+  // Selects a place of a text and returns its number and how many there are.
+  find(text: string, direction: FindDirection): { number: number; count: number };
 }
 
 const screens = new Map<string, TerminalScreen>();
@@ -159,16 +159,6 @@ function createScreen(workspace: Workspace, id: string): TerminalScreen {
       element.remove();
     },
   };
-}
-
-// The index of the match before or after a position. It starts again at the other end.
-function nextMatch(matches: TextMatch[], from: { x: number; y: number } | undefined, direction: "up" | "down"): number {
-  if (matches.length === 0) return -1;
-  const isBefore = ({ row, column }: TextMatch) => from !== undefined && (row < from.y || (row === from.y && column < from.x));
-  const isAfter = ({ row, column }: TextMatch) => from !== undefined && (row > from.y || (row === from.y && column > from.x));
-  if (direction === "down") return Math.max(0, matches.findIndex(isAfter));
-  const above = matches.findLastIndex(isBefore);
-  return above === -1 ? matches.length - 1 : above;
 }
 
 function readTheme(): ITheme {
