@@ -148,6 +148,8 @@ export interface CreateTerminal {
 export interface Terminal {
   id: string;
   title: string;
+  // The program in the foreground; null if that is the terminal's own, such as a shell.
+  program: string | null;
   cols: number;
   rows: number;
   createdAtMs: number;

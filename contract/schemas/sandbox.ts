@@ -142,6 +142,7 @@ export const CreateTerminal = named("CreateTerminal", {
 export const Terminal = named("Terminal", {
   id: Type.String(describe("The identifier of the terminal.")),
   title: Type.String(describe("The title of its tab.")),
+  program: nullable(Type.String(), "The program in the foreground; null if that is the terminal's own, such as a shell."),
   cols: Type.Integer(describe("The width in characters.")),
   rows: Type.Integer(describe("The height in lines.")),
   createdAtMs: Type.Integer(describe("When it was created, as a Unix timestamp in milliseconds.")),

@@ -3,6 +3,7 @@ import { constants } from "node:os";
 import type { Terminal, TerminalFromClient, TerminalFromDaemon } from "@berth/contract/daemon.ts";
 import type { WebSocket } from "ws";
 import { parseMessage } from "../http/sockets.ts";
+import { foregroundProgram } from "./foreground.ts";
 import type { Pty, PtyOptions } from "./pty.ts";
 import type { Ring } from "./ring.ts";
 
@@ -32,6 +33,8 @@ export interface TerminalOptions {
   exit: Terminal["exit"];
   spawn: (options: Pick<PtyOptions, "cwd" | "cols" | "rows" | "onOutput" | "onExit">) => Pty;
   onExit: () => void;
+  // Another program is in the foreground.
+  onProgram: () => void;
 }
 
 interface Client {
@@ -54,6 +57,9 @@ const MAX_UNDRAWN = 1024 * 1024;
 // Pause the program when a browser is this far behind, but only while that browser makes progress.
 const HOLD_BACK_BYTES = 512 * 1024;
 const STALLED_MS = 1000;
+// A program that comes to the foreground or leaves it writes something, at least a line break or a prompt.
+const PROGRAM_CHECK_DELAY_MS = 200;
+const PROGRAM_CHECK_EVERY_MS = 1000;
 
 export function createTerminal(options: TerminalOptions): LiveTerminal {
   const { ring } = options;
@@ -62,12 +68,15 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
   let pty: Pty | null = null;
   let flushing: NodeJS.Immediate | null = null;
   let holding: NodeJS.Timeout | null = null;
+  let program: string | null = null;
+  let checkingProgram: NodeJS.Timeout | null = null;
+  let programCheckedAtMs = 0;
 
   return { describe, start, attach, hangUp, close, workingFolder };
 
   function describe(): Terminal {
     const { id, title, createdAtMs } = options;
-    return { id, title, cols, rows, createdAtMs, exit, offset: ring.end };
+    return { id, title, program, cols, rows, createdAtMs, exit, offset: ring.end };
   }
 
   function start(): void {
@@ -77,6 +86,7 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
   function onExit(code: number | null, signal: number | null): void {
     exit = { code, signal: signal === null ? null : signalName(signal) };
     pty = null;
+    program = null;
     for (const client of clients) flush(client);
     broadcast({ type: "exit", ...exit });
     options.onExit();
@@ -86,6 +96,17 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
     ring.write(chunk);
     // A PTY delivers at most 4 KiB per read. Output of one turn of the event loop is sent together.
     flushing ??= setImmediate(flushAll);
+    const waitMs = Math.max(PROGRAM_CHECK_DELAY_MS, programCheckedAtMs + PROGRAM_CHECK_EVERY_MS - Date.now());
+    checkingProgram ??= setTimeout(checkProgram, waitMs).unref();
+  }
+
+  function checkProgram(): void {
+    checkingProgram = null;
+    programCheckedAtMs = Date.now();
+    const found = pty && foregroundProgram(pty.pid);
+    if (found === program) return;
+    program = found;
+    options.onProgram();
   }
 
   function flushAll(): void {

@@ -77,6 +77,18 @@ describe("terminals", () => {
     await screen.close();
   });
 
+  test("report the program in the foreground", async () => {
+    const { id } = (await daemon.fetch<Terminal>("/terminals", { method: "POST", body: { cols: 80, rows: 24 } })).json;
+    const screen = await attach(id);
+    const program = async () => (await daemon.fetch("/terminals")).json.terminals[0]!.program;
+    await screen.shows("workspace");
+    screen.type("sleep 600\n");
+    await expect.poll(program).toBe("sleep");
+    screen.type("\x03");
+    await expect.poll(program).toBeNull();
+    await screen.close();
+  });
+
   test("continue at the offset of a client that reconnects, and send everything to a new client", async () => {
     const { id } = await create();
     const first = await attach(id);

@@ -149,12 +149,13 @@ export function createTerminals({ environment, workspace, folder, onChange }: Te
     add({ ...head, cwd: existsSync(head.cwd) ? head.cwd : workspace.root }, ring, loginShell());
   }
 
-  function add(head: Omit<SavedTerminal["head"], "offset">, ring: Ring, command: string[]): LiveTerminal {
+  function add(head: Omit<SavedTerminal["head"], "offset" | "program">, ring: Ring, command: string[]): LiveTerminal {
     const live = createTerminal({
       ...head,
       ring,
       spawn: (options) => openPty({ ...options, command, env: environment.forChild({ TERM: "xterm-256color", COLORTERM: "truecolor" }) }),
       onExit: () => onChange(list()),
+      onProgram: () => onChange(list()),
     });
     entries.set(head.id, { live, ring });
     return live;

@@ -43,6 +43,7 @@ describeInBrowser("terminals in the workspace", (suite) => {
     const { page } = workspace;
     await expectVisible(editor(page));
     await typeInTerminal(page, "cat -v\n");
+    await expectVisible(page.getByRole("tab", { name: "cat" }));
     await page.keyboard.press("Control+P");
     await expectVisible(page.getByRole("combobox", { name: "File name" }));
     await page.keyboard.press("Escape");

@@ -22,7 +22,7 @@ afterEach(async () => {
   await new Promise((done) => server.close(done));
 });
 
-const terminal = { id: "t1", title: "sh", cols: 80, rows: 24, createdAtMs: 0, exit: null, offset: 0 } satisfies Terminal;
+const terminal = { id: "t1", title: "sh", program: null, cols: 80, rows: 24, createdAtMs: 0, exit: null, offset: 0 } satisfies Terminal;
 
 function openStream(options: Partial<TerminalStreamOptions> = {}) {
   const { port } = server.address() as AddressInfo;

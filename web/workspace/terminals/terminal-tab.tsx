@@ -4,6 +4,7 @@ import type { Terminal } from "@berth/contract/daemon.ts";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { IconButton } from "../parts/icon-button.tsx";
 import { Menu } from "../parts/menu.tsx";
+import { terminalName } from "./terminal-name.ts";
 
 // The tab of one terminal, or of several side by side.
 export function TerminalTab({ terminals, active }: { terminals: Terminal[]; active: boolean }) {
@@ -12,11 +13,11 @@ export function TerminalTab({ terminals, active }: { terminals: Terminal[]; acti
   const [menuAt, setMenuAt] = useState<{ x: number; y: number } | null>(null);
   const first = terminals[0];
   if (!first) return null;
-  const title = terminals.map((terminal) => names[terminal.id] || terminal.title).join(" | ");
+  const title = terminals.map((terminal) => terminalName(terminal, names)).join(" | ");
   const rename = () => {
     const { activeTerminal } = workspace.layout.store.getState();
-    const { id, title: own } = terminals.find((terminal) => terminal.id === activeTerminal) ?? first;
-    void renameTerminal(workspace, id, names[id] || own);
+    const renamed = terminals.find((terminal) => terminal.id === activeTerminal) ?? first;
+    void renameTerminal(workspace, renamed.id, terminalName(renamed, names));
   };
   const closeAll = () => terminals.forEach(({ id }) => void workspace.terminals.close(id));
   const openMenu = (event: MouseEvent) => {

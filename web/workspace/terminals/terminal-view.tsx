@@ -6,6 +6,7 @@ import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { FindBar } from "./find-bar.tsx";
 import { screenFor } from "./terminal-screen.ts";
 import { IconButton } from "../parts/icon-button.tsx";
+import { terminalName } from "./terminal-name.ts";
 import { describeExit } from "./terminal-tab.tsx";
 
 // Shows the screen of a terminal. Loaded together with xterm when the first terminal is shown.
@@ -61,7 +62,7 @@ export default function TerminalView({ terminal, split }: { terminal: Terminal; 
 // Names one of several terminals side by side, and closes it.
 function PaneHead({ terminal }: { terminal: Terminal }) {
   const { terminals } = useWorkspace();
-  const name = useWorkspaceState("layout", (state) => state.terminalNames[terminal.id]) || terminal.title;
+  const name = useWorkspaceState("layout", (state) => terminalName(terminal, state.terminalNames));
   return (
     <div className="pane-head">
       <span className="grow truncate">{name}</span>
