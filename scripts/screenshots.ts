@@ -104,7 +104,7 @@ async function picture(
 
 async function openSource(page: Page): Promise<void> {
   await page.getByRole("treeitem", { name: "src", exact: true }).click();
-  await page.getByRole("treeitem", { name: "tides.js", exact: true }).click();
+  await page.getByRole("treeitem", { name: "tides.js", exact: true }).dblclick();
   await page.getByLabel("Text of src/tides.js").waitFor();
 }
 

@@ -145,9 +145,10 @@ describeInBrowser("editing in the workspace", (suite) => {
     await eventually(() => workspace.read("notes.txt")).toBe("   three");
   });
 
-  test("line endings and a byte order mark survive an edit", async () => {
+  test("line endings, a byte order mark and other encodings survive an edit", async () => {
     const original = "\uFEFFone\r\ntwo\r\n";
-    await using workspace = await suite.openWorkspace({ files: { "dos.txt": original } });
+    const latin = Uint8Array.of(0x63, 0x61, 0x66, 0xe9);
+    await using workspace = await suite.openWorkspace({ files: { "dos.txt": original, "latin.txt": latin } });
     const { page } = workspace;
     await openFile(page, "dos.txt");
     await editor(page).click();
@@ -155,6 +156,15 @@ describeInBrowser("editing in the workspace", (suite) => {
     await page.keyboard.type("three");
     await page.keyboard.press("Control+S");
     await eventually(() => workspace.read("dos.txt")).toBe(`${original}three`);
+
+    await openFile(page, "latin.txt");
+    expect(await editor(page).innerText()).toBe("café");
+    await typeAtStart(page, "x");
+    await page.keyboard.press("Control+S");
+    await eventually(() => workspace.exec("od -An -tx1 latin.txt")).toBe(" 78 63 61 66 e9\n");
+    await page.getByRole("button", { name: "Windows-1252" }).click();
+    await page.getByRole("button", { name: "Convert" }).click();
+    await eventually(() => workspace.read("latin.txt")).toBe("xcafé");
   });
 
   test("two people see each other's changes", async () => {

@@ -1,4 +1,6 @@
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { activeFile } from "../state/page/layout.ts";
+import { encodingNames } from "../text/encoding.ts";
 import { isReconnecting } from "../state/sandbox/session.ts";
 
 export function StatusBar() {
@@ -32,6 +34,7 @@ export function StatusBar() {
       )}
       <div className="grow" />
       {cursor.position && <span>{cursor.position}</span>}
+      <EncodingButton />
       {cursor.language && <span className="optional">{cursor.language}</span>}
       <button type="button" className="optional" aria-pressed={wrapLines} onClick={() => preferences.set({ wrapLines: !wrapLines })}>
         Wrap: {wrapLines ? "on" : "off"}
@@ -40,5 +43,25 @@ export function StatusBar() {
         Autosave: {!autosave ? "off" : failing ? "retrying" : "on"}
       </button>
     </footer>
+  );
+}
+
+// UTF-8 is not worth mentioning.
+function EncodingButton() {
+  const { documents, dialogs } = useWorkspace();
+  const path = useWorkspaceState("layout", activeFile);
+  const encoding = useWorkspaceState("documents", ({ files }) => {
+    const file = path === null ? undefined : files[path];
+    return file?.kind === "text" ? file.encoding : "utf-8";
+  });
+  if (path === null || encoding === "utf-8") return null;
+  const convert = async () => {
+    const text = `${path} is written in ${encodingNames[encoding]} and saved that way. Converting it changes how other programs read it.`;
+    if (await dialogs.confirm("Convert to UTF-8?", text, "Convert", "primary")) await documents.convert(path, "utf-8");
+  };
+  return (
+    <button type="button" onClick={() => void convert()}>
+      {encodingNames[encoding]}
+    </button>
   );
 }

@@ -7,22 +7,24 @@ import type { EditorBuffer } from "./open-files.ts";
 
 // An in-memory disk with the version checks of the daemon.
 function createDisk(first: Record<string, string>) {
-  const files = new Map(Object.entries(first).map(([path, text]) => [path, { text, version: 1 }]));
+  const toBytes = (text: string) => new TextEncoder().encode(text);
+  const files = new Map(Object.entries(first).map(([path, text]) => [path, { bytes: toBytes(text), version: 1 }]));
   let version = 1;
   const etagOf = (at: number) => `"${at}"`;
   return {
     reachable: true,
     // Runs before the version check of a write.
     beforeWrite: async () => {},
-    put: (path: string, text: string) => void files.set(path, { text, version: ++version }),
+    put: (path: string, text: string) => void files.set(path, { bytes: toBytes(text), version: ++version }),
+    putBytes: (path: string, bytes: Uint8Array<ArrayBuffer>) => void files.set(path, { bytes, version: ++version }),
+    bytes: (path: string) => files.get(path)?.bytes,
     delete: (path: string) => void files.delete(path),
-    text: (path: string) => files.get(path)?.text,
+    text: (path: string) => (files.has(path) ? new TextDecoder().decode(files.get(path)?.bytes) : undefined),
     async readFile(path: string) {
       if (!this.reachable) throw new ApiError(0, "offline", "cannot be reached");
       const file = files.get(path);
       if (!file) throw new ApiError(404, "not_found", "There is no such file");
-      const bytes = new TextEncoder().encode(file.text);
-      return { etag: etagOf(file.version), size: bytes.byteLength, bytes };
+      return { etag: etagOf(file.version), size: file.bytes.byteLength, bytes: file.bytes };
     },
     async writeFile(path: string, body: BodyInit, match?: string | null) {
       await this.beforeWrite();
@@ -30,7 +32,7 @@ function createDisk(first: Record<string, string>) {
       const file = files.get(path);
       if (match === null ? file !== undefined : file === undefined || etagOf(file.version) !== match)
         throw new ApiError(412, "changed", "changed");
-      this.put(path, body as string);
+      this.putBytes(path, body as Uint8Array<ArrayBuffer>);
       return { path, size: 0, modifiedAtMs: 0, etag: etagOf(version) };
     },
   };
@@ -197,4 +199,19 @@ test("releasing a file that is still loading keeps its draft and does not open i
   await documents.open("a.txt");
   documents.release("a.txt");
   expect(documents.documentAt("a.txt")).toMatchObject({ edited: true });
+});
+
+test("a file is saved in the encoding it has on disk, until it is converted", async () => {
+  disk.putBytes("a.txt", Uint8Array.of(0x63, 0x61, 0x66, 0xe9));
+  const { documents, type, state, shown } = await openDocument();
+  expect(shown()).toBe("café");
+  type("cafés");
+  await documents.save("a.txt");
+  expect(disk.bytes("a.txt")).toEqual(Uint8Array.of(0x63, 0x61, 0x66, 0xe9, 0x73));
+  type("café →");
+  expect(await documents.save("a.txt")).toBe(false);
+  expect(state()?.failure).toContain("cannot be written in Windows-1252");
+  await documents.convert("a.txt", "utf-8");
+  expect(disk.text("a.txt")).toBe("café →");
+  expect(state()).toMatchObject({ edited: false, failure: null });
 });

@@ -1,9 +1,10 @@
 import { ApiError, type Api } from "../../connection/api.ts";
 import { createBackoff, type Backoff } from "../../connection/backoff.ts";
+import { encodeText, type Encoding } from "../../text/encoding.ts";
 import { movedPath } from "../../text/paths.ts";
 import { describeError, type Notices } from "../page/notices.ts";
 import { contentOf, isImage, MAX_TEXT_BYTES } from "./content.ts";
-import { mayAutosave, newDocument } from "./document.ts";
+import { mayAutosave, newDocument, type TextDocument } from "./document.ts";
 import type { Draft, Drafts } from "./drafts.ts";
 import { createOpenFiles } from "./open-files.ts";
 
@@ -42,21 +43,22 @@ export function createDocuments(deps: DocumentsDeps) {
       const content = contentOf(path, bytes);
       if (content.kind === "image") return openFiles.set(path, { kind: "image", version: etag });
       if (content.kind !== "text") return openFiles.set(path, { kind: content.kind, size });
-      openText(path, { text: content.text, etag }, draft);
+      openText(path, { ...content, etag }, draft);
     } catch (error) {
       await loadFailed(path, error);
     }
   }
 
   // Restores a draft. If the file has changed since the draft was made, that is a conflict.
-  function openText(path: string, disk: { text: string; etag: string }, draft: Draft | null): void {
+  function openText(path: string, disk: { text: string; etag: string; encoding: Encoding }, draft: Draft | null): void {
     const restored = draft !== null && draft.text !== disk.text ? draft : null;
     openFiles.setText(path, restored?.text ?? disk.text);
     openFiles.set(path, {
       kind: "text",
       document: restored ? { ...newDocument(path, restored.etag), edited: true } : newDocument(path, disk.etag),
+      encoding: disk.encoding,
     });
-    if (restored) apply(path, { type: "readFromDisk", ...disk });
+    if (restored) apply(path, { type: "readFromDisk", text: disk.text, etag: disk.etag });
   }
 
   async function loadFailed(path: string, error: unknown): Promise<void> {
@@ -65,7 +67,8 @@ export function createDocuments(deps: DocumentsDeps) {
     if (openFiles.get(path) === undefined) return;
     if (draft === null) return openFiles.set(path, { kind: "failed", message: describeError(error), gone });
     openFiles.setText(path, draft.text);
-    openFiles.set(path, { kind: "text", document: { ...newDocument(path, draft.etag), edited: true, conflict: { kind: "deleted" } } });
+    const restored: TextDocument = { ...newDocument(path, draft.etag), edited: true, conflict: { kind: "deleted" } };
+    openFiles.set(path, { kind: "text", document: restored, encoding: "utf-8" });
   }
 
   // `differs` says whether the text now differs from the saved one; undo can make them equal again.
@@ -109,7 +112,7 @@ export function createDocuments(deps: DocumentsDeps) {
     const { text, markSaved } = openFiles.snapshot(path);
     apply(path, { type: "saveStarted" });
     try {
-      const { etag } = await api.writeFile(path, text, recreate ? null : doc.etag);
+      const { etag } = await api.writeFile(path, encodeText(text, openFiles.encodingOf(path)), recreate ? null : doc.etag);
       openFiles.setText(path, text);
       markSaved();
       retries.delete(path);
@@ -147,7 +150,10 @@ export function createDocuments(deps: DocumentsDeps) {
     try {
       const { etag, size, bytes } = await api.readFile(path, MAX_TEXT_BYTES);
       const content = contentOf(path, bytes);
-      if (content.kind === "text") return followDisk(path, content.text, etag);
+      if (content.kind === "text") {
+        openFiles.setEncoding(path, content.encoding);
+        return followDisk(path, content.text, etag);
+      }
       if (!documentAt(path)?.edited && content.kind !== "image") openFiles.set(path, { kind: content.kind, size });
     } catch (error) {
       if (isGone(error)) apply(path, { type: "deletedOnDisk" });
@@ -200,6 +206,11 @@ export function createDocuments(deps: DocumentsDeps) {
     autosaveAll: () => unsaved().forEach(autosaveNow),
     async keepMine(path: string) {
       apply(path, { type: "keptMine" });
+      await save(path);
+    },
+    // Writes the file in another encoding from now on.
+    async convert(path: string, encoding: Encoding) {
+      openFiles.setEncoding(path, encoding);
       await save(path);
     },
     takeTheirs: (path: string) => apply(path, { type: "tookTheirs" }),

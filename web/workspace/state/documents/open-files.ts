@@ -1,11 +1,13 @@
 import { createStore } from "zustand/vanilla";
+import type { Encoding } from "../../text/encoding.ts";
 import { isWithin } from "../../text/paths.ts";
 import { updateDocument, type DocumentEvent, type TextDocument } from "./document.ts";
 
 // A file that is open in a tab.
 export type OpenFile =
   | { kind: "loading" }
-  | { kind: "text"; document: TextDocument }
+  // The encoding is that of the file on disk.
+  | { kind: "text"; document: TextDocument; encoding: Encoding }
   | { kind: "image"; version: string }
   | { kind: "binary" | "large"; size: number }
   | { kind: "failed"; message: string; gone: boolean };
@@ -31,6 +33,11 @@ export function createOpenFiles({ onClean }: { onClean: (path: string) => void }
     return file?.kind === "text" ? file.document : null;
   };
   const set = (path: string, file: OpenFile) => store.setState(({ files }) => ({ files: { ...files, [path]: file } }));
+  const setDocument = (path: string, doc: TextDocument) => set(path, { kind: "text", document: doc, encoding: encodingOf(path) });
+  const encodingOf = (path: string): Encoding => {
+    const file = get(path);
+    return file?.kind === "text" ? file.encoding : "utf-8";
+  };
   const snapshot = (path: string) => buffers.get(path)?.snapshot() ?? { text: texts.get(path) ?? "", markSaved: () => {} };
 
   function remove(path: string): void {
@@ -43,6 +50,11 @@ export function createOpenFiles({ onClean }: { onClean: (path: string) => void }
     store,
     get,
     documentAt,
+    encodingOf,
+    setEncoding(path: string, encoding: Encoding) {
+      const doc = documentAt(path);
+      if (doc && encoding !== encodingOf(path)) set(path, { kind: "text", document: doc, encoding });
+    },
     set,
     snapshot,
     remove,
@@ -56,7 +68,7 @@ export function createOpenFiles({ onClean }: { onClean: (path: string) => void }
       const before = documentAt(path);
       if (before === null) return;
       const { doc, show } = updateDocument(before, event);
-      if (doc !== before) set(path, { kind: "text", document: doc });
+      if (doc !== before) setDocument(path, doc);
       if (show !== undefined) {
         texts.set(path, show);
         buffers.get(path)?.show(show);
@@ -72,7 +84,7 @@ export function createOpenFiles({ onClean }: { onClean: (path: string) => void }
       texts.set(to, text);
       if (buffer) buffers.set(to, buffer);
       buffer?.renamed(to);
-      set(to, file.kind === "text" ? { kind: "text", document: { ...file.document, path: to, saving: false } } : file);
+      set(to, file.kind === "text" ? { ...file, document: { ...file.document, path: to, saving: false } } : file);
     },
   };
 }
