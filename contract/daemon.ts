@@ -112,6 +112,7 @@ export interface CopyRequest {
   from: string;
   to: string;
 }
+// GET /files/ignored?path=             the entries of a folder that Git ignores: {names: string[]}
 // GET /files/archive?path=             streams the folder as a zip
 // GET /files/find?q=&limit=            quick open, best match first: {paths: string[], truncated}
 

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Health } from "@berth/contract/daemon.ts";
 import { createAgentRoutes } from "./agent/routes.ts";
 import { createChanges } from "./changes/changes.ts";
+import { ignoredRoutes } from "./changes/ignored.ts";
 import { openEgressForwarder } from "./egress/egress-forwarder.ts";
 import { contentRoutes } from "./files/content.ts";
 import { createFileWatcher } from "./files/file-watcher.ts";
@@ -90,6 +91,7 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
       ...execRoutes({ environment, workspace }),
       ...fileRoutes({ workspace, onList: watcher.include }),
       ...contentRoutes({ workspace }),
+      ...ignoredRoutes({ workspace, environment }),
       ...findRoutes({ workspace }),
       ...searchRoutes({ workspace, environment }),
       ...terminals.routes,

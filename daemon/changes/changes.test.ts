@@ -38,6 +38,7 @@ describe("changes", () => {
     writeFileSync(at(folder, ".gitignore"), "ignored\n");
     writeFileSync(at(folder, "ignored"), "");
     writeFileSync(at(folder, "staged"), "");
+    expect((await daemon.fetch(`/files/ignored?path=${folder}`)).json).toEqual({ names: ["ignored"] });
     git(at(folder), "add", "staged");
     const inside = (name: string) => (folder === "" ? name : `${folder}/${name}`);
 
@@ -91,6 +92,13 @@ describe("changes", () => {
     for (const { path } of (await changes()).changes) expect(await revert(path)).toBe(204);
     expect((await changes()).changes).toEqual([]);
     expect(readFileSync(at("docs/gone.txt"), "utf8")).toBe("one\ntwo\n");
+  });
+
+  test("without git ignore nothing", async () => {
+    writeFileSync(at(".gitignore"), "a\n");
+    writeFileSync(at("a"), "");
+    expect((await daemon.fetch("/files/ignored?path=")).json).toEqual({ names: [] });
+    expect((await daemon.fetch("/files/ignored?path=../")).status).toBe(403);
   });
 
   test("cannot be read or reverted outside the workspace", async () => {

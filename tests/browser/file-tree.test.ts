@@ -132,17 +132,20 @@ describeInBrowser("the file tree", (suite) => {
       files: { "Zebra.txt": "z", "apple.txt": "a", "folder/file10.txt": "", "folder/file9.txt": "" },
     });
     const { page } = workspace;
-    await workspace.exec("ln -s folder linked");
+    await workspace.exec("ln -s folder linked && git init -q . && echo Zebra.txt > .gitignore");
     await treeItem(page, "linked").click();
     await expectVisible(treeItem(page, "file9.txt"));
+    await expectVisible(treeItem(page, ".gitignore"));
     expect(await page.getByRole("treeitem").allInnerTexts()).toEqual([
       "folder",
       "linked",
       "file9.txt",
       "file10.txt",
+      ".gitignore",
       "apple.txt",
       "Zebra.txt",
     ]);
+    await eventually(() => page.locator(".tree-row.dimmed").allInnerTexts()).toEqual(["Zebra.txt"]);
     await treeItem(page, "linked").click();
 
     await treeItem(page, "folder").click();

@@ -66,6 +66,7 @@ export function createApi(base: string, send: typeof fetch = (...args) => fetch(
     socketUrl: (path: string) => new URL(`${base}api/${path}`, location.href).href.replace(/^http/, "ws"),
 
     listFolder: (path: string) => json<FolderListing>(`api/files?path=${encodeURIComponent(path)}`),
+    listIgnored: (path: string) => json<{ names: string[] }>(`api/files/ignored?path=${encodeURIComponent(path)}`),
     remove: (path: string) => json<void>(`api/files?${query({ path })}`, "DELETE"),
     makeFolder: (path: string) => json<void>("api/files/folder", "POST", { path }),
     move: (request: MoveRequest) => json<void>("api/files/move", "POST", request),

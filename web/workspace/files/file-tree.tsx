@@ -4,7 +4,7 @@ import { openFile, showFile } from "../state/actions.ts";
 import { revealInTree } from "../state/file-actions.ts";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { activeFile } from "../state/page/layout.ts";
-import { joinPath, nameOf } from "../text/paths.ts";
+import { joinPath, nameOf, parentOf } from "../text/paths.ts";
 import { fileMenu } from "./file-menu.tsx";
 import { useTreeDrag } from "./tree-drag.ts";
 import { createTreeKeys, toggleFolder } from "./tree-keys.ts";
@@ -18,6 +18,7 @@ export function FileTree() {
   const workspace = useWorkspace();
   const { files, tree } = workspace;
   const folders = useWorkspaceState("files", (state) => state.folders);
+  const ignored = useWorkspaceState("files", (state) => state.ignored);
   const expandedList = useWorkspaceState("layout", (state) => state.expanded);
   const active = useWorkspaceState("layout", activeFile);
   const { focused, selected, naming, clipboard } = useWorkspaceState("tree", (state) => state);
@@ -85,7 +86,7 @@ export function FileTree() {
         expanded={node.folder && expanded.has(node.path)}
         selected={selected.has(node.path)}
         focusable={index === Math.max(0, focusedIndex)}
-        cut={cut.has(node.path)}
+        dimmed={cut.has(node.path) || ignored[parentOf(node.path)]?.has(node.name) === true}
         dropTarget={node.folder && drag.target === node.path}
         naming={isNamed ? naming : null}
       />

@@ -14,14 +14,15 @@ export interface TreeRowProps {
   selected: boolean;
   // The one row that Tab reaches.
   focusable: boolean;
-  cut: boolean;
+  // Cut, or ignored by Git.
+  dimmed: boolean;
   dropTarget: boolean;
   // Set while the name in this row is typed.
   naming: Naming | null;
 }
 
 // The tree handles all events. A row renders again only when one of these values changes.
-export const TreeRow = memo(function TreeRow({ node, index, expanded, selected, focusable, cut, dropTarget, naming }: TreeRowProps) {
+export const TreeRow = memo(function TreeRow({ node, index, expanded, selected, focusable, dimmed, dropTarget, naming }: TreeRowProps) {
   const { path, name, level, folder, link, position, siblings } = node;
   const unsaved = useWorkspaceState("documents", ({ files }) => {
     const file = files[path];
@@ -38,7 +39,7 @@ export const TreeRow = memo(function TreeRow({ node, index, expanded, selected, 
   return (
     <div
       role="treeitem"
-      className={["tree-row", cut && "cut", dropTarget && "drop"].filter(Boolean).join(" ")}
+      className={["tree-row", dimmed && "dimmed", dropTarget && "drop"].filter(Boolean).join(" ")}
       data-index={index}
       tabIndex={focusable ? 0 : -1}
       aria-level={level + 1}

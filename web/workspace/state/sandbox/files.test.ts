@@ -7,12 +7,13 @@ const file = (name: string, change: Partial<FileEntry> = {}): FileEntry => ({ na
 
 // One folder whose listings are counted.
 async function openFolder(entries: FileEntry[]) {
-  const listing = { entries, count: 0 };
+  const listing = { entries, count: 0, ignored: [] as string[] };
   const api = {
     listFolder: async () => {
       listing.count++;
       return { path: "", entries: [...listing.entries], truncated: false };
     },
+    listIgnored: async () => ({ names: listing.ignored }),
   } as unknown as Api;
   const files = createFiles(api);
   await files.ensure("");
@@ -45,4 +46,12 @@ test("a list that differs only in sizes and times does not render the tree again
   listing.entries = [file("a.txt"), file("b.txt")];
   await files.reloadAll();
   expect(files.entryAt("b.txt")).toMatchObject({ name: "b.txt" });
+});
+
+test("in a repository the ignored files are known, and follow a change of .gitignore", async () => {
+  const { files, listing } = await openFolder([file(".git", { type: "folder" }), file(".gitignore"), file("a.log")]);
+  listing.ignored = ["a.log"];
+  files.changed([{ path: ".gitignore", kind: "changed", type: "file" }]);
+  await expect.poll(() => files.store.getState().ignored[""]?.has("a.log")).toBe(true);
+  expect(listing.count).toBe(1);
 });

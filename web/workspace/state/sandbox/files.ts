@@ -10,6 +10,8 @@ export interface FilesState {
   truncated: Record<string, boolean>;
   // Why a folder could not be read.
   errors: Record<string, string>;
+  // The names in each folder that Git ignores.
+  ignored: Record<string, ReadonlySet<string>>;
   // Increases with every change on disk.
   version: number;
 }
@@ -18,7 +20,7 @@ export type Files = ReturnType<typeof createFiles>;
 
 // The folders that have been read, kept current by change events.
 export function createFiles(api: Api) {
-  const store = createStore<FilesState>(() => ({ folders: {}, truncated: {}, errors: {}, version: 0 }));
+  const store = createStore<FilesState>(() => ({ folders: {}, truncated: {}, errors: {}, ignored: {}, version: 0 }));
   const loading = new Map<string, Promise<void>>();
   // Folders that changed while they were being read.
   const reloadAfterLoad = new Set<string>();
@@ -50,10 +52,24 @@ export function createFiles(api: Api) {
           errors: without(state.errors, path),
         };
       });
+      void readIgnored(path);
     } catch (error) {
       if (isGone(error)) return forget(path);
       store.setState((state) => ({ errors: { ...state.errors, [path]: describeError(error) } }));
     }
+  }
+
+  // Only for looks, so a failure does not matter.
+  async function readIgnored(path: string): Promise<void> {
+    if (!isInRepository(path)) return;
+    const { names } = await api.listIgnored(path).catch(() => ({ names: [] }));
+    const known = store.getState().ignored[path];
+    if ((known?.size ?? 0) === names.length && names.every((name) => known?.has(name))) return;
+    store.setState(({ ignored }) => ({ ignored: { ...ignored, [path]: new Set(names) } }));
+  }
+
+  function isInRepository(folder: string): boolean {
+    return entryAt(joinPath(folder, ".git")) !== undefined || (folder !== "" && isInRepository(parentOf(folder)));
   }
 
   function forget(folder: string): void {
@@ -92,6 +108,8 @@ export function createFiles(api: Api) {
     changed(changes: readonly FileChange[]) {
       store.setState(({ version }) => ({ version: version + 1 }));
       for (const folder of staleFolders(changes)) void load(folder);
+      const rulesChanged = changes.some(({ path }) => nameOf(path) === ".gitignore");
+      if (rulesChanged) for (const folder of Object.keys(store.getState().folders)) void readIgnored(folder);
     },
     async createFile(path: string) {
       await api.writeFile(path, "", null);

@@ -1,0 +1,45 @@
+import { readdir } from "node:fs/promises";
+import type { Workspace } from "../files/workspace.ts";
+import { sendJson } from "../http/reply.ts";
+import type { Route } from "../http/route.ts";
+import { readBounded } from "../io/read-bounded.ts";
+import { childProcess } from "../processes/child-process.ts";
+import type { Environment } from "../processes/environment.ts";
+
+const TIMEOUT_MS = 10_000;
+const MAX_NAMES = 10_000;
+const MAX_OUTPUT = 4 * 1024 * 1024;
+
+// Names the entries of a folder that Git ignores. Without Git, or outside a repository, that is none.
+export function ignoredRoutes({ workspace, environment }: { workspace: Workspace; environment: Environment }): Route[] {
+  return [
+    {
+      method: "GET",
+      path: "/files/ignored",
+      async handle({ query, response }) {
+        const folder = await workspace.folderPath(query.get("path") ?? "");
+        const names = (await readdir(folder)).slice(0, MAX_NAMES);
+        sendJson(response, 200, { names: names.length === 0 ? [] : await ignoredAmong(names, folder, environment) });
+      },
+    },
+  ];
+}
+
+async function ignoredAmong(names: string[], folder: string, environment: Environment): Promise<string[]> {
+  const git = childProcess().spawn("git", ["-c", "core.fsmonitor=false", "check-ignore", "-z", "--stdin"], {
+    cwd: folder,
+    env: environment.forChild({ GIT_OPTIONAL_LOCKS: "0" }),
+    stdio: ["pipe", "pipe", "ignore"],
+    timeout: TIMEOUT_MS,
+    killSignal: "SIGKILL",
+  });
+  git.on("error", () => {});
+  // Outside a repository, git exits before it has read the names.
+  git.stdin.on("error", () => {});
+  git.stdin.end(names.join("\0"));
+  const output = await readBounded(git.stdout, { maxBytes: MAX_OUTPUT, tooLarge: "There are too many ignored files" });
+  return output
+    .toString()
+    .split("\0")
+    .filter((name) => name !== "");
+}
