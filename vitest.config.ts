@@ -26,20 +26,17 @@ export default defineConfig({
     setupFiles: ["tests/support/run/leaks.ts"],
     reporters: ["default", reportSkips()],
     sequence: { sequencer: LongestFirst },
+    // A worker runs one file after the other. A new worker for every file would load the same modules again, which costs more
+    // than most files.
+    isolate: false,
     projects: [
       {
         extends: true,
         test: {
-          name: "unit",
-          include: ["{contract,client,daemon,server,cli,web,scripts,bench}/**/*.test.{ts,tsx}"],
-          exclude: [...configDefaults.exclude, ...DOCKER],
-          // Most of these files are done sooner than a worker starts, so workers run several.
-          isolate: false,
+          name: "together",
+          include: ["{contract,client,daemon,server,cli,web,scripts,bench}/**/*.test.{ts,tsx}", "tests/**/*.test.ts"],
+          exclude: [...configDefaults.exclude, ...ALONE, ...DOCKER],
         },
-      },
-      {
-        extends: true,
-        test: { name: "journeys", include: ["tests/**/*.test.ts"], exclude: [...configDefaults.exclude, ...ALONE, ...DOCKER] },
       },
       { extends: true, test: { name: "docker", include: DOCKER, globalSetup: ["tests/support/docker/debian-root.ts"] } },
       { extends: true, test: { name: "alone", include: ALONE, fileParallelism: false, sequence: { groupOrder: 1 } } },

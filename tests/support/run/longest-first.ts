@@ -21,15 +21,15 @@ const SLOWEST: Readonly<Record<string, number>> = {
   "server/http/routes/idempotency.test.ts": 20,
 };
 
-// Every other journey takes longer than a unit test. The Docker tests start in between, when their image is ready.
-const OTHERS: Readonly<Record<string, number>> = { journeys: 12, docker: 10, unit: 1 };
-
-// Starts the longest files first, so that none of them runs alone at the end of its group.
+// Starts the longest files first, so that none of them runs alone at the end of its group. Every other journey takes longer than
+// a unit test. The Docker tests start in between, when their image is ready.
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const root = this.ctx.config.root;
-    const seconds = ({ moduleId, project }: TestSpecification) => SLOWEST[relative(root, moduleId)] ?? OTHERS[project.name] ?? 1;
+    const secondsOf = ({ moduleId, project }: TestSpecification): number => {
+      const path = relative(this.ctx.config.root, moduleId);
+      return SLOWEST[path] ?? (project.name === "docker" ? 10 : path.startsWith("tests/") ? 12 : 1);
+    };
     const group = ({ project }: TestSpecification) => project.config.sequence.groupOrder;
-    return files.toSorted((a, b) => group(a) - group(b) || seconds(b) - seconds(a) || a.moduleId.localeCompare(b.moduleId));
+    return files.toSorted((a, b) => group(a) - group(b) || secondsOf(b) - secondsOf(a) || a.moduleId.localeCompare(b.moduleId));
   }
 }
