@@ -117,9 +117,9 @@ export async function typeAtStart(page: Page, text: string): Promise<void> {
 
 export const hasFocus = async (what: Locator): Promise<boolean> => (await what.and(what.page().locator(":focus")).count()) > 0;
 
-// Polls patiently, because browser, server and sandbox may share two cores.
+// Polls patiently, because browser, server and sandbox may share two cores, and seldom, because each look costs all of them time.
 export function eventually<T>(look: () => T) {
-  return expect.poll(look, { timeout: 30_000, interval: 50 });
+  return expect.poll(look, { timeout: 30_000, interval: 100 });
 }
 
 export const expectVisible = (what: Locator) => eventually(() => what.isVisible()).toBe(true);

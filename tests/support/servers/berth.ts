@@ -92,7 +92,7 @@ export async function prepareBerth(env: Record<string, string> = {}, { maxFiles 
     while (!(await isReady(url))) {
       if (ended) throw new Error(`the server ended while starting:\n${output.slice(-4000)}`);
       if (performance.now() - startedMs > READY_TIMEOUT_MS) throw new Error(`the server did not become ready:\n${output.slice(-4000)}`);
-      await delay(20);
+      await delay(40);
     }
     return performance.now() - startedMs;
   }
