@@ -37,12 +37,13 @@ describeInBrowser("the preview of a development server", (suite) => {
     const answer = await page.goto((await linkTo(5173)).url);
     expect([answer!.status(), await page.locator("h1").textContent()]).toEqual([502, "No server is listening on this port"]);
     await suite.berth.api.exec(session.sandboxId, `(${VITE} >vite.log 2>&1 &)`);
-    await eventually(() =>
+    // Vite may take half a minute to start in a sandbox while other tests run.
+    const greeting = () =>
       page
         .locator("#greeting")
         .textContent({ timeout: 1000 })
-        .catch(() => ""),
-    ).toBe("first");
+        .catch(() => "");
+    await expect.poll(greeting, { timeout: 90_000 }).toBe("first");
     expect(new URL(page.url()).host).toBe(`5173-${session.sandboxId.replace("_", "-")}.${new URL(suite.berth.url).host}`);
   });
 

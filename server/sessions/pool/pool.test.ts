@@ -176,6 +176,8 @@ test("a create that waits for the engine takes a warm sandbox that becomes free 
   let first = true;
   services = await openTestSessions({
     poolSize: 1,
+    // The create must still be waiting when the pool has a sandbox, also on a busy machine.
+    stepTimeoutMs: 90_000,
     wrapDriver: (driver): Driver => ({
       ...driver,
       create(spec, signal) {
@@ -202,6 +204,8 @@ test("a create that swaps to a warm sandbox counts once against a quota", async 
   let first = true;
   services = await openTestSessions({
     poolSize: 1,
+    // The create must still be waiting when the pool has a sandbox, also on a busy machine.
+    stepTimeoutMs: 90_000,
     wrapDriver: (driver): Driver => ({
       ...driver,
       create(spec, signal) {
