@@ -23,6 +23,8 @@ async function start(options: Partial<DoubleOptions>) {
   const services = stack.use(await openTestSessions({ wrapDriver: () => driver, host: null, clock }));
   const session = await services.sessions.create(services.acme, aRequest({ envVars: { GREETING: "hello" } }));
   const podName = options.crds ? nameOf(session.sandboxId) : `${nameOf(session.sandboxId)}-0`;
+  // A create does not wait for the kubelet's report, which would otherwise follow the node's silence.
+  await expect.poll(() => JSON.stringify(double.objects.get("pods", podName)?.status)).toMatch(/"type":"Ready","status":"True"/);
   const pid = () => double.kubelet.pidOf(podName);
   return { double, clock, services, session, podName, pid, firstPid: pid(), node: double.kubelet.nodeOf(podName)! };
 }
