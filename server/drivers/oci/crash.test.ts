@@ -1,20 +1,23 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { isSandboxId } from "@berth/contract";
+import { isSandboxId, newId } from "@berth/contract";
 import { expect, test } from "vitest";
 import { describeWith } from "../../../tests/support/machine.ts";
 import { daemonRuntime } from "../../../tests/support/runtime.ts";
 import { readConfig } from "../../config/config.ts";
 import { silentLog } from "../../log.ts";
+import { createVolumes } from "../host/volumes.ts";
 import { findRemainingResources } from "./testing/remaining-resources.ts";
 import { createOciDriver } from "./oci.ts";
 import { probeOci } from "./probe.ts";
 
 const ROUNDS = Number(process.env.BERTH_CRASH_ROUNDS ?? 4);
+// Linux has no process ids above this one.
+const NO_PROCESS = 4_194_305;
 const probe = await probeOci(readConfig(process.env).config.ociRuntime);
 const missing = probe.usable ? undefined : probe.reason;
 
@@ -51,4 +54,24 @@ describeWith(missing, "a server that is killed at a random moment", () => {
     }
     rmSync(dataDir, { recursive: true, force: true });
   }, 120_000);
+
+  test("while it deletes the files of a destroyed sandbox leaves a sandbox that the next server lists and destroys", async () => {
+    if (!probe.usable) throw new Error(probe.reason);
+    const dataDir = mkdtempSync(join(tmpdir(), "berth-crash-"));
+    const id = newId("sbx", Date.now());
+    const folder = join(dataDir, "sandboxes", id);
+    mkdirSync(folder, { recursive: true });
+    const signal = AbortSignal.timeout(60_000);
+    await createVolumes({ bounded: probe.boundDisks }).open(folder, { diskMb: 64, owner: 12_345, signal });
+    renameSync(folder, `${folder}.removed-${NO_PROCESS}`);
+
+    const runtimeDir = await daemonRuntime();
+    const driver = createOciDriver({ dataDir, runtimeDir, log: silentLog, runtime: probe.runtime, boundDisks: probe.boundDisks });
+    expect(await driver.list(signal)).toEqual([{ id, condition: "stopped" }]);
+    await driver.destroy(id, signal);
+    expect(findRemainingResources(dataDir, id)).toEqual([]);
+    expect(readdirSync(join(dataDir, "sandboxes"))).toEqual([]);
+    expect(await driver.list(signal)).toEqual([]);
+    rmSync(dataDir, { recursive: true });
+  });
 });
