@@ -1,3 +1,4 @@
+import fs from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,12 +9,12 @@ import { openStore, type Store } from "../open.ts";
 import { insertPartner } from "../store.suite.ts";
 
 type Done = (error: Error | null) => void;
-const disk = vi.hoisted(() => ({ isHeld: false, waiting: [] as Done[] }));
-vi.mock("node:fs", async (original) => {
-  const fs = await original<typeof import("node:fs")>();
-  const fdatasync = (descriptor: number, done: Done) => (disk.isHeld ? disk.waiting.push(done) : fs.fdatasync(descriptor, done));
-  return { ...fs, fdatasync };
-});
+const disk = { isHeld: false, waiting: [] as Done[] };
+// Not vi.mock: another file of this worker may have loaded the modules of the store already.
+const { fdatasync } = fs;
+const spy = vi
+  .spyOn(fs, "fdatasync")
+  .mockImplementation((descriptor, done) => void (disk.isHeld ? disk.waiting.push(done) : fdatasync(descriptor, done)));
 
 let folder: string;
 let store: Store;
@@ -22,6 +23,7 @@ beforeAll(async () => {
   store = await openStore({ file: join(folder, "berth.db"), log: silentLog });
 });
 afterAll(async () => {
+  spy.mockRestore();
   await store[Symbol.asyncDispose]();
   await rm(folder, { recursive: true });
 });

@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, existsSync, fdatasync, mkdirSync, openSync } from "node:fs";
+import fs, { chmodSync, closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -60,13 +60,11 @@ export async function openSqlite(file: string): Promise<Sqlite> {
 function openLog(file: string): { sync: GroupSync; close(): void } {
   const descriptor = guard(() => openSync(`${file}-wal`, "r"));
   const sync = () =>
-    syncData(descriptor).catch((error: unknown) => {
+    promisify(fs.fdatasync)(descriptor).catch((error: unknown) => {
       throw sqliteFailure(error);
     });
   return { sync: createGroupSync(sync), close: () => closeSync(descriptor) };
 }
-
-const syncData = promisify(fdatasync);
 
 // Opened with the first query: there may be no tables before the migrations have run.
 function createReader(file: string): { read: Sqlite["read"]; close(): void } {
