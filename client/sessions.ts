@@ -3,6 +3,7 @@ import { readJson, type Transport } from "./http/transport.ts";
 import { createAgent, type Agent } from "./sandbox/agent.ts";
 import { exec, execStream, type Collected } from "./sandbox/exec.ts";
 import { createFiles, type Files } from "./sandbox/files.ts";
+import { sessionForUser } from "./session-for-user.ts";
 import type { CreateSession, LaunchUrl, ListSessions, Page, SessionData, SessionStatus, UpdateSession } from "./types/api-types.ts";
 import type { ExecEvent, ExecOptions, ExecResult } from "./types/sandbox-types.ts";
 
@@ -10,6 +11,9 @@ export interface Sessions {
   // Resolves when the sandbox is ready. With your own idempotency key, a retry after a crash of your process returns the
   // session of the first attempt.
   create(request: CreateSession, options?: CallOptions & { idempotencyKey?: string }): PendingSession;
+  // The session of a user: the newest live one, resumed if it is paused, or else a new one with these settings. Concurrent calls
+  // get the same session, so this cannot create a second one.
+  forUser(externalUserId: string, request?: Omit<CreateSession, "externalUserId">, options?: CallOptions): Promise<Session>;
   get(sessionId: string, options?: CallOptions): Promise<Session>;
   // Newest first: `for await (const session of berth.sessions.list({ status: "running" }))`.
   list(filter?: ListSessions): Paged<Session>;
@@ -44,7 +48,7 @@ const PATH = "/api/b2b/sessions";
 const pathOf = (id: string) => `${PATH}/${encodeURIComponent(id)}`;
 
 export function createSessions(send: Transport): Sessions {
-  return {
+  const sessions: Sessions = {
     create(request, { idempotencyKey, signal } = {}) {
       const call = { method: "POST", url: PATH, json: request, idempotencyKey: idempotencyKey ?? true, repeatable: true, signal } as const;
       const pending = readJson<SessionData>(send(call)).then(bind);
@@ -53,6 +57,7 @@ export function createSessions(send: Transport): Sessions {
         launchUrl: async (...args: Parameters<Session["launchUrl"]>) => (await pending).launchUrl(...args),
       });
     },
+    forUser: (externalUserId, request, options) => sessionForUser(sessions, externalUserId, request, options),
     async get(sessionId, { signal } = {}) {
       return bind(await readJson(send({ method: "GET", url: pathOf(sessionId), query: { expand: "details" }, signal })));
     },
@@ -64,6 +69,7 @@ export function createSessions(send: Transport): Sessions {
         return { data: data.map(bind), nextCursor };
       }),
   };
+  return sessions;
 
   // The data are own properties and the methods are inherited, so that printing or serializing shows only the data.
   function bind(data: SessionData): Session {

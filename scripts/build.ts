@@ -1,4 +1,4 @@
-// Builds the two parts that do not run as written: the daemon's bundle and the browser app. A part is built only when
+// Builds the parts that do not run as written: the daemon's bundle, the browser app, and the client for partners. A part is built only when
 // its sources have changed since the last time.
 import { createHash } from "node:crypto";
 import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
@@ -10,6 +10,8 @@ const root = join(import.meta.dirname, "..");
 await runSteps(async () => {
   await buildPart("daemon", async () => (await import("../daemon/build.ts")).buildDaemon());
   await buildPart("web", buildWeb);
+  // The set-up for serving does not install the compiler.
+  if (existsSync(join(root, "node_modules/typescript-native"))) await buildPart("client", buildClient);
 });
 
 async function buildPart(folder: string, build: () => Promise<void>): Promise<void> {
@@ -52,6 +54,10 @@ function fingerprint(patterns: string[]): string {
     .sort();
   for (const file of files) hash.update(file.slice(root.length)).update("\0").update(readFileSync(file));
   return hash.digest("hex");
+}
+
+async function buildClient(): Promise<void> {
+  (await import("../client/build.ts")).buildClient();
 }
 
 async function buildWeb(): Promise<void> {

@@ -1,5 +1,6 @@
 import { ConnectionError, errorFrom, TimeoutError, type BerthError } from "./errors.ts";
 import { wait } from "./wait.ts";
+import { randomId } from "./web-crypto.ts";
 
 export interface TransportOptions {
   // `undefined`, for example from an unset environment variable, throws immediately.
@@ -20,7 +21,7 @@ export interface Call {
   url: string;
   query?: Record<string, string | number | undefined>;
   json?: unknown;
-  body?: string | Uint8Array<ArrayBuffer>;
+  body?: string | Uint8Array;
   headers?: Record<string, string>;
   // The service executes calls with the same key only once. `true` generates a key.
   idempotencyKey?: string | true;
@@ -49,7 +50,7 @@ export function createTransport({
   const base = new URL(baseUrl).origin;
 
   return async (call) => {
-    const request = prepare(call);
+    const request = await prepare(call);
     for (let attempt = 0; ; attempt++) {
       const outcome = await attemptOnce(request, call);
       if (outcome instanceof Response) return outcome;
@@ -59,32 +60,47 @@ export function createTransport({
     }
   };
 
-  function prepare({ method, url, query = {}, json, body, headers = {}, idempotencyKey }: Call): { url: URL; init: RequestInit } {
+  async function prepare({ method, url, query = {}, json, body, headers = {}, idempotencyKey }: Call): Promise<Prepared> {
     const target = new URL(url, base);
     for (const [name, value] of Object.entries(query)) if (value !== undefined) target.searchParams.set(name, String(value));
     const all: Record<string, string> = { accept: "application/json", ...headers, authorization: `Bearer ${apiKey}` };
     if (json !== undefined) all["content-type"] = "application/json";
     // All attempts share one key.
-    if (idempotencyKey) all["idempotency-key"] = idempotencyKey === true ? crypto.randomUUID() : idempotencyKey;
+    if (idempotencyKey) all["idempotency-key"] = idempotencyKey === true ? await randomId() : idempotencyKey;
     // A redirect must not carry the API key elsewhere. Not every runtime supports "error".
-    return { url: target, init: { method, headers: all, body: json === undefined ? body : JSON.stringify(json), redirect: "manual" } };
+    const content = json === undefined ? (body as RequestInit["body"]) : JSON.stringify(json);
+    return { url: target, init: { method, headers: all, body: content, redirect: "manual" } };
   }
 
-  async function attemptOnce({ url, init }: ReturnType<typeof prepare>, { signal, streaming }: Call): Promise<Response | BerthError> {
-    const timeout = new AbortController();
-    const timer = streaming ? undefined : setTimeout(() => timeout.abort(), timeoutMs);
+  async function attemptOnce({ url, init }: Prepared, { signal, streaming }: Call): Promise<Response | BerthError> {
+    const attempt = new AbortController();
+    let isLate = false;
+    const timer = streaming ? undefined : setTimeout(() => ((isLate = true), attempt.abort()), timeoutMs);
+    // Not `AbortSignal.any`, which Node 18 lacks.
+    const forward = () => attempt.abort(signal?.reason);
+    if (signal?.aborted) forward();
+    else signal?.addEventListener("abort", forward, { once: true });
     try {
-      const response = await send(url, { ...init, signal: signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal });
+      const response = await send(url, { ...init, signal: attempt.signal });
       if (!response.ok) return await errorFrom(response);
-      return streaming ? response : await readWhole(response);
+      // The signal also ends the stream.
+      if (streaming) return response;
+      const whole = await readWhole(response);
+      signal?.removeEventListener("abort", forward);
+      return whole;
     } catch (cause) {
       if (signal?.aborted) throw signal.reason;
-      if (timeout.signal.aborted) return new TimeoutError(`No response within ${timeoutMs} ms`, { code: "timeout", cause });
+      if (isLate) return new TimeoutError(`No response within ${timeoutMs} ms`, { code: "timeout", cause });
       return new ConnectionError(`${url.origin} could not be reached`, { code: "connection_failed", cause });
     } finally {
       clearTimeout(timer);
     }
   }
+}
+
+interface Prepared {
+  url: URL;
+  init: RequestInit;
 }
 
 // Reads the body before the deadline, so that a connection that breaks or stalls in the middle is a failed attempt.

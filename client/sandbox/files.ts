@@ -1,10 +1,10 @@
 import { FileNotFoundError } from "../http/errors.ts";
 import type { Transport } from "../http/transport.ts";
-import type { FileEntry, WrittenFile } from "../types/sandbox-types.ts";
+import type { Bytes, FileEntry, WrittenFile } from "../types/sandbox-types.ts";
 
 // The files of a session's workspace. Paths are relative to the workspace.
 export interface Files {
-  read(path: string): Promise<Uint8Array<ArrayBuffer>>;
+  read(path: string): Promise<Bytes>;
   readText(path: string): Promise<string>;
   // Streams a file that is too large for memory.
   readStream(path: string): Promise<ReadableStream<Uint8Array>>;
@@ -12,7 +12,7 @@ export interface Files {
   archive(path?: string): Promise<ReadableStream<Uint8Array>>;
   // Writes atomically and creates parent folders. Throws FileConflictError if the file does not match the etag in `ifMatch`,
   // or if it exists and `create` is set.
-  write(path: string, content: string | Uint8Array<ArrayBuffer>, options?: { ifMatch?: string; create?: boolean }): Promise<WrittenFile>;
+  write(path: string, content: string | Uint8Array, options?: { ifMatch?: string; create?: boolean }): Promise<WrittenFile>;
   list(path?: string): Promise<FileEntry[]>;
   exists(path: string): Promise<boolean>;
   makeFolder(path: string): Promise<void>;

@@ -100,3 +100,7 @@ export interface AgentAnswer {
   conversationId: string;
   stopReason: StopReason;
 }
+
+// The bytes of a file, as the runtime's own types name them: `Uint8Array` before TypeScript 5.7, and later
+// `Uint8Array<ArrayBuffer>`, which fits into a Response or a Blob.
+export type Bytes = ReturnType<InstanceType<typeof TextEncoder>["encode"]>;

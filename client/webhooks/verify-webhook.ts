@@ -1,5 +1,7 @@
 import { WebhookVerificationError } from "../http/errors.ts";
+import { webCrypto } from "../http/web-crypto.ts";
 import type { BerthEvent } from "../types/api-types.ts";
+import type { Bytes } from "../types/sandbox-types.ts";
 
 export interface VerifyOptions {
   // The maximum difference between the message's timestamp and the current time.
@@ -13,7 +15,7 @@ type HeaderSource = Headers | Record<string, string | string[] | undefined>;
 // invalid. `body` must be the raw body: parsing and serializing it again breaks the signature. Pass both secrets while you
 // rotate them.
 export async function verifyWebhook(
-  body: string | Uint8Array<ArrayBuffer>,
+  body: string | Uint8Array,
   headers: HeaderSource,
   secret: string | string[],
   options: VerifyOptions = {},
@@ -31,20 +33,21 @@ export async function verifyWebhook(
   throw invalid("No signature matches");
 }
 
-async function isSignedWith(secret: string, signed: Uint8Array<ArrayBuffer>, signatures: string[]): Promise<boolean> {
+async function isSignedWith(secret: string, signed: Bytes, signatures: string[]): Promise<boolean> {
   const raw = decode(secret.replace(/^whsec_/, ""));
   if (!raw) throw new TypeError("The webhook secret is not base64");
-  const key = await crypto.subtle.importKey("raw", raw, { name: "HMAC", hash: "SHA-256" }, false, ["verify"]);
+  const { subtle } = await webCrypto();
+  const key = await subtle.importKey("raw", raw, { name: "HMAC", hash: "SHA-256" }, false, ["verify"]);
   for (const signature of signatures) {
     const [version, value = ""] = signature.split(",", 2);
     const bytes = version === "v1" ? decode(value) : undefined;
     // `verify` compares in constant time.
-    if (bytes && (await crypto.subtle.verify("HMAC", key, bytes, signed))) return true;
+    if (bytes && (await subtle.verify("HMAC", key, bytes, signed))) return true;
   }
   return false;
 }
 
-function decode(base64: string): Uint8Array<ArrayBuffer> | undefined {
+function decode(base64: string): Bytes | undefined {
   try {
     return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
   } catch {

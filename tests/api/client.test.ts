@@ -18,6 +18,7 @@ import {
   verifyWebhook,
   type BerthEvent,
   type Berth as Client,
+  type Session,
 } from "../../client/index.ts";
 import { machine, testWith } from "../support/machine.ts";
 import { startBerth, type Berth } from "../support/servers/berth.ts";
@@ -192,6 +193,27 @@ test("an operator destroys a session from the command line while the server runs
   expect((await session.refresh()).status).toBe("destroyed");
   const doctor = await runCliForJson<{ topic: string; state: string; text: string }[]>(server, "doctor");
   expect(doctor.find((finding) => finding.topic === "sandboxes")).toMatchObject({ state: "good", text: "0, as in the store" });
+});
+
+test("concurrent calls for one user get one session, which is resumed when it is paused and replaced when it is destroyed", async () => {
+  const settings = { autoStartAgent: false };
+  // Two clients, as in two processes. One asks for other metadata.
+  const other = createBerth({ baseUrl: server.url, apiKey: server.key });
+  const calls = [0, 1, 2, 3, 4, 5].map((at) =>
+    (at % 2 ? berth : other).sessions.forUser("jürgen", at === 5 ? { ...settings, metadata: { plan: "pro" } } : settings),
+  );
+  const opened = await Promise.all(calls);
+  expect(new Set(opened.map(({ sessionId }) => sessionId)).size).toBe(1);
+  const [session] = opened as [Session];
+  await session.pause();
+  const resumed = await Promise.all([berth.sessions.forUser("jürgen", settings), other.sessions.forUser("jürgen", settings)]);
+  expect(resumed.map(({ sessionId, status }) => [sessionId, status])).toEqual([0, 1].map(() => [session.sessionId, "running"]));
+  await session.destroy();
+  const next = await Promise.all([berth.sessions.forUser("jürgen", settings), other.sessions.forUser("jürgen", settings)]);
+  expect(new Set(next.map(({ sessionId }) => sessionId)).size).toBe(1);
+  expect(next[0]).toMatchObject({ status: "running", externalUserId: "jürgen" });
+  expect(next[0]!.sessionId).not.toBe(session.sessionId);
+  await next[0]!.destroy();
 });
 
 test("`berth open` creates a session through the server and prints a link that works", async () => {

@@ -1,5 +1,5 @@
 import { execFile, execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -39,11 +39,13 @@ describe("the installed package drives the service", () => {
     );
   });
   afterAll(() => server[Symbol.asyncDispose]());
+  beforeAll(() => writeFileSync(join(project, "like-node-18.js"), "delete AbortSignal.any; delete globalThis.crypto;"));
 
   // The machine's Node is often older than ours. Deno and Bun run if they are installed.
   const runtimes: [string, string, string[]][] = [
     ["the machine's own Node", "node", ["use.js"]],
     ["the pinned Node", process.execPath, ["use.js"]],
+    ["a Node without what Node 18 lacks", process.execPath, ["--import", "./like-node-18.js", "use.js"]],
     ["Deno", "deno", ["run", "--allow-net", "use.js"]],
     ["Bun", "bun", ["use.js"]],
   ];
@@ -93,7 +95,7 @@ const USE = `
   import { createBerth, SessionNotFoundError, verifyWebhook, WebhookVerificationError } from "@berth/client";
   async function use(baseUrl, apiKey) {
     const berth = createBerth({ baseUrl, apiKey });
-    const session = await berth.sessions.create({ externalUserId: "partner", autoStartAgent: false });
+    const session = await berth.sessions.forUser("partner", { autoStartAgent: false });
     await session.files.write("a.txt", "from outside");
     const { stdout } = await session.exec("cat a.txt");
     const streamed = [];
@@ -106,6 +108,19 @@ const USE = `
   }`;
 
 const USED = { stdout: "from outside", streamed: ["stdout", "exit"], gone: true, forged: true };
+
+test("the types need no compiler newer than TypeScript 5.0", () => {
+  const files = globSync("**/*.d.ts", { cwd: installed });
+  expect(files.length).toBeGreaterThan(10);
+  for (const file of files) {
+    const text = readFileSync(join(installed, file), "utf8");
+    expect([file, /\b(?:Uint8Array|ArrayBufferView|Buffer|AsyncGenerator|AsyncIterator)<[^<>]*ArrayBuffer|\.ts"/.exec(text)?.[0]]).toEqual([
+      file,
+      undefined,
+    ]);
+  }
+  expect(globSync("**/*", { cwd: installed }).filter((file) => file.endsWith(".ts") && !file.endsWith(".d.ts"))).toEqual([]);
+});
 
 test("every recipe in the README compiles against the package", async () => {
   const recipes = [...readFileSync(join(installed, "README.md"), "utf8").matchAll(/```ts\n([\s\S]*?)```/g)].map((match) => match[1] ?? "");
