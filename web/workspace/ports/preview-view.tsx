@@ -7,7 +7,7 @@ import { IconButton } from "../parts/icon-button.tsx";
 import { describeError } from "../state/page/notices.ts";
 
 // A port of the sandbox in a frame. Its origin differs from this page's, so it cannot read anything here.
-export function PreviewView({ port, shown, onClose }: { port: number; shown: boolean; onClose?: () => void }) {
+export default function PreviewView({ port, shown, onClose }: { port: number; shown: boolean; onClose?: () => void }) {
   const { ports, notices } = useWorkspace();
   const requested = useWorkspaceState("ports", (state) => state.previews[port]);
   const [path, setPath] = useState("/");

@@ -8,7 +8,7 @@ import { useIsNarrowScreen } from "../browser/media-query.ts";
 import { createCommands } from "../palette/commands.ts";
 import { PaletteDialog } from "../palette/palette-dialog.tsx";
 import { useCommandShortcuts } from "../palette/use-command-shortcuts.ts";
-import { PreviewView } from "../ports/preview-view.tsx";
+import { PreviewBeside } from "../ports/previews.tsx";
 import { PausedOverlay } from "../session/pages.tsx";
 import { TerminalPanel } from "../terminals/terminal-panel.tsx";
 import { EditorArea } from "../editor/editor-area.tsx";
@@ -90,11 +90,7 @@ function EditorRow() {
   const { layout } = useWorkspace();
   const narrow = useIsNarrowScreen();
   const port = useWorkspaceState("layout", (state) => state.besidePort);
-  const beside = port !== null && !narrow && (
-    <section className="beside" aria-label={`Port ${port}`}>
-      <PreviewView key={port} port={port} shown onClose={() => layout.set({ besidePort: null })} />
-    </section>
-  );
+  const beside = port !== null && !narrow && <PreviewBeside port={port} onClose={() => layout.set({ besidePort: null })} />;
   return (
     <Split
       id="editor-columns"
