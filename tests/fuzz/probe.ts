@@ -1,15 +1,16 @@
 // Loaded into the server under test with NODE_OPTIONS=--import. It answers each connection to a socket with a sample of the
 // process, and records the error that ended the process.
-import { writeFileSync } from "node:fs";
-import { readdirSync } from "node:fs";
+import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import { isMainThread } from "node:worker_threads";
 import type { ServerSample } from "./target.ts";
 
 const path = process.env.FUZZ_PROBE;
-if (path !== undefined && process.argv.includes("serve")) {
+// Worker threads of the server load this file too.
+if (path !== undefined && isMainThread && process.argv.includes("serve")) {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
   const delay = monitorEventLoopDelay({ resolution: 5 });
@@ -32,6 +33,8 @@ if (path !== undefined && process.argv.includes("serve")) {
     // We caused this garbage collection.
     delay.reset();
   });
+  // `berth serve` starts Node again with other flags, and the first one leaves its socket behind.
+  rmSync(path, { force: true });
   server.listen(path);
   server.unref();
   process.on("uncaughtExceptionMonitor", (error, origin) => writeFileSync(`${path}.crash`, `${origin}: ${error.stack ?? String(error)}`));
