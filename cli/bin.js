@@ -13,6 +13,7 @@ if (Number(process.versions.node.split(".")[0]) >= REQUIRED_MAJOR) {
   if (process.argv[2] === "serve") restartWith(serverFlags());
   // Caches compiled code, which halves the start-up time. Without a writable folder it is a no-op.
   module.enableCompileCache?.(fileURLToPath(new URL("../node_modules/.cache/berth", import.meta.url)));
+  (await import("./bundled-packages.js")).useBundledPackages();
   const { main } = await import("./berth.ts");
   process.exitCode = await main(process.argv.slice(2));
 } else {
@@ -24,8 +25,6 @@ if (Number(process.versions.node.split(".")[0]) >= REQUIRED_MAJOR) {
 function serverFlags() {
   const helpers = Math.min(4, Math.max(1, availableParallelism() - 1));
   return [
-    // A full collection when the heap has quadrupled. It counts the forwarded bytes as part of the heap.
-    "--heap-growing-percent=300",
     // Frequent small collections of new objects, 2 ms each, on the main thread: waiting for a helper takes longer.
     "--max-semi-space-size=4",
     "--no-parallel-scavenge",

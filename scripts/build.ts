@@ -1,5 +1,5 @@
-// Builds the parts that do not run as written: the daemon's bundle, the browser app, and the client for partners. A part is built only when
-// its sources have changed since the last time.
+// Builds what does not run as written: the daemon's bundle, the browser app, bundles of the packages that the server loads, and the
+// client for partners. A part is built only when its sources have changed since the last time.
 import { createHash } from "node:crypto";
 import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,13 +10,19 @@ const root = join(import.meta.dirname, "..");
 await runSteps(async () => {
   await buildPart("daemon", async () => (await import("../daemon/build.ts")).buildDaemon());
   await buildPart("web", buildWeb);
+  const bundling = ["scripts/bundle-packages.ts", "package-lock.json"];
+  await buildPart("cli", async () => (await import("./bundle-packages.ts")).bundlePackages(), bundling);
   // The set-up for serving does not install the compiler.
   if (existsSync(join(root, "node_modules/typescript-native"))) await buildPart("client", buildClient);
 });
 
-async function buildPart(folder: string, build: () => Promise<void>): Promise<void> {
+async function buildPart(
+  folder: string,
+  build: () => Promise<void>,
+  sources: string[] = [`${folder}/**/*`, "contract/**/*.ts", "package-lock.json"],
+): Promise<void> {
   const stamp = join(root, folder, "dist/.sources");
-  const wanted = fingerprint([`${folder}/**/*`, "contract/**/*.ts", "package-lock.json"]);
+  const wanted = fingerprint(sources);
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
   await runStep(`building ${folder}/`, async () => {
     try {

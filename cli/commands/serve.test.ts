@@ -50,7 +50,7 @@ describe("serve", () => {
     const { code } = await serveUntilStarted(dataDir, settings, async (pid) => {
       commandLine = (await readFile(`/proc/${pid}/cmdline`, "utf8")).split("\0");
     });
-    expect(commandLine).toContain("--heap-growing-percent=300");
+    expect(commandLine).toContain("--max-semi-space-size=4");
     expect(commandLine.filter((argument) => argument.startsWith("--v8-pool-size="))).toHaveLength(1);
     expect(code).toBe(0);
   });

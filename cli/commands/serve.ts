@@ -1,4 +1,5 @@
 import { flushCompileCache } from "node:module";
+import { setFlagsFromString } from "node:v8";
 import { Command } from "commander";
 import type { Config } from "@berth/server/config/config.ts";
 import type { Server } from "@berth/server/main.ts";
@@ -11,6 +12,10 @@ export const command = build();
 function build(): Command {
   return new Command().option("--open", "open the start page in a browser, if this is a desktop").action(serve);
 }
+
+// A full collection when the heap has quadrupled, because V8 counts the bytes that the server forwards as part of the heap (see
+// cli/bin.js). It is set after the start: on the command line it makes V8 reject the compiled code of Node's own modules.
+const HEAP_GROWTH = "--heap-growing-percent=300";
 
 async function serve(options: { open?: boolean }): Promise<void> {
   const { readConfig, describeConfig } = await import("@berth/server/config/config.ts");
@@ -30,6 +35,7 @@ async function serve(options: { open?: boolean }): Promise<void> {
   if (options.open && server.opensWorkspaces) openInBrowser(server.url);
   // Now and not at the end, because the process may be killed. It makes the next start faster.
   flushCompileCache();
+  setFlagsFromString(HEAP_GROWTH);
   const reason = await Promise.race([signalled.then(() => "signal" as const), failed.then(() => "failure" as const)]);
   log.info("server.stopping", { reason });
   await server.close();
