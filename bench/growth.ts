@@ -12,8 +12,8 @@ export const benchmark: Benchmark = {
   summary: "each API call with 0, 1,000 and 100,000 rows, and beside 0, 50 and 200 live sandboxes",
   async run(run) {
     const sections: Section[] = [];
-    if (run.wants("rows")) sections.push(await measureSizes(run, "rows", run.isShort ? [0, 1000, 20_000] : [0, 1000, 100_000]));
-    if (run.wants("live")) sections.push(await measureSizes(run, "live", run.isShort ? [0, 10] : [0, 50, 200]));
+    if (run.wants("rows")) sections.push(run.keep(await measureSizes(run, "rows", run.isShort ? [0, 1000, 20_000] : [0, 1000, 100_000])));
+    if (run.wants("live")) sections.push(run.keep(await measureSizes(run, "live", run.isShort ? [0, 10] : [0, 50, 200])));
     return sections;
   },
 };
@@ -65,7 +65,7 @@ async function measureSizes(run: Run, kind: Kind, sizes: number[]): Promise<Sect
         return values;
       },
     }));
-    const values = await alternate(contestants, { rounds: run.rounds(15, 3), warmUps: 1 });
+    const values = await alternate(contestants, { rounds: run.rounds(15, 3), warmUps: 1, isOver: run.isOver });
     for (const [what, taken] of [...values, ...undone]) rows.push(rowOf(kind, what, taken));
   }
   for (const { size, server } of servers)

@@ -1,11 +1,11 @@
-// `npm run bench -- {name} [--short] [--out folder] [--only part …] [--rounds n]`. bench/README.md lists the benchmarks.
+// `npm run bench -- {name} [--short] [--out folder] [--only part …] [--rounds n] [--seconds n]`. bench/README.md lists the benchmarks.
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { Benchmark, Run } from "./support/benchmark.ts";
 import { describeMachine, findDisturbances } from "./support/machine.ts";
 import { drawPlot } from "./support/plot.ts";
-import { readSection, type Report } from "./support/report.ts";
+import { readSection, type Report, type Section } from "./support/report.ts";
 import { createResources } from "./support/resources.ts";
 import { formatSection } from "./support/table.ts";
 
@@ -31,10 +31,13 @@ const { values: options, positionals } = parseArgs({
     out: { type: "string", default: join(import.meta.dirname, "results") },
     only: { type: "string", multiple: true, default: [] },
     rounds: { type: "string" },
+    seconds: { type: "string", default: "Infinity" },
   },
 });
 const resources = createResources();
 let isInterrupted = false;
+// What an interrupted run can report.
+let current: { report: () => Report; kept: Section[] } | undefined;
 // A second signal, such as npm's, must not end the removal.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => void interrupt());
 
@@ -60,18 +63,29 @@ async function measure(name: string, isShort: boolean): Promise<void> {
   const startedMs = performance.now();
   const remarks = new Set<string>();
   const disturbances = findDisturbances();
+  const kept: Section[] = [];
+  const describe = (sections: readonly Section[]): Report => {
+    const tookS = Math.round((performance.now() - startedMs) / 1000);
+    return { benchmark: name, startedAt, tookS, isShort, machine, remarks: [...disturbances, ...remarks], sections };
+  };
+  current = { report: () => describe(kept), kept };
   const run: Run = {
     isShort,
     resources,
     wants: (part) => options.only.length === 0 || options.only.some((wanted) => wanted.split(" ").every((word) => part.includes(word))),
     rounds: (full, short) => Number(options.rounds ?? (isShort ? short : full)),
+    isOver: () => performance.now() - startedMs > Number(options.seconds) * 1000,
+    keep(section) {
+      kept.push(section);
+      return section;
+    },
     progress: (sentence) => console.error(`${name}: ${sentence}`),
     remark: (sentence) => remarks.add(sentence),
   };
   console.error(`${name}: ${benchmark.summary}`);
   const sections = await benchmark.run(run);
-  const tookS = Math.round((performance.now() - startedMs) / 1000);
-  const report: Report = { benchmark: name, startedAt, tookS, isShort, machine, remarks: [...disturbances, ...remarks], sections };
+  current = undefined;
+  const report = describe(sections);
   print(report);
   await write(report);
 }
@@ -100,6 +114,10 @@ async function interrupt(): Promise<void> {
   isInterrupted = true;
   console.error("interrupted; removing what this run has created");
   try {
+    if (current && current.kept.length > 0) {
+      print(current.report());
+      await write(current.report());
+    }
     await resources[Symbol.asyncDispose]();
   } catch (error) {
     console.error(error);

@@ -9,7 +9,7 @@ import { isHibernated, openDatabase } from "./support/session-rows.ts";
 export const benchmark: Benchmark = {
   summary: "pause and resume, hot and hibernated, beside `runc pause`, `runc resume` and `runc run`",
   async run(run) {
-    return [await measureHot(run), await measureHibernated(run)];
+    return [run.keep(await measureHot(run)), run.keep(await measureHibernated(run))];
   },
 };
 

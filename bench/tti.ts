@@ -18,7 +18,7 @@ export const benchmark: Benchmark = {
     const sections: Section[] = [];
     const medians = new Map<string, number>();
     for (const mode of ["sequential", "staggered", "burst"] as const) {
-      if (CONTESTANTS.some((name) => run.wants(`${mode} ${name}`))) sections.push(await measureMode(run, mode, medians));
+      if (CONTESTANTS.some((name) => run.wants(`${mode} ${name}`))) sections.push(run.keep(await measureMode(run, mode, medians)));
     }
     return sections;
   },
@@ -81,7 +81,7 @@ async function measureMode(run: Run, mode: Mode, sequentialMedians: Map<string, 
       return values;
     },
   }));
-  const values = new Map(await alternate(contestants, { rounds, warmUps: mode === "sequential" ? 1 : 0 }));
+  const values = new Map(await alternate(contestants, { rounds, warmUps: mode === "sequential" ? 1 : 0, isOver: run.isOver }));
   const [runc, daemon] = [values.get(RUNC), values.get(DAEMON)];
   if (runc && daemon)
     values.set(

@@ -15,6 +15,10 @@ export interface Run {
   wants(part: string): boolean;
   // How often: the first number, in a short run the second, or what the user asked for (--rounds).
   rounds(full: number, short: number): number;
+  // Whether the time that the user has given is over (--seconds). A round that has begun ends first.
+  isOver(): boolean;
+  // A section is complete. An interrupted run reports it.
+  keep(section: Section): Section;
   // Tells the user what is under way.
   progress(sentence: string): void;
   // A sentence for the report, such as why a comparison was skipped.

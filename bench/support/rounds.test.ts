@@ -18,3 +18,10 @@ test("rounds alternate between the contestants, begin with each in turn, and do 
   expect(order.join("")).toBe("abcbcacab");
   expect(Object.fromEntries(values)).toEqual({ a: [2, 20, 3, 30], b: [2, 20, 3, 30], c: [2, 20, 3, 30] });
 });
+
+test("when the time is over, the current round ends and no other begins", async () => {
+  let rounds = 0;
+  const contestants = ["a", "b"].map((name) => ({ name, round: async () => [++rounds] }));
+  const values = await alternate(contestants, { rounds: 10, warmUps: 1, isOver: () => rounds >= 3 });
+  expect(Object.fromEntries(values)).toEqual({ a: [4], b: [3] });
+});

@@ -8,13 +8,15 @@ export interface RoundOptions {
   rounds: number;
   // Rounds before those that count, in which code is compiled and caches are filled.
   warmUps?: number;
+  // Whether to end after the current round.
+  isOver?: () => boolean;
 }
 
 // Alternates between the contestants, so that a change of the machine's load affects all of them. Each round begins with another
 // one. Returns each contestant's values in the order of the rounds.
 export async function alternate(
   contestants: readonly Contestant[],
-  { rounds, warmUps = 0 }: RoundOptions,
+  { rounds, warmUps = 0, isOver = () => false }: RoundOptions,
 ): Promise<ReadonlyMap<string, number[]>> {
   const values = new Map(contestants.map(({ name }) => [name, [] as number[]]));
   for (let round = -warmUps; round < rounds; round++) {
@@ -23,6 +25,7 @@ export async function alternate(
       const measured = await contestant.round();
       if (round >= 0) values.get(contestant.name)!.push(...measured);
     }
+    if (round >= 0 && isOver()) break;
   }
   return values;
 }
