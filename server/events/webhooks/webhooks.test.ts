@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { Webhook } from "standardwebhooks";
 import { Webhook as SvixWebhook } from "svix";
 import { describe, expect, test } from "vitest";
@@ -156,4 +157,30 @@ describe("two servers", () => {
     await deliverAfter(31 * SECOND);
     expect(receiver.received).toHaveLength(2);
   });
+});
+
+test("many changes in a short time cause few checks", async () => {
+  let queries = 0;
+  const { store } = current.app;
+  const counted = {
+    ...store,
+    get db() {
+      queries++;
+      return store.db;
+    },
+  };
+  const secrets = createSecrets([Buffer.alloc(32)]);
+  await using webhooks = createWebhooks({ store: counted, secrets, clock, log: silentLog, owner: "counted", allowPrivate: true });
+  webhooks.wake("acme");
+  await webhooks.settled();
+  const one = queries;
+  queries = 0;
+  const startMs = performance.now();
+  for (let change = 0; change < 30; change++) {
+    webhooks.wake("acme");
+    await sleep(1);
+  }
+  await webhooks.settled();
+  // One in 20 ms, and timers may be a little early.
+  expect(queries / one).toBeLessThanOrEqual((performance.now() - startMs) / 18 + 2);
 });

@@ -23,6 +23,8 @@ export interface WebhooksDeps extends LaneRunnerDeps {
 
 const TICK_MS = SECOND;
 const PURGE_MS = MINUTE;
+// The caller whose change wakes us gets its answer first, and many changes at once need one check.
+const GATHER_MS = 20;
 
 export function createWebhooks(deps: WebhooksDeps): Webhooks {
   const { store, clock, log, owner } = deps;
@@ -114,12 +116,28 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
     void checkUntilDone();
   }
 
+  let gathering: NodeJS.Timeout | undefined;
+  const gathered = new Set<string>();
+
+  function wakeSoon(partnerId: string): void {
+    gathered.add(partnerId);
+    gathering ??= setTimeout(wakeGathered, GATHER_MS);
+  }
+
+  function wakeGathered(): void {
+    clearTimeout(gathering);
+    gathering = undefined;
+    for (const partnerId of gathered) wake(partnerId);
+    gathered.clear();
+  }
+
   async function tick(): Promise<void> {
     everyone = true;
     await checkUntilDone();
   }
 
   async function settled(): Promise<void> {
+    wakeGathered();
     await checking;
     while (running.size > 0) await Promise.all(running);
   }
@@ -129,7 +147,7 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
     purgeOutbox(store.db, clock.now()).catch((error: unknown) => log.warn("webhooks.purge_failed", { error: String(error) })),
   );
   return {
-    wake,
+    wake: wakeSoon,
     tick,
     settled,
     async [Symbol.asyncDispose]() {
