@@ -7,7 +7,7 @@ import { daemonRuntime } from "../support/runtime.ts";
 describe.each(["throw", "reject"])("an uncaught error (%s)", (action) => {
   test("ends the server after its open requests, and the next server serves the sandboxes that kept running", async () => {
     await daemonRuntime();
-    await using berth = await startBerth({ BERTH_DRIVER: "process" });
+    await using berth = await startBerth({ BERTH_DRIVER: "process", BERTH_POOL_SIZE: "0" });
     const session = await berth.api.create({ autoStartAgent: false });
     await berth.api.exec(session.sandboxId, "(sleep 1000 > /dev/null 2>&1 & echo $! > pid)");
     await berth.stop();
@@ -38,6 +38,7 @@ test("a server whose open requests do not end exits anyway", async () => {
   await daemonRuntime();
   await using berth = await startBerth({
     BERTH_DRIVER: "process",
+    BERTH_POOL_SIZE: "0",
     BERTH_TEST_FAILPOINT: "create.started:2",
     BERTH_TEST_FAILPOINT_ACTION: "throw",
   });
