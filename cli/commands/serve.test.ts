@@ -3,6 +3,7 @@ import { readdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
+import { machine, testWith } from "../../tests/support/machine.ts";
 import { createInstallation, serveUntilStarted } from "../testing/installation.ts";
 
 // Other servers may run on this machine. Then the command asks which one is meant, and names this one too.
@@ -44,7 +45,7 @@ describe("serve", () => {
   });
 
   // On other systems the command line of a process is not a file.
-  test.skipIf(process.platform !== "linux")("restarts itself in the same process with the flags of the garbage collector", async () => {
+  testWith(machine.linux, "restarts itself in the same process with the flags of the garbage collector", async () => {
     const { dataDir, settings } = createInstallation({ BERTH_DRIVER: "process", BERTH_PORT: "0", BERTH_POOL_SIZE: "0" });
     let commandLine: string[] = [];
     const { code } = await serveUntilStarted(dataDir, settings, async (pid) => {

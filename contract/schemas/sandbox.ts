@@ -95,6 +95,10 @@ export const CopyRequest = named("CopyRequest", {
   to: Type.String({ minLength: 1, description: "The path of the copy." }),
 });
 
+export const IgnoredFiles = named("IgnoredFiles", {
+  names: Type.Array(Type.String(), describe("Names in the folder, without its path.")),
+});
+
 export const FoundFiles = named("FoundFiles", {
   paths: Type.Array(Type.String(), describe("The best match first.")),
   truncated: Type.Boolean(describe("Whether there are more matches.")),
