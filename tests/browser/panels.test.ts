@@ -205,6 +205,8 @@ describeInBrowser("the panels of the workspace", (suite) => {
     await page.getByRole("link", { name: "up" }).click();
     await eventually(() => isOnScreen(first)).toBe(true);
     await page.getByRole("link", { name: "back" }).click();
+    // The images are the last part of the preview to appear.
+    await eventually(() => widthOf(page.getByRole("img", { name: "vector" }))).toBe(20);
     await page.getByRole("link", { name: "code" }).click();
     await expectVisible(page.getByText("Ln 2, Col 1"));
   });
