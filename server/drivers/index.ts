@@ -17,6 +17,7 @@ export interface DriverConfig {
   allowUnisolated: boolean;
   // oci
   ociRuntime: "auto" | "runc" | "crun" | "runsc";
+  diskWriteLimitMib: number;
   // docker and kubernetes
   installation: string | null;
   sandboxImage: string;

@@ -54,7 +54,8 @@ export async function openSandboxes({ allow = [] }: { allow?: string[] } = {}): 
   if (!probe.usable) throw new Error(probe.reason);
   const dataDir = mkdtempSync(join(tmpdir(), "berth-isolation-"));
   const { runtime, boundDisks } = probe;
-  const driver = createOciDriver({ dataDir, runtimeDir: await daemonRuntime(), log: silentLog, runtime, boundDisks });
+  const runtimeDir = await daemonRuntime();
+  const driver = createOciDriver({ dataDir, runtimeDir, log: silentLog, runtime, boundDisks, diskWriteLimitMib: 100 });
   const egress = createLocalEgress({ dataDir, log: silentLog, allow, dialTimeoutMs: 5_000 });
   const tokenOf = (id: SandboxId) => `token of ${id}`;
   const links = createDaemonLinks({ driver, tokenOf, log: silentLog });

@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { describe, test, type TestFunction, type TestOptions } from "vitest";
 import { agentBinaries } from "../../daemon/build.ts";
 import { readConfig } from "../../server/config/config.ts";
+import { readFileIfReadable } from "../../server/bounded-io/read-small-file.ts";
 import { probeOci } from "../../server/drivers/oci/probe.ts";
 import { onPath } from "./on-path.ts";
 
@@ -35,6 +36,12 @@ export const machine = {
   // A program that is not in Debian.
   program: (name: string) => unless(onPath(name), `needs ${name}`),
   cgroup: (path: string) => unless(existsSync(join(path, "cgroup.procs")), `no control groups are mounted at ${dirname(path)}`),
+  // The controller blkio of cgroup v1, or io of v2.
+  deviceLimits: unless(
+    existsSync("/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device") ||
+      (readFileIfReadable("/sys/fs/cgroup/cgroup.controllers") ?? "").split(/\s/).includes("io"),
+    "needs a kernel that limits the throughput of block devices",
+  ),
   // Sandboxes made by runc, or by the runtime that BERTH_OCI_RUNTIME names.
   async oci(): Promise<Missing> {
     const probe = await probeOci(readConfig(process.env).config.ociRuntime);

@@ -1,4 +1,4 @@
-import { anyText, flag, matching, oneOf } from "../kinds.ts";
+import { anyText, flag, matching, oneOf, wholeNumber } from "../kinds.ts";
 import { variable } from "../variable.ts";
 
 export const DRIVER_VARIABLES = {
@@ -19,6 +19,12 @@ export const DRIVER_VARIABLES = {
     kind: oneOf("auto", "runc", "crun", "runsc"),
     default: "auto",
     help: "Container runtime of the oci driver. `auto` takes the first of runc, crun and runsc (gVisor) that works on this machine.",
+  }),
+  diskWriteLimitMib: variable({
+    name: "BERTH_DISK_WRITE_LIMIT",
+    kind: wholeNumber(0, 100_000),
+    default: 100,
+    help: "MiB a second at which the disk of an oci sandbox is written, so that one sandbox does not hold up the syncs of others. Short bursts are buffered in memory. 0: no limit.",
   }),
   sandboxImage: variable({
     name: "BERTH_SANDBOX_IMAGE",

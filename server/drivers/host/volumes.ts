@@ -13,6 +13,8 @@ export interface Volumes {
   readonly bounded: boolean;
   // Creates the volume in `folder` or opens the existing one. Idempotent.
   open(folder: string, options: { diskMb: number; owner: number; signal: AbortSignal }): Promise<Volume>;
+  // The number of the loop device of an open volume, such as 7:3. undefined if it has none.
+  deviceOf(folder: string): string | undefined;
   // Flushes the volume to disk and releases its mount and loop device. No-op if it is not open.
   close(folder: string): Promise<void>;
 }
@@ -45,6 +47,10 @@ export function createVolumes({ bounded }: { bounded: boolean }): Volumes {
         chmodSync(path, 0o700);
       }
       return volume;
+    },
+    deviceOf(folder) {
+      const device = findMounts(join(folder, "volume"))[0]?.device;
+      return nameOfDevice(device)?.startsWith("loop") ? device : undefined;
     },
     async close(folder) {
       const [mountPoint, image] = [join(folder, "volume"), join(folder, "volume.img")];

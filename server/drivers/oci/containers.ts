@@ -53,6 +53,7 @@ export interface ContainersOptions {
   // The command of the OCI runtime.
   runtime: string;
   boundDisks: boolean;
+  diskWriteLimitMib: number;
   startTimeoutMs: number;
   stopTimeoutMs: number;
   onRemovalError(id: string, error: unknown): void;
@@ -68,7 +69,8 @@ export function createContainers(options: ContainersOptions): Containers {
   const runtime = createRuntime(options.runtime, join(dataDir, "containers"), startTimeoutMs);
   const kind = kindOf(options.runtime);
   const volumes = createVolumes({ bounded: options.boundDisks });
-  const launchDeps = { runtime, kind, cgroups, volumes, userIds: createUserIds(sandboxesDir), rootsDir, runtimeDir };
+  const { diskWriteLimitMib } = options;
+  const launchDeps = { runtime, kind, cgroups, volumes, diskWriteLimitMib, userIds: createUserIds(sandboxesDir), rootsDir, runtimeDir };
   const removals = createRemovals({ parent: sandboxesDir, release: releaseMounts, onError: options.onRemovalError });
   const limitStarts = createSemaphore(MAX_CONCURRENT_STARTS);
 
@@ -107,6 +109,9 @@ export function createContainers(options: ContainersOptions): Containers {
 
   async function releaseMounts(folder: string): Promise<void> {
     await closeControlFolder(folder);
+    const device = volumes.deviceOf(folder);
+    // Before the device is released, because the next sandbox may get it at once.
+    if (device !== undefined) cgroups.unlimitWrites(device);
     await volumes.close(folder);
   }
 

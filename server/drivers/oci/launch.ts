@@ -21,6 +21,8 @@ export interface LaunchDeps {
   kind: RuntimeKind;
   cgroups: Cgroups;
   volumes: Volumes;
+  // MiB a second; 0 for no limit.
+  diskWriteLimitMib: number;
   userIds: { of(folder: string): UserIds };
   rootsDir: string;
   runtimeDir: string;
@@ -50,7 +52,7 @@ export const pidFileOf = (folder: string) => join(folder, "init.pid");
 // Opens the sandbox's volume, writes its bundle, and starts the container. Resolves when the container runs, which is before its
 // daemon answers.
 export async function launchContainer(
-  { runtime, kind, cgroups, volumes, userIds, rootsDir, runtimeDir }: LaunchDeps,
+  { runtime, kind, cgroups, volumes, diskWriteLimitMib, userIds, rootsDir, runtimeDir }: LaunchDeps,
   { id, template, tokenHash }: SandboxSpec,
   { folder, egress }: LaunchFolders,
   signal: AbortSignal,
@@ -81,6 +83,8 @@ export async function launchContainer(
   writeFileSync(join(folder, "config.json"), JSON.stringify(config), { mode: 0o600 });
   if (!kind.opaque) cgroups.limitSocketBuffers(id, (template.memoryMb * 1024 * 1024) / SOCKET_BUFFERS_SHARE);
   await runtime.start(id, { bundle: folder, pidFile: pidFileOf(folder), limits: processLimits(template), privateMounts }, signal);
+  const device = volumes.deviceOf(folder);
+  if (device !== undefined && diskWriteLimitMib > 0) cgroups.limitWrites(id, device, diskWriteLimitMib * 1024 * 1024);
 }
 
 function rootOf({ root }: Template, kind: RuntimeKind, rootsDir: string): { root: string; rootEntries?: string[] } {

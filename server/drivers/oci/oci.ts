@@ -17,6 +17,8 @@ export interface OciDriverOptions {
   runtime: string;
   // Whether each sandbox gets a disk of limited size, which needs loop devices.
   boundDisks: boolean;
+  // MiB a second at which such a disk is written; 0 for no limit.
+  diskWriteLimitMib?: number;
   // Where the root folders that sandboxes share are. Every user of this machine must be able to reach it.
   rootsDir?: string;
   startTimeoutMs?: number;
@@ -26,7 +28,8 @@ export interface OciDriverOptions {
 // Runs containers through an OCI runtime, without an engine. The kernel keeps them running when the server ends. All state is in
 // the data folder and in control groups, where the next server finds it.
 export function createOciDriver(options: OciDriverOptions): Driver {
-  const { runtimeDir, log, runtime, boundDisks, rootsDir = ROOTS_DIR, startTimeoutMs = 30_000, stopTimeoutMs = 5_000 } = options;
+  const { runtimeDir, log, runtime, boundDisks, diskWriteLimitMib = 0 } = options;
+  const { rootsDir = ROOTS_DIR, startTimeoutMs = 30_000, stopTimeoutMs = 5_000 } = options;
   mkdirSync(options.dataDir, { recursive: true });
   const dataDir = realpathSync(options.dataDir);
   const containers = createContainers({
@@ -35,6 +38,7 @@ export function createOciDriver(options: OciDriverOptions): Driver {
     rootsDir,
     runtime,
     boundDisks,
+    diskWriteLimitMib,
     startTimeoutMs,
     stopTimeoutMs,
     // `list` reports the sandbox until a repeated destroy has removed the rest.

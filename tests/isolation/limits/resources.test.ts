@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { describeWith } from "../../support/machine.ts";
+import { describeWith, machine, testWith } from "../../support/machine.ts";
 import { openSandboxes, missing, type Sandboxes, type Sandbox } from "../sandboxes.ts";
 import { SYSCALLS } from "../syscalls/syscalls.ts";
 
@@ -60,6 +60,13 @@ describeWith(missing, "the resources of a sandbox", () => {
     expect(sizes[1]).toBeLessThanOrEqual(64 * MiB);
     expect(sizes[2]).toBeLessThanOrEqual(64 * 1024);
     await destroy(hog);
+  });
+
+  testWith(machine.deviceLimits, "the disk is written at a limited rate", async () => {
+    const writer = await sandboxes.create({ diskMb: 512 });
+    const { output } = await writer.sh("dd if=/dev/zero of=big bs=1M count=192 conv=fsync 2>&1");
+    expect(Number(/, ([\d.]+) s,/.exec(output)?.[1])).toBeGreaterThan(1.5);
+    await destroy(writer);
   });
 
   test("the disk is bounded in bytes, and a full one can still be hibernated and resumed", async () => {

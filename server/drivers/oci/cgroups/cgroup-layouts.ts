@@ -9,6 +9,10 @@ export interface CgroupLayout {
   readonly hierarchies: string[];
   // Limits the buffers of the group's sockets, and creates the group for it. No-op if socket buffers count as memory.
   limitSocketBuffers(name: string, bytes: number): void;
+  // Limits how fast the kernel writes to a block device that only this group uses. The group must exist.
+  limitWrites(name: string, device: string, bytesPerSecond: number): void;
+  // Removes what of that limit would outlive the group.
+  unlimitWrites(device: string): void;
   pids(name: string): number[];
   freeze(name: string): void;
   thaw(name: string): void;
@@ -34,6 +38,11 @@ export function readCgroupLayout(mounts: readonly CgroupMount[] = readCgroupMoun
 function version1(pathOf: (controller: string) => string | undefined): Omit<CgroupLayout, "hierarchies"> {
   const fileOf = (controller: string, name: string, file: string) => join(pathOf(controller) ?? "/sys/fs/cgroup", name, file);
   const readNumber = (controller: string, name: string, file: string) => Number(read(fileOf(controller, name, file)));
+  const setWriteLimit = (name: string, device: string, bytesPerSecond: number) =>
+    writeIfExists(fileOf("blkio", name, "blkio.throttle.write_bps_device"), `${device} ${bytesPerSecond}`);
+  // Most buffered data is written by the kernel's own threads, which are in the root group whoever the data belongs to. A program
+  // that syncs its data writes it itself.
+  const ROOT_GROUP = "";
   const setState = (name: string, state: "FROZEN" | "THAWED") => writeFileSync(fileOf("freezer", name, "freezer.state"), state);
   return {
     limitSocketBuffers(name, bytes) {
@@ -43,6 +52,10 @@ function version1(pathOf: (controller: string) => string | undefined): Omit<Cgro
       mkdirSync(join(parent, name), { recursive: true });
       writeFileSync(fileOf("memory", name, "memory.kmem.tcp.limit_in_bytes"), String(bytes));
     },
+    limitWrites(name, device, bytesPerSecond) {
+      for (const group of [ROOT_GROUP, name]) setWriteLimit(group, device, bytesPerSecond);
+    },
+    unlimitWrites: (device) => setWriteLimit(ROOT_GROUP, device, 0),
     pids: (name) => readNumbers(fileOf("freezer", name, "cgroup.procs")),
     freeze: (name) => setState(name, "FROZEN"),
     thaw: (name) => setState(name, "THAWED"),
@@ -62,6 +75,9 @@ function version2(root: string): Omit<CgroupLayout, "hierarchies"> {
   const fileOf = (name: string, file: string) => join(root, name, file);
   return {
     limitSocketBuffers() {},
+    // The file exists if the operator's hierarchy has the controller `io`.
+    limitWrites: (name, device, bytesPerSecond) => writeIfExists(fileOf(name, "io.max"), `${device} wbps=${bytesPerSecond}`),
+    unlimitWrites() {},
     pids: (name) => readNumbers(fileOf(name, "cgroup.procs")),
     freeze: (name) => writeFileSync(fileOf(name, "cgroup.freeze"), "1"),
     thaw: (name) => writeFileSync(fileOf(name, "cgroup.freeze"), "0"),
@@ -87,6 +103,10 @@ function readCgroupMounts(): CgroupMount[] {
       if (!path || (type !== "cgroup" && type !== "cgroup2")) return [];
       return [{ path, version: type === "cgroup2" ? 2 : 1, controllers: (options ?? "").split(",") } satisfies CgroupMount];
     });
+}
+
+function writeIfExists(path: string, text: string): void {
+  if (existsSync(path)) writeFileSync(path, text);
 }
 
 const readNumbers = (path: string) => read(path).split("\n").filter(Boolean).map(Number);

@@ -1,6 +1,6 @@
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -76,6 +76,28 @@ testWith(machine.root, "removing a missing group from a read-only hierarchy is a
   } finally {
     execFileSync("umount", [path]);
     rmdirSync(path);
+  }
+});
+
+// In a folder that looks like a hierarchy with the controller, because test machines may have only one version of it.
+test.each([
+  { version: 1 as const, file: "blkio.throttle.write_bps_device", limited: "7:3 1000", afterwards: "7:3 0" },
+  { version: 2 as const, file: "berth-test-one/io.max", limited: "7:3 wbps=1000", afterwards: "7:3 wbps=1000" },
+])("limits writes to a device in version $version, and outlives the group in none", ({ version, file, limited, afterwards }) => {
+  const path = mkdtempSync(join(tmpdir(), "berth-cgroup-"));
+  try {
+    const cgroups = openCgroups("berth-test", readCgroupLayout([{ path, version, controllers: ["freezer", "blkio"] }]));
+    mkdirSync(join(path, "berth-test-one"));
+    // A kernel without the controller.
+    cgroups.limitWrites("one", "7:3", 1000);
+    expect(existsSync(join(path, file))).toBe(false);
+    writeFileSync(join(path, file), "");
+    cgroups.limitWrites("one", "7:3", 1000);
+    expect(readFileSync(join(path, file), "utf8")).toBe(limited);
+    cgroups.unlimitWrites("7:3");
+    expect(readFileSync(join(path, file), "utf8")).toBe(afterwards);
+  } finally {
+    rmSync(path, { recursive: true });
   }
 });
 

@@ -14,6 +14,9 @@ export interface Cgroups {
   pathOf(id: string): string;
   // To be called before the start, because OCI runtimes have no such limit.
   limitSocketBuffers(id: string, bytes: number): void;
+  // To be called after the start. The device must be the sandbox's own. See CgroupLayout.
+  limitWrites(id: string, device: string, bytesPerSecond: number): void;
+  unlimitWrites(device: string): void;
   pids(id: string): number[];
   isFrozen(id: string): boolean;
   // Resolves when every process is frozen. If it fails, the group is thawed again.
@@ -54,6 +57,8 @@ export function openCgroups(prefix: string, layout = readCgroupLayout()): Cgroup
   return {
     pathOf: (id) => `/${nameOf(id)}`,
     limitSocketBuffers: (id, bytes) => layout.limitSocketBuffers(nameOf(id), bytes),
+    limitWrites: (id, device, bytesPerSecond) => layout.limitWrites(nameOf(id), device, bytesPerSecond),
+    unlimitWrites: (device) => layout.unlimitWrites(device),
     pids: (id) => layout.pids(nameOf(id)),
     isFrozen: (id) => layout.frozen(nameOf(id)) !== "no",
 
