@@ -127,6 +127,27 @@ describe("a partner with a long backlog", () => {
     await ticked;
   });
 
+  test("can be disabled at any moment while its lanes are started", async () => {
+    await using hanging = await startRawReceiver(() => {});
+    const id = await createHook(hanging.url);
+    await happenOften("acme", 20);
+    await app.webhooks.tick();
+    hanging.hangUp();
+    await app.webhooks.settled();
+    const setState = (state: "enabled" | "disabled") =>
+      app.store.laterDb.updateTable("webhook_endpoints").set({ state, failing_since: null }).where("id", "=", id).execute();
+    for (let steps = 0; steps < 100; steps++) {
+      await app.store.laterDb.updateTable("webhook_lanes").set({ next_at: nowMs, attempt: 0 }).execute();
+      await setState("enabled");
+      const ticked = app.webhooks.tick();
+      for (let step = 0; step < steps; step++) await Promise.resolve();
+      await setState("disabled");
+      await ticked;
+      hanging.hangUp();
+      await app.webhooks.settled();
+    }
+  });
+
   test("receives all of it, in order for each session, when its receiver works again", async () => {
     await using receiver = await startReceiver();
     const endpointId = await createHook(receiver.url);

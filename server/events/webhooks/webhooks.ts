@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { MINUTE, SECOND } from "../../clock.ts";
 import { claimDueLane, dueEndpoints, type DueEndpoint, type LaneRow } from "../../store/webhooks/lanes.ts";
 import { createFanOut } from "./fan-out.ts";
@@ -64,6 +65,8 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
       partners = partners.toSorted((a, b) => slots.ofPartner(a.id) - slots.ofPartner(b.id));
       for (const partner of partners) partner.endpoints = await startOneLane(partner.endpoints);
       partners = partners.filter(({ endpoints }) => endpoints.length > 0);
+      // SQLite runs synchronously in this thread, so other work gets a turn here.
+      await nextTurn();
     }
   }
 

@@ -39,6 +39,11 @@ onBothEngines("webhook lanes", (databases) => {
     expect((await dueEndpoints(store.db, nowMs + 1000).execute()).map(({ id }) => id)).toEqual(["whk_a", "whk_b", "whk_c"]);
   });
 
+  test("a lane of a disabled endpoint is not claimed", async () => {
+    expect(await dueLanes(store.db, "whk_d", nowMs).execute()).toHaveLength(1);
+    expect(await claimDueLane(store.db, "whk_d", { owner: "one", nowMs, untilMs: nowMs + 1000 })).toBeUndefined();
+  });
+
   test("searching for due lanes reads a few rows of a partner's 100,000", async () => {
     for (const query of [dueEndpoints(store.db, nowMs), dueLanes(store.db, "whk_b", nowMs)]) {
       const plan = await explain(store, query.compile());

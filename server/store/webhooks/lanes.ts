@@ -56,7 +56,7 @@ export const dueEndpoints = (db: Db, nowMs: number) =>
 // Other servers compete for the same lanes. After this many lost races, the rest waits for the next poll.
 const CANDIDATES = 8;
 
-// Leases the endpoint's lane that has been due the longest. undefined: none is due and free.
+// Leases the endpoint's lane that has been due the longest. undefined: none is due and free, or the endpoint is not enabled.
 export async function claimDueLane(db: Db, endpointId: string, lease: { owner: string; nowMs: number; untilMs: number }) {
   const candidates = await dueLanes(db, endpointId, lease.nowMs).execute();
   for (const lane of candidates) {
@@ -76,10 +76,13 @@ export const dueLanes = (db: Db, endpointId: string, nowMs: number) =>
     .orderBy("next_at")
     .limit(CANDIDATES);
 
-// undefined: another server was faster.
+// undefined: another server was faster, or the endpoint was disabled since the caller's search.
 async function claimLane(db: Db, lane: LaneRow, owner: string, leaseUntil: number): Promise<LaneRow | undefined> {
   return ofLane(db.updateTable("webhook_lanes").set({ lease_owner: owner, lease_until: leaseUntil }), lane)
     .where("lease_until", "=", lane.lease_until)
+    .where(({ exists, selectFrom }) =>
+      exists(selectFrom("webhook_endpoints").select("id").where("id", "=", lane.endpoint_id).where("state", "=", "enabled")),
+    )
     .returningAll()
     .executeTakeFirst();
 }
