@@ -1,9 +1,9 @@
-import { startBareServer } from "./support/bare-server.ts";
+import { startBareServer } from "./baselines/bare-server.ts";
 import type { Benchmark, Run } from "./support/benchmark.ts";
 import { formatRequest, sendLoad, type Load } from "./support/load.ts";
 import { openPostgres } from "./support/postgres.ts";
 import { processorMs } from "./support/processor-time.ts";
-import type { Row, Section } from "./support/report.ts";
+import type { Row, Section } from "./report/report.ts";
 import { timed } from "./support/rounds.ts";
 import { openServer } from "./support/server.ts";
 import { addSessionRows } from "./support/session-rows.ts";

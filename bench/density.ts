@@ -7,7 +7,7 @@ import { startModelServer } from "../tests/support/agents/model-server.ts";
 import { editor, launchChromium } from "../tests/support/browser/workspace.ts";
 import { machine } from "../tests/support/machine.ts";
 import type { Benchmark, Run } from "./support/benchmark.ts";
-import type { Row, Section } from "./support/report.ts";
+import type { Row, Section } from "./report/report.ts";
 import { openServer, type BenchServer } from "./support/server.ts";
 
 export const benchmark: Benchmark = {

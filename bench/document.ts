@@ -2,9 +2,9 @@
 // files may hold parts of one benchmark.
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { drawPlot } from "./support/plot.ts";
-import { readSection, type ReadRow, type Report, type Section } from "./support/report.ts";
-import { formatNumber, formatSection, formatTable } from "./support/table.ts";
+import { drawPlot } from "./report/plot.ts";
+import { readSection, type ReadRow, type Report, type Section } from "./report/report.ts";
+import { formatNumber, formatSection, formatTable } from "./report/table.ts";
 
 const root = join(import.meta.dirname, "..");
 const folder = process.argv[2] ?? join(import.meta.dirname, "results");

@@ -3,7 +3,7 @@ import type { Session } from "@berth/contract";
 import type { Benchmark, Run } from "./support/benchmark.ts";
 import type { Caller } from "./support/caller.ts";
 import { processorMs } from "./support/processor-time.ts";
-import type { Row, Section } from "./support/report.ts";
+import type { Row, Section } from "./report/report.ts";
 import { alternate, timed, timedInSequence } from "./support/rounds.ts";
 import { openServer, type BenchServer } from "./support/server.ts";
 import { addSessionRows } from "./support/session-rows.ts";

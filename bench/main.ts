@@ -3,11 +3,11 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { Benchmark, Run } from "./support/benchmark.ts";
-import { describeMachine, findDisturbances } from "./support/machine.ts";
-import { drawPlot } from "./support/plot.ts";
-import { readSection, type Report, type Section } from "./support/report.ts";
+import { describeMachine, findDisturbances } from "./report/machine.ts";
+import { drawPlot } from "./report/plot.ts";
+import { readSection, type Report, type Section } from "./report/report.ts";
 import { createResources } from "./support/resources.ts";
-import { formatSection } from "./support/table.ts";
+import { formatSection } from "./report/table.ts";
 
 const BENCHMARKS: Record<string, () => Promise<{ benchmark: Benchmark }>> = {
   tti: () => import("./tti.ts"),
@@ -36,7 +36,7 @@ const { values: options, positionals } = parseArgs({
 });
 const resources = createResources();
 let isInterrupted = false;
-// What an interrupted run can report.
+// The sections that an interrupted run can still report.
 let current: { report: () => Report; kept: Section[] } | undefined;
 // A second signal, such as npm's, must not end the removal.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => void interrupt());

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Benchmark, Run } from "./support/benchmark.ts";
-import { openRawContainers } from "./support/raw-container.ts";
-import type { Row, Section } from "./support/report.ts";
+import { openRawContainers } from "./baselines/raw-container.ts";
+import type { Row, Section } from "./report/report.ts";
 import { alternate, timed, type Contestant } from "./support/rounds.ts";
 import { openServer } from "./support/server.ts";
 import { isHibernated, openDatabase } from "./support/session-rows.ts";

@@ -6,7 +6,7 @@ import { WebSocket } from "ws";
 import type { Terminal } from "@berth/contract/daemon.ts";
 import { openPty, type Pty } from "../daemon/terminals/pty.ts";
 import type { Benchmark, Run } from "./support/benchmark.ts";
-import type { Row, Section } from "./support/report.ts";
+import type { Row, Section } from "./report/report.ts";
 import { alternate, timed } from "./support/rounds.ts";
 import { runProgram } from "./support/run-program.ts";
 import { openServer, type BenchServer } from "./support/server.ts";

@@ -1,6 +1,6 @@
 import type { Benchmark, Run } from "./support/benchmark.ts";
 import { childrenMs, machineMs, processorMs } from "./support/processor-time.ts";
-import type { Row, Section, Target } from "./support/report.ts";
+import type { Row, Section, Target } from "./report/report.ts";
 import { timed } from "./support/rounds.ts";
 import { openServer, type BenchServer } from "./support/server.ts";
 

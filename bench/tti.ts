@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { startBareDaemon } from "./support/bare-daemon.ts";
+import { startBareDaemon } from "./baselines/bare-daemon.ts";
 import type { Benchmark, Run } from "./support/benchmark.ts";
 import type { Caller } from "./support/caller.ts";
-import { openDockerRun } from "./support/docker-run.ts";
-import { openRawContainers } from "./support/raw-container.ts";
-import type { Row, Section, Target } from "./support/report.ts";
+import { openDockerRun } from "./baselines/docker-run.ts";
+import { openRawContainers } from "./baselines/raw-container.ts";
+import type { Row, Section, Target } from "./report/report.ts";
 import { alternate, timed, type Contestant } from "./support/rounds.ts";
 import { openServer } from "./support/server.ts";
-import { percentile, trim } from "./support/statistics.ts";
-import { formatNumber } from "./support/table.ts";
+import { percentile, trim } from "./report/statistics.ts";
+import { formatNumber } from "./report/table.ts";
 
 // The time to interactive of ComputeSDK's benchmark: from the create to the output of `node -v`. Each iteration destroys its sandbox
 // afterwards, which is not measured but adds to the load.

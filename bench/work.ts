@@ -3,7 +3,7 @@ import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Benchmark, Run } from "./support/benchmark.ts";
 import { startRegistry } from "./support/registry.ts";
-import type { Row } from "./support/report.ts";
+import type { Row } from "./report/report.ts";
 import { alternate, timed } from "./support/rounds.ts";
 import { runProgram } from "./support/run-program.ts";
 import { openServer } from "./support/server.ts";

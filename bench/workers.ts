@@ -1,7 +1,7 @@
 import type { Benchmark, Run } from "./support/benchmark.ts";
 import { formatRequest, sendLoad } from "./support/load.ts";
 import { openPostgres } from "./support/postgres.ts";
-import type { Row, Section } from "./support/report.ts";
+import type { Row, Section } from "./report/report.ts";
 import { alternate, timed } from "./support/rounds.ts";
 import { openServer, type BenchServer } from "./support/server.ts";
 

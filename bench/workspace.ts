@@ -10,7 +10,7 @@ import { machine } from "../tests/support/machine.ts";
 import { onPath } from "../tests/support/on-path.ts";
 import { freePort } from "../tests/support/servers/port.ts";
 import type { Benchmark, Run } from "./support/benchmark.ts";
-import type { Row } from "./support/report.ts";
+import type { Row } from "./report/report.ts";
 import { openServer } from "./support/server.ts";
 
 export const benchmark: Benchmark = {

@@ -1,8 +1,8 @@
-import type { Section } from "./report.ts";
+import type { Section } from "../report/report.ts";
 import type { Resources } from "./resources.ts";
 
 export interface Benchmark {
-  // What it measures, in one line.
+  // One line that says which work is measured.
   summary: string;
   run(run: Run): Promise<Section[]>;
 }

@@ -15,7 +15,7 @@ export function childrenMs(pid: number): number {
   return ((Number(fields[13]) + Number(fields[14])) / TICKS_PER_S) * 1000;
 }
 
-// What all processes of the machine have used.
+// Processor time of all processes on the machine.
 export function machineMs(): number {
   const [, user, nice, system, , , irq, softirq] = readFileSync("/proc/stat", "utf8").split("\n")[0]!.split(/\s+/).map(Number);
   return ((user! + nice! + system! + irq! + softirq!) / TICKS_PER_S) * 1000;

@@ -42,7 +42,7 @@ function createPackages() {
   const tarballs = new Map<string, Promise<Buffer>>();
   return {
     tarball: (path: string) => tarballs.get(path),
-    // What npm asks for first: all versions of a package, with the address and the hash of each.
+    // npm's first request: all versions of a package, with the address and the hash of each.
     async describe(name: string, base: string): Promise<object> {
       const versions: Record<string, object> = {};
       for (const folder of [name, ...globSync(`{*,@*/*}/node_modules/${name}`, { cwd: packagesFolder })]) {

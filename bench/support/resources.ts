@@ -1,5 +1,4 @@
-// What a run has to remove again. Everything that outlives a process (servers, sandboxes, folders, databases) is owned by this list,
-// so that an interrupted run removes it too.
+// Owns everything that outlives a process (servers, sandboxes, folders, databases), so that an interrupted run removes it too.
 export interface Resources extends AsyncDisposable {
   // Owns `resource` until the returned object or the list is disposed.
   own<Resource extends AsyncDisposable>(resource: Resource): Resource;

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { daemonRuntime } from "../../tests/support/runtime.ts";
-import { timed } from "./rounds.ts";
+import { timed } from "../support/rounds.ts";
 
 const POLL_MS = 1;
 

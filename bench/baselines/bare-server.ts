@@ -9,7 +9,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Run } from "./benchmark.ts";
+import type { Run } from "../support/benchmark.ts";
 
 export interface BareAnswers {
   key: string;

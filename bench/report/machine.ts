@@ -3,7 +3,7 @@ import { cpus, freemem, loadavg, release, totalmem } from "node:os";
 import { probeOci } from "../../server/drivers/oci/probe.ts";
 import { percentile } from "./statistics.ts";
 
-// What a reader needs to know about the machine to judge a number.
+// Facts about the machine that a reader needs to judge a number.
 export interface Machine {
   cores: number;
   processor: string;

@@ -3,7 +3,7 @@ import { summarize, type Summary } from "./statistics.ts";
 
 export type Unit = "ms" | "µs" | "s" | "MB" | "kB" | "MB/s" | "1/s" | "count";
 
-// What one contestant measured.
+// The measurements of one contestant.
 export interface Row {
   what: string;
   unit: Unit;
@@ -31,7 +31,7 @@ export interface Report {
   tookS: number;
   isShort: boolean;
   machine: Machine;
-  // What disturbed the run, and what could not be compared on this machine.
+  // Disturbances of the run, and comparisons that this machine does not allow.
   remarks: readonly string[];
   sections: readonly Section[];
 }

@@ -10,8 +10,8 @@ import { pickUserIds } from "../../server/drivers/oci/users/user-ids.ts";
 import { PLAIN_PATH } from "../../server/drivers/host/run.ts";
 import { DEFAULT_TEMPLATE } from "../../server/templates.ts";
 import { daemonRuntime } from "../../tests/support/runtime.ts";
-import type { Run } from "./benchmark.ts";
-import { runProgram } from "./run-program.ts";
+import type { Run } from "../support/benchmark.ts";
+import { runProgram } from "../support/run-program.ts";
 
 // The container runtime without Berth, with the bundle of a sandbox.
 export interface RawContainers extends AsyncDisposable {

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { engineAnswers, startEngineProcess } from "../../tests/support/docker/engine-process.ts";
 import { onPath } from "../../tests/support/on-path.ts";
-import type { Run } from "./benchmark.ts";
-import { runProgram } from "./run-program.ts";
+import type { Run } from "../support/benchmark.ts";
+import { runProgram } from "../support/run-program.ts";
 
 // `docker run` of a command. Returns its output.
 export type DockerRun = (command: string[]) => Promise<string>;
@@ -35,7 +35,7 @@ async function importImage(call: (...args: string[]) => Promise<string>, image: 
   await mkdir(join(root, "usr"), { recursive: true });
   for (const name of ["bin", "sbin", "lib", "lib64"]) if (existsSync(`/usr/${name}`)) await symlink(`usr/${name}`, join(root, name));
   const tar = join(folder, "image.tar");
-  await runProgram("tar", ["--create", "--file", tar, "--directory", root, "."]);
+  await runProgram("tar", ["--create", "--file", tar, "--directory", root, "../support"]);
   await call("import", tar, image);
   await rm(folder, { recursive: true });
 }
