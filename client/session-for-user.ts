@@ -3,7 +3,7 @@ import { wait } from "./http/wait.ts";
 import { sha256 } from "./http/web-crypto.ts";
 import type { CreateSession, SessionData } from "./types/api-types.ts";
 
-// What this needs of a session and of the list of sessions.
+// The parts of a session and of the list of sessions that `forUser` needs.
 interface UserSession extends SessionData {
   refresh(options: CallOptions): Promise<this>;
   resume(options: CallOptions & { autoStartAgent?: boolean }): Promise<this>;

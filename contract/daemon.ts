@@ -78,7 +78,7 @@ export type ExecEvent =
 export interface FileEntry {
   name: string;
   type: "file" | "folder" | "link" | "other";
-  // What a link leads to. Missing if the link is broken or leads out of the workspace.
+  // The type of a link's target. Missing if the link is broken or leads out of the workspace.
   target?: "file" | "folder";
   size: number;
   modifiedAtMs: number;
@@ -190,7 +190,7 @@ export type SandboxEvent =
 export interface FileChange {
   path: string;
   kind: "changed" | "deleted";
-  // What the path is now, unless it was deleted.
+  // The current type. Missing if the path was deleted.
   type?: FileEntry["type"];
 }
 

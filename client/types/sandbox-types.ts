@@ -26,7 +26,7 @@ export interface ExecResult {
 export interface FileEntry {
   name: string;
   type: "file" | "folder" | "link" | "other";
-  // What a link leads to. Missing if the link is broken or leads out of the workspace.
+  // The type of a link's target. Missing if the link is broken or leads out of the workspace.
   target?: "file" | "folder";
   size: number;
   modifiedAtMs: number;

@@ -18,7 +18,7 @@ export interface AnswerOptions {
 const MAX_ADOPTION_BYTES = 4096;
 const NO_SUCH_PATH = "There is no such path in the sandbox's API";
 
-// What emits `request` and `upgrade`.
+// The emitter of `request` and `upgrade`.
 export type RequestSource = Pick<Server, "on">;
 
 export function createDaemonServer(): Server {

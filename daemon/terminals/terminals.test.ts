@@ -284,9 +284,8 @@ describe("terminals", () => {
   });
 });
 
-// Excludes the pages of the Node binary, which all sandboxes share.
-// What the process has written. Its clean pages are those of the Node binary, which count as private whenever no other process
-// maps them.
+// Counts only the pages that the process has written. Clean pages belong to the Node binary, and count as private if no other
+// process maps them.
 function privateMb(pid: number): number {
   const [, kb] = /^Private_Dirty:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, "utf8"))!;
   return Math.round(Number(kb) / 1024);

@@ -56,8 +56,8 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const { links, tickets, secrets, clock, log, baseUrl, previewDomain, authenticate } = deps;
   const sessionCache = createSessionCache(deps);
   const cookies = createCookies({ secrets, secure: baseUrl.startsWith("https:"), clock });
-  // A terminal's output costs more: the kernel processes it byte by byte, and it is sent in small frames. A sandbox that nobody
-  // shares the server with may keep it busy.
+  // A terminal's output costs more: the kernel processes it byte by byte, and it is sent in small frames. A sandbox that
+  // is alone on the server may keep it busy.
   const senders = createRecentSenders();
   const outputLimit = createOutputLimit({ mibPerSecond: 32, shared: { mibPerSecond: 12, senders } });
   const socketLimit = createOutputLimit({ mibPerSecond: 12, shared: { mibPerSecond: 4, senders } });

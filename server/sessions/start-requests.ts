@@ -6,7 +6,7 @@ import type { PartnerSession, Session } from "../store/sessions/session.ts";
 import type { Templates } from "../templates.ts";
 import type { CreateRequest } from "./sessions.ts";
 
-// What a daemon receives when its session starts.
+// The request that a daemon receives when its session starts.
 export interface StartRequests {
   startRequest(session: PartnerSession): StartRequest;
   // For a warm sandbox that has no session yet.

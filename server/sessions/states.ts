@@ -63,7 +63,7 @@ const busy: Outcome = { do: "refuse", code: "session_busy" };
 const notFound: Outcome = { do: "refuse", code: "session_not_found" };
 const alreadyPaused: Outcome = { do: "refuse", code: "session_already_paused" };
 const alreadyRunning: Outcome = { do: "refuse", code: "session_already_running" };
-// What a partner knows and has not destroyed yet.
+// Sessions that a partner knows and has not destroyed yet.
 const destroyKnown = inEach(["running", "pausing", "thawing", "paused", "hibernating", "resuming"], enter("destroying", "api"));
 const discardUnknown = inEach(["warming", "warm", "creating", "discarding"], enter("discarding"));
 

@@ -33,9 +33,9 @@ export interface Store extends AsyncDisposable {
   foreignChanges(): number;
 }
 
-// When a commit has to survive a power cut. `later`: together with the next commit that others wait for. This is for what
-// nobody has been told yet, and what a power cut would undo anyway. It survives the end of this process at once. PostgreSQL has
-// only `now`.
+// When a commit has to survive a power cut: `now`, or `later`, together with the next commit that waits for a sync. Use `later` for
+// changes that no caller knows of yet and that a power cut would undo anyway. They survive the end of this process at once.
+// PostgreSQL syncs every commit.
 export type Sync = "now" | "later";
 
 export interface StoreOptions {

@@ -88,7 +88,7 @@ describeInBrowser("the file tree", (suite) => {
     await treeItem(page, "a.txt").click();
     await expectVisible(tab(page, "a.txt"));
     expect(await page.locator(".tab").allInnerTexts()).toEqual(["b.txt", "c.txt", "a.txt"]);
-    // What is typed keeps the tab.
+    // Typing keeps the tab.
     await editor(page).click();
     await page.keyboard.type("x");
     await expectGone(page.locator('.tab[data-temporary="true"]'));

@@ -1,7 +1,7 @@
 // npm run test:crash -- --rounds 200 [--seed 1] [--random]
 // The long form of crash.test.ts: first every fail point, then random moments under load.
 import { parseArgs } from "node:util";
-import { percentile } from "../../bench/support/statistics.ts";
+import { percentile } from "../../bench/report/statistics.ts";
 import { measureOrphans, type OrphanTimes } from "./orphans.ts";
 import { FAIL_POINTS, crash } from "./rounds.ts";
 

@@ -11,7 +11,7 @@ export const SCRIPT_PATH = "/.berth/address.js";
 export const isFramedPage = (request: IncomingMessage): boolean =>
   request.method === "GET" && headerOf(request, "sec-fetch-dest") === "iframe";
 
-// What is added at the end of such a page; null if the response is not HTML or cannot be extended.
+// The text that is appended to such a page. null if the response is not HTML or cannot be extended.
 export function scriptTagFor(headers: IncomingHttpHeaders): string | null {
   const type = headers["content-type"] ?? "";
   const isExtendable = /^text\/html\b/i.test(type) && !/charset="?utf-?16/i.test(type) && headers["content-encoding"] === undefined;

@@ -58,7 +58,7 @@ export function createReconcile(deps: ReconcileDeps): Reconcile {
   const { store, driver, egress, transitions, steps, home, owner, clock, log, onFound } = deps;
   const reported = new Set<string>();
 
-  // Once for each row: it stays until somebody repairs it.
+  // Logged once for each row, because it stays until an operator repairs it.
   function onMalformed(row: MalformedRow): void {
     if (reported.has(row.sessionId)) return;
     reported.add(row.sessionId);

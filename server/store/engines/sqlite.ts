@@ -17,7 +17,7 @@ export interface Sqlite {
   // node:sqlite in the shape that Kysely's dialect expects.
   database: SqliteDatabase;
   isInTransaction: () => boolean;
-  // SQLite itself does not sync a commit. Whoever acknowledges one has to wait for this first. It does not block our thread.
+  // SQLite itself does not sync a commit. Code that acknowledges a commit waits for this first. It does not block our thread.
   sync: GroupSync;
   // Changes whenever another process writes.
   foreignChanges: () => number;

@@ -7,7 +7,7 @@ export type SessionRow = Selectable<SessionsTable>;
 // The generation that a row is inserted with.
 export const FIRST_GENERATION = 1;
 
-// A row that breaks an invariant: somebody edited it, or the server has a bug.
+// A row that breaks an invariant, because it was edited by hand or the server has a bug.
 export interface MalformedRow {
   sessionId: string;
   sandboxId: string;

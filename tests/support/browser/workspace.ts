@@ -4,10 +4,10 @@ import type { Session } from "@berth/contract";
 import type { Berth } from "../servers/berth.ts";
 import { installed } from "../machine.ts";
 
-// Chromium's own pages for the address bar, which every new browser context loads although nobody sees them. They cost more
+// Chromium's own pages for the address bar, which every new browser context loads although it shows none. They cost more
 // processor time than the workspace.
 const ADDRESS_BAR_PAGES = ["WebUIOmniboxPopup", "WebUIOmniboxAimPopup"];
-// What Playwright disables. Chromium heeds only the last --disable-features, so the list is repeated here.
+// The features that Playwright disables. Chromium reads only the last --disable-features, so the list is repeated here.
 const DISABLED_BY_PLAYWRIGHT = [
   "AvoidUnnecessaryBeforeUnloadCheckSync",
   "DestroyProfileOnBrowserClose",

@@ -42,7 +42,7 @@ export function Explorer() {
   );
 }
 
-// What the tree does not show.
+// Names that the tree hides.
 function TreeNotes() {
   const { files } = useWorkspace();
   const expanded = useWorkspaceState("layout", (state) => state.expanded);

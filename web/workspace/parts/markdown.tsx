@@ -3,7 +3,7 @@ import { Marked } from "marked";
 import { useDeferredValue, useEffect, useMemo, useRef, type MouseEvent } from "react";
 import { isRelativeLink } from "../text/markdown-links.ts";
 
-// Where relative links and images of a text lead to. Without it, relative images are omitted.
+// Resolves relative links and images of a text. Without it, relative images are omitted.
 export interface MarkdownLinks {
   imageUrl: (src: string) => string;
   open: (href: string) => void;

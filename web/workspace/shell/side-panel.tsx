@@ -17,7 +17,7 @@ export function SidePanel() {
     if (!focusRequested) return;
     const main = firstOf(aside.current, MAIN_ELEMENTS);
     main?.focus();
-    // What is typed next replaces the text.
+    // Selects the text, so that typing replaces it.
     if (main instanceof HTMLInputElement) main.select();
     focusRequest.clear();
   }, [focusRequest, focusRequested]);
@@ -28,7 +28,7 @@ export function SidePanel() {
   );
 }
 
-// What takes the keyboard focus in a view: its text field, its tree, its first row or its first button.
+// The element of a view that takes the keyboard focus: its text field, its tree, its first row or its first button.
 const MAIN_ELEMENTS = ["input", '[role="treeitem"][tabindex="0"]', ".panel-body button", "button"];
 
 function firstOf(container: HTMLElement | null, selectors: string[]): HTMLElement | null {

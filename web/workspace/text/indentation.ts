@@ -1,7 +1,7 @@
 import { extensionOf, nameOf } from "./paths.ts";
 
 export interface Indentation {
-  // What one level is indented with: a tab or some spaces.
+  // The text of one level: a tab or some spaces.
   unit: string;
   // How wide a tab is shown.
   tabSize: number;

@@ -3,7 +3,7 @@ import { parentOf } from "./paths.ts";
 // Whether a link in a Markdown file leads into the workspace, not to another host.
 export const isRelativeLink = (href: string): boolean => !/^([a-z][a-z0-9+.-]*:|\/\/)/i.test(href);
 
-// What a relative link in a file means. `path` is null if the link leads to another place in the same file.
+// Resolves a relative link in a file. `path` is null if the link leads to another place in the same file.
 export function resolveLink(from: string, href: string): { path: string | null; anchor: string | null } {
   const [, target = "", , fragment] = /^([^?#]*)(\?[^#]*)?(?:#(.*))?$/s.exec(href) ?? [];
   const anchor = fragment ? decode(fragment) : null;

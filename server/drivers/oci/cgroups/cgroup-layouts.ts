@@ -40,8 +40,8 @@ function version1(pathOf: (controller: string) => string | undefined): Omit<Cgro
   const readNumber = (controller: string, name: string, file: string) => Number(read(fileOf(controller, name, file)));
   const setWriteLimit = (name: string, device: string, bytesPerSecond: number) =>
     writeIfExists(fileOf("blkio", name, "blkio.throttle.write_bps_device"), `${device} ${bytesPerSecond}`);
-  // Most buffered data is written by the kernel's own threads, which are in the root group whoever the data belongs to. A program
-  // that syncs its data writes it itself.
+  // The kernel's own threads write most buffered data, and they always belong to the root group. A program that syncs its data
+  // writes it itself.
   const ROOT_GROUP = "";
   const setState = (name: string, state: "FROZEN" | "THAWED") => writeFileSync(fileOf("freezer", name, "freezer.state"), state);
   return {

@@ -83,23 +83,26 @@ testWith(machine.root, "removing a missing group from a read-only hierarchy is a
 test.each([
   { version: 1 as const, file: "blkio.throttle.write_bps_device", limited: "7:3 1000", afterwards: "7:3 0" },
   { version: 2 as const, file: "berth-test-one/io.max", limited: "7:3 wbps=1000", afterwards: "7:3 wbps=1000" },
-])("limits writes to a device in version $version, and outlives the group in none", ({ version, file, limited, afterwards }) => {
-  const path = mkdtempSync(join(tmpdir(), "berth-cgroup-"));
-  try {
-    const cgroups = openCgroups("berth-test", readCgroupLayout([{ path, version, controllers: ["freezer", "blkio"] }]));
-    mkdirSync(join(path, "berth-test-one"));
-    // A kernel without the controller.
-    cgroups.limitWrites("one", "7:3", 1000);
-    expect(existsSync(join(path, file))).toBe(false);
-    writeFileSync(join(path, file), "");
-    cgroups.limitWrites("one", "7:3", 1000);
-    expect(readFileSync(join(path, file), "utf8")).toBe(limited);
-    cgroups.unlimitWrites("7:3");
-    expect(readFileSync(join(path, file), "utf8")).toBe(afterwards);
-  } finally {
-    rmSync(path, { recursive: true });
-  }
-});
+])(
+  "the limit of writes to a device, version $version, can be set and does not outlive the sandbox",
+  ({ version, file, limited, afterwards }) => {
+    const path = mkdtempSync(join(tmpdir(), "berth-cgroup-"));
+    try {
+      const cgroups = openCgroups("berth-test", readCgroupLayout([{ path, version, controllers: ["freezer", "blkio"] }]));
+      mkdirSync(join(path, "berth-test-one"));
+      // A kernel without the controller.
+      cgroups.limitWrites("one", "7:3", 1000);
+      expect(existsSync(join(path, file))).toBe(false);
+      writeFileSync(join(path, file), "");
+      cgroups.limitWrites("one", "7:3", 1000);
+      expect(readFileSync(join(path, file), "utf8")).toBe(limited);
+      cgroups.unlimitWrites("7:3");
+      expect(readFileSync(join(path, file), "utf8")).toBe(afterwards);
+    } finally {
+      rmSync(path, { recursive: true });
+    }
+  },
+);
 
 function findVersion2(): string {
   const line = existsSync("/proc/self/mountinfo")

@@ -45,7 +45,7 @@ describeWith(machine.root, "commands of a dead server", () => {
     expect(others.exitCode ?? others.signalCode).toBeNull();
   });
 
-  test("are told from the commands that this server starts later", async () => {
+  test("are distinguished from commands that this server starts later", async () => {
     const commands = createOrphanedCommands("/data", "runc");
     await commands.kill(id);
     const own = await start([id, "/data"]);

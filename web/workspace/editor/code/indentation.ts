@@ -9,11 +9,11 @@ export const indentation = new Compartment();
 
 const MAX_CONFIG_BYTES = 64 * 1024;
 
-// What the text itself shows, or what is usual for its language.
+// Detects the indentation from the text, and falls back to the usual one of its language.
 export const initialIndentation = (path: string, text: string): Extension =>
   extensionFor(detectIndentation(text.slice(0, 200_000)) ?? defaultIndentation(path));
 
-// What the `.editorconfig` files of the workspace say about a file, or null.
+// The settings that the workspace's `.editorconfig` files give for a file, or null.
 export async function configuredIndentation(workspace: Workspace, path: string): Promise<Extension | null> {
   let properties = {};
   for (let folder = parentOf(path); ; folder = parentOf(folder)) {

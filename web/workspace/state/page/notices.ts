@@ -9,7 +9,7 @@ export interface Notice {
   id: number;
   kind: "info" | "warning" | "error";
   text: string;
-  // What a button on the notice does.
+  // The action of a button on the notice.
   action?: { label: string; run: () => void };
 }
 

@@ -7,7 +7,7 @@ export type Naming = { kind: "file" | "folder"; folder: string } | { kind: "rena
 export interface TreeState {
   // The row that the keyboard acts on.
   focused: string | null;
-  // Where a range that Shift selects begins.
+  // The start of a range that Shift selects.
   anchor: string | null;
   selected: ReadonlySet<string>;
   naming: Naming | null;
@@ -18,7 +18,7 @@ export type Tree = ReturnType<typeof createTree>;
 
 const nothing: ReadonlySet<string> = new Set();
 
-// What is focused and selected in the file tree, and what is being named, copied or cut there.
+// The focus and the selection in the file tree, and the entries that are being named, copied or cut.
 export function createTree() {
   const store = createStore<TreeState>(() => ({ focused: null, anchor: null, selected: nothing, naming: null, clipboard: null }));
   const set = store.setState;

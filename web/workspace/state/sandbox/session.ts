@@ -44,7 +44,7 @@ export const isReconnecting = ({ phase, streamLost, eventsLost }: SessionState):
 export const timeLeftMs = ({ session, skewMs }: SessionState, nowMs: number): number | null =>
   session?.expiresAtMs == null ? null : Math.max(0, session.expiresAtMs - (nowMs + skewMs));
 
-// What will happen at the timeout, and when by the browser's clock; null if there is no timeout.
+// The effect of the timeout, and its time by the browser's clock. null if there is no timeout.
 export function describeTimeout({ session, skewMs }: SessionState): string | null {
   if (session?.expiresAtMs == null) return null;
   const time = new Date(session.expiresAtMs - skewMs).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });

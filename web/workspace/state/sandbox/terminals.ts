@@ -10,7 +10,7 @@ export interface TerminalsState {
   list: Terminal[] | null;
   // The terminal that is requested to take the keyboard focus.
   focusId: string | null;
-  // What the active terminal is requested to do.
+  // A request to the active terminal.
   requested: "find" | "clear" | null;
 }
 
