@@ -19,7 +19,7 @@ export async function withStore<T>(work: (context: Context) => Promise<T>): Prom
     import("./installation/settings.ts"),
     import("./installation/existing-store.ts"),
     import("@berth/server/clock.ts"),
-    import("@berth/server/store/audit.ts"),
+    import("@berth/server/store/partners/audit.ts"),
   ]);
   const config = await readSettings();
   await using store = await openExistingStore(config);

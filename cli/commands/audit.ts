@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { listAudit, type StoredAuditEntry } from "@berth/server/store/audit.ts";
+import { listAudit, type StoredAuditEntry } from "@berth/server/store/partners/audit.ts";
 import { parseCount } from "../arguments.ts";
 import { withStore } from "../context.ts";
 import { clean, cut, isoOf, noteMore, orDash, show, table } from "../terminal/output.ts";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { silentLog } from "@berth/server/log.ts";
-import { addModelUsage } from "@berth/server/store/model-usage.ts";
+import { addModelUsage } from "@berth/server/store/partners/model-usage.ts";
 import { openStore } from "@berth/server/store/open.ts";
 import { insertSessionRow, sessionRow } from "@berth/server/store/testing/session-row.ts";
 import { createInstallationWithStore } from "../testing/installation.ts";

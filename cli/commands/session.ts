@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Command, Option } from "commander";
 import { AppError, SESSION_STATUSES, type SessionStatus } from "@berth/contract";
-import { modelUsageOf } from "@berth/server/store/model-usage.ts";
+import { modelUsageOf } from "@berth/server/store/partners/model-usage.ts";
 import type { Db } from "@berth/server/store/schema.ts";
 import { findSessionDetails, listSessionDetails, type SessionDetails } from "@berth/server/store/sessions/details.ts";
 import { findSession } from "@berth/server/store/sessions/read.ts";

@@ -1,8 +1,8 @@
 import { SECOND, MINUTE, type Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
-import { findKeyHolder, setKeyUsed } from "../store/keys.ts";
+import { findKeyHolder, setKeyUsed } from "../store/partners/keys.ts";
 import type { Store } from "../store/open.ts";
-import type { Partner } from "../store/partners.ts";
+import type { Partner } from "../store/partners/partners.ts";
 import { hashKey } from "../api-key-format.ts";
 
 export interface Authenticated {

@@ -1,7 +1,7 @@
 import { AppError, newId } from "@berth/contract";
 import { hashKey, hintOf, newKey } from "../api-key-format.ts";
 import { HOUR, type Clock } from "../clock.ts";
-import { findKey, insertKey, keysOf, setKeyExpiry, setKeyRevoked, type StoredKey } from "../store/keys.ts";
+import { findKey, insertKey, keysOf, setKeyExpiry, setKeyRevoked, type StoredKey } from "../store/partners/keys.ts";
 import type { Db } from "../store/schema.ts";
 import { getPartner } from "./partners.ts";
 

@@ -9,10 +9,10 @@ import {
   insertPartner,
   type Partner,
   type PartnerChanges,
-} from "../store/partners.ts";
+} from "../store/partners/partners.ts";
 import type { Db } from "../store/schema.ts";
 
-export type { Partner, PartnerChanges } from "../store/partners.ts";
+export type { Partner, PartnerChanges } from "../store/partners/partners.ts";
 
 // Ids are part of launch URLs and log lines, so they are short and plain.
 export const PARTNER_ID = /^[a-z0-9][a-z0-9_-]{0,62}$/;

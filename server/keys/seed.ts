@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
-import { hasKeyWithHash } from "../store/keys.ts";
+import { hasKeyWithHash } from "../store/partners/keys.ts";
 import type { Store } from "../store/open.ts";
-import { ensurePartner, hasPartners, lockPartner } from "../store/partners.ts";
+import { ensurePartner, hasPartners, lockPartner } from "../store/partners/partners.ts";
 import { writePrivateFile } from "../data-folder/private-file.ts";
 import { hashKey, newKey } from "../api-key-format.ts";
 import { issueKey } from "./keys.ts";

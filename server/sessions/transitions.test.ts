@@ -3,7 +3,7 @@ import { onBothEngines } from "../../tests/support/databases/stores.ts";
 import { createTestClock } from "../testing/test-clock.ts";
 import { eventsAfter } from "../store/events.ts";
 import type { Store } from "../store/open.ts";
-import { insertPartner } from "../store/partners.ts";
+import { insertPartner } from "../store/partners/partners.ts";
 import { findSession } from "../store/sessions/read.ts";
 import type { Session } from "../store/sessions/session.ts";
 import { insertSessionRow, sessionRow } from "../store/testing/session-row.ts";

@@ -4,7 +4,7 @@ import type { Secrets } from "../../secrets/secrets.ts";
 import { lastEventSeq } from "../../store/events.ts";
 import type { Store } from "../../store/open.ts";
 import type { Db } from "../../store/schema.ts";
-import { lockPartner } from "../../store/partners.ts";
+import { lockPartner } from "../../store/partners/partners.ts";
 import {
   deleteEndpoint,
   findEndpoint,

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { MINUTE, SECOND } from "../../clock.ts";
 import { createTestClock } from "../../testing/test-clock.ts";
-import { listAudit } from "../../store/audit.ts";
+import { listAudit } from "../../store/partners/audit.ts";
 import { startTestApp } from "../testing/test-app.ts";
 
 test("a key has a limit per minute, and replies report what is left", async () => {

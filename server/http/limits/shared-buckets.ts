@@ -1,7 +1,7 @@
 import { SECOND, type Clock } from "../../clock.ts";
 import type { Log } from "../../log.ts";
 import type { Store } from "../../store/open.ts";
-import { reserveTokens } from "../../store/rate-buckets.ts";
+import { reserveTokens } from "../../store/partners/rate-buckets.ts";
 import { denied, granted, type Allowance, type Buckets } from "./rate-limit.ts";
 
 // A server reserves this fraction of a minute's tokens at a time.

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from "fastify";
-import type { AuditEntry } from "../../store/audit.ts";
+import type { AuditEntry } from "../../store/partners/audit.ts";
 
 // The parts of an authenticated request that handlers use.
 export const partnerIdOf = (request: FastifyRequest): string => request.principal.partner.id;

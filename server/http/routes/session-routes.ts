@@ -7,7 +7,7 @@ import { createLoopTurns } from "../../event-loop/loop-turns.ts";
 import { createOutputLimit } from "../../event-loop/output-limit.ts";
 import type { Tickets } from "../../gateway/access/launch-ticket.ts";
 import type { ChangeOptions, Sessions, SessionView } from "../../sessions/sessions.ts";
-import { appendAudit } from "../../store/audit.ts";
+import { appendAudit } from "../../store/partners/audit.ts";
 import type { Store } from "../../store/open.ts";
 import { SLICE_BYTES } from "../../store/page-budget.ts";
 import { parseOptionalBody, parseRequiredBody } from "../requests/request-body.ts";

@@ -14,7 +14,7 @@ import {
 } from "@berth/contract";
 import type { Clock } from "../../clock.ts";
 import type { Endpoints, NewEndpoint, NewSecret, RecordChange } from "../../events/webhooks/endpoints.ts";
-import { appendAudit } from "../../store/audit.ts";
+import { appendAudit } from "../../store/partners/audit.ts";
 import type { DeliveryFilter, DeliveryRow, ListedDelivery } from "../../store/webhooks/deliveries.ts";
 import type { EndpointRow } from "../../store/webhooks/endpoints.ts";
 import { requireNoFaults } from "../requests/field-faults.ts";

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { modelUsageOf, type UsedTokens } from "../../store/model-usage.ts";
+import { modelUsageOf, type UsedTokens } from "../../store/partners/model-usage.ts";
 import type { ModelRelayDeps } from "./model-relay.ts";
 import { type RawProvider, startRawProvider } from "./testing/raw-provider.ts";
 import { startTestRelay, type TestRelay, type TestSandbox } from "./testing/start-relay.ts";

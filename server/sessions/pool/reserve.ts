@@ -2,7 +2,7 @@ import { AppError, newId, type SandboxId, type Template } from "@berth/contract"
 import type { Clock } from "../../clock.ts";
 import { newToken, type Secrets } from "../../secrets/secrets.ts";
 import type { Store, Sync } from "../../store/open.ts";
-import { lockPartner } from "../../store/partners.ts";
+import { lockPartner } from "../../store/partners/partners.ts";
 import type { Db } from "../../store/schema.ts";
 import { countLive } from "../../store/sessions/count.ts";
 import { hasWarm } from "../../store/sessions/read.ts";

@@ -4,7 +4,7 @@ import { FileIcon } from "../parts/file-icon.tsx";
 import { nameOf, parentOf } from "../text/paths.ts";
 import { openFile } from "../state/actions.ts";
 import type { Command } from "./commands.ts";
-import { fuzzyFilter } from "../text/fuzzy.ts";
+import { fuzzyFilter } from "./fuzzy.ts";
 import { formatShortcut } from "../browser/shortcuts.ts";
 
 export interface PaletteChoice {

@@ -1,7 +1,7 @@
 import { ArrowDown, ArrowUp, X } from "lucide-react";
 import { useState, type KeyboardEvent } from "react";
 import { IconButton } from "../parts/icon-button.tsx";
-import type { FindDirection } from "./buffer-text.ts";
+import type { FindDirection } from "./output/buffer-text.ts";
 import type { TerminalScreen } from "./terminal-screen.ts";
 
 // Finds text in a terminal. Enter goes up, because the newest output is at the end.

@@ -5,8 +5,8 @@ import { Terminal as Xterm, type ITheme } from "@xterm/xterm";
 import { matchesShortcut } from "../browser/shortcuts.ts";
 import { copyText } from "../browser/clipboard.ts";
 import type { Workspace } from "../state/workspace.ts";
-import { findText, nextMatch, type FindDirection } from "./buffer-text.ts";
-import { fileLinkProvider, openHiddenUrl, openUrl } from "./terminal-links.ts";
+import { findText, nextMatch, type FindDirection } from "./output/buffer-text.ts";
+import { fileLinkProvider, openHiddenUrl, openUrl } from "./output/terminal-links.ts";
 import { openTerminalStream, type TerminalStream } from "./terminal-stream.ts";
 
 export interface TerminalScreen extends Disposable {

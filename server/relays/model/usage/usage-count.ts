@@ -1,6 +1,6 @@
 import type { Clock } from "../../../clock.ts";
 import type { Log } from "../../../log.ts";
-import { addModelUsage, correctModelUsage, type ModelUser } from "../../../store/model-usage.ts";
+import { addModelUsage, correctModelUsage, type ModelUser } from "../../../store/partners/model-usage.ts";
 import type { Db } from "../../../store/schema.ts";
 import type { TokenUsage, UsageMeter } from "./usage-meter.ts";
 

@@ -5,7 +5,7 @@ import { EditorView } from "@codemirror/view";
 import { nameOf } from "../../text/paths.ts";
 import type { Workspace } from "../../state/workspace.ts";
 import type { EditorBuffer } from "../../state/documents/open-files.ts";
-import { configuredIndentation, indentation } from "./indentation.ts";
+import { configuredIndentation, indentation } from "../indentation/extension.ts";
 import { editorSetup, label, labelFor, language, MAX_HIGHLIGHTED_CHARS } from "./setup.ts";
 
 // A text with its history and selection. It outlives the view, which exists only while the tab is shown.

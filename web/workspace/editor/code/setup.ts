@@ -15,7 +15,7 @@ import {
   lineNumbers,
   rectangularSelection,
 } from "@codemirror/view";
-import { indentation, initialIndentation } from "./indentation.ts";
+import { indentation, initialIndentation } from "../indentation/extension.ts";
 import { theme } from "./theme.ts";
 
 export const language = new Compartment();

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { startPostgres } from "../../tests/support/databases/postgres.ts";
-import { silentLog } from "../log.ts";
-import { openStore } from "./open.ts";
+import { startPostgres } from "../../../tests/support/databases/postgres.ts";
+import { silentLog } from "../../log.ts";
+import { openStore } from "../open.ts";
 import { reserveTokens } from "./rate-buckets.ts";
 
 const nowMs = Date.UTC(2030, 0, 1);

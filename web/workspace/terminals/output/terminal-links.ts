@@ -1,9 +1,9 @@
 import type { ILink, ILinkProvider, Terminal as Xterm } from "@xterm/xterm";
-import { openFile, openPreview } from "../state/actions.ts";
-import type { Workspace } from "../state/workspace.ts";
-import { chooseFile, findFileLinks, type FileLink } from "../text/file-links.ts";
-import { parseLocalUrl } from "../text/local-url.ts";
-import { nameOf } from "../text/paths.ts";
+import { openFile, openPreview } from "../../state/actions.ts";
+import type { Workspace } from "../../state/workspace.ts";
+import { chooseFile, findFileLinks, type FileLink } from "./file-links.ts";
+import { parseLocalUrl } from "./local-url.ts";
+import { nameOf } from "../../text/paths.ts";
 import { readLine } from "./buffer-text.ts";
 
 // Opens a URL that is written on the screen. The sandbox's localhost is not the browser's, so the preview of the port opens

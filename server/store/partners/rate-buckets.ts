@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import type { Db } from "./schema.ts";
+import type { Db } from "../schema.ts";
 
 // Takes up to `wanted` tokens from a key's bucket in one statement, after refilling it. PostgreSQL only: a single server keeps
 // its buckets in memory.

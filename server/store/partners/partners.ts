@@ -1,8 +1,8 @@
 import type { Selectable, Updateable } from "kysely";
-import { prepareFirst } from "./engines/prepared.ts";
-import { isDuplicate } from "./engines/errors.ts";
-import type { Store } from "./open.ts";
-import type { Db, PartnersTable } from "./schema.ts";
+import { prepareFirst } from "../engines/prepared.ts";
+import { isDuplicate } from "../engines/errors.ts";
+import type { Store } from "../open.ts";
+import type { Db, PartnersTable } from "../schema.ts";
 
 // A company whose backend calls the API.
 export interface Partner {

@@ -1,6 +1,6 @@
 import type { Selectable } from "kysely";
 import { parsePartner, type Partner } from "./partners.ts";
-import type { Db, KeysTable } from "./schema.ts";
+import type { Db, KeysTable } from "../schema.ts";
 
 // A stored API key. The key itself is not stored, only its hash.
 export interface StoredKey {

@@ -1,4 +1,4 @@
-import type { Db } from "./schema.ts";
+import type { Db } from "../schema.ts";
 
 // The audit log: who did what to which object, and from where. Rows are appended in the transaction of the change and never
 // updated.

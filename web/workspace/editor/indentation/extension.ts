@@ -1,8 +1,8 @@
 import { indentUnit } from "@codemirror/language";
 import { Compartment, EditorState, type Extension } from "@codemirror/state";
 import type { Workspace } from "../../state/workspace.ts";
-import { indentationFrom, parseEditorConfig, propertiesFor } from "../../text/editorconfig.ts";
-import { defaultIndentation, detectIndentation, type Indentation } from "../../text/indentation.ts";
+import { indentationFrom, parseEditorConfig, propertiesFor } from "./editorconfig.ts";
+import { defaultIndentation, detectIndentation, type Indentation } from "./indentation.ts";
 import { joinPath, parentOf } from "../../text/paths.ts";
 
 export const indentation = new Compartment();

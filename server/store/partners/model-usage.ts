@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import type { Db } from "./schema.ts";
+import type { Db } from "../schema.ts";
 import type { SandboxId, SessionId } from "@berth/contract";
 
 // Tokens that agents use through the model relay. One row per session, kept after the session is gone, so that a user's sum

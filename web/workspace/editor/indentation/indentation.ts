@@ -1,4 +1,4 @@
-import { extensionOf, nameOf } from "./paths.ts";
+import { extensionOf, nameOf } from "../../text/paths.ts";
 
 export interface Indentation {
   // The text of one level: a tab or some spaces.

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { onBothEngines } from "../../tests/support/databases/stores.ts";
+import { onBothEngines } from "../../../tests/support/databases/stores.ts";
 import { addModelUsage, correctModelUsage, modelUsageOf, modelUsageOfUser } from "./model-usage.ts";
 
 onBothEngines("model usage", (databases) => {
