@@ -22,7 +22,7 @@ export function platformOf(name) {
 }
 
 // Per family of platform packages in a lockfile: the name of its glibc member for linux on that architecture, and
-// whether it is pinned. An entry without a checksum is a placeholder of scripts/lock.mjs for a package nobody has seen.
+// whether it is pinned. An entry without a checksum is a placeholder of scripts/lock.mjs for a package that the registry lacked.
 export function membersFor(lock, cpu) {
   const entries = new Map(Object.entries(lock.packages).map(([place, entry]) => [place.split("node_modules/").at(-1), entry]));
   const asked = [...entries.values()].flatMap(({ optionalDependencies = {} }) => Object.keys(optionalDependencies));

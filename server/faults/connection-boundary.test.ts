@@ -79,7 +79,7 @@ test("a reset of a socket without an error listener closes that socket and is no
   server.close();
 });
 
-test("what a connection's bytes set off is named after the connection, until a handler names it", async () => {
+test("work that a connection's bytes cause has the connection's name until a handler names it", async () => {
   const { boundary } = openBoundary();
   const stream = new PassThrough();
   boundary.cover(stream);

@@ -95,7 +95,7 @@ onBothEngines("transitions", (databases) => {
     });
   });
 
-  test("what the table does not allow throws", async () => {
+  test("a trigger that the table does not allow throws", async () => {
     await using store = await (await databases.create()).open();
     const { transitions, read } = await openWithSession(store);
     await expect(transitions.apply(await read(), "resume")).rejects.toThrow("resume changes nothing in the state running");

@@ -10,7 +10,7 @@ export interface UsedTokens {
   output: number;
 }
 
-// Whose tokens a sandbox uses.
+// The partner, session and user that a sandbox's tokens are counted for.
 export interface ModelUser {
   sessionId: SessionId;
   partnerId: string;

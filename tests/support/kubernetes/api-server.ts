@@ -80,7 +80,7 @@ export async function startApiServer({ objects, kubelet, crds, extensions, remov
     const failure = failures.shift();
     if (failure === 403)
       return send(response, 403, { message: 'this is forbidden: User "double" cannot do it: RBAC: role "berth" not found' });
-    if (failure) return send(response, failure, { message: "told to fail" });
+    if (failure) return send(response, failure, { message: "failure requested by the test" });
     if (url.pathname === "/version") return send(response, 200, { gitVersion: "v1.36.0-double" });
     if (url.pathname === "/apis/extensions.agents.x-k8s.io/v1beta1")
       return extensions ? send(response, 200, { resources: [] }) : send(response, 404, { message: "not found" });

@@ -1,6 +1,6 @@
 // Loaded into a server with `node --import`, in every thread. It appends a line to the file BERTH_COUNT_FILE for each query of
 // SQLite and each sync of a file that a request causes, with the number of that request, and for each program that the server
-// starts. What the server's timers do is not counted.
+// starts. Work of the server's timers is not counted.
 import { AsyncLocalStorage } from "node:async_hooks";
 import childProcess from "node:child_process";
 import fs from "node:fs";

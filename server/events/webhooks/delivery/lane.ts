@@ -32,7 +32,7 @@ export interface LaneRunnerDeps {
 
 // Sends the deliveries of one lane in order, until one fails, none is left or the turn ends. The caller holds the lane's lease.
 export function createLaneRunner({ store, secrets, clock, log, allowPrivate }: LaneRunnerDeps): (lane: LaneRow) => Promise<LaneResult> {
-  // Nothing here has to be on disk before the next step. What a power cut undoes is sent again.
+  // Nothing here has to be on disk before the next step. If a power cut undoes a change, the delivery is sent again.
   const db = store.laterDb;
 
   async function run(lane: LaneRow): Promise<LaneResult> {
