@@ -18,6 +18,9 @@ test("the client's types match the contract", () => {
   expectTypeOf<own.Webhook>().toEqualTypeOf<contract.Webhook>();
   expectTypeOf<own.CreateWebhook>().toEqualTypeOf<contract.CreateWebhook>();
   expectTypeOf<own.UpdateWebhook>().toEqualTypeOf<contract.UpdateWebhook>();
+  expectTypeOf<own.Key>().toEqualTypeOf<contract.Key>();
+  expectTypeOf<own.CreateKey>().toEqualTypeOf<contract.CreateKey>();
+  expectTypeOf<own.RotateKey>().toEqualTypeOf<contract.RotateKey>();
   expectTypeOf<own.Delivery>().toEqualTypeOf<contract.Delivery>();
   expectTypeOf<sandbox.ExecEvent>().toEqualTypeOf<Exclude<daemon.ExecEvent, { type: "error" }>>();
   expectTypeOf<Omit<sandbox.ExecOptions, "signal">>().toEqualTypeOf<Omit<daemon.ExecRequest, "command">>();

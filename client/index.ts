@@ -1,4 +1,5 @@
 import { createEvents, type Events } from "./events.ts";
+import { createKeys, type Keys } from "./keys.ts";
 import { createTransport, type TransportOptions } from "./http/transport.ts";
 import { createSessions, type Sessions } from "./sessions.ts";
 import { createWebhooks, type Webhooks } from "./webhooks/webhooks.ts";
@@ -7,6 +8,7 @@ export interface Berth {
   sessions: Sessions;
   events: Events;
   webhooks: Webhooks;
+  keys: Keys;
 }
 
 export type BerthOptions = TransportOptions;
@@ -14,7 +16,7 @@ export type BerthOptions = TransportOptions;
 // Example: `createBerth({ baseUrl: "https://berth.example.com", apiKey: process.env.BERTH_API_KEY })`.
 export function createBerth(options: BerthOptions): Berth {
   const send = createTransport(options);
-  return { sessions: createSessions(send), events: createEvents(send), webhooks: createWebhooks(send) };
+  return { sessions: createSessions(send), events: createEvents(send), webhooks: createWebhooks(send), keys: createKeys(send) };
 }
 
 export { verifyWebhook, type VerifyOptions } from "./webhooks/verify-webhook.ts";
@@ -24,6 +26,7 @@ export type * from "./types/sandbox-types.ts";
 export type { Agent } from "./sandbox/agent.ts";
 export type { Collected } from "./sandbox/exec.ts";
 export type { Events } from "./events.ts";
+export type { Keys } from "./keys.ts";
 export type { Files } from "./sandbox/files.ts";
 export type { Paged } from "./http/paging.ts";
 export type { CallOptions, PendingSession, Session, Sessions } from "./sessions.ts";

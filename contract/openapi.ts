@@ -98,6 +98,7 @@ const TAGS = [
   { name: "Sessions", description: "A session is one user's workspace, backed by a sandbox." },
   { name: "Events", description: "The events of your sessions, in order." },
   { name: "Webhooks", description: "Webhooks send events to your backend, signed according to the Standard Webhooks specification." },
+  { name: "Keys", description: "Your API keys. The scope of a key limits which calls it may make." },
   { name: "Description", description: "The description of this API." },
   {
     name: "Commands",

@@ -18,6 +18,7 @@ import { isLoopbackHost, isLoopbackUrl } from "./network/loopback.ts";
 import { createApp } from "./http/app.ts";
 import { presentedKey } from "./http/limits/authentication.ts";
 import { createAuthenticator } from "./keys/authenticate.ts";
+import { createOwnKeys } from "./keys/own-keys.ts";
 import { checkMasterKey } from "./keys/check-master-key.ts";
 import { readPartner } from "./keys/partners.ts";
 import { DEMO_PARTNER, seedDemo } from "./keys/seed.ts";
@@ -124,7 +125,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
     findPartner: (id) => readPartner(store, id),
     authenticate: async (request) => {
       const key = presentedKey(request.rawHeaders);
-      return key === null ? null : ((await keys.authenticate(key))?.partner ?? null);
+      return key === null ? null : keys.authenticate(key);
     },
     links,
     tickets,
@@ -150,6 +151,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
       tickets,
       feed,
       endpoints,
+      ownKeys: createOwnKeys({ store, clock, onChange: keys.forget }),
       templates,
       store,
       secrets,

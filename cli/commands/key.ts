@@ -1,14 +1,17 @@
-import { Command } from "commander";
+import { Command, Option } from "commander";
+import { KEY_SCOPES, type KeyScope } from "@berth/contract";
 import { issueKey, listKeys, revokeKey, rotateKey, ROTATION_OVERLAP_MS, type IssuedKey, type Key } from "@berth/server/keys/keys.ts";
 import { getPartner } from "@berth/server/keys/partners.ts";
 import { parseDuration } from "../arguments.ts";
 import { withStore } from "../context.ts";
-import { facts, isoOf, relative, show, state, table } from "../terminal/output.ts";
+import { clean, facts, isoOf, orDash, relative, show, state, table } from "../terminal/output.ts";
 import { style } from "../terminal/style.ts";
 
 interface Options {
   json?: boolean;
   expires?: number;
+  name?: string;
+  scope?: KeyScope;
   overlap?: number;
   now?: boolean;
 }
@@ -22,6 +25,8 @@ function build(): Command {
       .description("create another key for a partner")
       .argument("<partner>")
       .option("--expires <time>", "expire the key after this time, such as 90d", parseDuration)
+      .option("--name <name>", "a name for the key")
+      .addOption(new Option("--scope <scope>", "the calls that the key may make").choices(KEY_SCOPES).default("admin"))
       .option("--json", "print JSON")
       .action(issue),
   );
@@ -55,7 +60,8 @@ async function issue(partnerId: string, options: Options): Promise<void> {
   await withStore(async ({ change, clock }) => {
     const expiresAt = options.expires === undefined ? null : clock.now() + options.expires;
     const key = await change(async (tx, note) => {
-      const issued = await issueKey(tx, clock, partnerId, { expiresAt });
+      const { name, scope } = options;
+      const issued = await issueKey(tx, clock, partnerId, { ...(name && { name }), ...(scope && { scope }), expiresAt });
       await note("key.issue", partnerId, issued.id);
       return issued;
     });
@@ -73,6 +79,8 @@ async function list(partnerId: string | undefined, options: Options): Promise<vo
         [
           { name: "key", value: (key) => key.id },
           { name: "partner", value: (key) => key.partnerId },
+          { name: "name", value: (key) => orDash(clean(key.name)) },
+          { name: "scope", value: (key) => key.scope },
           { name: "hint", value: (key) => key.hint },
           { name: "state", value: (key) => state(key.state) },
           { name: "created", value: (key) => relative(key.createdAt) },
@@ -117,9 +125,11 @@ async function revoke(id: string, options: Options): Promise<void> {
 // The only place with the secret, which is shown once.
 export const issuedKeyJson = (issued: IssuedKey) => ({ ...keyJson(issued), key: issued.key });
 
-const keyJson = ({ id, partnerId, hint, state: keyState, ...times }: Key) => ({
+const keyJson = ({ id, partnerId, name, scope, hint, state: keyState, ...times }: Key) => ({
   id,
   partnerId,
+  name,
+  scope,
   hint,
   state: keyState,
   createdAt: isoOf(times.createdAt),
@@ -132,5 +142,6 @@ export const newKeyText = (issued: IssuedKey) =>
   facts([
     ["key id", issued.id],
     ["key", style.bold(issued.key)],
+    ["scope", issued.scope],
     ...(issued.expiresAt === null ? [] : [["expires", relative(issued.expiresAt)] as const]),
   ]) + `${style.yellow("Save the key now:")} it is stored as a hash and cannot be shown again.\n`;

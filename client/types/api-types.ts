@@ -98,6 +98,34 @@ export interface UpdateWebhook {
   enabled?: boolean;
 }
 
+export type KeyScope = "read" | "sessions" | "admin";
+
+export interface Key {
+  id: string;
+  name: string;
+  scope: KeyScope;
+  // The first and last characters.
+  hint: string;
+  state: "active" | "expired" | "revoked";
+  createdAt: string;
+  lastUsedAt: string | null;
+  expiresAt: string | null;
+  revokedAt: string | null;
+}
+
+export interface CreateKey {
+  name?: string;
+  // Default: admin.
+  scope?: KeyScope;
+  // null for never.
+  expiresAt?: string | null;
+}
+
+export interface RotateKey {
+  // How long the old key keeps working. Default: 24 hours.
+  overlapMs?: number;
+}
+
 export interface Delivery {
   id: string;
   eventId: string;

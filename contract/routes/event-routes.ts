@@ -42,6 +42,7 @@ export const EVENT_ROUTES = {
     method: "POST",
     path: "/api/b2b/webhooks",
     tag: "Webhooks",
+    scope: "admin",
     summary: "Create a webhook",
     description: "Creates a webhook. Events that happen from now on are sent to its URL.",
     idempotent: true,
@@ -71,6 +72,7 @@ export const EVENT_ROUTES = {
     method: "PATCH",
     path: "/api/b2b/webhooks/{id}",
     tag: "Webhooks",
+    scope: "admin",
     summary: "Update a webhook",
     description: "Changes a webhook. Omitted fields keep their values.",
     body: { schema: UpdateWebhook, required: true },
@@ -81,6 +83,7 @@ export const EVENT_ROUTES = {
     method: "DELETE",
     path: "/api/b2b/webhooks/{id}",
     tag: "Webhooks",
+    scope: "admin",
     summary: "Delete a webhook",
     description: "Deletes a webhook. No more events are sent to it. A request body is ignored.",
     success: { status: 200, description: "The webhook is deleted.", schema: DeletedWebhook },
@@ -90,6 +93,7 @@ export const EVENT_ROUTES = {
     method: "POST",
     path: "/api/b2b/webhooks/{id}/rotate-secret",
     tag: "Webhooks",
+    scope: "admin",
     summary: "Rotate a webhook's secret",
     description:
       "Creates a new secret. For 24 hours, requests are signed with both the new and the old secret, so that receivers can switch. A request body is ignored.",
@@ -101,6 +105,7 @@ export const EVENT_ROUTES = {
     method: "POST",
     path: "/api/b2b/webhooks/{id}/test",
     tag: "Webhooks",
+    scope: "admin",
     summary: "Send a test event",
     description:
       "Sends an event of the type `webhook.test` without retries. At most 10 test events can be pending. A request body is ignored.",
@@ -126,6 +131,7 @@ export const EVENT_ROUTES = {
     method: "POST",
     path: "/api/b2b/webhooks/{id}/deliveries/{deliveryId}/redeliver",
     tag: "Webhooks",
+    scope: "admin",
     summary: "Redeliver an event",
     description:
       "Sends the same event immediately, with the same `webhook-id`. At most 100 redeliveries can be pending. A request body is ignored.",

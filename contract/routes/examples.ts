@@ -22,6 +22,18 @@ const webhook = {
   createdAt: "2030-01-31T09:00:00.000Z",
 };
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+const key = {
+  id: "key_01kan2v8r06s8w2y4a7c9ebgjm",
+  name: "Reporting",
+  scope: "read",
+  hint: "berth_3f9a…c41d",
+  state: "active",
+  createdAt: "2030-01-31T09:00:00.000Z",
+  lastUsedAt: null,
+  expiresAt: "2030-07-31T00:00:00.000Z",
+  revokedAt: null,
+};
+const keySecret = { key: "berth_3f9a…c41d" };
 const delivery = {
   id: "dlv_01kan2v8r05r7v1x3z6b8dafhk",
   eventId,
@@ -54,6 +66,12 @@ export const EXAMPLES: Record<string, unknown> = {
     expiresAt: 1_896_082_500_000,
   },
   EventList: { data: [event], nextCursor: eventId },
+  CreateKey: { name: key.name, scope: key.scope, expiresAt: key.expiresAt },
+  RotateKey: { overlapMs: 3_600_000 },
+  Key: key,
+  KeyWithSecret: { ...key, ...keySecret },
+  KeyList: { data: [key] },
+  RotatedKey: { ...key, ...keySecret, previousKeyExpiresAt: "2030-01-31T10:00:00.000Z" },
   CreateWebhook: { url: webhook.url, description: "Production" },
   UpdateWebhook: { enabled: true },
   Webhook: webhook,

@@ -1,15 +1,18 @@
 import Type, { type TObject, type TSchema } from "typebox";
 import type { ErrorCode } from "../errors.ts";
+import { KEY_SCOPES, type KeyScope } from "../schemas/key.ts";
 
 export interface Route {
   method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
   // Relative to {base_url}, with {name} for parameters.
   path: string;
-  tag: "Sessions" | "Events" | "Webhooks" | "Description" | SandboxTag;
+  tag: "Sessions" | "Events" | "Webhooks" | "Keys" | "Description" | SandboxTag;
   summary: string;
   description: string;
   // Needs no API key.
   public?: true;
+  // The scope that the key needs, if it is not the usual one of the method (see `scopeOf`).
+  scope?: KeyScope;
   // Accepts an Idempotency-Key.
   idempotent?: true;
   body?: { schema: TObject; required: boolean };
@@ -51,6 +54,11 @@ export interface Parameter {
   style?: "deepObject";
   explode?: true;
 }
+
+// The scope that a key needs to call the route.
+export const scopeOf = ({ scope, method }: Route): KeyScope => scope ?? (method === "GET" ? "read" : "sessions");
+
+export const includesScope = (held: KeyScope, needed: KeyScope): boolean => KEY_SCOPES.indexOf(held) >= KEY_SCOPES.indexOf(needed);
 
 export const route = <const R extends Route>(definition: R): R => definition;
 

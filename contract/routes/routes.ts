@@ -1,6 +1,7 @@
 import type { ErrorCode } from "../errors.ts";
 import { EVENT_ROUTES } from "./event-routes.ts";
-import { route, type Route } from "./route.ts";
+import { KEY_ROUTES } from "./key-routes.ts";
+import { route, scopeOf, type Route } from "./route.ts";
 import { SESSION_ROUTES } from "./session-routes.ts";
 
 // Every route of the partner API as plain data. The server registers its handlers from this table, and the OpenAPI
@@ -8,6 +9,7 @@ import { SESSION_ROUTES } from "./session-routes.ts";
 export const ROUTES = {
   ...SESSION_ROUTES,
   ...EVENT_ROUTES,
+  ...KEY_ROUTES,
   getDescription: route({
     method: "GET",
     path: "/api/b2b/docs",
@@ -25,6 +27,7 @@ export type RouteName = keyof typeof ROUTES;
 // The errors of Berth itself that every call of a sandbox's API can meet, before the daemon in the sandbox answers.
 export const SANDBOX_ERRORS: readonly ErrorCode[] = [
   "unauthorized",
+  "insufficient_scope",
   "session_not_found",
   "session_paused",
   "rate_limited",
@@ -37,6 +40,7 @@ export const SANDBOX_ERRORS: readonly ErrorCode[] = [
 // The errors that every call can meet. A public route does not check a key, so it lacks the first group.
 export const commonErrors = (route: Route): readonly ErrorCode[] => [
   ...(route.public ? [] : (["unauthorized", "rate_limited", "store_unavailable", "unavailable"] as const)),
+  ...(route.public || scopeOf(route) === "read" ? [] : (["insufficient_scope"] as const)),
   ...(route.idempotent ? (["validation_failed", "idempotency_in_flight", "idempotency_mismatch"] as const) : []),
   "internal",
 ];

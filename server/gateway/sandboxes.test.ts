@@ -27,6 +27,21 @@ describe("/sandboxes/{sandboxId}", () => {
     expect(answer.trailers).toEqual({ "x-exit-code": "7" });
   });
 
+  test("needs a key with the scope sessions", async () => {
+    await using gateway = await openGateway();
+    await gateway.serveDaemon((_request, response) => response.end());
+    const statuses: [number, unknown][] = [];
+    for (const scope of ["read", "sessions"] as const) {
+      gateway.keys.scoped = { id: "acme", scope };
+      const { status, headers } = await gateway.send(`/sandboxes/${gateway.sandboxId}/files`, { headers: { "x-api-key": "scoped" } });
+      statuses.push([status, headers["x-error-code"]]);
+    }
+    expect(statuses).toEqual([
+      [403, "insufficient_scope"],
+      [200, undefined],
+    ]);
+  });
+
   test("never sends the caller's key, cookies or address to the daemon", async () => {
     await using gateway = await openGateway();
     await gateway.serveDaemon((request, response) => response.end(JSON.stringify(request.headers)));

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import { AppError, isSandboxId, type SandboxId } from "@berth/contract";
+import { AppError, includesScope, isSandboxId, type KeyScope, type SandboxId } from "@berth/contract";
 import type { DaemonLinks } from "../daemon-link/daemon-links.ts";
 import { notRunningError, type SessionCache } from "./access/session-cache.ts";
 import { relayToApi } from "./relay/api-relay.ts";
@@ -13,8 +13,8 @@ import { splitUrl } from "./requests/request-parts.ts";
 
 // `/sandboxes/{sandboxId}/…`: the daemon's API for partners' backends, authorized by API key.
 export interface SandboxesDeps {
-  // The partner whose API key the request carries; null if it carries no valid key.
-  authenticate: (request: IncomingMessage) => Promise<{ id: string } | null>;
+  // The partner and the scope of the API key that the request carries; null if it carries no valid key.
+  authenticate: (request: IncomingMessage) => Promise<{ partner: { id: string }; scope: KeyScope } | null>;
   sessionCache: SessionCache;
   links: Pick<DaemonLinks, "request">;
   outputLimit: OutputLimit;
@@ -28,8 +28,10 @@ export interface Sandboxes {
 
 export function createSandboxes({ authenticate, sessionCache, links, outputLimit, sockets }: SandboxesDeps): Sandboxes {
   async function authorize(request: IncomingMessage): Promise<{ partnerId: string; sandboxId: SandboxId; path: string }> {
-    const partner = await authenticate(request);
-    if (!partner) throw new AppError("unauthorized");
+    const caller = await authenticate(request);
+    if (!caller) throw new AppError("unauthorized");
+    if (!includesScope(caller.scope, "sessions")) throw new AppError("insufficient_scope");
+    const { partner } = caller;
     const { path, query } = splitUrl(request);
     const [, , id = "", ...rest] = path.split("/");
     const cached = isSandboxId(id) ? await sessionCache.get(id) : null;
@@ -58,7 +60,7 @@ export function createSandboxes({ authenticate, sessionCache, links, outputLimit
         sandboxId,
         path,
         headers: handshakeHeaders(request),
-        isStillAllowed: async () => (await authenticate(request))?.id === partnerId,
+        isStillAllowed: async () => (await authenticate(request))?.partner.id === partnerId,
         refuse: ({ refused, reason }) => relayRefusal(socket, refused?.status ?? 503, refused?.body ?? JSON.stringify({ error: reason })),
       });
     },

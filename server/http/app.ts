@@ -10,6 +10,7 @@ import type { Tickets } from "../gateway/access/launch-ticket.ts";
 import type { Log } from "../log.ts";
 import type { Secrets } from "../secrets/secrets.ts";
 import type { Sessions } from "../sessions/sessions.ts";
+import type { OwnKeys } from "../keys/own-keys.ts";
 import type { Store } from "../store/open.ts";
 import { addDocsRoutes } from "./docs/docs-routes.ts";
 import { admitRequests, badUrlError } from "./limits/admission.ts";
@@ -28,6 +29,7 @@ import { readBodies } from "./requests/request-body.ts";
 import { nextRequestId } from "./requests/request-id.ts";
 import { addEventRoutes } from "./routes/event-routes.ts";
 import { openIdempotency } from "./routes/idempotency.ts";
+import { addKeyRoutes } from "./routes/key-routes.ts";
 import { addSessionRoutes } from "./routes/session-routes.ts";
 import { addWebhookRoutes } from "./routes/webhook-routes.ts";
 
@@ -37,6 +39,7 @@ export interface AppDeps {
   tickets: Pick<Tickets, "issueLaunchUrl">;
   feed: Feed;
   endpoints: Endpoints;
+  ownKeys: OwnKeys;
   templates: { has(name: string): boolean; keys(): Iterable<string> };
   store: Store;
   secrets: Pick<Secrets, "seal" | "open">;
@@ -97,6 +100,7 @@ export async function createApp(deps: AppDeps): Promise<App> {
   addSessionRoutes(app, { ...deps, idempotency });
   addEventRoutes(app, deps);
   addWebhookRoutes(app, { ...deps, idempotency });
+  addKeyRoutes(app, { ...deps, idempotency });
   addHome(app, deps);
   addDocsRoutes(app, { baseUrl: deps.baseUrl, templates: deps.templates.keys() });
   await app.ready();

@@ -1,3 +1,4 @@
+import type { KeyScope } from "@berth/contract";
 import { SECOND, MINUTE, type Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import { findKeyHolder, setKeyUsed } from "../store/partners/keys.ts";
@@ -8,6 +9,7 @@ import { hashKey } from "../api-key-format.ts";
 export interface Authenticated {
   partner: Partner;
   keyId: string;
+  scope: KeyScope;
 }
 
 export interface Authenticator extends AsyncDisposable {

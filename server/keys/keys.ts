@@ -1,4 +1,4 @@
-import { AppError, newId } from "@berth/contract";
+import { AppError, newId, type KeyScope } from "@berth/contract";
 import { hashKey, hintOf, newKey } from "../api-key-format.ts";
 import { HOUR, type Clock } from "../clock.ts";
 import { findKey, insertKey, keysOf, setKeyExpiry, setKeyRevoked, type StoredKey } from "../store/partners/keys.ts";
@@ -21,7 +21,7 @@ export async function issueKey(
   db: Db,
   clock: Clock,
   partnerId: string,
-  options: { expiresAt?: number | null; key?: string } = {},
+  options: { name?: string; scope?: KeyScope; expiresAt?: number | null; key?: string } = {},
 ): Promise<IssuedKey> {
   await getPartner(db, partnerId);
   const key = options.key ?? newKey();
@@ -30,6 +30,8 @@ export async function issueKey(
     id: newId("key", nowMs),
     partnerId,
     hint: hintOf(key),
+    name: options.name ?? "",
+    scope: options.scope ?? "admin",
     createdAt: nowMs,
     lastUsedAt: null,
     expiresAt: options.expiresAt ?? null,
@@ -39,7 +41,7 @@ export async function issueKey(
   return { ...withState(stored, nowMs), key };
 }
 
-// Issues a new key beside the old one, which ends after the overlap, or at its own expiry if that is earlier.
+// Issues a new key with the old one's name and scope. The old one ends after the overlap, or at its own expiry if that is earlier.
 export async function rotateKey(
   db: Db,
   clock: Clock,
@@ -49,7 +51,7 @@ export async function rotateKey(
   const old = await getKey(db, clock, id);
   if (old.state !== "active")
     throw new AppError("validation_failed", { message: `The key ${id} is ${old.state}; issue a new one instead` });
-  const issued = await issueKey(db, clock, old.partnerId);
+  const issued = await issueKey(db, clock, old.partnerId, { name: old.name, scope: old.scope });
   if (overlapMs <= 0) await setKeyRevoked(db, id, clock.now());
   else await setKeyExpiry(db, id, Math.min(old.expiresAt ?? Infinity, clock.now() + overlapMs));
   return { issued, old: await getKey(db, clock, id) };

@@ -1,5 +1,5 @@
 import type { Generated, Kysely } from "kysely";
-import type { SandboxId, SessionId } from "@berth/contract";
+import type { KeyScope, SandboxId, SessionId } from "@berth/contract";
 import type { SessionState } from "./session-states.ts";
 
 // The tables. Times are UTC milliseconds, flags are 0 or 1, JSON is text, so that SQLite and PostgreSQL hold the same values.
@@ -41,6 +41,8 @@ export interface KeysTable {
   hash: string;
   // First and last characters, for lists.
   hint: string;
+  name: string;
+  scope: KeyScope;
   created_at: number;
   last_used_at: number | null;
   expires_at: number | null;

@@ -65,6 +65,8 @@ export function storeSuite(databases: Databases): void {
       partner_id: "missing",
       hash: "h",
       hint: "h",
+      name: "",
+      scope: "admin" as const,
       created_at: 1,
       last_used_at: null,
       expires_at: null,

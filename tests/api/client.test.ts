@@ -183,6 +183,19 @@ test("events are listed, streamed and delivered to webhooks", async () => {
   expect(await berth.webhooks.list()).toEqual([]);
 });
 
+test("a partner creates, rotates and revokes its own keys", async () => {
+  const reader = await berth.keys.create({ name: "Reports", scope: "read" });
+  const reading = createBerth({ baseUrl: server.url, apiKey: reader.key });
+  expect((await reading.sessions.list({ pageSize: 1 }).page()).data).toBeInstanceOf(Array);
+  await expect(reading.sessions.create({ externalUserId: "reader" })).rejects.toMatchObject({ status: 403, code: "insufficient_scope" });
+  const rotated = await berth.keys.rotate(reader.id, { overlapMs: 0 });
+  expect(rotated).toMatchObject({ name: "Reports", scope: "read", state: "active" });
+  await expect(reading.sessions.list().page()).rejects.toThrow(UnauthorizedError);
+  expect(await berth.keys.revoke(rotated.id)).toMatchObject({ state: "revoked" });
+  expect((await berth.keys.list()).filter(({ state }) => state === "active").map(({ scope }) => scope)).toEqual(["admin"]);
+  expect((await runCli(server, "key", "list", "demo")).stdout).toMatch(/Reports +read/);
+});
+
 test("an operator destroys a session from the command line while the server runs", async () => {
   const session = await berth.sessions.create({ externalUserId: "cli", autoStartAgent: false });
   expect((await runCli(server, "session", "list")).stdout).toContain(session.sessionId);

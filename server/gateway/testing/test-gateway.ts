@@ -11,7 +11,7 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Registry } from "prom-client";
-import { newId, type SandboxId, type SessionStatus } from "@berth/contract";
+import { newId, type KeyScope, type SandboxId, type SessionStatus } from "@berth/contract";
 import { createTestClock } from "../../testing/test-clock.ts";
 import { createDaemonLinks } from "../../daemon-link/daemon-links.ts";
 import { silentLog } from "../../log.ts";
@@ -31,8 +31,8 @@ export interface TestGateway extends AsyncDisposable {
   clock: ReturnType<typeof createTestClock>;
   links: ReturnType<typeof createDaemonLinks>;
   registry: Registry;
-  // API keys and their partners.
-  keys: Record<string, { id: string } | undefined>;
+  // API keys, their partners and scopes. The default scope is `admin`.
+  keys: Record<string, { id: string; scope?: KeyScope } | undefined>;
   // Closes the gateway as the server does when it stops.
   close(): Promise<void>;
   serveDaemon(listener: RequestListener): Promise<Server>;
@@ -101,7 +101,10 @@ export async function openGateway(options: { https?: boolean; appFolder?: string
       },
     },
     findPartner: async () => ({ ...partner }),
-    authenticate: async (request) => ({ ...keys })[String(request.headers["x-api-key"])] ?? null,
+    authenticate: async (request) => {
+      const partner = keys[String(request.headers["x-api-key"])];
+      return partner ? { partner, scope: partner.scope ?? "admin" } : null;
+    },
     links,
     tickets,
     secrets,

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { AppError } from "@berth/contract";
+import { AppError, includesScope } from "@berth/contract";
 import { hideMediaType } from "../requests/request-body.ts";
 import { presentedKey, type Authenticate, type Principal } from "./authentication.ts";
 import { applyAllowance, type Buckets } from "./rate-limit.ts";
@@ -20,7 +20,7 @@ declare module "fastify" {
   }
 }
 
-// Checks every request before its body is read: the API key, then the rate limit, then path and method. A caller without a
+// Checks every request before its body is read: the API key, then the rate limit, then path and method, then the key's scope. A caller without a
 // key learns nothing but that.
 export function admitRequests(app: FastifyInstance, { authenticate, buckets, ratePerMinute }: AdmissionDeps): void {
   const routes = collectRoutes(app);
@@ -49,7 +49,7 @@ export function admitRequests(app: FastifyInstance, { authenticate, buckets, rat
     }
 
     function finish(refusal: AppError | undefined): void {
-      done(refusal ?? (request.is404 ? noRouteError(routes, request, reply) : undefined));
+      done(refusal ?? (request.is404 ? noRouteError(routes, request, reply) : scopeError(request)));
     }
   });
 }
@@ -68,6 +68,11 @@ function isPublic(request: FastifyRequest): boolean {
 }
 
 const isApi = (url: string): boolean => url.startsWith(API) && (url.length === API.length || "/?".includes(url[API.length]!));
+
+function scopeError({ principal, routeOptions: { config } }: FastifyRequest): AppError | undefined {
+  if (config.scope === undefined || includesScope(principal.scope, config.scope)) return undefined;
+  return new AppError("insufficient_scope");
+}
 
 function noRouteError(routes: KnownRoute[], request: FastifyRequest, reply: FastifyReply): AppError {
   const path = pathOf(request.url);

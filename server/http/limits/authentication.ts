@@ -1,6 +1,9 @@
+import type { KeyScope } from "@berth/contract";
+
 // The API key that a request carries, and its partner.
 export interface Principal {
   keyId: string;
+  scope: KeyScope;
   partner: {
     id: string;
     maxSessions: number | null;

@@ -1,10 +1,12 @@
 import type { FastifyInstance, RouteHandlerMethod } from "fastify";
-import { ROUTES, type Route, type RouteName } from "@berth/contract";
+import { ROUTES, scopeOf, type KeyScope, type Route, type RouteName } from "@berth/contract";
 
 declare module "fastify" {
   interface FastifyContextConfig {
     // The route needs no API key.
     public?: true;
+    // The scope that the key needs. Set on every route that is not public.
+    scope?: KeyScope;
     // Monitoring calls the route every few seconds.
     probe?: true;
   }
@@ -18,7 +20,7 @@ export function addRoute(app: FastifyInstance, name: RouteName, handler: RouteHa
   app.route({
     method: route.method,
     url: route.path.replaceAll(/\{(\w+)\}/g, ":$1"),
-    config: route.public ? { public: true } : {},
+    config: route.public ? { public: true } : { scope: scopeOf(route) },
     ...(schema && { schema: { response: { [status]: schema } } }),
     handler,
   });

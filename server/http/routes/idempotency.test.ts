@@ -207,7 +207,11 @@ async function turns(count: number): Promise<void> {
   for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-const acme = { keyId: "key_1", partner: { id: "acme", maxSessions: null, maxSessionsPerUser: null, ratePerMinute: null } };
+const acme = {
+  keyId: "key_1",
+  scope: "admin" as const,
+  partner: { id: "acme", maxSessions: null, maxSessionsPerUser: null, ratePerMinute: null },
+};
 
 const request = (key: string, idempotencyKey = "k") => ({
   method: "POST",

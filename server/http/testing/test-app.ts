@@ -10,6 +10,7 @@ import { createWebhooks, type Webhooks } from "../../events/webhooks/webhooks.ts
 import { createTickets } from "../../gateway/access/launch-ticket.ts";
 import { createAuthenticator } from "../../keys/authenticate.ts";
 import { issueKey } from "../../keys/keys.ts";
+import { createOwnKeys } from "../../keys/own-keys.ts";
 import { createPartner, type PartnerChanges } from "../../keys/partners.ts";
 import { silentLog, type Log } from "../../log.ts";
 import { createSecrets } from "../../secrets/secrets.ts";
@@ -76,6 +77,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
   const app = await createApp({
     feed,
     endpoints,
+    ownKeys: createOwnKeys({ store, clock, onChange: authenticator.forget }),
     authenticate,
     tickets,
     templates,

@@ -4,6 +4,7 @@ import { up as initial } from "./0001-initial.ts";
 import { up as partnerApi } from "./0002-partner-api.ts";
 import { up as modelUsage } from "./0003-model-usage.ts";
 import { up as webhookFairness } from "./0004-webhook-fairness.ts";
+import { up as keyScopes } from "./0005-key-scopes.ts";
 
 export interface Migration {
   name: string;
@@ -17,4 +18,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: "partner-api", up: partnerApi },
   { name: "model-usage", up: modelUsage },
   { name: "webhook-fairness", up: webhookFairness },
+  { name: "key-scopes", up: keyScopes },
 ];

@@ -1,4 +1,5 @@
 import type { Selectable } from "kysely";
+import type { KeyScope } from "@berth/contract";
 import { parsePartner, type Partner } from "./partners.ts";
 import type { Db, KeysTable } from "../schema.ts";
 
@@ -7,6 +8,8 @@ export interface StoredKey {
   id: string;
   partnerId: string;
   hint: string;
+  name: string;
+  scope: KeyScope;
   createdAt: number;
   lastUsedAt: number | null;
   expiresAt: number | null;
@@ -21,6 +24,8 @@ export async function insertKey(db: Db, { hash, ...key }: StoredKey & { hash: st
       partner_id: key.partnerId,
       hash,
       hint: key.hint,
+      name: key.name,
+      scope: key.scope,
       created_at: key.createdAt,
       last_used_at: key.lastUsedAt,
       expires_at: key.expiresAt,
@@ -66,6 +71,7 @@ export async function setKeyUsed(db: Db, id: string, lastUsedAt: number): Promis
 
 export interface KeyHolder {
   keyId: string;
+  scope: KeyScope;
   expiresAt: number | null;
   revokedAt: number | null;
   partner: Partner;
@@ -76,16 +82,20 @@ export async function findKeyHolder(db: Db, hash: string): Promise<KeyHolder | n
     .selectFrom("keys")
     .innerJoin("partners", "partners.id", "keys.partner_id")
     .selectAll("partners")
-    .select(["keys.id as keyId", "keys.expires_at as expiresAt", "keys.revoked_at as revokedAt"])
+    .select(["keys.id as keyId", "keys.scope", "keys.expires_at as expiresAt", "keys.revoked_at as revokedAt"])
     .where("keys.hash", "=", hash)
     .executeTakeFirst();
-  return row ? { keyId: row.keyId, expiresAt: row.expiresAt, revokedAt: row.revokedAt, partner: parsePartner(row) } : null;
+  return row
+    ? { keyId: row.keyId, scope: row.scope, expiresAt: row.expiresAt, revokedAt: row.revokedAt, partner: parsePartner(row) }
+    : null;
 }
 
 const parseKey = (row: Selectable<KeysTable>): StoredKey => ({
   id: row.id,
   partnerId: row.partner_id,
   hint: row.hint,
+  name: row.name,
+  scope: row.scope,
   createdAt: row.created_at,
   lastUsedAt: row.last_used_at,
   expiresAt: row.expires_at,
