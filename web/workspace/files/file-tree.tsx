@@ -7,7 +7,8 @@ import { activeFile } from "../state/page/layout.ts";
 import { joinPath, nameOf, parentOf } from "../text/paths.ts";
 import { fileMenu } from "./file-menu.tsx";
 import { useTreeDrag } from "./tree-drag.ts";
-import { createTreeKeys, toggleFolder } from "./tree-keys.ts";
+import { toggleFolder } from "./toggle-folder.ts";
+import { createTreeKeys } from "./tree-keys.ts";
 import { TreeRow } from "./tree-row.tsx";
 import { NEW_NAME, visibleRows, type TreeNode } from "./tree-rows.ts";
 import { useFocusedRow } from "./use-focused-row.ts";
@@ -86,7 +87,7 @@ export function FileTree() {
         expanded={node.folder && expanded.has(node.path)}
         selected={selected.has(node.path)}
         focusable={index === Math.max(0, focusedIndex)}
-        dimmed={cut.has(node.path) || ignored[parentOf(node.path)]?.has(node.name) === true}
+        dimmed={cut.has(node.path) || ignored[parentOf(node.path)]?.has(nameOf(node.path)) === true}
         dropTarget={node.folder && drag.target === node.path}
         naming={isNamed ? naming : null}
       />

@@ -3,7 +3,7 @@ import { matchesShortcut } from "../browser/shortcuts.ts";
 import { openFile, showFile } from "../state/actions.ts";
 import { deletePaths, paste } from "../state/file-actions.ts";
 import type { Workspace } from "../state/workspace.ts";
-import { parentOf } from "../text/paths.ts";
+import { toggleFolder } from "./toggle-folder.ts";
 import { findByPrefix, type TreeNode, type TreeRows } from "./tree-rows.ts";
 
 export interface TreeView {
@@ -76,13 +76,6 @@ export function createTreeKeys(workspace: Workspace): (event: KeyboardEvent, vie
   }
 }
 
-export function toggleFolder({ layout, files }: Workspace, path: string): void {
-  layout.set(({ expanded }) => ({
-    expanded: expanded.includes(path) ? expanded.filter((folder) => folder !== path) : [...expanded, path],
-  }));
-  void files.ensure(path);
-}
-
 // The row that a key moves to. Right and Left move only if there is nothing to expand or to collapse.
 function rowReached(key: string, { rows, focusedIndex, pageSize, isExpanded }: TreeView): TreeNode | undefined {
   const last = rows.nodes.length - 1;
@@ -106,7 +99,7 @@ function rowReached(key: string, { rows, focusedIndex, pageSize, isExpanded }: T
       return node?.folder && isExpanded(node.path) && child && child.level > node.level ? child : undefined;
     }
     case "ArrowLeft":
-      return node && !(node.folder && isExpanded(node.path)) ? rows.nodes[rows.indexOf(parentOf(node.path))] : undefined;
+      return node && !(node.folder && isExpanded(node.path)) ? rows.nodes[rows.indexOf(node.parent)] : undefined;
     default:
       return undefined;
   }

@@ -3,6 +3,7 @@ import { memo, type CSSProperties } from "react";
 import { FileIcon } from "../parts/file-icon.tsx";
 import { useWorkspaceState } from "../state/context.ts";
 import type { Naming } from "../state/page/tree.ts";
+import { nameOf } from "../text/paths.ts";
 import { NameField } from "./name-field.tsx";
 import type { TreeNode } from "./tree-rows.ts";
 import { ROW_HEIGHT } from "./use-visible-range.ts";
@@ -33,7 +34,7 @@ export const TreeRow = memo(function TreeRow({ node, index, expanded, selected, 
     return (
       <div className="tree-row naming" role="treeitem" aria-level={level + 1} aria-selected="true" aria-label={name || "New"} style={style}>
         <RowIcon path={path} folder={folder || naming.kind === "folder"} expanded={expanded} />
-        <NameField naming={naming} name={name} />
+        <NameField naming={naming} name={naming.kind === "rename" ? nameOf(path) : ""} />
       </div>
     );
   return (

@@ -45,3 +45,32 @@ test("typing letters finds the next name that starts with them", () => {
   expect(findByPrefix(rows, 3, "s")?.path).toBe("src");
   expect(findByPrefix(rows, 0, "zz")).toBeUndefined();
 });
+
+test("folders that contain nothing but one folder share a row", () => {
+  const nested = {
+    "": [entry("java", "folder"), entry("last.txt")],
+    java: [entry("org", "folder")],
+    "java/org": [entry("berth", "folder")],
+    "java/org/berth": [entry("inner", "folder"), entry("Main.java")],
+  };
+  const rowsOf = (...expanded: string[]) => visibleRows(nested, new Set(expanded), null);
+  const shown = (...expanded: string[]) => rowsOf(...expanded).nodes.map(({ level, name }) => `${level} ${name}`);
+  expect(shown()).toEqual(["0 java", "0 last.txt"]);
+  expect(shown("java", "java/org")).toEqual(["0 java/org/berth", "0 last.txt"]);
+  const open = ["java", "java/org", "java/org/berth"];
+  expect(shown(...open)).toEqual(["0 java/org/berth", "1 inner", "1 Main.java", "0 last.txt"]);
+  const rows = rowsOf(...open);
+  expect(["java", "java/org", "java/org/berth", "java/org/berth/Main.java", "last.txt"].map(rows.indexOf)).toEqual([0, 0, 0, 2, 3]);
+  expect(rows.nodes[0]).toMatchObject({ path: "java/org/berth", parent: "" });
+});
+
+test("the index of every row is found", () => {
+  const wide = Object.fromEntries([
+    ["", ["f1", "f2", "f3"].map((name) => entry(name, "folder"))],
+    ...["f1", "f2", "f3"].map((name) => [name, Array.from({ length: 20 }, (_, i) => entry(`${i}.txt`))]),
+  ]) as Record<string, FileEntry[]>;
+  const rows = visibleRows(wide, new Set(["f1", "f3"]), { kind: "file", folder: "f3" });
+  expect(rows.nodes.map(({ path }) => rows.indexOf(path))).toEqual(rows.nodes.map((_node, i) => i));
+  expect(rows.indexOf("f2/1.txt")).toBe(-1);
+  expect(rows.indexOf("nothing")).toBe(-1);
+});

@@ -1,12 +1,15 @@
 import type { FileEntry } from "@berth/contract/daemon.ts";
 import type { Naming } from "../state/page/tree.ts";
-import { isFolder, type FilesState } from "../state/sandbox/files.ts";
-import { joinPath } from "../text/paths.ts";
+import { isFolder, onlyFolderIn, type FilesState } from "../state/sandbox/files.ts";
+import { joinPath, nameOf, parentOf } from "../text/paths.ts";
 
 // One row of the tree.
 export interface TreeNode {
   path: string;
+  // The text of the row. A folder that contains nothing but one folder shares its row, as in "a/b".
   name: string;
+  // The folder that the row is shown in.
+  parent: string;
   level: number;
   folder: boolean;
   link: boolean;
@@ -23,25 +26,72 @@ export interface TreeRows {
   between(from: string, to: string): string[];
 }
 
+// Where the rows of an expanded folder are.
+interface Place {
+  start: number;
+  nodes: FolderNodes;
+  // The rows below its expanded folders.
+  inner: { position: number; rows: number }[];
+}
+
 // The path of the row in which the name of a new file or folder is typed. No file has this name.
 export const NEW_NAME = "\0";
 
-// The rows that the expanded folders show, top down. Nothing is made twice: the nodes of a folder are kept with its list.
+// The rows that the expanded folders show, top down. Nothing is made twice: the nodes of a folder are kept with its list, and
+// so are their positions, because a map of all rows takes too long to make for every change.
 export function visibleRows(folders: FilesState["folders"], expanded: ReadonlySet<string>, naming: Naming | null): TreeRows {
   const nodes: TreeNode[] = [];
+  const places = new Map<string, Place>();
+  // The rows whose index does not follow from their name: shared rows, and the row of a new name.
+  const special = new Map<string, number>();
   const newIn = naming !== null && naming.kind !== "rename" ? naming.folder : null;
   addFolder("", 0);
 
   function addFolder(path: string, level: number): void {
-    if (path === newIn) nodes.push(newNode(path, level));
-    for (const node of nodesOf(folders[path], path, level)) {
-      nodes.push(node);
-      if (node.folder && expanded.has(node.path)) addFolder(node.path, level + 1);
+    if (path === newIn) {
+      special.set(joinPath(path, NEW_NAME), nodes.length);
+      nodes.push(newNode(path, level));
+    }
+    const own = nodesOf(folders[path], path, level);
+    const place: Place = { start: nodes.length, nodes: own, inner: [] };
+    places.set(path, place);
+    for (const node of own.list) {
+      if (!node.folder || !expanded.has(node.path)) {
+        nodes.push(node);
+        continue;
+      }
+      const shown = sharedRow(node);
+      nodes.push(shown);
+      if (!expanded.has(shown.path)) continue;
+      const before = nodes.length;
+      addFolder(shown.path, level + 1);
+      place.inner.push({ position: node.position, rows: nodes.length - before });
     }
   }
 
-  let indexes: Map<string, number> | null = null;
-  const indexOf = (path: string) => (indexes ??= new Map(nodes.map((node, i) => [node.path, i]))).get(path) ?? -1;
+  function sharedRow(node: TreeNode): TreeNode {
+    let { path } = node;
+    for (let only = onlyFolder(path); only !== null; only = onlyFolder(path)) {
+      special.set(path, nodes.length);
+      path = joinPath(path, only);
+    }
+    if (path === node.path) return node;
+    special.set(path, nodes.length);
+    return { ...node, path, name: path.slice(node.parent === "" ? 0 : node.parent.length + 1) };
+  }
+
+  function onlyFolder(path: string): string | null {
+    return expanded.has(path) && path !== newIn ? onlyFolderIn(folders[path]) : null;
+  }
+
+  function indexOf(path: string): number {
+    const place = places.get(parentOf(path));
+    const position = place?.nodes.positionOf(nameOf(path));
+    if (place === undefined || position === undefined) return special.get(path) ?? -1;
+    const above = place.inner.reduce((sum, inner) => (inner.position < position ? sum + inner.rows : sum), 0);
+    return place.start + position - 1 + above;
+  }
+
   return {
     nodes,
     indexOf,
@@ -52,23 +102,35 @@ export function visibleRows(folders: FilesState["folders"], expanded: ReadonlySe
   };
 }
 
-const cached = new WeakMap<FileEntry[], TreeNode[]>();
+interface FolderNodes {
+  level: number;
+  list: TreeNode[];
+  // From 1.
+  positionOf: (name: string) => number | undefined;
+}
 
-function nodesOf(entries: FileEntry[] | undefined, folder: string, level: number): TreeNode[] {
-  if (entries === undefined) return [];
+const cached = new WeakMap<FileEntry[], FolderNodes>();
+const noNodes: FolderNodes = { level: 0, list: [], positionOf: () => undefined };
+
+function nodesOf(entries: FileEntry[] | undefined, folder: string, level: number): FolderNodes {
+  if (entries === undefined) return noNodes;
   const known = cached.get(entries);
-  if (known) return known;
+  if (known?.level === level) return known;
   // The repository's own data. In a worktree it is a file.
   const shown = entries.filter(({ name }) => name !== ".git");
-  const nodes = shown.map((entry, i) => ({
+  const list = shown.map((entry, i) => ({
     path: joinPath(folder, entry.name),
     name: entry.name,
+    parent: folder,
     level,
     folder: isFolder(entry),
     link: entry.type === "link",
     position: i + 1,
     siblings: shown.length,
   }));
+  let positions: Map<string, number> | null = null;
+  const positionOf = (name: string) => (positions ??= new Map(list.map((node) => [node.name, node.position]))).get(name);
+  const nodes = { level, list, positionOf };
   cached.set(entries, nodes);
   return nodes;
 }
@@ -76,6 +138,7 @@ function nodesOf(entries: FileEntry[] | undefined, folder: string, level: number
 const newNode = (folder: string, level: number): TreeNode => ({
   path: joinPath(folder, NEW_NAME),
   name: "",
+  parent: folder,
   level,
   folder: false,
   link: false,

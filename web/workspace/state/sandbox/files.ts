@@ -157,6 +157,12 @@ export interface Upload {
 
 export const isFolder = ({ type, target }: FileEntry): boolean => type === "folder" || target === "folder";
 
+// The name of the folder that is the only entry of its parent, or null. The tree shows both in one row.
+export function onlyFolderIn(entries: FileEntry[] | undefined): string | null {
+  const [first] = entries ?? [];
+  return entries?.length === 1 && first?.type === "folder" && first.name !== ".git" ? first.name : null;
+}
+
 const byName = new WeakMap<FileEntry[], ReadonlyMap<string, FileEntry>>();
 
 function entriesByName(entries: FileEntry[]): ReadonlyMap<string, FileEntry> {
