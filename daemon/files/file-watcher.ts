@@ -32,7 +32,7 @@ export function createFileWatcher(root: string, report: (event: FilesEvent) => v
     start() {
       if (running) return;
       running = true;
-      void addTree("", () => {});
+      void watchAll();
     },
     stop() {
       running = false;
@@ -46,6 +46,12 @@ export function createFileWatcher(root: string, report: (event: FilesEvent) => v
       if (running) addFolder(path);
     },
   };
+
+  // A change in a folder is not seen before the folder is watched, so listeners read everything again at the end.
+  async function watchAll(): Promise<void> {
+    await addTree("", () => {});
+    if (running && watchers.size > 1) report({ type: "files", changes: [], overflow: true });
+  }
 
   // Breadth first, so that the limit leaves out the deepest folders.
   async function addTree(path: string, onEntry: (path: string) => void): Promise<void> {

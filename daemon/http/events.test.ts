@@ -68,10 +68,22 @@ describe("events", () => {
     await listener.sees("changed node_modules/pkg/lib/inner");
   });
 
+  test("a change right after the first message is reported, however many folders there are to watch", async () => {
+    for (let i = 0; i < 300; i++) mkdirSync(at(`wide/${i}/deep`), { recursive: true });
+    await using listener = await listen();
+    writeFileSync(at("wide/299/deep/early"), "x");
+    const isReported = () =>
+      listener.paths().includes("changed wide/299/deep/early") || listener.events.some((event) => event.type === "files" && event.overflow);
+    await expect.poll(isReported).toBe(true);
+    rmSync(at("wide"), { recursive: true });
+  });
+
   test("set `overflow` when there are too many changes to name", async () => {
     await using listener = await listen();
     await daemon.fetch("/exec", { method: "POST", body: { command: "seq 20000 | sed s/^/many-/ | xargs touch" } });
-    await expect.poll(() => listener.events.some((event) => event.type === "files" && event.overflow)).toBe(true);
+    await expect
+      .poll(() => listener.events.some((event) => event.type === "files" && event.overflow && event.changes.length > 0))
+      .toBe(true);
   });
 
   test("report terminals and ports as they open and close", async () => {

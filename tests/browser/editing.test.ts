@@ -46,11 +46,21 @@ describeInBrowser("editing in the workspace", (suite) => {
     await expectGone(tab(page, "a.txt (unsaved)"));
   });
 
-  test("the editor shows a change on disk if its text is not edited", async () => {
-    await using workspace = await suite.openWorkspace({ files: { "a.txt": "before\n" } });
-    await openFile(workspace.page, "a.txt");
-    await workspace.exec("echo after > a.txt");
-    await eventually(() => editor(workspace.page).innerText()).toContain("after");
+  test("the editor shows a change on disk if its text is not edited, also one before the events are connected", async () => {
+    await using workspace = await suite.openWorkspace({ files: { "README.md": "first\n" }, closed: true });
+    const { page } = workspace;
+    const connecting = Promise.withResolvers<void>();
+    await page.routeWebSocket(/\/api\/events$/, async (socket) => {
+      await connecting.promise;
+      socket.connectToServer();
+    });
+    await page.goto(await workspace.link());
+    await eventually(() => editor(page).innerText()).toContain("first");
+    await workspace.write("README.md", "second\n");
+    connecting.resolve();
+    await eventually(() => editor(page).innerText()).toContain("second");
+    await workspace.write("README.md", "third\n");
+    await eventually(() => editor(page).innerText()).toContain("third");
   });
 
   test("a change on disk does not replace an edited text; the person compares and decides", async () => {

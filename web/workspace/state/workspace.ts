@@ -101,12 +101,10 @@ export function createWorkspace(sandboxId: string) {
     terminals.update(event.terminals);
     ports.update(event.ports);
     agent.update(event.agent);
-    if (wasConnected) void resync();
-    else {
-      // The first requests failed if the session was paused at that time. Changes after them were not reported.
-      void loadInitialView({ files, layout, documents });
-      void files.reloadAll();
-    }
+    // The first requests failed if the session was paused at that time.
+    if (!wasConnected) void loadInitialView({ files, layout, documents });
+    // Changes before this message were not reported.
+    void resync();
     wasConnected = true;
     // The first visit to an empty workspace opens a terminal. If a pause prevented that, the next connection opens it.
     const isWanted = event.terminals.length === 0 && layout.store.getState().terminalsOpen;

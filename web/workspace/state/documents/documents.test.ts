@@ -96,6 +96,21 @@ test("a change on disk during a save is not missed", async () => {
   await expect.poll(() => documents.textOf("a.txt")).toBe("theirs, right after");
 });
 
+test("a change on disk while the file is being loaded is not missed", async () => {
+  const { documents } = await openDocument();
+  documents.close("a.txt");
+  const readFile = disk.readFile.bind(disk);
+  disk.readFile = async (path) => {
+    disk.readFile = readFile;
+    const before = await readFile(path);
+    disk.put("a.txt", "newer");
+    documents.changed(["a.txt"]);
+    return before;
+  };
+  await documents.open("a.txt");
+  expect(documents.textOf("a.txt")).toBe("newer");
+});
+
 test("a save over someone else's change is a conflict and overwrites nothing", async () => {
   const { documents, type, state, shown } = await openDocument();
   type("mine");

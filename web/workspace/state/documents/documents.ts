@@ -33,8 +33,15 @@ export function createDocuments(deps: DocumentsDeps) {
   const retries = new Map<string, Backoff>();
   // Files that changed on disk during a save. Only reading them again shows whether the change was ours.
   const rereadAfterSave = new Set<string>();
+  // Files that may have changed on disk after the request that loads them was answered.
+  const rereadAfterLoad = new Set<string>();
 
   async function load(path: string): Promise<void> {
+    await loadOnce(path);
+    if (rereadAfterLoad.delete(path)) await reread(path);
+  }
+
+  async function loadOnce(path: string): Promise<void> {
     try {
       const limit = isImage(path) ? 0 : MAX_TEXT_BYTES;
       const [{ etag, size, bytes }, draft] = await Promise.all([api.readFile(path, limit), drafts.get(path)]);
@@ -145,8 +152,9 @@ export function createDocuments(deps: DocumentsDeps) {
 
   async function reread(path: string): Promise<void> {
     const file = openFiles.get(path);
-    if (file === undefined || file.kind === "loading") return;
-    if (file.kind !== "text") return load(path);
+    if (file === undefined) return;
+    if (file.kind === "loading") return void rereadAfterLoad.add(path);
+    if (file.kind !== "text") return loadOnce(path);
     try {
       const { etag, size, bytes } = await api.readFile(path, MAX_TEXT_BYTES);
       const content = contentOf(path, bytes);
