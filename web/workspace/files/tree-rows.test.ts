@@ -57,9 +57,9 @@ test("folders that contain nothing but one folder share a row", () => {
   const shown = (...expanded: string[]) => rowsOf(...expanded).nodes.map(({ level, name }) => `${level} ${name}`);
   expect(shown()).toEqual(["0 java", "0 last.txt"]);
   expect(shown("java", "java/org")).toEqual(["0 java/org/berth", "0 last.txt"]);
-  const open = ["java", "java/org", "java/org/berth"];
-  expect(shown(...open)).toEqual(["0 java/org/berth", "1 inner", "1 Main.java", "0 last.txt"]);
-  const rows = rowsOf(...open);
+  const all = ["java", "java/org", "java/org/berth"];
+  expect(shown(...all)).toEqual(["0 java/org/berth", "1 inner", "1 Main.java", "0 last.txt"]);
+  const rows = rowsOf(...all);
   expect(["java", "java/org", "java/org/berth", "java/org/berth/Main.java", "last.txt"].map(rows.indexOf)).toEqual([0, 0, 0, 2, 3]);
   expect(rows.nodes[0]).toMatchObject({ path: "java/org/berth", parent: "" });
 });
