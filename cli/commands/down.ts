@@ -1,6 +1,5 @@
 import { mkdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
-import { createInterface } from "node:readline/promises";
 import { Command } from "commander";
 import { readConfig, type Config } from "@berth/server/config/config.ts";
 import { lockDataFolder, otherServersRun } from "@berth/server/data-folder/data-folder-lock.ts";
@@ -10,6 +9,7 @@ import { endInstallation } from "../down/end.ts";
 import { openInstallation } from "../down/installation.ts";
 import { describePlan, describeReport, isIdle, type Report } from "../down/report.ts";
 import { findServer, stopServer } from "../down/running-server.ts";
+import { confirm } from "../terminal/confirm.ts";
 import { show } from "../terminal/output.ts";
 
 interface Options {
@@ -69,12 +69,4 @@ async function stopInstallation(options: Options, down: Command): Promise<void> 
 async function deleteFiles({ dataDir }: Config, drivers: string[]): Promise<DeletedFolder> {
   if (drivers.includes("oci") && !(await otherServersRun(dataDir))) removeSharedFiles();
   return await deleteDataFolder(dataDir);
-}
-
-// On stderr, because stdout is for the report.
-async function confirm(plan: string, down: Command): Promise<void> {
-  if (!process.stdin.isTTY) down.error("error: Confirmation needs a terminal. Add --yes to skip it.", { exitCode: 2 });
-  const lines = createInterface({ input: process.stdin, output: process.stderr });
-  const answer = await lines.question(`${plan}\nContinue? [y/N] `).finally(() => lines.close());
-  if (!/^y(es)?$/i.test(answer.trim())) throw new Error("Nothing was changed.");
 }

@@ -67,6 +67,20 @@ describe("partners and keys", () => {
     expect(new Set(audit.map((entry) => entry.actor))).toEqual(new Set(["cli"]));
   });
 
+  test("a partner is deleted with its keys after a confirmation, and the audit log says so", async () => {
+    const { berth, json } = await createInstallationWithStore();
+    await json("partner", "create", "acme");
+    const unconfirmed = await berth("partner", "delete", "acme");
+    expect([unconfirmed.code, unconfirmed.stderr]).toEqual([2, expect.stringContaining("Confirmation needs a terminal. Add --yes")]);
+    expect(await json("key", "list", "acme")).toHaveLength(1);
+    expect((await berth("partner", "delete", "acme", "--yes")).stdout).toBe(
+      "The partner acme is deleted. Its entries in the audit log stay.\n",
+    );
+    expect((await berth("partner", "delete", "acme", "--yes")).stderr).toBe("berth: There is no partner acme\n");
+    expect(await json("key", "list")).toEqual([]);
+    expect(await json("audit", "--partner", "acme")).toMatchObject([{ action: "partner.delete" }, {}, {}]);
+  });
+
   test("partners and keys work on PostgreSQL", async () => {
     await using postgres = await startPostgres();
     const { json } = await createInstallationWithStore({

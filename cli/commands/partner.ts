@@ -1,13 +1,17 @@
 import { Command } from "commander";
-import { createPartner, listPartners, updatePartner, type Partner, type PartnerChanges } from "@berth/server/keys/partners.ts";
+import { createPartner, getPartner, listPartners, updatePartner, type Partner, type PartnerChanges } from "@berth/server/keys/partners.ts";
 import { issueKey } from "@berth/server/keys/keys.ts";
+import { countLiveSessions } from "@berth/server/store/partners/delete-partner.ts";
 import { parseLimit, parseOrigins, parsePartnerId, type Limit } from "../arguments.ts";
 import { withStore } from "../context.ts";
+import { deletePartner } from "../partners/delete-partner.ts";
+import { confirm } from "../terminal/confirm.ts";
 import { clean, facts, isoOf, orDash, relative, show, state, table } from "../terminal/output.ts";
 import { issuedKeyJson, newKeyText } from "./key.ts";
 
 interface Options {
   json?: boolean;
+  yes?: boolean;
   name?: string;
   origin?: string[];
   maxSessions?: Limit;
@@ -41,6 +45,12 @@ function build(): Command {
       .option("--json", "print JSON")
       .action((id: string, options: Options) => setState(id, "active", options)),
   );
+  const remove = new Command("delete")
+    .description("delete a partner with its sessions, files, keys and webhooks")
+    .argument("<id>")
+    .option("--yes", "do not ask for confirmation")
+    .option("--json", "print JSON");
+  group.addCommand(remove.action((id: string, options: Options) => removePartner(id, options, remove)));
   return group;
 }
 
@@ -105,6 +115,22 @@ async function save(id: string, changes: PartnerChanges, action: string, options
       return updated;
     });
     show(options, partnerJson(partner), () => partnerText(partner));
+  });
+}
+
+async function removePartner(id: string, options: Options, command: Command): Promise<void> {
+  await withStore(async (context) => {
+    await getPartner(context.store.db, id);
+    const live = await countLiveSessions(context.store.db, id);
+    if (!options.yes)
+      await confirm(`This deletes the partner ${id}: ${live} live sessions with all their files, its keys, webhooks and events.`, command);
+    const { waiting } = await deletePartner(context, id);
+    show(options, { id, deleted: waiting === 0, sessionsWaiting: waiting }, () =>
+      waiting === 0
+        ? `The partner ${id} is deleted. Its entries in the audit log stay.\n`
+        : `The partner ${id} is suspended, and ${waiting} of its sessions wait for a server to destroy them. Start the server and run this command again.\n`,
+    );
+    if (waiting > 0) process.exitCode = 1;
   });
 }
 

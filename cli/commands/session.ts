@@ -1,14 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Command, Option } from "commander";
-import { AppError, SESSION_STATUSES, type SessionStatus } from "@berth/contract";
+import { SESSION_STATUSES, type SessionStatus } from "@berth/contract";
 import { modelUsageOf } from "@berth/server/store/partners/model-usage.ts";
-import type { Db } from "@berth/server/store/schema.ts";
-import { findSessionDetails, listSessionDetails, type SessionDetails } from "@berth/server/store/sessions/details.ts";
-import { findSession } from "@berth/server/store/sessions/read.ts";
-import { outcomeOf, STEPS } from "@berth/server/sessions/states.ts";
-import { applyTransition } from "@berth/server/sessions/transitions.ts";
+import { listSessionDetails, type SessionDetails } from "@berth/server/store/sessions/details.ts";
+import { STEPS } from "@berth/server/sessions/states.ts";
 import { parseCount } from "../arguments.ts";
 import { withStore, type Context } from "../context.ts";
+import { DESTROY_WAIT_MS, getSession, markForDestruction } from "../sessions/destroy-session.ts";
 import { clean, cut, facts, isoOf, noteMore, orDash, relative, show, state, table } from "../terminal/output.ts";
 
 interface Options {
@@ -17,9 +15,6 @@ interface Options {
   status?: SessionStatus;
   limit: number;
 }
-
-// A running server takes over abandoned steps every ten seconds.
-const DESTROY_WAIT_MS = 30_000;
 
 export const command = build();
 
@@ -79,7 +74,7 @@ async function list(options: Options): Promise<void> {
 
 async function showOne(id: string, options: Options): Promise<void> {
   await withStore(async ({ store }) => {
-    const session = await find(store.db, id);
+    const session = await getSession(store.db, id);
     const { home, expiresAtMs, createdAtMs } = session;
     const modelTokens = await modelUsageOf(store.db, session.id);
     show(options, { ...sessionJson(session), modelTokens }, () =>
@@ -103,8 +98,6 @@ async function showOne(id: string, options: Options): Promise<void> {
   });
 }
 
-// The server that holds the sandbox does the work. This command moves the session to the step `destroying` with an expired lease,
-// and the server takes it over, now or at its next start.
 async function destroy(id: string, options: Options): Promise<void> {
   await withStore(async (context) => {
     const marked = await markForDestruction(context, id);
@@ -117,40 +110,14 @@ async function destroy(id: string, options: Options): Promise<void> {
   });
 }
 
-async function markForDestruction({ store, change, clock }: Context, id: string): Promise<SessionDetails> {
-  for (;;) {
-    const details = await find(store.db, id);
-    const session = await findSession(store.db, details.id);
-    const outcome = session && outcomeOf("operator_destroy", session.state);
-    if (!outcome || outcome.do === "refuse") throw notFound(id);
-    if (outcome.do === "answer_unchanged") return details;
-    // Expired from the start, so that a server takes the step over.
-    const lease = { owner: "cli", untilMs: 0 };
-    const isMarked = await change(async (tx, note) => {
-      const applied = await applyTransition(tx, session, "operator_destroy", { lease, nowMs: clock.now() });
-      if (applied) await note("session.destroy", details.partnerId, details.id);
-      return applied !== null;
-    });
-    if (isMarked) return find(store.db, details.id);
-  }
-}
-
 async function waitUntilDestroyed({ store, clock }: Context, id: string): Promise<SessionDetails> {
   const untilMs = clock.now() + DESTROY_WAIT_MS;
   for (;;) {
-    const session = await find(store.db, id);
+    const session = await getSession(store.db, id);
     if (session.state === "destroyed" || clock.now() > untilMs) return session;
     await delay(100);
   }
 }
-
-async function find(db: Db, id: string): Promise<SessionDetails> {
-  const session = await findSessionDetails(db, id);
-  if (!session) throw notFound(id);
-  return session;
-}
-
-const notFound = (id: string) => new AppError("session_not_found", { message: `There is no session ${id}` });
 
 function stateText({ status, state: now }: SessionDetails): string {
   const isInStep = STEPS.some((step) => step === now);

@@ -196,14 +196,22 @@ test("a partner creates, rotates and revokes its own keys", async () => {
   expect((await runCli(server, "key", "list", "demo")).stdout).toMatch(/Reports +read/);
 });
 
-test("an operator destroys a session from the command line while the server runs", async () => {
+test("an operator destroys a session, and deletes a partner, from the command line while the server runs", async () => {
   const session = await berth.sessions.create({ externalUserId: "cli", autoStartAgent: false });
   expect((await runCli(server, "session", "list")).stdout).toContain(session.sessionId);
-  expect(await runCliForJson(server, "session", "destroy", session.sessionId)).toEqual({
-    sessionId: session.sessionId,
-    status: "destroyed",
-  });
+  const { key } = await runCliForJson<{ key: { key: string } }>(server, "partner", "create", "leaving");
+  const leaving = createBerth({ baseUrl: server.url, apiKey: key.key });
+  await Promise.all(["ada", "bob"].map((externalUserId) => leaving.sessions.create({ externalUserId, autoStartAgent: false })));
+
+  const [destroyed, deleted] = await Promise.all([
+    runCliForJson(server, "session", "destroy", session.sessionId),
+    runCliForJson(server, "partner", "delete", "leaving", "--yes"),
+  ]);
+  expect(destroyed).toEqual({ sessionId: session.sessionId, status: "destroyed" });
   expect((await session.refresh()).status).toBe("destroyed");
+  expect(deleted).toEqual({ id: "leaving", deleted: true, sessionsWaiting: 0 });
+  await expect(leaving.sessions.list().page()).rejects.toThrow(UnauthorizedError);
+  expect((await runCli(server, "partner", "list")).stdout).not.toContain("leaving");
   const doctor = await runCliForJson<{ topic: string; state: string; text: string }[]>(server, "doctor");
   expect(doctor.find((finding) => finding.topic === "sandboxes")).toMatchObject({ state: "good", text: "0, as in the store" });
 });

@@ -1,0 +1,38 @@
+import { AppError } from "@berth/contract";
+import { findSession } from "@berth/server/store/sessions/read.ts";
+import { findSessionDetails, type SessionDetails } from "@berth/server/store/sessions/details.ts";
+import type { Db } from "@berth/server/store/schema.ts";
+import { outcomeOf } from "@berth/server/sessions/states.ts";
+import { applyTransition } from "@berth/server/sessions/transitions.ts";
+import type { Context } from "../context.ts";
+
+// A running server takes over abandoned steps every ten seconds.
+export const DESTROY_WAIT_MS = 30_000;
+
+// Moves the session to the step `destroying` with an expired lease. The server that holds the sandbox takes it over and does the
+// work, now or at its next start.
+export async function markForDestruction({ store, change, clock }: Context, id: string): Promise<SessionDetails> {
+  for (;;) {
+    const details = await getSession(store.db, id);
+    const session = await findSession(store.db, details.id);
+    const outcome = session && outcomeOf("operator_destroy", session.state);
+    if (!outcome || outcome.do === "refuse") throw notFound(id);
+    if (outcome.do === "answer_unchanged") return details;
+    // Expired from the start, so that a server takes the step over.
+    const lease = { owner: "cli", untilMs: 0 };
+    const isMarked = await change(async (tx, note) => {
+      const applied = await applyTransition(tx, session, "operator_destroy", { lease, nowMs: clock.now() });
+      if (applied) await note("session.destroy", details.partnerId, details.id);
+      return applied !== null;
+    });
+    if (isMarked) return getSession(store.db, details.id);
+  }
+}
+
+export async function getSession(db: Db, id: string): Promise<SessionDetails> {
+  const session = await findSessionDetails(db, id);
+  if (!session) throw notFound(id);
+  return session;
+}
+
+const notFound = (id: string) => new AppError("session_not_found", { message: `There is no session ${id}` });

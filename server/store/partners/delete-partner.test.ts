@@ -1,0 +1,104 @@
+import { sql } from "kysely";
+import { expect, test } from "vitest";
+import { onBothEngines } from "../../../tests/support/databases/stores.ts";
+import { appendEvent } from "../events.ts";
+import { claimKey } from "../idempotency.ts";
+import type { Store } from "../open.ts";
+import { insertPartner } from "../store.suite.ts";
+import { insertSessionRow, sessionRow } from "../testing/session-row.ts";
+import { insertEndpoint } from "../webhooks/endpoints.ts";
+import { appendAudit } from "./audit.ts";
+import { deletePartnerRows } from "./delete-partner.ts";
+import { insertKey } from "./keys.ts";
+import { addModelUsage } from "./model-usage.ts";
+
+const nowMs = Date.UTC(2030, 0, 1);
+
+onBothEngines("deleting a partner", (databases) => {
+  test("removes its rows from every table but the audit log, and no other partner's", async () => {
+    await using store = await (await databases.create()).open();
+    for (const partner of ["acme", "other"]) await fill(store, partner);
+    const tables = await tablesOfPartners(store);
+    const before = await countRows(store, tables, "acme");
+    // A table without rows would not be tested.
+    expect(Object.values(before)).not.toContain(0);
+    let rounds = 1;
+    while (!(await deletePartnerRows(store.db, "acme", 2))) rounds++;
+    expect(rounds).toBeGreaterThan(tables.length);
+    expect(await countRows(store, tables, "acme")).toEqual({ ...Object.fromEntries(tables.map((name) => [name, 0])), audit: 1 });
+    expect(await countRows(store, tables, "other")).toEqual(before);
+    expect(await store.db.selectFrom("partners").select("id").execute()).toEqual([{ id: "other" }]);
+    expect(await store.db.selectFrom("webhook_deliveries").select("endpoint_id").distinct().execute()).toEqual([
+      { endpoint_id: "whk_other" },
+    ]);
+  });
+
+  test("is refused while it has a session", async () => {
+    await using store = await (await databases.create()).open();
+    await insertPartner(store, "acme");
+    await insertSessionRow(store.db, sessionRow(nowMs, { partner_id: "acme", state: "paused" }));
+    await expect(deletePartnerRows(store.db, "acme", 100)).rejects.toThrow("still has sessions");
+  });
+});
+
+async function tablesOfPartners(store: Store): Promise<string[]> {
+  const tables = await store.db.introspection.getTables();
+  return tables.filter(({ columns }) => columns.some(({ name }) => name === "partner_id")).map(({ name }) => name);
+}
+
+async function countRows(store: Store, tables: string[], partnerId: string): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const table of tables) {
+    const { rows } = await sql<{
+      count: number;
+    }>`select count(*) as count from ${sql.table(table)} where partner_id = ${partnerId}`.execute(store.db);
+    counts[table] = Number(rows[0]!.count);
+  }
+  return counts;
+}
+
+async function fill(store: Store, partnerId: string): Promise<void> {
+  const { db } = store;
+  await insertPartner(store, partnerId);
+  await insertKey(db, {
+    id: `key_${partnerId}`,
+    partnerId,
+    hash: partnerId,
+    hint: "",
+    name: "",
+    scope: "admin",
+    createdAt: nowMs,
+    lastUsedAt: null,
+    expiresAt: null,
+    revokedAt: null,
+  });
+  for (let n = 0; n < 5; n++) {
+    const row = sessionRow(nowMs, { partner_id: partnerId, state: "destroyed", destroyed_at: nowMs });
+    const { id: sessionId } = await insertSessionRow(db, row);
+    await store.transaction((tx) => appendEvent(tx, { partnerId, sessionId, type: "session.destroyed", at: nowMs, data: { sessionId } }));
+    await addModelUsage(db, { sessionId, partnerId, externalUserId: "ada" }, { input: 1, output: 1 }, nowMs);
+  }
+  const claim = { partnerId, scope: "a", fingerprint: "b", owner: "c" };
+  await store.transaction((tx) => claimKey(tx, claim, nowMs, nowMs + 1, nowMs + 2));
+  await store.transaction((tx) =>
+    appendAudit(tx, { partnerId, actor: "cli", action: "partner.create", target: partnerId, ip: null, requestId: null }, nowMs),
+  );
+  await insertEndpoint(db, {
+    id: `whk_${partnerId}`,
+    partner_id: partnerId,
+    url: "https://x.example",
+    description: "",
+    types: null,
+    state: "enabled",
+    disabled_reason: null,
+    secret: "",
+    old_secret: null,
+    old_secret_until: null,
+    cursor_seq: 0,
+    failing_since: null,
+    created_at: nowMs,
+    updated_at: nowMs,
+  });
+  await sql`insert into webhook_deliveries (id, endpoint_id, lane, seq, event_id, type, payload, state, attempts, created_at)
+    values (${`dlv_${partnerId}`}, ${`whk_${partnerId}`}, 'ses', 1, 'evt', 'session.created', '{}', 'pending', 0, ${nowMs})`.execute(db);
+}
