@@ -42,6 +42,8 @@ export interface StartRequest {
   // If the program of `agent` is not installed in the sandbox, the daemon uses the first of these that is.
   fallbackAgents?: AgentProgram[];
   autoStartAgent: boolean;
+  // The template's language servers, by language (languages.ts). They take precedence over those that the daemon knows.
+  languageServers?: Record<string, LanguageServerProgram>;
   // The egress token: the first line of every connection to the egress proxy, if that has a TCP address
   // (BERTH_EGRESS=host:port).
   egressPass?: string;
@@ -52,6 +54,15 @@ export interface AgentProgram {
   args: string[];
   env: Record<string, string>;
   requiredEnv: string[];
+}
+
+export interface LanguageServerProgram {
+  command: string;
+  args: string[];
+  env?: Record<string, string>;
+  initializationOptions?: unknown;
+  // The values for `workspace/configuration`, by section.
+  settings?: Record<string, unknown>;
 }
 
 // POST /internal/stop: announces that the sandbox is about to stop (hibernation). The daemon stops the agent and the
@@ -212,8 +223,11 @@ export interface AgentState {
 // The WebSocket close codes of the daemon and the gateway that the workspace understands.
 export const CLOSE = {
   terminalGone: 4404,
+  noLanguageServer: 4406,
+  languageServerIdle: 4408,
   sessionPaused: 4409,
   sessionDestroyed: 4410,
   unauthorized: 4401,
+  languageServerFailed: 4500,
   serverRestarting: 4503,
 } as const;

@@ -21,6 +21,7 @@ const require = createRequire(import.meta.url);
 // Builds daemon/dist, which sandboxes see read-only at /opt/berth:
 //   bin/node      the Node that runs the daemon       *.cjs         the daemon and its lazily loaded parts
 //   bin/goose …   the installed agents                node_modules  the native part of the terminal
+//   languages/    the language servers
 //   init.sh       process 1 of a sandbox              bashrc        read by every terminal
 //   daemon.blob   the heap from which the daemon starts
 // The build goes to a temporary folder, and each file is then renamed into place: sandboxes may be running from dist and
@@ -35,6 +36,7 @@ export async function buildDaemon(): Promise<void> {
   makeSnapshot(next);
   for (const [name, program] of agentBinaries()) place(program, join(next, "bin", name));
   placeTerminalPackage(join(next, "node_modules/@lydell"));
+  placeLanguageServers(join(next, "languages"));
   for (const entry of readdirSync(next, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
     const built = join(entry.parentPath, entry.name);
@@ -52,6 +54,7 @@ async function bundle(folder: string): Promise<void> {
       daemon: source("main.ts"),
       agent: source("agent/agent.ts"),
       archive: source("files/archive.ts"),
+      languages: source("languages/languages.ts"),
       "search-builtin": source("search/search-builtin.ts"),
     },
     outdir: folder,
@@ -136,6 +139,27 @@ function placeTerminalPackage(folder: string): void {
   const found = resolvePackage(`@lydell/${name}`);
   if (!found) throw new Error(`@lydell/${name} is not installed`);
   cpSync(found, join(folder, name), { recursive: true, dereference: true });
+}
+
+// The native compiler of TypeScript contains its language server. Pyright needs no package besides its own files.
+function placeLanguageServers(folder: string): void {
+  const typescript = resolvePackage(`@typescript/typescript-${process.platform}-${process.arch}`);
+  if (typescript) placeFolder(join(typescript, "lib"), join(folder, "typescript"));
+  const pyright = resolvePackage("pyright");
+  if (!pyright) return;
+  placeFolder(join(pyright, "dist"), join(folder, "pyright"));
+  // It says that the files are CommonJS. A package.json in a folder above may say otherwise.
+  place(join(pyright, "package.json"), join(folder, "pyright/package.json"));
+}
+
+function placeFolder(original: string, target: string): void {
+  for (const entry of readdirSync(original, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile() || entry.name.endsWith(".map")) continue;
+    const path = join(entry.parentPath, entry.name);
+    const placed = join(target, relative(original, path));
+    mkdirSync(dirname(placed), { recursive: true });
+    place(path, placed);
+  }
 }
 
 function resolvePackage(name: string): string | undefined {

@@ -15,6 +15,7 @@ import { createEvents, type Events } from "./http/events.ts";
 import { sendJson } from "./http/reply.ts";
 import type { Route } from "./http/route.ts";
 import { answerRequests, type RequestSource } from "./http/server.ts";
+import { createLanguageRoutes } from "./languages/routes.ts";
 import { createPortMonitor } from "./ports/port-monitor.ts";
 import { portRelay } from "./ports/port-relay.ts";
 import { createEnvironment } from "./processes/environment.ts";
@@ -82,6 +83,7 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
     onStateChange: (state) => events.send({ type: "agent", agent: state }),
   });
   const changes = createChanges({ workspace, environment, folder: join(BERTH_HOME, ".berth/start") });
+  const languages = createLanguageRoutes({ environment, workspace: workspace.root });
   const relay = portRelay({ hiddenPorts: ownPorts });
 
   answerRequests(server, {
@@ -100,13 +102,14 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
       ...changes.routes,
       ...relay.routes,
     ],
-    upgrades: [...terminals.upgrades, ...events.upgrades, ...agent.upgrades, ...relay.upgrades],
+    upgrades: [...terminals.upgrades, ...events.upgrades, ...agent.upgrades, ...languages.upgrades, ...relay.upgrades],
   });
 
   return {
     stop() {
       terminals.stop();
       agent.stop();
+      languages.stop();
     },
   };
 
@@ -135,6 +138,7 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
         handle({ response }) {
           terminals.stop();
           agent.stop();
+          languages.stop();
           sendJson(response, 200, { status: "ok" });
         },
       },

@@ -1,5 +1,5 @@
 import { userInfo } from "node:os";
-import type { AgentProgram, StartRequest } from "@berth/contract/daemon.ts";
+import type { AgentProgram, LanguageServerProgram, StartRequest } from "@berth/contract/daemon.ts";
 import { EGRESS_PORT } from "../egress/egress-forwarder.ts";
 import { isStringArray, isStringRecord } from "../http/body.ts";
 import { badRequest } from "../http/errors.ts";
@@ -97,7 +97,7 @@ function userName(): string {
 }
 
 function parseStart(body: Record<string, unknown>): StartRequest {
-  const { env = {}, agent = null, fallbackAgents = [], autoStartAgent = false, egressPass } = body;
+  const { env = {}, agent = null, fallbackAgents = [], autoStartAgent = false, languageServers = {}, egressPass } = body;
   if (!isStringRecord(env)) throw badRequest("env must contain only strings");
   // The operating system cannot pass a variable with a NUL character.
   const passable = Object.fromEntries(Object.entries(env).filter((pair) => !pair.join("").includes("\0")));
@@ -110,8 +110,21 @@ function parseStart(body: Record<string, unknown>): StartRequest {
     agent: agent === null ? null : parseAgent(agent),
     fallbackAgents: fallbackAgents.map(parseAgent),
     autoStartAgent,
+    languageServers: parseLanguageServers(languageServers),
     ...(egressPass === undefined ? {} : { egressPass }),
   };
+}
+
+function parseLanguageServers(value: unknown): Record<string, LanguageServerProgram> {
+  if (typeof value !== "object" || value === null) throw badRequest("languageServers must be an object");
+  return Object.fromEntries(Object.entries(value).map(([language, server]) => [language, parseLanguageServer(server)]));
+}
+
+function parseLanguageServer(value: unknown): LanguageServerProgram {
+  const { command, args = [], env = {}, initializationOptions, settings = {} } = (value ?? {}) as Record<string, unknown>;
+  if (typeof command !== "string" || !isStringArray(args) || !isStringRecord(env) || typeof settings !== "object" || settings === null)
+    throw badRequest("languageServers is malformed");
+  return { command, args, env, initializationOptions, settings: settings as Record<string, unknown> };
 }
 
 function parseAgent(value: unknown): AgentProgram {

@@ -1,0 +1,100 @@
+import { readFileSync } from "node:fs";
+import { totalmem } from "node:os";
+import { childProcess } from "../processes/child-process.ts";
+import { preferForOomKill } from "../processes/oom-score.ts";
+import { signalGroup } from "../processes/signal-group.ts";
+import type { FoundServer } from "./catalogue.ts";
+import { createMessageReader, frameMessage } from "./message-frames.ts";
+
+// The process of one language server.
+export interface ServerProcess {
+  // Returns false if the server does not keep up. `onDrain` is called when it does again.
+  send(message: Buffer): boolean;
+  // Pauses and resumes the server's messages.
+  pause(): void;
+  resume(): void;
+  kill(): void;
+}
+
+export interface ServerProcessOptions {
+  server: FoundServer;
+  cwd: string;
+  env: Record<string, string>;
+  memoryBytes: number;
+  onMessage: (message: Buffer) => void;
+  onDrain: () => void;
+  // Called once. The reason is for people.
+  onEnd: (reason: string) => void;
+}
+
+const MEMORY_CHECK_MS = 5000;
+const PAGE_BYTES = 4096;
+const MIN_MEMORY_BYTES = 256 * 1024 * 1024;
+const MAX_MEMORY_BYTES = 1024 * 1024 * 1024;
+
+// How much memory one server may use: half of the sandbox's, within bounds.
+export function serverMemoryBytes(sandboxBytes = process.constrainedMemory() || totalmem()): number {
+  return Math.min(MAX_MEMORY_BYTES, Math.max(MIN_MEMORY_BYTES, Math.min(sandboxBytes, totalmem()) / 2));
+}
+
+export function startServer(options: ServerProcessOptions): ServerProcess {
+  const { server, cwd, memoryBytes, onMessage, onDrain, onEnd } = options;
+  // A separate process group, so that the server's own children end with it.
+  const child = childProcess().spawn(server.command, server.args, {
+    cwd,
+    env: { ...options.env, ...memoryVariables(memoryBytes) },
+    detached: true,
+    stdio: ["pipe", "pipe", "ignore"],
+  });
+  preferForOomKill(child.pid);
+  let ended = false;
+  const end = (reason: string) => {
+    if (ended) return;
+    ended = true;
+    clearInterval(memoryCheck);
+    if (child.pid !== undefined) signalGroup(child.pid, "SIGKILL");
+    onEnd(reason);
+  };
+  const memoryCheck = setInterval(() => {
+    if (child.pid !== undefined && residentBytes(child.pid) > memoryBytes) end("It used too much memory");
+  }, MEMORY_CHECK_MS).unref();
+
+  const read = createMessageReader((message) => !isLog(message) && onMessage(message));
+  child.stdout.on("data", (chunk: Buffer) => {
+    try {
+      if (!ended) read(chunk);
+    } catch (error) {
+      end(error instanceof Error ? error.message : String(error));
+    }
+  });
+  child.stdin.on("error", () => {});
+  child.stdin.on("drain", onDrain);
+  child.on("error", (error) => end(`It could not be started (${error.message})`));
+  child.on("exit", (code, signal) => end(`It ended with ${code === null ? String(signal) : `code ${code}`}`));
+
+  return {
+    send: (message) => child.stdin.write(frameMessage(message)),
+    pause: () => void child.stdout.pause(),
+    resume: () => void child.stdout.resume(),
+    kill: () => end("It was stopped"),
+  };
+}
+
+// Limits that the runtimes of the usual servers keep themselves. They collect garbage before the check above ends them.
+function memoryVariables(bytes: number): Record<string, string> {
+  const mib = Math.floor((bytes / 1024 / 1024) * 0.8);
+  return { GOMEMLIMIT: `${mib}MiB`, NODE_OPTIONS: `--max-old-space-size=${mib}` };
+}
+
+function residentBytes(pid: number): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/statm`, "latin1").split(" ")[1]) * PAGE_BYTES;
+  } catch {
+    // The process has ended, or the system has no /proc.
+    return 0;
+  }
+}
+
+// Log messages are for developers of servers, and some servers write several per key press.
+const LOG = /^\{"jsonrpc":"2\.0","method":"(window\/logMessage|\$\/logTrace|telemetry\/event)"/;
+const isLog = (message: Buffer): boolean => LOG.test(message.toString("latin1", 0, 80));
