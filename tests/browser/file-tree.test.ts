@@ -67,11 +67,19 @@ describeInBrowser("the file tree", (suite) => {
   });
 
   test("a click shows a file and keeps the focus in the tree; Enter and a double click move it to the editor", async () => {
-    await using workspace = await suite.openWorkspace({ files: { "a.txt": "text of a\n", "b.txt": "b\n", "c.txt": "c\n" } });
+    const files = { "a.txt": "text of a\n", "b.txt": "b\n", "c.txt": "c\n", "x/y/z/inner.txt": "i\n" };
+    await using workspace = await suite.openWorkspace({ files });
     const { page } = workspace;
+    // Folders that contain nothing else share a row.
+    await treeItem(page, "x").click();
+    await expectVisible(treeItem(page, "inner.txt"));
+    expect(await hasFocus(treeItem(page, "x/y/z"))).toBe(true);
+    await page.keyboard.press("ArrowLeft");
+    await expectGone(treeItem(page, "inner.txt"));
     await treeItem(page, "a.txt").click();
     await expectVisible(page.getByLabel("Text of a.txt"));
     expect(await hasFocus(treeItem(page, "a.txt"))).toBe(true);
+    expect(await treeItem(page, "a.txt").getAttribute("aria-current")).toBe("true");
     await page.keyboard.press("Delete");
     await expectVisible(page.getByRole("heading", { name: "Delete a.txt?" }));
     await page.keyboard.press("Escape");

@@ -86,6 +86,7 @@ export function FileTree() {
         index={index}
         expanded={node.folder && expanded.has(node.path)}
         selected={selected.has(node.path)}
+        active={node.path === active}
         focusable={index === Math.max(0, focusedIndex)}
         dimmed={cut.has(node.path) || ignored[parentOf(node.path)]?.has(nameOf(node.path)) === true}
         dropTarget={node.folder && drag.target === node.path}

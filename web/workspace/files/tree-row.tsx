@@ -13,6 +13,8 @@ export interface TreeRowProps {
   index: number;
   expanded: boolean;
   selected: boolean;
+  // Whether the active tab shows this file.
+  active: boolean;
   // The one row that Tab reaches.
   focusable: boolean;
   // Cut, or ignored by Git.
@@ -23,7 +25,17 @@ export interface TreeRowProps {
 }
 
 // The tree handles all events. A row renders again only when one of these values changes.
-export const TreeRow = memo(function TreeRow({ node, index, expanded, selected, focusable, dimmed, dropTarget, naming }: TreeRowProps) {
+export const TreeRow = memo(function TreeRow({
+  node,
+  index,
+  expanded,
+  selected,
+  active,
+  focusable,
+  dimmed,
+  dropTarget,
+  naming,
+}: TreeRowProps) {
   const { path, name, level, folder, link, position, siblings } = node;
   const unsaved = useWorkspaceState("documents", ({ files }) => {
     const file = files[path];
@@ -47,6 +59,7 @@ export const TreeRow = memo(function TreeRow({ node, index, expanded, selected, 
       aria-posinset={position}
       aria-setsize={siblings}
       aria-selected={selected}
+      aria-current={active}
       aria-expanded={folder ? expanded : undefined}
       aria-label={name}
       draggable

@@ -1,16 +1,79 @@
-import { Braces, FileCode, FileImage, FileText, FileTerminal, File as PlainFile, type LucideIcon } from "lucide-react";
-import { extensionOf } from "../text/paths.ts";
+import {
+  Braces,
+  File as PlainFile,
+  FileArchive,
+  FileText,
+  Film,
+  GitBranch,
+  Image,
+  Lock,
+  Music,
+  Settings2,
+  SquareTerminal,
+  Table2,
+  type LucideIcon,
+} from "lucide-react";
+import { memo } from "react";
+import { extensionOf, nameOf } from "../text/paths.ts";
 
-export function FileIcon({ path }: { path: string }) {
-  const Icon = icons.get(extensionOf(path)) ?? PlainFile;
-  return <Icon size={15} strokeWidth={1.7} className="kind" aria-hidden="true" />;
-}
+// A file's icon tells its language by its letters and its colour.
+export const FileIcon = memo(function FileIcon({ path }: { path: string }) {
+  const [mark, tint] = byName.get(nameOf(path).toLowerCase()) ?? byExtension.get(extensionOf(path)) ?? [PlainFile, "muted"];
+  if (typeof mark === "string") return <span className="kind glyph" data-tint={tint} data-mark={mark} aria-hidden="true" />;
+  const Icon = mark;
+  return <Icon size={15} strokeWidth={1.7} className="kind" data-tint={tint} aria-hidden="true" />;
+});
 
-const kinds: [LucideIcon, string][] = [
-  [FileCode, "ts tsx js jsx mjs cjs py go rs java c h cpp hpp cs rb php swift kt html css scss vue svelte sql"],
-  [Braces, "json jsonc yaml yml toml xml ini lock"],
-  [FileText, "md markdown txt rst log"],
-  [FileImage, "png jpg jpeg gif webp avif svg ico bmp"],
-  [FileTerminal, "sh bash zsh fish"],
+type Tint = "blue" | "yellow" | "green" | "purple" | "teal" | "red" | "orange" | "muted";
+type Kind = [mark: string | LucideIcon, tint: Tint, names: string];
+
+const extensions: Kind[] = [
+  ["TS", "blue", "ts mts cts"],
+  ["TX", "blue", "tsx"],
+  ["JS", "yellow", "js mjs cjs"],
+  ["JX", "yellow", "jsx"],
+  ["PY", "blue", "py pyi pyw ipynb"],
+  ["GO", "teal", "go mod"],
+  ["RS", "orange", "rs"],
+  ["JV", "red", "java"],
+  ["KT", "purple", "kt kts"],
+  ["C", "blue", "c h"],
+  ["C+", "blue", "cc cpp cxx hh hpp"],
+  ["C#", "green", "cs"],
+  ["RB", "red", "rb"],
+  ["PH", "purple", "php"],
+  ["SW", "orange", "swift"],
+  ["EX", "purple", "ex exs"],
+  ["LU", "blue", "lua"],
+  ["<>", "orange", "html htm xml xhtml"],
+  ["#", "blue", "css"],
+  ["#", "red", "scss sass less"],
+  ["V", "green", "vue"],
+  ["S", "orange", "svelte"],
+  ["DB", "teal", "sql db sqlite"],
+  ["M↓", "teal", "md markdown mdx"],
+  [Braces, "yellow", "json jsonc json5"],
+  [Settings2, "purple", "yaml yml toml ini cfg conf properties editorconfig"],
+  [Lock, "muted", "lock"],
+  [FileText, "muted", "txt rst log"],
+  [Image, "purple", "png jpg jpeg gif webp avif svg ico bmp"],
+  [SquareTerminal, "green", "sh bash zsh fish"],
+  [Table2, "green", "csv tsv"],
+  [FileText, "red", "pdf"],
+  [Music, "orange", "mp3 wav ogg oga flac m4a aac opus"],
+  [Film, "orange", "mp4 webm mov m4v ogv mkv"],
+  [FileArchive, "muted", "zip gz tgz tar bz2 xz zst 7z"],
 ];
-const icons = new Map(kinds.flatMap(([icon, extensions]) => extensions.split(" ").map((extension) => [extension, icon] as const)));
+
+const names: Kind[] = [
+  ["DK", "blue", "dockerfile containerfile .dockerignore"],
+  ["MK", "muted", "makefile justfile"],
+  [GitBranch, "orange", ".gitignore .gitattributes .gitmodules"],
+  [Lock, "muted", "package-lock.json"],
+  [Settings2, "yellow", ".env"],
+];
+
+const indexed = (kinds: Kind[]) =>
+  new Map(kinds.flatMap(([mark, tint, each]) => each.split(" ").map((name) => [name, [mark, tint] as const] as const)));
+const byExtension = indexed(extensions);
+const byName = indexed(names);
