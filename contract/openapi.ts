@@ -117,6 +117,7 @@ const TAGS = [
       "Web servers in a sandbox open as previews on an origin of their own. The workspace issues the links to them; a key does not.",
   },
   { name: "Changes", description: "What has changed in the files of a sandbox." },
+  { name: "Git", description: "The source control of a sandbox, as the workspace uses it. It runs the sandbox's own git." },
   {
     name: "Agent",
     description:

@@ -9,6 +9,7 @@ import { contentRoutes } from "./files/content.ts";
 import { createFileWatcher } from "./files/file-watcher.ts";
 import { fileRoutes } from "./files/files.ts";
 import { openWorkspace } from "./files/workspace.ts";
+import { gitRoutes } from "./git/routes.ts";
 import { createAuthentication } from "./http/authentication.ts";
 import { readJson } from "./http/body.ts";
 import { createEvents, type Events } from "./http/events.ts";
@@ -100,6 +101,7 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
       ...ports.routes,
       ...agent.routes,
       ...changes.routes,
+      ...gitRoutes({ workspace, environment, watch: watcher.include }),
       ...relay.routes,
     ],
     upgrades: [...terminals.upgrades, ...events.upgrades, ...agent.upgrades, ...languages.upgrades, ...relay.upgrades],

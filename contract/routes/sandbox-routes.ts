@@ -20,6 +20,7 @@ import {
 } from "../schemas/sandbox.ts";
 import { header, query, route, type Route } from "./route.ts";
 import { AGENT_ROUTES } from "./sandbox-agent-routes.ts";
+import { GIT_ROUTES } from "./sandbox-git-routes.ts";
 
 // The API of a sandbox below `sandboxUrl`. The daemon in the sandbox answers; these routes only describe it.
 
@@ -263,5 +264,6 @@ export const SANDBOX_ROUTES = {
     success: { status: 204, description: "The file is as it was." },
     errors: [...FILE_ERRORS, "too_large", "git_failed", "disk_full"],
   }),
+  ...GIT_ROUTES,
   ...AGENT_ROUTES,
 } as const satisfies Record<string, Route>;

@@ -4,8 +4,10 @@ import type { Static, TSchema } from "typebox";
 import { expect, test } from "vitest";
 import type * as agent from "../agent.ts";
 import type * as daemon from "../daemon.ts";
+import type * as git from "../git.ts";
 import { SANDBOX_ROUTES } from "../routes/sandbox-routes.ts";
 import type * as agentSchemas from "./sandbox-agent.ts";
+import type * as gitSchemas from "./sandbox-git.ts";
 import type * as schemas from "./sandbox.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -30,6 +32,7 @@ type Fits<Described, Used> = [Described] extends [Used]
   : "the type lacks something";
 type Body<Schemas, Name extends keyof Schemas> = Schemas[Name] extends TSchema ? Static<Schemas[Name]> : never;
 type Of<Name extends keyof typeof schemas> = Body<typeof schemas, Name>;
+type GitOf<Name extends keyof typeof gitSchemas> = Body<typeof gitSchemas, Name>;
 type AgentOf<Name extends keyof typeof agentSchemas> = Body<typeof agentSchemas, Name>;
 
 test("the described bodies are the types that the daemon uses", () => {
@@ -45,9 +48,44 @@ test("the described bodies are the types that the daemon uses", () => {
     Fits<Of<"PortList">["ports"][number], daemon.ListeningPort>,
     Fits<Of<"Changes">, agent.Changes>,
     Fits<Of<"Health">, daemon.Health>,
+    Fits<GitOf<"GitStatus">, git.GitStatus>,
+    Fits<GitOf<"GitBranches">["branches"][number], git.GitBranch>,
+    Fits<GitOf<"SwitchBranch">, git.SwitchBranch>,
+    Fits<GitOf<"GitPaths">, git.GitPaths>,
+    Fits<GitOf<"CommitRequest">, git.CommitRequest>,
+    Fits<GitOf<"SyncRequest">, git.SyncRequest>,
+    Fits<GitOf<"GitEvent">, git.GitEvent>,
+    Fits<GitOf<"GitIdentity">, git.GitIdentity>,
+    Fits<GitOf<"GitRemote">, git.GitRemote>,
+    Fits<GitOf<"GitHistory">["commits"][number], git.GitCommit>,
     Fits<AgentOf<"AgentState">, daemon.AgentState>,
     Fits<AgentOf<"PromptRequest">, agent.PromptRequest>,
     Fits<AgentOf<"Conversation">, agent.Conversation>,
-  ] = [true, true, true, true, true, true, true, true, true, true, true, true, true, true];
+  ] = [
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+    true,
+  ];
   expect(checks).not.toContain(false);
 });

@@ -1,9 +1,9 @@
-import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import type { Change } from "@berth/contract/agent.ts";
 import { AppError } from "@berth/contract/errors.ts";
 import { TEMPORARY_PREFIX } from "../files/walk.ts";
+import { createRepositories } from "../git/repositories.ts";
 import { readBounded } from "../io/read-bounded.ts";
 import { childProcess } from "../processes/child-process.ts";
 import type { Environment } from "../processes/environment.ts";
@@ -26,18 +26,10 @@ export interface Git {
 const EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 const TIMEOUT_MS = 15_000;
 const MAX_OUTPUT = 8 * 1024 * 1024;
-const MAX_REPOSITORIES = 20;
 
 export function createGit(root: string, environment: Environment): Git {
   return {
-    repositories() {
-      if (existsSync(join(root, ".git"))) return [""];
-      const folders = readdirSync(root, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-      return folders
-        .map(({ name }) => name)
-        .filter((name) => existsSync(join(root, name, ".git")))
-        .slice(0, MAX_REPOSITORIES);
-    },
+    repositories: createRepositories(root).list,
     branch: async (repository) => (await run(repository, ["symbolic-ref", "--short", "-q", "HEAD"], [0, 1, 128])).trim() || "detached",
     async changes(repository) {
       const base = await baseOf(repository);
