@@ -192,7 +192,7 @@ describe("conflicts", () => {
     repo.git("switch", "-q", "main");
     repo.write("a.txt", "mine\n");
     repo.commit("mine");
-    expect(() => repo.git("merge", "-q", "other")).toThrow();
+    expect(() => repo.git("merge", "-q", "other")).toThrow("Command failed");
     expect(await repo.repository()).toMatchObject({ operation: "merge" });
     expect(await repo.files()).toEqual(["! a.txt"]);
     expect(await repo.run("commit", { message: "m" })).toMatchObject({ code: "git_conflict" });
@@ -201,7 +201,7 @@ describe("conflicts", () => {
     expect(read("a.txt")).toBe("mine\n");
     expect(await repo.repository()).toMatchObject({ operation: null, files: [] });
 
-    expect(() => repo.git("rebase", "other")).toThrow();
+    expect(() => repo.git("rebase", "other")).toThrow("Command failed");
     expect(await repo.repository()).toMatchObject({ operation: "rebase", branch: null });
     repo.write("a.txt", "both\n");
     await repo.post("stage", { paths: ["a.txt"] });
