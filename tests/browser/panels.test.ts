@@ -73,7 +73,7 @@ describeInBrowser("the panels of the workspace", (suite) => {
     await page.getByRole("combobox", { name: "Size of the page" }).selectOption("Phone, 390 × 844");
     expect(await page.frames()[1]!.evaluate("innerWidth")).toBe(390);
     expect(await seriousFaults(page)).toEqual([]);
-    await page.getByRole("button", { name: "Close the preview" }).click();
+    await tab(page, "Port 4321").press("Delete");
     await expectGone(page.locator("iframe"));
 
     await page.getByRole("button", { name: "Port 4321" }).click();
@@ -81,7 +81,7 @@ describeInBrowser("the panels of the workspace", (suite) => {
     expect(await seriousFaults(page)).toEqual([]);
     await page.getByTitle("Show port 4321 beside the code").click();
     await expectVisible(frame.getByRole("heading", { name: "hello from /" }));
-    await page.getByRole("button", { name: "Close the preview" }).click();
+    await tab(page, "Port 4321").press("Delete");
     await page.getByRole("button", { name: "Preview port 4321 here" }).click();
     await expectVisible(frame.getByRole("heading", { name: "hello from /" }));
 

@@ -39,7 +39,7 @@ export function formatShortcut(shortcut: string, platform = detectPlatform()): s
 function codeOf(key: string): string {
   if (/^[A-Z]$/.test(key)) return `Key${key}`;
   if (/^\d$/.test(key)) return `Digit${key}`;
-  return key === "`" ? "Backquote" : "";
+  return { "`": "Backquote", "\\": "Backslash" }[key] ?? "";
 }
 
 const detectPlatform = (): Platform => (/Mac|iPhone|iPad/.test(navigator.platform) ? "mac" : "pc");

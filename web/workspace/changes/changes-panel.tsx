@@ -5,7 +5,7 @@ import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { IconButton } from "../parts/icon-button.tsx";
 import { describeError } from "../state/page/notices.ts";
 import { nameOf, parentOf } from "../text/paths.ts";
-import { tabFor } from "../state/page/layout.ts";
+import { tabFor } from "../state/page/tab.ts";
 
 export function ChangesPanel() {
   const { changes, error, read } = useChanges();

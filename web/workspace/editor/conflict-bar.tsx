@@ -1,7 +1,7 @@
 import { CircleAlert, TriangleAlert } from "lucide-react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { nameOf } from "../text/paths.ts";
-import { tabFor } from "../state/page/layout.ts";
+import { tabFor } from "../state/page/tab.ts";
 import type { TextDocument } from "../state/documents/document.ts";
 
 // Shows a conflict with the file on disk or a failed save, with the possible actions.
@@ -14,7 +14,7 @@ export function ConflictBar({ doc }: { doc: TextDocument }) {
 
 export function ChangedOnDisk({ path, comparing = false }: { path: string; comparing?: boolean }) {
   const { documents, layout } = useWorkspace();
-  const closeComparison = () => layout.closeTab(`compare:${path}`);
+  const closeComparison = () => layout.dropTab(`compare:${path}`);
   const keepMine = async () => {
     await documents.keepMine(path);
     closeComparison();
@@ -58,7 +58,7 @@ function DeletedOnDisk({ path }: { path: string }) {
         type="button"
         className="button small"
         onClick={() => {
-          workspace.layout.closeTab(`file:${path}`);
+          workspace.layout.dropTab(`file:${path}`);
           workspace.documents.close(path);
         }}
       >

@@ -3,19 +3,20 @@ import { useEffect, useState } from "react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { loadModule } from "../browser/load-module.ts";
 import { formatBytes, nameOf } from "../text/paths.ts";
-import { closeTab } from "../state/actions.ts";
+import { closeTab } from "../state/tab-actions.ts";
 import { ConflictBar } from "./conflict-bar.tsx";
+import type { TextEditorProps } from "./text-editor.tsx";
 
-export function FileView({ path }: { path: string }) {
+export function FileView({ path, group, active }: TextEditorProps) {
   const file = useWorkspaceState("documents", (state) => state.files[path]);
   if (file === undefined || file.kind === "loading") return <Loading />;
-  if (file.kind === "failed") return <Failed path={path} message={file.message} gone={file.gone} />;
+  if (file.kind === "failed") return <Failed path={path} group={group} message={file.message} gone={file.gone} />;
   if (file.kind === "image") return <ImageView path={path} version={file.version} />;
   if (file.kind !== "text") return <NotText path={path} size={file.size} large={file.kind === "large"} />;
   return (
     <>
       <ConflictBar doc={file.document} />
-      <LazyTextEditor key={path} path={path} />
+      <LazyTextEditor key={path} path={path} group={group} active={active} />
     </>
   );
 }
@@ -24,7 +25,7 @@ export function FileView({ path }: { path: string }) {
 type TextEditor = (typeof import("./text-editor.tsx"))["default"];
 let loadedEditor: TextEditor | null = null;
 
-function LazyTextEditor({ path }: { path: string }) {
+function LazyTextEditor(props: TextEditorProps) {
   const [Editor, setEditor] = useState(() => loadedEditor);
   useEffect(() => {
     if (Editor) return;
@@ -33,7 +34,7 @@ function LazyTextEditor({ path }: { path: string }) {
       setEditor(() => loaded.default);
     });
   }, [Editor]);
-  return Editor ? <Editor path={path} /> : <Loading />;
+  return Editor ? <Editor {...props} /> : <Loading />;
 }
 
 function ImageView({ path, version }: { path: string; version: string }) {
@@ -64,7 +65,7 @@ function NotText({ path, size, large }: { path: string; size: number; large: boo
   );
 }
 
-function Failed({ path, message, gone }: { path: string; message: string; gone: boolean }) {
+function Failed({ path, group, message, gone }: { path: string; group: string; message: string; gone: boolean }) {
   const workspace = useWorkspace();
   return (
     <div className="empty">
@@ -75,7 +76,7 @@ function Failed({ path, message, gone }: { path: string; message: string; gone: 
         <button type="button" className="button" onClick={() => void workspace.documents.open(path)}>
           Try again
         </button>
-        <button type="button" className="button" onClick={() => void closeTab(workspace, `file:${path}`)}>
+        <button type="button" className="button" onClick={() => void closeTab(workspace, group, `file:${path}`)}>
           Close
         </button>
       </div>

@@ -4,45 +4,60 @@ import { useEffect, useRef } from "react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { bufferFor } from "./code/buffer.ts";
 import { wrapping } from "./code/setup.ts";
+import type { MountedView } from "./code/buffer.ts";
 import type { TextLocation } from "../state/page/cursor.ts";
 import { markFirstTextPainted } from "../browser/first-text.ts";
 
+export interface TextEditorProps {
+  path: string;
+  group: string;
+  // Whether the group is the active one. The status bar shows the position in its editor.
+  active: boolean;
+}
+
 // The code editor, in a chunk of its own.
-export default function TextEditor({ path }: { path: string }) {
+export default function TextEditor({ path, group, active }: TextEditorProps) {
   const workspace = useWorkspace();
   const container = useRef<HTMLDivElement>(null);
-  const editor = useRef<EditorView | null>(null);
+  const editor = useRef<MountedView | null>(null);
   const wrapLines = useWorkspaceState("preferences", (state) => state.wrapLines);
   const reveal = useWorkspaceState("cursor", (state) => state.reveal);
   const focusPath = useWorkspaceState("cursor", (state) => state.focusPath);
 
   useEffect(() => {
     if (!container.current) return;
-    const mounted = bufferFor(workspace, path).mount(container.current);
-    editor.current = mounted.view;
+    const mounted = bufferFor(workspace, path).mount(container.current, group);
+    editor.current = mounted;
     requestAnimationFrame(markFirstTextPainted);
     return () => {
       editor.current = null;
       mounted[Symbol.dispose]();
+    };
+  }, [workspace, path, group]);
+
+  useEffect(() => {
+    if (!active) return;
+    editor.current?.report();
+    return () => {
       workspace.cursor.setPosition(null);
       workspace.cursor.setLanguage(null);
     };
-  }, [workspace, path]);
+  }, [workspace, path, group, active]);
 
   useEffect(() => {
-    editor.current?.dispatch({ effects: wrapping.reconfigure(wrapLines ? EditorView.lineWrapping : []) });
+    editor.current?.view.dispatch({ effects: wrapping.reconfigure(wrapLines ? EditorView.lineWrapping : []) });
   }, [wrapLines, path]);
 
   useEffect(() => {
-    const target = workspace.cursor.takeReveal(path);
-    if (target && editor.current) goTo(editor.current, target);
-  }, [workspace, path, reveal]);
+    const target = active ? workspace.cursor.takeReveal(path) : null;
+    if (target && editor.current) goTo(editor.current.view, target);
+  }, [workspace, path, active, reveal]);
 
   useEffect(() => {
-    if (focusPath !== path || !workspace.cursor.takeFocus(path)) return;
+    if (!active || focusPath !== path || !workspace.cursor.takeFocus(path)) return;
     // Deferred until the tree row or dialog that opened the file has released the focus.
-    setTimeout(() => editor.current?.focus());
-  }, [workspace, path, focusPath]);
+    setTimeout(() => editor.current?.view.focus());
+  }, [workspace, path, active, focusPath]);
 
   return <div ref={container} className="text-editor" />;
 }

@@ -5,7 +5,7 @@ import { formatShortcut } from "../browser/shortcuts.ts";
 import type { MenuItem } from "../parts/menu.tsx";
 import { isMarkdown } from "../state/actions.ts";
 import { deletePaths, duplicate, paste, startNew } from "../state/file-actions.ts";
-import { tabFor } from "../state/page/layout.ts";
+import { tabFor } from "../state/page/tab.ts";
 import type { Workspace } from "../state/workspace.ts";
 import { parentOf } from "../text/paths.ts";
 import type { TreeNode } from "./tree-rows.ts";

@@ -3,7 +3,7 @@ import { Menu } from "../parts/menu.tsx";
 import { openFile, showFile } from "../state/actions.ts";
 import { revealInTree } from "../state/file-actions.ts";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
-import { activeFile } from "../state/page/layout.ts";
+import { activeFile } from "../state/page/editor-groups.ts";
 import { joinPath, nameOf, parentOf } from "../text/paths.ts";
 import { fileMenu } from "./file-menu.tsx";
 import { useTreeDrag } from "./tree-drag.ts";

@@ -1,25 +1,17 @@
 import type { SideView } from "../state/page/layout.ts";
 import type { Workspace } from "../state/workspace.ts";
 import { focusSearch, focusSideView, focusTerminals, toggleTerminals } from "../state/focus-actions.ts";
-import { closeTab, openMarkdownPreview } from "../state/actions.ts";
+import { openMarkdownPreview } from "../state/actions.ts";
+import { activeTabOf } from "../state/page/editor-groups.ts";
+import type { Command } from "./command.ts";
+import { tabCommands } from "./tab-commands.ts";
 import { revealInTree, startNew } from "../state/file-actions.ts";
-
-export interface Command {
-  id: string;
-  title: string;
-  shortcut?: string;
-  // Whether the shortcut works while a terminal has the focus, although the shell could use its key. As in VS Code, the
-  // workspace also has all keys that no shell can receive.
-  inTerminal?: boolean;
-  run: () => void;
-}
 
 // All commands, in the order of the palette. A command without a title is only a second shortcut.
 export function createCommands(workspace: Workspace): Command[] {
   const { layout, documents, terminals, palette, preferences } = workspace;
   const activeFile = () => {
-    const { tabs, activeTab } = layout.store.getState();
-    const tab = tabs.find(({ id }) => id === activeTab);
+    const tab = activeTabOf(layout.store.getState());
     return tab && "path" in tab ? tab.path : null;
   };
   const reveal = () => {
@@ -38,9 +30,7 @@ export function createCommands(workspace: Workspace): Command[] {
     { id: "file.new", title: "New file…", run: () => void startNew(workspace, "file") },
     { id: "folder.new", title: "New folder…", run: () => void startNew(workspace, "folder") },
     { id: "file.reveal", title: "Show the active file in the tree", run: reveal },
-    { id: "tab.close", title: "Close tab", shortcut: "Alt+W", run: () => void closeTab(workspace, layout.store.getState().activeTab) },
-    { id: "tab.next", title: "Next tab", shortcut: "Alt+PageDown", inTerminal: true, run: () => layout.cycleTab(1) },
-    { id: "tab.previous", title: "Previous tab", shortcut: "Alt+PageUp", inTerminal: true, run: () => layout.cycleTab(-1) },
+    ...tabCommands(workspace),
     { id: "markdown.preview", title: "Preview this Markdown file", shortcut: "Mod+Shift+V", run: () => openMarkdownPreview(workspace) },
     { id: "view.files", title: "Show files", shortcut: "Mod+Shift+E", run: side("files") },
     { id: "view.search", title: "Search in files", shortcut: "Mod+Shift+F", run: () => focusSearch(workspace) },

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState, type KeyboardEvent } from "react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
-import type { Command } from "./commands.ts";
+import type { Command } from "./command.ts";
 import { useChoices, type PaletteChoice } from "./use-choices.tsx";
 import type { PaletteMode } from "../state/page/palette.ts";
 

@@ -3,7 +3,8 @@ import { useWorkspace } from "../state/context.ts";
 import { FileIcon } from "../parts/file-icon.tsx";
 import { nameOf, parentOf } from "../text/paths.ts";
 import { openFile } from "../state/actions.ts";
-import type { Command } from "./commands.ts";
+import { openTabs } from "../state/page/editor-groups.ts";
+import type { Command } from "./command.ts";
 import { fuzzyFilter } from "./fuzzy.ts";
 import { formatShortcut } from "../browser/shortcuts.ts";
 
@@ -67,7 +68,7 @@ function useFoundFiles(query: string | null): Choices {
     };
   }, [query, workspace]);
 
-  const openPaths = workspace.layout.store.getState().tabs.flatMap((tab) => (tab.kind === "file" ? [tab.path] : []));
+  const openPaths = openTabs(workspace.layout.store.getState()).flatMap((tab) => (tab.kind === "file" ? [tab.path] : []));
   const paths = query === "" ? [...new Set([...openPaths, ...(found?.paths ?? [])])] : (found?.paths ?? []);
   const answered = found?.query === query;
   return {

@@ -1,10 +1,14 @@
 import { useEffect, useRef, type KeyboardEvent, type ReactNode } from "react";
 
 export interface MenuItem {
+  // Needed if several items have the same label.
+  id?: string;
   label: string;
   icon?: ReactNode;
   shortcut?: string;
   danger?: boolean;
+  // Marks the item for what is on screen now.
+  current?: boolean;
   // Draws a divider above this item.
   divided?: boolean;
   run: () => void;
@@ -57,7 +61,7 @@ export function Menu({ label, at, items, onClose }: MenuProps) {
       onToggle={(event) => event.newState === "closed" && onClose()}
     >
       {items.map((item) => (
-        <MenuButton key={item.label} item={item} onClose={onClose} />
+        <MenuButton key={item.id ?? item.label} item={item} onClose={onClose} />
       ))}
     </div>
   );
@@ -71,6 +75,7 @@ function MenuButton({ item, onClose }: { item: MenuItem; onClose: () => void }) 
         type="button"
         role="menuitem"
         className={item.danger ? "danger" : undefined}
+        aria-current={item.current}
         onClick={() => {
           onClose();
           item.run();

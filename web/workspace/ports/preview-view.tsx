@@ -1,4 +1,4 @@
-import { ExternalLink, RotateCw, X } from "lucide-react";
+import { ExternalLink, RotateCw } from "lucide-react";
 import { useCallback, useEffect, useRef, useState, type FormEvent } from "react";
 import { readAddress } from "./read-address.ts";
 import { frameSize, PageSizeSelect, type PageSize } from "./page-size-select.tsx";
@@ -7,7 +7,7 @@ import { IconButton } from "../parts/icon-button.tsx";
 import { describeError } from "../state/page/notices.ts";
 
 // A port of the sandbox in a frame. Its origin differs from this page's, so it cannot read anything here.
-export default function PreviewView({ port, shown, onClose }: { port: number; shown: boolean; onClose?: () => void }) {
+export default function PreviewView({ port, shown }: { port: number; shown: boolean }) {
   const { ports, notices } = useWorkspace();
   const requested = useWorkspaceState("ports", (state) => state.previews[port]);
   const [path, setPath] = useState("/");
@@ -67,11 +67,6 @@ export default function PreviewView({ port, shown, onClose }: { port: number; sh
           <ExternalLink size={15} />
         </IconButton>
         <PageSizeSelect value={pageSize} onChange={setPageSize} />
-        {onClose && (
-          <IconButton label="Close the preview" onClick={onClose}>
-            <X size={15} />
-          </IconButton>
-        )}
       </form>
       {error && <div className="empty">Could not open the preview: {error}</div>}
       {!error && loaded && (

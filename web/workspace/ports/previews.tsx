@@ -17,14 +17,3 @@ export function Previews({ ports, shown }: { ports: number[]; shown: number | nu
     </Suspense>
   );
 }
-
-// The preview beside the editor.
-export function PreviewBeside({ port, onClose }: { port: number; onClose: () => void }) {
-  return (
-    <section className="beside" aria-label={`Port ${port}`}>
-      <Suspense fallback={<div className="loading-center" aria-busy="true" />}>
-        <PreviewView key={port} port={port} shown onClose={onClose} />
-      </Suspense>
-    </section>
-  );
-}

@@ -1,5 +1,5 @@
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
-import { activeFile } from "../state/page/layout.ts";
+import { activeFile } from "../state/page/editor-groups.ts";
 import { encodingNames } from "../text/encoding.ts";
 import { isReconnecting } from "../state/sandbox/session.ts";
 

@@ -2,17 +2,17 @@ import { lazy, Suspense, useEffect, useMemo } from "react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { loadModule } from "../browser/load-module.ts";
 import { NoticeList } from "./notice-list.tsx";
+import { activeTabOf } from "../state/page/editor-groups.ts";
 import { nameOf } from "../text/paths.ts";
 import { QuestionDialog } from "./question-dialog.tsx";
 import { useIsNarrowScreen } from "../browser/media-query.ts";
 import { createCommands } from "../palette/commands.ts";
 import { PaletteDialog } from "../palette/palette-dialog.tsx";
 import { useCommandShortcuts } from "../palette/use-command-shortcuts.ts";
-import { PreviewBeside } from "../ports/previews.tsx";
 import { PausedOverlay } from "../session/pages.tsx";
 import { TerminalPanel } from "../terminals/terminal-panel.tsx";
-import { EditorArea } from "../editor/editor-area.tsx";
 import { ActivityBar } from "./activity-bar.tsx";
+import { EditorArea } from "./editor-area.tsx";
 import { SidePanel } from "./side-panel.tsx";
 import { Split } from "./split.tsx";
 import { StatusBar } from "./status-bar.tsx";
@@ -48,7 +48,7 @@ export function Workbench() {
 // Names the file and the partner in the browser's tab, so that several workspaces are easy to tell apart.
 function useTitle() {
   const partner = useWorkspaceState("session", (state) => state.session?.partnerName ?? "Workspace");
-  const active = useWorkspaceState("layout", ({ tabs, activeTab }) => tabs.find(({ id }) => id === activeTab));
+  const active = useWorkspaceState("layout", activeTabOf);
   const fileName = active && "path" in active ? nameOf(active.path) : null;
   useEffect(() => {
     document.title = fileName === null ? partner : `${fileName} · ${partner}`;
@@ -78,26 +78,8 @@ function MainColumn() {
       id="main-rows"
       orientation="vertical"
       panels={[
-        { id: "editor", minSize: "100px", content: <EditorRow /> },
+        { id: "editor", minSize: "100px", content: <EditorArea /> },
         terminalsOpen && { id: "terminals", defaultSize: "34%", minSize: "90px", content: <TerminalPanel /> },
-      ]}
-    />
-  );
-}
-
-// The editor, with a preview beside it if one is open and there is room.
-function EditorRow() {
-  const { layout } = useWorkspace();
-  const narrow = useIsNarrowScreen();
-  const port = useWorkspaceState("layout", (state) => state.besidePort);
-  const beside = port !== null && !narrow && <PreviewBeside port={port} onClose={() => layout.set({ besidePort: null })} />;
-  return (
-    <Split
-      id="editor-columns"
-      orientation="horizontal"
-      panels={[
-        { id: "code", minSize: "200px", content: <EditorArea /> },
-        beside && { id: "beside", defaultSize: "45%", minSize: "200px", content: beside },
       ]}
     />
   );

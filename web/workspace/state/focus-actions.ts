@@ -1,5 +1,6 @@
 import { isFocusWithin } from "../browser/focus.ts";
 import { isNarrowScreen } from "../browser/media-query.ts";
+import { activeTabOf } from "./page/editor-groups.ts";
 import type { SideView } from "./page/layout.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -7,10 +8,26 @@ import type { Workspace } from "./workspace.ts";
 
 export function focusEditor({ layout, documents, cursor, focusRequest }: Workspace): void {
   if (isNarrowScreen()) layout.set({ sideOpen: false, agentOpen: false });
-  const { tabs, activeTab } = layout.store.getState();
-  const active = tabs.find(({ id }) => id === activeTab);
+  const active = activeTabOf(layout.store.getState());
   if (active?.kind === "file" && documents.documentAt(active.path)) cursor.requestFocus(active.path);
   else focusRequest.set("tab");
+}
+
+// Shows the active tab a second time, in the group on the right, with the keyboard focus.
+export function splitEditor(workspace: Workspace): void {
+  workspace.layout.split();
+  focusEditor(workspace);
+}
+
+// Goes to an editor group by its place. The place after the last one is a new group, as in VS Code.
+export function focusGroup(workspace: Workspace, index: number): void {
+  const { layout } = workspace;
+  const { groups } = layout.store.getState();
+  const group = groups[index];
+  if (group) layout.focusGroup(group.id);
+  else if (index === groups.length) layout.split();
+  else return;
+  focusEditor(workspace);
 }
 
 // Shows a view of the side panel with the keyboard focus. If it has the focus already, the editor gets it.

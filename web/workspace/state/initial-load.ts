@@ -1,15 +1,17 @@
 import type { Documents } from "./documents/documents.ts";
-import { fileTab, type Layout } from "./page/layout.ts";
+import { activeTabIn } from "./page/editor-group.ts";
+import { openTabs } from "./page/editor-groups.ts";
+import type { Layout } from "./page/layout.ts";
+import { fileTab } from "./page/tab.ts";
 import type { Files } from "./sandbox/files.ts";
 
-// Reads what the page shows first: the top folder and the file in the active tab. On a first visit that file is the README.
+// Reads what the page shows first: the top folder and the file in each active tab. On a first visit that file is the README.
 export async function loadInitialView({ files, layout, documents }: { files: Files; layout: Layout; documents: Documents }): Promise<void> {
-  const { tabs, activeTab, visited } = layout.store.getState();
+  const { groups, visited } = layout.store.getState();
   layout.set({ visited: true });
-  const active = tabs.find(({ id }) => id === activeTab);
-  if (active && "path" in active) void documents.open(active.path);
+  for (const shown of groups.map(activeTabIn)) if (shown && "path" in shown) void documents.open(shown.path);
   await files.ensure("");
-  if (visited || layout.store.getState().tabs.length > 0) return;
+  if (visited || openTabs(layout.store.getState()).length > 0) return;
   const readme = files.store.getState().folders[""]?.find(({ name }) => /^readme(\.md|\.txt)?$/i.test(name));
   if (!readme) return;
   layout.openTab(fileTab(readme.name));

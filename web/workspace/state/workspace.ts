@@ -14,6 +14,7 @@ import { createLayout } from "./page/layout.ts";
 import { createNotices } from "./page/notices.ts";
 import { createPalette } from "./page/palette.ts";
 import { createPreferences } from "./page/preferences.ts";
+import { createTabDrag } from "./page/tab-drag.ts";
 import { createTree } from "./page/tree.ts";
 import { createAgent } from "./sandbox/agent.ts";
 import { readEmbeddedSession } from "./sandbox/embedded-session.ts";
@@ -46,6 +47,7 @@ export function createWorkspace(sandboxId: string) {
   const cursor = createCursor();
   const focusRequest = createFocusRequest();
   const tree = createTree();
+  const tabDrag = createTabDrag();
 
   keepEditedTab({ layout, documents });
   preferences.store.subscribe((now, before) => {
@@ -141,6 +143,7 @@ export function createWorkspace(sandboxId: string) {
     cursor,
     focusRequest,
     tree,
+    tabDrag,
     connections,
     // Resolves when the file that is shown first has been requested.
     initialRequest,

@@ -1,21 +1,28 @@
 import { LanguageDescription } from "@codemirror/language";
 import { languages } from "@codemirror/language-data";
-import { Annotation, EditorState, type Text as DocumentText, type TransactionSpec } from "@codemirror/state";
-import { EditorView } from "@codemirror/view";
+import { Annotation, EditorState, type Text as DocumentText, type Transaction } from "@codemirror/state";
+import type { EditorView } from "@codemirror/view";
 import { nameOf } from "../../text/paths.ts";
 import type { Workspace } from "../../state/workspace.ts";
 import type { EditorBuffer } from "../../state/documents/open-files.ts";
 import { configuredIndentation, indentation } from "../indentation/extension.ts";
+import { createSharedViews, isCopied } from "./shared-views.ts";
 import { editorSetup, label, labelFor, language, MAX_HIGHLIGHTED_CHARS } from "./setup.ts";
 
-// A text with its history and selection. It outlives the view, which exists only while the tab is shown.
+// A text with its history and selections. It outlives its views, which exist only while their tabs are shown.
 export interface CodeBuffer extends EditorBuffer {
-  language: string | null;
-  mount(container: HTMLElement): Disposable & { view: EditorView };
+  mount(container: HTMLElement, group: string): MountedView;
+}
+
+export interface MountedView extends Disposable {
+  view: EditorView;
+  // Shows position and language of this view in the status bar from now on.
+  report(): void;
 }
 
 // Marks a change that came from the disk.
 const fromDisk = Annotation.define<boolean>();
+const isEdit = (transaction: Transaction) => transaction.docChanged && !isCopied(transaction) && !transaction.annotation(fromDisk);
 const codeBuffers = new WeakMap<EditorBuffer, CodeBuffer>();
 
 export function bufferFor(workspace: Workspace, path: string): CodeBuffer {
@@ -26,55 +33,54 @@ export function bufferFor(workspace: Workspace, path: string): CodeBuffer {
 function createBuffer(workspace: Workspace, firstPath: string): CodeBuffer {
   const { documents, cursor, preferences } = workspace;
   let path = firstPath;
+  let languageName: string | null = null;
   const text = documents.textOf(path);
   const { wrapLines } = preferences.store.getState();
-  let view: EditorView | null = null;
-  let scrollPosition: ReturnType<EditorView["scrollSnapshot"]> | null = null;
+  // The view whose position the status bar shows.
+  let reporting: EditorView | null = null;
 
-  const listener = EditorView.updateListener.of((update) => {
-    state = update.state;
-    if (update.docChanged && !update.transactions.some((transaction) => transaction.annotation(fromDisk)))
-      documents.edited(path, { differs: saved === null || !state.doc.eq(saved) });
-    if (update.docChanged || update.selectionSet) cursor.setPosition(formatPosition(state), selectedText(state));
+  const views = createSharedViews({
+    createState: (extension) => EditorState.create({ doc: text, extensions: [editorSetup({ path, text, wrapLines }), extension] }),
+    onUpdate({ view, state: { doc }, transactions, docChanged, selectionSet }) {
+      if (transactions.some(isEdit)) documents.edited(path, { differs: saved === null || !doc.eq(saved) });
+      if (view === reporting && (docChanged || selectionSet)) reportPosition(view);
+    },
   });
-  let state = EditorState.create({ doc: text, extensions: [editorSetup({ path, text, wrapLines }), listener] });
   // The text on disk. Unknown for a restored draft, which counts as edited until it is saved.
-  let saved: DocumentText | null = documents.documentAt(path)?.edited ? null : state.doc;
+  let saved: DocumentText | null = documents.documentAt(path)?.edited ? null : views.state().doc;
 
-  const dispatch = (spec: TransactionSpec) => {
-    if (view) view.dispatch(spec);
-    else state = state.update(spec).state;
-  };
+  const reportPosition = ({ state }: EditorView) => cursor.setPosition(formatPosition(state), selectedText(state));
 
   const buffer: CodeBuffer = {
-    language: null,
     snapshot() {
-      const { doc } = state;
-      return { text: state.sliceDoc(), markSaved: () => (saved = doc) };
+      const { doc } = views.state();
+      return { text: views.state().sliceDoc(), markSaved: () => (saved = doc) };
     },
     show(next) {
+      const state = views.state();
       const now = state.toText(next);
-      dispatch({ changes: smallestChange(state.sliceDoc(0), next, state), annotations: fromDisk.of(true) });
-      saved = state.doc.eq(now) ? state.doc : now;
+      views.change({ changes: smallestChange(state.sliceDoc(0), next, state), annotations: fromDisk.of(true) });
+      const shown = views.state().doc;
+      saved = shown.eq(now) ? shown : now;
     },
     renamed(to) {
       path = to;
-      dispatch({ effects: label.reconfigure(labelFor(to)) });
+      views.configure(label.reconfigure(labelFor(to)));
       void loadLanguage();
       void loadIndentation();
     },
-    mount(container) {
-      const mounted = new EditorView({ state, parent: container, ...(scrollPosition ? { scrollTo: scrollPosition } : {}) });
-      view = mounted;
-      cursor.setPosition(formatPosition(state), selectedText(state));
-      cursor.setLanguage(buffer.language);
+    mount(container, group) {
+      const mounted = views.mount(container, group);
       return {
-        view: mounted,
+        view: mounted.view,
+        report() {
+          reporting = mounted.view;
+          reportPosition(mounted.view);
+          cursor.setLanguage(languageName);
+        },
         [Symbol.dispose]() {
-          scrollPosition = mounted.scrollSnapshot();
-          state = mounted.state;
-          view = null;
-          mounted.destroy();
+          if (reporting === mounted.view) reporting = null;
+          mounted[Symbol.dispose]();
         },
       };
     },
@@ -90,15 +96,15 @@ function createBuffer(workspace: Workspace, firstPath: string): CodeBuffer {
     const description = LanguageDescription.matchFilename(languages, nameOf(path));
     const support = text.length < MAX_HIGHLIGHTED_CHARS ? await description?.load() : undefined;
     if (path !== current) return;
-    buffer.language = support && description ? description.name : null;
-    dispatch({ effects: language.reconfigure(support ?? []) });
-    if (view) cursor.setLanguage(buffer.language);
+    languageName = support && description ? description.name : null;
+    views.configure(language.reconfigure(support ?? []));
+    if (reporting) cursor.setLanguage(languageName);
   }
 
   async function loadIndentation(): Promise<void> {
     const current = path;
     const configured = await configuredIndentation(workspace, path);
-    if (configured && path === current) dispatch({ effects: indentation.reconfigure(configured) });
+    if (configured && path === current) views.configure(indentation.reconfigure(configured));
   }
 }
 

@@ -21,6 +21,7 @@ import { theme } from "./theme.ts";
 export const language = new Compartment();
 export const wrapping = new Compartment();
 export const label = new Compartment();
+export const pastEdits = new Compartment();
 
 export const labelFor = (path: string): Extension => EditorView.contentAttributes.of({ "aria-label": `Text of ${path}` });
 
@@ -37,7 +38,7 @@ export function editorSetup({ path, text, wrapLines }: { path: string; text: str
     lineNumbers(),
     highlightActiveLineGutter(),
     highlightSpecialChars(),
-    undoHistory(),
+    pastEdits.of(undoHistory()),
     foldGutter(),
     drawSelection(),
     dropCursor(),

@@ -2,25 +2,14 @@ import { createStore } from "zustand/vanilla";
 import { isNarrowScreen } from "../../browser/media-query.ts";
 import { openStorage } from "../../browser/storage.ts";
 import { isWithin, movedPath } from "../../text/paths.ts";
+import * as editors from "./editor-groups.ts";
+import { tabCommands } from "./tab-commands.ts";
 
 export type SideView = "files" | "search" | "changes" | "ports";
 
-export type Tab =
-  | { id: string; kind: "file"; path: string }
-  // The original file compared with the current one.
-  | { id: string; kind: "diff"; path: string }
-  // The text in the editor compared with the file on disk.
-  | { id: string; kind: "compare"; path: string }
-  | { id: string; kind: "markdown"; path: string }
-  | { id: string; kind: "preview"; port: number };
-
-export interface LayoutState {
+export interface LayoutState extends editors.EditorGroups {
   // Whether this browser has opened this workspace before.
   visited: boolean;
-  tabs: Tab[];
-  activeTab: string | null;
-  // The tab of a file that was only looked at. The next such file replaces it.
-  temporaryTab: string | null;
   sideView: SideView;
   sideOpen: boolean;
   terminalsOpen: boolean;
@@ -30,8 +19,6 @@ export interface LayoutState {
   terminalGroups: string[][];
   activeTerminal: string | null;
   terminalNames: Record<string, string>;
-  // The port whose preview is shown beside the editor.
-  besidePort: number | null;
   // The unsent message to the agent.
   prompt: string;
   // Panel sizes of each resizable group, by group id.
@@ -41,10 +28,8 @@ export interface LayoutState {
 export type Layout = ReturnType<typeof createLayout>;
 
 const defaults: LayoutState = {
+  ...editors.noEditors,
   visited: false,
-  tabs: [],
-  activeTab: null,
-  temporaryTab: null,
   sideView: "files",
   sideOpen: true,
   terminalsOpen: true,
@@ -53,14 +38,9 @@ const defaults: LayoutState = {
   terminalGroups: [],
   activeTerminal: null,
   terminalNames: {},
-  besidePort: null,
   prompt: "",
   sizes: {},
 };
-
-export const fileTab = (path: string): Tab => ({ id: `file:${path}`, kind: "file", path });
-export const tabFor = (kind: "diff" | "compare" | "markdown", path: string): Tab => ({ id: `${kind}:${path}`, kind, path });
-export const previewTab = (port: number): Tab => ({ id: `preview:${port}`, kind: "preview", port });
 
 // The open tabs and panels and their arrangement. The browser stores them for each sandbox.
 export function createLayout(sandboxId: string) {
@@ -69,60 +49,21 @@ export function createLayout(sandboxId: string) {
   store.subscribe(stored.save);
   const set = store.setState;
 
-  function openTab(tab: Tab): void {
-    set((state) => ({ ...insertTab(state, tab), temporaryTab: otherThan(tab.id, state.temporaryTab) }));
-  }
+  const tabs = tabCommands(store);
 
   return {
     store,
     set,
-    openTab,
-    // Opens a tab that the next temporary tab replaces. A tab that is open already stays what it is.
-    openTemporaryTab(tab: Tab) {
-      set((state) => {
-        if (state.tabs.some(({ id }) => id === tab.id)) return { activeTab: tab.id };
-        const replaced = state.tabs.findIndex(({ id }) => id === state.temporaryTab);
-        const placed = replaced < 0 ? insertTab(state, tab) : { tabs: state.tabs.with(replaced, tab), activeTab: tab.id };
-        return { ...placed, temporaryTab: tab.id };
-      });
-    },
-    // A narrow screen has no room beside the editor, so it gets a tab.
+    ...tabs,
     openPreviewBeside(port: number) {
-      if (!isNarrowScreen()) return set({ besidePort: port });
-      set({ sideOpen: false, agentOpen: false });
-      openTab(previewTab(port));
-    },
-    keepTab: (id: string) => set(({ temporaryTab }) => ({ temporaryTab: otherThan(id, temporaryTab) })),
-    closeTab(id: string) {
-      set(({ tabs, activeTab, temporaryTab }) => {
-        const at = tabs.findIndex((tab) => tab.id === id);
-        const left = tabs.filter((tab) => tab.id !== id);
-        const neighbour = left[Math.min(at, left.length - 1)]?.id ?? null;
-        return { tabs: left, activeTab: activeTab === id ? neighbour : activeTab, temporaryTab: otherThan(id, temporaryTab) };
-      });
-    },
-    cycleTab(by: 1 | -1) {
-      set(({ tabs, activeTab }) => {
-        const at = tabs.findIndex(({ id }) => id === activeTab);
-        return { activeTab: tabs[(at + by + tabs.length) % tabs.length]?.id ?? null };
-      });
+      if (isNarrowScreen()) set({ sideOpen: false, agentOpen: false });
+      tabs.openPreviewBeside(port);
     },
     renamePath(from: string, to: string) {
-      const renamed = (tab: Tab): Tab => {
-        if (!("path" in tab) || !isWithin(tab.path, from)) return tab;
-        const path = movedPath(tab.path, from, to);
-        return { ...tab, path, id: `${tab.kind}:${path}` };
-      };
-      set(({ tabs, activeTab, temporaryTab, expanded }) => {
-        const ids = new Map(tabs.map((tab) => [tab.id, renamed(tab).id]));
-        const renamedId = (id: string | null) => (id === null ? null : (ids.get(id) ?? id));
-        return {
-          tabs: tabs.map(renamed),
-          activeTab: renamedId(activeTab),
-          temporaryTab: renamedId(temporaryTab),
-          expanded: expanded.map((path) => (isWithin(path, from) ? movedPath(path, from, to) : path)),
-        };
-      });
+      set((state) => ({
+        ...editors.renamePath(state, from, to),
+        expanded: state.expanded.map((path) => (isWithin(path, from) ? movedPath(path, from, to) : path)),
+      }));
     },
     // Shows a view of the side panel, or hides the panel if that view is on screen.
     toggleSideView(view: SideView) {
@@ -144,21 +85,6 @@ export function createLayout(sandboxId: string) {
       });
     },
   };
-}
-
-// A new tab opens beside the active one.
-function insertTab({ tabs, activeTab }: LayoutState, tab: Tab): Pick<LayoutState, "tabs" | "activeTab"> {
-  if (tabs.some(({ id }) => id === tab.id)) return { tabs, activeTab: tab.id };
-  const after = tabs.findIndex(({ id }) => id === activeTab);
-  return { tabs: tabs.toSpliced(after < 0 ? tabs.length : after + 1, 0, tab), activeTab: tab.id };
-}
-
-const otherThan = (id: string, value: string | null) => (value === id ? null : value);
-
-// The path of the file that the active tab shows as text or image.
-export function activeFile({ tabs, activeTab }: LayoutState): string | null {
-  const tab = tabs.find(({ id }) => id === activeTab);
-  return tab?.kind === "file" ? tab.path : null;
 }
 
 type Panel = "sideOpen" | "terminalsOpen" | "agentOpen";

@@ -1,0 +1,74 @@
+import { lazy, Suspense, useEffect, useRef } from "react";
+import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { loadModule } from "../browser/load-module.ts";
+import { activeTabIn, type EditorGroup } from "../state/page/editor-group.ts";
+import type { Tab } from "../state/page/tab.ts";
+import { Previews } from "../ports/previews.tsx";
+import { DropZones } from "./drop-zones.tsx";
+import { FileView } from "./file-view.tsx";
+import { PathBar } from "./path-bar.tsx";
+import { TabBar } from "./tabs/tab-bar.tsx";
+import { Welcome } from "./welcome.tsx";
+
+const DiffView = lazy(() => loadModule(() => import("./diff-view.tsx")));
+const MarkdownView = lazy(() => loadModule(() => import("./markdown-view.tsx")));
+
+// One column of the editor area: its tabs, and what the active one shows.
+export function EditorGroupView({ group }: { group: EditorGroup }) {
+  const { documents, layout, focusRequest } = useWorkspace();
+  const section = useRef<HTMLElement>(null);
+  const isActive = useWorkspaceState("layout", ({ activeGroup }) => activeGroup === group.id);
+  const number = useWorkspaceState("layout", ({ groups }) =>
+    groups.length < 2 ? null : groups.findIndex(({ id }) => id === group.id) + 1,
+  );
+  const shown = activeTabIn(group);
+  const previewPort = shown?.kind === "preview" ? shown.port : null;
+
+  // Restored tabs load their file when they are first shown.
+  useEffect(() => {
+    if (shown && "path" in shown) void documents.open(shown.path);
+  }, [documents, shown]);
+
+  const focusRequested = useWorkspaceState("focusRequest", (state) => state.target === "tab") && isActive;
+  useEffect(() => {
+    if (!focusRequested) return;
+    section.current?.querySelector<HTMLElement>('[role="tab"][aria-selected="true"], .tab-content button')?.focus();
+    focusRequest.clear();
+  }, [focusRequest, focusRequested]);
+
+  const activate = () => layout.focusGroup(group.id);
+  return (
+    <section
+      ref={section}
+      className="editor-group"
+      data-active={isActive}
+      aria-label={number === null ? "Editor" : `Editor group ${number}`}
+      onFocusCapture={activate}
+      onPointerDownCapture={activate}
+    >
+      {group.tabs.length > 0 && <TabBar group={group} label={number === null ? "Open files" : `Open files, group ${number}`} />}
+      {shown?.kind === "file" && shown.path.includes("/") && <PathBar path={shown.path} />}
+      <div className="tab-content" {...(shown ? { role: "tabpanel", id: `tab-content-${group.id}`, "aria-label": labelOf(shown) } : {})}>
+        <Previews ports={group.tabs.flatMap((tab) => (tab.kind === "preview" ? [tab.port] : []))} shown={previewPort} />
+        <Suspense fallback={<div className="loading-center" aria-busy="true" />}>
+          {shown ? shown.kind !== "preview" && <TabView tab={shown} group={group.id} active={isActive} /> : <Welcome />}
+        </Suspense>
+        <DropZones group={group.id} />
+      </div>
+    </section>
+  );
+}
+
+const labelOf = (tab: Tab) => ("path" in tab ? tab.path : `Port ${tab.port}`);
+
+interface TabViewProps {
+  tab: Exclude<Tab, { kind: "preview" }>;
+  group: string;
+  active: boolean;
+}
+
+function TabView({ tab, group, active }: TabViewProps) {
+  if (tab.kind === "file") return <FileView path={tab.path} group={group} active={active} />;
+  if (tab.kind === "markdown") return <MarkdownView key={tab.id} path={tab.path} />;
+  return <DiffView key={tab.id} path={tab.path} against={tab.kind === "compare" ? "disk" : "original"} />;
+}

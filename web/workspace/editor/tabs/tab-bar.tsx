@@ -1,0 +1,60 @@
+import { Columns2, Eye } from "lucide-react";
+import { useState, type KeyboardEvent } from "react";
+import { formatShortcut } from "../../browser/shortcuts.ts";
+import { useIsNarrowScreen } from "../../browser/media-query.ts";
+import { IconButton } from "../../parts/icon-button.tsx";
+import { useTabStrip } from "../../parts/use-tab-strip.ts";
+import { isMarkdown, openMarkdownPreview } from "../../state/actions.ts";
+import { useWorkspace, useWorkspaceState } from "../../state/context.ts";
+import { splitEditor } from "../../state/focus-actions.ts";
+import { activeTabIn, type EditorGroup } from "../../state/page/editor-group.ts";
+import { MAX_GROUPS } from "../../state/page/editor-groups.ts";
+import type { Tab } from "../../state/page/tab.ts";
+import { AllTabsButton } from "./all-tabs-button.tsx";
+import { TabButton } from "./tab-button.tsx";
+import { TabMenu } from "./tab-menu.tsx";
+import { useOverflow } from "./use-overflow.ts";
+import { useTabDrop } from "./use-tab-drop.ts";
+
+export function TabBar({ group, label }: { group: EditorGroup; label: string }) {
+  const workspace = useWorkspace();
+  const { tabs, activeTab } = group;
+  const strip = useTabStrip(activeTab);
+  const drop = useTabDrop(group.id);
+  const [menu, setMenu] = useState<{ tab: Tab; at: { x: number; y: number } } | null>(null);
+  const overflows = useOverflow(strip.ref, tabs);
+  const groupCount = useWorkspaceState("layout", ({ groups }) => groups.length);
+  const narrow = useIsNarrowScreen();
+  const active = activeTabIn(group);
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
+    workspace.layout.cycleTab(event.key === "ArrowRight" ? 1 : -1);
+    requestAnimationFrame(() => strip.ref.current?.querySelector<HTMLElement>('[role="tab"][aria-selected="true"]')?.focus());
+  };
+  const dropMark = (at: number) => (drop.index === at ? "before" : drop.index === tabs.length && at === tabs.length - 1 ? "after" : null);
+
+  return (
+    <div className="tabs" {...drop.handlers}>
+      <div {...strip} className="tab-list" role="tablist" aria-label={label} tabIndex={-1} onKeyDown={onKeyDown}>
+        {tabs.map((tab, index) => (
+          <TabButton key={tab.id} tab={tab} group={group} dropMark={dropMark(index)} onMenu={(at) => setMenu({ tab, at })} />
+        ))}
+      </div>
+      <div className="tab-actions">
+        {active?.kind === "file" && isMarkdown(active.path) && (
+          <IconButton label="Open preview" onClick={() => openMarkdownPreview(workspace)}>
+            <Eye size={15} />
+          </IconButton>
+        )}
+        {!narrow && active && groupCount < MAX_GROUPS && (
+          <IconButton label="Split editor" title={`Split editor (${formatShortcut("Mod+\\")})`} onClick={() => splitEditor(workspace)}>
+            <Columns2 size={15} />
+          </IconButton>
+        )}
+        {(overflows || (narrow && groupCount > 1)) && <AllTabsButton />}
+      </div>
+      {menu && <TabMenu {...menu} group={group} onClose={() => setMenu(null)} />}
+    </div>
+  );
+}

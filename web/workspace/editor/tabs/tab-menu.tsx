@@ -1,0 +1,64 @@
+import { Menu, type MenuItem } from "../../parts/menu.tsx";
+import { useWorkspace } from "../../state/context.ts";
+import { revealInTree } from "../../state/file-actions.ts";
+import { MAX_GROUPS } from "../../state/page/editor-groups.ts";
+import type { EditorGroup } from "../../state/page/editor-group.ts";
+import type { Tab } from "../../state/page/tab.ts";
+import { closeAllTabs, closeOtherTabs, closeSavedTabs, closeTab, closeTabsToTheRight } from "../../state/tab-actions.ts";
+import type { Workspace } from "../../state/workspace.ts";
+import { tabName } from "./tab-names.ts";
+
+export interface TabMenuProps {
+  tab: Tab;
+  group: EditorGroup;
+  at: { x: number; y: number };
+  onClose: () => void;
+}
+
+export function TabMenu({ tab, group, at, onClose }: TabMenuProps) {
+  const workspace = useWorkspace();
+  return (
+    <Menu
+      label={`Tab ${tabName(tab)}`}
+      at={at}
+      onClose={onClose}
+      items={[...closeItems(workspace, group, tab), ...groupItems(workspace, group, tab), ...fileItems(workspace, group, tab)]}
+    />
+  );
+}
+
+const closeItems = (workspace: Workspace, { id: group, tabs }: EditorGroup, { id }: Tab): MenuItem[] => [
+  { label: "Close", shortcut: "Alt+W", run: () => void closeTab(workspace, group, id) },
+  ...(tabs.length > 1 ? [{ label: "Close others", run: () => void closeOtherTabs(workspace, group, id) }] : []),
+  ...(tabs.at(-1)?.id !== id ? [{ label: "Close to the right", run: () => void closeTabsToTheRight(workspace, group, id) }] : []),
+  { label: "Close saved", run: () => void closeSavedTabs(workspace, group) },
+  { label: "Close all", run: () => void closeAllTabs(workspace, group) },
+];
+
+// Moves by the mouse are drags; these items serve the keyboard and touch screens.
+function groupItems({ layout }: Workspace, group: EditorGroup, tab: Tab): MenuItem[] {
+  const { groups } = layout.store.getState();
+  const at = groups.findIndex(({ id }) => id === group.id);
+  const from = { group: group.id, tab: tab.id };
+  const [left, right] = [groups[at - 1], groups[at + 1]];
+  const items: MenuItem[] = [];
+  if (right || groups.length < MAX_GROUPS) items.push({ label: "Open to the side", run: () => layout.openBeside(tab), divided: true });
+  if (left) items.push({ label: "Move to the left group", run: () => layout.moveTab(from, { group: left.id, at: "end" }) });
+  if (right) items.push({ label: "Move to the right group", run: () => layout.moveTab(from, { group: right.id, at: "end" }) });
+  return items;
+}
+
+function fileItems(workspace: Workspace, group: EditorGroup, tab: Tab): MenuItem[] {
+  const { layout } = workspace;
+  const items: MenuItem[] = [];
+  if (group.temporaryTab === tab.id) items.push({ label: "Keep open", run: () => layout.keepTab(tab.id) });
+  if ("path" in tab)
+    items.push({
+      label: "Show in the file tree",
+      run: () => {
+        layout.showSideView("files");
+        revealInTree(workspace, tab.path);
+      },
+    });
+  return items.map((item, index) => (index === 0 ? { ...item, divided: true } : item));
+}

@@ -1,0 +1,13 @@
+import type { Tab } from "../../state/page/tab.ts";
+import { nameOf, parentOf } from "../../text/paths.ts";
+
+const suffixes = { file: "", diff: ": changes", compare: ": compare", markdown: ": preview" };
+
+export const tabName = (tab: Tab): string => (tab.kind === "preview" ? `Port ${tab.port}` : nameOf(tab.path) + suffixes[tab.kind]);
+
+// The folder of a file, if another tab has the same name.
+export function folderShown(tab: Tab, tabs: readonly Tab[]): string | null {
+  if (!("path" in tab)) return null;
+  const isTwin = (other: Tab) => other.id !== tab.id && "path" in other && tabName(other) === tabName(tab);
+  return tabs.some(isTwin) ? parentOf(tab.path) || "workspace" : null;
+}

@@ -1,0 +1,15 @@
+export type Tab =
+  | { id: string; kind: "file"; path: string }
+  // The original file compared with the current one.
+  | { id: string; kind: "diff"; path: string }
+  // The text in the editor compared with the file on disk.
+  | { id: string; kind: "compare"; path: string }
+  | { id: string; kind: "markdown"; path: string }
+  | { id: string; kind: "preview"; port: number };
+
+export const fileTab = (path: string): Tab => ({ id: `file:${path}`, kind: "file", path });
+export const tabFor = (kind: "diff" | "compare" | "markdown", path: string): Tab => ({ id: `${kind}:${path}`, kind, path });
+export const previewTab = (port: number): Tab => ({ id: `preview:${port}`, kind: "preview", port });
+
+// Whether a tab shows the result of the code, not a text to work on.
+export const showsResult = (tab: Tab): boolean => tab.kind === "preview" || tab.kind === "markdown";
