@@ -8,7 +8,8 @@ import { openServer, type BenchServer } from "./support/server.ts";
 export const benchmark: Benchmark = {
   summary: "pairs of create and destroy a second, with 1, 4 and 20 callers",
   async run(run) {
-    const server = await openServer(run);
+    // A pool that grows between the rounds would serve the next round.
+    const server = await openServer(run, { env: { BERTH_POOL_MAX: "0" } });
     const counts = [1, 4, 20].filter((callers) => run.wants(`callers ${callers}`));
     const measured = new Map(counts.map((callers): [number, Round[]] => [callers, []]));
     await measurePairs(server, 4, 4);

@@ -27,7 +27,7 @@ import type { Log } from "./log.ts";
 import { createLoopWatch } from "./event-loop/loop-watch.ts";
 import { nameClockWork, runWork } from "./event-loop/loop-work.ts";
 import { loadMasterKeys } from "./secrets/master-key.ts";
-import { registerMetrics } from "./metrics.ts";
+import { registerMetrics, registerPoolMetrics } from "./metrics.ts";
 import { createModelRelay } from "./relays/model/model-relay.ts";
 import { createSecrets } from "./secrets/secrets.ts";
 import { createSessionServices } from "./sessions/session-services.ts";
@@ -55,6 +55,8 @@ export interface ServerOptions {
 
 const STEP_TIMEOUT_MS = { local: 45 * SECOND, cluster: 120 * SECOND };
 const MEMORY_RESERVE_BYTES = 512 * 1024 * 1024;
+// Not on a cluster, where a warm pod reserves all that its template may use.
+const POOL_MAX = 100;
 const LOOP_WORK = { model: { name: "model relay" }, webhooks: { name: "webhooks" } };
 
 // Builds the whole service and starts it. Every part with a resource goes on the stack, which closes them in reverse order.
@@ -108,11 +110,13 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
       rules: config,
       capacity: { maxSandboxes: config.maxSandboxes ?? Infinity, reserveBytes: MEMORY_RESERVE_BYTES },
       poolSize: config.poolSize,
+      poolMax: config.poolMax ?? (driver.traits.hostBound ? POOL_MAX : config.poolSize),
       onFound: metrics.found,
       stepTimeoutMs: driver.traits.hostBound ? STEP_TIMEOUT_MS.local : STEP_TIMEOUT_MS.cluster,
     }),
   );
   const { sessions } = sessionServices;
+  registerPoolMetrics(registry, sessionServices.pool);
 
   const keys = opening.use(createAuthenticator({ store, clock, log }));
   // Needed before the server listens, because launch URLs contain it.

@@ -42,3 +42,16 @@ export function registerMetrics(registry: Registry, { countSessions, egress }: M
   });
   return { found: (kind) => found.inc({ kind }) };
 }
+
+export function registerPoolMetrics(registry: Registry, pool: { targets(): ReadonlyMap<string, number> }): void {
+  new Gauge({
+    name: "berth_pool_target",
+    help: "Warm sandboxes that the pool holds when it is full, by template",
+    labelNames: ["template"],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [template, target] of pool.targets()) this.set({ template }, target);
+    },
+  });
+}

@@ -20,7 +20,7 @@ export async function openServer(
   { resources }: Run,
   { poolSize = 2, env = {} }: { poolSize?: number; env?: Record<string, string> } = {},
 ): Promise<BenchServer> {
-  const settings = { BERTH_LOG_LEVEL: "error", BERTH_DRIVER: "oci", BERTH_POOL_SIZE: String(poolSize), ...env };
+  const settings = { BERTH_LOG_LEVEL: "error", BERTH_DRIVER: "oci", BERTH_POOL_SIZE: String(poolSize), BERTH_POOL_MAX: "", ...env };
   const berth = resources.own(await prepareBerth(settings));
   await berth.start();
   const caller = createCaller(berth);
@@ -29,9 +29,12 @@ export async function openServer(
     caller,
     async settle() {
       for (;;) {
-        const counts = await countStates(caller);
+        const metrics = await caller.call("GET", "/metrics", 200);
+        const counts = countStates(metrics);
+        // It follows the demand.
+        const target = Number(/^berth_pool_target\{.*\} (\d+)$/m.exec(metrics)?.[1] ?? 0);
         const warm = counts.get("warm") ?? 0;
-        if (warm >= poolSize && [...counts].every(([state, count]) => count === 0 || SETTLED.includes(state))) return;
+        if (warm >= Math.max(poolSize, target) && [...counts].every(([state, count]) => count === 0 || SETTLED.includes(state))) return;
         await sleep(POLL_MS);
       }
     },
@@ -44,7 +47,6 @@ export async function openServer(
   return server;
 }
 
-async function countStates(caller: Caller): Promise<Map<string, number>> {
-  const metrics = await caller.call("GET", "/metrics", 200);
+function countStates(metrics: string): Map<string, number> {
   return new Map([...metrics.matchAll(/^berth_sessions\{state="(\w+)"\} (\d+)$/gm)].map(([, state, count]) => [state!, Number(count)]));
 }

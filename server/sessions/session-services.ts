@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { availableParallelism } from "node:os";
 import { SECOND } from "../clock.ts";
 import { runWork } from "../event-loop/loop-work.ts";
 import type { Store } from "../store/open.ts";
@@ -8,7 +9,7 @@ import { createCapacity, type CapacityOptions } from "./pool/capacity.ts";
 import { createChanges } from "./changes.ts";
 import { createSessions } from "./create-sessions.ts";
 import { createPlacement } from "./pool/placement.ts";
-import { createPool } from "./pool/pool.ts";
+import { createPool, type Pool } from "./pool/pool.ts";
 import { createReconcile, type Reconcile } from "./background/reconcile.ts";
 import { createSchedule, type ScheduleDeps } from "./background/schedule.ts";
 import type { Sessions } from "./sessions.ts";
@@ -20,6 +21,7 @@ import { createTransitions } from "./transitions.ts";
 export interface SessionServices extends AsyncDisposable {
   sessions: Sessions;
   reconcile: Reconcile;
+  pool: Pick<Pool, "fill" | "targets">;
   // Repairs what an earlier server left behind, and starts the timers.
   start(): Promise<void>;
 }
@@ -31,16 +33,20 @@ export interface SessionServicesDeps extends StepActionsDeps {
   rules: ScheduleDeps["rules"];
   capacity: CapacityOptions;
   poolSize: number;
+  // Absent: the pool does not grow.
+  poolMax?: number;
   stepTimeoutMs: number;
   // Counts what reconciliation found, by kind.
   onFound?(kind: string): void;
 }
 
+// Half of the processors stay free for calls.
+const POOL_PARALLEL = Math.min(8, Math.max(1, Math.floor(availableParallelism() / 2)));
 const TICK_MS = 1 * SECOND;
 const RECONCILE_MS = 10 * SECOND;
 
 export function createSessionServices(deps: SessionServicesDeps): SessionServices {
-  const { store, driver, egress, templates, clock, log, host, poolSize, stepTimeoutMs, onFound = () => {} } = deps;
+  const { store, driver, egress, templates, clock, log, host, poolSize, poolMax = poolSize, stepTimeoutMs, onFound = () => {} } = deps;
   const home: Home = { driver: driver.name, host };
   // A process that died and its successor are different owners.
   const owner = randomBytes(8).toString("hex");
@@ -50,7 +56,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
   const leaseMs = stepTimeoutMs + LEASE_MARGIN_MS;
   const transitions = createTransitions({ store, owner, leaseMs, clock, onChange: changes.announce });
   const steps = createSteps({ transitions, actions, stepTimeoutMs, clock, log });
-  const pool = createPool({ ...deps, transitions, steps, capacity, home, size: poolSize });
+  const pool = createPool({ ...deps, transitions, steps, capacity, home, size: poolSize, max: poolMax, parallel: POOL_PARALLEL });
   const placement = createPlacement({ ...deps, steps, capacity, home, pool, lease: transitions.lease });
   const sessions = createSessions({ ...deps, transitions, steps, capacity, home, changes, placement, pool });
   const reconcile = createReconcile({ ...deps, transitions, steps, home, owner, onFound });
@@ -74,6 +80,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
   return {
     sessions,
     reconcile,
+    pool,
     async start() {
       await reopenEgress();
       // Calls do not wait for this: a session in a step that a dead server left answers like one in any other step. On one

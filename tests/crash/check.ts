@@ -88,7 +88,7 @@ const MUST_END = new Set<SessionState>(["creating", "discarding", "pausing", "th
 
 // A server fills its pool a moment after it is ready, and removes an excess at the next fill. So this watches the pool until
 // then, and counts an excess at any time.
-async function checkPool(store: Store, { poolSize }: Config, elapsedMs: () => number): Promise<string[]> {
+async function checkPool(store: Store, { poolSize, poolMax }: Config, elapsedMs: () => number): Promise<string[]> {
   let most = 0;
   let busy = true;
   while ((busy || elapsedMs() < FILLED_MS) && elapsedMs() < SETTLE_TIMEOUT_MS) {
@@ -97,7 +97,8 @@ async function checkPool(store: Store, { poolSize }: Config, elapsedMs: () => nu
     busy = blanks.some(({ state }) => state === "warming");
     await delay(50);
   }
-  return most > poolSize ? [`the pool had ${most} sandboxes and may have ${poolSize}`] : [];
+  const limit = Math.max(poolSize, poolMax ?? 0);
+  return most > limit ? [`the pool had ${most} sandboxes and may have ${limit}`] : [];
 }
 
 // Sandboxes without an owner, and everything of them that is left on the machine.

@@ -44,6 +44,9 @@ export const FAIL_POINTS = [
   "destroying.left",
 ] as const;
 
+// Hibernate at once, so that every round has hibernating sessions. The pool grows after creates that found it empty.
+const SETTINGS = { BERTH_HIBERNATE_AFTER: "0s", BERTH_POOL_SIZE: "1", BERTH_POOL_MAX: "2", BERTH_LOG_LEVEL: "warn" };
+
 // Each round runs the server, kills it, restarts it and checks it. All rounds use one data folder, so that damage accumulates.
 export async function* crash(options: {
   rounds: number;
@@ -52,8 +55,7 @@ export async function* crash(options: {
   env?: Record<string, string>;
 }): AsyncGenerator<Round> {
   const random = seeded(options.seed);
-  // Hibernate at once, so that every round has hibernating sessions.
-  await using berth = await prepareBerth({ BERTH_HIBERNATE_AFTER: "0s", BERTH_POOL_SIZE: "1", BERTH_LOG_LEVEL: "warn", ...options.env });
+  await using berth = await prepareBerth({ ...SETTINGS, ...options.env });
   const ledger = createLedger(random);
   const keys = createKeyRing();
   for (let round = 0; round < options.rounds; round++) {

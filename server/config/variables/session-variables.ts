@@ -46,7 +46,14 @@ export const SESSION_VARIABLES = {
     name: "BERTH_POOL_SIZE",
     kind: wholeNumber(0, 1000),
     default: 2,
-    help: "Warm sandboxes that are kept ready for each template, so that sessions start at once. `0` turns the pool off.",
+    help: "Warm sandboxes that are kept ready for each template at least, so that sessions start at once. `0` turns the pool off.",
+  }),
+  poolMax: variable<number | null>({
+    name: "BERTH_POOL_MAX",
+    kind: wholeNumber(0, 1000),
+    default: null,
+    defaultHelp: "100; on kubernetes `BERTH_POOL_SIZE`",
+    help: "Warm sandboxes for each template at most. The pool grows by one for each session that found no warm sandbox, as far as a quarter of the free memory allows, and shrinks again when it has not been needed for ten minutes. `0` keeps it at `BERTH_POOL_SIZE`.",
   }),
   maxSandboxes: variable<number | null>({
     name: "BERTH_MAX_SANDBOXES",

@@ -15,6 +15,8 @@ export interface Capacity {
   admitBlank(tx: Db): Promise<void>;
   // How many sandboxes there are beyond the limit.
   excess(db: Db): Promise<number>;
+  // How many blanks the free memory allows, if `held` of them exist.
+  roomForBlanks(held: number): number;
   // True if paused sandboxes should give their memory back at once.
   isMemoryLow(): boolean;
 }
@@ -40,9 +42,15 @@ export function createCapacity(home: Home, engine: Engine, options: CapacityOpti
     admit: (tx) => check(tx, (inside) => countPartnerSandboxes(inside, home)),
     admitBlank: (tx) => check(tx, (inside) => countSandboxes(inside, home)),
     excess: async (db) => (maxSandboxes === Infinity ? 0 : Math.max(0, (await countSandboxes(db, home)) - maxSandboxes)),
+    // Blanks may use a quarter of the memory that would be free without them, beyond what `isMemoryLow` demands.
+    roomForBlanks: (held) =>
+      home.host === null ? Infinity : Math.max(0, Math.floor((availableBytes() - 2 * reserveBytes + held * BLANK_BYTES) / 4 / BLANK_BYTES)),
     isMemoryLow: () => home.host !== null && availableBytes() < 2 * reserveBytes,
   };
 }
+
+// What a blank sandbox uses, in its processes and in the kernel.
+const BLANK_BYTES = 32 * 1024 * 1024;
 
 const full = (message: string) => new AppError("capacity_reached", { message });
 

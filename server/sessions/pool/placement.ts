@@ -15,7 +15,7 @@ export interface Placement extends AsyncDisposable {
 
 export interface PlacementDeps extends ReserveDeps {
   steps: Steps;
-  pool: Pick<Pool, "makeRoom" | "fillSoon">;
+  pool: Pick<Pool, "makeRoom" | "fillSoon" | "count">;
   stepTimeoutMs: number;
   log: Log;
 }
@@ -30,9 +30,9 @@ export function createPlacement(deps: PlacementDeps): Placement {
 
   async function place(wanted: Wanted): Promise<Session> {
     const endMs = performance.now() + stepTimeoutMs;
-    for (;;) {
+    for (let isFirst = true; ; isFirst = false) {
       try {
-        return await attempt(wanted);
+        return await attempt(wanted, isFirst ? pool.count : () => {});
       } catch (error) {
         const isFull = isAppError(error, "capacity_reached") && performance.now() < endMs;
         if (!isFull || !(await pool.makeRoom(wanted.kind))) throw error;
@@ -42,8 +42,9 @@ export function createPlacement(deps: PlacementDeps): Placement {
     }
   }
 
-  async function attempt(wanted: Wanted): Promise<Session> {
+  async function attempt(wanted: Wanted, count: Pool["count"]): Promise<Session> {
     const { session, created } = await reserve(deps, wanted);
+    count(wanted.kind.template.name, isFromPool(session) ? "warm" : "none");
     if (created) {
       steps.left({ session }, created);
       pool.fillSoon();
@@ -77,6 +78,8 @@ export function createPlacement(deps: PlacementDeps): Placement {
   async function createOrClaim(session: SessionInStep, wanted: Wanted): Promise<{ created: Session } | { claimed: SessionInStep }> {
     const settled = new AbortController();
     const creating = perform(session, wanted).finally(() => settled.abort());
+    // The pool grows only when no create waits.
+    settled.signal.addEventListener("abort", pool.fillSoon);
     // After a swap, its failure is expected.
     creating.catch(() => {});
     for (;;) {

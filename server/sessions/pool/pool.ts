@@ -6,23 +6,31 @@ import type { Log } from "../../log.ts";
 import { runWork } from "../../event-loop/loop-work.ts";
 import type { Secrets } from "../../secrets/secrets.ts";
 import type { Store } from "../../store/open.ts";
-import { sessionsInState } from "../../store/sessions/read.ts";
+import { countBlanks, lockHome } from "../../store/sessions/count.ts";
+import { hasSessionIn, sessionsInState } from "../../store/sessions/read.ts";
 import type { Blank, Home } from "../../store/sessions/session.ts";
 import { insertSession } from "../../store/sessions/write.ts";
 import { templateHash, type Templates } from "../../templates.ts";
 import type { Capacity } from "./capacity.ts";
+import { createDemand } from "./demand.ts";
+import { isOfKind, planFill, type FillPlan } from "./fill-plan.ts";
 import { inStep, newBlank, type Kind } from "./reserve.ts";
 import { stepOf } from "../states.ts";
 import type { Steps } from "../steps.ts";
 import type { Transitions } from "../transitions.ts";
 
-// Blank sandboxes that wait for a session, `size` for every template. Each has a row, so that after a crash they are found and
-// counted again, and there are never more than the limit.
+// Blank sandboxes that wait for a session: `size` for every template, and up to `max` after creates that found none. Each has a
+// row, so that after a crash they are found and counted again, and there are never more than the limit.
 export interface Pool extends AsyncDisposable {
-  // Fills the pool and evicts what no longer fits its template. Cheap if there is nothing to do. One run at a time.
+  // Fills the pool, and evicts what no longer fits its template or is no longer needed. Cheap if there is nothing to do. One run
+  // at a time.
   fill(): Promise<void>;
   // Fills the pool after a short pause in calls (debounced): creating blanks would slow down the creates that empty the pool.
   fillSoon(): void;
+  // Counts a create of this template, and whether there was a warm sandbox for it.
+  count(template: string, found: "warm" | "none"): void;
+  // How many blanks of a template the pool holds when it is full.
+  targets(): ReadonlyMap<string, number>;
   // For a create (of this kind) or a resume that found no room. True: try again, because a blank of its kind is warm or about
   // to be, or because one of another kind was evicted. The pool creates no blanks for a while.
   makeRoom(kind?: Kind): Promise<boolean>;
@@ -34,6 +42,8 @@ const DEBOUNCE_MS = 150;
 const MAX_DEBOUNCE_MS = 1000;
 // How long the pool creates no blanks after there was no room for a caller, or for a blank.
 const HOLD_OFF_MS = 30 * SECOND;
+// Blanks that a run evicts because the demand has ended. There is a run every few seconds.
+const SHRINK_AT_ONCE = 10;
 
 export interface PoolDeps {
   store: Store;
@@ -47,10 +57,16 @@ export interface PoolDeps {
   clock: Clock;
   log: Log;
   size: number;
+  max: number;
+  // How many blanks of a kind are created at a time.
+  parallel: number;
 }
 
 export function createPool(deps: PoolDeps): Pool {
-  const { store, transitions, steps, driver, templates, capacity, home, clock, log, size } = deps;
+  const { store, transitions, steps, driver, templates, capacity, home, clock, log, size, parallel } = deps;
+  const max = Math.max(size, deps.max);
+  const demand = createDemand({ clock, size, max });
+  const targets = new Map<string, number>();
   let filling: Promise<void> | undefined;
   let again = false;
   let closed = false;
@@ -59,6 +75,7 @@ export function createPool(deps: PoolDeps): Pool {
   let heldOffUntilMs = 0;
 
   function fillSoon(): void {
+    if (closed) return;
     if (debounce === undefined) debouncingSinceMs = performance.now();
     clearTimeout(debounce);
     const untilForcedMs = Math.max(0, MAX_DEBOUNCE_MS - (performance.now() - debouncingSinceMs));
@@ -80,30 +97,44 @@ export function createPool(deps: PoolDeps): Pool {
   async function run(): Promise<void> {
     do {
       again = false;
-      const waiting = await sessionsInState(store.db, home, ["warming", "warm"]);
-      const kinds = [...templates.values()].map((template) => ({ template, templateHash: templateHash(template, driver.traits.recipe) }));
-      const fits = (blank: Blank) => kinds.some((kind) => isOfKind(blank, kind));
-      for (const blank of surplus(waiting, fits, await capacity.excess(store.db))) await evict(blank);
-      for (const kind of kinds) {
-        const have = waiting.filter((blank) => isOfKind(blank, kind)).length;
-        for (let missing = size - have; missing > 0 && !closed; missing--) if (!(await warm(kind))) return;
-      }
+      const plan = await makePlan();
+      for (const blank of plan.evictNow) await evict(blank);
+      // The minimum of every template comes first, then what the demand adds.
+      for (const { kind, have } of plan.targets) if (have < size && !(await create(kind, size))) return;
+      for (const { kind, have, target } of plan.targets) if (have < target && !(await grow(kind, target))) return;
+      for (const blank of plan.shrink.slice(0, SHRINK_AT_ONCE)) if (!again && !closed) await evict(blank);
     } while (again && !closed);
   }
 
-  // Warm blanks of an outdated template, beyond the pool's size, or beyond the limit of sandboxes.
-  function surplus(blanks: Blank[], fits: (blank: Blank) => boolean, excess: number): Blank[] {
-    const counts = new Map<string, number>();
-    let spare = excess;
-    return blanks.filter((blank) => {
-      if (blank.state !== "warm") return false;
-      const count = (counts.get(blank.template) ?? 0) + (fits(blank) ? 1 : 0);
-      counts.set(blank.template, count);
-      const isSurplus = !fits(blank) || count > size || spare > 0;
-      if (isSurplus) spare--;
-      return isSurplus;
-    });
+  async function makePlan(): Promise<FillPlan> {
+    const blanks = await sessionsInState(store.db, home, ["warming", "warm"]);
+    const kinds = [...templates.values()].map((template) => ({ template, templateHash: templateHash(template, driver.traits.recipe) }));
+    const [room, excess] = [capacity.roomForBlanks(blanks.length), await capacity.excess(store.db)];
+    const plan = planFill({ blanks, kinds, nowMs: clock.now(), size, max, demandFor: demand.targetOf, room, excess });
+    for (const { kind, have, target } of plan.targets) {
+      targets.set(kind.template.name, target);
+      if (have >= target) demand.full(kind.template.name);
+    }
+    return plan;
   }
+
+  // Creates blanks until there are `target`. False: do not go on now.
+  async function create(kind: Kind, target: number, mayGoOn = async () => true): Promise<boolean> {
+    let stopped = false;
+    const lane = async () => {
+      while (!closed && !stopped && (await mayGoOn())) {
+        const outcome = await warm(kind, target);
+        if (outcome === "enough") return;
+        stopped ||= outcome === "failed";
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(parallel, target) }, lane));
+    return !stopped;
+  }
+
+  // Callers come first: as long as a create waits, on any server of this home, the pool does not grow.
+  const grow = (kind: Kind, target: number) =>
+    create(kind, target, async () => !again && !(await hasSessionIn(store.db, home, "creating")));
 
   // True if its room is free now.
   async function evict(blank: Blank): Promise<boolean> {
@@ -124,23 +155,25 @@ export function createPool(deps: PoolDeps): Pool {
     return false;
   }
 
-  // False: do not go on now.
-  async function warm(kind: Kind): Promise<boolean> {
-    if (clock.now() < heldOffUntilMs) return false;
+  async function warm(kind: Kind, target: number): Promise<"made" | "enough" | "failed"> {
+    if (clock.now() < heldOffUntilMs) return "failed";
     try {
       const blank = await store.transaction(async (tx) => {
+        if (store.engine === "postgres") await lockHome(tx, home);
+        if ((await countBlanks(tx, { template: kind.template.name, templateHash: kind.templateHash, home })) >= target) return null;
         await capacity.admitBlank(tx);
         return insertSession(tx, newBlank({ ...deps, lease: transitions.lease }, kind, stepOf("fill", "absent")));
       });
+      if (!blank) return "enough";
       failpoint("warming.begun");
       await steps.perform({ session: inStep(blank) }).catch((error: unknown) => {
         if (isAppError(error, "capacity_reached")) heldOffUntilMs = clock.now() + HOLD_OFF_MS;
         throw error;
       });
-      return true;
+      return "made";
     } catch (error) {
       if (!isAppError(error, "capacity_reached")) log.warn("pool.fill_failed", { template: kind.template.name, error: String(error) });
-      return false;
+      return "failed";
     }
   }
 
@@ -148,6 +181,11 @@ export function createPool(deps: PoolDeps): Pool {
     fill,
     fillSoon,
     makeRoom,
+    count(template, found) {
+      demand.taken(template);
+      if (found === "none") demand.missed(template);
+    },
+    targets: () => targets,
     async [Symbol.asyncDispose]() {
       closed = true;
       clearTimeout(debounce);
@@ -155,6 +193,3 @@ export function createPool(deps: PoolDeps): Pool {
     },
   };
 }
-
-const isOfKind = (blank: Blank, { template, templateHash }: Kind) =>
-  blank.template === template.name && blank.templateHash === templateHash;

@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import type { Db } from "../schema.ts";
+import type { PoolKey } from "./read.ts";
 import { SESSION_STATES, type Home, type SessionState } from "./session.ts";
 
 // Sandboxes of this home that hold memory: all that run or may be frozen.
@@ -10,6 +11,20 @@ export function countSandboxes(db: Db, home: Home): Promise<number> {
 // The same without the pool's blanks, which give way to a partner's session.
 export function countPartnerSandboxes(db: Db, home: Home): Promise<number> {
   return countOf(sandboxesHoldingMemory(db, home).where("partner_id", "is not", null));
+}
+
+// The pool's blanks of one kind, also those that are still being created.
+export function countBlanks(db: Db, { template, templateHash, home }: PoolKey): Promise<number> {
+  return countOf(
+    db
+      .selectFrom("sessions")
+      .select(({ fn }) => fn.countAll().as("count"))
+      .where("state", "in", ["warming", "warm"])
+      .where("template", "=", template)
+      .where("template_hash", "=", templateHash)
+      .where("driver", "=", home.driver)
+      .where("host", home.host === null ? "is" : "=", home.host),
+  );
 }
 
 export interface QuotaScope {

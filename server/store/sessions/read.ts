@@ -56,6 +56,18 @@ export async function sessionsInState<State extends SessionState>(
   return parseSessions(rows, onMalformed) as Extract<Session, { state: State }>[];
 }
 
+export async function hasSessionIn(db: Db, home: Home, state: SessionState): Promise<boolean> {
+  const row = await db
+    .selectFrom("sessions")
+    .select("id")
+    .where("state", "=", state)
+    .where("driver", "=", home.driver)
+    .where("host", home.host === null ? "is" : "=", home.host)
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
 export interface AbandonedQuery extends ListOptions {
   nowMs: number;
   // Also the steps under an unexpired lease of any owner but this one: on one machine, every earlier process is dead.

@@ -132,9 +132,10 @@ export interface WarmClaim {
   sealEnv(sandboxId: SandboxId): string | null;
 }
 
-// Claims one warm sandbox of the pool for a partner. Two claims at once get two different ones. null: there is none.
+// Claims one warm sandbox of the pool for a partner. Two claims at once get two different ones. null: there is none. The newest is
+// taken, so that those beyond the demand stay unused and can be told by their age.
 export async function claimWarm(db: Db, engine: Engine, pool: PoolKey, claim: WarmClaim): Promise<Session | null> {
-  let one = warmSessions(db, pool).select("id").limit(1);
+  let one = warmSessions(db, pool).select("id").orderBy("created_at", "desc").limit(1);
   if (engine === "postgres") one = one.forUpdate().skipLocked();
   const { id, to, lease, nowMs } = claim;
   const owner = ownerColumns({ ...claim.owner, sealedEnv: null });

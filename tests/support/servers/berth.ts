@@ -62,6 +62,7 @@ export async function prepareBerth(env: Record<string, string> = {}, { maxFiles 
     BERTH_PORT: String(port),
     BERTH_API_KEY: key,
     BERTH_POOL_SIZE: "0",
+    BERTH_POOL_MAX: "0",
     BERTH_RATE_LIMIT: "0",
     ...env,
   };

@@ -1,0 +1,106 @@
+import { expect, test } from "vitest";
+import { MINUTE } from "../../clock.ts";
+import type { Driver } from "../../drivers/driver.ts";
+import { onBothEngines } from "../../../tests/support/databases/stores.ts";
+import { aRequest, openTestSessions } from "../testing/test-sessions.ts";
+
+type Services = Awaited<ReturnType<typeof openTestSessions>>;
+
+const countIn = async ({ store }: Services, ...states: ("warming" | "warm" | "creating" | "running")[]) =>
+  (await store.db.selectFrom("sessions").select("id").where("state", "in", states).execute()).length;
+const create = ({ sessions, acme }: Services) => sessions.create(acme, aRequest());
+
+test("a burst makes the pool grow, so that the next one finds warm sandboxes, and later it shrinks", async () => {
+  let creates = 0;
+  await using services = await openTestSessions({
+    poolSize: 1,
+    poolMax: 3,
+    wrapDriver: (driver): Driver => ({ ...driver, create: (...args) => (creates++, driver.create(...args)) }),
+  });
+  await services.pool.fill();
+  expect(await countIn(services, "warm")).toBe(1);
+  const burst = () => Promise.all(Array.from({ length: 3 }, () => create(services)));
+  await burst();
+  await expect.poll(() => countIn(services, "warm")).toBe(3);
+  expect(services.pool.targets().get("default")).toBe(3);
+
+  creates = 0;
+  await burst();
+  expect(await countIn(services, "running")).toBe(6);
+  expect(creates).toBe(0);
+  await expect.poll(() => countIn(services, "warm")).toBe(3);
+
+  for (let period = 0; period < 3; period++) {
+    await services.clock.advance(5 * MINUTE);
+    await services.pool.fill();
+  }
+  expect(await countIn(services, "warming", "warm")).toBe(1);
+  expect(await services.driver.list(AbortSignal.timeout(30_000))).toHaveLength(7);
+});
+
+test("the pool does not grow while a create waits", async () => {
+  const waiting = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
+  let isFirst = true;
+  await using services = await openTestSessions({
+    poolSize: 1,
+    poolMax: 3,
+    wrapDriver: (driver): Driver => ({
+      ...driver,
+      async create(spec, signal) {
+        if (isFirst) {
+          isFirst = false;
+          waiting.resolve();
+          await release.promise;
+        }
+        return driver.create(spec, signal);
+      },
+    }),
+  });
+  const creating = create(services);
+  await waiting.promise;
+  await services.pool.fill();
+  expect(services.pool.targets().get("default")).toBe(2);
+  expect(await countIn(services, "warming", "warm", "running")).toBe(1);
+  release.resolve();
+  await creating;
+  await expect.poll(() => countIn(services, "warm")).toBe(2);
+});
+
+test("with little memory the pool keeps its size and does not grow", async () => {
+  let availableBytes = 64 * 2 ** 30;
+  await using services = await openTestSessions({
+    poolSize: 1,
+    poolMax: 3,
+    capacity: { maxSandboxes: 100, reserveBytes: 2 ** 29, availableBytes: () => availableBytes },
+  });
+  await Promise.all([create(services), create(services)]);
+  await services.start();
+  await expect.poll(() => countIn(services, "warm")).toBe(3);
+  availableBytes = 2 ** 30;
+  await services.clock.advance(10_000);
+  expect(await countIn(services, "warming", "warm")).toBe(1);
+});
+
+onBothEngines("the pool of several servers", (databases) => {
+  test("holds no more than its size, also if all fill it at once", async () => {
+    let creates = 0;
+    await using services = await openTestSessions({
+      databaseUrl: (await databases.create()).url,
+      poolSize: 2,
+      wrapDriver: (driver): Driver => ({ ...driver, create: (...args) => (creates++, driver.create(...args)) }),
+    });
+    await Promise.all([services, services.another(), services.another()].map(({ pool }) => pool.fill()));
+    expect(await countIn(services, "warming", "warm")).toBe(2);
+    expect(creates).toBe(2);
+  });
+
+  test("keeps what the demand of one of them needs", async () => {
+    await using services = await openTestSessions({ databaseUrl: (await databases.create()).url, poolSize: 1, poolMax: 3 });
+    await Promise.all([create(services), create(services)]);
+    await services.pool.fill();
+    expect(await countIn(services, "warm")).toBe(3);
+    await services.another().pool.fill();
+    expect(await countIn(services, "warm")).toBe(3);
+  });
+});
