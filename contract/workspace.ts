@@ -21,6 +21,8 @@ export interface WorkspaceSession {
   // Grows with every change. The page ignores a message with an older generation.
   generation: number;
   partnerName: string;
+  // The origins of the partner's pages that may have the workspace in a frame and exchange messages with it (embed.ts).
+  embedOrigins: readonly string[];
   // When the timeout will pause the session; null unless it is running.
   expiresAtMs: number | null;
   // The server's time, because the browser's clock may be wrong.

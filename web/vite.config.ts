@@ -22,7 +22,11 @@ export default defineConfig({
     chunkSizeWarningLimit: 1000,
     // Without these groups, code shared with lazy chunks becomes many small files, and browsers load only six at a time.
     rolldownOptions: {
+      input: { index: "index.html", embed: "embed/embed.ts" },
+      // Partners import it.
+      preserveEntrySignatures: "exports-only",
       output: {
+        entryFileNames: ({ name }) => (name === "embed" ? "embed.js" : "assets/[name]-[hash].js"),
         codeSplitting: {
           groups: [
             {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 
 const berthUrl = process.env.BERTH_URL ?? "http://localhost:8080";
 const port = Number(process.env.PORT ?? 3000);
-const page = readFileSync(join(import.meta.dirname, "page.html"));
+const page = readFileSync(join(import.meta.dirname, "page.html"), "utf8").replace("{berth}", process.env.BERTH_PUBLIC_URL ?? berthUrl);
 // Maps users to session ids. A real product stores this in its database.
 const sessions = new Map<string, string>();
 
@@ -15,6 +15,7 @@ createServer((request, response) => {
   const user = "ada";
   if (request.url === "/") response.setHeader("content-type", "text/html; charset=utf-8").end(page);
   else if (request.url === "/workspace") openWorkspace(user).then(redirect, fail);
+  else if (request.url === "/resume" && request.method === "POST") liveSession(user).then(() => response.writeHead(204).end(), fail);
   else response.writeHead(404).end();
 
   // Launch URLs are short-lived secrets: create them on demand, and never store them or write them into a page.

@@ -53,7 +53,35 @@ describeInBrowser("the example partner app", (suite) => {
     await eventually(() => childOf(page)?.url()).toMatch(/\/workspace\/sbx_\w+\/$/);
     expect(childOf(page)!.url()).not.toBe(before);
   });
+
+  test("exchanges messages with the workspace in its frame", async () => {
+    const page = await openPage(suite.browser, app.url);
+    await eventually(() => childOf(page)?.url()).toMatch(/\/workspace\/sbx_\w+\/$/);
+    const { sessionId } = await sessionInFrame(page);
+    await page.evaluate(connectPage(new URL("/workspace/embed.js", childOf(page)!.url()).href));
+    const events = () => page.evaluate("window.events") as Promise<{ type: string; sessionId: string }[]>;
+    await eventually(events).toContainEqual({ berth: 1, type: "ready", status: "running", sessionId });
+
+    await page.evaluate("workspace.setTheme('dark'), workspace.openFile('lessons/one.py', { line: 2 })");
+    const frame = childOf(page)!;
+    await frame.locator('html[data-theme="dark"]').waitFor();
+    await frame.getByRole("tab", { name: "one.py" }).waitFor();
+
+    await suite.berth.api.call("POST", `/api/b2b/sessions/${sessionId}/pause`);
+    await frame.getByRole("button", { name: "Resume" }).click();
+    const later = async () => (await events()).map(({ type }) => type).filter((type) => type !== "ready");
+    await eventually(later).toEqual(["paused", "needs-resume", "resumed"]);
+    await frame.getByRole("alertdialog").waitFor({ state: "detached" });
+  });
 });
+
+// Connects like the example's page, and keeps what arrives.
+const connectPage = (script: string) => `import(${JSON.stringify(script)}).then(({ connectWorkspace }) => {
+  window.workspace = connectWorkspace(document.querySelector("iframe"), { canResume: true });
+  window.events = [];
+  for (const type of ["ready", "paused", "resumed", "destroyed", "needs-resume", "timeout-warning"])
+    workspace.on(type, (event) => events.push(event));
+})`;
 
 describeWith([machine.chromium, machine.command("openssl")], "the example partner app on HTTPS and another site", () => {
   let berth: Berth;

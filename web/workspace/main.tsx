@@ -10,6 +10,8 @@ import "./styles/index.css";
 const sandboxId = /^\/workspace\/([^/]+)\//.exec(location.pathname)?.[1] ?? "";
 const workspace = createWorkspace(sandboxId);
 refuseStrayFiles();
+if (parent !== window)
+  void loadModule(() => import("./embedding/partner-page.ts")).then(({ followPartnerPage }) => followPartnerPage(workspace));
 const root = document.getElementById("root");
 if (root)
   createRoot(root).render(

@@ -13,6 +13,9 @@ export interface AppFiles {
   send(path: string, request: IncomingMessage, response: ServerResponse): Promise<boolean>;
 }
 
+// The pages of partners load this one.
+const EMBED_SCRIPT = "embed.js";
+
 interface AppFile {
   type: string;
   bytes: Buffer;
@@ -45,7 +48,9 @@ export function createAppFiles(folder: string): AppFiles {
         "content-length": body.length,
         // The names of assets contain a content hash.
         "cache-control": path.startsWith("assets/") ? "public, max-age=31536000, immutable" : "no-cache",
-        "cross-origin-resource-policy": "same-origin",
+        ...(path === EMBED_SCRIPT
+          ? { "cross-origin-resource-policy": "cross-origin", "access-control-allow-origin": "*" }
+          : { "cross-origin-resource-policy": "same-origin" }),
         "x-content-type-options": "nosniff",
         vary: "accept-encoding",
         ...(encoding !== null && { "content-encoding": encoding }),

@@ -9,6 +9,7 @@ const session: WorkspaceSession = {
   reason: null,
   generation: 1,
   partnerName: "Acme",
+  embedOrigins: [],
   expiresAtMs: 1,
   serverNowMs: 0,
   previewUrl: null,

@@ -66,7 +66,22 @@ export function PausedOverlay() {
         {unsavedCount > 0 && (
           <p>Unsaved changes to {unsavedCount === 1 ? "one file" : `${unsavedCount} files`} are kept in this browser.</p>
         )}
+        <ResumeButton />
       </div>
+    </div>
+  );
+}
+
+// Only the partner's backend can resume, so the button asks the page around this one.
+function ResumeButton() {
+  const { embedding } = useWorkspace();
+  const { canResume, isResuming } = useWorkspaceState("embedding", (state) => state);
+  if (!canResume) return null;
+  return (
+    <div className="row">
+      <button type="button" className="button primary" disabled={isResuming} onClick={embedding.askToResume}>
+        {isResuming ? "Resuming…" : "Resume"}
+      </button>
     </div>
   );
 }

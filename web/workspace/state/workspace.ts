@@ -9,6 +9,7 @@ import { openDrafts } from "./documents/drafts.ts";
 import { loadInitialView } from "./initial-load.ts";
 import { createCursor } from "./page/cursor.ts";
 import { createDialogs } from "./page/dialogs.ts";
+import { createEmbedding } from "./page/embedding.ts";
 import { createFocusRequest } from "./page/focus-request.ts";
 import { createLayout } from "./page/layout.ts";
 import { createNotices } from "./page/notices.ts";
@@ -32,6 +33,7 @@ export function createWorkspace(sandboxId: string) {
   const api = createApi(base);
   const notices = createNotices();
   const dialogs = createDialogs();
+  const embedding = createEmbedding();
   const preferences = createPreferences();
   const layout = createLayout(sandboxId);
   const session = createSessionStore();
@@ -130,6 +132,7 @@ export function createWorkspace(sandboxId: string) {
     api,
     notices,
     dialogs,
+    embedding,
     preferences,
     layout,
     session,

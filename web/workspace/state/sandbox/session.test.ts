@@ -9,6 +9,7 @@ const session = (change: Partial<WorkspaceSession>): WorkspaceSession => ({
   reason: null,
   generation: 1,
   partnerName: "Acme",
+  embedOrigins: [],
   expiresAtMs: 100_000,
   serverNowMs: 40_000,
   previewUrl: null,
