@@ -72,4 +72,20 @@ describe("serve", () => {
     expect(code).toBe(1);
     expect(stderr).toContain("berth: The database does not answer: connect ECONNREFUSED 127.0.0.1:9");
   });
+
+  test("stops listening and exits if its start fails after it listens", async () => {
+    const breakOutput = 'process.stdout.write = () => { throw new Error("the terminal is gone"); };';
+    const { dataDir, settings, berth } = createInstallation({
+      BERTH_DRIVER: "process",
+      BERTH_PORT: "0",
+      BERTH_POOL_SIZE: "0",
+      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(breakOutput)}`,
+    });
+    const { code, stderr } = await berth("serve");
+    expect(code).toBe(1);
+    expect(stderr).toContain("berth: The start of the server failed, so it has stopped: the terminal is gone\n");
+    // It has closed its database and released its data folder.
+    expect(readdirSync(dataDir).filter((name) => /-wal$|-shm$/.test(name))).toEqual([]);
+    expect((await serveUntilStarted(dataDir, { ...settings, NODE_OPTIONS: "" })).code).toBe(0);
+  });
 });

@@ -17,6 +17,9 @@ function build(): Command {
 // cli/bin.js). It is set after the start: on the command line it makes V8 reject the compiled code of Node's own modules.
 const HEAP_GROWTH = "--heap-growing-percent=300";
 
+// Longer than requests in flight may take when the server closes.
+const EXIT_MS = 20_000;
+
 async function serve(options: { open?: boolean }): Promise<void> {
   const { readConfig, describeConfig } = await import("@berth/server/config/config.ts");
   const { config, warnings } = readConfig();
@@ -26,17 +29,22 @@ async function serve(options: { open?: boolean }): Promise<void> {
   log.info("config.read", describeConfig(config));
 
   // Before the start, so that a signal during it still shuts the server down.
-  const signalled = untilSignal();
+  using signals = listenForSignals();
   const { untilUncaughtError } = await import("@berth/server/faults/uncaught-errors.ts");
   const failed = untilUncaughtError(log);
   const { startServer } = await import("@berth/server/main.ts");
   const server = await startServer(config, { log });
-  process.stdout.write(await startMessage(config, server));
-  if (options.open && server.opensWorkspaces) openInBrowser(server.url);
-  // Now and not at the end, because the process may be killed. It makes the next start faster.
-  flushCompileCache();
-  setFlagsFromString(HEAP_GROWTH);
-  const reason = await Promise.race([signalled.then(() => "signal" as const), failed.then(() => "failure" as const)]);
+  try {
+    await finishStart(config, server, options);
+  } catch (error) {
+    // Remaining handles must not keep the process alive.
+    setTimeout(() => process.exit(1), EXIT_MS).unref();
+    await server.close();
+    throw new Error(`The start of the server failed, so it has stopped: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
+  }
+  const reason = await Promise.race([signals.first.then(() => "signal" as const), failed.then(() => "failure" as const)]);
   log.info("server.stopping", { reason });
   await server.close();
   log.info("server.stopped");
@@ -44,18 +52,26 @@ async function serve(options: { open?: boolean }): Promise<void> {
   if (reason === "failure") process.exit(1);
 }
 
-// Resolves at the first signal. A second one ends the process at once, unless it comes within a second: the terminal and programs
-// such as npx may both forward one Ctrl-C.
-function untilSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    let firstMs: number | undefined;
-    const onSignal = () => {
-      if (firstMs !== undefined && performance.now() - firstMs > 1000) process.exit(130);
-      firstMs ??= performance.now();
-      resolve();
-    };
-    process.on("SIGINT", onSignal).on("SIGTERM", onSignal);
-  });
+async function finishStart(config: Config, server: Server, options: { open?: boolean }): Promise<void> {
+  process.stdout.write(await startMessage(config, server));
+  if (options.open && server.opensWorkspaces) openInBrowser(server.url);
+  // Now and not at the end, because the process may be killed. It makes the next start faster.
+  flushCompileCache();
+  setFlagsFromString(HEAP_GROWTH);
+}
+
+// `first` resolves at the first signal. A second one ends the process at once, unless it comes within a second: the terminal and
+// programs such as npx may both forward one Ctrl-C. After the disposal, a signal ends the process as usual.
+function listenForSignals(): Disposable & { first: Promise<void> } {
+  const { promise: first, resolve } = Promise.withResolvers<void>();
+  let firstMs: number | undefined;
+  const onSignal = () => {
+    if (firstMs !== undefined && performance.now() - firstMs > 1000) process.exit(130);
+    firstMs ??= performance.now();
+    resolve();
+  };
+  process.on("SIGINT", onSignal).on("SIGTERM", onSignal);
+  return { first, [Symbol.dispose]: () => void process.off("SIGINT", onSignal).off("SIGTERM", onSignal) };
 }
 
 async function startMessage(config: Config, { url, driver, demo, opensWorkspaces }: Server): Promise<string> {
