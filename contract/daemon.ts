@@ -123,6 +123,13 @@ export interface CopyRequest {
   from: string;
   to: string;
 }
+// POST /files/trash {paths}            deletes files and folders so that it can be undone for a day; 413 `too_large` if they
+//                                      are larger than 64 MiB or 10,000 files, and then nothing is deleted
+// POST /files/restore {id}             undoes that; 409 if something is in the way, 404 if it is no longer possible
+export interface TrashedFiles {
+  id: string;
+  paths: string[];
+}
 // GET /files/ignored?path=             the entries of a folder that Git ignores: {names: string[]}
 // GET /files/archive?path=             streams the folder as a zip
 // GET /files/find?q=&limit=            quick open, best match first: {paths: string[], truncated}

@@ -24,6 +24,7 @@ import { execRoutes } from "./processes/exec.ts";
 import { findRoutes } from "./search/find.ts";
 import { searchRoutes } from "./search/search.ts";
 import { createTerminals } from "./terminals/terminals.ts";
+import { trashRoutes } from "./trash/trash.ts";
 
 const VERSION = "0.1.0";
 
@@ -94,6 +95,7 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
       ...execRoutes({ environment, workspace }),
       ...fileRoutes({ workspace, onList: watcher.include }),
       ...contentRoutes({ workspace }),
+      ...trashRoutes({ workspace, folder: join(BERTH_HOME, ".berth/trash") }),
       ...ignoredRoutes({ workspace, environment }),
       ...findRoutes({ workspace }),
       ...searchRoutes({ workspace, environment }),

@@ -13,9 +13,12 @@ import {
   Health,
   MoveRequest,
   PortList,
+  RestoreRequest,
   SearchEvent,
   Terminal,
   TerminalList,
+  TrashedFiles,
+  TrashRequest,
   WrittenFile,
 } from "../schemas/sandbox.ts";
 import { header, query, route, type Route } from "./route.ts";
@@ -145,6 +148,28 @@ export const SANDBOX_ROUTES = {
     description: "Copies a file, a link, or a folder with its contents.",
     body: { schema: CopyRequest, required: true },
     success: { status: 201, description: "It is copied; `path` is the copy.", schema: FilePath },
+    errors: [...FILE_ERRORS, "exists", "too_large", "disk_full"],
+  }),
+  trashFiles: route({
+    method: "POST",
+    path: `${SANDBOX}/files/trash`,
+    tag: "Files",
+    summary: "Delete files, with undo",
+    description:
+      "Deletes files and folders together and keeps a copy in the sandbox for a day, or until newer deletions need the room. If they are larger than 64 MiB or 10,000 files, the response is 413 and nothing is deleted.",
+    body: { schema: TrashRequest, required: true },
+    success: { status: 201, description: "They are deleted.", schema: TrashedFiles },
+    errors: [...FILE_ERRORS, "too_large", "disk_full"],
+  }),
+  restoreFiles: route({
+    method: "POST",
+    path: `${SANDBOX}/files/restore`,
+    tag: "Files",
+    summary: "Undo a deletion",
+    description:
+      "Restores the files and folders of one deletion. If one of their paths is taken, the response is 409 and nothing is restored.",
+    body: { schema: RestoreRequest, required: true },
+    success: { status: 200, description: "They are restored.", schema: TrashedFiles },
     errors: [...FILE_ERRORS, "exists", "too_large", "disk_full"],
   }),
   downloadFolder: route({

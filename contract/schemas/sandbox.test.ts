@@ -43,6 +43,7 @@ test("the described bodies are the types that the daemon uses", () => {
     Fits<Of<"WrittenFile">, daemon.WrittenFile>,
     Fits<Of<"MoveRequest">, daemon.MoveRequest>,
     Fits<Of<"CopyRequest">, daemon.CopyRequest>,
+    Fits<Of<"TrashedFiles">, daemon.TrashedFiles>,
     Fits<Of<"SearchEvent">, daemon.SearchEvent>,
     Fits<Of<"Terminal">, daemon.Terminal>,
     Fits<Of<"PortList">["ports"][number], daemon.ListeningPort>,
@@ -62,6 +63,7 @@ test("the described bodies are the types that the daemon uses", () => {
     Fits<AgentOf<"PromptRequest">, agent.PromptRequest>,
     Fits<AgentOf<"Conversation">, agent.Conversation>,
   ] = [
+    true,
     true,
     true,
     true,

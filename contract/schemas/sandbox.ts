@@ -84,6 +84,17 @@ export const WrittenFile = named("WrittenFile", {
 
 export const FilePath = named("FilePath", { path: Type.String({ minLength: 1, description: "The path, relative to the workspace." }) });
 
+const trashedPaths = Type.Array(Type.String(), { minItems: 1, maxItems: 1000, description: "The files and folders." });
+
+export const TrashRequest = named("TrashRequest", { paths: trashedPaths });
+
+export const RestoreRequest = named("RestoreRequest", { id: Type.String(describe("The `id` of the deletion.")) });
+
+export const TrashedFiles = named("TrashedFiles", {
+  id: Type.String(describe("Identifies the deletion, for `POST /files/restore`.")),
+  paths: trashedPaths,
+});
+
 export const MoveRequest = named("MoveRequest", {
   from: Type.String({ minLength: 1, description: "The file or folder." }),
   to: Type.String({ minLength: 1, description: "Its new path. Missing parent folders are created." }),

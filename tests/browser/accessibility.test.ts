@@ -36,8 +36,10 @@ describeInBrowser("accessibility of the workspace", (suite) => {
     await expectVisible(page.getByRole("textbox", { name: "New name" }));
     found.naming = await seriousFaults(page);
     await page.keyboard.press("Escape");
+    await workspace.exec("truncate -s 65M too-large");
+    await treeItem(page, "too-large").click();
     await page.keyboard.press("Delete");
-    await expectVisible(page.getByRole("heading", { name: "Delete README.md?" }));
+    await expectVisible(page.getByRole("heading", { name: "Delete too-large permanently?" }));
     found.question = await seriousFaults(page);
     await page.keyboard.press("Escape");
     await suite.berth.api.call("POST", `/api/b2b/sessions/${workspace.session.sessionId}/pause`);

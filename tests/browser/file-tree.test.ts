@@ -81,9 +81,12 @@ describeInBrowser("the file tree", (suite) => {
     expect(await hasFocus(treeItem(page, "a.txt"))).toBe(true);
     expect(await treeItem(page, "a.txt").getAttribute("aria-current")).toBe("true");
     await page.keyboard.press("Delete");
-    await expectVisible(page.getByRole("heading", { name: "Delete a.txt?" }));
-    await page.keyboard.press("Escape");
+    await expectVisible(page.getByText("Deleted a.txt."));
+    await expectGone(treeItem(page, "a.txt"));
     expect(await editor(page).innerText()).toContain("text of a");
+    await page.keyboard.press("ControlOrMeta+Z");
+    await expectVisible(treeItem(page, "a.txt"));
+    expect(await workspace.read("a.txt")).toBe("text of a\n");
     await expectVisible(page.locator('.tab[data-temporary="true"]').getByText("a.txt"));
 
     await treeItem(page, "b.txt").click();
@@ -129,10 +132,26 @@ describeInBrowser("the file tree", (suite) => {
     await treeItem(page, "a.txt").last().click();
     await treeItem(page, "c.txt").click({ modifiers: ["Shift"] });
     await page.keyboard.press("Delete");
-    await expectVisible(page.getByRole("heading", { name: "Delete 3 files and folders?" }));
-    await page.getByRole("button", { name: "Delete" }).last().click();
     await eventually(() => workspace.exec("ls -p | grep -v / | wc -l")).toMatch(/^0/);
     expect(await workspace.exec("ls folder | wc -l")).toMatch(/^4/);
+    await page.getByRole("button", { name: "Undo" }).click();
+    await eventually(() => workspace.exec("ls -p | grep -v /")).toBe("a.txt\nb.txt\nc.txt\n");
+
+    await treeItem(page, "c.txt").click();
+    await page.keyboard.press("F2");
+    await page.keyboard.type("renamed");
+    await page.keyboard.press("Enter");
+    await expectVisible(treeItem(page, "renamed.txt"));
+    await page.keyboard.press("ControlOrMeta+Z");
+    await expectVisible(treeItem(page, "c.txt"));
+
+    // More than the trash keeps.
+    await workspace.exec("truncate -s 65M folder/large");
+    await treeItem(page, "folder").click();
+    await page.keyboard.press("Delete");
+    await expectVisible(page.getByRole("heading", { name: "Delete folder permanently?" }));
+    await page.getByRole("button", { name: "Delete" }).last().click();
+    await eventually(() => workspace.exec("ls")).toBe("a.txt\nb.txt\nc.txt\n");
   });
 
   test("names are typed in the tree, and a new file goes to the selected folder", async () => {

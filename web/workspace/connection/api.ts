@@ -5,6 +5,7 @@ import type {
   MoveRequest,
   SearchEvent,
   Terminal,
+  TrashedFiles,
   WrittenFile,
 } from "@berth/contract/daemon.ts";
 import type { PreviewLink, PreviewRequest } from "@berth/contract/workspace.ts";
@@ -70,6 +71,8 @@ export function createApi(base: string, send: typeof fetch = (...args) => fetch(
     remove: (path: string) => json<void>(`api/files?${query({ path })}`, "DELETE"),
     makeFolder: (path: string) => json<void>("api/files/folder", "POST", { path }),
     move: (request: MoveRequest) => json<void>("api/files/move", "POST", request),
+    trash: (paths: readonly string[]) => json<TrashedFiles>("api/files/trash", "POST", { paths }),
+    restore: (id: string) => json<TrashedFiles>("api/files/restore", "POST", { id }),
     copy: (request: CopyRequest) => json<void>("api/files/copy", "POST", request),
     findFiles: (q: string, limit = 50) =>
       json<{ paths: string[]; truncated: boolean }>(`api/files/find?q=${encodeURIComponent(q)}&limit=${limit}`),

@@ -1,7 +1,8 @@
 import type { KeyboardEvent } from "react";
 import { matchesShortcut } from "../browser/shortcuts.ts";
 import { openFile, showFile } from "../state/actions.ts";
-import { deletePaths, paste } from "../state/file-actions.ts";
+import { deletePaths, undoLast } from "../state/delete-action.ts";
+import { paste } from "../state/file-actions.ts";
 import type { Workspace } from "../state/workspace.ts";
 import { toggleFolder } from "./toggle-folder.ts";
 import { findByPrefix, type TreeNode, type TreeRows } from "./tree-rows.ts";
@@ -40,6 +41,7 @@ export function createTreeKeys(workspace: Workspace): (event: KeyboardEvent, vie
     const actions: [string, () => unknown][] = [
       ["Mod+A", () => tree.selectAll(view.rows.nodes.map(({ path }) => path))],
       ["Mod+V", () => paste(workspace)],
+      ["Mod+Z", () => undoLast(workspace)],
       ["Escape", () => (node ? tree.select(node.path) : tree.clear(), tree.hold(null))],
     ];
     if (node)

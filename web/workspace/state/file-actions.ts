@@ -46,16 +46,21 @@ export async function createFolder({ notices, files, layout, tree }: Workspace, 
 }
 
 export const renamePath = (workspace: Workspace, from: string, to: string): Promise<void> =>
-  workspace.tree.selectResult(async () => ((await move(workspace, from, to)) ? [to] : []));
+  workspace.tree.selectResult(async () => {
+    if (!(await move(workspace, from, to))) return [];
+    rememberMoves(workspace, [{ from, to }]);
+    return [to];
+  });
 
 export const moveInto = (workspace: Workspace, paths: readonly string[], folder: string): Promise<void> =>
   workspace.tree.selectResult(async () => {
-    const moved: string[] = [];
-    for (const path of paths.filter((each) => !isWithin(folder, each))) {
-      const to = joinPath(folder, nameOf(path));
-      if (await move(workspace, path, to)) moved.push(to);
+    const moves: { from: string; to: string }[] = [];
+    for (const from of paths.filter((each) => !isWithin(folder, each))) {
+      const to = joinPath(folder, nameOf(from));
+      if (await move(workspace, from, to)) moves.push({ from, to });
     }
-    return moved;
+    rememberMoves(workspace, moves);
+    return moves.map(({ to }) => to);
   });
 
 async function move({ documents, notices, files, layout }: Workspace, from: string, to: string): Promise<boolean> {
@@ -65,6 +70,19 @@ async function move({ documents, notices, files, layout }: Workspace, from: stri
   documents.moved(from, to);
   layout.renamePath(from, to);
   return true;
+}
+
+// Remembers what was moved, so that it can be moved back.
+function rememberMoves(workspace: Workspace, moves: { from: string; to: string }[]): void {
+  const [first] = moves;
+  if (first === undefined) return;
+  const text = moves.length > 1 ? `Moved ${moves.length} items` : `Moved ${nameOf(first.from)}`;
+  const undo = () =>
+    workspace.tree.selectResult(async () => {
+      for (const { from, to } of moves) await move(workspace, to, from);
+      return moves.map(({ from }) => from);
+    });
+  workspace.fileHistory.add({ text, undo });
 }
 
 // Copies into a folder. A copy whose name is taken gets another one.
@@ -93,17 +111,4 @@ export async function paste(workspace: Workspace, folder = targetFolder(workspac
   if (clipboard.kind === "copy") return copyInto(workspace, clipboard.paths, folder);
   tree.hold(null);
   await moveInto(workspace, clipboard.paths, folder);
-}
-
-const MAX_NAMES = 10;
-
-export async function deletePaths({ dialogs, notices, files }: Workspace, paths: readonly string[]): Promise<void> {
-  const [first] = paths;
-  if (first === undefined) return;
-  const isDirectory = (path: string) => files.entryAt(path)?.type === "folder";
-  const described = paths.slice(0, MAX_NAMES).map((path) => (isDirectory(path) ? `the folder ${path} and everything in it` : path));
-  const rest = paths.length > MAX_NAMES ? ` and ${paths.length - MAX_NAMES} more` : "";
-  const title = paths.length === 1 ? `Delete ${nameOf(first)}?` : `Delete ${paths.length} files and folders?`;
-  if (!(await dialogs.confirm(title, `This deletes ${described.join(", ")}${rest}. You cannot undo this.`, "Delete"))) return;
-  for (const path of paths) await notices.attempt(`Could not delete ${path}`, () => files.remove(path));
 }

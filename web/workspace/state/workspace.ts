@@ -10,6 +10,7 @@ import { loadInitialView } from "./initial-load.ts";
 import { createCursor } from "./page/cursor.ts";
 import { createDialogs } from "./page/dialogs.ts";
 import { createEmbedding } from "./page/embedding.ts";
+import { createFileHistory } from "./page/file-history.ts";
 import { createFocusRequest } from "./page/focus-request.ts";
 import { createLayout } from "./page/layout.ts";
 import { createNotices } from "./page/notices.ts";
@@ -50,6 +51,7 @@ export function createWorkspace(sandboxId: string) {
   const focusRequest = createFocusRequest();
   const tree = createTree();
   const tabDrag = createTabDrag();
+  const fileHistory = createFileHistory();
 
   keepEditedTab({ layout, documents });
   preferences.store.subscribe((now, before) => {
@@ -147,6 +149,7 @@ export function createWorkspace(sandboxId: string) {
     focusRequest,
     tree,
     tabDrag,
+    fileHistory,
     connections,
     // Resolves when the file that is shown first has been requested.
     initialRequest,

@@ -128,6 +128,18 @@ export function createFiles(api: Api) {
       forget(from);
       await Promise.all([load(parentOf(from)), load(parentOf(to))]);
     },
+    // Returns the id of the deletion, for `restore`.
+    async trash(paths: readonly string[]): Promise<string> {
+      const { id } = await api.trash(paths);
+      for (const path of paths) forget(path);
+      await Promise.all([...new Set(paths.map(parentOf))].map(load));
+      return id;
+    },
+    async restore(id: string): Promise<string[]> {
+      const { paths } = await api.restore(id);
+      await Promise.all([...new Set(paths.map(parentOf))].map(load));
+      return paths;
+    },
     async remove(path: string) {
       await api.remove(path);
       forget(path);

@@ -1,0 +1,26 @@
+// What a person did to files, so that it can be undone. The last of these is undone first.
+export interface FileChangeDone {
+  // Such as "Deleted a.txt".
+  text: string;
+  undo: () => Promise<void>;
+}
+
+export type FileHistory = ReturnType<typeof createFileHistory>;
+
+const MAX_KEPT = 50;
+
+export function createFileHistory() {
+  let done: FileChangeDone[] = [];
+  return {
+    add(change: FileChangeDone) {
+      done = [...done.slice(1 - MAX_KEPT), change];
+    },
+    last: (): FileChangeDone | undefined => done.at(-1),
+    // Takes a change out of the history. False if it was undone already.
+    take(change: FileChangeDone): boolean {
+      const known = done.includes(change);
+      done = done.filter((each) => each !== change);
+      return known;
+    },
+  };
+}
