@@ -31,7 +31,7 @@ export default defineConfig({
           groups: [
             {
               name: "shell",
-              test: /preload-helper|\/node_modules\/(react|zustand)\/|createLucideIcon|\/(state\/context|text\/paths|state\/page\/(layout|tab|editor-groups?))\.ts/,
+              test: /preload-helper|\/node_modules\/(react|zustand)\/|createLucideIcon|\/(state\/context|text\/paths|state\/page\/(layout|tab|editor-groups?)|browser\/load-module|browser\/first-text)\.ts/,
             },
             { name: "code", test: /\/node_modules\/(@codemirror\/(state|view|language)|@lezer\/(common|highlight))\/|\/editor\/code\// },
           ],

@@ -156,6 +156,86 @@ describeInBrowser("editing in the workspace", (suite) => {
     await eventually(() => workspace.read("notes.txt")).toBe("   three");
   });
 
+  test("find shows a count, names a bad expression, and replaces in one undo step, also in a selection", async () => {
+    const text = "one cat\ntwo Cats\nthree cat";
+    await using workspace = await suite.openWorkspace({ files: { "a.txt": text } });
+    const { page } = workspace;
+    await page.getByRole("button", { name: "Autosave: on" }).click();
+    await openFile(page, "a.txt");
+    const widget = page.getByRole("search", { name: "Find and replace" });
+    const query = widget.getByRole("textbox", { name: "Find", exact: true });
+    const shown = () => editor(page).innerText();
+
+    await editor(page)
+      .getByText("one cat")
+      .dblclick({ position: { x: 40, y: 8 } });
+    await page.keyboard.press("Control+F");
+    await eventually(() => query.inputValue()).toBe("cat");
+    await expectVisible(widget.getByText("1 of 3"));
+    await page.keyboard.press("Enter");
+    await expectVisible(widget.getByText("2 of 3"));
+    await page.keyboard.press("Alt+C");
+    await page.keyboard.press("F3");
+    await expectVisible(widget.getByText("1 of 2"));
+    await page.keyboard.press("Alt+C");
+    await page.keyboard.press("Alt+W");
+    await expectVisible(widget.getByText("1 of 2"));
+    await page.keyboard.press("Alt+W");
+    await page.keyboard.press("Alt+R");
+    await query.fill("(cat");
+    await expectVisible(widget.getByText("A ( has no matching )"));
+    await query.fill("(c)at");
+    await page.keyboard.press("Control+H");
+    await widget.getByRole("textbox", { name: "Replace" }).fill("$1ow");
+    expect(await seriousFaults(page)).toEqual([]);
+    await widget.getByRole("button", { name: "Replace all" }).click();
+    await eventually(shown).toBe("one cow\ntwo Cows\nthree cow");
+    await expectVisible(widget.getByText("No results"));
+    await page.keyboard.press("Escape");
+    await expectGone(widget);
+    await eventually(() => hasFocus(editor(page))).toBe(true);
+    await page.keyboard.press("Control+Z");
+    await eventually(shown).toBe(text);
+
+    await page.keyboard.press("Control+Home");
+    await page.keyboard.press("Shift+ArrowDown");
+    await page.keyboard.press("Control+H");
+    await widget.getByRole("button", { name: "Find in selection" }).click();
+    await expectVisible(widget.getByText("1 result"));
+    await widget.getByRole("button", { name: "Replace all" }).click();
+    await eventually(shown).toBe("one cow\ntwo Cats\nthree cat");
+  });
+
+  test("Go to file knows lines, symbols and recent files", async () => {
+    const files = { "src/cat.ts": `${"\n".repeat(20)}export function purr() {}\n`, "a.txt": "one\ntwo\n", "b.txt": "" };
+    await using workspace = await suite.openWorkspace({ files });
+    const { page } = workspace;
+    await openFile(page, "b.txt");
+    await openFile(page, "a.txt");
+    const field = page.getByRole("combobox");
+    const options = page.getByRole("option");
+    await page.keyboard.press("Control+G");
+    await field.fill(":2:3");
+    await expectVisible(page.getByRole("option", { name: "Go to line 2, column 3" }));
+    await page.keyboard.press("Enter");
+    await expectVisible(page.getByText("Ln 2, Col 3"));
+    await eventually(() => hasFocus(editor(page))).toBe(true);
+    await page.keyboard.press("Control+P");
+    await eventually(async () => (await options.allInnerTexts()).slice(0, 2).map((text) => text.trim())).toEqual(["b.txt", "a.txt"]);
+    await field.fill("cat.ts:7");
+    await expectVisible(page.getByRole("option", { name: "cat.ts" }));
+    await page.keyboard.press("Enter");
+    await expectVisible(page.getByLabel("Text of src/cat.ts"));
+    await expectVisible(page.getByText("Ln 7, Col 1"));
+    await page.keyboard.press("Control+Shift+O");
+    await expectVisible(page.getByRole("option", { name: /purr/ }));
+    await page.keyboard.press("Enter");
+    await expectVisible(page.getByText("Ln 21, Col 17"));
+    await page.keyboard.press("Control+P");
+    await field.fill(">fold all");
+    await expectVisible(page.getByRole("option", { name: "Fold all", exact: true }));
+  });
+
   test("line endings, a byte order mark and other encodings survive an edit", async () => {
     const original = "\uFEFFone\r\ntwo\r\n";
     const latin = Uint8Array.of(0x63, 0x61, 0x66, 0xe9);

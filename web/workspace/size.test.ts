@@ -39,7 +39,7 @@ test("the shell is at most 135 kB gzipped", async () => {
 test("editor, terminal and Markdown renderer are not in the shell", async () => {
   const initial = await initialFiles();
   const all = await readdir(join(outDir, "assets"));
-  for (const part of ["text-editor", "terminal-view", "agent-panel", "diff-view", "markdown"]) {
+  for (const part of ["text-editor", "terminal-view", "agent-panel", "diff-view", "markdown", "find-widget"]) {
     expect(all.some((name) => name.startsWith(part))).toBe(true);
     expect(initial.filter((name) => name.includes(part))).toEqual([]);
   }

@@ -30,9 +30,13 @@ export function reachesShell(shortcut: string, platform = detectPlatform()): boo
   return !((has("Ctrl") || has("Mod")) && has("Shift"));
 }
 
+// The shortcut on this machine, where a Mac uses another one.
+export const shortcutFor = (pc: string, mac: string): string => (detectPlatform() === "mac" ? mac : pc);
+
 export function formatShortcut(shortcut: string, platform = detectPlatform()): string {
-  if (platform === "pc") return shortcut.replace("Mod", "Ctrl");
-  return shortcut.replace("Mod", "⌘").replace("Ctrl", "⌃").replace("Shift", "⇧").replace("Alt", "⌥").replaceAll("+", "");
+  const named = shortcut.replace("Arrow", "");
+  if (platform === "pc") return named.replace("Mod", "Ctrl");
+  return named.replace("Mod", "⌘").replace("Ctrl", "⌃").replace("Shift", "⇧").replace("Alt", "⌥").replaceAll("+", "");
 }
 
 // Shift and Alt can change the character of a key press, but not the position of the key.

@@ -1,11 +1,10 @@
-import { EditorSelection } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
 import { useEffect, useRef } from "react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { bufferFor } from "./code/buffer.ts";
+import { attachEditor, goTo } from "./code/editor-handle.ts";
 import { wrapping } from "./code/setup.ts";
 import type { MountedView } from "./code/buffer.ts";
-import type { TextLocation } from "../state/page/cursor.ts";
 import { markFirstTextPainted } from "../browser/first-text.ts";
 
 export interface TextEditorProps {
@@ -28,9 +27,11 @@ export default function TextEditor({ path, group, active }: TextEditorProps) {
     if (!container.current) return;
     const mounted = bufferFor(workspace, path).mount(container.current, group);
     editor.current = mounted;
+    const attached = attachEditor(workspace, mounted.view, path);
     requestAnimationFrame(markFirstTextPainted);
     return () => {
       editor.current = null;
+      attached[Symbol.dispose]();
       mounted[Symbol.dispose]();
     };
   }, [workspace, path, group]);
@@ -60,15 +61,4 @@ export default function TextEditor({ path, group, active }: TextEditorProps) {
   }, [workspace, path, active, focusPath]);
 
   return <div ref={container} className="text-editor" />;
-}
-
-function goTo(view: EditorView, { line, column, length = 0 }: TextLocation): void {
-  const { doc } = view.state;
-  const at = doc.line(Math.min(Math.max(1, line), doc.lines));
-  const from = Math.min(at.from + column - 1, at.to);
-  view.dispatch({
-    selection: EditorSelection.single(from, Math.min(from + length, doc.length)),
-    effects: EditorView.scrollIntoView(from, { y: "center" }),
-  });
-  view.focus();
 }

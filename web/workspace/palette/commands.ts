@@ -6,10 +6,12 @@ import { activeTabOf } from "../state/page/editor-groups.ts";
 import type { Command } from "./command.ts";
 import { tabCommands } from "./tab-commands.ts";
 import { revealInTree, startNew } from "../state/file-actions.ts";
+import { createEditorCommands } from "./editor-commands.ts";
 
 // All commands, in the order of the palette. A command without a title is only a second shortcut.
 export function createCommands(workspace: Workspace): Command[] {
-  const { layout, documents, terminals, palette, preferences } = workspace;
+  const { layout, documents, terminals, palette, preferences, activeEditor } = workspace;
+  const hasEditor = () => activeEditor.current() !== null;
   const activeFile = () => {
     const tab = activeTabOf(layout.store.getState());
     return tab && "path" in tab ? tab.path : null;
@@ -25,6 +27,8 @@ export function createCommands(workspace: Workspace): Command[] {
     { id: "files.open", title: "Go to file…", shortcut: "Mod+P", inTerminal: true, run: () => palette.open("files") },
     { id: "palette", title: "Show all commands", shortcut: "Mod+Shift+P", run: () => palette.open("commands") },
     { id: "palette.f1", title: "", shortcut: "F1", inTerminal: true, run: () => palette.open("commands") },
+    { id: "line.open", title: "Go to line…", shortcut: "Ctrl+G", isAvailable: hasEditor, run: () => palette.open("line") },
+    { id: "symbols.open", title: "Go to symbol…", shortcut: "Mod+Shift+O", isAvailable: hasEditor, run: () => palette.open("symbols") },
     { id: "file.save", title: "Save", shortcut: "Mod+S", run: () => void (activeFile() && documents.save(activeFile() ?? "")) },
     { id: "file.saveAll", title: "Save all", shortcut: "Mod+Alt+S", run: () => void documents.saveAll() },
     { id: "file.new", title: "New file…", run: () => void startNew(workspace, "file") },
@@ -59,6 +63,7 @@ export function createCommands(workspace: Workspace): Command[] {
         if (activeTerminal !== null) terminals.closePane(activeTerminal);
       },
     },
+    ...createEditorCommands(workspace),
     { id: "autosave", title: "Toggle autosave", run: () => preferences.set(({ autosave }) => ({ autosave: !autosave })) },
     {
       id: "wrap",

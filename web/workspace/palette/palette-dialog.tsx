@@ -1,7 +1,9 @@
 import { useEffect, useRef, useState, type KeyboardEvent } from "react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import type { Command } from "./command.ts";
-import { useChoices, type PaletteChoice } from "./use-choices.tsx";
+import type { PaletteChoice } from "./choices.ts";
+import { parseInput } from "./parse-input.ts";
+import { useChoices } from "./use-choices.tsx";
 import type { PaletteMode } from "../state/page/palette.ts";
 
 export function PaletteDialog({ commands }: { commands: Command[] }) {
@@ -9,15 +11,24 @@ export function PaletteDialog({ commands }: { commands: Command[] }) {
   return mode && <OpenPalette key={mode} mode={mode} commands={commands} />;
 }
 
-// A text field and the matching files. Text that starts with ">" matches commands instead.
+const prefixes: Record<PaletteMode, string> = { files: "", commands: ">", line: ":", symbols: "@" };
+const names = {
+  files: { dialog: "Go to file", field: "File name" },
+  commands: { dialog: "Commands", field: "Command" },
+  line: { dialog: "Go to line", field: "Line" },
+  symbols: { dialog: "Go to symbol", field: "Symbol" },
+};
+
+// A text field and the matching files. Its first character can choose commands, lines or symbols instead.
 function OpenPalette({ mode, commands }: { mode: PaletteMode; commands: Command[] }) {
   const { palette } = useWorkspace();
   const dialog = useRef<HTMLDialogElement>(null);
-  const [text, setText] = useState(mode === "commands" ? ">" : "");
+  const [text, setText] = useState(prefixes[mode]);
   const [selected, setSelected] = useState(0);
   // Enter may be pressed before the results for the typed text arrive. The choice is made when they do.
   const [entered, setEntered] = useState(false);
   const { choices, note, isCurrent } = useChoices(text, commands);
+  const named = names[parseInput(text).kind];
   const current = choices[Math.min(selected, choices.length - 1)];
 
   useEffect(() => dialog.current?.showModal(), []);
@@ -28,7 +39,8 @@ function OpenPalette({ mode, commands }: { mode: PaletteMode; commands: Command[
   const choose = (choice: PaletteChoice | undefined) => {
     if (!choice) return;
     palette.close();
-    choice.run();
+    // While the dialog is open, nothing else can take the focus.
+    setTimeout(choice.run);
   };
   useEffect(() => {
     if (entered && isCurrent) choose(current);
@@ -45,7 +57,7 @@ function OpenPalette({ mode, commands }: { mode: PaletteMode; commands: Command[
     <dialog
       ref={dialog}
       className="palette"
-      aria-label={text.startsWith(">") ? "Commands" : "Go to file"}
+      aria-label={named.dialog}
       onClose={palette.close}
       onClick={(event) => event.target === dialog.current && palette.close()}
     >
@@ -55,8 +67,8 @@ function OpenPalette({ mode, commands }: { mode: PaletteMode; commands: Command[
         aria-expanded="true"
         aria-controls="palette-list"
         aria-activedescendant={current ? `choice-${current.id}` : undefined}
-        aria-label={text.startsWith(">") ? "Command" : "File name"}
-        placeholder="File name, or > for commands"
+        aria-label={named.field}
+        placeholder="File name, > for commands, : for a line, @ for symbols"
         spellCheck={false}
         value={text}
         onKeyDown={onKeyDown}

@@ -1,36 +1,30 @@
-import { useEffect, useState, type ReactNode } from "react";
+import { useEffect, useMemo, useState } from "react";
+import { formatShortcut } from "../browser/shortcuts.ts";
 import { useWorkspace } from "../state/context.ts";
-import { FileIcon } from "../parts/file-icon.tsx";
-import { nameOf, parentOf } from "../text/paths.ts";
-import { openFile } from "../state/actions.ts";
-import { openTabs } from "../state/page/editor-groups.ts";
+import type { DocumentSymbol, TextEditorHandle } from "../state/page/active-editor.ts";
+import type { TextLocation } from "../state/page/cursor.ts";
+import type { Choices } from "./choices.ts";
 import type { Command } from "./command.ts";
 import { fuzzyFilter } from "./fuzzy.ts";
-import { formatShortcut } from "../browser/shortcuts.ts";
-
-export interface PaletteChoice {
-  id: string;
-  content: ReactNode;
-  run: () => void;
-}
-
-export interface Choices {
-  choices: PaletteChoice[];
-  note: string | null;
-  // Whether the choices belong to the current text, not to an earlier one.
-  isCurrent: boolean;
-}
+import { parseInput } from "./parse-input.ts";
+import { useFoundFiles } from "./use-found-files.tsx";
 
 export function useChoices(text: string, commands: Command[]): Choices {
-  const asCommands = text.startsWith(">");
-  const files = useFoundFiles(asCommands ? null : text.trim());
-  if (asCommands) return commandChoices(text.slice(1), commands);
-  return files;
+  const { activeEditor } = useWorkspace();
+  const input = useMemo(() => parseInput(text), [text]);
+  const editor = activeEditor.current();
+  const files = useFoundFiles(input.kind === "files" ? input : null);
+  const symbols = useSymbols(input.kind === "symbols" ? editor : null);
+  if (input.kind === "commands") return commandChoices(input.query, commands);
+  if (input.kind === "files") return files;
+  if (editor === null) return { choices: [], note: "Open a text file first", isCurrent: true };
+  if (input.kind === "line") return lineChoices(editor, input.location);
+  return symbolChoices(editor, symbols, input.query);
 }
 
 function commandChoices(query: string, commands: Command[]): Choices {
-  const named = commands.filter(({ title }) => title !== "");
-  const choices = fuzzyFilter(named, query, ({ title }) => title).map(({ id, title, shortcut, run }) => ({
+  const offered = commands.filter(({ title, isAvailable }) => title !== "" && isAvailable?.() !== false);
+  const choices = fuzzyFilter(offered, query, ({ title }) => title).map(({ id, title, shortcut, run }) => ({
     id,
     run,
     content: (
@@ -43,49 +37,50 @@ function commandChoices(query: string, commands: Command[]): Choices {
   return { choices, note: choices.length === 0 ? "No matching commands" : null, isCurrent: true };
 }
 
-// The daemon finds the files. An empty query lists the open tabs first.
-function useFoundFiles(query: string | null): Choices {
-  const workspace = useWorkspace();
-  const [found, setFound] = useState<{ query: string; paths: string[] } | null>(null);
-  const [failed, setFailed] = useState(false);
-
-  useEffect(() => {
-    if (query === null) return;
-    let cancelled = false;
-    const timer = setTimeout(() => {
-      workspace.api.findFiles(query).then(
-        ({ paths: matches }) => {
-          if (cancelled) return;
-          setFound({ query, paths: matches });
-          setFailed(false);
-        },
-        () => !cancelled && setFailed(true),
-      );
-    }, 60);
-    return () => {
-      cancelled = true;
-      clearTimeout(timer);
-    };
-  }, [query, workspace]);
-
-  const openPaths = openTabs(workspace.layout.store.getState()).flatMap((tab) => (tab.kind === "file" ? [tab.path] : []));
-  const paths = query === "" ? [...new Set([...openPaths, ...(found?.paths ?? [])])] : (found?.paths ?? []);
-  const answered = found?.query === query;
-  return {
-    choices: query === null ? [] : paths.slice(0, 50).map((path) => fileChoice(path, () => openFile(workspace, path))),
-    note: failed ? "Files could not be searched. Check your connection" : answered && paths.length === 0 ? "No matching files" : null,
-    isCurrent: answered || query === "",
-  };
+function lineChoices(editor: TextEditorHandle, location: TextLocation | null): Choices {
+  const hint = `Type a line between 1 and ${editor.lines}, and a column after a colon`;
+  if (location === null) return { choices: [], note: hint, isCurrent: true };
+  const line = Math.min(location.line, editor.lines);
+  const content = `Go to line ${line}${location.column > 1 ? `, column ${location.column}` : ""}`;
+  return { choices: [{ id: "line", content, run: () => editor.goTo({ ...location, line }) }], note: null, isCurrent: true };
 }
 
-const fileChoice = (path: string, run: () => void): PaletteChoice => ({
-  id: path,
-  run,
-  content: (
-    <>
-      <FileIcon path={path} />
-      <span className="name truncate">{nameOf(path)}</span>
-      <span className="where truncate">{parentOf(path)}</span>
-    </>
-  ),
-});
+function useSymbols(editor: TextEditorHandle | null): DocumentSymbol[] | null {
+  const [symbols, setSymbols] = useState<DocumentSymbol[] | null>(null);
+  useEffect(() => {
+    if (editor === null) return;
+    let cancelled = false;
+    editor.symbols().then(
+      (found) => !cancelled && setSymbols(found),
+      () => !cancelled && setSymbols([]),
+    );
+    return () => {
+      cancelled = true;
+    };
+  }, [editor]);
+  return symbols;
+}
+
+const MAX_SYMBOLS = 200;
+
+function symbolChoices(editor: TextEditorHandle, symbols: DocumentSymbol[] | null, query: string): Choices {
+  if (symbols === null) return { choices: [], note: null, isCurrent: false };
+  const choices = fuzzyFilter(symbols, query, ({ name }) => name)
+    .slice(0, MAX_SYMBOLS)
+    .map((symbol) => ({
+      id: `${symbol.line}-${symbol.column}`,
+      // Without a selection, so that typing does not replace the name.
+      run: () => editor.goTo({ line: symbol.line, column: symbol.column }),
+      content: (
+        <>
+          <span className="name truncate" style={query === "" ? { paddingLeft: symbol.depth * 14 } : undefined}>
+            {symbol.name}
+          </span>
+          <span className="where truncate">{symbol.kind}</span>
+          <span className="line">{symbol.line}</span>
+        </>
+      ),
+    }));
+  const none = symbols.length === 0 ? "No symbols were found in this file" : "No matching symbols";
+  return { choices, note: choices.length === 0 ? none : null, isCurrent: true };
+}

@@ -7,12 +7,19 @@ export function useCommandShortcuts(commands: Command[]): void {
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       if (document.querySelector("dialog[open]")) return;
-      const inTerminal = event.target instanceof Element && event.target.closest(".xterm") !== null;
+      const isIn = (selector: string) => event.target instanceof Element && event.target.closest(selector) !== null;
+      const mayHandle = ({ handledBy, inTerminal, shortcut = "" }: Command) => {
+        if (handledBy !== undefined) return handledBy === "focused" && !isIn(".xterm, .cm-editor");
+        // The find widget has its own shortcuts with Alt.
+        if (shortcut.startsWith("Alt+") && isIn(".find-widget")) return false;
+        return inTerminal || !isIn(".xterm") || !reachesShell(shortcut);
+      };
       const command = commands.find(
         (candidate) =>
-          candidate.shortcut &&
-          (!inTerminal || candidate.inTerminal || !reachesShell(candidate.shortcut)) &&
-          matchesShortcut(event, candidate.shortcut),
+          candidate.shortcut !== undefined &&
+          matchesShortcut(event, candidate.shortcut) &&
+          mayHandle(candidate) &&
+          candidate.isAvailable?.() !== false,
       );
       if (!command) return;
       event.preventDefault();

@@ -7,15 +7,18 @@ import { keepEditedTab } from "./keep-edited-tab.ts";
 import { createDocuments } from "./documents/documents.ts";
 import { openDrafts } from "./documents/drafts.ts";
 import { loadInitialView } from "./initial-load.ts";
+import { createActiveEditor } from "./page/active-editor.ts";
 import { createCursor } from "./page/cursor.ts";
 import { createDialogs } from "./page/dialogs.ts";
 import { createEmbedding } from "./page/embedding.ts";
 import { createFileHistory } from "./page/file-history.ts";
 import { createFocusRequest } from "./page/focus-request.ts";
+import { activeFile } from "./page/editor-groups.ts";
 import { createLayout } from "./page/layout.ts";
 import { createNotices } from "./page/notices.ts";
 import { createPalette } from "./page/palette.ts";
 import { createPreferences } from "./page/preferences.ts";
+import { createRecentFiles } from "./page/recent-files.ts";
 import { createTabDrag } from "./page/tab-drag.ts";
 import { createTree } from "./page/tree.ts";
 import { createAgent } from "./sandbox/agent.ts";
@@ -48,12 +51,18 @@ export function createWorkspace(sandboxId: string) {
   const agent = createAgent({ api, notices });
   const palette = createPalette();
   const cursor = createCursor();
+  const activeEditor = createActiveEditor();
+  const recentFiles = createRecentFiles(sandboxId);
   const focusRequest = createFocusRequest();
   const tree = createTree();
   const tabDrag = createTabDrag();
   const fileHistory = createFileHistory();
 
   keepEditedTab({ layout, documents });
+  layout.store.subscribe((state) => {
+    const path = activeFile(state);
+    if (path !== null) recentFiles.add(path);
+  });
   preferences.store.subscribe((now, before) => {
     if (now.autosave && !before.autosave) documents.autosaveAll();
   });
@@ -99,6 +108,7 @@ export function createWorkspace(sandboxId: string) {
     if (event.type === "agent") return agent.update(event.agent);
     if (event.overflow) return void resync();
     files.changed(event.changes);
+    for (const { path, kind } of event.changes) if (kind === "deleted") recentFiles.remove(path);
     documents.changed(event.changes.map(({ path }) => path));
   }
 
@@ -146,6 +156,8 @@ export function createWorkspace(sandboxId: string) {
     agent,
     palette,
     cursor,
+    activeEditor,
+    recentFiles,
     focusRequest,
     tree,
     tabDrag,

@@ -11,6 +11,8 @@ import { editorSetup, label, labelFor, language, MAX_HIGHLIGHTED_CHARS } from ".
 
 // A text with its history and selections. It outlives its views, which exist only while their tabs are shown.
 export interface CodeBuffer extends EditorBuffer {
+  // Resolves when the language of the file is loaded.
+  languageLoaded: Promise<void>;
   mount(container: HTMLElement, group: string): MountedView;
 }
 
@@ -52,6 +54,7 @@ function createBuffer(workspace: Workspace, firstPath: string): CodeBuffer {
   const reportPosition = ({ state }: EditorView) => cursor.setPosition(formatPosition(state), selectedText(state));
 
   const buffer: CodeBuffer = {
+    languageLoaded: Promise.resolve(),
     snapshot() {
       const { doc } = views.state();
       return { text: views.state().sliceDoc(), markSaved: () => (saved = doc) };
@@ -66,7 +69,7 @@ function createBuffer(workspace: Workspace, firstPath: string): CodeBuffer {
     renamed(to) {
       path = to;
       views.configure(label.reconfigure(labelFor(to)));
-      void loadLanguage();
+      buffer.languageLoaded = loadLanguage();
       void loadIndentation();
     },
     mount(container, group) {
@@ -87,7 +90,7 @@ function createBuffer(workspace: Workspace, firstPath: string): CodeBuffer {
   };
   codeBuffers.set(buffer, buffer);
   documents.attach(path, buffer);
-  void loadLanguage();
+  buffer.languageLoaded = loadLanguage();
   void loadIndentation();
   return buffer;
 

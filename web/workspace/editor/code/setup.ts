@@ -1,7 +1,7 @@
 import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
 import { defaultKeymap, history as undoHistory, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { bracketMatching, foldGutter, foldKeymap, indentOnInput } from "@codemirror/language";
-import { highlightSelectionMatches, search, searchKeymap } from "@codemirror/search";
+import { highlightSelectionMatches } from "@codemirror/search";
 import { Compartment, EditorState, type Extension } from "@codemirror/state";
 import {
   crosshairCursor,
@@ -15,7 +15,9 @@ import {
   lineNumbers,
   rectangularSelection,
 } from "@codemirror/view";
+import { findAndReplace } from "../find/extension.ts";
 import { indentation, initialIndentation } from "../indentation/extension.ts";
+import { vsCodeKeys } from "./editor-commands.ts";
 import { theme } from "./theme.ts";
 
 export const language = new Compartment();
@@ -50,11 +52,11 @@ export function editorSetup({ path, text, wrapLines }: { path: string; text: str
     crosshairCursor(),
     highlightActiveLine(),
     highlightSelectionMatches(),
-    search({ top: true }),
+    findAndReplace,
     keymap.of([
       ...closeBracketsKeymap,
+      ...vsCodeKeys,
       ...defaultKeymap,
-      ...searchKeymap,
       ...historyKeymap,
       ...foldKeymap,
       ...completionKeymap,

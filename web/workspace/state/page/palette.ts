@@ -1,6 +1,6 @@
 import { createStore } from "zustand/vanilla";
 
-export type PaletteMode = "files" | "commands";
+export type PaletteMode = "files" | "commands" | "line" | "symbols";
 
 export function createPalette() {
   const store = createStore<{ mode: PaletteMode | null }>(() => ({ mode: null }));

@@ -1,0 +1,50 @@
+import { EditorSelection } from "@codemirror/state";
+import { EditorView } from "@codemirror/view";
+import { afterFirstText } from "../../browser/first-text.ts";
+import type { TextEditorHandle } from "../../state/page/active-editor.ts";
+import type { TextLocation } from "../../state/page/cursor.ts";
+import type { Workspace } from "../../state/workspace.ts";
+import { loadFindWidget } from "../find/find-panel.ts";
+import { bufferFor } from "./buffer.ts";
+import { EDITOR_COMMANDS } from "./editor-commands.ts";
+import { symbolsOf } from "./symbols.ts";
+
+// Lets commands of the workspace reach an editor while it is on screen.
+export function attachEditor(workspace: Workspace, view: EditorView, path: string): Disposable {
+  const handle: TextEditorHandle = {
+    path,
+    get lines() {
+      return view.state.doc.lines;
+    },
+    run(command) {
+      // A command that opens a field moves the focus there.
+      view.focus();
+      EDITOR_COMMANDS[command](view);
+    },
+    goTo: (location) => goTo(view, location),
+    async symbols() {
+      await bufferFor(workspace, path).languageLoaded;
+      return symbolsOf(view.state);
+    },
+  };
+  const attached = workspace.activeEditor.attach(handle);
+  void afterFirstText().then(loadFindWidget);
+  view.dom.addEventListener("focusin", attached.activate);
+  return {
+    [Symbol.dispose]() {
+      view.dom.removeEventListener("focusin", attached.activate);
+      attached[Symbol.dispose]();
+    },
+  };
+}
+
+export function goTo(view: EditorView, { line, column, length = 0 }: TextLocation): void {
+  const { doc } = view.state;
+  const at = doc.line(Math.min(Math.max(1, line), doc.lines));
+  const from = Math.min(at.from + column - 1, at.to);
+  view.dispatch({
+    selection: EditorSelection.single(from, Math.min(from + length, doc.length)),
+    effects: EditorView.scrollIntoView(from, { y: "center" }),
+  });
+  view.focus();
+}

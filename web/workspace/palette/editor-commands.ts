@@ -1,0 +1,50 @@
+import { shortcutFor } from "../browser/shortcuts.ts";
+import type { EditorCommand } from "../state/page/active-editor.ts";
+import type { Workspace } from "../state/workspace.ts";
+import type { Command } from "./command.ts";
+
+type Entry = [command: EditorCommand, title: string, shortcut?: string, handledBy?: Command["handledBy"]];
+
+// The editor's keymap handles these keys; here they are only shown.
+const entries = (): Entry[] => [
+  ["find", "Find", "Mod+F", "focused"],
+  ["replace", "Replace", shortcutFor("Mod+H", "Mod+Alt+F"), "focused"],
+  ["findNext", "Find next", "F3", "focused"],
+  ["findPrevious", "Find previous", "Shift+F3", "focused"],
+  ["selectNextOccurrence", "Add next occurrence to selection", "Mod+D"],
+  ["selectAllOccurrences", "Select all occurrences", "Mod+Shift+L"],
+  ["addCursorAbove", "Add cursor above", "Mod+Alt+ArrowUp"],
+  ["addCursorBelow", "Add cursor below", "Mod+Alt+ArrowDown"],
+  ["selectLine", "Select line", "Mod+L"],
+  ["expandSelection", "Expand selection", shortcutFor("Shift+Alt+ArrowRight", "Ctrl+Shift+Mod+ArrowRight")],
+  ["undoSelection", "Undo cursor movement", "Mod+U"],
+  ["undo", "Undo", "Mod+Z"],
+  ["redo", "Redo", shortcutFor("Mod+Y", "Mod+Shift+Z")],
+  ["toggleComment", "Toggle line comment", "Mod+/"],
+  ["toggleBlockComment", "Toggle block comment", "Shift+Alt+A"],
+  ["moveLineUp", "Move line up", "Alt+ArrowUp"],
+  ["moveLineDown", "Move line down", "Alt+ArrowDown"],
+  ["copyLineUp", "Copy line up", "Shift+Alt+ArrowUp"],
+  ["copyLineDown", "Copy line down", "Shift+Alt+ArrowDown"],
+  ["deleteLine", "Delete line", "Mod+Shift+K"],
+  ["insertLineBelow", "Insert line below", "Mod+Enter"],
+  ["insertLineAbove", "Insert line above", "Mod+Shift+Enter"],
+  ["indent", "Indent lines", "Mod+]"],
+  ["outdent", "Outdent lines", "Mod+["],
+  ["matchingBracket", "Go to matching bracket", "Mod+Shift+\\"],
+  ["suggest", "Show suggestions", "Ctrl+Space"],
+  ["fold", "Fold", "Mod+Shift+["],
+  ["unfold", "Unfold", "Mod+Shift+]"],
+  ["foldAll", "Fold all"],
+  ["unfoldAll", "Unfold all"],
+];
+
+// The commands of the active text editor. Without one, the palette does not offer them.
+export const createEditorCommands = ({ activeEditor }: Workspace): Command[] =>
+  entries().map(([command, title, shortcut, handledBy = "editor"]) => ({
+    id: `editor.${command}`,
+    title,
+    ...(shortcut === undefined ? {} : { shortcut, handledBy }),
+    isAvailable: () => activeEditor.current() !== null,
+    run: () => activeEditor.current()?.run(command),
+  }));

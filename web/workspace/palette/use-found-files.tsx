@@ -1,0 +1,62 @@
+import { useEffect, useState } from "react";
+import { FileIcon } from "../parts/file-icon.tsx";
+import { openFile } from "../state/actions.ts";
+import { useWorkspace } from "../state/context.ts";
+import { activeFile } from "../state/page/editor-groups.ts";
+import { nameOf, parentOf } from "../text/paths.ts";
+import type { Choices, PaletteChoice } from "./choices.ts";
+import { orderFiles } from "./order-files.ts";
+import type { PaletteInput } from "./parse-input.ts";
+
+const MAX_SHOWN = 50;
+const DEBOUNCE_MS = 60;
+
+// The daemon finds the files.
+export function useFoundFiles(input: Extract<PaletteInput, { kind: "files" }> | null): Choices {
+  const workspace = useWorkspace();
+  const query = input?.query ?? null;
+  const [found, setFound] = useState<{ query: string; paths: string[] } | null>(null);
+  const [failed, setFailed] = useState(false);
+
+  useEffect(() => {
+    if (query === null) return;
+    let cancelled = false;
+    const timer = setTimeout(() => {
+      workspace.api.findFiles(query).then(
+        ({ paths: matches }) => {
+          if (cancelled) return;
+          setFound({ query, paths: matches });
+          setFailed(false);
+        },
+        () => !cancelled && setFailed(true),
+      );
+    }, DEBOUNCE_MS);
+    return () => {
+      cancelled = true;
+      clearTimeout(timer);
+    };
+  }, [query, workspace]);
+
+  if (input === null) return { choices: [], note: null, isCurrent: true };
+  const { recentFiles, layout } = workspace;
+  const paths = orderFiles(input.query, found?.paths ?? [], recentFiles.list(), activeFile(layout.store.getState()));
+  const answered = found?.query === input.query;
+  const open = (path: string) => openFile(workspace, path, input.location ?? undefined);
+  return {
+    choices: paths.slice(0, MAX_SHOWN).map((path) => fileChoice(path, () => open(path))),
+    note: failed ? "Files could not be searched. Check your connection" : answered && paths.length === 0 ? "No matching files" : null,
+    isCurrent: answered || input.query === "",
+  };
+}
+
+const fileChoice = (path: string, run: () => void): PaletteChoice => ({
+  id: path,
+  run,
+  content: (
+    <>
+      <FileIcon path={path} />
+      <span className="name truncate">{nameOf(path)}</span>
+      <span className="where truncate">{parentOf(path)}</span>
+    </>
+  ),
+});

@@ -1,0 +1,74 @@
+import type { TextLocation } from "./cursor.ts";
+
+// A named part of a file, such as a function or a heading.
+export interface DocumentSymbol extends TextLocation {
+  name: string;
+  kind: string;
+  // How many other symbols contain it.
+  depth: number;
+}
+
+// The commands of a text editor. The editor's own chunk carries them out.
+export type EditorCommand =
+  | "find"
+  | "replace"
+  | "findNext"
+  | "findPrevious"
+  | "selectNextOccurrence"
+  | "selectAllOccurrences"
+  | "addCursorAbove"
+  | "addCursorBelow"
+  | "selectLine"
+  | "expandSelection"
+  | "undoSelection"
+  | "undo"
+  | "redo"
+  | "toggleComment"
+  | "toggleBlockComment"
+  | "moveLineUp"
+  | "moveLineDown"
+  | "copyLineUp"
+  | "copyLineDown"
+  | "deleteLine"
+  | "insertLineBelow"
+  | "insertLineAbove"
+  | "indent"
+  | "outdent"
+  | "matchingBracket"
+  | "suggest"
+  | "fold"
+  | "unfold"
+  | "foldAll"
+  | "unfoldAll";
+
+export interface TextEditorHandle {
+  readonly path: string;
+  readonly lines: number;
+  run(command: EditorCommand): void;
+  goTo(location: TextLocation): void;
+  symbols(): Promise<DocumentSymbol[]>;
+}
+
+export interface AttachedEditor extends Disposable {
+  // The editor has the keyboard focus.
+  activate(): void;
+}
+
+export type ActiveEditor = ReturnType<typeof createActiveEditor>;
+
+// The text editor that commands apply to: the one on screen that had the keyboard focus last.
+export function createActiveEditor() {
+  // The last one is the active one.
+  const shown = new Set<TextEditorHandle>();
+  return {
+    current: (): TextEditorHandle | null => [...shown].at(-1) ?? null,
+    attach(editor: TextEditorHandle): AttachedEditor {
+      const activate = () => {
+        shown.delete(editor);
+        shown.add(editor);
+      };
+      activate();
+      return { activate, [Symbol.dispose]: () => void shown.delete(editor) };
+    },
+  };
+}
