@@ -37,12 +37,12 @@ function commandChoices(query: string, commands: Command[]): Choices {
   return { choices, note: choices.length === 0 ? "No matching commands" : null, isCurrent: true };
 }
 
-function lineChoices(editor: TextEditorHandle, location: TextLocation | null): Choices {
+function lineChoices(editor: TextEditorHandle, target: TextLocation | null): Choices {
   const hint = `Type a line between 1 and ${editor.lines}, and a column after a colon`;
-  if (location === null) return { choices: [], note: hint, isCurrent: true };
-  const line = Math.min(location.line, editor.lines);
-  const content = `Go to line ${line}${location.column > 1 ? `, column ${location.column}` : ""}`;
-  return { choices: [{ id: "line", content, run: () => editor.goTo({ ...location, line }) }], note: null, isCurrent: true };
+  if (target === null) return { choices: [], note: hint, isCurrent: true };
+  const line = Math.min(target.line, editor.lines);
+  const content = `Go to line ${line}${target.column > 1 ? `, column ${target.column}` : ""}`;
+  return { choices: [{ id: "line", content, run: () => editor.goTo({ ...target, line }) }], note: null, isCurrent: true };
 }
 
 function useSymbols(editor: TextEditorHandle | null): DocumentSymbol[] | null {

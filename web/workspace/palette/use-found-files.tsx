@@ -41,9 +41,9 @@ export function useFoundFiles(input: Extract<PaletteInput, { kind: "files" }> | 
   const { recentFiles, layout } = workspace;
   const paths = orderFiles(input.query, found?.paths ?? [], recentFiles.list(), activeFile(layout.store.getState()));
   const answered = found?.query === input.query;
-  const open = (path: string) => openFile(workspace, path, input.location ?? undefined);
+  const choose = (path: string) => openFile(workspace, path, input.location ?? undefined);
   return {
-    choices: paths.slice(0, MAX_SHOWN).map((path) => fileChoice(path, () => open(path))),
+    choices: paths.slice(0, MAX_SHOWN).map((path) => fileChoice(path, () => choose(path))),
     note: failed ? "Files could not be searched. Check your connection" : answered && paths.length === 0 ? "No matching files" : null,
     isCurrent: answered || input.query === "",
   };

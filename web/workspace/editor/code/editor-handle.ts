@@ -21,7 +21,7 @@ export function attachEditor(workspace: Workspace, view: EditorView, path: strin
       view.focus();
       EDITOR_COMMANDS[command](view);
     },
-    goTo: (location) => goTo(view, location),
+    goTo: (target) => goTo(view, target),
     async symbols() {
       await bufferFor(workspace, path).languageLoaded;
       return symbolsOf(view.state);
