@@ -1,14 +1,38 @@
-import { useWorkspace } from "../state/context.ts";
+import { FilePlus, FolderGit2, Search, Upload } from "lucide-react";
 import { formatShortcut } from "../browser/shortcuts.ts";
+import { pickAndUpload } from "../files/upload.ts";
+import { FileIcon } from "../parts/file-icon.tsx";
+import { openFile } from "../state/actions.ts";
+import { cloneRepository } from "../state/clone-action.ts";
+import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { startNew } from "../state/file-actions.ts";
+import { nameOf, parentOf } from "../text/paths.ts";
 
 // Shown when no file is open.
 export function Welcome() {
   const workspace = useWorkspace();
   return (
-    <div className="empty">
+    <div className="welcome">
       <h2>Your workspace is ready</h2>
-      <p>Open a file on the left, or start with the terminal below.</p>
+      <div className="starts">
+        <button type="button" className="button" onClick={() => void startNew(workspace, "file")}>
+          <FilePlus size={15} />
+          New file
+        </button>
+        <button type="button" className="button" onClick={() => pickAndUpload(workspace, "")}>
+          <Upload size={15} />
+          Upload files
+        </button>
+        <button type="button" className="button" onClick={() => void cloneRepository(workspace)}>
+          <FolderGit2 size={15} />
+          Clone repository
+        </button>
+        <button type="button" className="button" onClick={() => workspace.palette.open("files")}>
+          <Search size={15} />
+          Go to file
+        </button>
+      </div>
+      <RecentFiles />
       <dl className="hints">
         {hints.map(([label, shortcut]) => (
           <div key={label}>
@@ -19,21 +43,39 @@ export function Welcome() {
           </div>
         ))}
       </dl>
-      <div className="row">
-        <button type="button" className="button" onClick={() => void startNew(workspace, "file")}>
-          New file
-        </button>
-        <button type="button" className="button" onClick={() => workspace.palette.open("files")}>
-          Go to file
-        </button>
-      </div>
     </div>
   );
 }
 
 const hints = [
-  ["Go to file", "Mod+P"],
   ["All commands", "Mod+Shift+P"],
   ["Search in files", "Mod+Shift+F"],
   ["Toggle terminals", "Ctrl+`"],
 ] as const;
+
+const MAX_RECENT = 6;
+
+function RecentFiles() {
+  const workspace = useWorkspace();
+  const recent = useWorkspaceState("layout", (state) => state.recentFiles);
+  // Leaves out the files that are known to be gone.
+  const folders = useWorkspaceState("files", (state) => state.folders);
+  const existing = recent.filter((path) => folders[parentOf(path)]?.some(({ name }) => name === nameOf(path)) ?? true);
+  if (existing.length === 0) return null;
+  return (
+    <section aria-label="Recent files" className="recent">
+      <h3>Recent</h3>
+      <ul>
+        {existing.slice(0, MAX_RECENT).map((path) => (
+          <li key={path}>
+            <button type="button" className="link" onClick={() => openFile(workspace, path)}>
+              <FileIcon path={path} />
+              <span className="truncate">{nameOf(path)}</span>
+              <span className="muted truncate">{parentOf(path)}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

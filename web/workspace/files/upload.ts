@@ -4,22 +4,38 @@ import type { Upload } from "../state/sandbox/files.ts";
 
 export const isFileDrag = (data: DataTransfer): boolean => data.types.includes("Files");
 
-// Uploads files and folders dropped from the desktop. Asks before it replaces existing files.
+// Lets the person choose files to upload.
+export function pickAndUpload(workspace: Workspace, folder: string): void {
+  const input = document.createElement("input");
+  input.type = "file";
+  input.multiple = true;
+  input.addEventListener("change", () => {
+    const picked = [...(input.files ?? [])].map((file) => ({ path: file.name, file }));
+    void workspace.notices.attempt("Could not upload", () => uploadAll(workspace, picked, folder));
+  });
+  input.click();
+}
+
+// Uploads files and folders dropped from the desktop.
 export async function uploadDropped(workspace: Workspace, data: DataTransfer, folder: string): Promise<void> {
-  const { notices, files, dialogs } = workspace;
   // The browser empties the list when the event ends, so read it before the first await.
   const items = [...data.items].map((item) => ({ entry: item.webkitGetAsEntry(), file: item.getAsFile() }));
-  await notices.attempt("Could not upload", async () => {
+  await workspace.notices.attempt("Could not upload", async () => {
     const found = (
       await Promise.all(items.map(async ({ entry, file }) => (entry ? filesIn(entry, "") : file ? [{ path: file.name, file }] : [])))
     ).flat();
-    const existing = await files.upload(folder, found, { replace: false });
-    const replacing = existing.length > 0 && (await dialogs.confirm("Replace existing files?", namesOf(existing), "Replace"));
-    if (replacing) await files.upload(folder, existing, { replace: true });
-    const count = found.length - (replacing ? 0 : existing.length);
-    if (count > 0)
-      notices.info(found.length === 1 ? `Uploaded ${found[0]?.path}` : count === 1 ? "Uploaded 1 file" : `Uploaded ${count} files`);
+    await uploadAll(workspace, found, folder);
   });
+}
+
+// Asks before it replaces existing files.
+async function uploadAll({ notices, files, dialogs }: Workspace, found: Upload[], folder: string): Promise<void> {
+  const existing = await files.upload(folder, found, { replace: false });
+  const replacing = existing.length > 0 && (await dialogs.confirm("Replace existing files?", namesOf(existing), "Replace"));
+  if (replacing) await files.upload(folder, existing, { replace: true });
+  const count = found.length - (replacing ? 0 : existing.length);
+  if (count > 0)
+    notices.info(found.length === 1 ? `Uploaded ${found[0]?.path}` : count === 1 ? "Uploaded 1 file" : `Uploaded ${count} files`);
 }
 
 const MAX_NAMES = 10;

@@ -5,6 +5,7 @@ import { openMarkdownPreview } from "../state/actions.ts";
 import { activeTabOf } from "../state/page/editor-groups.ts";
 import type { Command } from "./command.ts";
 import { tabCommands } from "./tab-commands.ts";
+import { cloneRepository } from "../state/clone-action.ts";
 import { revealInTree, startNew } from "../state/file-actions.ts";
 import { createEditorCommands } from "./editor-commands.ts";
 
@@ -33,6 +34,7 @@ export function createCommands(workspace: Workspace): Command[] {
     { id: "file.saveAll", title: "Save all", shortcut: "Mod+Alt+S", run: () => void documents.saveAll() },
     { id: "file.new", title: "New file…", run: () => void startNew(workspace, "file") },
     { id: "folder.new", title: "New folder…", run: () => void startNew(workspace, "folder") },
+    { id: "git.clone", title: "Clone repository…", run: () => void cloneRepository(workspace) },
     { id: "file.reveal", title: "Show the active file in the tree", run: reveal },
     ...tabCommands(workspace),
     { id: "markdown.preview", title: "Preview this Markdown file", shortcut: "Mod+Shift+V", run: () => openMarkdownPreview(workspace) },

@@ -18,10 +18,12 @@ export function StatusBar() {
   const cursor = useWorkspaceState("cursor", (state) => state);
   return (
     <footer className="status-bar">
-      <span>
-        <i className={reconnecting ? "dot lost" : "dot"} />
-        {reconnecting ? "Reconnecting" : "Connected"}
-      </span>
+      {reconnecting && (
+        <span>
+          <i className="dot lost" />
+          Reconnecting
+        </span>
+      )}
       {unsaved > 0 && (
         <button type="button" onClick={() => void documents.saveAll()}>
           {unsaved} unsaved

@@ -1,5 +1,5 @@
 import { createStore } from "zustand/vanilla";
-import type { Terminal } from "@berth/contract/daemon.ts";
+import type { CreateTerminal, Terminal } from "@berth/contract/daemon.ts";
 import { ApiError, type Api } from "../../connection/api.ts";
 import type { Notices } from "../page/notices.ts";
 import type { Layout } from "../page/layout.ts";
@@ -40,10 +40,10 @@ export function createTerminals({ api, layout, notices }: { api: Api; layout: La
     store.setState({ focusId: id });
   }
 
-  async function createUnfocused(besideId?: string): Promise<string | null> {
+  async function createUnfocused(besideId?: string, program: Pick<CreateTerminal, "command" | "title"> = {}): Promise<string | null> {
     let createdId: string | null = null;
     await notices.attempt("Could not open a terminal", async () => {
-      const terminal = await api.createTerminal({ cols: 80, rows: 24 });
+      const terminal = await api.createTerminal({ cols: 80, rows: 24, ...program });
       const list = store.getState().list ?? [];
       update(list.some((known) => known.id === terminal.id) ? list : [...list, terminal]);
       // The daemon's event about the new terminal may arrive first, so it may already be in a group.
@@ -84,6 +84,11 @@ export function createTerminals({ api, layout, notices }: { api: Api; layout: La
     update,
     create,
     show,
+    // Runs a program in a terminal of its own.
+    async run(command: string[], title: string) {
+      const id = await createUnfocused(undefined, { command, title });
+      if (id !== null) show(id);
+    },
     request: (requested: TerminalsState["requested"]) => store.setState({ requested }),
     focused: () => store.setState({ focusId: null }),
     // Like `create`, but leaves the keyboard focus where it is.
