@@ -1,4 +1,4 @@
-import { rm } from "node:fs/promises";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type { EgressPolicy, SandboxId } from "@berth/contract";
 import type { Egress } from "./egress.ts";
@@ -43,7 +43,7 @@ export function createLocalEgress(options: LocalEgressOptions): Egress {
     },
     async close(sandboxId) {
       await closeProxy(sandboxId);
-      await rm(join(parent, sandboxId), { recursive: true, force: true });
+      rmSync(join(parent, sandboxId), { recursive: true, force: true });
     },
     // Keeps the folders, because sandboxes outlive the server and look there for the next server's socket.
     async [Symbol.asyncDispose]() {

@@ -1,5 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, statfsSync } from "node:fs";
-import { rm } from "node:fs/promises";
+import { existsSync, mkdirSync, readdirSync, rmSync, statfsSync } from "node:fs";
 import type { Socket } from "node:net";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
@@ -104,7 +103,7 @@ export function createContainers(options: ContainersOptions): Containers {
   async function removeContainer(id: SandboxId): Promise<void> {
     await cgroups.kill(id);
     await cgroups.remove(id);
-    await runtime.forget(id);
+    runtime.forget(id);
   }
 
   async function releaseMounts(folder: string): Promise<void> {
@@ -123,7 +122,7 @@ export function createContainers(options: ContainersOptions): Containers {
   async function removeInBackground(id: SandboxId): Promise<void> {
     await removals.finish(id);
     await removeContainer(id);
-    await rm(egressOf(id), { recursive: true, force: true });
+    rmSync(egressOf(id), { recursive: true, force: true });
     await removals.begin(id);
   }
 

@@ -1,6 +1,7 @@
-import { existsSync, readdirSync, statSync } from "node:fs";
-import { readdir, rename, rmdir, unlink } from "node:fs/promises";
+import { existsSync, readdirSync, renameSync, statSync } from "node:fs";
+import { readdir, rmdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { mustRun } from "../../host/run.ts";
 import { createSemaphore } from "../../host/semaphore.ts";
 
@@ -26,6 +27,8 @@ export interface RemovalsOptions {
 // Followed by the id of the process that deletes the folder.
 const MARK = ".removed-";
 const MAX_CONCURRENT = 8;
+// The destroy answers first: the release of a volume keeps the disk busy, and the destroy has to write to its database.
+const DELAY_MS = 25;
 // A folder that is older was left behind, even if a process with that id runs.
 const MAX_AGE_MS = 60_000;
 
@@ -35,17 +38,15 @@ export function createRemovals({ parent, release, onError }: RemovalsOptions): R
   const limit = createSemaphore(MAX_CONCURRENT);
   const never = new AbortController().signal;
 
-  async function remove(folder: string, onBegin: () => void): Promise<void> {
-    await limit(never, async () => {
-      onBegin();
-      await release(folder);
-      await deleteFolder(folder);
-    });
+  async function remove(folder: string): Promise<void> {
+    await release(folder);
+    await deleteFolder(folder);
   }
 
   async function finish(name: string): Promise<void> {
     await running.get(name)?.catch(() => undefined);
-    for (const { entry } of listRemoved(parent).filter((removed) => removed.name === name)) await remove(join(parent, entry), () => {});
+    for (const { entry } of listRemoved(parent).filter((removed) => removed.name === name))
+      await limit(never, () => remove(join(parent, entry)));
   }
 
   return {
@@ -55,9 +56,13 @@ export function createRemovals({ parent, release, onError }: RemovalsOptions): R
       if (!existsSync(join(parent, name))) return;
       await finish(name);
       const folder = join(parent, `${name}${MARK}${process.pid}`);
-      await rename(join(parent, name), folder);
+      renameSync(join(parent, name), folder);
       const begun = Promise.withResolvers<void>();
-      const removal = remove(folder, begun.resolve).finally(() => running.delete(name));
+      const removal = limit(never, async () => {
+        begun.resolve();
+        await sleep(DELAY_MS);
+        await remove(folder);
+      }).finally(() => running.delete(name));
       running.set(name, removal);
       removal.catch((error: unknown) => onError(name, error));
       await begun.promise;
