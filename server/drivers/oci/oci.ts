@@ -58,11 +58,12 @@ export function createOciDriver(options: OciDriverOptions): Driver {
       }),
     );
 
-  // If the daemon does not answer, freezes the sandbox again: a sandbox that counts as paused must not run.
+  // If the daemon does not answer, freezes the sandbox again: a sandbox that counts as paused must not run. A daemon that has kept its
+  // socket is not asked for its health, because that would take as long as the caller's own request.
   async function thaw(id: SandboxId, signal: AbortSignal): Promise<void> {
     containers.thaw(id);
     try {
-      await containers.awaitDaemon(id, signal);
+      if (!(await containers.acceptsConnections(id, signal))) await containers.awaitDaemon(id, signal);
     } catch (error) {
       await undo(id, () => containers.freeze(id, AbortSignal.timeout(stopTimeoutMs)));
       throw error;
