@@ -1,9 +1,9 @@
 import type { EventType } from "@berth/contract";
 import type { Clock } from "../clock.ts";
 import { appendEvent } from "../store/events.ts";
-import type { Store } from "../store/open.ts";
+import type { Store, Sync } from "../store/open.ts";
 import type { Db } from "../store/schema.ts";
-import { isPartnerSession, statusOf, type Lease, type PartnerSession, type Session } from "../store/sessions/session.ts";
+import { isPartnerSession, statusOf, type Lease, type PartnerSession, type Session, type Step } from "../store/sessions/session.ts";
 import { viewOf, type SessionView } from "../store/sessions/view.ts";
 import { deleteSession, moveSession, releaseLease, updateSession, type SessionChanges } from "../store/sessions/write.ts";
 import { outcomeOf, type Trigger } from "./states.ts";
@@ -55,12 +55,22 @@ export function createTransitions({ store, owner, leaseMs, clock, onChange }: Tr
     const write = (tx: Db) => applyIn(tx, session, trigger, options);
     // A single statement is a transaction by itself.
     const isSingle = !admit && !record && eventsOf(session, trigger).length === 0;
-    const applied = isSingle ? await write(store.db) : await store.transaction(write);
+    const sync = syncOf(session, trigger);
+    const applied = isSingle ? await write(sync === "now" ? store.db : store.laterDb) : await store.transaction(write, { sync });
     if (applied && applied !== "deleted") onChange(applied);
     return applied;
   }
 
   return { lease, apply, applyIn, announce: onChange };
+}
+
+// A power cut that loses the beginning of such a step also ends the sandbox on this machine, and its files are kept. The session is
+// then what it would be after a power cut just before the step.
+const KEEPS_FILES: ReadonlySet<string> = new Set<Step>(["pausing", "resuming", "thawing", "hibernating"]);
+
+function syncOf({ home, state }: Session, trigger: Trigger): Sync {
+  const outcome = outcomeOf(trigger, state);
+  return home.host !== null && outcome.do === "enter" && KEEPS_FILES.has(outcome.step) ? "later" : "now";
 }
 
 export interface Applying {

@@ -12,6 +12,8 @@ const AT_MOST: Record<string, Work> = {
   "GET session": { queries: 1, syncs: 0, programs: 0 },
   list: { queries: 1, syncs: 0, programs: 0 },
   "launch-url": { queries: 2, syncs: 1, programs: 0 },
+  pause: { queries: 7, syncs: 1, programs: 0 },
+  resume: { queries: 8, syncs: 1, programs: 0 },
   DELETE: { queries: 7, syncs: 3, programs: 0 },
 };
 
@@ -55,6 +57,8 @@ describeWith(await machine.oci(), "work of a call", () => {
       await count("GET session", "GET", `/${sessionId}`);
       await count("list", "GET", "");
       await count("launch-url", "POST", `/${sessionId}/launch-url`);
+      await count("pause", "POST", `/${sessionId}/pause`);
+      await count("resume", "POST", `/${sessionId}/resume`, { autoStartAgent: false });
       await count("DELETE", "DELETE", `/${sessionId}`);
     }
     const least = Object.fromEntries([...counts].map(([name, rounds]) => [name, leastWork(rounds)]));
