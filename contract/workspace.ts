@@ -12,6 +12,15 @@
 export const SESSION_ELEMENT = "session";
 export const STREAM_KEEP_ALIVE_MS = 5000;
 
+// How a partner changes the look of the workspace.
+export interface Branding {
+  // A data: URL of an image; null for our own.
+  logo: string | null;
+  // `#rrggbb`; null for our own colour.
+  accent: string | null;
+  hideAgent: boolean;
+}
+
 export interface WorkspaceSession {
   sessionId: string;
   sandboxId: string;
@@ -21,6 +30,7 @@ export interface WorkspaceSession {
   // Grows with every change. The page ignores a message with an older generation.
   generation: number;
   partnerName: string;
+  branding: Branding;
   // The origins of the partner's pages that may have the workspace in a frame and exchange messages with it (embed.ts).
   embedOrigins: readonly string[];
   // When the timeout will pause the session; null unless it is running.

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { startPostgres } from "../../tests/support/databases/postgres.ts";
 import { createInstallationWithStore } from "../testing/installation.ts";
@@ -65,6 +66,19 @@ describe("partners and keys", () => {
       "partner.create",
     ]);
     expect(new Set(audit.map((entry) => entry.actor))).toEqual(new Set(["cli"]));
+  });
+
+  test("a partner has its own logo and colour", async () => {
+    const { berth, json } = await createInstallationWithStore();
+    await json("partner", "create", "acme", "--accent", "#7c3aed");
+    const logo = join(import.meta.dirname, "../../web/public/assets/icon.svg");
+    expect(await json("partner", "update", "acme", "--logo", logo, "--hide-agent", "yes")).toMatchObject({
+      branding: { accent: "#7c3aed", hideAgent: true, logo: expect.stringMatching(/^data:image\/svg\+xml;base64,/) },
+    });
+    expect((await berth("partner", "update", "acme", "--logo", "none")).stdout).toMatch(/branding +#7c3aed, agent hidden/);
+    expect((await berth("partner", "update", "acme", "--accent", "purple")).stderr).toContain("a colour such as #7c3aed");
+    expect((await berth("partner", "update", "acme", "--logo", "/no/logo.png")).stderr).toContain("There is no file /no/logo.png");
+    expect(await json("partner", "list")).toMatchObject([{ branding: { accent: "#7c3aed", hideAgent: true, logo: null } }]);
   });
 
   test("a partner is deleted with its keys after a confirmation, and the audit log says so", async () => {

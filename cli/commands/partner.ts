@@ -1,15 +1,25 @@
-import { Command } from "commander";
-import { createPartner, getPartner, listPartners, updatePartner, type Partner, type PartnerChanges } from "@berth/server/keys/partners.ts";
+import { Command, Option } from "commander";
+import type { Branding } from "@berth/contract/workspace.ts";
+import {
+  createPartner,
+  getPartner,
+  listPartners,
+  NO_BRANDING,
+  updatePartner,
+  type Partner,
+  type PartnerChanges,
+} from "@berth/server/keys/partners.ts";
 import { issueKey } from "@berth/server/keys/keys.ts";
 import { countLiveSessions } from "@berth/server/store/partners/delete-partner.ts";
 import { parseLimit, parseOrigins, parsePartnerId, type Limit } from "../arguments.ts";
 import { withStore } from "../context.ts";
+import { changedBranding, parseAccent, parseLogo, type BrandingOptions } from "../partners/branding.ts";
 import { deletePartner } from "../partners/delete-partner.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { clean, facts, isoOf, orDash, relative, show, state, table } from "../terminal/output.ts";
 import { issuedKeyJson, newKeyText } from "./key.ts";
 
-interface Options {
+interface Options extends BrandingOptions {
   json?: boolean;
   yes?: boolean;
   name?: string;
@@ -61,13 +71,16 @@ function withSettings(settable: Command): Command {
     .option("--max-sessions <n>", "maximum number of live sessions, or `none` for no limit", parseLimit)
     .option("--max-sessions-per-user <n>", "maximum number of live sessions per user, or `none`", parseLimit)
     .option("--rate <n>", "requests per minute for each key, 0 for no limit, `none` for the server's default", parseLimit)
+    .option("--logo <file>", "image beside the name in the workspace, or `none`", parseLogo)
+    .option("--accent <colour>", "colour of buttons and links in the workspace, such as #7c3aed, or `none`", parseAccent)
+    .addOption(new Option("--hide-agent <choice>", "hide the agent in the workspace").choices(["yes", "no"]))
     .option("--json", "print JSON");
 }
 
 async function create(id: string, options: Options): Promise<void> {
   await withStore(async ({ change, clock }) => {
     const [partner, key] = await change(async (tx, note) => {
-      const made = await createPartner(tx, clock, id, changesOf(options));
+      const made = await createPartner(tx, clock, id, changesOf(options, NO_BRANDING));
       const issued = await issueKey(tx, clock, id);
       await note("partner.create", id, id);
       await note("key.issue", id, issued.id);
@@ -100,17 +113,17 @@ async function list(options: Options): Promise<void> {
 }
 
 async function update(id: string, options: Options): Promise<void> {
-  await save(id, changesOf(options), "partner.update", options);
+  await save(id, ({ branding }) => changesOf(options, branding), "partner.update", options);
 }
 
 async function setState(id: string, to: Partner["state"], options: Options): Promise<void> {
-  await save(id, { state: to }, to === "suspended" ? "partner.suspend" : "partner.activate", options);
+  await save(id, () => ({ state: to }), to === "suspended" ? "partner.suspend" : "partner.activate", options);
 }
 
-async function save(id: string, changes: PartnerChanges, action: string, options: Options): Promise<void> {
+async function save(id: string, changesTo: (before: Partner) => PartnerChanges, action: string, options: Options): Promise<void> {
   await withStore(async ({ change }) => {
     const partner = await change(async (tx, note) => {
-      const updated = await updatePartner(tx, id, changes);
+      const updated = await updatePartner(tx, id, changesTo(await getPartner(tx, id)));
       await note(action, id, id);
       return updated;
     });
@@ -134,9 +147,10 @@ async function removePartner(id: string, options: Options, command: Command): Pr
   });
 }
 
-const changesOf = (options: Options): PartnerChanges => ({
+const changesOf = (options: Options, branding: Branding): PartnerChanges => ({
   name: options.name,
   origins: options.origin,
+  branding: changedBranding(branding, options),
   maxSessions: numberOf(options.maxSessions),
   maxSessionsPerUser: numberOf(options.maxSessionsPerUser),
   ratePerMinute: numberOf(options.rate),
@@ -152,7 +166,11 @@ const partnerText = (partner: Partner) =>
     ["name", clean(partner.name, 100)],
     ["state", state(partner.state)],
     ["origins", orDash(partner.origins.join(" "))],
+    ["branding", brandingText(partner.branding)],
     ["live sessions", partner.maxSessions === null ? "no limit" : `at most ${partner.maxSessions}`],
     ["per user", partner.maxSessionsPerUser === null ? "no limit" : `at most ${partner.maxSessionsPerUser}`],
     ["requests", partner.ratePerMinute === null ? "the server's default" : `${partner.ratePerMinute} per minute for each key`],
   ]);
+
+const brandingText = ({ logo, accent, hideAgent }: Branding): string =>
+  [logo && "own logo", accent, hideAgent && "agent hidden"].filter(Boolean).join(", ") || "Berth's own";

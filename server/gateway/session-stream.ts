@@ -32,6 +32,7 @@ export function createSessionStreams({ sessionCache, clock, previewUrlOf }: Sess
       reason: session.status === "running" ? null : (REASONS[session.stopReason ?? ""] ?? null),
       generation: session.generation,
       partnerName: partner.name,
+      branding: partner.branding,
       embedOrigins: partner.origins,
       expiresAtMs: session.status === "running" ? session.expiresAt : null,
       serverNowMs: clock.now(),

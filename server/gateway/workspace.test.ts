@@ -41,6 +41,8 @@ describe("the workspace's session", () => {
       reason: null,
       generation: 1,
       partnerName: "Acme",
+      embedOrigins: ["https://app.acme.example"],
+      branding: { logo: null, accent: null, hideAgent: false },
       expiresAtMs: gateway.session.expiresAt,
       serverNowMs: gateway.clock.now(),
       previewUrl: `http://{port}-${gateway.sandboxId.replace("_", "-")}.localhost:${gateway.port}`,

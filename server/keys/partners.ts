@@ -12,7 +12,7 @@ import {
 } from "../store/partners/partners.ts";
 import type { Db } from "../store/schema.ts";
 
-export type { Partner, PartnerChanges } from "../store/partners/partners.ts";
+export { NO_BRANDING, type Partner, type PartnerChanges } from "../store/partners/partners.ts";
 
 // Ids are part of launch URLs and log lines, so they are short and plain.
 export const PARTNER_ID = /^[a-z0-9][a-z0-9_-]{0,62}$/;

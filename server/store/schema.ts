@@ -27,6 +27,8 @@ export interface PartnersTable {
   state: "active" | "suspended";
   // JSON array of origins that may embed the workspace.
   origins: string;
+  // JSON of Branding.
+  branding: string;
   max_sessions: number | null;
   max_sessions_per_user: number | null;
   // Requests a minute for each key; null is the server's default.

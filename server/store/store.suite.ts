@@ -105,7 +105,7 @@ export function storeSuite(databases: Databases): void {
     const database = await databases.create();
     await using store = await database.open({ migrate: false });
     await migrate(store, silentLog, MIGRATIONS.slice(0, 1));
-    await insertPartner(store, "acme");
+    await sql`insert into partners (id, name, state, origins, created_at) values ('acme', 'Acme', 'active', '[]', 1)`.execute(store.db);
     await using newer = await database.open();
     expect(await schemaVersion(newer)).toBe(MIGRATIONS.length);
     expect((await newer.db.selectFrom("partners").select("id").execute()).map((row) => row.id)).toEqual(["acme"]);
@@ -161,6 +161,6 @@ export async function insertPartner({ db }: Pick<Store, "db">, id: string, creat
   const limits = { max_sessions: null, max_sessions_per_user: null, rate_per_minute: null };
   await db
     .insertInto("partners")
-    .values({ id, name: id, state: "active", origins: "[]", created_at: createdAt, ...limits })
+    .values({ id, name: id, state: "active", origins: "[]", branding: "{}", created_at: createdAt, ...limits })
     .execute();
 }

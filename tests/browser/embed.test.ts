@@ -67,6 +67,11 @@ describeInBrowser("the example partner app", (suite) => {
     await frame.locator('html[data-theme="dark"]').waitFor();
     await frame.getByRole("tab", { name: "one.py" }).waitFor();
 
+    // The theme is dark, so the colour is lighter than the partner's.
+    await runCli(suite.berth, "partner", "update", "demo", "--accent", "#7c3aed", "--hide-agent", "yes");
+    await eventually(() => frame.evaluate("document.documentElement.style.getPropertyValue('--accent')")).toMatch(/^#[b-d]/);
+    await frame.getByRole("button", { name: "Agent" }).waitFor({ state: "detached" });
+
     await suite.berth.api.call("POST", `/api/b2b/sessions/${sessionId}/pause`);
     await frame.getByRole("button", { name: "Resume" }).click();
     const later = async () => (await events()).map(({ type }) => type).filter((type) => type !== "ready");

@@ -1,3 +1,4 @@
+import type { Branding } from "@berth/contract/workspace.ts";
 import { AppError, type SandboxId } from "@berth/contract";
 import { SECOND, type Clock } from "../../clock.ts";
 import type { Log } from "../../log.ts";
@@ -23,6 +24,7 @@ export interface GatewayPartner {
   state: "active" | "suspended";
   // Origins that may embed the workspace in a frame.
   origins: readonly string[];
+  branding: Branding;
 }
 
 export interface SessionCacheDeps {
@@ -135,4 +137,6 @@ interface Watched {
 
 // Everything that a watcher reacts to.
 const fingerprintOf = (cached: CachedSession | null) =>
-  cached ? `${cached.session.status} ${cached.session.generation} ${cached.partner.state} ${cached.partner.name}` : "none";
+  cached
+    ? `${cached.session.status} ${cached.session.generation} ${cached.partner.state} ${cached.partner.name} ${JSON.stringify(cached.partner.branding)}`
+    : "none";

@@ -10,6 +10,7 @@ const session: WorkspaceSession = {
   generation: 1,
   partnerName: "Acme",
   embedOrigins: [],
+  branding: { logo: null, accent: null, hideAgent: false },
   expiresAtMs: 1,
   serverNowMs: 0,
   previewUrl: null,

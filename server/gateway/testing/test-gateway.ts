@@ -65,7 +65,13 @@ export async function openGateway(options: { https?: boolean; appFolder?: string
   const socketPath = join(folder, "daemon.sock");
   const clock = createTestClock();
   const secrets = createSecrets([Buffer.alloc(32, 7)]);
-  const partner: GatewayPartner = { id: "acme", name: "Acme", state: "active", origins: ["https://app.acme.example"] };
+  const partner: GatewayPartner = {
+    id: "acme",
+    name: "Acme",
+    state: "active",
+    origins: ["https://app.acme.example"],
+    branding: { logo: null, accent: null, hideAgent: false },
+  };
   const session = sampleSession(clock.now());
   const registry = new Registry();
   const keys: TestGateway["keys"] = { good: { id: "acme" }, other: { id: "other" } };

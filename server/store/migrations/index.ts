@@ -5,6 +5,7 @@ import { up as partnerApi } from "./0002-partner-api.ts";
 import { up as modelUsage } from "./0003-model-usage.ts";
 import { up as webhookFairness } from "./0004-webhook-fairness.ts";
 import { up as keyScopes } from "./0005-key-scopes.ts";
+import { up as branding } from "./0006-branding.ts";
 
 export interface Migration {
   name: string;
@@ -19,4 +20,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: "model-usage", up: modelUsage },
   { name: "webhook-fairness", up: webhookFairness },
   { name: "key-scopes", up: keyScopes },
+  { name: "branding", up: branding },
 ];

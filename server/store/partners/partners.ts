@@ -1,4 +1,5 @@
 import type { Selectable, Updateable } from "kysely";
+import type { Branding } from "@berth/contract/workspace.ts";
 import { prepareFirst } from "../engines/prepared.ts";
 import { isDuplicate } from "../engines/errors.ts";
 import type { Store } from "../open.ts";
@@ -11,6 +12,8 @@ export interface Partner {
   state: "active" | "suspended";
   // Origins that may embed the workspace in a frame.
   origins: readonly string[];
+  // How the workspace of its users looks.
+  branding: Branding;
   // null: no limit.
   maxSessions: number | null;
   maxSessionsPerUser: number | null;
@@ -18,6 +21,8 @@ export interface Partner {
   ratePerMinute: number | null;
   createdAt: number;
 }
+
+export const NO_BRANDING: Branding = { logo: null, accent: null, hideAgent: false };
 
 export type PartnerChanges = Partial<Omit<Partner, "id" | "createdAt">>;
 
@@ -85,6 +90,7 @@ export function parsePartner(row: Selectable<PartnersTable>): Partner {
     name: row.name,
     state: row.state,
     origins: JSON.parse(row.origins) as string[],
+    branding: { ...NO_BRANDING, ...(JSON.parse(row.branding) as Partial<Branding>) },
     maxSessions: row.max_sessions,
     maxSessionsPerUser: row.max_sessions_per_user,
     ratePerMinute: row.rate_per_minute,
@@ -96,6 +102,7 @@ const newRow = ({ id, createdAt, ...changes }: NewPartner): Selectable<PartnersT
   name: id,
   state: "active",
   origins: "[]",
+  branding: "{}",
   max_sessions: null,
   max_sessions_per_user: null,
   rate_per_minute: null,
@@ -109,6 +116,7 @@ function columnsOf(changes: PartnerChanges): Updateable<PartnersTable> {
     name: changes.name,
     state: changes.state,
     origins: changes.origins && JSON.stringify(changes.origins),
+    branding: changes.branding && JSON.stringify(changes.branding),
     max_sessions: changes.maxSessions,
     max_sessions_per_user: changes.maxSessionsPerUser,
     rate_per_minute: changes.ratePerMinute,

@@ -3,6 +3,7 @@ import type { Workspace } from "../state/workspace.ts";
 import { focusSearch, focusSideView, focusTerminals, toggleTerminals } from "../state/focus-actions.ts";
 import { openMarkdownPreview } from "../state/actions.ts";
 import { activeTabOf } from "../state/page/editor-groups.ts";
+import { isAgentHidden } from "../state/sandbox/session.ts";
 import type { Command } from "./command.ts";
 import { tabCommands } from "./tab-commands.ts";
 import { cloneRepository } from "../state/clone-action.ts";
@@ -11,7 +12,7 @@ import { createEditorCommands } from "./editor-commands.ts";
 
 // All commands, in the order of the palette. A command without a title is only a second shortcut.
 export function createCommands(workspace: Workspace): Command[] {
-  const { layout, documents, terminals, palette, preferences, activeEditor } = workspace;
+  const { layout, documents, terminals, palette, preferences, activeEditor, session } = workspace;
   const hasEditor = () => activeEditor.current() !== null;
   const activeFile = () => {
     const tab = activeTabOf(layout.store.getState());
@@ -42,7 +43,9 @@ export function createCommands(workspace: Workspace): Command[] {
     { id: "view.search", title: "Search in files", shortcut: "Mod+Shift+F", run: () => focusSearch(workspace) },
     { id: "view.changes", title: "Show changes", shortcut: "Mod+Shift+G", run: side("changes") },
     { id: "view.ports", title: "Show ports", run: side("ports") },
-    { id: "view.agent", title: "Toggle agent", shortcut: "Mod+Alt+A", inTerminal: true, run: () => layout.toggle("agentOpen") },
+    ...(isAgentHidden(session.store.getState())
+      ? []
+      : [{ id: "view.agent", title: "Toggle agent", shortcut: "Mod+Alt+A", inTerminal: true, run: () => layout.toggle("agentOpen") }]),
     { id: "view.side", title: "Toggle side panel", shortcut: "Mod+B", run: () => layout.toggle("sideOpen") },
     { id: "view.terminals", title: "Toggle terminals", shortcut: "Mod+J", inTerminal: true, run: () => toggleTerminals(workspace) },
     { id: "view.terminals.tick", title: "", shortcut: "Ctrl+`", inTerminal: true, run: () => focusTerminals(workspace) },

@@ -1,7 +1,11 @@
 import { Anchor } from "lucide-react";
 
-export const Logo = () => (
-  <span className="mark" aria-hidden="true">
-    <Anchor size={13} />
-  </span>
-);
+// The partner's logo, or ours.
+export const Logo = ({ image }: { image: string | null }) =>
+  image === null ? (
+    <span className="mark" aria-hidden="true">
+      <Anchor size={13} />
+    </span>
+  ) : (
+    <img className="brand" src={image} alt="" />
+  );

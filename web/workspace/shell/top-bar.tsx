@@ -4,7 +4,7 @@ import { IconButton } from "../parts/icon-button.tsx";
 import { formatShortcut } from "../browser/shortcuts.ts";
 import { Logo } from "../parts/logo.tsx";
 import { toggleTerminals } from "../state/focus-actions.ts";
-import { isReconnecting } from "../state/sandbox/session.ts";
+import { isAgentHidden, isReconnecting } from "../state/sandbox/session.ts";
 import { TimeLeft } from "../session/time-left.tsx";
 import type { Theme } from "../state/page/preferences.ts";
 
@@ -12,12 +12,14 @@ export function TopBar() {
   const workspace = useWorkspace();
   const { palette, layout } = workspace;
   const partner = useWorkspaceState("session", (state) => state.session?.partnerName ?? "Workspace");
+  const logo = useWorkspaceState("session", (state) => state.session?.branding.logo ?? null);
+  const hideAgent = useWorkspaceState("session", isAgentHidden);
   const { sideOpen, terminalsOpen, agentOpen } = useWorkspaceState("layout", (state) => state);
   return (
     <header className="top-bar">
       <div className="side">
         <h1 className="partner" style={{ fontSize: "inherit" }}>
-          <Logo />
+          <Logo image={logo} />
           <span className="truncate">{partner}</span>
         </h1>
       </div>
@@ -36,9 +38,11 @@ export function TopBar() {
         <IconButton label="Terminals" aria-pressed={terminalsOpen} onClick={() => toggleTerminals(workspace)}>
           <PanelBottom size={16} />
         </IconButton>
-        <IconButton label="Agent" aria-pressed={agentOpen} onClick={() => layout.toggle("agentOpen")}>
-          <Sparkles size={16} />
-        </IconButton>
+        {!hideAgent && (
+          <IconButton label="Agent" aria-pressed={agentOpen} onClick={() => layout.toggle("agentOpen")}>
+            <Sparkles size={16} />
+          </IconButton>
+        )}
       </div>
     </header>
   );

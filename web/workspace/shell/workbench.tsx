@@ -13,6 +13,7 @@ import { PausedOverlay } from "../session/pages.tsx";
 import { TerminalPanel } from "../terminals/terminal-panel.tsx";
 import { ActivityBar } from "./activity-bar.tsx";
 import { EditorArea } from "./editor-area.tsx";
+import { isAgentHidden } from "../state/sandbox/session.ts";
 import { SidePanel } from "./side-panel.tsx";
 import { Split } from "./split.tsx";
 import { StatusBar } from "./status-bar.tsx";
@@ -57,7 +58,7 @@ function useTitle() {
 
 function WideBody() {
   const sideOpen = useWorkspaceState("layout", (state) => state.sideOpen);
-  const agentOpen = useWorkspaceState("layout", (state) => state.agentOpen);
+  const agentOpen = useAgentOpen();
   return (
     <Split
       id="columns"
@@ -88,8 +89,14 @@ function MainColumn() {
 // A narrow screen has room for one panel at a time.
 function NarrowBody() {
   const sideOpen = useWorkspaceState("layout", (state) => state.sideOpen);
-  const agentOpen = useWorkspaceState("layout", (state) => state.agentOpen);
+  const agentOpen = useAgentOpen();
   return <div className="grow">{agentOpen ? <Agent /> : sideOpen ? <SidePanel /> : <MainColumn />}</div>;
+}
+
+function useAgentOpen(): boolean {
+  const isOpen = useWorkspaceState("layout", (state) => state.agentOpen);
+  const isHidden = useWorkspaceState("session", isAgentHidden);
+  return isOpen && !isHidden;
 }
 
 const Agent = () => (

@@ -3,6 +3,7 @@ import { createApi } from "../connection/api.ts";
 import { createConnections } from "../connection/connections.ts";
 import { followSession } from "../connection/session-stream.ts";
 import { connectSocket } from "../connection/socket.ts";
+import { applyAccent } from "./apply-accent.ts";
 import { keepEditedTab } from "./keep-edited-tab.ts";
 import { createDocuments } from "./documents/documents.ts";
 import { openDrafts } from "./documents/drafts.ts";
@@ -43,6 +44,7 @@ export function createWorkspace(sandboxId: string) {
   const session = createSessionStore();
   const embedded = readEmbeddedSession();
   if (embedded) session.update(embedded);
+  applyAccent({ session, preferences });
   const files = createFiles(api);
   const documents = createDocuments({ api, notices, drafts: openDrafts(sandboxId), autosave: () => preferences.store.getState().autosave });
   const terminals = createTerminals({ api, layout, notices });

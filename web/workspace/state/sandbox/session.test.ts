@@ -10,6 +10,7 @@ const session = (change: Partial<WorkspaceSession>): WorkspaceSession => ({
   generation: 1,
   partnerName: "Acme",
   embedOrigins: [],
+  branding: { logo: null, accent: null, hideAgent: false },
   expiresAtMs: 100_000,
   serverNowMs: 40_000,
   previewUrl: null,

@@ -37,6 +37,8 @@ export function createSessionStore(now: () => number = Date.now) {
   };
 }
 
+export const isAgentHidden = ({ session }: SessionState): boolean => session?.branding.hideAgent ?? false;
+
 export const isReconnecting = ({ phase, streamLost, eventsLost }: SessionState): boolean =>
   phase === "running" && (streamLost || eventsLost);
 
