@@ -1,3 +1,4 @@
+import type { Locator } from "playwright-core";
 import { expect, test } from "vitest";
 import { seriousFaults } from "../support/browser/axe.ts";
 import { eventually, expectGone, expectVisible } from "../support/browser/workspace.ts";
@@ -5,37 +6,62 @@ import { describeInBrowser } from "../support/browser/browser-suite.ts";
 
 const bytes = new Uint8Array([0, 1, 2]);
 
+// The buttons of a row appear when the pointer is on it.
+async function press(list: Locator, name: string): Promise<void> {
+  await list.getByRole("button", { name }).focus();
+  await list.page().keyboard.press("Enter");
+}
+
 describeInBrowser("the changes view", (suite) => {
-  test("changes since git's HEAD are listed, compared and reverted", async () => {
+  test("changed files are marked, staged, compared, committed, discarded and pushed", async () => {
     await using workspace = await suite.openWorkspace({ files: { "a.txt": "one\ntwo\n", "b.txt": "b\n", "d.bin": bytes } });
     const { page } = workspace;
-    await workspace.exec("git init -q && git add . && git -c user.name=t -c user.email=t@localhost commit -qm first");
+    await workspace.exec("git init -q -b main && git add . && git -c user.name=t -c user.email=t@localhost commit -qm first");
+    await workspace.exec("git init -q --bare -b main /tmp/bare.git && git remote add origin /tmp/bare.git");
     await page.getByRole("button", { name: "Changes", exact: true }).click();
-    await expectVisible(page.getByText("No changes since"));
+    const panel = page.getByRole("complementary", { name: "changes" });
+    await expectVisible(panel.getByText("No changes since the last commit"));
 
-    await workspace.exec("printf '\\0\\1\\2\\3' > d.bin");
-    await page.getByRole("button", { name: "modified d.bin" }).click();
+    await workspace.exec("printf '\\0\\1\\2\\3' > d.bin; echo three >> a.txt; rm b.txt; echo new > c.txt");
+    const unstaged = panel.getByRole("region", { name: "Not staged" });
+    await expectVisible(unstaged.getByText("c.txt"));
+    await unstaged.getByText("d.bin").click();
     await expectVisible(page.getByText("Before: 3 B. Now: 4 B."));
-    await workspace.write("d.bin", bytes);
-    await expectVisible(page.getByText("No changes since"));
-
-    await workspace.exec("echo three >> a.txt; rm b.txt; echo new > c.txt");
-    const list = page.getByRole("complementary", { name: "changes" });
-    await expectVisible(list.getByText("3 files changed"));
-    await list.getByRole("button", { name: "modified a.txt" }).click();
+    await unstaged.getByText("a.txt").click();
     await expectVisible(page.locator(".diff").getByText("three"));
     expect(await seriousFaults(page)).toEqual([]);
 
-    await list.getByRole("button", { name: "Revert a.txt" }).click();
-    await page.getByRole("button", { name: "Revert", exact: true }).click();
-    await eventually(() => workspace.read("a.txt")).toBe("one\ntwo\n");
-    await list.getByRole("button", { name: "Revert b.txt" }).click();
-    await page.getByRole("button", { name: "Revert", exact: true }).click();
+    await press(unstaged, "Discard b.txt");
+    await page.getByRole("button", { name: "Discard", exact: true }).click();
     await eventually(() => workspace.read("b.txt")).toBe("b\n");
-    await list.getByRole("button", { name: "Revert c.txt" }).click();
-    await page.getByRole("button", { name: "Revert", exact: true }).click();
+    await press(unstaged, "Discard c.txt");
+    await page.getByRole("button", { name: "Discard", exact: true }).click();
     await eventually(() => workspace.read("c.txt")).toBeNull();
-    await expectGone(list.getByRole("button", { name: /Revert/ }));
+
+    await press(unstaged, "Stage a.txt");
+    const staged = panel.getByRole("region", { name: "Staged", exact: true });
+    await staged.getByText("a.txt").click();
+    await expectVisible(page.getByText("a.txt: the last commit and staged"));
+    await panel.getByRole("textbox", { name: "Commit message" }).fill("second");
+    await page.keyboard.press("Control+Enter");
+    // Git does not know who commits.
+    await page.getByRole("textbox", { name: "Name <email>" }).fill("Ada <ada@localhost>");
+    await page.keyboard.press("Enter");
+    await expectGone(staged);
+    expect(await workspace.exec("git log -1 --format='%an %s' --name-only")).toBe("Ada second\n\na.txt\n");
+
+    await panel.getByRole("button", { name: "Publish branch" }).click();
+    await eventually(() => workspace.exec("git -C /tmp/bare.git log --format=%s main")).toBe("second\nfirst\n");
+    await expectVisible(panel.getByRole("button", { name: "Push" }));
+
+    await page.getByRole("button", { name: "Branch main" }).click();
+    await page.getByRole("combobox").fill("feature/x");
+    await page.keyboard.press("Enter");
+    await expectVisible(page.getByRole("button", { name: "Branch feature/x" }));
+    await workspace.exec("git add . && git commit -qm third; git switch -q main; echo mine > d.bin");
+    await page.getByRole("button", { name: "Branch main" }).click();
+    await page.getByRole("option", { name: "feature/x" }).click();
+    await expectVisible(page.getByText("Your changes in d.bin would be lost"));
   });
 
   test("without git, changes since the session's start are listed", async () => {

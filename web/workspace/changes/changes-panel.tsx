@@ -1,22 +1,48 @@
-import { GitCompare, RefreshCw, Undo2 } from "lucide-react";
-import { useCallback, useEffect, useState } from "react";
+import { GitBranch, GitCompare, RefreshCw, Undo2 } from "lucide-react";
+import { lazy, Suspense, useEffect, useState } from "react";
 import type { Change, Changes } from "@berth/contract/agent.ts";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { loadModule } from "../browser/load-module.ts";
+import { initializeRepository } from "../state/git-actions.ts";
 import { IconButton } from "../parts/icon-button.tsx";
 import { describeError } from "../state/page/notices.ts";
 import { nameOf, parentOf } from "../text/paths.ts";
 import { tabFor } from "../state/page/tab.ts";
 
+const SourceControl = lazy(() => loadModule(() => import("../git/source-control.tsx")));
+
+// The repository or, without one, what has changed since the session's start.
 export function ChangesPanel() {
-  const { changes, error, read } = useChanges();
+  const { git } = useWorkspace();
+  const repository = useWorkspaceState("git", (state) => state.repository);
+  const known = useWorkspaceState("git", (state) => state.known);
+  const error = useWorkspaceState("git", (state) => state.error);
+  const [refreshed, setRefreshed] = useState(0);
+  const refresh = () => {
+    setRefreshed((count) => count + 1);
+    void git.refresh();
+  };
   return (
     <>
       <div className="panel-head">
-        <h2>Changes</h2>
-        <IconButton label="Refresh" onClick={read}>
+        <h2>{repository ? "Source control" : "Changes"}</h2>
+        <IconButton label="Refresh" onClick={refresh}>
           <RefreshCw size={14} />
         </IconButton>
       </div>
+      {error && <p className="tree-note">Could not read the repository: {error}</p>}
+      <Suspense fallback={<div className="loading-center" aria-busy="true" />}>
+        {repository ? <SourceControl repository={repository} /> : known && <SessionChanges key={refreshed} />}
+      </Suspense>
+    </>
+  );
+}
+
+function SessionChanges() {
+  const workspace = useWorkspace();
+  const { changes, error } = useChanges();
+  return (
+    <>
       {changes && changes.changes.length > 0 && <p className="search-summary">{`${count(changes)} since ${changes.baseName}`}</p>}
       <div className="panel-body">
         {error && <p className="tree-note">Could not load changes: {error}</p>}
@@ -24,6 +50,12 @@ export function ChangesPanel() {
         {changes?.changes.map((change) => (
           <ChangeRow key={change.path} change={change} />
         ))}
+        <div className="git-start">
+          <button type="button" className="button" onClick={() => void initializeRepository(workspace)}>
+            <GitBranch size={14} />
+            Initialize repository
+          </button>
+        </div>
       </div>
     </>
   );
@@ -37,21 +69,20 @@ function useChanges() {
   const version = useWorkspaceState("files", (state) => state.version);
   const [changes, setChanges] = useState<Changes | null>(null);
   const [error, setError] = useState<string | null>(null);
-  const read = useCallback(() => {
-    api.json<Changes>("api/changes").then(
-      (found) => {
-        setChanges(found);
-        setError(null);
-      },
-      (thrown: unknown) => setError(describeError(thrown)),
-    );
-  }, [api]);
   // Debounced, because files often change in bursts.
   useEffect(() => {
-    const timer = setTimeout(read, version === 0 ? 0 : 400);
+    const read = () =>
+      api.json<Changes>("api/changes").then(
+        (found) => {
+          setChanges(found);
+          setError(null);
+        },
+        (thrown: unknown) => setError(describeError(thrown)),
+      );
+    const timer = setTimeout(() => void read(), version === 0 ? 0 : 400);
     return () => clearTimeout(timer);
-  }, [read, version]);
-  return { changes, error, read };
+  }, [api, version]);
+  return { changes, error };
 }
 
 function ChangeRow({ change }: { change: Change }) {

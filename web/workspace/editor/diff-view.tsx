@@ -50,7 +50,7 @@ export default function DiffView({ path, against }: { path: string; against: "or
   );
 }
 
-function Diff({ path, before, after }: { path: string; before: string; after: string }) {
+export function Diff({ path, before, after }: { path: string; before: string; after: string }) {
   const container = useRef<HTMLDivElement>(null);
   const wide = useIsWide(container, 760);
   useEffect(() => {

@@ -8,9 +8,11 @@ import { DropZones } from "./drop-zones.tsx";
 import { FileView } from "./file-view.tsx";
 import { PathBar } from "./path-bar.tsx";
 import { TabBar } from "./tabs/tab-bar.tsx";
+import { tabName } from "./tabs/tab-names.ts";
 import { Welcome } from "./welcome.tsx";
 
 const DiffView = lazy(() => loadModule(() => import("./diff-view.tsx")));
+const RevisionsView = lazy(() => loadModule(() => import("./revisions-view.tsx")));
 const MarkdownView = lazy(() => loadModule(() => import("./markdown-view.tsx")));
 
 // One column of the editor area: its tabs, and what the active one shows.
@@ -59,7 +61,7 @@ export function EditorGroupView({ group }: { group: EditorGroup }) {
   );
 }
 
-const labelOf = (tab: Tab) => ("path" in tab ? tab.path : `Port ${tab.port}`);
+const labelOf = (tab: Tab) => ("path" in tab ? tab.path : tabName(tab));
 
 interface TabViewProps {
   tab: Exclude<Tab, { kind: "preview" }>;
@@ -70,5 +72,6 @@ interface TabViewProps {
 function TabView({ tab, group, active }: TabViewProps) {
   if (tab.kind === "file") return <FileView path={tab.path} group={group} active={active} />;
   if (tab.kind === "markdown") return <MarkdownView key={tab.id} path={tab.path} />;
+  if (tab.kind === "revisions") return <RevisionsView key={tab.id} tab={tab} />;
   return <DiffView key={tab.id} path={tab.path} against={tab.kind === "compare" ? "disk" : "original"} />;
 }

@@ -1,4 +1,16 @@
-import { ClipboardPaste, Copy, CopyPlus, Download, Eye, FilePlus, FolderPlus, Pencil, Scissors, Trash2 } from "lucide-react";
+import {
+  ClipboardPaste,
+  Copy,
+  CopyPlus,
+  Download,
+  Eye,
+  FilePlus,
+  FolderPlus,
+  History as HistoryIcon,
+  Pencil,
+  Scissors,
+  Trash2,
+} from "lucide-react";
 import { copyText } from "../browser/clipboard.ts";
 import { download } from "../browser/download.ts";
 import { formatShortcut } from "../browser/shortcuts.ts";
@@ -6,6 +18,7 @@ import type { MenuItem } from "../parts/menu.tsx";
 import { isMarkdown } from "../state/actions.ts";
 import { deletePaths } from "../state/delete-action.ts";
 import { duplicate, paste, startNew } from "../state/file-actions.ts";
+import { pickRevision } from "../state/git-actions.ts";
 import { tabFor } from "../state/page/tab.ts";
 import type { Workspace } from "../state/workspace.ts";
 import { parentOf } from "../text/paths.ts";
@@ -44,8 +57,10 @@ function itemsForOne(workspace: Workspace, { path, folder }: TreeNode): MenuItem
   const { api, layout } = workspace;
   const parentFolder = folder ? path : parentOf(path);
   const preview: MenuItem = { label: "Preview", icon: <Eye size={size} />, run: () => layout.openTab(tabFor("markdown", path)) };
+  const commits: MenuItem = { label: "History", icon: <HistoryIcon size={size} />, run: () => void pickRevision(workspace, path) };
   return [
     ...(!folder && isMarkdown(path) ? [preview] : []),
+    ...(!folder && workspace.git.store.getState().repository ? [commits] : []),
     { label: "New file", icon: <FilePlus size={size} />, run: () => void startNew(workspace, "file", parentFolder) },
     { label: "New folder", icon: <FolderPlus size={size} />, run: () => void startNew(workspace, "folder", parentFolder) },
     {

@@ -2,6 +2,7 @@ import { ChevronRight, CornerDownRight, Folder, FolderOpen } from "lucide-react"
 import { memo, type CSSProperties } from "react";
 import { FileIcon } from "../parts/file-icon.tsx";
 import { useWorkspaceState } from "../state/context.ts";
+import { letterOf } from "../state/sandbox/git-marks.ts";
 import type { Naming } from "../state/page/tree.ts";
 import { nameOf } from "../text/paths.ts";
 import { NameField } from "./name-field.tsx";
@@ -41,6 +42,7 @@ export const TreeRow = memo(function TreeRow({
     const file = files[path];
     return file?.kind === "text" && file.document.edited;
   });
+  const change = useWorkspaceState("git", ({ marks }) => marks.get(path));
   const style = { top: index * ROW_HEIGHT, "--level": level } as CSSProperties;
   if (naming !== null)
     return (
@@ -52,7 +54,7 @@ export const TreeRow = memo(function TreeRow({
   return (
     <div
       role="treeitem"
-      className={["tree-row", dimmed && "dimmed", dropTarget && "drop"].filter(Boolean).join(" ")}
+      className={["tree-row", dimmed && "dimmed", dropTarget && "drop", change && `git-${change}`].filter(Boolean).join(" ")}
       data-index={index}
       tabIndex={focusable ? 0 : -1}
       aria-level={level + 1}
@@ -70,6 +72,11 @@ export const TreeRow = memo(function TreeRow({
       <span className="truncate">{name}</span>
       {link && <CornerDownRight size={12} className="link-mark" aria-hidden="true" />}
       {unsaved && <span className="mark" title="Unsaved" />}
+      {change && (
+        <span className="git-letter" title={change} aria-hidden="true">
+          {folder ? "•" : letterOf(change)}
+        </span>
+      )}
     </div>
   );
 });

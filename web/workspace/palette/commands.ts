@@ -5,6 +5,7 @@ import { openMarkdownPreview } from "../state/actions.ts";
 import { activeTabOf } from "../state/page/editor-groups.ts";
 import { isAgentHidden } from "../state/sandbox/session.ts";
 import type { Command } from "./command.ts";
+import { gitCommands } from "./git-commands.ts";
 import { tabCommands } from "./tab-commands.ts";
 import { cloneRepository } from "../state/clone-action.ts";
 import { revealInTree, startNew } from "../state/file-actions.ts";
@@ -42,6 +43,7 @@ export function createCommands(workspace: Workspace): Command[] {
     { id: "view.files", title: "Show files", shortcut: "Mod+Shift+E", run: side("files") },
     { id: "view.search", title: "Search in files", shortcut: "Mod+Shift+F", run: () => focusSearch(workspace) },
     { id: "view.changes", title: "Show changes", shortcut: "Mod+Shift+G", run: side("changes") },
+    ...gitCommands(workspace),
     { id: "view.ports", title: "Show ports", run: side("ports") },
     ...(isAgentHidden(session.store.getState())
       ? []

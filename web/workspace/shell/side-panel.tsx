@@ -29,7 +29,7 @@ export function SidePanel() {
 }
 
 // The element of a view that takes the keyboard focus: its text field, its tree, its first row or its first button.
-const MAIN_ELEMENTS = ["input", '[role="treeitem"][tabindex="0"]', ".panel-body button", "button"];
+const MAIN_ELEMENTS = ["input", "textarea", '[role="treeitem"][tabindex="0"]', ".panel-body button", "button"];
 
 function firstOf(container: HTMLElement | null, selectors: string[]): HTMLElement | null {
   for (const selector of selectors) {

@@ -1,3 +1,4 @@
+import { BranchButton } from "../git/branch-button.tsx";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { activeFile } from "../state/page/editor-groups.ts";
 import { encodingNames } from "../text/encoding.ts";
@@ -24,6 +25,7 @@ export function StatusBar() {
           Reconnecting
         </span>
       )}
+      <BranchButton />
       {unsaved > 0 && (
         <button type="button" onClick={() => void documents.saveAll()}>
           {unsaved} unsaved

@@ -4,6 +4,7 @@ import { loadModule } from "../browser/load-module.ts";
 import { NoticeList } from "./notice-list.tsx";
 import { activeTabOf } from "../state/page/editor-groups.ts";
 import { nameOf } from "../text/paths.ts";
+import { PickerDialog } from "./picker-dialog.tsx";
 import { QuestionDialog } from "./question-dialog.tsx";
 import { useIsNarrowScreen } from "../browser/media-query.ts";
 import { createCommands } from "../palette/commands.ts";
@@ -38,6 +39,7 @@ export function Workbench() {
         </div>
         <StatusBar />
         <PaletteDialog commands={commands} />
+        <PickerDialog />
         <QuestionDialog />
         <NoticeList />
       </div>

@@ -2,7 +2,7 @@ import { isNarrowScreen } from "../browser/media-query.ts";
 import { extensionOf } from "../text/paths.ts";
 import type { TextLocation } from "./page/cursor.ts";
 import { activeTabOf, openTabs } from "./page/editor-groups.ts";
-import { fileTab, previewTab, tabFor } from "./page/tab.ts";
+import { fileTab, previewTab, tabFor, type Tab } from "./page/tab.ts";
 import type { Workspace } from "./workspace.ts";
 
 // Actions of a person that touch several parts of the workspace.
@@ -26,6 +26,12 @@ export function showFile(workspace: Workspace, path: string): void {
   void documents.open(path);
   const after = openPaths(workspace);
   for (const replaced of before) if (!after.has(replaced)) documents.release(replaced);
+}
+
+// Shows a tab of any kind.
+export function showTab(workspace: Workspace, tab: Tab): void {
+  uncoverEditor(workspace);
+  workspace.layout.openTab(tab);
 }
 
 function uncoverEditor({ layout }: Workspace): void {

@@ -13,7 +13,7 @@ export async function closeTab(workspace: Workspace, group: string, id: string):
   if (!tab) return true;
   if (tab.kind !== "file" || isFileInOtherGroup(workspace, group, id)) {
     layout.closeTab(group, id);
-    if (tab.kind !== "preview" && !openPaths(workspace).has(tab.path)) documents.release(tab.path);
+    if ("path" in tab && !openPaths(workspace).has(tab.path)) documents.release(tab.path);
     return true;
   }
   if (documents.documentAt(tab.path)?.edited && !(await mayClose(workspace, tab.path))) return false;

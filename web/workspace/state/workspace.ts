@@ -18,6 +18,7 @@ import { activeFile } from "./page/editor-groups.ts";
 import { createLayout } from "./page/layout.ts";
 import { createNotices } from "./page/notices.ts";
 import { createPalette } from "./page/palette.ts";
+import { createPicker } from "./page/picker.ts";
 import { createPreferences } from "./page/preferences.ts";
 import { createRecentFiles } from "./page/recent-files.ts";
 import { createTabDrag } from "./page/tab-drag.ts";
@@ -25,6 +26,7 @@ import { createTree } from "./page/tree.ts";
 import { createAgent } from "./sandbox/agent.ts";
 import { readEmbeddedSession } from "./sandbox/embedded-session.ts";
 import { createFiles } from "./sandbox/files.ts";
+import { createGit } from "./sandbox/git.ts";
 import { createPorts } from "./sandbox/ports.ts";
 import { createSearch } from "./sandbox/search.ts";
 import { createSessionStore } from "./sandbox/session.ts";
@@ -51,7 +53,9 @@ export function createWorkspace(sandboxId: string) {
   const ports = createPorts(api);
   const search = createSearch(api);
   const agent = createAgent({ api, notices });
+  const git = createGit(api);
   const palette = createPalette();
+  const picker = createPicker();
   const cursor = createCursor();
   const activeEditor = createActiveEditor();
   const recentFiles = createRecentFiles(sandboxId);
@@ -112,6 +116,7 @@ export function createWorkspace(sandboxId: string) {
     files.changed(event.changes);
     for (const { path, kind } of event.changes) if (kind === "deleted") recentFiles.remove(path);
     documents.changed(event.changes.map(({ path }) => path));
+    git.changed();
   }
 
   function onHello(event: SandboxEvent & { type: "hello" }): void {
@@ -138,6 +143,7 @@ export function createWorkspace(sandboxId: string) {
   }
 
   async function resync(): Promise<void> {
+    git.changed();
     await Promise.all([files.reloadAll(), documents.resync()]);
   }
 
@@ -156,7 +162,9 @@ export function createWorkspace(sandboxId: string) {
     ports,
     search,
     agent,
+    git,
     palette,
+    picker,
     cursor,
     activeEditor,
     recentFiles,

@@ -4,7 +4,7 @@ import type { Tab } from "../../state/page/tab.ts";
 
 export function TabIcon({ tab }: { tab: Tab }) {
   if (tab.kind === "preview") return <Globe size={14} />;
-  if (tab.kind === "diff" || tab.kind === "compare") return <GitCompare size={14} />;
+  if (tab.kind === "diff" || tab.kind === "compare" || tab.kind === "revisions") return <GitCompare size={14} />;
   if (tab.kind === "markdown") return <Eye size={14} />;
   return <FileIcon path={tab.path} />;
 }

@@ -3,7 +3,10 @@ import { nameOf, parentOf } from "../../text/paths.ts";
 
 const suffixes = { file: "", diff: ": changes", compare: ": compare", markdown: ": preview" };
 
-export const tabName = (tab: Tab): string => (tab.kind === "preview" ? `Port ${tab.port}` : nameOf(tab.path) + suffixes[tab.kind]);
+export function tabName(tab: Tab): string {
+  if (tab.kind === "revisions") return tab.title;
+  return tab.kind === "preview" ? `Port ${tab.port}` : nameOf(tab.path) + suffixes[tab.kind];
+}
 
 // The folder of a file, if another tab has the same name.
 export function folderShown(tab: Tab, tabs: readonly Tab[]): string | null {

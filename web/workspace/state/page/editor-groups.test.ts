@@ -9,7 +9,7 @@ const drawn = ({ groups, activeGroup }: editors.EditorGroups) =>
   groups.map(
     ({ id, tabs, activeTab }) =>
       tabs
-        .map((tab) => [tab.id === activeTab, "path" in tab ? tab.path.replace(".ts", "") : tab.port] as const)
+        .map((tab) => [tab.id === activeTab, "path" in tab ? tab.path.replace(".ts", "") : tab.id.replace("preview:", "")] as const)
         .map(([isActive, name]) => (isActive ? `[${name}]` : name))
         .join(" ") + (id === activeGroup ? "*" : ""),
   );

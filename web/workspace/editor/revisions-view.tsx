@@ -1,0 +1,68 @@
+import { useEffect, useState } from "react";
+import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import type { Revision, RevisionsTab } from "../state/page/tab.ts";
+import { describeError } from "../state/page/notices.ts";
+import type { Workspace } from "../state/workspace.ts";
+import { decodeText } from "../text/encoding.ts";
+import { Diff } from "./diff-view.tsx";
+
+type Sides = { kind: "texts"; before: string; after: string } | { kind: "binary" } | { kind: "failed"; message: string };
+
+// Compares two revisions of a file.
+export default function RevisionsView({ tab }: { tab: RevisionsTab }) {
+  const workspace = useWorkspace();
+  const version = useWorkspaceState("git", (state) => state.version);
+  const [sides, setSides] = useState<Sides | null>(null);
+  useEffect(() => {
+    let cancelled = false;
+    void readSides(workspace, tab).then((found) => !cancelled && setSides((shown) => (sameSides(shown, found) ? shown : found)));
+    return () => void (cancelled = true);
+  }, [workspace, tab, version]);
+
+  if (sides === null) return <div className="loading-center" aria-busy="true" />;
+  if (sides.kind === "failed") return <div className="empty">Could not compare: {sides.message}</div>;
+  if (sides.kind === "binary") return <div className="empty">This is not a text file.</div>;
+  const path = (tab.after ?? tab.before)?.path ?? "";
+  return (
+    <>
+      <div className="diff-head">
+        <span className="grow truncate">
+          {path}: {nameOf(tab.before)} and {nameOf(tab.after)}
+        </span>
+      </div>
+      {sides.before === sides.after ? (
+        <div className="empty">Nothing to compare. Both versions are the same.</div>
+      ) : (
+        <Diff path={path} before={sides.before} after={sides.after} />
+      )}
+    </>
+  );
+}
+
+const MAX_BYTES = 20 * 1024 * 1024;
+const NAMES: Record<string, string> = { disk: "now", index: "staged", HEAD: "the last commit" };
+
+function nameOf(side: Revision | null): string {
+  return side === null ? "nothing" : (NAMES[side.revision] ?? side.revision.slice(0, 7));
+}
+
+async function readSides(workspace: Workspace, { before, after }: RevisionsTab): Promise<Sides> {
+  try {
+    const [a, b] = await Promise.all([readSide(workspace, before), readSide(workspace, after)]);
+    return a === null || b === null ? { kind: "binary" } : { kind: "texts", before: a, after: b };
+  } catch (error) {
+    return { kind: "failed", message: describeError(error) };
+  }
+}
+
+// Null if the content is no text.
+async function readSide({ api, git }: Workspace, side: Revision | null): Promise<string | null> {
+  if (side === null) return "";
+  const read = () => (side.revision === "disk" ? api.readFile(side.path, MAX_BYTES) : git.content(side.path, side.revision));
+  const found = await read();
+  if (found === null) return "";
+  return found.bytes === null ? null : (decodeText(found.bytes)?.text ?? null);
+}
+
+const sameSides = (a: Sides | null, b: Sides): boolean =>
+  a !== null && a.kind === "texts" && b.kind === "texts" && a.before === b.before && a.after === b.after;

@@ -1,0 +1,44 @@
+import { ArrowDown, ArrowUp, GitBranch } from "lucide-react";
+import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { pickBranch } from "../state/git-actions.ts";
+
+// The current branch in the status bar. Nothing is shown without a repository.
+export function BranchButton() {
+  const workspace = useWorkspace();
+  const name = useWorkspaceState("git", ({ repository }) =>
+    repository === null ? null : (repository.branch ?? `${repository.commit?.slice(0, 7) ?? ""} (detached)`),
+  );
+  const ahead = useWorkspaceState("git", ({ repository }) => repository?.ahead ?? 0);
+  const behind = useWorkspaceState("git", ({ repository }) => repository?.behind ?? 0);
+  const operation = useWorkspaceState("git", ({ repository }) => repository?.operation ?? null);
+  const running = useWorkspaceState("git", (state) => state.running?.name ?? null);
+  if (name === null) return null;
+  const counts = [ahead > 0 && `${ahead} to push`, behind > 0 && `${behind} to pull`].filter(Boolean).join(", ");
+  const label = `Branch ${name}${counts === "" ? "" : `, ${counts}`}`;
+  return (
+    <button
+      type="button"
+      className="branch"
+      aria-label={label}
+      title={`${label}. Switch branch`}
+      onClick={() => void pickBranch(workspace)}
+    >
+      <GitBranch size={13} aria-hidden="true" />
+      <span className="truncate">{name}</span>
+      {operation !== null && <span>({operation})</span>}
+      {behind > 0 && (
+        <span className="count">
+          {behind}
+          <ArrowDown size={11} aria-hidden="true" />
+        </span>
+      )}
+      {ahead > 0 && (
+        <span className="count">
+          {ahead}
+          <ArrowUp size={11} aria-hidden="true" />
+        </span>
+      )}
+      {running !== null && <i className="spinner small" role="status" aria-label={`${running} in progress`} />}
+    </button>
+  );
+}
