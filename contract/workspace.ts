@@ -42,6 +42,19 @@ export interface WorkspaceSession {
   previewUrl: string | null;
 }
 
+// GET /workspace/{sandboxId}/settings               -> UserSettings
+// PUT /workspace/{sandboxId}/settings UserSettings  -> {version}
+// The settings of the user whom the session belongs to (the partner's externalUserId), in every session of that user. A PUT
+// names the version that the page has read; if another browser has written since, the response is 412. At most
+// MAX_SETTINGS_BYTES, and 60 writes a minute.
+export const MAX_SETTINGS_BYTES = 32 * 1024;
+
+export interface UserSettings {
+  settings: Record<string, unknown>;
+  // 0: nothing is stored.
+  version: number;
+}
+
 // POST /workspace/{sandboxId}/preview {port}  -> PreviewLink
 // Returns a signed link to a port of the sandbox on a separate origin. It is valid for one minute. Opening it in a tab or an
 // iframe sets that origin's cookie and redirects to `path` (default "/").

@@ -32,6 +32,7 @@ import { createModelRelay } from "./relays/model/model-relay.ts";
 import { createSecrets } from "./secrets/secrets.ts";
 import { createSessionServices } from "./sessions/session-services.ts";
 import { openStore } from "./store/open.ts";
+import { readUserSettings, writeUserSettings } from "./store/partners/user-settings.ts";
 import { countByState } from "./store/sessions/count.ts";
 import { readSandboxAccess, runningAmong } from "./store/sessions/read.ts";
 import { isAtHome } from "./store/sessions/session.ts";
@@ -133,6 +134,10 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
     },
     links,
     tickets,
+    settingsStore: {
+      read: (owner) => readUserSettings(store.db, owner, clock.now()),
+      write: (owner, stored) => writeUserSettings(store.db, owner, stored, clock.now()),
+    },
     secrets,
     registry,
     clock,

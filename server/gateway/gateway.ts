@@ -22,6 +22,7 @@ import { refuseUpgrade, sendError } from "./requests/reply.ts";
 import { logInternalError, logReply } from "./requests/request-log.ts";
 import { createSandboxes, type SandboxesDeps } from "./sandboxes.ts";
 import { createSessionStreams } from "./session-stream.ts";
+import { createUserSettings, type SettingsStore } from "./user-settings.ts";
 import { createWorkspace } from "./workspace.ts";
 
 // Relays outside requests into sandboxes: `/workspace/**` for browsers, `/sandboxes/**` for partners' backends, and the hosts
@@ -41,6 +42,7 @@ export interface GatewayDeps {
   authenticate: SandboxesDeps["authenticate"];
   links: Pick<DaemonLinks, "request" | "upgrade" | "forget">;
   tickets: Pick<Tickets, "verify">;
+  settingsStore: SettingsStore;
   secrets: Pick<Secrets, "derive">;
   registry: Registry;
   clock: Clock;
@@ -74,6 +76,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     files,
     streams,
     previews,
+    userSettings: createUserSettings({ store: deps.settingsStore, clock }),
     links,
     outputLimit,
     sockets,

@@ -26,12 +26,14 @@ import { acceptAndClose, handshakeHeaders, requireHandshake } from "./relay/webs
 import { sendJson } from "./requests/reply.ts";
 import { splitUrl } from "./requests/request-parts.ts";
 import type { SessionStreams } from "./session-stream.ts";
+import type { UserSettingsRoute } from "./user-settings.ts";
 
 // `/workspace/…`: launch URLs, the browser app and, for browsers with a cookie, the app's API.
 export interface WorkspaceDeps extends LaunchDeps {
   files: AppFiles;
   streams: SessionStreams;
   previews: PreviewLinks;
+  userSettings: UserSettingsRoute;
   links: Pick<DaemonLinks, "request">;
   outputLimit: OutputLimit;
   sockets: Pick<SocketRelay, "relay">;
@@ -45,7 +47,7 @@ export interface Workspace {
 }
 
 export function createWorkspace(deps: WorkspaceDeps): Workspace {
-  const { files, streams, previews, sockets, sessionCache, cookies, baseUrl, previewDomain } = deps;
+  const { files, streams, previews, userSettings, sockets, sessionCache, cookies, baseUrl, previewDomain } = deps;
   const { origin } = new URL(baseUrl);
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -95,14 +97,15 @@ export function createWorkspace(deps: WorkspaceDeps): Workspace {
     const [first, ...deeper] = rest;
     const path = rest.join("/");
     if (first === "api") return relayRequest(cached, `/${deeper.join("/")}`, request, response);
-    const method = METHODS.get(path);
-    if (method === undefined) throw new AppError("not_found");
-    if (request.method !== method) {
-      response.setHeader("allow", method);
+    const methods = METHODS.get(path);
+    if (methods === undefined) throw new AppError("not_found");
+    if (!methods.includes(request.method ?? "")) {
+      response.setHeader("allow", methods.join(", "));
       throw new AppError("method_not_allowed");
     }
     if (path === "session") return sendJson(response, 200, streams.describe(cached));
     if (path === "session/stream") return streams.stream(sandboxId, response, isStillAllowed(request, sandboxId));
+    if (path === "settings") return userSettings.handle(cached, request, response);
     const preview = await readPreviewRequest(request);
     sendJson(response, 200, previews.issue({ sandboxId, partnerId: cached.partner.id, port: preview.port }, preview.path));
   }
@@ -158,7 +161,8 @@ function redirect(response: ServerResponse, location: string): void {
 }
 
 const METHODS = new Map([
-  ["session", "GET"],
-  ["session/stream", "GET"],
-  ["preview", "POST"],
+  ["session", ["GET"]],
+  ["session/stream", ["GET"]],
+  ["settings", ["GET", "PUT"]],
+  ["preview", ["POST"]],
 ]);

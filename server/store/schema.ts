@@ -18,6 +18,7 @@ export interface Tables {
   rate_buckets: RateBucketsTable;
   audit: AuditTable;
   model_usage: ModelUsageTable;
+  user_settings: UserSettingsTable;
 }
 
 export interface PartnersTable {
@@ -203,4 +204,16 @@ export interface ModelUsageTable {
   input_tokens: number;
   output_tokens: number;
   updated_at: number;
+}
+
+// The settings of the workspace that one user of a partner has chosen.
+export interface UserSettingsTable {
+  partner_id: string;
+  external_user_id: string;
+  // JSON object.
+  settings: string;
+  // Goes up by one with every write.
+  version: number;
+  // When they were last written or read, to the day.
+  used_at: number;
 }

@@ -20,6 +20,7 @@ import type { SessionView } from "../../sessions/sessions.ts";
 import { createTickets } from "../access/launch-ticket.ts";
 import type { GatewayPartner } from "../access/session-cache.ts";
 import { createGateway } from "../gateway.ts";
+import type { SettingsStore } from "../user-settings.ts";
 
 // A gateway on a free port with one session. The test decides what runs as that session's daemon.
 export interface TestGateway extends AsyncDisposable {
@@ -113,6 +114,7 @@ export async function openGateway(options: { https?: boolean; appFolder?: string
     },
     links,
     tickets,
+    settingsStore: settingsInMemory(),
     secrets,
     registry,
     clock,
@@ -175,6 +177,19 @@ export async function openGateway(options: { https?: boolean; appFolder?: string
       await new Promise((resolve) => server.close(resolve));
       if (daemon) await closeServer(daemon, daemonSockets);
       rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function settingsInMemory(): SettingsStore {
+  const stored = new Map<string, { settings: string; version: number }>();
+  const read: SettingsStore["read"] = async (owner) => stored.get(JSON.stringify(owner)) ?? { settings: "{}", version: 0 };
+  return {
+    read,
+    async write(owner, { settings, version }) {
+      if ((await read(owner)).version !== version) return false;
+      stored.set(JSON.stringify(owner), { settings, version: version + 1 });
+      return true;
     },
   };
 }

@@ -1,7 +1,8 @@
-import type { Clock } from "../../clock.ts";
+import { DAY, type Clock } from "../../clock.ts";
 import type { Log } from "../../log.ts";
 import { purgeIdempotency } from "../../store/idempotency.ts";
 import type { Store } from "../../store/open.ts";
+import { purgeUserSettings } from "../../store/partners/user-settings.ts";
 import * as due from "../../store/sessions/due.ts";
 import type { Home, Session } from "../../store/sessions/session.ts";
 import type { Capacity } from "../pool/capacity.ts";
@@ -28,6 +29,8 @@ export interface ScheduleDeps {
 }
 
 const BATCH = 100;
+// How long the settings of a user without sessions are kept after their last use.
+const UNUSED_SETTINGS_MS = 90 * DAY;
 
 export function createSchedule({ store, transitions, steps, capacity, home, clock, log, rules }: ScheduleDeps): Schedule {
   async function tick(): Promise<void> {
@@ -41,6 +44,7 @@ export function createSchedule({ store, transitions, steps, capacity, home, cloc
     await each(await due.sessionsPausedTooLong(db, home, nowMs - rules.pausedMs, BATCH), (session) => steps.run(session, "retention"));
     await due.purgeTombstones(db, nowMs - rules.tombstoneMs, BATCH);
     await purgeIdempotency(db, nowMs, BATCH);
+    await purgeUserSettings(db, nowMs - UNUSED_SETTINGS_MS, BATCH);
   }
 
   async function warn(session: Session): Promise<void> {

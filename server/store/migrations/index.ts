@@ -6,6 +6,7 @@ import { up as modelUsage } from "./0003-model-usage.ts";
 import { up as webhookFairness } from "./0004-webhook-fairness.ts";
 import { up as keyScopes } from "./0005-key-scopes.ts";
 import { up as branding } from "./0006-branding.ts";
+import { up as userSettings } from "./0007-user-settings.ts";
 
 export interface Migration {
   name: string;
@@ -21,4 +22,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: "webhook-fairness", up: webhookFairness },
   { name: "key-scopes", up: keyScopes },
   { name: "branding", up: branding },
+  { name: "user-settings", up: userSettings },
 ];

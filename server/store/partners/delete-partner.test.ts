@@ -11,6 +11,7 @@ import { appendAudit } from "./audit.ts";
 import { deletePartnerRows } from "./delete-partner.ts";
 import { insertKey } from "./keys.ts";
 import { addModelUsage } from "./model-usage.ts";
+import { writeUserSettings } from "./user-settings.ts";
 
 const nowMs = Date.UTC(2030, 0, 1);
 
@@ -76,6 +77,7 @@ async function fill(store: Store, partnerId: string): Promise<void> {
     const row = sessionRow(nowMs, { partner_id: partnerId, state: "destroyed", destroyed_at: nowMs });
     const { id: sessionId } = await insertSessionRow(db, row);
     await store.transaction((tx) => appendEvent(tx, { partnerId, sessionId, type: "session.destroyed", at: nowMs, data: { sessionId } }));
+    await writeUserSettings(db, { partnerId, externalUserId: "u" }, { settings: "{}", version: 0 }, nowMs);
     await addModelUsage(db, { sessionId, partnerId, externalUserId: "ada" }, { input: 1, output: 1 }, nowMs);
   }
   const claim = { partnerId, scope: "a", fingerprint: "b", owner: "c" };

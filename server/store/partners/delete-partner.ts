@@ -15,6 +15,7 @@ export async function deletePartnerRows(db: Db, partnerId: string, limit: number
     db.deleteFrom("events").where("seq", "in", events),
     db.deleteFrom("idempotency").where("partner_id", "=", partnerId),
     db.deleteFrom("model_usage").where("session_id", "in", usage),
+    db.deleteFrom("user_settings").where("partner_id", "=", partnerId),
     db.deleteFrom("keys").where("partner_id", "=", partnerId),
     db.deleteFrom("sessions").where("id", "in", sessions),
   ]) {
