@@ -49,6 +49,6 @@ test("large, malformed and too many writes are refused", async () => {
     expect((await send({ method: "PUT", body })).status).toBe(400);
   for (let version = 0; version < 60; version++) expect((await put({ settings: {}, version })).status).toBe(200);
   expect((await put({ settings: {}, version: 60 })).status).toBe(429);
-  gateway.clock.advance(MINUTE);
+  await gateway.clock.advance(MINUTE);
   expect((await put({ settings: {}, version: 60 })).status).toBe(200);
 });
