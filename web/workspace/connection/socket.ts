@@ -26,6 +26,9 @@ export interface ReconnectingSocket extends Disposable {
 // Close codes after which a retry would fail until something else changes. `retryNow` signals that change.
 const closedUntilRetryNow: ReadonlySet<number> = new Set([
   CLOSE.terminalGone,
+  CLOSE.noLanguageServer,
+  CLOSE.languageServerIdle,
+  CLOSE.languageServerFailed,
   CLOSE.sessionPaused,
   CLOSE.sessionDestroyed,
   CLOSE.unauthorized,

@@ -1,4 +1,5 @@
 import { BranchButton } from "../git/branch-button.tsx";
+import { LanguageStatus } from "./language-status.tsx";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { activeFile } from "../state/page/editor-groups.ts";
 import { encodingNames } from "../text/encoding.ts";
@@ -36,6 +37,7 @@ export function StatusBar() {
           {ports.length === 1 ? `Port ${ports[0]?.port}` : `${ports.length} ports`}
         </button>
       )}
+      <LanguageStatus />
       <div className="grow" />
       {cursor.position && <span>{cursor.position}</span>}
       <EncodingButton />

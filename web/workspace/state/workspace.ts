@@ -27,6 +27,7 @@ import { createAgent } from "./sandbox/agent.ts";
 import { readEmbeddedSession } from "./sandbox/embedded-session.ts";
 import { createFiles } from "./sandbox/files.ts";
 import { createGit } from "./sandbox/git.ts";
+import { createLanguages } from "./sandbox/languages.ts";
 import { createPorts } from "./sandbox/ports.ts";
 import { createSearch } from "./sandbox/search.ts";
 import { createSessionStore } from "./sandbox/session.ts";
@@ -52,6 +53,7 @@ export function createWorkspace(sandboxId: string) {
   const terminals = createTerminals({ api, layout, notices });
   const ports = createPorts(api);
   const search = createSearch(api);
+  const languages = createLanguages();
   const agent = createAgent({ api, notices });
   const git = createGit(api);
   const palette = createPalette();
@@ -117,6 +119,7 @@ export function createWorkspace(sandboxId: string) {
     for (const { path, kind } of event.changes) if (kind === "deleted") recentFiles.remove(path);
     documents.changed(event.changes.map(({ path }) => path));
     git.changed();
+    languages.filesChanged(event.changes);
   }
 
   function onHello(event: SandboxEvent & { type: "hello" }): void {
@@ -161,6 +164,7 @@ export function createWorkspace(sandboxId: string) {
     terminals,
     ports,
     search,
+    languages,
     agent,
     git,
     palette,

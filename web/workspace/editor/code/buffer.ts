@@ -6,8 +6,10 @@ import { nameOf } from "../../text/paths.ts";
 import type { Workspace } from "../../state/workspace.ts";
 import type { EditorBuffer } from "../../state/documents/open-files.ts";
 import { configuredIndentation, indentation } from "../indentation/extension.ts";
+import { languageSupport } from "../language/support.ts";
+import { smallestChange } from "../language/smallest-change.ts";
 import { createSharedViews, isCopied } from "./shared-views.ts";
-import { editorSetup, label, labelFor, language, MAX_HIGHLIGHTED_CHARS } from "./setup.ts";
+import { editorSetup, intelligence, label, labelFor, language, MAX_HIGHLIGHTED_CHARS } from "./setup.ts";
 
 // A text with its history and selections. It outlives its views, which exist only while their tabs are shown.
 export interface CodeBuffer extends EditorBuffer {
@@ -62,7 +64,7 @@ function createBuffer(workspace: Workspace, firstPath: string): CodeBuffer {
     show(next) {
       const state = views.state();
       const now = state.toText(next);
-      views.change({ changes: smallestChange(state.sliceDoc(0), next, state), annotations: fromDisk.of(true) });
+      views.change({ changes: smallestChange(state.doc, now), annotations: fromDisk.of(true) });
       const shown = views.state().doc;
       saved = shown.eq(now) ? shown : now;
     },
@@ -71,6 +73,7 @@ function createBuffer(workspace: Workspace, firstPath: string): CodeBuffer {
       views.configure(label.reconfigure(labelFor(to)));
       buffer.languageLoaded = loadLanguage();
       void loadIndentation();
+      void loadIntelligence();
     },
     mount(container, group) {
       const mounted = views.mount(container, group);
@@ -92,6 +95,7 @@ function createBuffer(workspace: Workspace, firstPath: string): CodeBuffer {
   documents.attach(path, buffer);
   buffer.languageLoaded = loadLanguage();
   void loadIndentation();
+  void loadIntelligence();
   return buffer;
 
   async function loadLanguage(): Promise<void> {
@@ -109,19 +113,12 @@ function createBuffer(workspace: Workspace, firstPath: string): CodeBuffer {
     const configured = await configuredIndentation(workspace, path);
     if (configured && path === current) views.configure(indentation.reconfigure(configured));
   }
-}
 
-// Replaces only the differing part, so that the selection and the scroll position stay.
-function smallestChange(before: string, after: string, state: EditorState): { from: number; to: number; insert: DocumentText } {
-  const a = state.toText(before);
-  const b = state.toText(after);
-  const [left, right] = [a.toString(), b.toString()];
-  let start = 0;
-  const limit = Math.min(left.length, right.length);
-  while (start < limit && left.charCodeAt(start) === right.charCodeAt(start)) start++;
-  let end = 0;
-  while (end < limit - start && left.charCodeAt(left.length - 1 - end) === right.charCodeAt(right.length - 1 - end)) end++;
-  return { from: start, to: left.length - end, insert: b.slice(start, right.length - end) };
+  async function loadIntelligence(): Promise<void> {
+    const current = path;
+    const support = await languageSupport(workspace, path, () => views.state().doc);
+    if (path === current) views.configure(intelligence.reconfigure(support));
+  }
 }
 
 const MAX_SELECTED_CHARS = 200;

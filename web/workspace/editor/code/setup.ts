@@ -24,6 +24,8 @@ export const language = new Compartment();
 export const wrapping = new Compartment();
 export const label = new Compartment();
 export const pastEdits = new Compartment();
+// What a language server adds.
+export const intelligence = new Compartment();
 
 export const labelFor = (path: string): Extension => EditorView.contentAttributes.of({ "aria-label": `Text of ${path}` });
 
@@ -64,6 +66,7 @@ export function editorSetup({ path, text, wrapLines }: { path: string; text: str
     ]),
     label.of(labelFor(path)),
     language.of([]),
+    intelligence.of([]),
     wrapping.of(wrapLines ? EditorView.lineWrapping : []),
     theme,
   ];

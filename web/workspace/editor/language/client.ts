@@ -1,0 +1,106 @@
+import { hoverTooltips, LSPClient, serverCompletion, signatureHelp } from "@codemirror/lsp-client";
+import type { Extension, Text } from "@codemirror/state";
+import type { Language, LanguageServer } from "@berth/contract/languages.ts";
+import DOMPurify from "dompurify";
+import type { Workspace } from "../../state/workspace.ts";
+import { connectLanguage } from "./connection.ts";
+import { createDiagnostics } from "./diagnostics.ts";
+import type { FileLanguage } from "./file-language.ts";
+import { ServerFiles } from "./server-files.ts";
+import { languageTheme } from "./theme.ts";
+import { createTransport, type ServerTransport } from "./transport.ts";
+import { pathAt, uriAt } from "./uris.ts";
+
+// One language server, as the editors of its files see it.
+export interface LanguageClient {
+  // The extension for the editors of one file.
+  support(path: string, language: FileLanguage, text: () => Text): Extension;
+}
+
+// Requests that are not answered are ended when the connection is lost, so the library need not give up on them.
+const NEVER_MS = 2 ** 31 - 1;
+
+// Resolves when the server has started; null if there is none.
+export function openClient(workspace: Workspace, language: Language, onEnd: () => void): Promise<LanguageClient | null> {
+  const { languages, documents } = workspace;
+  const opened = Promise.withResolvers<LanguageClient | null>();
+  let transport: ServerTransport | null = null;
+  let client: LSPClient | null = null;
+
+  languages.setServer(language, { name: language, status: "starting" });
+  const connection = connectLanguage(workspace, language, {
+    onServer(server) {
+      client ??= build(server);
+      transport = createTransport({ send: connection.send, answer: (method, params) => answer(server, method, params) });
+      client.connect(transport);
+      languages.setServer(language, { name: server.name, status: "running" });
+    },
+    onMessage: (text) => transport?.receive(text),
+    onLost() {
+      transport?.lost();
+      client?.disconnect();
+    },
+    onEnd(why) {
+      languages.setServer(language, why === "none" ? null : { status: "failed" });
+      opened.resolve(null);
+      onEnd();
+    },
+  });
+  return opened.promise;
+
+  function build(server: LanguageServer): LSPClient {
+    const diagnostics = createDiagnostics({ rootUri: server.rootUri, languages });
+    const created = new LSPClient({
+      rootUri: server.rootUri,
+      initializationOptions: server.initializationOptions,
+      timeout: NEVER_MS,
+      sanitizeHTML: (html) => DOMPurify.sanitize(html, { USE_PROFILES: { html: true }, FORBID_TAGS: ["style", "form", "img"] }),
+      workspace: (self) => new ServerFiles(self, diagnostics.fileOpened),
+      notificationHandlers: { "window/showMessage": () => true, "window/logMessage": () => true },
+      extensions: [serverCompletion(), hoverTooltips(), signatureHelp(), diagnostics.extension, { clientCapabilities }],
+    });
+    diagnostics.attach(created);
+    const files = created.workspace as ServerFiles;
+    documents.store.subscribe((state) => {
+      for (const { uri } of files.files) {
+        const path = pathAt(server.rootUri, uri);
+        if (path !== null && !state.files[path]) files.release(uri);
+      }
+    });
+    languages.onFilesChanged((changes) => {
+      const list = changes.map(({ path, kind }) => ({ uri: uriAt(server.rootUri, path), type: kind === "deleted" ? 3 : 2 }));
+      created.notification("workspace/didChangeWatchedFiles", { changes: list });
+      diagnostics.refresh();
+    });
+    opened.resolve({
+      support(path, { id }, text) {
+        const uri = uriAt(server.rootUri, path);
+        files.provide(uri, text);
+        return [created.plugin(uri, id), languageTheme];
+      },
+    });
+    return created;
+  }
+}
+
+const clientCapabilities = {
+  workspace: {
+    configuration: true,
+    didChangeWatchedFiles: { dynamicRegistration: true },
+    workspaceEdit: { documentChanges: true },
+    diagnostics: { refreshSupport: true },
+  },
+  textDocument: {
+    rename: { prepareSupport: true },
+    definition: { linkSupport: true },
+    documentSymbol: { hierarchicalDocumentSymbolSupport: true },
+    publishDiagnostics: { versionSupport: true, tagSupport: { valueSet: [1, 2] } },
+  },
+};
+
+// The server's requests. We watch all files and need no progress, so most of them need only an answer.
+function answer({ settings }: LanguageServer, method: string, params: unknown): unknown {
+  if (method !== "workspace/configuration") return null;
+  const { items } = params as { items: { section?: string }[] };
+  return items.map(({ section }) => (section === undefined ? settings : (settings[section] ?? null)));
+}

@@ -1,0 +1,110 @@
+import { type LSPClient, type LSPClientExtension, LSPPlugin } from "@codemirror/lsp-client";
+import { type Diagnostic, setDiagnostics } from "@codemirror/lint";
+import { ViewPlugin, type ViewUpdate } from "@codemirror/view";
+import type { Languages } from "../../state/sandbox/languages.ts";
+import type { ServerDiagnostic } from "./protocol.ts";
+import type { ServerFile, ServerFiles } from "./server-files.ts";
+import { pathAt } from "./uris.ts";
+
+export interface Diagnostics {
+  extension: LSPClientExtension;
+  attach(client: LSPClient): void;
+  // An editor shows this file now.
+  fileOpened(file: ServerFile): void;
+  // Something outside the open files has changed.
+  refresh(): void;
+}
+
+const SEVERITIES = ["error", "warning", "info", "hint"] as const;
+const TYPING_PAUSE_MS = 300;
+const UNUSED = 1;
+
+// Shows the problems that a server finds. Some servers report them by themselves; others must be asked after every change.
+export function createDiagnostics({ rootUri, languages }: { rootUri: string; languages: Languages }): Diagnostics {
+  let client: LSPClient | null = null;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  // The last report of each file, for editors that open later.
+  const reported = new WeakMap<ServerFile, ServerDiagnostic[]>();
+
+  const filesOf = (owner: LSPClient) => (owner.workspace as ServerFiles).files;
+  const fileAt = (owner: LSPClient, uri: string) => {
+    const path = pathAt(rootUri, uri);
+    return filesOf(owner).find((file) => path !== null && pathAt(rootUri, file.uri) === path);
+  };
+
+  function schedule(afterMs: number): void {
+    clearTimeout(timer);
+    timer = setTimeout(() => void update(), afterMs);
+  }
+
+  // A change in one file can cause a problem in another, so all visible files are asked for.
+  async function update(): Promise<void> {
+    if (!client) return;
+    await client.initializing;
+    client.sync();
+    if (!client.serverCapabilities?.diagnosticProvider) return;
+    await Promise.all(filesOf(client).map((file) => client && file.views.size > 0 && pull(client, file)));
+  }
+
+  async function pull(owner: LSPClient, file: ServerFile): Promise<void> {
+    const { version } = file;
+    const report = await owner
+      .request<object, { items?: ServerDiagnostic[] } | null>("textDocument/diagnostic", { textDocument: { uri: file.uri } })
+      .catch(() => null);
+    if (report?.items && version === file.version) show(file, report.items);
+  }
+
+  function show(file: ServerFile, items: ServerDiagnostic[]): void {
+    reported.set(file, items);
+    for (const view of file.views) {
+      const plugin = LSPPlugin.get(view);
+      if (!plugin) continue;
+      const at = (position: ServerDiagnostic["range"]["start"]) =>
+        plugin.unsyncedChanges.mapPos(plugin.fromPosition(position, plugin.syncedDoc));
+      const diagnostics = items.map((item): Diagnostic => {
+        const { range, severity = 1, message, source, tags } = item;
+        return {
+          from: at(range.start),
+          to: Math.max(at(range.start), at(range.end)),
+          severity: SEVERITIES[severity - 1] ?? "error",
+          message,
+          ...(source === undefined ? {} : { source }),
+          ...(tags?.includes(UNUSED) ? { markClass: "cm-unused-code" } : {}),
+        };
+      });
+      view.dispatch(setDiagnostics(view.state, diagnostics));
+    }
+    const count = (wanted: number) => items.filter(({ severity = 1 }) => severity === wanted).length;
+    const path = pathAt(rootUri, file.uri);
+    if (path !== null) languages.setProblems(path, { errors: count(1), warnings: count(2) });
+  }
+
+  return {
+    attach: (created) => void (client = created),
+    refresh: () => schedule(TYPING_PAUSE_MS),
+    fileOpened(file) {
+      // The editor's view is still being built.
+      setTimeout(() => {
+        const last = reported.get(file);
+        if (last) show(file, last);
+      });
+      schedule(0);
+    },
+    extension: {
+      notificationHandlers: {
+        "textDocument/publishDiagnostics"(owner, report: { uri: string; version?: number; diagnostics: ServerDiagnostic[] }) {
+          const file = fileAt(owner, report.uri);
+          if (file && (report.version == null || report.version === file.version)) show(file, report.diagnostics);
+          return true;
+        },
+      },
+      editorExtension: ViewPlugin.fromClass(
+        class {
+          update(update: ViewUpdate) {
+            if (update.docChanged) schedule(TYPING_PAUSE_MS);
+          }
+        },
+      ),
+    },
+  };
+}

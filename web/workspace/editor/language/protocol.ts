@@ -1,0 +1,56 @@
+// The parts of the Language Server Protocol that we use directly.
+
+export interface Position {
+  line: number;
+  character: number;
+}
+
+export interface Range {
+  start: Position;
+  end: Position;
+}
+
+export interface Location {
+  uri: string;
+  range: Range;
+}
+
+export interface LocationLink {
+  targetUri: string;
+  targetSelectionRange: Range;
+}
+
+export interface TextEdit {
+  range: Range;
+  newText: string;
+}
+
+export interface WorkspaceEdit {
+  changes?: Record<string, TextEdit[]>;
+  // Entries with a `kind` create, rename or delete files.
+  documentChanges?: ({ textDocument: { uri: string }; edits: TextEdit[] } | { kind: string })[];
+}
+
+export interface ServerDiagnostic {
+  range: Range;
+  severity?: 1 | 2 | 3 | 4;
+  source?: string;
+  code?: string | number;
+  message: string;
+  // 1: the code is not used. 2: it is deprecated.
+  tags?: number[];
+}
+
+export interface DocumentSymbol {
+  name: string;
+  detail?: string;
+  kind: number;
+  selectionRange: Range;
+  children?: DocumentSymbol[];
+}
+
+export interface SymbolInformation {
+  name: string;
+  kind: number;
+  location: Location;
+}

@@ -1,0 +1,17 @@
+import type { Extension, Text } from "@codemirror/state";
+import { loadModule } from "../../browser/load-module.ts";
+import type { Workspace } from "../../state/workspace.ts";
+import { fileLanguage } from "./file-language.ts";
+
+// The server would need too long for a larger file, and its messages would be too large.
+const MAX_CHARS = 250_000;
+
+// What a language server adds to the editor of a file; nothing if there is no server. The client is loaded when the first file
+// needs it.
+export async function languageSupport(workspace: Workspace, path: string, text: () => Text): Promise<Extension> {
+  const language = fileLanguage(path);
+  if (language === null || text().length > MAX_CHARS) return [];
+  const { clientFor } = await loadModule(() => import("./clients.ts"));
+  const client = await clientFor(workspace, language.language);
+  return client?.support(path, language, text) ?? [];
+}

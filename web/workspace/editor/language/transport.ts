@@ -1,0 +1,62 @@
+import type { Transport } from "@codemirror/lsp-client";
+
+interface Message {
+  id?: string | number;
+  method?: string;
+  params?: unknown;
+  result?: unknown;
+  error?: unknown;
+}
+
+export interface ServerTransport extends Transport {
+  // A message from the server.
+  receive(text: string): void;
+  // The connection is lost. Requests that are not answered get an empty answer, so that nothing waits for them.
+  lost(): void;
+}
+
+export interface TransportOptions {
+  send: (text: string) => void;
+  // Answers a request of the server.
+  answer: (method: string, params: unknown) => unknown;
+}
+
+// Requests that the editor makes by itself while a person types or points. If one fails, the editor just shows nothing.
+const QUIET = new Set(["textDocument/completion", "textDocument/hover", "textDocument/signatureHelp"]);
+
+// Connects the client library with our socket, and handles what the library does not: requests of the server and failed
+// requests that nobody started.
+export function createTransport({ send, answer }: TransportOptions): ServerTransport {
+  const handlers = new Set<(text: string) => void>();
+  const pending = new Map<string | number, string>();
+  const deliver = (message: Message | string) => {
+    const text = typeof message === "string" ? message : JSON.stringify({ jsonrpc: "2.0", ...message });
+    for (const handler of handlers) handler(text);
+  };
+
+  return {
+    send(text) {
+      const { id, method } = JSON.parse(text) as Message;
+      if (id !== undefined && method !== undefined) pending.set(id, method);
+      send(text);
+    },
+    subscribe: (handler) => void handlers.add(handler),
+    unsubscribe: (handler) => void handlers.delete(handler),
+    receive(text) {
+      const message = JSON.parse(text) as Message;
+      const { id, method } = message;
+      if (id === undefined) return deliver(text);
+      if (method !== undefined) return send(JSON.stringify({ jsonrpc: "2.0", id, result: answer(method, message.params) ?? null }));
+      const asked = pending.get(id);
+      // Answered already, or a second answer.
+      if (asked === undefined) return;
+      pending.delete(id);
+      if (message.error !== undefined && QUIET.has(asked)) deliver({ id, result: null });
+      else deliver(text);
+    },
+    lost() {
+      for (const [id, method] of pending) if (method !== "initialize") deliver({ id, result: null });
+      pending.clear();
+    },
+  };
+}

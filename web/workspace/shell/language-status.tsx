@@ -1,0 +1,25 @@
+import { CircleX, TriangleAlert } from "lucide-react";
+import { useWorkspaceState } from "../state/context.ts";
+import { activeFile } from "../state/page/layout.ts";
+
+// The number of problems in the active file, and language servers that do not work.
+export function LanguageStatus() {
+  const path = useWorkspaceState("layout", activeFile);
+  const problems = useWorkspaceState("languages", (state) => (path === null ? undefined : state.problems[path]));
+  const failed = useWorkspaceState("languages", ({ servers }) => Object.values(servers).find(({ status }) => status === "failed")?.name);
+  return (
+    <>
+      {problems && (
+        <span className="problems" aria-label={describe(problems)} role="status">
+          <CircleX size={13} aria-hidden /> {problems.errors}
+          <TriangleAlert size={13} aria-hidden /> {problems.warnings}
+        </span>
+      )}
+      {failed !== undefined && <span className="optional">{failed} does not run</span>}
+    </>
+  );
+}
+
+const plural = (count: number, word: string) => `${count} ${word}${count === 1 ? "" : "s"}`;
+const describe = ({ errors, warnings }: { errors: number; warnings: number }) =>
+  `${plural(errors, "error")} and ${plural(warnings, "warning")} in this file`;
