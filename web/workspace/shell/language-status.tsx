@@ -1,6 +1,6 @@
 import { CircleX, TriangleAlert } from "lucide-react";
 import { useWorkspaceState } from "../state/context.ts";
-import { activeFile } from "../state/page/layout.ts";
+import { activeFile } from "../state/page/editor-groups.ts";
 
 // The number of problems in the active file, and language servers that do not work.
 export function LanguageStatus() {
