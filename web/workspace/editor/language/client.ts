@@ -55,7 +55,7 @@ export function openClient(workspace: Workspace, language: Language, onEnd: () =
       initializationOptions: server.initializationOptions,
       timeout: NEVER_MS,
       sanitizeHTML: (html) => DOMPurify.sanitize(html, { USE_PROFILES: { html: true }, FORBID_TAGS: ["style", "form", "img"] }),
-      workspace: (self) => new ServerFiles(self, diagnostics.fileOpened),
+      workspace: (owner) => new ServerFiles(owner, diagnostics.fileOpened),
       notificationHandlers: { "window/showMessage": () => true, "window/logMessage": () => true },
       extensions: [serverCompletion(), hoverTooltips(), signatureHelp(), diagnostics.extension, { clientCapabilities }],
     });

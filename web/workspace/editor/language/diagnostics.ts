@@ -39,11 +39,13 @@ export function createDiagnostics({ rootUri, languages }: { rootUri: string; lan
 
   // A change in one file can cause a problem in another, so all visible files are asked for.
   async function update(): Promise<void> {
-    if (!client) return;
-    await client.initializing;
-    client.sync();
-    if (!client.serverCapabilities?.diagnosticProvider) return;
-    await Promise.all(filesOf(client).map((file) => client && file.views.size > 0 && pull(client, file)));
+    const owner = client;
+    if (!owner) return;
+    await owner.initializing;
+    owner.sync();
+    if (!owner.serverCapabilities?.diagnosticProvider) return;
+    const visible = filesOf(owner).filter(({ views }) => views.size > 0);
+    await Promise.all(visible.map((file) => pull(owner, file)));
   }
 
   async function pull(owner: LSPClient, file: ServerFile): Promise<void> {
