@@ -102,8 +102,8 @@ export function createDiagnostics({ rootUri, languages }: { rootUri: string; lan
       },
       editorExtension: ViewPlugin.fromClass(
         class {
-          update(update: ViewUpdate) {
-            if (update.docChanged) schedule(TYPING_PAUSE_MS);
+          update({ docChanged }: ViewUpdate) {
+            if (docChanged) schedule(TYPING_PAUSE_MS);
           }
         },
       ),
