@@ -10,6 +10,7 @@ const COMMANDS: Record<string, { about: string; load: () => Promise<{ command: C
   partner: { about: "manage partners, whose backends call the API", load: () => import("./commands/partner.ts") },
   key: { about: "manage the API keys of partners", load: () => import("./commands/key.ts") },
   session: { about: "list, show and destroy sessions", load: () => import("./commands/session.ts") },
+  top: { about: "show what live sessions use, updated every two seconds", load: () => import("./commands/top.ts") },
   template: { about: "list the templates for sandboxes", load: () => import("./commands/template.ts") },
   reseal: { about: "encrypt all stored secrets with the first master key", load: () => import("./commands/reseal.ts") },
   audit: { about: "show who changed what, newest first", load: () => import("./commands/audit.ts") },

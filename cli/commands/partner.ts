@@ -138,12 +138,11 @@ async function removePartner(id: string, options: Options, command: Command): Pr
     if (!options.yes)
       await confirm(`This deletes the partner ${id}: ${live} live sessions with all their files, its keys, webhooks and events.`, command);
     const { waiting } = await deletePartner(context, id);
-    show(options, { id, deleted: waiting === 0, sessionsWaiting: waiting }, () =>
-      waiting === 0
-        ? `The partner ${id} is deleted. Its entries in the audit log stay.\n`
-        : `The partner ${id} is suspended, and ${waiting} of its sessions wait for a server to destroy them. Start the server and run this command again.\n`,
-    );
-    if (waiting > 0) process.exitCode = 1;
+    if (waiting > 0)
+      throw new Error(
+        `The partner ${id} is suspended, and ${waiting} of its sessions wait for a server to destroy them. Start the server and run this command again.`,
+      );
+    show(options, { id, deleted: true }, () => `The partner ${id} is deleted. Its entries in the audit log stay.\n`);
   });
 }
 
