@@ -140,6 +140,23 @@ describeInBrowser("the panels of the workspace", (suite) => {
     await page.getByRole("button", { name: "Replace" }).click();
     await eventually(() => workspace.read("folder/a.txt")).toBe("mine\n");
 
+    // A folder that is chosen, with progress. The server is slow, so that the upload can be cancelled.
+    await page.route("**/api/files/content**", (route) => (route.request().method() === "PUT" ? undefined : route.continue()));
+    await page.getByRole("button", { name: "Upload", exact: true }).click();
+    const [chooser] = await Promise.all([
+      page.waitForEvent("filechooser"),
+      page.getByRole("menuitem", { name: "Upload a folder" }).click(),
+    ]);
+    await chooser.setFiles(join(outside, "folder"));
+    await expectVisible(page.getByText("Uploading 2 files: 0 B of 10 B"));
+    await page.getByRole("button", { name: "Cancel the upload" }).click();
+    await expectVisible(page.getByText("The upload was cancelled."));
+    await page.unrouteAll({ behavior: "ignoreErrors" });
+    await page.getByRole("button", { name: "Upload", exact: true }).click();
+    const [second] = await Promise.all([page.waitForEvent("filechooser"), page.getByRole("menuitem", { name: "Upload files" }).click()]);
+    await second.setFiles({ name: "chosen.txt", mimeType: "text/plain", buffer: Buffer.from("chosen\n") });
+    await eventually(() => workspace.read("chosen.txt")).toBe("chosen\n");
+
     // The browser would leave the page to show a file that no part of the page accepts.
     for (const target of [".terminal-panel", ".editor-area", ".top-bar"]) expect(await isDropHandled(page, target)).toBe(true);
     await rm(outside, { recursive: true });

@@ -1,6 +1,6 @@
 import { FilePlus, FolderGit2, Search, Upload } from "lucide-react";
 import { formatShortcut } from "../browser/shortcuts.ts";
-import { pickAndUpload } from "../files/upload.ts";
+import { chooseUpload } from "../files/uploads.ts";
 import { FileIcon } from "../parts/file-icon.tsx";
 import { openFile } from "../state/actions.ts";
 import { cloneRepository } from "../state/clone-action.ts";
@@ -19,7 +19,7 @@ export function Welcome() {
           <FilePlus size={15} />
           New file
         </button>
-        <button type="button" className="button" onClick={() => pickAndUpload(workspace, "")}>
+        <button type="button" className="button" onClick={() => chooseUpload(workspace, "files", "")}>
           <Upload size={15} />
           Upload files
         </button>

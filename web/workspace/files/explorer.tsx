@@ -1,10 +1,11 @@
-import { ChevronsDownUp, FilePlus, FolderPlus, RefreshCw } from "lucide-react";
+import { ChevronsDownUp, FilePlus, FolderPlus, FolderUp, RefreshCw, Upload } from "lucide-react";
 import { useEffect, useState, type DragEvent } from "react";
 import { IconButton } from "../parts/icon-button.tsx";
+import { Menu } from "../parts/menu.tsx";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
-import { startNew } from "../state/file-actions.ts";
+import { startNew, targetFolder } from "../state/file-actions.ts";
 import { FileTree } from "./file-tree.tsx";
-import { isFileDrag, uploadDropped } from "./upload.ts";
+import { chooseUpload, isFileDrag, uploadDropped } from "./uploads.ts";
 
 export function Explorer() {
   const workspace = useWorkspace();
@@ -27,6 +28,7 @@ export function Explorer() {
         <IconButton label="New folder" onClick={() => void startNew(workspace, "folder")}>
           <FolderPlus size={15} />
         </IconButton>
+        <UploadButton />
         <IconButton label="Refresh" onClick={() => void files.reloadAll()}>
           <RefreshCw size={14} />
         </IconButton>
@@ -38,6 +40,30 @@ export function Explorer() {
         {isEmpty && !isNaming ? <EmptyWorkspace /> : isKnown && <FileTree />}
         <TreeNotes />
       </div>
+    </>
+  );
+}
+
+function UploadButton() {
+  const workspace = useWorkspace();
+  const [menuAt, setMenuAt] = useState<{ x: number; y: number } | null>(null);
+  const choose = (kind: "files" | "folder") => chooseUpload(workspace, kind, targetFolder(workspace));
+  return (
+    <>
+      <IconButton label="Upload" aria-haspopup="menu" onClick={(event) => setMenuAt({ x: event.clientX, y: event.clientY })}>
+        <Upload size={15} />
+      </IconButton>
+      {menuAt && (
+        <Menu
+          label="Upload"
+          at={menuAt}
+          onClose={() => setMenuAt(null)}
+          items={[
+            { label: "Upload files", icon: <Upload size={14} />, run: () => choose("files") },
+            { label: "Upload a folder", icon: <FolderUp size={14} />, run: () => choose("folder") },
+          ]}
+        />
+      )}
     </>
   );
 }
@@ -76,15 +102,20 @@ function EmptyWorkspace() {
     setDropping(false);
     if (!isFileDrag(event.dataTransfer)) return;
     event.preventDefault();
-    void uploadDropped(workspace, event.dataTransfer, "");
+    uploadDropped(workspace, event.dataTransfer, "");
   };
   return (
     <div className={dropping ? "empty dropping" : "empty"} onDragOver={onDragOver} onDragLeave={() => setDropping(false)} onDrop={onDrop}>
       <FilePlus size={28} strokeWidth={1.4} />
       <p>No files yet. Create one, drop files here, or clone a repository in the terminal.</p>
-      <button type="button" className="button" onClick={() => void startNew(workspace, "file", "")}>
-        New file
-      </button>
+      <div className="row">
+        <button type="button" className="button" onClick={() => void startNew(workspace, "file", "")}>
+          New file
+        </button>
+        <button type="button" className="button" onClick={() => chooseUpload(workspace, "files", "")}>
+          Upload
+        </button>
+      </div>
     </div>
   );
 }

@@ -10,6 +10,7 @@ import {
   Pencil,
   Scissors,
   Trash2,
+  Upload,
 } from "lucide-react";
 import { copyText } from "../browser/clipboard.ts";
 import { download } from "../browser/download.ts";
@@ -23,6 +24,7 @@ import { tabFor } from "../state/page/tab.ts";
 import type { Workspace } from "../state/workspace.ts";
 import { parentOf } from "../text/paths.ts";
 import type { TreeNode } from "./tree-rows.ts";
+import { chooseUpload } from "./uploads.ts";
 
 const size = 14;
 
@@ -63,6 +65,7 @@ function itemsForOne(workspace: Workspace, { path, folder }: TreeNode): MenuItem
     ...(!folder && workspace.git.store.getState().repository ? [commits] : []),
     { label: "New file", icon: <FilePlus size={size} />, run: () => void startNew(workspace, "file", parentFolder) },
     { label: "New folder", icon: <FolderPlus size={size} />, run: () => void startNew(workspace, "folder", parentFolder) },
+    { label: "Upload files", icon: <Upload size={size} />, run: () => chooseUpload(workspace, "files", parentFolder) },
     {
       label: folder ? "Download as zip" : "Download",
       icon: <Download size={size} />,

@@ -4,7 +4,7 @@ import { copyInto, moveInto } from "../state/file-actions.ts";
 import { isWithin, parentOf } from "../text/paths.ts";
 import { toggleFolder } from "./toggle-folder.ts";
 import type { TreeNode } from "./tree-rows.ts";
-import { isFileDrag, uploadDropped } from "./upload.ts";
+import { isFileDrag, uploadDropped } from "./uploads.ts";
 
 const EXPAND_AFTER_MS = 700;
 
@@ -70,7 +70,7 @@ export function useTreeDrag(nodeAt: (event: DragEvent) => TreeNode | undefined) 
       if (!allowed) return;
       event.preventDefault();
       event.stopPropagation();
-      if (isFileDrag(event.dataTransfer)) void uploadDropped(workspace, event.dataTransfer, folder);
+      if (isFileDrag(event.dataTransfer)) uploadDropped(workspace, event.dataTransfer, folder);
       else if (event.ctrlKey) void copyInto(workspace, paths, folder);
       else void moveInto(workspace, paths, folder);
     },

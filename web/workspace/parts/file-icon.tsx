@@ -1,13 +1,9 @@
 import {
   Braces,
   File as PlainFile,
-  FileArchive,
   FileText,
-  Film,
   GitBranch,
   FileImage,
-  FileLock,
-  Music,
   Settings2,
   SquareTerminal,
   Table2,
@@ -54,22 +50,22 @@ const extensions: Kind[] = [
   ["M↓", "teal", "md markdown mdx"],
   [Braces, "yellow", "json jsonc json5"],
   [Settings2, "purple", "yaml yml toml ini cfg conf properties editorconfig"],
-  [FileLock, "muted", "lock"],
+  [PlainFile, "muted", "lock"],
   [FileText, "muted", "txt rst log"],
   [FileImage, "purple", "png jpg jpeg gif webp avif svg ico bmp"],
   [SquareTerminal, "green", "sh bash zsh fish"],
   [Table2, "green", "csv tsv"],
   [FileText, "red", "pdf"],
-  [Music, "orange", "mp3 wav ogg oga flac m4a aac opus"],
-  [Film, "orange", "mp4 webm mov m4v ogv mkv"],
-  [FileArchive, "muted", "zip gz tgz tar bz2 xz zst 7z"],
+  ["♫", "orange", "mp3 wav ogg oga flac m4a aac opus"],
+  ["▶", "orange", "mp4 webm mov m4v ogv mkv"],
+  ["Z", "muted", "zip gz tgz tar bz2 xz zst 7z"],
 ];
 
 const names: Kind[] = [
   ["DK", "blue", "dockerfile containerfile .dockerignore"],
   ["MK", "muted", "makefile justfile"],
   [GitBranch, "orange", ".gitignore .gitattributes .gitmodules"],
-  [FileLock, "muted", "package-lock.json"],
+  [PlainFile, "muted", "package-lock.json"],
   [Settings2, "yellow", ".env"],
 ];
 

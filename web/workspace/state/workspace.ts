@@ -22,6 +22,7 @@ import { createPicker } from "./page/picker.ts";
 import { createPreferences } from "./page/preferences.ts";
 import { createRecentFiles } from "./page/recent-files.ts";
 import { createTabDrag } from "./page/tab-drag.ts";
+import { createTransfers } from "./page/transfers.ts";
 import { createTree } from "./page/tree.ts";
 import { createAgent } from "./sandbox/agent.ts";
 import { readEmbeddedSession } from "./sandbox/embedded-session.ts";
@@ -65,6 +66,7 @@ export function createWorkspace(sandboxId: string) {
   const tree = createTree();
   const tabDrag = createTabDrag();
   const fileHistory = createFileHistory();
+  const transfers = createTransfers();
 
   keepEditedTab({ layout, documents });
   layout.store.subscribe((state) => {
@@ -176,6 +178,7 @@ export function createWorkspace(sandboxId: string) {
     tree,
     tabDrag,
     fileHistory,
+    transfers,
     connections,
     // Resolves when the file that is shown first has been requested.
     initialRequest,

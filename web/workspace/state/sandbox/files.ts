@@ -145,26 +145,7 @@ export function createFiles(api: Api) {
       forget(path);
       await load(parentOf(path));
     },
-    // Returns the uploads that were skipped because the file exists.
-    async upload(folder: string, files: Upload[], { replace }: { replace: boolean }): Promise<Upload[]> {
-      const skipped: Upload[] = [];
-      for (const upload of files) {
-        const written = api.writeFile(joinPath(folder, upload.path), upload.file, replace ? undefined : null);
-        await written.catch((error: unknown) => {
-          if (replace || !fileExists(error)) throw error;
-          skipped.push(upload);
-        });
-      }
-      await load(folder);
-      return skipped;
-    },
   };
-}
-
-// A file and its path below the folder that it is uploaded to.
-export interface Upload {
-  path: string;
-  file: File;
 }
 
 export const isFolder = ({ type, target }: FileEntry): boolean => type === "folder" || target === "folder";
@@ -188,7 +169,6 @@ function entriesByName(entries: FileEntry[]): ReadonlyMap<string, FileEntry> {
 const sameEntries = (a: FileEntry[], b: FileEntry[]): boolean =>
   a.length === b.length && a.every(({ name, type, target }, i) => name === b[i]?.name && type === b[i]?.type && target === b[i]?.target);
 
-const fileExists = (error: unknown) => error instanceof ApiError && error.status === 412;
 const isGone = (error: unknown) => error instanceof ApiError && error.status === 404;
 
 function without<T>(record: Record<string, T>, key: string): Record<string, T> {

@@ -1,0 +1,46 @@
+import { describeError } from "../../state/page/notices.ts";
+import type { Workspace } from "../../state/workspace.ts";
+import { sendFiles, type Upload } from "./send-files.ts";
+import { filesOf, type DroppedItem } from "./dropped-files.ts";
+
+// Uploads files and folders dropped from the desktop.
+export const uploadItems = (workspace: Workspace, items: readonly DroppedItem[], folder: string): Promise<void> =>
+  upload(workspace, filesOf(items), folder);
+
+export const uploadChosen = (workspace: Workspace, chosen: readonly File[], folder: string): Promise<void> =>
+  upload(workspace, Promise.resolve(chosen.map((file) => ({ path: file.webkitRelativePath || file.name, file }))), folder);
+
+// Asks before it replaces existing files.
+async function upload(workspace: Workspace, found: Promise<Upload[]>, folder: string): Promise<void> {
+  const { notices, files, dialogs } = workspace;
+  try {
+    const uploads = await found;
+    if (uploads.length === 0) return;
+    const existing = await send(workspace, folder, uploads, "never");
+    const replacing = existing.length > 0 && (await dialogs.confirm("Replace existing files?", namesOf(existing), "Replace"));
+    if (replacing) await send(workspace, folder, existing, "always");
+    const count = uploads.length - (replacing ? 0 : existing.length);
+    if (count > 0) notices.info(`Uploaded ${uploads.length === 1 ? uploads[0]?.path : count === 1 ? "1 file" : `${count} files`}`);
+  } catch (error) {
+    if (isCancelled(error)) notices.info("The upload was cancelled. Files that were complete stay.");
+    else notices.error(`Could not upload: ${describeError(error)}`);
+  } finally {
+    await files.reload(folder);
+  }
+}
+
+function send(workspace: Workspace, folder: string, uploads: Upload[], replace: "never" | "always"): Promise<Upload[]> {
+  const totalBytes = uploads.reduce((sum, { file }) => sum + file.size, 0);
+  const text = `Uploading ${uploads.length === 1 ? uploads[0]?.path : `${uploads.length} files`}`;
+  return workspace.transfers.run({ text, totalBytes }, (progress) => sendFiles(workspace, folder, uploads, { replace, ...progress }));
+}
+
+const isCancelled = (error: unknown) => error instanceof DOMException && error.name === "AbortError";
+
+const MAX_NAMES = 10;
+
+const namesOf = (uploads: Upload[]): string =>
+  uploads
+    .slice(0, MAX_NAMES)
+    .map(({ path }) => path)
+    .join(", ") + (uploads.length > MAX_NAMES ? ` and ${uploads.length - MAX_NAMES} more` : "");
