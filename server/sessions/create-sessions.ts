@@ -130,7 +130,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
     destroy: (partnerId, id, options) => perform(partnerId, id, { trigger: "destroy", ...options }),
     update,
     list: (partnerId, filter) => listSessions(store.db, partnerId, filter, nextSlice),
-    bySandbox: async (sandboxId) => (isSandboxId(sandboxId) ? readViewBySandbox(store, sandboxId) : null),
+    bySandbox: async (sandboxId) => (isSandboxId(sandboxId) && (await readViewBySandbox(store, sandboxId))) || null,
     onChange: changes.listen,
     async [Symbol.asyncDispose]() {
       await placement[Symbol.asyncDispose]();

@@ -23,9 +23,10 @@ export interface Store extends AsyncDisposable {
   transaction<T>(work: (tx: Db) => Promise<T>, options?: { sync: Sync }): Promise<T>;
   // Resolves when all commits so far are on disk.
   sync(): Promise<void>;
-  // The first row of a prepared query, for what every request reads. It sees committed data and does not wait for this
-  // server's transactions.
-  first<Row>(query: CompiledQuery<Row>): Promise<Row | undefined>;
+  // The first row of a prepared query with one parameter, for what every request reads. It sees committed data and does not wait for
+  // this server's transactions. The result may be shared with other callers, so none of them may change it. On SQLite a write of
+  // another process is seen after some milliseconds.
+  first<Row, Result>(query: CompiledQuery<Row>, parameter: string, parse: (row: Row) => Result): Promise<Result | undefined>;
   // Resolves if the database answers; otherwise throws `store_unavailable`.
   ready(): Promise<void>;
   // A number that changes whenever another process writes, so that callers know when a cache is stale. Cheap. PostgreSQL
@@ -94,9 +95,10 @@ async function connect(options: StoreOptions & { allowLongStatements?: boolean }
       return options.sync === "later" ? committed : afterSync(committed);
     },
     sync,
-    async first<Row>(query: CompiledQuery<Row>) {
-      if (read) return read(query.sql, query.parameters) as Row | undefined;
-      return (await db.executeQuery(query)).rows[0];
+    async first<Row, Result>(query: CompiledQuery<Row>, parameter: string, parse: (row: Row) => Result): Promise<Result | undefined> {
+      if (read) return read(query.sql, parameter, parse as (row: unknown) => Result);
+      const row = (await db.executeQuery({ ...query, parameters: [parameter] })).rows[0];
+      return row === undefined ? undefined : parse(row as Row);
     },
     async ready() {
       await sql`select 1`.execute(db);

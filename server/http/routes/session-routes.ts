@@ -16,7 +16,7 @@ import type { Idempotency, Result, Save } from "./idempotency.ts";
 import { encodeCursor, parseExpand, parseList, type Query } from "./list-query.ts";
 import { auditEntry, idOf, partnerIdOf } from "./route-context.ts";
 import { parseCreate, parseResume, parseUpdate } from "./session-requests.ts";
-import { etagOf, formatSession, matchesEtag, pageJson, toResumed, toSession } from "./session-view.ts";
+import { etagOf, formatSession, matchesEtag, pageJson, rememberTexts, toResumed, toSession } from "./session-view.ts";
 
 export interface SessionRouteDeps {
   sessions: Sessions;
@@ -72,13 +72,15 @@ export function addSessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): 
     });
   });
 
+  const textOf = rememberTexts((session) => JSON.stringify(toSession(baseUrl, session)));
   addRoute(app, "getSession", async (request, reply) => {
     const format = parseExpand(request.query as Query);
     const session = await sessions.get(partnerIdOf(request), idOf(request));
     const etag = etagOf(session, format);
     reply.header("etag", etag).header("cache-control", "private, no-cache");
     if (matchesEtag(request.headers["if-none-match"], etag)) return reply.code(304).send();
-    return formatSession(baseUrl, session, format);
+    reply.type("application/json; charset=utf-8");
+    return format === "brief" ? textOf(session) : JSON.stringify(formatSession(baseUrl, session, format));
   });
 
   addRoute(app, "updateSession", async (request) => {

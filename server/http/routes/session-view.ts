@@ -47,6 +47,16 @@ function detailsJson(baseUrl: string, view: SessionView): string {
   return `${JSON.stringify(others).slice(0, -1)},"metadata":${view.metadataJson}}`;
 }
 
+// Formats a view once. The store returns the same view until the session changes.
+export function rememberTexts(format: (view: SessionView) => string): (view: SessionView) => string {
+  const texts = new WeakMap<SessionView, string>();
+  return (view) => {
+    let text = texts.get(view);
+    if (text === undefined) texts.set(view, (text = format(view)));
+    return text;
+  };
+}
+
 // Generation and update time together differ for every version of a session: changes of state increase the generation, all
 // other changes the time.
 export const etagOf = ({ generation, updatedAt }: SessionView, format: SessionFormat): string =>

@@ -1,17 +1,16 @@
 import fs, { chmodSync, closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
-import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import type { SqliteDatabase, SqliteStatement } from "kysely";
 import { sqliteFailure } from "./errors.ts";
 import { createGroupSync, type GroupSync } from "./group-sync.ts";
+import { createSqliteReader, type SqliteReader } from "./sqlite-reader.ts";
 
 const CACHED_STATEMENTS = 500;
 // How long SQLite itself waits for a lock, blocking our thread; most locks are shorter. sqlite-dialect.ts handles longer ones.
 const LOCK_MS = 20;
-// Readers meet a lock only while the database is recovered, which takes a moment.
-const READER_LOCK_MS = 200;
 
 export interface Sqlite {
   // node:sqlite in the shape that Kysely's dialect expects.
@@ -21,8 +20,7 @@ export interface Sqlite {
   sync: GroupSync;
   // Changes whenever another process writes.
   foreignChanges: () => number;
-  // The first row, read over a separate connection, so that it does not see an open transaction of the other one.
-  read: (text: string, values: readonly unknown[]) => unknown;
+  read: SqliteReader["read"];
 }
 
 export async function openSqlite(file: string): Promise<Sqlite> {
@@ -34,13 +32,14 @@ export async function openSqlite(file: string): Promise<Sqlite> {
     const known = statements.get(text);
     if (known) return known;
     if (statements.size >= CACHED_STATEMENTS) statements.clear();
-    const statement = compile(database, text);
+    const statement = compile(database, text, reader.forget);
     statements.set(text, statement);
     return statement;
   }
 
   const dataVersion = database.prepare("PRAGMA data_version");
-  const reader = createReader(file);
+  const foreignChanges = () => Number(dataVersion.get()?.["data_version"]);
+  const reader = createSqliteReader(file, foreignChanges);
   const log = openLog(file);
   const close = () => {
     reader.close();
@@ -51,8 +50,8 @@ export async function openSqlite(file: string): Promise<Sqlite> {
     database: { close, prepare },
     isInTransaction: () => database.isTransaction,
     sync: log.sync,
-    foreignChanges: () => Number(dataVersion.get()?.["data_version"]),
-    read: reader.read,
+    foreignChanges,
+    read: (...query) => guard(() => reader.read(...query)),
   };
 }
 
@@ -66,30 +65,22 @@ function openLog(file: string): { sync: GroupSync; close(): void } {
   return { sync: createGroupSync(sync), close: () => closeSync(descriptor) };
 }
 
-// Opened with the first query: there may be no tables before the migrations have run.
-function createReader(file: string): { read: Sqlite["read"]; close(): void } {
-  let database: DatabaseSync | undefined;
-  const statements = new Map<string, StatementSync>();
-  return {
-    read: (text, values) =>
-      guard(() => {
-        database ??= new DatabaseSync(file, { readOnly: true, timeout: READER_LOCK_MS });
-        let statement = statements.get(text);
-        if (!statement) statements.set(text, (statement = database.prepare(text)));
-        return statement.get(...(values as SQLInputValue[]));
-      }),
-    close: () => database?.close(),
-  };
-}
-
-function compile(database: DatabaseSync, text: string): SqliteStatement {
+function compile(database: DatabaseSync, text: string, onWrite: () => void): SqliteStatement {
   // SQLite refuses at once to upgrade a read transaction to a write while another process writes. Taking the write lock at
   // the start lets the transaction wait instead.
   const statement = guard(() => database.prepare(text === "begin" ? "begin immediate" : text));
+  const writes = !text.startsWith("select");
+  const execute = <T>(work: () => T): T => {
+    try {
+      return guard(work);
+    } finally {
+      if (writes) onWrite();
+    }
+  };
   return {
     reader: statement.columns().length > 0,
-    all: (values) => guard(() => statement.all(...(values as SQLInputValue[]))),
-    run: (values) => guard(() => statement.run(...(values as SQLInputValue[]))),
+    all: (values) => execute(() => statement.all(...(values as SQLInputValue[]))),
+    run: (values) => execute(() => statement.run(...(values as SQLInputValue[]))),
     iterate: (values) => guard(() => statement.iterate(...(values as SQLInputValue[]))),
   };
 }

@@ -59,11 +59,13 @@ export async function findPartner(db: Db, id: string): Promise<Partner | null> {
 
 // The same as a prepared query, for callers that read it with every request.
 export async function findPartnerFast(store: Store, id: string): Promise<Partner | null> {
-  const row = await firstPartner(store, id);
-  return row ? parsePartner(row) : null;
+  return (await firstPartner(store, id)) ?? null;
 }
 
-const firstPartner = prepareFirst<Selectable<PartnersTable>>((db) => db.selectFrom("partners").selectAll().where("id", "=", "").compile());
+const firstPartner = prepareFirst(
+  (db) => db.selectFrom("partners").selectAll().where("id", "=", "").compile(),
+  (row) => parsePartner(row),
+);
 
 export async function allPartners(db: Db): Promise<Partner[]> {
   const rows = await db.selectFrom("partners").selectAll().orderBy("id").execute();

@@ -31,12 +31,12 @@ export interface SandboxAccess {
 
 // null when there is no such sandbox, or when it is destroyed.
 export async function readSandboxAccess(store: Store, sandboxId: string): Promise<SandboxAccess | null> {
-  const row = await readAccess(store, sandboxId);
-  return row && row.token !== "" ? { sealedToken: row.token, home: { driver: row.driver, host: row.host } } : null;
+  return (await readAccess(store, sandboxId)) ?? null;
 }
 
-const readAccess = prepareFirst<{ token: string; driver: string; host: string | null }>((db) =>
-  db.selectFrom("sessions").select(["token", "driver", "host"]).where("sandbox_id", "=", "sbx_").compile(),
+const readAccess = prepareFirst(
+  (db) => db.selectFrom("sessions").select(["token", "driver", "host"]).where("sandbox_id", "=", "sbx_").compile(),
+  ({ token, driver, host }): SandboxAccess | null => (token === "" ? null : { sealedToken: token, home: { driver, host } }),
 );
 
 // Malformed rows are left out of the lists below.

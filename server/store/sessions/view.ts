@@ -81,18 +81,13 @@ export function parseView(row: ViewRow): SessionView | null {
   };
 }
 
-const readRow = prepareFirst<ViewRow>((db) => db.selectFrom("sessions").select(VIEW_COLUMNS).where("id", "=", "ses_").compile());
-
-const readRowBySandbox = prepareFirst<ViewRow>((db) =>
-  db.selectFrom("sessions").select(VIEW_COLUMNS).where("sandbox_id", "=", "sbx_").compile(),
+// undefined or null when no partner knows the session.
+export const readView = prepareFirst(
+  (db) => db.selectFrom("sessions").select(VIEW_COLUMNS).where("id", "=", "ses_").compile(),
+  (row: ViewRow) => parseView(row),
 );
 
-export const readView = async (...asked: Parameters<typeof readRow>): Promise<SessionView | null> => {
-  const row = await readRow(...asked);
-  return row ? parseView(row) : null;
-};
-
-export const readViewBySandbox = async (...asked: Parameters<typeof readRow>): Promise<SessionView | null> => {
-  const row = await readRowBySandbox(...asked);
-  return row ? parseView(row) : null;
-};
+export const readViewBySandbox = prepareFirst(
+  (db) => db.selectFrom("sessions").select(VIEW_COLUMNS).where("sandbox_id", "=", "sbx_").compile(),
+  (row: ViewRow) => parseView(row),
+);
