@@ -1,5 +1,5 @@
 import type { EventEmitter } from "node:events";
-import { markWork } from "../event-loop/loop-work.ts";
+import { markWork, type LoopWork } from "../event-loop/loop-work.ts";
 import type { Log } from "../log.ts";
 
 // Contains the failures of one connection. A throw in a listener, a rejected handler or an `error` event without a listener
@@ -36,26 +36,17 @@ export function createConnectionBoundary({ log, connection, fields = {} }: Conne
     for (const stream of open) stream.destroy();
   }
 
+  const cover: Cover = { work, fail, closed: (stream) => void open.delete(stream) };
+
   function coverOne(stream: CoverableStream): void {
     if (open.has(stream)) return;
     open.add(stream);
-    const emit = stream.emit.bind(stream);
-    stream.emit = (event: string | symbol, ...values: unknown[]): boolean => {
-      if (event === "close") open.delete(stream);
-      // The peer disconnected while no handler listened. This is normal and not logged.
-      if (event === "error" && stream.listenerCount("error") === 0) {
-        stream.destroy();
-        return false;
-      }
-      // Names the work for a stall of the event loop, until the handler names it more exactly.
-      if (INCOMING_EVENTS.has(event)) markWork(work);
-      try {
-        return emit(event, ...values);
-      } catch (error) {
-        fail(error);
-        return true;
-      }
-    };
+    const covered = stream as CoveredStream;
+    // A stream of two boundaries fails in the first one.
+    const first = covered[COVER];
+    covered[COVER] = first ? { ...first, closed: () => [first, cover].forEach(({ closed }) => closed(stream)) } : cover;
+    if (!first) covered[UNCOVERED_EMIT] = stream.emit;
+    stream.emit = emitCovered;
     if (failed) stream.destroy();
   }
 
@@ -71,6 +62,41 @@ export function createConnectionBoundary({ log, connection, fields = {} }: Conne
       }
     },
   };
+}
+
+interface Cover {
+  work: LoopWork;
+  fail(error: unknown): void;
+  closed(stream: CoverableStream): void;
+}
+
+const COVER = Symbol("cover");
+const UNCOVERED_EMIT = Symbol("emit");
+
+interface CoveredStream extends CoverableStream {
+  [COVER]: Cover | undefined;
+  [UNCOVERED_EMIT]: (event: string | symbol, ...values: unknown[]) => boolean;
+}
+
+// One function for all streams: two new ones for every request would cost more than the rest of the boundary.
+function emitCovered(this: EventEmitter, event: string | symbol): boolean {
+  const stream = this as CoveredStream;
+  const cover = stream[COVER]!;
+  if (event === "close") cover.closed(stream);
+  // The peer disconnected while no handler listened. This is normal and not logged.
+  if (event === "error" && stream.listenerCount("error") === 0) {
+    stream.destroy();
+    return false;
+  }
+  // Names the work for a stall of the event loop, until the handler names it more exactly.
+  if (INCOMING_EVENTS.has(event)) markWork(cover.work);
+  try {
+    // eslint-disable-next-line prefer-rest-params -- unlike rest parameters, these are passed on without a new array.
+    return Reflect.apply(stream[UNCOVERED_EMIT], stream, arguments) as boolean;
+  } catch (error) {
+    cover.fail(error);
+    return true;
+  }
 }
 
 // Events by which bytes of the peer reach a handler.

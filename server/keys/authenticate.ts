@@ -14,8 +14,8 @@ export interface Authenticated {
 
 export interface Authenticator extends AsyncDisposable {
   // The partner of this key. null for a key that is unknown, malformed, revoked or expired, or whose partner is suspended.
-  // All of these take the same path, so that timing reveals nothing.
-  authenticate(key: string): Promise<Authenticated | null>;
+  // All of these take the same path, so that timing reveals nothing. Returns a promise only if the database has to be asked.
+  authenticate(key: string): Authenticated | null | Promise<Authenticated | null>;
   // Empties the cache, so that a change by this server applies at once. A change by another server applies within FRESH_MS,
   // on SQLite at once.
   forget(): void;
@@ -51,13 +51,20 @@ export function createAuthenticator({ store, clock, log }: AuthenticatorDeps): A
   let checkedAt = clock.now();
   let seenChanges = store.foreignChanges();
 
-  async function authenticate(key: string): Promise<Authenticated | null> {
+  function authenticate(key: string): Authenticated | null | Promise<Authenticated | null> {
     const hash = hashKey(key);
     const nowMs = clock.now();
-    if (!isRecent(checkedAt, nowMs, CHECK_MS)) lookForChanges(nowMs);
-    let entry = cache.get(hash);
-    if (!entry || !isRecent(entry.readAt, nowMs, FRESH_MS)) entry = await readOnce(hash);
-    const { found } = entry;
+    try {
+      if (!isRecent(checkedAt, nowMs, CHECK_MS)) lookForChanges(nowMs);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    const known = cache.get(hash);
+    if (known && isRecent(known.readAt, nowMs, FRESH_MS)) return holderOf(known, nowMs);
+    return readOnce(hash).then((entry) => holderOf(entry, nowMs));
+  }
+
+  function holderOf({ found }: CachedKey, nowMs: number): Authenticated | null {
     if (!found || (found.expiresAt !== null && found.expiresAt <= nowMs)) return null;
     usedAt.set(found.keyId, nowMs);
     return found;

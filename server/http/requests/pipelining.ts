@@ -11,7 +11,11 @@ export function handleInSequence(handle: Handle): Handle {
   const connections = new WeakMap<Socket, { waiting: [IncomingMessage, ServerResponse][] }>();
 
   function start(request: IncomingMessage, response: ServerResponse): void {
-    response.once("close", () => setImmediate(startNext, request.socket));
+    response.once("close", () => {
+      const { socket } = request;
+      if (connections.get(socket)?.waiting.length === 0) connections.delete(socket);
+      else setImmediate(startNext, socket);
+    });
     handle(request, response);
   }
 
