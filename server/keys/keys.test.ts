@@ -148,7 +148,7 @@ onBothEngines(
       await using authenticator = createAuthenticator({ store: counting, clock: t.clock, log: silentLog });
       for (const presented of [key, newKey(), "malformed"]) {
         reads = 0;
-        await Promise.all(Array.from({ length: 50 }, () => authenticator.authenticate(presented)));
+        await Promise.all(Array.from({ length: 50 }, async () => authenticator.authenticate(presented)));
         await authenticator.authenticate(presented);
         expect(reads).toBe(1);
       }
@@ -255,7 +255,7 @@ async function openKeys(databases: Databases) {
     clock,
     authenticator,
     works: async (...keys: string[]) =>
-      (await Promise.all(keys.map((key) => authenticator.authenticate(key)))).map((result) => result !== null),
+      (await Promise.all(keys.map(async (key) => authenticator.authenticate(key)))).map((result) => result !== null),
     async [Symbol.asyncDispose]() {
       await authenticator[Symbol.asyncDispose]();
       await store[Symbol.asyncDispose]();
