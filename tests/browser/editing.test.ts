@@ -370,12 +370,12 @@ describeInBrowser("editing in the workspace", (suite) => {
     await eventually(async () => (await workspace.read("big.txt"))?.length).toBe(text.length + 1);
   });
 
-  test("binary and very large files are offered for download", async () => {
+  test("binary files are shown as bytes, and very large files are offered for download", async () => {
     const files = { "binary.bin": Uint8Array.of(0, 1, 2, 255), "huge.log": new Uint8Array(21 * 1024 * 1024).fill(65) };
     await using workspace = await suite.openWorkspace({ files });
     const { page } = workspace;
     await page.getByRole("treeitem", { name: "binary.bin" }).click();
-    await expectVisible(page.getByText("It is not a text file"));
+    await expectVisible(page.getByText("00 01 02 ff"));
     await page.getByRole("treeitem", { name: "huge.log" }).click();
     await expectVisible(page.getByText("too large for the editor"));
     expect(await page.getByRole("link", { name: "Download" }).getAttribute("href")).toContain("huge.log");

@@ -202,10 +202,51 @@ describeInBrowser("the panels of the workspace", (suite) => {
     await expectVisible(page.getByLabel("Text of mine.txt"));
   });
 
-  test("an image is shown", async () => {
-    await using workspace = await suite.openWorkspace({ files: { "dot.png": dot } });
-    await treeItem(workspace.page, "dot.png").click();
-    await eventually(() => widthOf(workspace.page.getByRole("img", { name: "dot.png" }))).toBe(1);
+  test("pictures, tables, sound and bytes are shown, and nothing in them runs", async () => {
+    const script = "window.top.hasRun = true";
+    const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20" onload="${script}"><script>${script}</script></svg>`;
+    const csv = `name,note\n${Array.from({ length: 5000 }, (_, i) => `row ${i},"a, b"\n`).join("")}`;
+    const files = {
+      "dot.png": dot,
+      "evil.svg": svg,
+      "table.csv": csv,
+      "tone.wav": silence(10),
+      "data.bin": new Uint8Array(200_000).map((_, i) => i),
+    };
+    await using workspace = await suite.openWorkspace({ files });
+    const { page } = workspace;
+    await treeItem(page, "dot.png").click();
+    await eventually(() => widthOf(page.getByRole("img", { name: "dot.png" }))).toBe(1);
+    await expectVisible(page.getByText("1 × 1 pixels"));
+    await page.getByRole("button", { name: "Zoom in" }).click();
+    await expectVisible(page.getByRole("button", { name: "125 %" }));
+
+    await treeItem(page, "evil.svg").click();
+    await eventually(() => widthOf(page.getByRole("img", { name: "evil.svg" }))).toBe(20);
+    await page.getByRole("button", { name: "Text", exact: true }).click();
+    await eventually(() => page.getByLabel("Text of evil.svg").innerText()).toContain("<script>");
+    expect(await page.evaluate<boolean>("window.hasRun === true")).toBe(false);
+
+    await treeItem(page, "table.csv").click();
+    await expectVisible(page.getByRole("cell", { name: "a, b" }).first());
+    expect(await page.getByRole("table").getAttribute("aria-rowcount")).toBe("5001");
+    expect(await page.getByRole("row").count()).toBeLessThan(100);
+    await page.getByRole("table").press("End");
+    await expectVisible(page.getByRole("cell", { name: "row 4999" }));
+    expect(await seriousFaults(page)).toEqual([]);
+
+    const parts = new Set<number>();
+    page.on("response", (response) => void (response.url().includes("tone.wav") && parts.add(response.status())));
+    await treeItem(page, "tone.wav").click();
+    const seconds = () => page.evaluate<number>("document.querySelector('audio')?.duration ?? 0");
+    await eventually(seconds).toBe(10);
+    expect([...parts]).toContain(206);
+
+    await treeItem(page, "data.bin").click();
+    await expectVisible(page.getByText("20 21 22 23 24 25 26 27").first());
+    await page.getByRole("group", { name: "Bytes of data.bin" }).press("End");
+    await expectVisible(page.getByText("00030d30"));
+    expect(await seriousFaults(page)).toEqual([]);
   });
 
   test("the README is open on the first visit, and one click shows its preview with images, task boxes and links", async () => {
@@ -274,6 +315,22 @@ async function isOnScreen(what: Locator): Promise<boolean> {
 }
 
 // Drops real files and folders, as from the desktop.
+// A sound file of some seconds.
+function silence(seconds: number): Uint8Array {
+  const bytes = Buffer.alloc(44 + seconds * 8000, 128);
+  bytes.write("RIFF", 0);
+  bytes.writeUInt32LE(bytes.length - 8, 4);
+  bytes.write("WAVEfmt ", 8);
+  bytes.writeUInt32LE(16, 16);
+  for (const [i, value] of [1, 1].entries()) bytes.writeUInt16LE(value, 20 + 2 * i);
+  bytes.writeUInt32LE(8000, 24);
+  bytes.writeUInt32LE(8000, 28);
+  for (const [i, value] of [1, 8].entries()) bytes.writeUInt16LE(value, 32 + 2 * i);
+  bytes.write("data", 36);
+  bytes.writeUInt32LE(seconds * 8000, 40);
+  return bytes;
+}
+
 async function dropFiles(page: Page, files: string[]): Promise<void> {
   const box = (await page.locator(".panel-body").boundingBox())!;
   const session = await page.context().newCDPSession(page);

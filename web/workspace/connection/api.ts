@@ -89,6 +89,11 @@ export function createApi(base: string, send: typeof fetch = (...args) => fetch(
       const bytes = new Uint8Array(await response.arrayBuffer());
       return { etag, size: bytes.byteLength, bytes };
     },
+    async readRange(path: string, start: number, length: number, signal: AbortSignal): Promise<Uint8Array> {
+      const headers = { range: `bytes=${start}-${start + length - 1}` };
+      const response = await call(`api/files/content?${query({ path })}`, { cache: "no-store", headers, signal });
+      return new Uint8Array(await response.arrayBuffer());
+    },
     // `match` is the version that must still be on disk. With null the file must not exist; with undefined any version is replaced.
     writeFile: async (path: string, body: BodyInit, match?: string | null): Promise<WrittenFile> => {
       const headers = new Headers({ "content-type": "application/octet-stream" });

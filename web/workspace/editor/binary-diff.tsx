@@ -49,6 +49,6 @@ function sizeBefore(original: Original): string {
 }
 
 function sizeNow(current: OpenFile): string {
-  if (current.kind === "binary" || current.kind === "large") return formatBytes(current.size);
+  if ("size" in current) return formatBytes(current.size);
   return current.kind === "failed" ? "deleted" : "a text file";
 }

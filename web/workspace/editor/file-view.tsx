@@ -1,8 +1,10 @@
-import { Download, FileQuestion, FileX } from "lucide-react";
+import { FileX } from "lucide-react";
 import { useEffect, useState } from "react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { loadModule } from "../browser/load-module.ts";
-import { formatBytes, nameOf } from "../text/paths.ts";
+import { nameOf } from "../text/paths.ts";
+import { TextOrView, viewOf } from "../viewers/text-or-view.tsx";
+import { Viewer } from "../viewers/viewer.tsx";
 import { closeTab } from "../state/tab-actions.ts";
 import { ConflictBar } from "./conflict-bar.tsx";
 import type { TextEditorProps } from "./text-editor.tsx";
@@ -11,12 +13,19 @@ export function FileView({ path, group, active }: TextEditorProps) {
   const file = useWorkspaceState("documents", (state) => state.files[path]);
   if (file === undefined || file.kind === "loading") return <Loading />;
   if (file.kind === "failed") return <Failed path={path} group={group} message={file.message} gone={file.gone} />;
-  if (file.kind === "image") return <ImageView path={path} version={file.version} />;
-  if (file.kind !== "text") return <NotText path={path} size={file.size} large={file.kind === "large"} />;
+  if (file.kind !== "text") return <Viewer path={path} file={file} />;
+  const view = viewOf(path);
+  const editor = <LazyTextEditor key={path} path={path} group={group} active={active} />;
   return (
     <>
       <ConflictBar doc={file.document} />
-      <LazyTextEditor key={path} path={path} group={group} active={active} />
+      {view === null ? (
+        editor
+      ) : (
+        <TextOrView key={path} doc={file.document} view={view}>
+          {editor}
+        </TextOrView>
+      )}
     </>
   );
 }
@@ -35,34 +44,6 @@ function LazyTextEditor(props: TextEditorProps) {
     });
   }, [Editor]);
   return Editor ? <Editor {...props} /> : <Loading />;
-}
-
-function ImageView({ path, version }: { path: string; version: string }) {
-  const { api } = useWorkspace();
-  return (
-    <div className="image-view">
-      <img src={`${api.fileUrl(path)}&version=${encodeURIComponent(version)}`} alt={nameOf(path)} />
-    </div>
-  );
-}
-
-function NotText({ path, size, large }: { path: string; size: number; large: boolean }) {
-  const { api } = useWorkspace();
-  return (
-    <div className="empty">
-      <FileQuestion size={32} strokeWidth={1.4} />
-      <h2>{nameOf(path)} cannot be shown here</h2>
-      <p>
-        {large
-          ? `At ${formatBytes(size)} it is too large for the editor. Download it instead.`
-          : `It is not a text file (${formatBytes(size)}). Download it instead.`}
-      </p>
-      <a className="button" href={api.fileUrl(path)} download={nameOf(path)}>
-        <Download size={14} />
-        Download
-      </a>
-    </div>
-  );
 }
 
 function Failed({ path, group, message, gone }: { path: string; group: string; message: string; gone: boolean }) {

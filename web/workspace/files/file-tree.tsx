@@ -12,7 +12,7 @@ import { createTreeKeys } from "./tree-keys.ts";
 import { TreeRow } from "./tree-row.tsx";
 import { NEW_NAME, visibleRows, type TreeNode } from "./tree-rows.ts";
 import { useFocusedRow } from "./use-focused-row.ts";
-import { ROW_HEIGHT, useVisibleRange, type RowRange } from "./use-visible-range.ts";
+import { ROW_HEIGHT, useVisibleRange, type RowRange } from "../browser/use-visible-range.ts";
 
 // The file tree. Only the rows on the screen exist in the page, and the row with the keyboard focus.
 export function FileTree() {

@@ -7,7 +7,7 @@ import type { Naming } from "../state/page/tree.ts";
 import { nameOf } from "../text/paths.ts";
 import { NameField } from "./name-field.tsx";
 import type { TreeNode } from "./tree-rows.ts";
-import { ROW_HEIGHT } from "./use-visible-range.ts";
+import { ROW_HEIGHT } from "../browser/use-visible-range.ts";
 
 export interface TreeRowProps {
   node: TreeNode;

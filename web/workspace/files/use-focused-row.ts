@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, type RefObject } from "react";
-import { scrollToRow } from "./use-visible-range.ts";
+import { scrollToRow } from "../browser/use-visible-range.ts";
 
 interface FocusedRowOptions {
   // The focused path, and its row or -1.

@@ -1,17 +1,29 @@
 import { decodeText, type Encoding } from "../../text/encoding.ts";
 import { extensionOf } from "../../text/paths.ts";
 
+// What the browser shows or plays by itself.
+export type Medium = "image" | "audio" | "video" | "pdf";
+
 // How a file is shown.
-export type Content = { kind: "text"; text: string; encoding: Encoding } | { kind: "image" } | { kind: "binary" } | { kind: "large" };
+export type Content = { kind: "text"; text: string; encoding: Encoding } | { kind: Medium } | { kind: "binary" } | { kind: "large" };
 
 export const MAX_TEXT_BYTES = 20 * 1024 * 1024;
-const imageExtensions = new Set(["png", "jpg", "jpeg", "gif", "webp", "avif", "bmp", "ico"]);
+const extensions: [Medium, string][] = [
+  ["image", "png jpg jpeg gif webp avif bmp ico"],
+  ["audio", "mp3 wav ogg oga flac m4a aac opus"],
+  ["video", "mp4 webm mov m4v ogv"],
+  ["pdf", "pdf"],
+];
+const media = new Map(extensions.flatMap(([medium, list]) => list.split(" ").map((extension) => [extension, medium] as const)));
 
 export function contentOf(path: string, bytes: Uint8Array | null): Content {
-  if (isImage(path)) return { kind: "image" };
+  const medium = mediumOf(path);
+  if (medium !== null) return { kind: medium };
   if (bytes === null) return { kind: "large" };
   const decoded = decodeText(bytes);
   return decoded === null ? { kind: "binary" } : { kind: "text", ...decoded };
 }
 
-export const isImage = (path: string): boolean => imageExtensions.has(extensionOf(path));
+export const mediumOf = (path: string): Medium | null => media.get(extensionOf(path)) ?? null;
+
+export const isImage = (path: string): boolean => mediumOf(path) === "image";

@@ -3,7 +3,7 @@ import { createBackoff, type Backoff } from "../../connection/backoff.ts";
 import { encodeText, type Encoding } from "../../text/encoding.ts";
 import { movedPath } from "../../text/paths.ts";
 import { describeError, type Notices } from "../page/notices.ts";
-import { contentOf, isImage, MAX_TEXT_BYTES } from "./content.ts";
+import { contentOf, mediumOf, MAX_TEXT_BYTES } from "./content.ts";
 import { mayAutosave, newDocument, type TextDocument } from "./document.ts";
 import type { Draft, Drafts } from "./drafts.ts";
 import { createOpenFiles } from "./open-files.ts";
@@ -43,13 +43,12 @@ export function createDocuments(deps: DocumentsDeps) {
 
   async function loadOnce(path: string): Promise<void> {
     try {
-      const limit = isImage(path) ? 0 : MAX_TEXT_BYTES;
+      const limit = mediumOf(path) ? 0 : MAX_TEXT_BYTES;
       const [{ etag, size, bytes }, draft] = await Promise.all([api.readFile(path, limit), drafts.get(path)]);
       // Closed meanwhile.
       if (openFiles.get(path) === undefined) return;
       const content = contentOf(path, bytes);
-      if (content.kind === "image") return openFiles.set(path, { kind: "image", version: etag });
-      if (content.kind !== "text") return openFiles.set(path, { kind: content.kind, size });
+      if (content.kind !== "text") return openFiles.set(path, { kind: content.kind, version: etag, size });
       openText(path, { ...content, etag }, draft);
     } catch (error) {
       await loadFailed(path, error);
@@ -162,7 +161,7 @@ export function createDocuments(deps: DocumentsDeps) {
         openFiles.setEncoding(path, content.encoding);
         return followDisk(path, content.text, etag);
       }
-      if (!documentAt(path)?.edited && content.kind !== "image") openFiles.set(path, { kind: content.kind, size });
+      if (!documentAt(path)?.edited) openFiles.set(path, { kind: content.kind, version: etag, size });
     } catch (error) {
       if (isGone(error)) apply(path, { type: "deletedOnDisk" });
     }

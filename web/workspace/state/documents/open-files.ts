@@ -1,6 +1,7 @@
 import { createStore } from "zustand/vanilla";
 import type { Encoding } from "../../text/encoding.ts";
 import { isWithin } from "../../text/paths.ts";
+import type { Medium } from "./content.ts";
 import { updateDocument, type DocumentEvent, type TextDocument } from "./document.ts";
 
 // A file that is open in a tab.
@@ -8,8 +9,7 @@ export type OpenFile =
   | { kind: "loading" }
   // The encoding is that of the file on disk.
   | { kind: "text"; document: TextDocument; encoding: Encoding }
-  | { kind: "image"; version: string }
-  | { kind: "binary" | "large"; size: number }
+  | { kind: Medium | "binary" | "large"; version: string; size: number }
   | { kind: "failed"; message: string; gone: boolean };
 
 // An editor's copy of an open text.
