@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { seriousFaults } from "../support/browser/axe.ts";
-import { editor, eventually, openFile, screenText, expectVisible, treeItem } from "../support/browser/workspace.ts";
+import { editor, eventually, expectGone, openFile, screenText, expectVisible, treeItem } from "../support/browser/workspace.ts";
 import { describeInBrowser } from "../support/browser/browser-suite.ts";
 
 const files = { "README.md": "# Read me\n\nSome text.\n", "src/main.ts": "export const answer = 42;\n" };
@@ -84,4 +84,28 @@ describeInBrowser("accessibility of the workspace", (suite) => {
     expect(await seriousFaults(page)).toEqual([]);
     expect(await page.evaluate<boolean>("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
   });
+
+  test("below 1,200 pixels the side panel covers the editor until the editor is used, and fingers have large targets", async () => {
+    const context = { viewport: { width: 1000, height: 700 }, hasTouch: true, isMobile: true };
+    await using workspace = await suite.openWorkspace({ files, context });
+    const { page } = workspace;
+    const panel = page.getByRole("complementary", { name: "files" });
+    await editor(page).waitFor();
+    expect(await panel.count()).toBe(0);
+    await page.getByRole("button", { name: "Files", exact: true }).tap();
+    await expectVisible(treeItem(page, "README.md"));
+    expect(await seriousFaults(page)).toEqual([]);
+    expect(await page.evaluate(smallTargets)).toEqual([]);
+    await editor(page).tap();
+    await expectGone(panel);
+    await page.getByRole("button", { name: "Files", exact: true }).tap();
+    await treeItem(page, "README.md").tap();
+    await expectGone(panel);
+  });
 });
+
+// Runs in the page: the controls that are too small for a finger.
+const smallTargets = `[...document.querySelectorAll("button, a, [role=treeitem]")]
+  .filter((control) => control.checkVisibility() && !control.closest(".cm-editor, .xterm"))
+  .map((control) => ({ name: control.ariaLabel ?? control.textContent, height: control.getBoundingClientRect().height }))
+  .filter(({ height }) => height < 39.5)`;

@@ -5,6 +5,13 @@ const NARROW = "(max-width: 720px)";
 // A screen with room for one panel at a time, such as a phone.
 export const isNarrowScreen = (): boolean => matchMedia(NARROW).matches;
 
+// A screen without room for the side panel beside the editor. The panel covers a part of the editor instead.
+const COMPACT = "(max-width: 1199px)";
+export const isCompactScreen = (): boolean => matchMedia(COMPACT).matches;
+export const useIsCompactScreen = (): boolean => useMediaQuery(COMPACT);
+
+export const isTouchScreen = (): boolean => matchMedia("(pointer: coarse)").matches;
+
 export const useIsNarrowScreen = (): boolean => useMediaQuery(NARROW);
 
 function useMediaQuery(query: string): boolean {

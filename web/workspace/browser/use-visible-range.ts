@@ -1,7 +1,8 @@
+import { isTouchScreen } from "../browser/media-query.ts";
 import { useLayoutEffect, useState, type RefObject } from "react";
 
-// The height of a row in pixels: `--row` in tokens.css.
-export const ROW_HEIGHT = 24;
+// The height of a row in pixels: `--row` in tokens.css and touch.css.
+export const ROW_HEIGHT = isTouchScreen() ? 40 : 24;
 
 // The range moves in steps and reaches one step beyond the screen, so that most scroll events render nothing.
 const STEP = 8;

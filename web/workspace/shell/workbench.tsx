@@ -1,4 +1,4 @@
-import { lazy, Suspense, useEffect, useMemo } from "react";
+import { lazy, Suspense, useEffect, useMemo, type KeyboardEvent } from "react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { loadModule } from "../browser/load-module.ts";
 import { NoticeList } from "./notice-list.tsx";
@@ -6,10 +6,11 @@ import { activeTabOf } from "../state/page/editor-groups.ts";
 import { nameOf } from "../text/paths.ts";
 import { PickerDialog } from "./picker-dialog.tsx";
 import { QuestionDialog } from "./question-dialog.tsx";
-import { useIsNarrowScreen } from "../browser/media-query.ts";
+import { isCompactScreen, useIsCompactScreen, useIsNarrowScreen } from "../browser/media-query.ts";
 import { createCommands } from "../palette/commands.ts";
 import { PaletteDialog } from "../palette/palette-dialog.tsx";
 import { useCommandShortcuts } from "../palette/use-command-shortcuts.ts";
+import { focusEditor } from "../state/focus-actions.ts";
 import { PausedOverlay } from "../session/pages.tsx";
 import { TerminalPanel } from "../terminals/terminal-panel.tsx";
 import { ActivityBar } from "./activity-bar.tsx";
@@ -59,18 +60,49 @@ function useTitle() {
 }
 
 function WideBody() {
+  const compact = useIsCompactScreen();
   const sideOpen = useWorkspaceState("layout", (state) => state.sideOpen);
   const agentOpen = useAgentOpen();
   return (
-    <Split
-      id="columns"
-      orientation="horizontal"
-      panels={[
-        sideOpen && { id: "side", defaultSize: "260px", minSize: "170px", keepPixels: true, content: <SidePanel /> },
-        { id: "main", minSize: "260px", content: <MainColumn /> },
-        agentOpen && { id: "agent", defaultSize: "380px", minSize: "280px", keepPixels: true, content: <Agent /> },
-      ]}
-    />
+    <div className="columns">
+      <Split
+        id="columns"
+        orientation="horizontal"
+        panels={[
+          sideOpen && !compact && { id: "side", defaultSize: "260px", minSize: "170px", keepPixels: true, content: <SidePanel /> },
+          { id: "main", minSize: "260px", content: <MainBesideOverlay /> },
+          agentOpen && { id: "agent", defaultSize: "380px", minSize: "280px", keepPixels: true, content: <Agent /> },
+        ]}
+      />
+      {sideOpen && compact && <SideOverlay />}
+    </div>
+  );
+}
+
+// The overlay disappears when the keyboard focus or a click goes to what it covers.
+function MainBesideOverlay() {
+  const { layout } = useWorkspace();
+  const uncover = () => {
+    if (isCompactScreen() && layout.store.getState().sideOpen) layout.set({ sideOpen: false });
+  };
+  return (
+    <div className="uncovered" onFocusCapture={uncover} onPointerDownCapture={uncover}>
+      <MainColumn />
+    </div>
+  );
+}
+
+function SideOverlay() {
+  const workspace = useWorkspace();
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== "Escape" || event.defaultPrevented || event.target instanceof HTMLInputElement) return;
+    workspace.layout.set({ sideOpen: false });
+    focusEditor(workspace);
+  };
+  return (
+    <div className="side-overlay" onKeyDown={onKeyDown} role="presentation">
+      <SidePanel />
+    </div>
   );
 }
 

@@ -1,4 +1,4 @@
-import { isNarrowScreen } from "../browser/media-query.ts";
+import { isCompactScreen, isNarrowScreen, isTouchScreen } from "../browser/media-query.ts";
 import { extensionOf } from "../text/paths.ts";
 import type { TextLocation } from "./page/cursor.ts";
 import { activeTabOf, openTabs } from "./page/editor-groups.ts";
@@ -34,8 +34,10 @@ export function showTab(workspace: Workspace, tab: Tab): void {
   workspace.layout.openTab(tab);
 }
 
+// With a mouse, a click on a second file would follow. A finger taps on the file that it wants.
 function uncoverEditor({ layout }: Workspace): void {
   if (isNarrowScreen()) layout.set({ sideOpen: false, agentOpen: false });
+  else if (isCompactScreen() && isTouchScreen()) layout.set({ sideOpen: false });
 }
 
 // Without a path, a preview that is open stays where it is.

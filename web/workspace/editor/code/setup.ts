@@ -18,6 +18,7 @@ import {
 import { findAndReplace } from "../find/extension.ts";
 import { indentation, initialIndentation } from "../indentation/extension.ts";
 import { vsCodeKeys } from "./editor-commands.ts";
+import { indentGuides } from "./indent-guides.ts";
 import { theme } from "./theme.ts";
 
 export const language = new Compartment();
@@ -53,6 +54,7 @@ export function editorSetup({ path, text, wrapLines }: { path: string; text: str
     rectangularSelection(),
     crosshairCursor(),
     highlightActiveLine(),
+    indentGuides,
     highlightSelectionMatches(),
     findAndReplace,
     keymap.of([

@@ -1,5 +1,5 @@
 import { createStore } from "zustand/vanilla";
-import { isNarrowScreen } from "../../browser/media-query.ts";
+import { isCompactScreen, isNarrowScreen } from "../../browser/media-query.ts";
 import { openStorage } from "../../browser/storage.ts";
 import { isWithin, movedPath } from "../../text/paths.ts";
 import * as editors from "./editor-groups.ts";
@@ -45,7 +45,8 @@ const defaults: LayoutState = {
 // The open tabs and panels and their arrangement. The browser stores them for each sandbox.
 export function createLayout(sandboxId: string) {
   const stored = openStorage<LayoutState>(`berth.layout.${sandboxId}`, initialLayout());
-  const store = createStore<LayoutState>(() => stored.value);
+  // The side panel would cover the editor of a compact screen.
+  const store = createStore<LayoutState>(() => (isCompactScreen() ? { ...stored.value, sideOpen: false } : stored.value));
   store.subscribe(stored.save);
   const set = store.setState;
 
@@ -97,5 +98,5 @@ function hideCovering(panel: Panel): Partial<LayoutState> {
 
 // A narrow screen starts with the editor alone.
 function initialLayout(): LayoutState {
-  return isNarrowScreen() ? { ...defaults, sideOpen: false, terminalsOpen: false } : defaults;
+  return isNarrowScreen() ? { ...defaults, terminalsOpen: false } : defaults;
 }
