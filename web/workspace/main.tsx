@@ -2,6 +2,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { refuseStrayFiles } from "./browser/file-drops.ts";
 import { loadModule } from "./browser/load-module.ts";
+import { loadSidePanels } from "./shell/side-panel.tsx";
 import { App } from "./shell/app.tsx";
 import { WorkspaceContext } from "./state/context.ts";
 import { createWorkspace } from "./state/workspace.ts";
@@ -24,6 +25,6 @@ if (root)
 
 // Nearly every visit needs the editor, so it loads before there is a text for it. The text is requested first, so that it
 // arrives while the browser is busy with the editor.
-void Promise.race([workspace.initialRequest, new Promise((resolve) => setTimeout(resolve, 100))]).then(() =>
-  loadModule(() => import("./editor/text-editor.tsx")),
-);
+void Promise.race([workspace.initialRequest, new Promise((resolve) => setTimeout(resolve, 100))])
+  .then(() => loadModule(() => import("./editor/text-editor.tsx")))
+  .then(() => setTimeout(() => void loadSidePanels(), 1000));

@@ -12,7 +12,7 @@ import { tabFor } from "../state/page/tab.ts";
 const SourceControl = lazy(() => loadModule(() => import("../git/source-control.tsx")));
 
 // The repository or, without one, what has changed since the session's start.
-export function ChangesPanel() {
+export default function ChangesPanel() {
   const { git } = useWorkspace();
   const repository = useWorkspaceState("git", (state) => state.repository);
   const known = useWorkspaceState("git", (state) => state.known);

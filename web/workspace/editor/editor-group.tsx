@@ -9,8 +9,8 @@ import { FileView } from "./file-view.tsx";
 import { PathBar } from "./path-bar.tsx";
 import { TabBar } from "./tabs/tab-bar.tsx";
 import { tabName } from "./tabs/tab-names.ts";
-import { Welcome } from "./welcome.tsx";
 
+const Welcome = lazy(() => loadModule(() => import("./welcome.tsx")));
 const DiffView = lazy(() => loadModule(() => import("./diff-view.tsx")));
 const RevisionsView = lazy(() => loadModule(() => import("./revisions-view.tsx")));
 const MarkdownView = lazy(() => loadModule(() => import("./markdown-view.tsx")));

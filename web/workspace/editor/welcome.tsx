@@ -9,7 +9,7 @@ import { startNew } from "../state/file-actions.ts";
 import { nameOf, parentOf } from "../text/paths.ts";
 
 // Shown when no file is open.
-export function Welcome() {
+export default function Welcome() {
   const workspace = useWorkspace();
   return (
     <div className="welcome">

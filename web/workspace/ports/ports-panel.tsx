@@ -3,7 +3,7 @@ import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { IconButton } from "../parts/icon-button.tsx";
 import { openPreview } from "../state/actions.ts";
 
-export function PortsPanel() {
+export default function PortsPanel() {
   const list = useWorkspaceState("ports", (state) => state.list);
   return (
     <>

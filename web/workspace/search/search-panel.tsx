@@ -7,7 +7,7 @@ import { nameOf, parentOf } from "../text/paths.ts";
 import { openFile } from "../state/actions.ts";
 import type { FileMatches, Match } from "../state/sandbox/search.ts";
 
-export function SearchPanel() {
+export default function SearchPanel() {
   const { search } = useWorkspace();
   const { text, include, files, summary, error, ...options } = useWorkspaceState("search", (state) => state);
   const toggle = (name: keyof typeof options) => () => search.edit({ [name]: !options[name] });

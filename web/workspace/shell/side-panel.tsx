@@ -1,31 +1,44 @@
-import { ChangesPanel } from "../changes/changes-panel.tsx";
-import { useEffect, useRef } from "react";
+import { lazy, Suspense, useEffect, useRef, type RefObject } from "react";
+import { loadModule } from "../browser/load-module.ts";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { Explorer } from "../files/explorer.tsx";
-import { PortsPanel } from "../ports/ports-panel.tsx";
-import { SearchPanel } from "../search/search-panel.tsx";
 
-const panels = { files: Explorer, search: SearchPanel, changes: ChangesPanel, ports: PortsPanel };
+const loadSearch = () => loadModule(() => import("../search/search-panel.tsx"));
+const loadChanges = () => loadModule(() => import("../changes/changes-panel.tsx"));
+const loadPorts = () => loadModule(() => import("../ports/ports-panel.tsx"));
+
+const panels = { files: Explorer, search: lazy(loadSearch), changes: lazy(loadChanges), ports: lazy(loadPorts) };
+
+// Loads the panels before they are needed, so that the first one that is shown can be used at once.
+export const loadSidePanels = () => Promise.all([loadSearch(), loadChanges(), loadPorts()]);
 
 export function SidePanel() {
   const view = useWorkspaceState("layout", (state) => state.sideView);
   const Panel = panels[view];
   const aside = useRef<HTMLElement>(null);
+  return (
+    <aside ref={aside} className="side-panel" aria-label={view}>
+      <Suspense fallback={<div className="loading-center" aria-busy="true" />}>
+        <Panel />
+        <FocusOnRequest panel={aside} />
+      </Suspense>
+    </aside>
+  );
+}
+
+// Beside the panel's content, so that it waits until that is loaded.
+function FocusOnRequest({ panel }: { panel: RefObject<HTMLElement | null> }) {
   const { focusRequest } = useWorkspace();
   const focusRequested = useWorkspaceState("focusRequest", (state) => state.target === "side");
   useEffect(() => {
     if (!focusRequested) return;
-    const main = firstOf(aside.current, MAIN_ELEMENTS);
+    const main = firstOf(panel.current, MAIN_ELEMENTS);
     main?.focus();
     // Selects the text, so that typing replaces it.
     if (main instanceof HTMLInputElement) main.select();
     focusRequest.clear();
-  }, [focusRequest, focusRequested]);
-  return (
-    <aside ref={aside} className="side-panel" aria-label={view}>
-      <Panel />
-    </aside>
-  );
+  }, [focusRequest, focusRequested, panel]);
+  return null;
 }
 
 // The element of a view that takes the keyboard focus: its text field, its tree, its first row or its first button.
