@@ -1,7 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
-import { parentPort } from "node:worker_threads";
 
-// The thread that starts the programs of run.ts.
+// The process that starts the programs of run.ts, by orders of the server.
 
 export type RunOrder =
   | { type: "run"; id: number; command: string; args: string[]; env: Record<string, string>; timeoutMs: number; quiet: boolean }
@@ -27,7 +26,15 @@ export interface RunResult {
 const MAX_OUTPUT_BYTES = 64 * 1024;
 const running = new Map<number, ChildProcess>();
 
-parentPort?.on("message", (order: RunOrder) => {
+const serverPid = process.ppid;
+
+process.on("disconnect", () => process.exit());
+// A terminal and some supervisors signal all processes of the server, which needs this one until it has stopped.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => {});
+
+process.on("message", (order: RunOrder) => {
+  // The next server does not expect programs that a dead one has ordered (see orphaned-commands.ts).
+  if (process.ppid !== serverPid) process.exit();
   if (order.type === "kill") return void running.get(order.id)?.kill("SIGKILL");
   try {
     if (order.type === "run") start(order);
@@ -82,5 +89,5 @@ function hold({ id, command, args, env }: RunOrder & { type: "hold" }): void {
 }
 
 function report(result: RunResult | RunReady): void {
-  parentPort?.postMessage(result);
+  process.send?.(result);
 }

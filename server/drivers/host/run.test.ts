@@ -1,3 +1,5 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,7 +12,7 @@ describe("a program of the host", () => {
     expect(await run("sh", ["-c", "kill -9 $$"])).toEqual({ code: null, output: "" });
   });
 
-  test("is started by another thread, so that it does not block the event loop", async () => {
+  test("is started by another process, so that it does not block the event loop", async () => {
     const running = run("sleep", ["0.2"]);
     expect(process.getActiveResourcesInfo()).not.toContain("ProcessWrap");
     expect(await running).toEqual({ code: 0, output: "" });
@@ -65,7 +67,7 @@ describe("a program of the host", () => {
     await expect(run("true", ["\0"])).rejects.toThrow("null bytes");
   });
 
-  test("can be held until it is disposed, and is started by another thread", async () => {
+  test("can be held until it is disposed, and is started by another process", async () => {
     const holding = hold("cat", [], AbortSignal.timeout(10_000));
     expect(process.getActiveResourcesInfo()).not.toContain("ProcessWrap");
     const held = await holding;
@@ -81,6 +83,27 @@ describe("a program of the host", () => {
     const never = hold("sleep", ["60"], stop.signal);
     stop.abort(new Error("enough"));
     await expect(never).rejects.toThrow("enough");
+  });
+
+  test("that is held ends when the server is killed", async () => {
+    const script = `const { hold } = await import(${JSON.stringify(join(import.meta.dirname, "run.ts"))});
+      console.log((await hold("cat", [], AbortSignal.timeout(60_000))).pid);
+      setInterval(() => {}, 1000);`;
+    const server = spawn(process.execPath, ["--input-type=module", "-e", script], { stdio: ["ignore", "pipe", "inherit"] });
+    const [pid] = (await once(server.stdout, "data")) as [Buffer];
+    server.kill("SIGKILL");
+    await expect.poll(() => existsSync(`/proc/${pid.toString().trim()}`)).toBe(false);
+  });
+
+  test("is started by a process that ignores signals to the whole group, and that is replaced if it is killed", async () => {
+    const { pid } = await hold("cat", [], AbortSignal.timeout(10_000));
+    const workerPid = Number(/^PPid:\t(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
+    process.kill(workerPid, "SIGTERM");
+    expect((await run("echo", ["still there"])).output).toBe("still there");
+    const failing = run("sleep", ["1"]);
+    process.kill(workerPid, "SIGKILL");
+    await expect(failing).rejects.toThrow("the process that runs programs ended with SIGKILL");
+    expect((await run("echo", ["again"])).output).toBe("again");
   });
 
   test("that fails makes mustRun reject", async () => {

@@ -23,11 +23,14 @@ function servers(): number {
 
 function children(): string[] {
   if (process.platform !== "linux") return [];
-  return readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .filter((pid) => parentOf(pid) === process.pid)
-    .map((pid) => `${pid} ${commandOf(pid)}`)
-    .filter((child) => !child.includes("esbuild"));
+  return (
+    readdirSync("/proc")
+      .filter((name) => /^\d+$/.test(name))
+      .filter((pid) => parentOf(pid) === process.pid)
+      .map((pid) => `${pid} ${commandOf(pid)}`)
+      // These end with the worker that runs the files.
+      .filter((child) => !child.includes("esbuild") && !child.includes("run-worker.ts"))
+  );
 }
 
 function parentOf(pid: string): number | undefined {
