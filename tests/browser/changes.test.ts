@@ -1,7 +1,7 @@
-import type { Locator } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { seriousFaults } from "../support/browser/axe.ts";
-import { eventually, expectGone, expectVisible } from "../support/browser/workspace.ts";
+import { editor, eventually, expectGone, expectVisible, openFile, typeAtStart } from "../support/browser/workspace.ts";
 import { describeInBrowser } from "../support/browser/browser-suite.ts";
 
 const bytes = new Uint8Array([0, 1, 2]);
@@ -10,6 +10,12 @@ const bytes = new Uint8Array([0, 1, 2]);
 async function press(list: Locator, name: string): Promise<void> {
   await list.getByRole("button", { name }).focus();
   await list.page().keyboard.press("Enter");
+}
+
+async function runCommand(page: Page, title: string): Promise<void> {
+  await page.keyboard.press("F1");
+  await page.keyboard.type(title);
+  await page.keyboard.press("Enter");
 }
 
 describeInBrowser("the changes view", (suite) => {
@@ -62,6 +68,38 @@ describeInBrowser("the changes view", (suite) => {
     await page.getByRole("button", { name: "Branch main" }).click();
     await page.getByRole("option", { name: "feature/x" }).click();
     await expectVisible(page.getByText("Your changes in d.bin would be lost"));
+  });
+
+  test("changed lines are marked, staged and reverted one by one, with the commits of the file and of the line", async () => {
+    const text = "the first line\n\nin the middle\n\nthe last line\n";
+    await using workspace = await suite.openWorkspace({ files: { "a.txt": text } });
+    const { page } = workspace;
+    await workspace.exec("git config --global user.name Ada; git config --global user.email ada@localhost");
+    await workspace.exec("git init -q -b main && git add . && git commit -qm 'begin here'");
+    await openFile(page, "a.txt");
+    await typeAtStart(page, "really ");
+    await page.keyboard.press("Control+End");
+    await page.keyboard.type("added\n");
+    const marks = page.locator(".cm-git-mark");
+    await eventually(() => marks.count()).toBe(2);
+    await expectVisible(page.getByRole("treeitem", { name: "a.txt" }).getByTitle("modified"));
+
+    await page.locator(".cm-git-mark.changed").click();
+    await expectVisible(page.locator(".cm-git-removed-lines").getByText("the first line"));
+    expect(await seriousFaults(page)).toEqual([]);
+    await page.getByRole("button", { name: "Stage this change" }).click();
+    await eventually(() => workspace.exec("git show :a.txt")).toBe(`really ${text}`);
+    await eventually(() => marks.count()).toBe(1);
+    await page.keyboard.press("Alt+F3");
+    await page.getByRole("button", { name: "Revert this change" }).click();
+    await eventually(() => workspace.read("a.txt")).toBe(`really ${text}`);
+
+    await runCommand(page, "Git: toggle the last commit");
+    await editor(page).press("Control+End");
+    await expectVisible(page.locator(".cm-git-blame").getByText(/^Ada, .+ · begin here$/));
+    await runCommand(page, "Git: history of this file");
+    await page.getByRole("option", { name: "begin here" }).click();
+    await expectVisible(page.getByText("a.txt: nothing and"));
   });
 
   test("without git, changes since the session's start are listed", async () => {

@@ -2,6 +2,7 @@ import { EditorView } from "@codemirror/view";
 import { useEffect, useRef } from "react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { bufferFor } from "./code/buffer.ts";
+import { attachGitLater } from "./git/attach-later.ts";
 import { attachEditor, goTo } from "./code/editor-handle.ts";
 import { wrapping } from "./code/setup.ts";
 import type { MountedView } from "./code/buffer.ts";
@@ -28,9 +29,11 @@ export default function TextEditor({ path, group, active }: TextEditorProps) {
     const mounted = bufferFor(workspace, path).mount(container.current, group);
     editor.current = mounted;
     const attached = attachEditor(workspace, mounted.view, path);
+    const marks = attachGitLater(workspace, mounted.view, path);
     requestAnimationFrame(markFirstTextPainted);
     return () => {
       editor.current = null;
+      marks[Symbol.dispose]();
       attached[Symbol.dispose]();
       mounted[Symbol.dispose]();
     };

@@ -64,6 +64,7 @@ export const TreeRow = memo(function TreeRow({
       aria-current={active}
       aria-expanded={folder ? expanded : undefined}
       aria-label={name}
+      aria-description={change}
       draggable
       style={style}
       title={path}
@@ -72,11 +73,7 @@ export const TreeRow = memo(function TreeRow({
       <span className="truncate">{name}</span>
       {link && <CornerDownRight size={12} className="link-mark" aria-hidden="true" />}
       {unsaved && <span className="mark" title="Unsaved" />}
-      {change && (
-        <span className="git-letter" title={change} aria-hidden="true">
-          {folder ? "•" : letterOf(change)}
-        </span>
-      )}
+      {change && <span className="git-letter" title={change} data-letter={folder ? "•" : letterOf(change)} />}
     </div>
   );
 });

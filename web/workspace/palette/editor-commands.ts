@@ -37,6 +37,8 @@ const entries = (): Entry[] => [
   ["unfold", "Unfold", "Mod+Shift+]"],
   ["foldAll", "Fold all"],
   ["unfoldAll", "Unfold all"],
+  ["nextChange", "Go to next change", "Alt+F3"],
+  ["previousChange", "Go to previous change", "Shift+Alt+F3"],
 ];
 
 // The commands of the active text editor. Without one, the palette does not offer them.

@@ -33,6 +33,11 @@ export function gitCommands(workspace: Workspace): Command[] {
     { id: "git.pull", title: "Git: pull", run: () => void pullBranch(workspace) },
     { id: "git.fetch", title: "Git: fetch", run: () => void fetchRemote(workspace) },
     { id: "git.history", title: "Git: history of this file…", run: showHistory },
+    {
+      id: "git.blame",
+      title: "Git: toggle the last commit of the current line",
+      run: () => workspace.preferences.set(({ blame }) => ({ blame: !blame })),
+    },
     { id: "git.init", title: "Git: initialize repository", run: () => void initializeRepository(workspace) },
   ];
 }

@@ -22,7 +22,7 @@ import {
 import { foldAll, foldCode, unfoldAll, unfoldCode } from "@codemirror/language";
 import { findNext, findPrevious, selectNextOccurrence, selectSelectionMatches } from "@codemirror/search";
 import { EditorSelection } from "@codemirror/state";
-import type { Command, KeyBinding } from "@codemirror/view";
+import type { Command, EditorView, KeyBinding } from "@codemirror/view";
 import type { EditorCommand } from "../../state/page/active-editor.ts";
 import { openFind, openReplace } from "../find/find-commands.ts";
 
@@ -37,6 +37,11 @@ const insertLineAbove: Command = (view) => {
   });
   return true;
 };
+
+function goToChange(view: EditorView, by: 1 | -1): boolean {
+  void import("../git/change-commands.ts").then(({ moveToChange }) => moveToChange(view, by));
+  return true;
+}
 
 export const EDITOR_COMMANDS: Record<EditorCommand, Command> = {
   find: openFind,
@@ -69,6 +74,8 @@ export const EDITOR_COMMANDS: Record<EditorCommand, Command> = {
   unfold: unfoldCode,
   foldAll,
   unfoldAll,
+  nextChange: (view) => goToChange(view, 1),
+  previousChange: (view) => goToChange(view, -1),
 };
 
 // The keys of VS Code that CodeMirror's own keymap lacks.

@@ -39,7 +39,9 @@ export type EditorCommand =
   | "fold"
   | "unfold"
   | "foldAll"
-  | "unfoldAll";
+  | "unfoldAll"
+  | "nextChange"
+  | "previousChange";
 
 export interface TextEditorHandle {
   readonly path: string;

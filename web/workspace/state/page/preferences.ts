@@ -9,6 +9,8 @@ export interface PreferencesState {
   wrapLines: boolean;
   // Screen reader mode of terminals. It makes them slower.
   spokenTerminals: boolean;
+  // Shows the last commit of the current line behind it.
+  blame: boolean;
 }
 
 // Personal settings, shared by every workspace in this browser.
@@ -18,6 +20,7 @@ export function createPreferences() {
     autosave: true,
     wrapLines: false,
     spokenTerminals: false,
+    blame: false,
   });
   const store = createStore<PreferencesState>(() => stored.value);
   const systemDark = matchMedia("(prefers-color-scheme: dark)");

@@ -26,8 +26,9 @@ export interface GitState {
 export type Git = ReturnType<typeof createGit>;
 
 const DEBOUNCE_MS = 300;
-// A slow repository is read less often, so that reading takes at most a fifth of the time.
-const REST_FACTOR = 4;
+// A slow repository is read less often.
+const SLOW_MS = 500;
+const REST_FACTOR = 3;
 const NONE: GitStatus = { repositories: [], repository: null };
 
 // The repository of the workspace. It is read again when files change.
@@ -104,7 +105,7 @@ export function createGit(api: Api) {
     refresh,
     // Files have changed on disk.
     changed() {
-      timer ??= setTimeout(() => void refresh(), Math.max(DEBOUNCE_MS, lastTookMs * REST_FACTOR));
+      timer ??= setTimeout(() => void refresh(), lastTookMs < SLOW_MS ? DEBOUNCE_MS : lastTookMs * REST_FACTOR);
     },
     choose(path: string) {
       chosen = path;

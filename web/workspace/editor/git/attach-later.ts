@@ -1,0 +1,22 @@
+import type { EditorView } from "@codemirror/view";
+import { afterFirstText } from "../../browser/first-text.ts";
+import { loadModule } from "../../browser/load-module.ts";
+import type { Workspace } from "../../state/workspace.ts";
+
+// Marks the changes of a file once there is a repository. The code for that loads after the first text is on the screen.
+export function attachGitLater(workspace: Workspace, view: EditorView, path: string): Disposable {
+  const all = new DisposableStack();
+  const { store } = workspace.git;
+  const hasRepository = () => store.getState().repositories.length > 0;
+  let started = false;
+  const start = async () => {
+    if (started || !hasRepository()) return;
+    started = true;
+    await afterFirstText();
+    const { attachGit } = await loadModule(() => import("./attach.ts"));
+    if (!all.disposed) all.use(attachGit(workspace, view, path));
+  };
+  all.defer(store.subscribe(() => void start()));
+  void start();
+  return all;
+}
