@@ -26,6 +26,16 @@ describe("the workspace page", () => {
       expect((await gateway.send(`/workspace/${path}`)).status).toBe(404);
     rmSync(appFolder, { recursive: true });
   });
+
+  test("can be installed as an app that starts at a URL without a secret", async () => {
+    await using gateway = await openGateway();
+    const cookie = await gateway.signIn();
+    const path = `/workspace/${gateway.sandboxId}/`;
+    const manifest = await gateway.send(`${path}manifest.webmanifest`, { headers: { cookie, "sec-fetch-dest": "manifest" } });
+    expect(manifest).toMatchObject({ status: 200, headers: { "content-type": "application/manifest+json" } });
+    expect(JSON.parse(manifest.body)).toMatchObject({ start_url: path, scope: path, short_name: "Acme" });
+    expect((await gateway.send(`${path}manifest.webmanifest`)).status).toBe(401);
+  });
 });
 
 describe("the workspace's session", () => {

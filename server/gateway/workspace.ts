@@ -15,6 +15,7 @@ import {
 import { launch, type LaunchDeps } from "./access/launch.ts";
 import { notRunningError, type CachedSession } from "./access/session-cache.ts";
 import type { AppFiles } from "./pages/app-files.ts";
+import { MANIFEST, workspaceManifest } from "./pages/app-manifest.ts";
 import { workspacePage } from "./pages/app-page.ts";
 import { sendStatusPage } from "./pages/status-pages.ts";
 import { readPreviewRequest, type PreviewLinks } from "./preview/preview-link.ts";
@@ -60,6 +61,7 @@ export function createWorkspace(deps: WorkspaceDeps): Workspace {
     }
     if (rest.length === 0) return redirect(response, `/workspace/${first}/`);
     if (rest.length === 1 && rest[0] === "") return openPage(first, request, response);
+    if (rest.length === 1 && rest[0] === MANIFEST) return sendManifest(first, request, response);
     return handleAppRequest(first, rest, request, response);
   }
 
@@ -83,6 +85,20 @@ export function createWorkspace(deps: WorkspaceDeps): Workspace {
       "content-security-policy": contentSecurityPolicy(baseUrl, ancestors, previewDomain),
       "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
       "referrer-policy": "no-referrer",
+      "x-content-type-options": "nosniff",
+    });
+    response.end(request.method === "HEAD" ? undefined : body);
+  }
+
+  async function sendManifest(sandboxId: SandboxId, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { cached, denied } = await checkAccess(deps, request, { sandboxId });
+    if (denied) throw new AppError("unauthorized");
+    if (isMutation(request)) throw new AppError("method_not_allowed");
+    const body = workspaceManifest(streams.describe(cached));
+    response.writeHead(200, {
+      "content-type": "application/manifest+json",
+      "content-length": Buffer.byteLength(body),
+      "cache-control": "no-store",
       "x-content-type-options": "nosniff",
     });
     response.end(request.method === "HEAD" ? undefined : body);

@@ -61,6 +61,10 @@ describeInBrowser("a launch URL in a browser", (suite) => {
     expect(page.url()).toBe(workspaceUrl(session));
     expect(await page.evaluate("document.referrer")).toBe("");
     expect(await page.evaluate("document.cookie")).toBe("");
+    const devtools = await page.context().newCDPSession(page);
+    const { data, errors } = await devtools.send("Page.getAppManifest");
+    expect(errors).toEqual([]);
+    expect(JSON.parse(data!)).toMatchObject({ start_url: new URL(workspaceUrl(session)).pathname });
     await page.reload();
     expect(page.url()).toBe(workspaceUrl(session));
     await page.goBack();
