@@ -19,6 +19,7 @@ export interface ListenOptions {
 export async function listenInFolder(inner: HttpServer, parent: string, name: string, options: ListenOptions): Promise<AsyncDisposable> {
   const connections = new Set<Socket>();
   let front: Server | undefined;
+  let opening: Promise<void> | undefined;
   let reopening: NodeJS.Timeout | undefined;
   let isDisposed = false;
 
@@ -41,11 +42,11 @@ export async function listenInFolder(inner: HttpServer, parent: string, name: st
 
   // Closes the socket for a while: refusing connections one by one would cost as much as serving them.
   function closeForAWhile(): void {
-    if (reopening) return;
+    if (reopening || isDisposed) return;
     front?.close();
     reopening = setTimeout(() => {
       reopening = undefined;
-      void openFront().catch(() => closeForAWhile());
+      opening = openFront().catch(() => closeForAWhile());
     }, options.flood.restMs);
   }
 
@@ -56,7 +57,6 @@ export async function listenInFolder(inner: HttpServer, parent: string, name: st
     await once(front, "listening");
     // The sandbox's user has no rights on this machine.
     await chmod(path, 0o666);
-    if (isDisposed) front.close();
   }
 
   options.flood.onExceeded(closeForAWhile);
@@ -72,6 +72,8 @@ export async function listenInFolder(inner: HttpServer, parent: string, name: st
     async [Symbol.asyncDispose]() {
       isDisposed = true;
       clearTimeout(reopening);
+      // It uses the folder's descriptor, whose number may belong to another sandbox's folder soon.
+      await opening;
       inner.close();
       if (front?.listening) {
         front.close();
