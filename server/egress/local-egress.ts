@@ -25,8 +25,7 @@ export function createLocalEgress(options: LocalEgressOptions): Egress {
   }
 
   function openSocket(sandboxId: SandboxId, policy: EgressPolicy): Promise<AsyncDisposable> {
-    const { proxy, flood } = createProxy(sandboxId, policy);
-    return listenInFolder(proxy, parent, sandboxId, { flood, maxConnections });
+    return listenInFolder(createProxy(sandboxId, policy), parent, sandboxId, maxConnections);
   }
 
   return {

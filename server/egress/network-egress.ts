@@ -74,7 +74,7 @@ export async function createNetworkEgress(options: NetworkEgressOptions): Promis
     });
     // The proxy does not listen itself, so it does not limit its connections.
     if (!entry.flood.take() || entry.sockets.size > maxConnections) return void socket.destroy();
-    entry.proxy.emit("connection", socket);
+    entry.serve(socket);
   }
 
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {

@@ -13,7 +13,7 @@ const PROXIES = 40;
 async function listen(parent: string, name: string, restMs: number) {
   let exceed = () => {};
   const flood = { restMs, take: () => true, onExceeded: (listener: () => void) => void (exceed = listener) };
-  const listening = await listenInFolder(createServer(), parent, name, { flood, maxConnections: 8 });
+  const listening = await listenInFolder({ proxy: createServer(), flood, serve: () => {} }, parent, name, 8);
   return { exceed: () => exceed(), path: join(parent, name, SOCKET_NAME), [Symbol.asyncDispose]: () => listening[Symbol.asyncDispose]() };
 }
 

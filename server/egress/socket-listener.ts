@@ -1,22 +1,21 @@
 import { once } from "node:events";
 import { constants } from "node:fs";
 import { chmod, mkdir, open, rm } from "node:fs/promises";
-import type { Server as HttpServer } from "node:http";
 import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { enforceTimeouts } from "./proxy/enforce-timeouts.ts";
-import type { FloodLimit } from "./limits/flood-limit.ts";
+import type { SandboxProxy } from "./proxy/proxy-factory.ts";
 
 export const SOCKET_NAME = "proxy.sock";
 
-export interface ListenOptions {
-  flood: FloodLimit;
-  maxConnections: number;
-}
-
-// Listens on `{parent}/{name}/proxy.sock` for a server, and replaces a socket that a dead server left behind. Disposing closes
+// Listens on `{parent}/{name}/proxy.sock` for a proxy, and replaces a socket that a dead server left behind. Disposing closes
 // every connection, including tunnels, which an HTTP server does not track.
-export async function listenInFolder(inner: HttpServer, parent: string, name: string, options: ListenOptions): Promise<AsyncDisposable> {
+export async function listenInFolder(
+  { proxy, flood, serve }: SandboxProxy,
+  parent: string,
+  name: string,
+  maxConnections: number,
+): Promise<AsyncDisposable> {
   const connections = new Set<Socket>();
   let front: Server | undefined;
   let opening: Promise<void> | undefined;
@@ -34,10 +33,10 @@ export async function listenInFolder(inner: HttpServer, parent: string, name: st
 
   function admit(socket: Socket): void {
     socket.on("error", () => socket.destroy());
-    if (!options.flood.take() || connections.size >= options.maxConnections) return void socket.destroy();
+    if (!flood.take() || connections.size >= maxConnections) return void socket.destroy();
     connections.add(socket);
     socket.once("close", () => connections.delete(socket));
-    inner.emit("connection", socket);
+    serve(socket);
   }
 
   // Closes the socket for a while: refusing connections one by one would cost as much as serving them.
@@ -47,26 +46,29 @@ export async function listenInFolder(inner: HttpServer, parent: string, name: st
     reopening = setTimeout(() => {
       reopening = undefined;
       opening = openFront().catch(() => closeForAWhile());
-    }, options.flood.restMs);
+    }, flood.restMs);
   }
 
   async function openFront(): Promise<void> {
     await rm(path, { force: true });
     front = createServer({ allowHalfOpen: true }, admit);
+    // Closes further connections before they cost as much as a socket. Those of an earlier front are counted in `admit`.
+    front.maxConnections = maxConnections;
+    front.on("drop", () => void flood.take());
     front.listen(address);
     await once(front, "listening");
     // The sandbox's user has no rights on this machine.
     await chmod(path, 0o666);
   }
 
-  options.flood.onExceeded(closeForAWhile);
+  flood.onExceeded(closeForAWhile);
   try {
     await openFront();
   } catch (error) {
     await handle?.close();
     throw error;
   }
-  enforceTimeouts(inner);
+  enforceTimeouts(proxy);
 
   return {
     async [Symbol.asyncDispose]() {
@@ -74,7 +76,7 @@ export async function listenInFolder(inner: HttpServer, parent: string, name: st
       clearTimeout(reopening);
       // It uses the folder's descriptor, whose number may belong to another sandbox's folder soon.
       await opening;
-      inner.close();
+      proxy.close();
       if (front?.listening) {
         front.close();
         for (const socket of connections) socket.destroy();

@@ -1,12 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { pipeline, type Duplex } from "node:stream";
+import type { Duplex } from "node:stream";
 import { endSocket } from "../../bounded-io/end-socket.ts";
 import type { ConnectionBoundary, CoverableStream } from "../../faults/connection-boundary.ts";
 import { runWork } from "../../event-loop/loop-work.ts";
 import { dialTarget, type DialOptions, type Refusal } from "./dial-target.ts";
 import type { FloodLimit } from "../limits/flood-limit.ts";
 import { forwardRequest, refusalBytes, sendText } from "./forward.ts";
+import { relayTunnel } from "./relay-tunnel.ts";
 import { refuseTarget } from "../policy/policy.ts";
 import type { Target } from "../policy/target.ts";
 import { parseAbsolute, parseAuthority } from "../policy/target.ts";
@@ -101,9 +102,7 @@ export function createEgressProxy(options: EgressProxyOptions): Server {
     if (inner.destroyed) return void outer.destroy();
     inner.write("HTTP/1.1 200 Connection established\r\n\r\n");
     if (head.length > 0) outer.write(head);
-    // Either direction may end first; a failure of one ends both.
-    pipeline(inner, outer, (error) => void (error && inner.destroy()));
-    pipeline(outer, inner, (error) => void (error && outer.destroy()));
+    relayTunnel(inner, outer);
   }
 
   async function forward(request: IncomingMessage, response: ServerResponse, boundary: ConnectionBoundary): Promise<void> {

@@ -1,6 +1,8 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { EgressPolicy, SandboxId } from "@berth/contract";
 import { MINUTE } from "../../clock.ts";
+import { createFairTurns } from "../../event-loop/fair-turns.ts";
 import { createConnectionBoundaries } from "../../faults/connection-boundary.ts";
 import { createFairShare } from "../limits/fair-share.ts";
 import type { Log } from "../../log.ts";
@@ -36,10 +38,12 @@ export interface ProxyFactoryOptions {
 }
 
 export interface SandboxProxy {
-  // Does not listen yet.
+  // Does not listen.
   proxy: Server;
   // Every accepted connection must be counted here.
   flood: FloodLimit;
+  // Serves a connection when it is the sandbox's turn.
+  serve(socket: Socket): void;
 }
 
 const MAX_LOGGED_REFUSALS_PER_MINUTE = 30;
@@ -58,6 +62,7 @@ export function createProxyFactory(
   const allowances = parseAllowances(allow);
   const outside = createFairShare<SandboxId>({ total: maxOutside, maxPerHolder: maxConnections });
   const queries = createFairShare<SandboxId>({ total: MAX_QUERIES, maxPerHolder: MAX_QUERIES_PER_SANDBOX });
+  const turns = createFairTurns({ maxWaitingPerHolder: maxConnections });
   return (sandboxId, policy) => {
     const logRefusal = createRefusalLog(log, sandboxId, nowMs);
     const flood = createFloodLimit({ maxPerSecond, restMs, nowMs });
@@ -80,7 +85,11 @@ export function createProxyFactory(
         logRefusal(target, reason);
       },
     });
-    return { proxy, flood };
+    const serve = (socket: Socket) => {
+      const hasTurn = turns.enter(sandboxId, () => void (socket.destroyed || proxy.emit("connection", socket)));
+      if (!hasTurn) socket.destroy();
+    };
+    return { proxy, flood, serve };
   };
 }
 
