@@ -1,4 +1,5 @@
 import { SECOND, type Clock } from "../clock.ts";
+import { createLoopTurns } from "../event-loop/loop-turns.ts";
 import { eventPage, type StoredEvent } from "../store/events.ts";
 import type { Store } from "../store/open.ts";
 
@@ -25,6 +26,7 @@ export interface FeedDeps {
 
 export function createFeed({ store, sessions, clock }: FeedDeps): Feed {
   const waiting = new Map<string, Set<() => void>>();
+  const nextSlice = createLoopTurns();
   const listener = sessions.onChange(({ partnerId }) => {
     for (const wake of waiting.get(partnerId) ?? []) wake();
   });
@@ -53,8 +55,13 @@ export function createFeed({ store, sessions, clock }: FeedDeps): Feed {
           lastYieldMs = clock.now();
           yield events;
         }
-        if (last) seq = last.seq;
-        else await nextPoll(partnerId, signal);
+        if (!last) {
+          await nextPoll(partnerId, signal);
+          continue;
+        }
+        seq = last.seq;
+        // SQLite runs synchronously in this thread, and a fast reader never makes us wait, so other work gets a turn here.
+        await nextSlice();
       }
     },
     [Symbol.dispose]: () => listener[Symbol.dispose](),

@@ -2,8 +2,9 @@
 // size. A full page ends early, and the next one continues there. Rows are read in growing batches, so that a page of large rows
 // does not read many more than it shows.
 export const PAGE_BYTES = 1024 * 1024;
-// A page with more bytes than this is read in slices, between which the event loop does other work.
+// A page with more bytes or rows than this is read in slices, between which the event loop does other work.
 export const SLICE_BYTES = 64 * 1024;
+export const SLICE_ROWS = 100;
 const FIRST_BATCH = 10;
 const MAX_BATCH = 100;
 

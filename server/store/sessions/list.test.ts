@@ -93,6 +93,16 @@ onBothEngines("the list of sessions", (databases) => {
     expect(await countSlices(JSON.stringify({ key: "x".repeat(25_000) }))).toBe(2);
   });
 
+  test("a filter that matches few of many small sessions reads them in slices", async () => {
+    await store.transaction(async (tx) => {
+      for (let i = 0; i < 250; i++) await insertSessionRow(tx, sessionRow(nowMs + i));
+    });
+    let slices = 1;
+    const page = await listSessions(store.db, "acme", { limit: 100, metadata: { absent: "x" } }, async () => void slices++);
+    expect(page).toMatchObject({ sessions: [], next: null });
+    expect(slices).toBe(3);
+  });
+
   test("a filter that matches nothing does not scan everything for one page", async () => {
     const made: string[] = [];
     for (let i = 0; i < 60; i++) made.unshift(await addSession(store, { created_at: nowMs + i, metadata: LARGE_METADATA }));

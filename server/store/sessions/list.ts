@@ -1,5 +1,5 @@
 import type { SessionId, SessionStatus } from "@berth/contract";
-import { batchSizes, PAGE_BYTES, SLICE_BYTES } from "../page-budget.ts";
+import { batchSizes, PAGE_BYTES, SLICE_BYTES, SLICE_ROWS } from "../page-budget.ts";
 import type { Db } from "../schema.ts";
 import { SESSION_STATES, STATUSES, type SessionState } from "./session.ts";
 import { parseView, VIEW_COLUMNS, type SessionView, type ViewRow } from "./view.ts";
@@ -44,6 +44,7 @@ export async function listSessions(
   const wanted = Object.entries(filter.metadata ?? {});
   const sessions: SessionView[] = [];
   const bytes = { inPage: 0, scanned: 0, inSlice: 0 };
+  let rowsInSlice = 0;
   let after = filter.after;
   const page = (next: ListPosition | null): SessionPage => ({ sessions, next, metadataBytes: bytes.scanned });
   const isFull = () => sessions.length === filter.limit || bytes.inPage >= PAGE_BYTES || bytes.scanned >= MAX_SCANNED_BYTES;
@@ -62,8 +63,9 @@ export async function listSessions(
       sessions.push(view);
     }
     if (found.length < batch) return page(null);
-    if (bytes.inSlice < SLICE_BYTES) continue;
-    bytes.inSlice = 0;
+    rowsInSlice += found.length;
+    if (bytes.inSlice < SLICE_BYTES && rowsInSlice < SLICE_ROWS) continue;
+    [bytes.inSlice, rowsInSlice] = [0, 0];
     await nextSlice();
   }
   return page(after ?? null);
