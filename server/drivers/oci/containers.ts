@@ -12,6 +12,7 @@ import { createSemaphore } from "../host/semaphore.ts";
 import { createVolumes } from "../host/volumes.ts";
 import { readFileIfReadable } from "../../bounded-io/read-small-file.ts";
 import { cgroupPrefix, openCgroups } from "./cgroups/cgroups.ts";
+import { createCpuPriorities } from "./cgroups/cpu-priorities.ts";
 import { closeControlFolder, controlFolderOf } from "./filesystem/control-folder.ts";
 import { createRemovals } from "./filesystem/removals.ts";
 import { findUnrestrictedMounts, unrestrictedMountsError } from "./filesystem/unrestricted-mounts.ts";
@@ -43,6 +44,8 @@ export interface Containers extends AsyncDisposable {
   removeInBackground(id: SandboxId): Promise<void>;
   list(): SandboxId[];
   stats(id: SandboxId): SandboxStats;
+  // To be called periodically. See CpuPriorities.
+  updateCpuPriorities(): Promise<void>;
   dial(id: SandboxId, signal: AbortSignal): Promise<Socket>;
 }
 
@@ -73,11 +76,16 @@ export function createContainers(options: ContainersOptions): Containers {
   const { diskWriteLimitMib } = options;
   const launchDeps = { runtime, kind, cgroups, volumes, diskWriteLimitMib, userIds: createUserIds(sandboxesDir), rootsDir, runtimeDir };
   const removals = createRemovals({ parent: sandboxesDir, release: releaseMounts, onError: options.onRemovalError });
+  const priorities = createCpuPriorities({ cgroups, list: listFolders });
   const limitStarts = createSemaphore(MAX_CONCURRENT_STARTS);
 
   const folderOf = (id: SandboxId) => join(sandboxesDir, id);
   const egressOf = (id: SandboxId) => join(dataDir, "egress", id);
   const isAlive = (id: SandboxId) => cgroups.pids(id).length > 0;
+
+  function listFolders(): string[] {
+    return existsSync(sandboxesDir) ? readdirSync(sandboxesDir) : [];
+  }
 
   function checkFreeSpace(): void {
     const { bavail, bsize } = statfsSync(dataDir);
@@ -198,11 +206,11 @@ export function createContainers(options: ContainersOptions): Containers {
     },
 
     list() {
-      const folders = existsSync(sandboxesDir) ? readdirSync(sandboxesDir) : [];
-      return [...new Set([...folders, ...removals.unfinished(), ...runtime.list(), ...cgroups.list()].filter(isSandboxId))];
+      return [...new Set([...listFolders(), ...removals.unfinished(), ...runtime.list(), ...cgroups.list()].filter(isSandboxId))];
     },
 
     stats: (id) => cgroups.stats(id),
+    updateCpuPriorities: () => priorities.update(),
     dial,
     [Symbol.asyncDispose]: () => removals[Symbol.asyncDispose](),
   };

@@ -1,9 +1,11 @@
 import { mkdirSync, realpathSync } from "node:fs";
 import { AppError, type SandboxId } from "@berth/contract";
+import { systemClock, type Clock } from "../../clock.ts";
 import type { Log } from "../../log.ts";
 import { withDriverErrors } from "../driver-errors.ts";
 import type { Driver } from "../driver.ts";
 import { createKeyedLock } from "../../event-loop/keyed-lock.ts";
+import { runWork } from "../../event-loop/loop-work.ts";
 import { createContainers } from "./containers.ts";
 import { ROOTS_DIR } from "./probe.ts";
 import { createOrphanedCommands } from "./runtime/orphaned-commands.ts";
@@ -23,13 +25,17 @@ export interface OciDriverOptions {
   rootsDir?: string;
   startTimeoutMs?: number;
   stopTimeoutMs?: number;
+  clock?: Clock;
 }
+
+const CPU_PRIORITIES = { name: "processor priorities" };
+const CPU_PRIORITIES_MS = 500;
 
 // Runs containers through an OCI runtime, without an engine. The kernel keeps them running when the server ends. All state is in
 // the data folder and in control groups, where the next server finds it.
 export function createOciDriver(options: OciDriverOptions): Driver {
   const { runtimeDir, log, runtime, boundDisks, diskWriteLimitMib = 0 } = options;
-  const { rootsDir = ROOTS_DIR, startTimeoutMs = 30_000, stopTimeoutMs = 5_000 } = options;
+  const { rootsDir = ROOTS_DIR, startTimeoutMs = 30_000, stopTimeoutMs = 5_000, clock = systemClock } = options;
   mkdirSync(options.dataDir, { recursive: true });
   const dataDir = realpathSync(options.dataDir);
   const containers = createContainers({
@@ -44,6 +50,9 @@ export function createOciDriver(options: OciDriverOptions): Driver {
     // `list` reports the sandbox until a repeated destroy has removed the rest.
     onRemovalError: (id, error) => log.warn("sandbox.removal_failed", { sandboxId: id, error: String(error) }),
   });
+  const updatePriorities = () =>
+    containers.updateCpuPriorities().catch((error: unknown) => log.warn("sandbox.priorities_failed", { error: String(error) }));
+  const priorities = clock.every(CPU_PRIORITIES_MS, () => runWork(CPU_PRIORITIES, updatePriorities));
   const withLock = createKeyedLock();
   const orphanedCommands = createOrphanedCommands(dataDir, runtime);
   // Sandboxes for which no command of an earlier server can still run.
@@ -134,6 +143,9 @@ export function createOciDriver(options: OciDriverOptions): Driver {
     stats: async (id) => containers.stats(id),
     dial: containers.dial,
     // Sandboxes outlive the server, but what is left of the destroyed ones should not.
-    [Symbol.asyncDispose]: () => containers[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      await priorities[Symbol.asyncDispose]();
+      await containers[Symbol.asyncDispose]();
+    },
   };
 }

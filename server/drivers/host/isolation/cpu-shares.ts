@@ -8,3 +8,6 @@ const SHARES_PER_CPU = 128;
 // The range that the kernel accepts.
 const MIN_SHARES = 2;
 const MAX_SHARES = 262_144;
+
+// The `cpu.weight` of a sandbox in cgroup v2, as the older runtimes convert it.
+export const cpuWeight = (cpus: number): number => 1 + Math.floor(((cpuShares(cpus) - MIN_SHARES) * 9_999) / (MAX_SHARES - MIN_SHARES));

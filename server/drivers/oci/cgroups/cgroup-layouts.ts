@@ -2,6 +2,8 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { SandboxStats } from "../../driver.ts";
 import { readFileIfReadable } from "../../../bounded-io/read-small-file.ts";
+import { cpuShares, cpuWeight } from "../../host/isolation/cpu-shares.ts";
+import { createBackgroundClass, type BackgroundClass } from "./background-class.ts";
 
 // The files of a control group, in cgroup v1 and in cgroup v2.
 export interface CgroupLayout {
@@ -17,6 +19,9 @@ export interface CgroupLayout {
   freeze(name: string): void;
   thaw(name: string): void;
   frozen(name: string): "no" | "partly" | "wholly";
+  // The processor time that the group has used. 0 if it does not exist.
+  cpuMs(name: string): number;
+  readonly background: BackgroundClass;
   stats(name: string): SandboxStats;
 }
 
@@ -44,6 +49,8 @@ function version1(pathOf: (controller: string) => string | undefined): Omit<Cgro
   // writes it itself.
   const ROOT_GROUP = "";
   const setState = (name: string, state: "FROZEN" | "THAWED") => writeFileSync(fileOf("freezer", name, "freezer.state"), state);
+  const cpuMs = (name: string) => readNumber("cpuacct", name, "cpuacct.usage") / 1e6;
+  const cpusOf = (name: string) => readNumber("cpu", name, "cpu.cfs_quota_us") / readNumber("cpu", name, "cpu.cfs_period_us");
   return {
     limitSocketBuffers(name, bytes) {
       const parent = pathOf("memory");
@@ -63,9 +70,15 @@ function version1(pathOf: (controller: string) => string | undefined): Omit<Cgro
       const state = read(fileOf("freezer", name, "freezer.state")).trim();
       return state === "FROZEN" ? "wholly" : state === "FREEZING" ? "partly" : "no";
     },
+    cpuMs,
+    background: createBackgroundClass({
+      root: pathOf("cpu") ?? "/sys/fs/cgroup",
+      weightFile: "cpu.shares",
+      weightForQuota: (name) => String(cpuShares(cpusOf(name))),
+    }),
     stats: (name) => ({
       memoryBytes: readNumber("memory", name, "memory.usage_in_bytes"),
-      cpuMs: readNumber("cpuacct", name, "cpuacct.usage") / 1e6,
+      cpuMs: cpuMs(name),
       pids: readNumber("pids", name, "pids.current"),
     }),
   };
@@ -73,6 +86,11 @@ function version1(pathOf: (controller: string) => string | undefined): Omit<Cgro
 
 function version2(root: string): Omit<CgroupLayout, "hierarchies"> {
   const fileOf = (name: string, file: string) => join(root, name, file);
+  const cpuMs = (name: string) => Number(/usage_usec (\d+)/.exec(read(fileOf(name, "cpu.stat")))?.[1] ?? 0) / 1000;
+  const cpusOf = (name: string) => {
+    const [quota, period] = read(fileOf(name, "cpu.max")).split(" ").map(Number);
+    return quota! / period!;
+  };
   return {
     limitSocketBuffers() {},
     // The file exists if the operator's hierarchy has the controller `io`.
@@ -85,9 +103,15 @@ function version2(root: string): Omit<CgroupLayout, "hierarchies"> {
       if (read(fileOf(name, "cgroup.events")).includes("frozen 1")) return "wholly";
       return read(fileOf(name, "cgroup.freeze")).trim() === "1" ? "partly" : "no";
     },
+    cpuMs,
+    background: createBackgroundClass({
+      root,
+      weightFile: "cpu.weight",
+      weightForQuota: (name) => String(cpuWeight(cpusOf(name))),
+    }),
     stats: (name) => ({
       memoryBytes: Number(read(fileOf(name, "memory.current"))),
-      cpuMs: Number(/usage_usec (\d+)/.exec(read(fileOf(name, "cpu.stat")))?.[1] ?? 0) / 1000,
+      cpuMs: cpuMs(name),
       pids: Number(read(fileOf(name, "pids.current"))),
     }),
   };

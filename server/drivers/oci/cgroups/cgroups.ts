@@ -26,6 +26,11 @@ export interface Cgroups {
   kill(id: string): Promise<void>;
   // Removes the group, which must be empty. No-op if it does not exist.
   remove(id: string): Promise<void>;
+  // See CgroupLayout and BackgroundClass.
+  cpuMs(id: string): number;
+  isBackground(id: string): boolean;
+  enterBackground(id: string): string | undefined;
+  leaveBackground(id: string, weight?: string): void;
   stats(id: string): SandboxStats;
   // The ids of all sandboxes that have a group, even if nothing else of them is left.
   list(): string[];
@@ -102,6 +107,10 @@ export function openCgroups(prefix: string, layout = readCgroupLayout()): Cgroup
       }
     },
 
+    cpuMs: (id) => layout.cpuMs(nameOf(id)),
+    isBackground: (id) => layout.background.has(nameOf(id)),
+    enterBackground: (id) => layout.background.enter(nameOf(id)),
+    leaveBackground: (id, weight) => layout.background.leave(nameOf(id), weight),
     stats: (id) => layout.stats(nameOf(id)),
 
     list() {

@@ -1,0 +1,111 @@
+import { availableParallelism } from "node:os";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { readFileIfReadable } from "../../../bounded-io/read-small-file.ts";
+import type { Cgroups } from "./cgroups.ts";
+
+// Moves sandboxes that use much processor time to the background class and back, so that they do not delay the server and the
+// sandboxes whose users type or run short commands. While other programs keep the machine busy, all sandboxes are in the foreground.
+export interface CpuPriorities {
+  // Compares the use since the last call. To be called periodically. No-op if the last call was a moment ago.
+  update(): Promise<void>;
+}
+
+export interface CpuPrioritiesOptions {
+  cgroups: Pick<Cgroups, "cpuMs" | "isBackground" | "enterBackground" | "leaveBackground">;
+  list(): string[];
+  cores?: number;
+  // How long the cores of the machine have been idle, added up.
+  readIdleMs?: () => number;
+  // A monotonic clock.
+  nowMs?: () => number;
+}
+
+interface Sandbox {
+  cpuMs: number;
+  readAtMs: number;
+  isBackground: boolean;
+  // The weight to be restored. undefined if another server has moved the sandbox.
+  weight: string | undefined;
+  busyAtMs: number;
+}
+
+// A sandbox that uses less than this share of a core does not count as active.
+const ACTIVE_LOAD = 0.01;
+// The kernel counts idle time in steps of 10 ms.
+const MIN_PERIOD_MS = 100;
+// Work often pauses for a moment, such as between two requests of a flood.
+const CALM_MS = 10_000;
+// If other programs of the host leave less than this share of the processors, a sandbox in the background would hardly run.
+const MIN_SHARE_LEFT = 1 / 8;
+// Files that are read in one iteration of the event loop, about 15 µs each.
+const READS_PER_TURN = 32;
+
+// The load, in cores, above which sandboxes belong into the background: half of an equal share. Those in the foreground therefore
+// use at most half of the processors together, and leave the rest to those in the background.
+export const backgroundLimit = (loads: readonly number[], cores: number): number =>
+  cores / 2 / Math.max(1, loads.filter((load) => load >= ACTIVE_LOAD).length);
+
+export function createCpuPriorities(options: CpuPrioritiesOptions): CpuPriorities {
+  const { cgroups, list, cores = availableParallelism() } = options;
+  const { readIdleMs = readMachineIdleMs, nowMs = () => performance.now() } = options;
+  let sandboxes = new Map<string, Sandbox>();
+  let idle = { totalMs: readIdleMs(), readAtMs: nowMs() };
+  let crowdedAtMs = -Infinity;
+
+  function read(id: string): { sandbox: Sandbox; load: number } {
+    const known = sandboxes.get(id);
+    const [cpuMs, readAtMs] = [cgroups.cpuMs(id), nowMs()];
+    // A sandbox that was started again has a new group, in the foreground.
+    const isBackground = (known?.isBackground ?? true) && cgroups.isBackground(id);
+    const { weight, busyAtMs = readAtMs } = known ?? {};
+    const load = known === undefined ? 0 : Math.max(0, cpuMs - known.cpuMs) / Math.max(1, readAtMs - known.readAtMs);
+    return { sandbox: { cpuMs, readAtMs, isBackground, weight, busyAtMs }, load };
+  }
+
+  // The cores that were idle since the last call.
+  function readIdleCores(): number {
+    const before = idle;
+    idle = { totalMs: readIdleMs(), readAtMs: nowMs() };
+    return (idle.totalMs - before.totalMs) / Math.max(1, idle.readAtMs - before.readAtMs);
+  }
+
+  function move(id: string, sandbox: Sandbox, isBusy: boolean): void {
+    const isCrowded = sandbox.readAtMs - crowdedAtMs < CALM_MS;
+    if (isBusy) sandbox.busyAtMs = sandbox.readAtMs;
+    if (isBusy && !isCrowded && !sandbox.isBackground) {
+      sandbox.weight = cgroups.enterBackground(id);
+      sandbox.isBackground = sandbox.weight !== undefined;
+    } else if (sandbox.isBackground && (isCrowded || sandbox.readAtMs - sandbox.busyAtMs >= CALM_MS)) {
+      cgroups.leaveBackground(id, sandbox.weight);
+      sandbox.isBackground = false;
+    }
+  }
+
+  return {
+    async update() {
+      if (nowMs() - idle.readAtMs < MIN_PERIOD_MS) return;
+      const seen = new Map<string, Sandbox>();
+      const loads = new Map<string, number>();
+      for (const [index, id] of list().entries()) {
+        if (index > 0 && index % READS_PER_TURN === 0) await nextTurn();
+        const { sandbox, load } = read(id);
+        seen.set(id, sandbox);
+        loads.set(id, load);
+      }
+      sandboxes = seen;
+      const inBackground = [...seen].filter(([, { isBackground }]) => isBackground).map(([id]) => loads.get(id)!);
+      const leftCores = inBackground.reduce((sum, load) => sum + load, readIdleCores());
+      if (inBackground.length > 0 && leftCores < cores * MIN_SHARE_LEFT) crowdedAtMs = nowMs();
+      const limit = backgroundLimit([...loads.values()], cores);
+      for (const [id, sandbox] of seen) move(id, sandbox, loads.get(id)! > limit);
+    },
+  };
+}
+
+const USER_HZ = 100;
+
+// The fields after the name are ticks: user, nice, system, idle, iowait, …
+function readMachineIdleMs(): number {
+  const [, , , idle = 0, iowait = 0] = (/^cpu +(.*)/.exec(readFileIfReadable("/proc/stat") ?? "")?.[1] ?? "").split(" ").map(Number);
+  return ((idle + iowait) * 1_000) / USER_HZ;
+}
