@@ -1,4 +1,3 @@
-import { setPriority } from "node:os";
 import { startModelServer } from "../../support/agents/model-server.ts";
 import { ATTACKS, type AttackTarget } from "./attacks.ts";
 import { listen, urlOf } from "./servers.ts";
@@ -8,8 +7,6 @@ export type AttackerReport =
   | { type: "ready"; modelUrl: string; upstreamUrl: string; silentUrl: string }
   | { type: "started" }
   | { type: "stopped" };
-
-setPriority(Number(process.argv[2]));
 
 const model = await startModelServer();
 const upstream = await listen((_request, response) => response.end("here\n"));

@@ -11,24 +11,20 @@ export interface Attacker extends AsyncDisposable {
   modelUrl: string;
   upstreamUrl: string;
   silentUrl: string;
+  pid: number;
   // Starts these attacks. Disposing the result ends them and removes their resources.
   attack(names: readonly string[], target: AttackTarget): Promise<AsyncDisposable>;
 }
 
-export interface AttackerOptions {
-  // The niceness of the process. The attacker stands for other machines, so a measurement gives it only processor time that
-  // nothing else on this machine needs.
-  niceness?: number;
-}
-
-export async function startAttacker({ niceness = 0 }: AttackerOptions): Promise<Attacker> {
-  const child = fork(join(import.meta.dirname, "attacker-process.ts"), [String(niceness)]);
+export async function startAttacker(): Promise<Attacker> {
+  const child = fork(join(import.meta.dirname, "attacker-process.ts"));
   const report = async () => ((await once(child, "message")) as [AttackerReport])[0];
   const order = (message: AttackerOrder) => void child.send(message);
   const urls = await report();
   if (urls.type !== "ready") throw new Error(`the attacker began with ${urls.type}`);
   return {
     ...urls,
+    pid: child.pid!,
     async attack(names, target) {
       const started = report();
       order({ type: "attack", names: [...names], target });

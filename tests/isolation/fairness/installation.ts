@@ -7,13 +7,15 @@ import type { Session } from "@berth/contract";
 import { createApi, type Api } from "../../support/servers/api.ts";
 import { startBerth, type Berth } from "../../support/servers/berth.ts";
 import { runCliForJson } from "../../support/servers/cli.ts";
-import { startAttacker, type AttackerOptions } from "./attacker.ts";
+import { startAttacker } from "./attacker.ts";
 import { close, listen, urlOf } from "./servers.ts";
 
 // A server with two partners that share it: one is hostile, one is the victim.
 export interface Installation extends AsyncDisposable {
   berth: Berth;
   victim: Tenant;
+  // The process that stands for the hostile partner's machines.
+  attackerPid: number;
   // Starts attacks of a hostile partner. Disposing the result ends them and destroys the sandbox that they came from.
   attack(names: readonly string[]): Promise<AsyncDisposable>;
   // The time, by performance.now(), at which the victim's webhook receiver got the event of this session.
@@ -29,9 +31,9 @@ export interface Tenant {
 
 const METRICS_TOKEN = "a-token-for-the-numbers";
 
-export async function openInstallation(options: AttackerOptions = {}): Promise<Installation> {
+export async function openInstallation(): Promise<Installation> {
   await using stack = new AsyncDisposableStack();
-  const attacker = stack.use(await startAttacker(options));
+  const attacker = stack.use(await startAttacker());
   const deliveries = new Map<string, PromiseWithResolvers<number>>();
   const deliveryOf = (sessionId: string): PromiseWithResolvers<number> => {
     const known = deliveries.get(sessionId) ?? Promise.withResolvers<number>();
@@ -71,6 +73,7 @@ export async function openInstallation(options: AttackerOptions = {}): Promise<I
   return {
     berth,
     victim,
+    attackerPid: attacker.pid,
     async attack(names) {
       await using attack = new AsyncDisposableStack();
       // Each attack has its own partner and sandbox, so that an exhausted rate limit or leftover processes do not affect the

@@ -3,6 +3,7 @@
 import { parseArgs } from "node:util";
 import { ATTACKS } from "./attacks.ts";
 import { openInstallation } from "./installation.ts";
+import { standForOtherMachines } from "./scheduling.ts";
 import { measure, percentile, type Round } from "./measure.ts";
 import { ACTIONS, openVictim } from "./victim.ts";
 
@@ -10,7 +11,8 @@ const { values } = parseArgs({ options: { rounds: { type: "string", default: "40
 const rounds = Number(values.rounds);
 let isRemoving = false;
 
-await using installation = await openInstallation({ niceness: 19 });
+await using installation = await openInstallation();
+standForOtherMachines(installation.attackerPid);
 // Sandboxes outlive the server, so an interrupted run must remove them too.
 // A second signal, such as npm's, must not end the removal.
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => void removeAll());

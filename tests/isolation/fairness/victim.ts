@@ -16,8 +16,10 @@ export interface Victim extends AsyncDisposable {
   keystroke(): Promise<Times>;
 }
 
-// One round.
-export const STEPS = ["session", "exec", "keystroke", "exec", "keystroke", "exec", "keystroke", "keystroke", "keystroke"] as const;
+const COMMANDS = ["exec", "keystroke", "keystroke"] as const;
+
+// One round: a session, six commands and twelve keystrokes.
+export const STEPS = ["session", ...Array.from({ length: 6 }, () => COMMANDS).flat()] as const;
 
 export async function openVictim({ berth, victim, delivered }: Installation): Promise<Victim> {
   const { api, key, session } = victim;
