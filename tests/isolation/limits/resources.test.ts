@@ -1,6 +1,8 @@
-import { readdirSync, statSync } from "node:fs";
+import { readdirSync, realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { cgroupPrefix, openCgroups } from "../../../server/drivers/oci/cgroups/cgroups.ts";
+import { createCpuPriorities } from "../../../server/drivers/oci/cgroups/cpu-priorities.ts";
 import { describeWith, machine, testWith } from "../../support/machine.ts";
 import { openSandboxes, missing, type Sandboxes, type Sandbox } from "../sandboxes.ts";
 import { SYSCALLS } from "../syscalls/syscalls.ts";
@@ -117,6 +119,23 @@ print(made)`);
     await neighbour.sh("sleep 1");
     const share = ((await used()) - beforeMs) / (performance.now() - startMs);
     expect(share).toBeLessThan(0.4);
+    await destroy(burner);
+  });
+
+  test("a sandbox that uses much processor time goes to the background, and its neighbour does not", async () => {
+    const burner = await sandboxes.create();
+    const cgroups = openCgroups(cgroupPrefix(realpathSync(sandboxes.dataDir)));
+    // A small machine without other programs, because other tests may leave this one little time.
+    const machineOptions = { cores: 0.02, readIdleMs: () => performance.now() };
+    const priorities = createCpuPriorities({ cgroups, list: () => [burner.id, neighbour.id], ...machineOptions });
+    await burner.sh("for i in 1 2 3 4; do (while :; do :; done) > /dev/null 2>&1 & done");
+    const isMoved = async () => {
+      await priorities.update();
+      return cgroups.isBackground(burner.id);
+    };
+    await expect.poll(isMoved, { timeout: 20_000, interval: 150 }).toBe(true);
+    expect(cgroups.isBackground(neighbour.id)).toBe(false);
+    expect(await isWell(neighbour)).toBe(true);
     await destroy(burner);
   });
 
