@@ -5,10 +5,18 @@ import { describe, expect, test } from "vitest";
 import { machine, testWith } from "../../../../tests/support/machine.ts";
 import { readCgroupLayout, type CgroupMount } from "./cgroup-layouts.ts";
 
-// Folders that look like a hierarchy, because test machines have the controller in only one version. A sandbox with two CPUs.
-const VERSIONS = [
-  { version: 1 as const, weightFile: "cpu.shares", files: { "cpu.cfs_quota_us": "200000", "cpu.cfs_period_us": "100000" }, weight: "256" },
-  { version: 2 as const, weightFile: "cpu.weight", files: { "cpu.max": "200000 100000" }, weight: "10" },
+// Folders that look like a hierarchy, because test machines have the controller in only one version.
+interface Version {
+  version: 1 | 2;
+  weightFile: string;
+  // The quota of a sandbox with two CPUs, and the weight that belongs to it.
+  files: Record<string, string>;
+  weight: string;
+}
+
+const VERSIONS: Version[] = [
+  { version: 1, weightFile: "cpu.shares", files: { "cpu.cfs_quota_us": "200000", "cpu.cfs_period_us": "100000" }, weight: "256" },
+  { version: 2, weightFile: "cpu.weight", files: { "cpu.max": "200000 100000" }, weight: "10" },
 ];
 
 describe.each(VERSIONS)("the background class, version $version", ({ version, weightFile, files, weight }) => {
