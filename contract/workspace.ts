@@ -30,6 +30,8 @@ export interface WorkspaceSession {
   // Grows with every change. The page ignores a message with an older generation.
   generation: number;
   partnerName: string;
+  // Names the user whose settings apply, without telling who it is. The browser stores its copy of the settings under this name.
+  settingsOwner: string;
   branding: Branding;
   // The origins of the partner's pages that may have the workspace in a frame and exchange messages with it (embed.ts).
   embedOrigins: readonly string[];

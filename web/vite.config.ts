@@ -11,7 +11,7 @@ export default defineConfig({
   plugins: [react(), preloadModule("text-editor.tsx")],
   server: {
     proxy: {
-      "^/workspace/sbx_[^/]+/(api|session|preview)": { target: server, changeOrigin: true, ws: true, headers: { origin: server } },
+      "^/workspace/sbx_[^/]+/(api|session|settings|preview)": { target: server, changeOrigin: true, ws: true, headers: { origin: server } },
     },
   },
   build: {

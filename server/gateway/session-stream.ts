@@ -3,6 +3,7 @@ import { AppError, type SandboxId } from "@berth/contract";
 import { STREAM_KEEP_ALIVE_MS, type WorkspaceSession } from "@berth/contract/workspace.ts";
 import type { Clock } from "../clock.ts";
 import type { CachedSession, SessionCache } from "./access/session-cache.ts";
+import { settingsOwnerOf } from "./user-settings.ts";
 
 // The session as the workspace page sees it: once, or as a stream of server-sent events.
 export interface SessionStreams extends AsyncDisposable {
@@ -32,6 +33,7 @@ export function createSessionStreams({ sessionCache, clock, previewUrlOf }: Sess
       reason: session.status === "running" ? null : (REASONS[session.stopReason ?? ""] ?? null),
       generation: session.generation,
       partnerName: partner.name,
+      settingsOwner: settingsOwnerOf({ partnerId: partner.id, externalUserId: session.externalUserId }),
       branding: partner.branding,
       embedOrigins: partner.origins,
       expiresAtMs: session.status === "running" ? session.expiresAt : null,

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { AppError } from "@berth/contract";
 import { MAX_SETTINGS_BYTES, type UserSettings } from "@berth/contract/workspace.ts";
@@ -78,5 +79,12 @@ function parseObject(text: string): Record<string, unknown> | null {
     return null;
   }
 }
+
+// A name for a user that differs between partners and does not contain the id.
+export const settingsOwnerOf = ({ partnerId, externalUserId }: SettingsOwner): string =>
+  createHash("sha256")
+    .update(JSON.stringify([partnerId, externalUserId]))
+    .digest("base64url")
+    .slice(0, 22);
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);

@@ -51,6 +51,7 @@ describe("the workspace's session", () => {
       reason: null,
       generation: 1,
       partnerName: "Acme",
+      settingsOwner: expect.stringMatching(/^[\w-]{22}$/),
       embedOrigins: ["https://app.acme.example"],
       branding: { logo: null, accent: null, hideAgent: false },
       expiresAtMs: gateway.session.expiresAt,

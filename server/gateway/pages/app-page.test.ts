@@ -9,6 +9,7 @@ const session: WorkspaceSession = {
   reason: null,
   generation: 1,
   partnerName: "Acme",
+  settingsOwner: "user",
   embedOrigins: [],
   branding: { logo: null, accent: null, hideAgent: false },
   expiresAtMs: 1,

@@ -8,7 +8,7 @@ import type {
   TrashedFiles,
   WrittenFile,
 } from "@berth/contract/daemon.ts";
-import type { PreviewLink, PreviewRequest } from "@berth/contract/workspace.ts";
+import type { PreviewLink, PreviewRequest, UserSettings } from "@berth/contract/workspace.ts";
 import { readLines } from "./read-lines.ts";
 
 // A response that is not a success, or status 0 if there was no response.
@@ -109,6 +109,16 @@ export function createApi(base: string, send: typeof fetch = (...args) => fetch(
       if (response.body) for await (const line of readLines(response.body)) yield JSON.parse(line) as SearchEvent;
     },
 
+    readSettings: () => json<UserSettings>("settings"),
+    // Null if the settings have changed since the given version was read.
+    writeSettings: async (settings: UserSettings): Promise<number | null> => {
+      try {
+        return (await json<{ version: number }>("settings", "PUT", settings)).version;
+      } catch (error) {
+        if (error instanceof ApiError && error.status === 412) return null;
+        throw error;
+      }
+    },
     previewLink: (request: PreviewRequest) => json<PreviewLink>("preview", "POST", request),
     createTerminal: (request: CreateTerminal) => json<Terminal>("api/terminals", "POST", request),
     removeTerminal: (id: string) => json<void>(`api/terminals/${id}`, "DELETE"),

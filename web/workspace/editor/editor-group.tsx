@@ -2,7 +2,7 @@ import { lazy, Suspense, useEffect, useRef } from "react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { loadModule } from "../browser/load-module.ts";
 import { activeTabIn, type EditorGroup } from "../state/page/editor-group.ts";
-import type { Tab } from "../state/page/tab.ts";
+import type { PageName, Tab } from "../state/page/tab.ts";
 import { Previews } from "../ports/previews.tsx";
 import { DropZones } from "./drop-zones.tsx";
 import { FileView } from "./file-view.tsx";
@@ -13,6 +13,11 @@ import { tabName } from "./tabs/tab-names.ts";
 const Welcome = lazy(() => loadModule(() => import("./welcome.tsx")));
 const DiffView = lazy(() => loadModule(() => import("./diff-view.tsx")));
 const RevisionsView = lazy(() => loadModule(() => import("./revisions-view.tsx")));
+const pages = {
+  settings: lazy(() => loadModule(() => import("./settings/settings-page.tsx"))),
+  settingsJson: lazy(() => loadModule(() => import("./settings/settings-json.tsx"))),
+  shortcuts: lazy(() => loadModule(() => import("./settings/shortcuts-page.tsx"))),
+} satisfies Record<PageName, unknown>;
 const MarkdownView = lazy(() => loadModule(() => import("./markdown-view.tsx")));
 
 // One column of the editor area: its tabs, and what the active one shows.
@@ -72,6 +77,12 @@ interface TabViewProps {
 function TabView({ tab, group, active }: TabViewProps) {
   if (tab.kind === "file") return <FileView path={tab.path} group={group} active={active} />;
   if (tab.kind === "markdown") return <MarkdownView key={tab.id} path={tab.path} />;
+  if (tab.kind === "page") return <Page page={tab.page} />;
   if (tab.kind === "revisions") return <RevisionsView key={tab.id} tab={tab} />;
   return <DiffView key={tab.id} path={tab.path} against={tab.kind === "compare" ? "disk" : "original"} />;
+}
+
+function Page({ page }: { page: PageName }) {
+  const Shown = pages[page];
+  return <Shown />;
 }

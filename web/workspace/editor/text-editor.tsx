@@ -1,10 +1,10 @@
-import { EditorView } from "@codemirror/view";
 import { useEffect, useRef } from "react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { bufferFor } from "./code/buffer.ts";
 import { attachGitLater } from "./git/attach-later.ts";
 import { attachEditor, goTo } from "./code/editor-handle.ts";
-import { wrapping } from "./code/setup.ts";
+import { keys, loadKeys } from "./code/keys.ts";
+import { personal, personalSetup } from "./code/personal.ts";
 import type { MountedView } from "./code/buffer.ts";
 import { markFirstTextPainted } from "../browser/first-text.ts";
 
@@ -20,7 +20,7 @@ export default function TextEditor({ path, group, active }: TextEditorProps) {
   const workspace = useWorkspace();
   const container = useRef<HTMLDivElement>(null);
   const editor = useRef<MountedView | null>(null);
-  const wrapLines = useWorkspaceState("preferences", (state) => state.wrapLines);
+  const preferences = useWorkspaceState("preferences", (state) => state);
   const reveal = useWorkspaceState("cursor", (state) => state.reveal);
   const focusPath = useWorkspaceState("cursor", (state) => state.focusPath);
 
@@ -49,8 +49,15 @@ export default function TextEditor({ path, group, active }: TextEditorProps) {
   }, [workspace, path, group, active]);
 
   useEffect(() => {
-    editor.current?.view.dispatch({ effects: wrapping.reconfigure(wrapLines ? EditorView.lineWrapping : []) });
-  }, [wrapLines, path]);
+    editor.current?.view.dispatch({ effects: personal.reconfigure(personalSetup(preferences)) });
+  }, [preferences, path, group]);
+
+  useEffect(() => {
+    const mounted = editor.current;
+    void loadKeys(workspace).then((chosen) => {
+      if (mounted && editor.current === mounted) mounted.view.dispatch({ effects: keys.reconfigure(chosen) });
+    });
+  }, [workspace, preferences.keymap, path, group]);
 
   useEffect(() => {
     const target = active ? workspace.cursor.takeReveal(path) : null;

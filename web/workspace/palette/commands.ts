@@ -1,7 +1,8 @@
 import type { SideView } from "../state/page/layout.ts";
 import type { Workspace } from "../state/workspace.ts";
 import { focusSearch, focusSideView, focusTerminals, toggleTerminals } from "../state/focus-actions.ts";
-import { openMarkdownPreview } from "../state/actions.ts";
+import { openMarkdownPreview, openPage } from "../state/actions.ts";
+import { saveFile } from "../state/save-file.ts";
 import { activeTabOf } from "../state/page/editor-groups.ts";
 import { isAgentHidden } from "../state/sandbox/session.ts";
 import type { Command } from "./command.ts";
@@ -32,7 +33,7 @@ export function createCommands(workspace: Workspace): Command[] {
     { id: "palette.f1", title: "", shortcut: "F1", inTerminal: true, run: () => palette.open("commands") },
     { id: "line.open", title: "Go to line…", shortcut: "Ctrl+G", isAvailable: hasEditor, run: () => palette.open("line") },
     { id: "symbols.open", title: "Go to symbol…", shortcut: "Mod+Shift+O", isAvailable: hasEditor, run: () => palette.open("symbols") },
-    { id: "file.save", title: "Save", shortcut: "Mod+S", run: () => void (activeFile() && documents.save(activeFile() ?? "")) },
+    { id: "file.save", title: "Save", shortcut: "Mod+S", run: () => void (activeFile() && saveFile(workspace, activeFile() ?? "")) },
     { id: "file.saveAll", title: "Save all", shortcut: "Mod+Alt+S", run: () => void documents.saveAll() },
     { id: "file.new", title: "New file…", run: () => void startNew(workspace, "file") },
     { id: "folder.new", title: "New folder…", run: () => void startNew(workspace, "folder") },
@@ -82,6 +83,14 @@ export function createCommands(workspace: Workspace): Command[] {
       id: "spoken",
       title: "Toggle screen reader support in terminals",
       run: () => preferences.set((now) => ({ spokenTerminals: !now.spokenTerminals })),
+    },
+    { id: "settings", title: "Open settings", shortcut: "Mod+,", run: () => openPage(workspace, "settings") },
+    { id: "settings.json", title: "Open settings (JSON)", run: () => openPage(workspace, "settingsJson") },
+    { id: "shortcuts", title: "Keyboard shortcuts", run: () => openPage(workspace, "shortcuts") },
+    {
+      id: "keymap.vim",
+      title: "Toggle Vim keys",
+      run: () => preferences.set(({ keymap }) => ({ keymap: keymap === "vim" ? "vscode" : "vim" })),
     },
     { id: "theme.system", title: "Theme: system", run: theme("system") },
     { id: "theme.light", title: "Theme: light", run: theme("light") },

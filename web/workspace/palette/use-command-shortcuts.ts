@@ -10,6 +10,7 @@ export function useCommandShortcuts(commands: Command[]): void {
       const isIn = (selector: string) => event.target instanceof Element && event.target.closest(selector) !== null;
       const mayHandle = ({ handledBy, inTerminal, shortcut = "" }: Command) => {
         if (handledBy !== undefined) return handledBy === "focused" && !isIn(".xterm, .cm-editor");
+        if (VIM_KEYS.has(shortcut) && isIn(".cm-vimMode")) return false;
         // The find widget has its own shortcuts with Alt.
         if (shortcut.startsWith("Alt+") && isIn(".find-widget")) return false;
         return inTerminal || !isIn(".xterm") || !reachesShell(shortcut);
@@ -30,3 +31,6 @@ export function useCommandShortcuts(commands: Command[]): void {
     return () => removeEventListener("keydown", onKeyDown, { capture: true });
   }, [commands]);
 }
+
+// Keys that Vim uses while its editor has the focus.
+const VIM_KEYS = new Set(["Mod+B"]);

@@ -38,8 +38,8 @@ export function useFoundFiles(input: Extract<PaletteInput, { kind: "files" }> | 
   }, [query, workspace]);
 
   if (input === null) return { choices: [], note: null, isCurrent: true };
-  const { recentFiles, layout } = workspace;
-  const paths = orderFiles(input.query, found?.paths ?? [], recentFiles.list(), activeFile(layout.store.getState()));
+  const layout = workspace.layout.store.getState();
+  const paths = orderFiles(input.query, found?.paths ?? [], layout.recentFiles, activeFile(layout));
   const answered = found?.query === input.query;
   const choose = (path: string) => openFile(workspace, path, input.location ?? undefined);
   return {

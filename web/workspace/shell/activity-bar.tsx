@@ -1,4 +1,5 @@
-import { Files, GitCompare, Radio, Search } from "lucide-react";
+import { Files, GitCompare, Radio, Search, Settings } from "lucide-react";
+import { openPage } from "../state/actions.ts";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import type { SideView } from "../state/page/layout.ts";
 
@@ -10,7 +11,8 @@ const views = [
 ] as const satisfies { view: SideView; label: string; icon: typeof Files }[];
 
 export function ActivityBar() {
-  const { layout } = useWorkspace();
+  const workspace = useWorkspace();
+  const { layout } = workspace;
   const { sideView, sideOpen } = useWorkspaceState("layout", (state) => state);
   const portCount = useWorkspaceState("ports", (state) => state.list.length);
   return (
@@ -32,6 +34,9 @@ export function ActivityBar() {
           </button>
         );
       })}
+      <button type="button" className="last" aria-label="Settings" title="Settings" onClick={() => openPage(workspace, "settings")}>
+        <Settings size={19} strokeWidth={1.8} />
+      </button>
     </nav>
   );
 }

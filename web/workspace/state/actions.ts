@@ -2,7 +2,7 @@ import { isCompactScreen, isNarrowScreen, isTouchScreen } from "../browser/media
 import { extensionOf } from "../text/paths.ts";
 import type { TextLocation } from "./page/cursor.ts";
 import { activeTabOf, openTabs } from "./page/editor-groups.ts";
-import { fileTab, previewTab, tabFor, type Tab } from "./page/tab.ts";
+import { fileTab, pageTab, previewTab, tabFor, type PageName, type Tab } from "./page/tab.ts";
 import type { Workspace } from "./workspace.ts";
 
 // Actions of a person that touch several parts of the workspace.
@@ -57,3 +57,9 @@ export const openPaths = ({ layout }: Workspace): Set<string> =>
   new Set(openTabs(layout.store.getState()).flatMap((tab) => ("path" in tab ? [tab.path] : [])));
 
 export const isMarkdown = (path: string): boolean => ["md", "markdown"].includes(extensionOf(path));
+
+// Opens a page of the workspace itself, such as the settings.
+export function openPage(workspace: Workspace, page: PageName): void {
+  uncoverEditor(workspace);
+  workspace.layout.openTab(pageTab(page));
+}

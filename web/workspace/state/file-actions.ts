@@ -63,13 +63,12 @@ export const moveInto = (workspace: Workspace, paths: readonly string[], folder:
     return moves.map(({ to }) => to);
   });
 
-async function move({ documents, notices, files, layout, recentFiles }: Workspace, from: string, to: string): Promise<boolean> {
+async function move({ documents, notices, files, layout }: Workspace, from: string, to: string): Promise<boolean> {
   if (from === to) return false;
   await documents.flush(from);
   if (!(await notices.attempt(`Could not move ${from}`, () => files.move(from, to)))) return false;
   documents.moved(from, to);
   layout.renamePath(from, to);
-  recentFiles.moved(from, to);
   return true;
 }
 

@@ -7,6 +7,7 @@ import { applyAccent } from "./apply-accent.ts";
 import { keepEditedTab } from "./keep-edited-tab.ts";
 import { createDocuments } from "./documents/documents.ts";
 import { openDrafts } from "./documents/drafts.ts";
+import { createFormatter } from "./formatter.ts";
 import { loadInitialView } from "./initial-load.ts";
 import { createActiveEditor } from "./page/active-editor.ts";
 import { createCursor } from "./page/cursor.ts";
@@ -14,16 +15,15 @@ import { createDialogs } from "./page/dialogs.ts";
 import { createEmbedding } from "./page/embedding.ts";
 import { createFileHistory } from "./page/file-history.ts";
 import { createFocusRequest } from "./page/focus-request.ts";
-import { activeFile } from "./page/editor-groups.ts";
 import { createLayout } from "./page/layout.ts";
 import { createNotices } from "./page/notices.ts";
 import { createPalette } from "./page/palette.ts";
 import { createPicker } from "./page/picker.ts";
 import { createPreferences } from "./page/preferences.ts";
-import { createRecentFiles } from "./page/recent-files.ts";
 import { createTabDrag } from "./page/tab-drag.ts";
 import { createTransfers } from "./page/transfers.ts";
 import { createTree } from "./page/tree.ts";
+import { createSettingsSync } from "./settings/sync.ts";
 import { createAgent } from "./sandbox/agent.ts";
 import { readEmbeddedSession } from "./sandbox/embedded-session.ts";
 import { createFiles } from "./sandbox/files.ts";
@@ -43,14 +43,28 @@ export function createWorkspace(sandboxId: string) {
   const notices = createNotices();
   const dialogs = createDialogs();
   const embedding = createEmbedding();
-  const preferences = createPreferences();
   const layout = createLayout(sandboxId);
   const session = createSessionStore();
   const embedded = readEmbeddedSession();
   if (embedded) session.update(embedded);
+  const preferences = createPreferences(embedded?.settingsOwner ?? "unknown");
+  const settingsSync = createSettingsSync({
+    read: api.readSettings,
+    write: api.writeSettings,
+    values: preferences.values,
+    show: preferences.show,
+  });
+  preferences.onChanged(settingsSync.changed);
+  void settingsSync.pull();
   applyAccent({ session, preferences });
   const files = createFiles(api);
-  const documents = createDocuments({ api, notices, drafts: openDrafts(sandboxId), autosave: () => preferences.store.getState().autosave });
+  const documents = createDocuments({
+    api,
+    notices,
+    drafts: openDrafts(sandboxId),
+    autosave: () => preferences.store.getState().autosave,
+    autosaveAfterMs: () => preferences.store.getState().autosaveDelayMs,
+  });
   const terminals = createTerminals({ api, layout, notices });
   const ports = createPorts(api);
   const search = createSearch(api);
@@ -61,7 +75,7 @@ export function createWorkspace(sandboxId: string) {
   const picker = createPicker();
   const cursor = createCursor();
   const activeEditor = createActiveEditor();
-  const recentFiles = createRecentFiles(sandboxId);
+  const formatter = createFormatter();
   const focusRequest = createFocusRequest();
   const tree = createTree();
   const tabDrag = createTabDrag();
@@ -69,10 +83,6 @@ export function createWorkspace(sandboxId: string) {
   const transfers = createTransfers();
 
   keepEditedTab({ layout, documents });
-  layout.store.subscribe((state) => {
-    const path = activeFile(state);
-    if (path !== null) recentFiles.add(path);
-  });
   preferences.store.subscribe((now, before) => {
     if (now.autosave && !before.autosave) documents.autosaveAll();
   });
@@ -118,7 +128,6 @@ export function createWorkspace(sandboxId: string) {
     if (event.type === "agent") return agent.update(event.agent);
     if (event.overflow) return void resync();
     files.changed(event.changes);
-    for (const { path, kind } of event.changes) if (kind === "deleted") recentFiles.remove(path);
     documents.changed(event.changes.map(({ path }) => path));
     git.changed();
     languages.filesChanged(event.changes);
@@ -173,7 +182,7 @@ export function createWorkspace(sandboxId: string) {
     picker,
     cursor,
     activeEditor,
-    recentFiles,
+    formatter,
     focusRequest,
     tree,
     tabDrag,

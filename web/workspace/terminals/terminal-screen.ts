@@ -7,6 +7,7 @@ import { copyText } from "../browser/clipboard.ts";
 import type { Workspace } from "../state/workspace.ts";
 import { findText, nextMatch, type FindDirection } from "./output/buffer-text.ts";
 import { fileLinkProvider, openHiddenUrl, openUrl } from "./output/terminal-links.ts";
+import { screenOptions } from "./screen-options.ts";
 import { openTerminalStream, type TerminalStream } from "./terminal-stream.ts";
 
 export interface TerminalScreen extends Disposable {
@@ -42,13 +43,9 @@ function createScreen(workspace: Workspace, id: string): TerminalScreen {
   element.style.height = "100%";
   const xterm = new Xterm({
     allowProposedApi: true,
-    cursorBlink: true,
-    fontFamily: getComputedStyle(document.documentElement).getPropertyValue("--mono"),
-    fontSize: 13,
+    ...screenOptions(preferences.store.getState()),
     lineHeight: 1.2,
-    scrollback: 10_000,
     macOptionIsMeta: true,
-    screenReaderMode: preferences.store.getState().spokenTerminals,
     theme: readTheme(),
     linkHandler: { activate: (event, uri) => void openHiddenUrl(workspace, event, uri) },
   });
@@ -88,8 +85,8 @@ function createScreen(workspace: Workspace, id: string): TerminalScreen {
     return !(event.key === "F1" || (event.ctrlKey && event.key === "`"));
   });
   const themeListener = preferences.onApplied(() => {
-    xterm.options.theme = readTheme();
-    xterm.options.screenReaderMode = preferences.store.getState().spokenTerminals;
+    xterm.options = { ...screenOptions(preferences.store.getState()), theme: readTheme() };
+    if (element.isConnected) fit();
   });
   const registration = workspace.connections.add(stream);
 

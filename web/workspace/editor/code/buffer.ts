@@ -39,12 +39,13 @@ function createBuffer(workspace: Workspace, firstPath: string): CodeBuffer {
   let path = firstPath;
   let languageName: string | null = null;
   const text = documents.textOf(path);
-  const { wrapLines } = preferences.store.getState();
+  const chosen = preferences.store.getState();
   // The view whose position the status bar shows.
   let reporting: EditorView | null = null;
 
   const views = createSharedViews({
-    createState: (extension) => EditorState.create({ doc: text, extensions: [editorSetup({ path, text, wrapLines }), extension] }),
+    createState: (extension) =>
+      EditorState.create({ doc: text, extensions: [editorSetup({ path, text, preferences: chosen }), extension] }),
     onUpdate({ view, state: { doc }, transactions, docChanged, selectionSet }) {
       if (transactions.some(isEdit)) documents.edited(path, { differs: saved === null || !doc.eq(saved) });
       if (view === reporting && (docChanged || selectionSet)) reportPosition(view);

@@ -12,17 +12,18 @@ import {
   highlightActiveLineGutter,
   highlightSpecialChars,
   keymap,
-  lineNumbers,
   rectangularSelection,
 } from "@codemirror/view";
+import type { PreferencesState } from "../../state/page/preferences.ts";
 import { findAndReplace } from "../find/extension.ts";
 import { indentation, initialIndentation } from "../indentation/extension.ts";
 import { vsCodeKeys } from "./editor-commands.ts";
 import { indentGuides } from "./indent-guides.ts";
+import { keys } from "./keys.ts";
+import { personal, personalSetup } from "./personal.ts";
 import { theme } from "./theme.ts";
 
 export const language = new Compartment();
-export const wrapping = new Compartment();
 export const label = new Compartment();
 export const pastEdits = new Compartment();
 // What a language server adds.
@@ -34,13 +35,14 @@ export const labelFor = (path: string): Extension => EditorView.contentAttribute
 export const MAX_HIGHLIGHTED_CHARS = 2_000_000;
 
 // The extensions of every editor. The language is added when it is loaded.
-export function editorSetup({ path, text, wrapLines }: { path: string; text: string; wrapLines: boolean }): Extension {
+export function editorSetup({ path, text, preferences }: { path: string; text: string; preferences: PreferencesState }): Extension {
   return [
+    keys.of([]),
     // Keeps the line endings of the file. Any other line ending stays in the text as a character.
     EditorState.lineSeparator.of(lineSeparatorOf(text)),
-    indentation.of(initialIndentation(path, text)),
+    indentation.of(initialIndentation(path, text, preferences)),
     EditorState.allowMultipleSelections.of(true),
-    lineNumbers(),
+    personal.of(personalSetup(preferences)),
     highlightActiveLineGutter(),
     highlightSpecialChars(),
     pastEdits.of(undoHistory()),
@@ -69,7 +71,6 @@ export function editorSetup({ path, text, wrapLines }: { path: string; text: str
     label.of(labelFor(path)),
     language.of([]),
     intelligence.of([]),
-    wrapping.of(wrapLines ? EditorView.lineWrapping : []),
     theme,
   ];
 }

@@ -4,8 +4,8 @@ import { tags } from "@lezer/highlight";
 
 // All colours are CSS variables of the page, so that one theme serves light and dark.
 const look = EditorView.theme({
-  "&": { color: "var(--text)", backgroundColor: "var(--page)", fontSize: "13px" },
-  ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.55" },
+  "&": { color: "var(--text)", backgroundColor: "var(--page)", fontSize: "var(--editor-size, 13px)" },
+  ".cm-scroller": { fontFamily: "var(--editor-font, var(--mono))", lineHeight: "1.55" },
   ".cm-content": { caretColor: "var(--caret)", padding: "8px 0" },
   ".cm-cursor, .cm-dropCursor": { borderLeftColor: "var(--caret)", borderLeftWidth: "2px" },
   ".cm-gutters": { backgroundColor: "var(--page)", color: "var(--muted)", border: "none", paddingRight: "4px" },

@@ -2,16 +2,18 @@ import { indentUnit } from "@codemirror/language";
 import { Compartment, EditorState, type Extension } from "@codemirror/state";
 import type { Workspace } from "../../state/workspace.ts";
 import { indentationFrom, parseEditorConfig, propertiesFor } from "./editorconfig.ts";
-import { defaultIndentation, detectIndentation, type Indentation } from "./indentation.ts";
+import { chosenIndentation, defaultIndentation, detectIndentation, type ChosenIndentation, type Indentation } from "./indentation.ts";
 import { joinPath, parentOf } from "../../text/paths.ts";
 
 export const indentation = new Compartment();
 
 const MAX_CONFIG_BYTES = 64 * 1024;
 
-// Detects the indentation from the text, and falls back to the usual one of its language.
-export const initialIndentation = (path: string, text: string): Extension =>
-  extensionFor(detectIndentation(text.slice(0, 200_000)) ?? defaultIndentation(path));
+// Detects the indentation from the text, and falls back to the chosen one or the usual one of its language.
+export const initialIndentation = (path: string, text: string, chosen: ChosenIndentation): Extension =>
+  extensionFor(
+    detectIndentation(text.slice(0, 200_000), chosen.tabSize) ?? chosenIndentation(chosen) ?? defaultIndentation(path, chosen.tabSize),
+  );
 
 // The settings that the workspace's `.editorconfig` files give for a file, or null.
 export async function configuredIndentation(workspace: Workspace, path: string): Promise<Extension | null> {

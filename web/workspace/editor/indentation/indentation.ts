@@ -11,7 +11,7 @@ const DEFAULT_TAB_SIZE = 4;
 const MAX_LINES = 2000;
 
 // The indentation that a text uses, or null if nothing in it is indented.
-export function detectIndentation(text: string): Indentation | null {
+export function detectIndentation(text: string, tabSize = DEFAULT_TAB_SIZE): Indentation | null {
   let tabs = 0;
   let spaces = 0;
   let previous = 0;
@@ -27,19 +27,30 @@ export function detectIndentation(text: string): Indentation | null {
     previous = indent.startsWith("\t") ? 0 : indent.length;
   }
   if (tabs === 0 && spaces === 0) return null;
-  if (tabs >= spaces) return indentWith("tab");
+  if (tabs >= spaces) return indentWith("tab", tabSize);
   const [width] = [...steps].toSorted(([a, countA], [b, countB]) => countB - countA || a - b)[0] ?? [];
-  return width === undefined ? null : indentWith(width);
+  return width === undefined ? null : indentWith(width, tabSize);
 }
 
 const TABS = new Set(["go", "mk", "mak", "tsv"]);
 const FOUR_SPACES = new Set("py pyi pyw rs java kt kts c h cc cpp cxx hpp cs php swift m mm sql pl groovy gradle zig".split(" "));
 
+// The personal settings for files that do not show how they are indented.
+export interface ChosenIndentation {
+  indentWith: "language" | "spaces" | "tabs";
+  tabSize: number;
+}
+
+// Null if the language decides.
+export function chosenIndentation({ indentWith: chosen, tabSize }: ChosenIndentation): Indentation | null {
+  return chosen === "language" ? null : indentWith(chosen === "tabs" ? "tab" : tabSize, tabSize);
+}
+
 // The usual indentation of the language.
-export function defaultIndentation(path: string): Indentation {
+export function defaultIndentation(path: string, tabSize = DEFAULT_TAB_SIZE): Indentation {
   const extension = extensionOf(path);
-  if (TABS.has(extension) || /^(GNU)?makefile(\..+)?$/i.test(nameOf(path)) || nameOf(path) === "go.mod") return indentWith("tab");
-  return indentWith(FOUR_SPACES.has(extension) ? 4 : 2);
+  if (TABS.has(extension) || /^(GNU)?makefile(\..+)?$/i.test(nameOf(path)) || nameOf(path) === "go.mod") return indentWith("tab", tabSize);
+  return indentWith(FOUR_SPACES.has(extension) ? 4 : 2, tabSize);
 }
 
 export const indentWith = (width: number | "tab", tabSize = DEFAULT_TAB_SIZE): Indentation => ({

@@ -1,10 +1,11 @@
-import { Eye, GitCompare, Globe } from "lucide-react";
+import { Eye, GitCompare, Globe, Keyboard as KeyboardIcon, Settings } from "lucide-react";
 import { FileIcon } from "../../parts/file-icon.tsx";
 import type { Tab } from "../../state/page/tab.ts";
 
 export function TabIcon({ tab }: { tab: Tab }) {
   if (tab.kind === "preview") return <Globe size={14} />;
   if (tab.kind === "diff" || tab.kind === "compare" || tab.kind === "revisions") return <GitCompare size={14} />;
+  if (tab.kind === "page") return tab.page === "shortcuts" ? <KeyboardIcon size={14} /> : <Settings size={14} />;
   if (tab.kind === "markdown") return <Eye size={14} />;
   return <FileIcon path={tab.path} />;
 }

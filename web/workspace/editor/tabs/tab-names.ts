@@ -1,10 +1,13 @@
-import type { Tab } from "../../state/page/tab.ts";
+import type { PageName, Tab } from "../../state/page/tab.ts";
 import { nameOf, parentOf } from "../../text/paths.ts";
 
 const suffixes = { file: "", diff: ": changes", compare: ": compare", markdown: ": preview" };
 
+const pageNames: Record<PageName, string> = { settings: "Settings", settingsJson: "Settings (JSON)", shortcuts: "Keyboard shortcuts" };
+
 export function tabName(tab: Tab): string {
   if (tab.kind === "revisions") return tab.title;
+  if (tab.kind === "page") return pageNames[tab.page];
   return tab.kind === "preview" ? `Port ${tab.port}` : nameOf(tab.path) + suffixes[tab.kind];
 }
 

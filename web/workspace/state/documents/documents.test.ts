@@ -63,7 +63,7 @@ async function openDocument(settings = { autosave: false }) {
     drafts,
     notices: { error: (text) => void notices.push(text) },
     autosave: () => settings.autosave,
-    autosaveAfterMs: 5,
+    autosaveAfterMs: () => 5,
     draftAfterMs: 1,
     retryBackoff: () => createBackoff({ firstMs: 20, maxMs: 40 }),
   });

@@ -13,7 +13,7 @@ export interface DocumentsDeps {
   drafts: Drafts;
   notices: Pick<Notices, "error">;
   autosave: () => boolean;
-  autosaveAfterMs?: number;
+  autosaveAfterMs?: () => number;
   draftAfterMs?: number;
   // The waits between attempts of autosave to save a file after a failure.
   retryBackoff?: () => Backoff;
@@ -23,7 +23,7 @@ export type Documents = ReturnType<typeof createDocuments>;
 
 // Reads and saves the open files, follows changes on disk and keeps drafts. The decisions are in document.ts.
 export function createDocuments(deps: DocumentsDeps) {
-  const { api, drafts, notices, autosave, autosaveAfterMs = 1000, draftAfterMs = 400 } = deps;
+  const { api, drafts, notices, autosave, autosaveAfterMs = () => 1000, draftAfterMs = 400 } = deps;
   const { retryBackoff = () => createBackoff({ firstMs: 2000, maxMs: 60_000 }) } = deps;
   const openFiles = createOpenFiles({ onClean: (path) => void drafts.remove(path) });
   const { documentAt, apply } = openFiles;
@@ -82,7 +82,7 @@ export function createDocuments(deps: DocumentsDeps) {
     apply(path, { type: "edited", differs });
     if (!documentAt(path)?.edited) return;
     schedule(`draft ${path}`, draftAfterMs, () => keepDraft(path));
-    if (autosave() && !retries.has(path)) schedule(`save ${path}`, autosaveAfterMs, () => autosaveNow(path));
+    if (autosave() && !retries.has(path)) schedule(`save ${path}`, autosaveAfterMs(), () => autosaveNow(path));
   }
 
   function schedule(key: string, afterMs: number, work: () => void): void {
@@ -97,7 +97,7 @@ export function createDocuments(deps: DocumentsDeps) {
 
   function autosaveNow(path: string): void {
     const doc = documentAt(path);
-    if (doc?.saving) schedule(`save ${path}`, autosaveAfterMs, () => autosaveNow(path));
+    if (doc?.saving) schedule(`save ${path}`, autosaveAfterMs(), () => autosaveNow(path));
     else if (doc && autosave() && mayAutosave(doc)) void save(path);
     else retries.delete(path);
   }

@@ -70,8 +70,11 @@ export function openBeside(state: EditorGroups, tab: Tab): EditorGroups {
   return remember(insertGroup(state, addTab(emptyGroup(freeId(groups)), tab), groups.indexOf(active) + 1), tab);
 }
 
-export const activateTab = (state: EditorGroups, group: string, id: string): EditorGroups =>
-  changeGroup(state, group, (found) => (hasTab(found, id) ? { ...found, activeTab: id } : found));
+export function activateTab(state: EditorGroups, group: string, id: string): EditorGroups {
+  const tab = state.groups.find((each) => each.id === group)?.tabs.find((each) => each.id === id);
+  const activated = changeGroup(state, group, (found) => (hasTab(found, id) ? { ...found, activeTab: id } : found));
+  return tab ? remember(activated, tab) : activated;
+}
 
 export const cycleTab = (state: EditorGroups, by: 1 | -1): EditorGroups =>
   changeGroup(state, activeGroupOf(state).id, (group) => cycleTabIn(group, by));

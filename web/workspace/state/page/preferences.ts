@@ -1,47 +1,70 @@
 import { createStore } from "zustand/vanilla";
 import { openStorage } from "../../browser/storage.ts";
+import { SETTINGS, type SettingName, type SettingsState } from "../settings/schema.ts";
+import { changeValues, readSettings, type SettingsValues } from "../settings/values.ts";
 
-export type Theme = "system" | "light" | "dark";
+export type Theme = SettingsState["theme"];
+export type PreferencesState = SettingsState;
+export type Preferences = ReturnType<typeof createPreferences>;
 
-export interface PreferencesState {
-  theme: Theme;
-  autosave: boolean;
-  wrapLines: boolean;
-  // Screen reader mode of terminals. It makes them slower.
-  spokenTerminals: boolean;
-  // Shows the last commit of the current line behind it.
-  blame: boolean;
-}
-
-// Personal settings, shared by every workspace in this browser.
-export function createPreferences() {
-  const stored = openStorage<PreferencesState>("berth.preferences", {
-    theme: "system",
-    autosave: true,
-    wrapLines: false,
-    spokenTerminals: false,
-    blame: false,
-  });
-  const store = createStore<PreferencesState>(() => stored.value);
+// Personal settings. This browser stores them for each user: `user` is a name for the user, not shown to anyone.
+export function createPreferences(user: string) {
+  const stored = openStorage<{ values: SettingsValues }>(`berth.settings.${user}`, { values: {} });
+  let values: SettingsValues = isObject(stored.value.values) ? stored.value.values : {};
+  const store = createStore<PreferencesState>(() => readSettings(values));
   const systemDark = matchMedia("(prefers-color-scheme: dark)");
   const listeners = new Set<() => void>();
+  let onChange: (keys: string[]) => void = () => {};
+
   const apply = () => {
-    const { theme } = store.getState();
+    const { theme, fontFamily, fontSize } = store.getState();
+    const { dataset, style } = document.documentElement;
     const dark = theme === "dark" || (theme === "system" && systemDark.matches);
-    document.documentElement.dataset["theme"] = dark ? "dark" : "light";
+    dataset["theme"] = dark ? "dark" : "light";
+    style.setProperty("--editor-font", withFallback(fontFamily));
+    style.setProperty("--editor-size", `${fontSize}px`);
     for (const listener of listeners) listener();
   };
   systemDark.addEventListener("change", apply);
-  store.subscribe(stored.save);
   store.subscribe(apply);
   apply();
+
+  function show(next: SettingsValues): void {
+    values = next;
+    stored.save({ values });
+    store.setState(readSettings(values));
+  }
+
+  function replace(next: SettingsValues): void {
+    const keys = [...new Set([...Object.keys(values), ...Object.keys(next)])].filter((key) => values[key] !== next[key]);
+    if (keys.length === 0) return;
+    show(next);
+    onChange(keys);
+  }
+
   return {
     store,
-    set: store.setState,
-    // For components that do not take their colours from CSS. Called after the page has the new theme.
+    set(change: Partial<PreferencesState> | ((now: PreferencesState) => Partial<PreferencesState>)) {
+      replace(changeValues(values, typeof change === "function" ? change(store.getState()) : change));
+    },
+    reset: (name: SettingName) => replace(changeValues(values, { [name]: SETTINGS[name].default })),
+    // The settings as JSON has them.
+    values: (): SettingsValues => values,
+    replace,
+    // Shows values that were chosen elsewhere.
+    show,
+    // Calls the listener with the names of settings that the person changed here.
+    onChanged(listener: (keys: string[]) => void) {
+      onChange = listener;
+    },
+    // For components that do not take their look from CSS. Called after the page has it.
     onApplied(listener: () => void): Disposable {
       listeners.add(listener);
       return { [Symbol.dispose]: () => void listeners.delete(listener) };
     },
   };
 }
+
+export const withFallback = (fonts: string): string => (fonts.trim() === "" ? "var(--mono)" : `${fonts}, var(--mono)`);
+
+const isObject = (value: unknown): value is SettingsValues => typeof value === "object" && value !== null && !Array.isArray(value);

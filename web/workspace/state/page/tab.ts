@@ -6,7 +6,11 @@ export type Tab =
   | { id: string; kind: "compare"; path: string }
   | { id: string; kind: "markdown"; path: string }
   | { id: string; kind: "preview"; port: number }
-  | RevisionsTab;
+  | RevisionsTab
+  | { id: string; kind: "page"; page: PageName };
+
+// A page of the workspace itself.
+export type PageName = "settings" | "settingsJson" | "shortcuts";
 
 // Two revisions of a file compared. They do not change with the text in the editor.
 export interface RevisionsTab {
@@ -30,6 +34,7 @@ export const revisionsTab = (title: string, before: Revision | null, after: Revi
   const name = (side: Revision | null) => (side === null ? "" : `${side.revision}:${side.path}`);
   return { id: `revisions:${name(before)}:${name(after)}`, kind: "revisions", title, before, after };
 };
+export const pageTab = (page: PageName): Tab => ({ id: `page:${page}`, kind: "page", page });
 export const previewTab = (port: number): Tab => ({ id: `preview:${port}`, kind: "preview", port });
 
 // Whether a tab shows the result of the code, not a text to work on.

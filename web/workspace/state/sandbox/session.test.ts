@@ -9,6 +9,7 @@ const session = (change: Partial<WorkspaceSession>): WorkspaceSession => ({
   reason: null,
   generation: 1,
   partnerName: "Acme",
+  settingsOwner: "user",
   embedOrigins: [],
   branding: { logo: null, accent: null, hideAgent: false },
   expiresAtMs: 100_000,

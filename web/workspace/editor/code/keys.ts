@@ -1,0 +1,13 @@
+import { Compartment, Prec, type Extension } from "@codemirror/state";
+import { loadModule } from "../../browser/load-module.ts";
+import type { Workspace } from "../../state/workspace.ts";
+
+// Keys that take precedence over those of VS Code.
+export const keys = new Compartment();
+
+// The chosen keys. Vim is large, so it is loaded when somebody uses it.
+export async function loadKeys(workspace: Workspace): Promise<Extension> {
+  if (workspace.preferences.store.getState().keymap !== "vim") return [];
+  const { vimKeys } = await loadModule(() => import("../vim/vim.ts"));
+  return Prec.highest(vimKeys(workspace));
+}

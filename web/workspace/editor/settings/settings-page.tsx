@@ -1,0 +1,63 @@
+import { Braces, Search } from "lucide-react";
+import { useState } from "react";
+import { openPage } from "../../state/actions.ts";
+import { useWorkspace } from "../../state/context.ts";
+import { GROUPS, SETTING_NAMES, SETTINGS, type SettingName } from "../../state/settings/schema.ts";
+import { SettingRow } from "./setting-row.tsx";
+
+// The personal settings as a page. In a chunk of its own.
+export default function SettingsPage() {
+  const workspace = useWorkspace();
+  const [query, setQuery] = useState("");
+  const found = SETTING_NAMES.filter((name) => isMatch(name, query));
+  return (
+    <div className="settings">
+      <div className="settings-head">
+        <div className="settings-search">
+          <Search size={14} />
+          <input
+            className="field"
+            type="search"
+            aria-label="Search settings"
+            placeholder="Search settings"
+            spellCheck={false}
+            value={query}
+            onChange={(event) => setQuery(event.target.value)}
+          />
+        </div>
+        <button type="button" className="button" onClick={() => openPage(workspace, "settingsJson")}>
+          <Braces size={14} />
+          Edit as JSON
+        </button>
+      </div>
+      <div className="settings-body">
+        {GROUPS.map((group) => {
+          const names = found.filter((name) => SETTINGS[name].group === group);
+          return (
+            names.length > 0 && (
+              <section key={group} aria-labelledby={`settings-${group}`}>
+                <h2 id={`settings-${group}`}>{group}</h2>
+                {names.map((name) => (
+                  <SettingRow key={name} name={name} />
+                ))}
+              </section>
+            )
+          );
+        })}
+        <p className="muted" role="status">
+          {found.length === 0 ? `No settings match "${query}".` : ""}
+        </p>
+        <p className="muted">Your settings apply to all of your workspaces.</p>
+      </div>
+    </div>
+  );
+}
+
+function isMatch(name: SettingName, query: string): boolean {
+  const { key, group, title, description } = SETTINGS[name];
+  const text = `${key} ${group} ${title} ${description}`.toLowerCase();
+  return query
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.includes(word));
+}

@@ -1,0 +1,67 @@
+import { Search } from "lucide-react";
+import { useMemo, useState } from "react";
+import { formatShortcut } from "../../browser/shortcuts.ts";
+import { createCommands } from "../../palette/commands.ts";
+import { useWorkspace } from "../../state/context.ts";
+
+// All commands that have keys. The same list is in the palette.
+export default function ShortcutsPage() {
+  const workspace = useWorkspace();
+  const [query, setQuery] = useState("");
+  const rows = useMemo(() => shortcutRows(createCommands(workspace)), [workspace]);
+  const words = query.toLowerCase().split(/\s+/);
+  const found = rows.filter(({ title, keys }) => words.every((word) => `${title} ${keys.join(" ")}`.toLowerCase().includes(word)));
+  return (
+    <div className="settings">
+      <div className="settings-head">
+        <div className="settings-search">
+          <Search size={14} />
+          <input
+            className="field"
+            type="search"
+            aria-label="Search shortcuts"
+            placeholder="Search commands and keys"
+            spellCheck={false}
+            value={query}
+            onChange={(event) => setQuery(event.target.value)}
+          />
+        </div>
+      </div>
+      <div className="settings-body">
+        <table className="shortcuts">
+          <thead>
+            <tr>
+              <th scope="col">Command</th>
+              <th scope="col">Keys</th>
+            </tr>
+          </thead>
+          <tbody>
+            {found.map(({ title, keys }) => (
+              <tr key={title}>
+                <td>{title}</td>
+                <td>
+                  {keys.map((key) => (
+                    <kbd key={key}>{key}</kbd>
+                  ))}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+        <p className="muted" role="status">
+          {found.length === 0 ? "No commands match." : ""}
+        </p>
+      </div>
+    </div>
+  );
+}
+
+// A command without a title is another shortcut of the one before.
+function shortcutRows(commands: ReturnType<typeof createCommands>): { title: string; keys: string[] }[] {
+  const rows: { title: string; keys: string[] }[] = [];
+  for (const { title, shortcut } of commands) {
+    if (title !== "") rows.push({ title, keys: [] });
+    if (shortcut !== undefined) rows.at(-1)?.keys.push(formatShortcut(shortcut));
+  }
+  return rows.filter(({ keys }) => keys.length > 0);
+}
