@@ -5,8 +5,11 @@ import { join } from "node:path";
 import { WebSocket } from "ws";
 import type { Terminal } from "@berth/contract/daemon.ts";
 import { openPty, type Pty } from "../daemon/terminals/pty.ts";
+import { startBareRelays, type BareRelays } from "./baselines/bare-relays.ts";
 import type { Benchmark, Run } from "./support/benchmark.ts";
 import type { Row, Section } from "./report/report.ts";
+import { percentile } from "./report/statistics.ts";
+import { formatNumber } from "./report/table.ts";
 import { alternate, timed } from "./support/rounds.ts";
 import { runProgram } from "./support/run-program.ts";
 import { openServer, type BenchServer } from "./support/server.ts";
@@ -18,11 +21,13 @@ export const benchmark: Benchmark = {
     const { sandboxId } = await server.caller.create();
     const folder = await mkdtemp(join(tmpdir(), "berth-bench-"));
     await using _ = run.resources.defer(() => rm(folder, { recursive: true }));
+    const relays = await startBareRelays(run, folder);
     const screens = [
-      { name: "Berth", open: (command: string) => openThroughGateway(server, sandboxId, command) },
-      { name: "pseudo-terminal", open: async (command: string) => openDirectly(folder, command) },
+      { name: BERTH, open: (command: string) => openThroughGateway(server, sandboxId, command) },
+      { name: DIRECT, open: async (command: string) => openDirectly(folder, command) },
     ];
-    return [await measureEcho(run, screens), await measureOutput(run, server, { sandboxId, folder, screens })];
+    const withRelays = [...screens, { name: RELAYED, open: (command: string) => openThroughRelays(relays, command) }];
+    return [await measureEcho(run, withRelays), await measureOutput(run, server, { sandboxId, folder, screens })];
   },
 };
 
@@ -37,6 +42,11 @@ interface NamedScreen {
   name: string;
   open(command: string): Promise<Screen>;
 }
+
+const BERTH = "Berth";
+const DIRECT = "pseudo-terminal";
+// The least that a terminal behind a server and a daemon can take.
+const RELAYED = "behind two empty relays";
 
 const MB = 1_000_000;
 const MARK = "@";
@@ -54,8 +64,11 @@ async function measureEcho(run: Run, screens: NamedScreen[]): Promise<Section> {
   return {
     title: "Echo of a keystroke",
     rows: [...values].map(([what, taken]): Row => {
-      if (what !== "Berth") return { what, unit: "ms", values: taken };
-      return { what, unit: "ms", values: taken, beside: "pseudo-terminal", targets: [{ of: "ratio", atMost: 1.5 }] };
+      if (what === DIRECT) return { what, unit: "ms", values: taken };
+      const row: Row = { what, unit: "ms", values: taken, beside: DIRECT };
+      const relayed = percentile(values.get(RELAYED)!, 0.5);
+      const more = { "of empty relays": formatNumber(percentile(taken, 0.5) / relayed) };
+      return what === BERTH ? { ...row, targets: [{ of: "ratio", atMost: 1.5 }], more } : row;
     }),
   };
 }
@@ -113,12 +126,12 @@ async function measureOutput(
       what,
       unit: "MB/s",
       values: taken,
-      ...(what === "Berth" && { beside: "pseudo-terminal" }),
+      ...(what === BERTH && { beside: DIRECT }),
     })),
   };
 }
 
-// Both kinds print a mark when their program runs.
+// Every kind prints a mark when its program runs.
 async function openDirectly(folder: string, command: string): Promise<Screen> {
   const ready = Promise.withResolvers<void>();
   const exited = Promise.withResolvers<void>();
@@ -139,6 +152,19 @@ async function openDirectly(folder: string, command: string): Promise<Screen> {
     onOutput: (bytes) => screen.onBytes(bytes.length, bytes.at(-1)!),
     onExit: () => exited.resolve(),
   });
+  await ready.promise;
+  return screen;
+}
+
+async function openThroughRelays(relays: BareRelays, command: string): Promise<Screen> {
+  const socket = await relays.open(command);
+  const ready = Promise.withResolvers<void>();
+  const screen: Screen = {
+    type: (text) => void socket.write(text),
+    onBytes: () => ready.resolve(),
+    close: async () => void socket.destroy(),
+  };
+  socket.on("data", (bytes: Buffer) => screen.onBytes(bytes.length, bytes.at(-1)!));
   await ready.promise;
   return screen;
 }

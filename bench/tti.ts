@@ -6,7 +6,9 @@ import { openDockerRun } from "./baselines/docker-run.ts";
 import { openRawContainers } from "./baselines/raw-container.ts";
 import type { Row, Section, Target } from "./report/report.ts";
 import { alternate, timed, type Contestant } from "./support/rounds.ts";
+import { runProgram } from "./support/run-program.ts";
 import { openServer } from "./support/server.ts";
+import { PLAIN_PATH } from "../server/drivers/host/run.ts";
 import { percentile, trim } from "./report/statistics.ts";
 import { formatNumber } from "./report/table.ts";
 
@@ -37,8 +39,10 @@ const RUNC = "runc run";
 const DOCKER = "docker run";
 const DAEMON = "daemon alone, start";
 const RUNC_AND_DAEMON = "runc run + daemon alone";
+// The part of the time that no sandbox can save.
+const HOST = "`node -v` on the host";
 
-const CONTESTANTS = [COLD, DEFAULT, FILLED, RUNC, DOCKER, DAEMON];
+const CONTESTANTS = [COLD, DEFAULT, FILLED, RUNC, DOCKER, DAEMON, HOST];
 const TARGETS: Record<string, Target[]> = {
   [`sequential ${FILLED}`]: [
     { of: "p50", atMost: 10 },
@@ -80,6 +84,7 @@ async function measureMode(run: Run, mode: Mode, sequentialMedians: Map<string, 
   if (wants(RUNC)) iterations.set(RUNC, { iteration: () => timed(() => expectVersion(raw.run(["/bin/sh", "-c", COMMAND]))) });
   if (docker) iterations.set(DOCKER, { iteration: () => timed(() => expectVersion(docker(["/bin/sh", "-c", COMMAND]))) });
   if (mode === "sequential" && wants(DAEMON)) iterations.set(DAEMON, { iteration: startBareDaemon });
+  if (mode === "sequential" && wants(HOST)) iterations.set(HOST, { iteration: () => timed(() => expectVersion(runOnHost())) });
 
   const contestants = [...iterations].map(([name, { iteration, settle }]): Contestant => ({
     name,
@@ -141,6 +146,8 @@ async function iterate(caller: Caller): Promise<number> {
   await caller.destroy(session);
   return tookMs;
 }
+
+const runOnHost = () => runProgram("/bin/sh", ["-c", COMMAND], { env: { PATH: PLAIN_PATH } });
 
 async function expectVersion(output: Promise<string>): Promise<void> {
   const text = await output;
