@@ -187,9 +187,13 @@ export type TerminalFromDaemon =
   // Output continues at `offset`. If `reset` is true, the client's offset was missing or too old: clear the screen first.
   | { type: "attached"; terminal: Terminal; offset: number; reset: boolean }
   | { type: "resized"; cols: number; rows: number }
+  // Another client has cleared the terminal.
+  | { type: "cleared" }
   | { type: "exit"; code: number | null; signal: string | null };
 export type TerminalFromClient =
   | { type: "resize"; cols: number; rows: number }
+  // Forgets all output above the current line.
+  | { type: "clear" }
   // Flow control: the number of output bytes that the client has drawn. The daemon stops sending to a client that is more
   // than 1 MiB behind, and resets it with `attached` when it catches up.
   | { type: "drawn"; offset: number };

@@ -4,6 +4,8 @@ export interface Ring {
   readonly start: number;
   readonly end: number;
   write(chunk: Uint8Array): void;
+  // Forgets what is before `offset`.
+  dropBefore(offset: number): void;
   // Copies up to `maxBytes` from `offset`, which must be between `start` and `end`.
   read(offset: number, maxBytes: number): Buffer;
   // Copies from `offset` into `target` and returns the number of bytes.
@@ -30,6 +32,9 @@ export function createRing(capacity: number, startOffset = 0): Ring {
       end += chunk.length;
       visit(end - kept.length, kept.length, (block, at, done, size) => block.set(kept.subarray(done, done + size), at));
       start = Math.max(start, end - capacity);
+    },
+    dropBefore(offset) {
+      start = Math.max(start, Math.min(offset, end));
     },
     read(offset, maxBytes) {
       const copied = Buffer.allocUnsafe(Math.min(end - offset, maxBytes));

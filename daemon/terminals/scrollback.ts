@@ -26,7 +26,7 @@ export interface SavedTerminal {
 const PIECE_BYTES = 32 * 1024;
 
 export function openScrollback(folder: string): Scrollback {
-  const savedOffsets = new Map<string, number>();
+  const savedRanges = new Map<string, string>();
   const fileOf = (id: string) => join(folder, `${id}.terminal`);
 
   return {
@@ -38,10 +38,11 @@ export function openScrollback(folder: string): Scrollback {
         .toSorted((a, b) => a.head.createdAtMs - b.head.createdAtMs);
     },
     save(head, ring, options) {
-      if (!options.sync && savedOffsets.get(head.id) === ring.end) return;
+      const range = `${ring.start} ${ring.end}`;
+      if (!options.sync && savedRanges.get(head.id) === range) return;
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       replaceFile(fileOf(head.id), fileParts(head, ring), options);
-      savedOffsets.set(head.id, ring.end);
+      savedRanges.set(head.id, range);
     },
     remove: (id) => rmSync(fileOf(id), { force: true }),
   };

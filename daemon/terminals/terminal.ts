@@ -57,6 +57,8 @@ const MAX_UNDRAWN = 1024 * 1024;
 // Pause the program when a browser is this far behind, but only while that browser makes progress.
 const HOLD_BACK_BYTES = 512 * 1024;
 const STALLED_MS = 1000;
+// How much of the current line stays when a terminal is cleared.
+const MAX_LINE_BYTES = 4096;
 // A program that comes to the foreground or leaves it writes something, at least a line break or a prompt.
 const PROGRAM_CHECK_DELAY_MS = 200;
 const PROGRAM_CHECK_EVERY_MS = 1000;
@@ -71,6 +73,8 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
   let program: string | null = null;
   let checkingProgram: NodeJS.Timeout | null = null;
   let programCheckedAtMs = 0;
+  // The start of the current line when the output was last cleared.
+  let clearedAt = 0;
 
   return { describe, start, attach, hangUp, close, workingFolder };
 
@@ -136,7 +140,7 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
     const known = offset !== null && offset >= ring.start && offset <= ring.end;
     const client: Client = {
       socket,
-      sent: known ? offset : firstLineStart(ring),
+      sent: known ? offset : firstLineStart(ring, clearedAt),
       drawn: null,
       inFlight: 0,
       frames: [],
@@ -173,11 +177,19 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
       clients.add(client);
       return resize(message.cols, message.rows);
     }
+    if (message?.type === "clear") return clear(client);
     if (message?.type === "drawn" && Number.isSafeInteger(message.offset)) {
       client.drawn = Math.min(message.offset, client.sent);
       client.progressAtMs = Date.now();
       flush(client);
     }
+  }
+
+  function clear(by: Client): void {
+    const tailStart = Math.max(ring.start, ring.end - MAX_LINE_BYTES);
+    clearedAt = tailStart + ring.read(tailStart, MAX_LINE_BYTES).lastIndexOf(10) + 1;
+    ring.dropBefore(clearedAt);
+    for (const client of clients) if (client !== by) send(client, { type: "cleared" });
   }
 
   function resize(newCols: number, newRows: number): void {
@@ -208,7 +220,7 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
   }
 
   function reset(client: Client): void {
-    client.sent = firstLineStart(ring);
+    client.sent = firstLineStart(ring, clearedAt);
     client.drawn = client.drawn === null ? null : client.sent;
     send(client, { type: "attached", terminal: describe(), offset: client.sent, reset: true });
   }
@@ -246,10 +258,10 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
 
 export const isSize = (value: unknown): value is number => Number.isInteger(value) && (value as number) >= 1 && (value as number) <= 1000;
 
-// Where a client without an offset starts: after the first line break, so that its output does not start inside a character
+// Where a client without an offset starts: at the start of a line, so that its output does not start inside a character
 // or an escape sequence.
-function firstLineStart(ring: Ring): number {
-  if (ring.start === 0) return 0;
+function firstLineStart(ring: Ring, clearedAt: number): number {
+  if (ring.start === 0 || ring.start === clearedAt) return ring.start;
   const lineBreak = ring.read(ring.start, 4096).indexOf(10);
   return lineBreak === -1 ? ring.start : ring.start + lineBreak + 1;
 }

@@ -56,6 +56,32 @@ async function attach(id: string, offset?: number): Promise<Screen> {
 }
 
 describe("terminals", () => {
+  test("forget the output above the current line when a client clears them", async () => {
+    const { id } = await create();
+    const first = await attach(id);
+    const second = await attach(id);
+    first.type("PS1='pro''mpt>'; echo be''fore\n");
+    await second.shows("before\r\nprompt>");
+    first.socket.send(JSON.stringify({ type: "clear" }));
+    await expect.poll(() => second.messages).toContainEqual({ type: "cleared" });
+    expect(first.messages).not.toContainEqual({ type: "cleared" });
+    const third = await attach(id);
+    await third.shows("prompt>");
+    expect(third.text()).toBe("prompt>");
+    first.type("echo af''ter\n");
+    await third.shows("after");
+    const fourth = await attach(id);
+    await fourth.shows("prompt>echo");
+    for (const screen of [first, second, third, fourth]) await screen.close();
+    // After a restart of the daemon, too.
+    await daemon.stop();
+    await daemon.restart();
+    const restored = await attach(id);
+    await restored.shows("after");
+    expect(restored.text()).not.toContain("before");
+    await restored.close();
+  });
+
   test("run a shell in the workspace and send it the input", async () => {
     const { id } = await create();
     const screen = await attach(id);

@@ -104,10 +104,20 @@ describeInBrowser("terminals in the workspace", (suite) => {
     await eventually(() => tabs.count()).toBe(1);
   });
 
-  test("a program that ends shows its exit status", async () => {
-    await using workspace = await suite.openWorkspace();
-    await typeInTerminal(workspace.page, "exit 7\n");
-    await expectVisible(workspace.page.getByText("The program has ended (exit 7)."));
+  test("a touch screen has keys for Ctrl and the arrows, and a program that ends shows its exit status", async () => {
+    await using workspace = await suite.openWorkspace({ context: { hasTouch: true } });
+    const { page } = workspace;
+    const keys = page.getByRole("toolbar", { name: "Terminal keys" });
+    await typeInTerminal(page, "sleep 100\n");
+    await keys.getByRole("button", { name: "Ctrl" }).tap();
+    await page.keyboard.type("c");
+    await eventually(() => screenText(page)).toContain("^C");
+    await eventually(() => keys.getByRole("button", { name: "Ctrl" }).getAttribute("aria-pressed")).toBe("false");
+    await keys.getByRole("button", { name: "Up" }).tap();
+    await eventually(async () => (await screenText(page)).match(/sleep 100/g)?.length).toBe(2);
+    await page.keyboard.press("Control+U");
+    await page.keyboard.type("exit 7\n");
+    await expectVisible(page.getByText("The program has ended (exit 7)."));
   });
 
   test("output can be searched and cleared, names of files are links, and a shell that a person leaves is closed", async () => {
@@ -133,6 +143,8 @@ describeInBrowser("terminals in the workspace", (suite) => {
     await page.keyboard.press("F1");
     await page.keyboard.type("Clear terminal");
     await page.keyboard.press("Enter");
+    await eventually(() => screenText(page)).toMatch(/^\S+ \$$/);
+    await page.reload();
     await eventually(() => screenText(page)).toMatch(/^\S+ \$$/);
     await typeInTerminal(page, "exit\n");
     await expectGone(page.locator(".terminal-view"));

@@ -10,7 +10,10 @@ const COMPACT = "(max-width: 1199px)";
 export const isCompactScreen = (): boolean => matchMedia(COMPACT).matches;
 export const useIsCompactScreen = (): boolean => useMediaQuery(COMPACT);
 
-export const isTouchScreen = (): boolean => matchMedia("(pointer: coarse)").matches;
+// Fingers are the main way to point, as on phones and tablets.
+const TOUCH = "(pointer: coarse)";
+export const isTouchScreen = (): boolean => matchMedia(TOUCH).matches;
+export const useIsTouchScreen = (): boolean => useMediaQuery(TOUCH);
 
 export const useIsNarrowScreen = (): boolean => useMediaQuery(NARROW);
 

@@ -1,4 +1,4 @@
-import { isTouchScreen } from "../browser/media-query.ts";
+import { isTouchScreen } from "./media-query.ts";
 import { useLayoutEffect, useState, type RefObject } from "react";
 
 // The height of a row in pixels: `--row` in tokens.css and touch.css.

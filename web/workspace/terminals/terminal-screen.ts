@@ -8,6 +8,7 @@ import type { Workspace } from "../state/workspace.ts";
 import { findText, nextMatch, type FindDirection } from "./output/buffer-text.ts";
 import { fileLinkProvider, openHiddenUrl, openUrl } from "./output/terminal-links.ts";
 import { screenOptions } from "./screen-options.ts";
+import { bytesOf, withControl, type TouchKey } from "./output/key-bytes.ts";
 import { openTerminalStream, type TerminalStream } from "./terminal-stream.ts";
 
 export interface TerminalScreen extends Disposable {
@@ -16,6 +17,10 @@ export interface TerminalScreen extends Disposable {
   focus(): void;
   // Removes everything above the prompt.
   clear(): void;
+  // Sends a key that touch keyboards lack.
+  press(key: TouchKey): void;
+  // Combines the next character that is typed with Ctrl, and then calls the listener. null: types as usual.
+  onControlUsed(listener: (() => void) | null): void;
   // Selects a place of a text and returns its number and how many there are.
   find(text: string, direction: FindDirection): { number: number; count: number };
 }
@@ -64,11 +69,17 @@ function createScreen(workspace: Workspace, id: string): TerminalScreen {
       write: (bytes, drawn) => xterm.write(bytes, drawn),
       reset: () => xterm.reset(),
       resized: (cols, rows) => xterm.resize(cols, rows),
+      cleared: () => xterm.clear(),
     },
     // A shell that a person left has nothing more to show.
     onExit: (exit) => (exit.code === 0 && used ? void terminals.close(id) : terminals.exited(id, exit)),
   });
-  xterm.onData((text) => stream.input(text));
+  // Set while the next character that is typed is combined with Ctrl.
+  let controlUsed: (() => void) | null = null;
+  xterm.onData((text) => {
+    stream.input(controlUsed ? withControl(text) : text);
+    controlUsed?.();
+  });
   xterm.onBinary((text) => stream.input(text));
   // The page handles the shortcuts of its commands; the shell gets all other keys.
   xterm.attachCustomKeyEventHandler((event) => {
@@ -134,7 +145,14 @@ function createScreen(workspace: Workspace, id: string): TerminalScreen {
       };
     },
     focus: () => xterm.focus(),
-    clear: () => xterm.clear(),
+    clear() {
+      xterm.clear();
+      stream.clear();
+    },
+    press: (key) => stream.input(bytesOf(key, { applicationCursorKeys: xterm.modes.applicationCursorKeysMode })),
+    onControlUsed(listener) {
+      controlUsed = listener;
+    },
     find(text, direction) {
       const matches = findText(xterm.buffer.active, text);
       const at = nextMatch(matches, xterm.getSelectionPosition()?.start, direction);

@@ -39,6 +39,7 @@ function openStream(options: Partial<TerminalStreamOptions> = {}) {
         output = "";
       },
       resized: () => {},
+      cleared: () => {},
     },
     ...options,
   });

@@ -8,6 +8,8 @@ export interface TerminalSink {
   // Clears the screen and the scrollback, because output was lost before what follows.
   reset(): void;
   resized(cols: number, rows: number): void;
+  // Another browser has cleared the terminal.
+  cleared(): void;
 }
 
 export interface TerminalStreamOptions {
@@ -22,6 +24,8 @@ export interface TerminalStreamOptions {
 export interface TerminalStream extends Disposable {
   input(text: string): void;
   resize(cols: number, rows: number): void;
+  // Forgets the output above the current line, in the sandbox too.
+  clear(): void;
   retryNow: () => void;
   reconnect: () => void;
 }
@@ -62,6 +66,7 @@ export function openTerminalStream(options: TerminalStreamOptions): TerminalStre
       size = { cols, rows };
       if (attached) send({ type: "resize", cols, rows });
     },
+    clear: () => send({ type: "clear" }),
     retryNow: socket.retryNow,
     reconnect() {
       attached = false;
@@ -73,6 +78,7 @@ export function openTerminalStream(options: TerminalStreamOptions): TerminalStre
   function receive(message: TerminalFromDaemon): void {
     if (message.type === "exit") return options.onExit?.({ code: message.code, signal: message.signal });
     if (message.type === "resized") return sink.resized(message.cols, message.rows);
+    if (message.type === "cleared") return sink.cleared();
     if (message.reset) sink.reset();
     offset = drawn = reported = message.offset;
     attached = true;

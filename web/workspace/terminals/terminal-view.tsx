@@ -3,10 +3,12 @@ import { X } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
 import type { Terminal } from "@berth/contract/daemon.ts";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { useIsTouchScreen } from "../browser/media-query.ts";
 import { FindBar } from "./find-bar.tsx";
 import { screenFor } from "./terminal-screen.ts";
 import { IconButton } from "../parts/icon-button.tsx";
 import { terminalName } from "./terminal-name.ts";
+import { TouchKeys } from "./touch-keys.tsx";
 import { describeExit } from "./terminal-tab.tsx";
 
 // Shows the screen of a terminal. Loaded together with xterm when the first terminal is shown.
@@ -29,6 +31,7 @@ export default function TerminalView({ terminal, split }: { terminal: Terminal; 
     workspace.terminals.focused();
   }, [workspace, terminal.id, focusRequested]);
 
+  const isTouchScreen = useIsTouchScreen();
   const requested = useWorkspaceState("terminals", (state) => (active ? state.requested : null));
   const [finding, setFinding] = useState(false);
   useEffect(() => {
@@ -47,6 +50,7 @@ export default function TerminalView({ terminal, split }: { terminal: Terminal; 
       {split && <PaneHead terminal={terminal} />}
       {finding && <FindBar terminalScreen={screenFor(workspace, terminal.id)} onClose={endFinding} />}
       <div ref={container} className="screen" />
+      {active && isTouchScreen && !terminal.exit && <TouchKeys terminalScreen={screenFor(workspace, terminal.id)} />}
       {terminal.exit && (
         <div className="ended" role="status">
           <span className="grow">The program has ended ({describeExit(terminal.exit)}).</span>
