@@ -35,6 +35,10 @@ test("the container has every isolation setting", () => {
   });
 });
 
+test("the first process is the shell that reaps orphans and starts the daemon from its snapshot", () => {
+  expect(describeContainer(spec, settings)).toMatchObject({ Entrypoint: ["/bin/sh", "/opt/berth/init.sh"], Cmd: [] });
+});
+
 test("only the sandbox's folders and terminals are mounted, and only its own folders are writable", () => {
   const { Mounts } = describeContainer(spec, settings).HostConfig as { Mounts: { Target: string; ReadOnly?: boolean }[] };
   expect(Object.fromEntries(Mounts.map(({ Target, ReadOnly = false }) => [Target, ReadOnly]))).toEqual({

@@ -55,7 +55,7 @@ export function describeContainer(spec: SandboxSpec, settings: ContainerSettings
     User: `${settings.uid}:${settings.uid}`,
     Hostname: "sandbox",
     WorkingDir: "/workspace",
-    Entrypoint: ["/opt/berth/bin/node", "/opt/berth/daemon.cjs"],
+    Entrypoint: ["/bin/sh", "/opt/berth/init.sh"],
     Cmd: [],
     // The health check of the image would run additional processes in every sandbox.
     Healthcheck: { Test: ["NONE"] },

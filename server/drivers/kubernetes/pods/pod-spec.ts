@@ -80,7 +80,7 @@ function describeContainer(spec: PodFor, { image, egress }: PodSettings): V1Cont
     name: "sandbox",
     image: template.image ?? image,
     imagePullPolicy: "IfNotPresent",
-    command: ["/opt/berth/bin/node", "/opt/berth/daemon.cjs"],
+    command: ["/bin/sh", "/opt/berth/init.sh"],
     workingDir: "/workspace",
     env: [
       ...Object.entries(env).map(([name, value]) => ({ name, value })),
