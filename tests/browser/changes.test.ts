@@ -96,6 +96,7 @@ describeInBrowser("the changes view", (suite) => {
 
     await runCommand(page, "Git: toggle the last commit");
     await editor(page).press("Control+End");
+    await page.keyboard.press("ArrowUp");
     await expectVisible(page.locator(".cm-git-blame").getByText(/^Ada, .+ · begin here$/));
     await runCommand(page, "Git: history of this file");
     await page.getByRole("option", { name: "begin here" }).click();
