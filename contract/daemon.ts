@@ -58,7 +58,7 @@ export interface AgentProgram {
 
 export interface LanguageServerProgram {
   command: string;
-  args: string[];
+  args?: string[];
   env?: Record<string, string>;
   initializationOptions?: unknown;
   // The values for `workspace/configuration`, by section.

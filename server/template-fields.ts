@@ -1,5 +1,6 @@
 import { isAbsolute } from "node:path";
 import { AgentSpec, EgressPolicy, Template } from "@berth/contract";
+import { LANGUAGES } from "@berth/contract/languages.ts";
 import Type from "typebox";
 import { Value } from "typebox/value";
 import type { GivenAgent } from "./agents/catalogue.ts";
@@ -54,10 +55,12 @@ function firstSchemaError(schema: Type.TSchema, value: unknown): FieldError | un
 }
 
 // Checks what the schema cannot express.
-function findInvalidValue({ root, env, egress, model }: TemplateFields): FieldError | undefined {
+function findInvalidValue({ root, env, egress, model, languageServers }: TemplateFields): FieldError | undefined {
   if (root !== undefined && !isAbsolute(root)) return { at: ["root"], message: `must be an absolute path, not "${root}"` };
   const variable = Object.keys(env ?? {}).find((name) => !VARIABLE.test(name));
   if (variable !== undefined) return { at: ["env", variable], message: "is not a valid variable name (names with BERTH_ are reserved)" };
+  const language = Object.keys(languageServers ?? {}).find((name) => !LANGUAGES.some((known) => known === name));
+  if (language !== undefined) return { at: ["languageServers", language], message: `is not one of ${LANGUAGES.join(", ")}` };
   const { provider, apiKeyVariable, baseUrl } = model ?? {};
   if ((provider === undefined) !== (apiKeyVariable === undefined) || (baseUrl !== undefined && provider === undefined))
     return { at: ["model"], message: "must name provider and apiKeyVariable together, and baseUrl only with them" };

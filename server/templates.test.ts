@@ -45,6 +45,11 @@ describe("templates", () => {
     expect(model).toEqual({ tokenCap: 5, serverTools: true });
   });
 
+  test("a language server needs only its command", () => {
+    const { languageServers } = load("a:\n  languageServers: {python: {command: pylsp}}\n").get("a") ?? {};
+    expect(languageServers).toEqual({ python: { command: "pylsp" } });
+  });
+
   test("an agent needs only its command", () => {
     const agent = load("other:\n  agent: {command: /usr/bin/agent}\n").get("other")?.agent;
     expect(agent).toEqual({ command: "/usr/bin/agent", args: [], env: {}, requiredEnv: [] });
@@ -89,6 +94,8 @@ describe("templates", () => {
     ["a:\n  agent: []\n", "line 2: a.agent must name a command"],
     ["a:\n  agent: 5\n", "line 2: a.agent must be"],
     ["a:\n  agent: [goose, {env: {}}]\n", "line 2: a.agent must name a command"],
+    ["a:\n  languageServers:\n    cobol: {command: x}\n", "line 3: a.languageServers.cobol is not one of typescript, python"],
+    ["a:\n  languageServers:\n    python: {args: []}\n", "line 3: a.languageServers.python must have"],
     ["a:\n  fallbackAgents: [goose]\n", "line 2: a.fallbackAgents is not a field"],
     ["A b:\n  cpus: 1\n", 'line 1: the template name "A b"'],
     ["a: 5\n", "line 1: a must be a mapping"],

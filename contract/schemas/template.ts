@@ -11,6 +11,16 @@ export const AgentSpec = Type.Object({
 });
 export type AgentSpec = Static<typeof AgentSpec>;
 
+export const LanguageServerSpec = Type.Object({
+  command: Type.String({ minLength: 1 }),
+  args: Type.Optional(Type.Array(Type.String())),
+  env: Type.Optional(Type.Record(Type.String(), Type.String())),
+  initializationOptions: Type.Optional(Type.Unknown()),
+  // The values for `workspace/configuration`, by section.
+  settings: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+});
+export type LanguageServerSpec = Static<typeof LanguageServerSpec>;
+
 export const EgressPolicy = Type.Union([
   Type.Object({ policy: Type.Literal("none") }),
   Type.Object({ policy: Type.Literal("public") }),
@@ -54,5 +64,7 @@ export const Template = Type.Object({
   agent: Type.Union([AgentSpec, Type.Null()]),
   // If the program of `agent` is not installed in the sandbox, the daemon uses the first of these that is.
   fallbackAgents: Type.Optional(Type.Array(AgentSpec)),
+  // By language (languages.ts). They take precedence over those that the daemon knows.
+  languageServers: Type.Optional(Type.Record(Type.String(), LanguageServerSpec)),
 });
 export type Template = Static<typeof Template>;

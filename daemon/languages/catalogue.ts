@@ -25,6 +25,7 @@ export interface FindOptions {
   named: Partial<Record<string, LanguageServerProgram>>;
 }
 
+type NamedServer = KnownServer & { name: string };
 type KnownServer = Omit<FoundServer, "settings" | "name"> & { settings?: Record<string, unknown> };
 
 const stdio = (command: string, more: Partial<KnownServer> = {}): KnownServer => ({ command, args: ["--stdio"], ...more });
@@ -68,7 +69,11 @@ const INSTALLED: Record<Language, KnownServer[]> = {
 export function findServer(language: string, options: FindOptions): FoundServer | undefined {
   const { named, workspace, path } = options;
   if (!Object.hasOwn(INSTALLED, language)) return undefined;
-  const candidates = [named[language], bundledServer(language, options.bundled), ...INSTALLED[language as Language]];
+  const candidates: (KnownServer | NamedServer | LanguageServerProgram | undefined)[] = [
+    named[language],
+    bundledServer(language, options.bundled),
+    ...INSTALLED[language as Language],
+  ];
   const folders = [
     join(workspace, "node_modules/.bin"),
     join(workspace, ".venv/bin"),
@@ -78,13 +83,14 @@ export function findServer(language: string, options: FindOptions): FoundServer 
     if (!candidate) continue;
     const command = locate(candidate.command, folders);
     if (command === undefined) continue;
-    const { settings = {}, ...rest } = candidate;
-    return { name: basename(candidate.command), ...rest, command, settings: { ...defaultSettings(language, workspace), ...settings } };
+    const { args = [], settings = {}, initializationOptions } = candidate;
+    const name = "name" in candidate ? candidate.name : basename(candidate.command);
+    return { name, command, args, initializationOptions, settings: { ...defaultSettings(language, workspace), ...settings } };
   }
   return undefined;
 }
 
-function bundledServer(language: string, folder: string): (KnownServer & { name: string }) | undefined {
+function bundledServer(language: string, folder: string): NamedServer | undefined {
   if (language === "typescript") return { name: "TypeScript", command: join(folder, "typescript/tsc"), args: ["--lsp", "--stdio"] };
   // Our own Node runs it, because the sandbox may have none.
   const script = join(folder, "pyright/pyright-langserver.js");

@@ -33,6 +33,7 @@ export function createStartRequests({ templates, egress, modelEnv, secrets }: St
       agent: template.agent && withModelSettings(template.agent, env),
       fallbackAgents: template.fallbackAgents?.map((agent) => withModelSettings(agent, env)) ?? [],
       autoStartAgent,
+      ...(template.languageServers ? { languageServers: template.languageServers } : {}),
       ...(egress.issueToken ? { egressPass: egress.issueToken({ sandboxId, template: template.name }) } : {}),
     };
   }

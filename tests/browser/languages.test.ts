@@ -1,18 +1,105 @@
-import { test } from "vitest";
+import { expect, test } from "vitest";
+import type { Page } from "playwright-core";
 import { describeInBrowser } from "../support/browser/browser-suite.ts";
-import { expectVisible, openFile } from "../support/browser/workspace.ts";
+import { editor, eventually, expectGone, expectVisible, openFile, tab } from "../support/browser/workspace.ts";
+
+const TYPESCRIPT = {
+  "tsconfig.json": `{"compilerOptions":{"strict":true,"module":"esnext","moduleResolution":"bundler","allowImportingTsExtensions":true,"noEmit":true}}\n`,
+  "greet.ts": "export function greet(name: string): string {\n  return `Hello ${name}`;\n}\n",
+  "main.ts": `import { greet } from "./greet.ts";\n\nconst  text: number = greet("you");\nconsole.log(text);\nawait import("./late.ts");\n`,
+  "other.ts": `import { greet } from "./greet.ts";\n\nconsole.log(greet("them"));\n`,
+};
+const PYTHON = {
+  "greet.py": 'def greet(name: str) -> str:\n    return "Hello " + name\n',
+  "main.py": 'from greet import greet\n\ntext: int = greet("you")\nprint(text)\n',
+};
+
+// The name on a line of the active editor.
+const nameOn = (page: Page, line: number, name: string) =>
+  editor(page).locator(".cm-line").nth(line).getByText(name, { exact: true }).first();
+
+async function rename(page: Page, to: string): Promise<void> {
+  await page.keyboard.press("F2");
+  await page.getByRole("textbox", { name: "New name" }).fill(to);
+  await page.keyboard.press("Enter");
+}
 
 describeInBrowser("language servers in the workspace", (suite) => {
-  test("TypeScript: errors are shown", async () => {
-    const files = {
-      "tsconfig.json": `{"compilerOptions":{"strict":true,"module":"esnext","moduleResolution":"bundler","allowImportingTsExtensions":true,"noEmit":true}}\n`,
-      "greet.ts": "export function greet(name: string): string {\n  return `Hello ${name}`;\n}\n",
-      "main.ts": `import { greet } from "./greet.ts";\n\nconst  text: number = greet("you");\nconsole.log(text);\n`,
-    };
-    await using workspace = await suite.openWorkspace({ files });
+  test("TypeScript: errors, definition, references, rename across files and format", async () => {
+    await using workspace = await suite.openWorkspace({ files: TYPESCRIPT });
     const { page } = workspace;
     await openFile(page, "main.ts");
     await expectVisible(page.locator(".cm-lintRange-error", { hasText: "text" }));
-    await expectVisible(page.getByLabel("1 error and 0 warnings in this file"));
+    await page.getByRole("button", { name: "2 errors and 0 warnings in this file" }).waitFor();
+    await workspace.write("late.ts", "export {};\n");
+    await page.getByRole("button", { name: "1 error and 0 warnings in this file" }).waitFor();
+    await nameOn(page, 2, "greet").click();
+    await page.keyboard.press("F8");
+    await expectVisible(page.getByText("Type 'string' is not assignable to type 'number'"));
+
+    await nameOn(page, 2, "greet").click({ modifiers: ["Control"] });
+    await expectVisible(page.getByLabel("Text of greet.ts"));
+    await eventually(() => page.locator(".status-bar").innerText()).toContain("Ln 1, Col 17");
+
+    await page.keyboard.press("Shift+F12");
+    await expectVisible(page.getByRole("dialog", { name: "References to greet" }).getByText("other.ts:3"));
+    await page.keyboard.press("Escape");
+    await rename(page, "welcome");
+    await eventually(() => workspace.read("other.ts")).toContain(`console.log(welcome("them"))`);
+    await eventually(() => workspace.read("greet.ts")).toContain("function welcome(");
+    await tab(page, "main.ts").click();
+    await eventually(() => editor(page).innerText()).toContain(`= welcome("you")`);
+
+    // The last edit of an open file can be undone.
+    await editor(page).click();
+    await page.keyboard.press("Shift+Alt+F");
+    await eventually(() => workspace.read("main.ts")).toContain(`const text: number = welcome("you");`);
+    await page.keyboard.press("Control+Z");
+    await eventually(() => editor(page).innerText()).toContain("const  text");
+    await page.keyboard.press("Control+Z");
+    await eventually(() => editor(page).innerText()).toContain(`greet("you")`);
+  });
+
+  test("Python: errors, definition, rename across files, and format with an installed formatter", async () => {
+    await using workspace = await suite.openWorkspace({ files: PYTHON });
+    const { page } = workspace;
+    await openFile(page, "main.py");
+    await expectVisible(page.locator(".cm-lintRange-error", { hasText: "greet" }));
+    await nameOn(page, 2, "greet").click();
+    await page.keyboard.press("F12");
+    await expectVisible(page.getByLabel("Text of greet.py"));
+    await eventually(() => page.locator(".status-bar").innerText()).toContain("Ln 1, Col 5");
+    await rename(page, "welcome");
+    await eventually(() => workspace.read("main.py")).toBe('from greet import welcome\n\ntext: int = welcome("you")\nprint(text)\n');
+    await eventually(() => workspace.read("greet.py")).toContain("def welcome(");
+
+    await page.keyboard.press("Shift+Alt+F");
+    await expectVisible(page.getByText("No formatter is installed for this file"));
+    await workspace.write(".venv/bin/black", "#!/bin/sh\nexec sed 's/ *+ */ + /'\n");
+    await workspace.exec("chmod +x .venv/bin/black");
+    await page.keyboard.press("Control+End");
+    await page.keyboard.type("total = 1+2");
+    await page.keyboard.press("Shift+Alt+F");
+    await eventually(() => workspace.read("greet.py")).toContain("total = 1 + 2");
+  });
+
+  test("completion and hover come from the server, and a file without a server has none of its commands", async () => {
+    await using workspace = await suite.openWorkspace({ files: { ...TYPESCRIPT, "notes.txt": "F12\n" } });
+    const { page } = workspace;
+    await openFile(page, "other.ts");
+    await page.getByRole("button", { name: "0 errors and 0 warnings in this file" }).waitFor();
+    await nameOn(page, 2, "greet").hover();
+    await expectVisible(page.locator(".cm-tooltip").getByText("greet(name: string): string"));
+    await editor(page).click();
+    await page.keyboard.press("Control+End");
+    await page.keyboard.type("greet('x').toUpper");
+    await expectVisible(page.getByRole("option", { name: "toUpperCase" }));
+    await openFile(page, "notes.txt");
+    await editor(page).click();
+    await page.keyboard.press("F12");
+    await page.keyboard.press("Control+Shift+P");
+    await page.keyboard.type("definition");
+    await expectGone(page.getByRole("option", { name: "Go to definition" }));
+    expect(await page.locator(".notice").count()).toBe(0);
   });
 });

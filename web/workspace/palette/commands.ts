@@ -10,6 +10,7 @@ import { gitCommands } from "./git-commands.ts";
 import { tabCommands } from "./tab-commands.ts";
 import { cloneRepository } from "../state/clone-action.ts";
 import { revealInTree, startNew } from "../state/file-actions.ts";
+import { createLanguageCommands } from "./language-commands.ts";
 import { createEditorCommands } from "./editor-commands.ts";
 
 // All commands, in the order of the palette. A command without a title is only a second shortcut.
@@ -72,6 +73,7 @@ export function createCommands(workspace: Workspace): Command[] {
       },
     },
     ...createEditorCommands(workspace),
+    ...createLanguageCommands(workspace),
     { id: "autosave", title: "Toggle autosave", run: () => preferences.set(({ autosave }) => ({ autosave: !autosave })) },
     {
       id: "wrap",

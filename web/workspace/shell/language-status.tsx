@@ -1,19 +1,21 @@
 import { CircleX, TriangleAlert } from "lucide-react";
-import { useWorkspaceState } from "../state/context.ts";
+import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { activeFile } from "../state/page/editor-groups.ts";
 
 // The number of problems in the active file, and language servers that do not work.
 export function LanguageStatus() {
+  const { activeEditor } = useWorkspace();
   const path = useWorkspaceState("layout", activeFile);
   const problems = useWorkspaceState("languages", (state) => (path === null ? undefined : state.problems[path]));
   const failed = useWorkspaceState("languages", ({ servers }) => Object.values(servers).find(({ status }) => status === "failed")?.name);
+  const showProblems = () => activeEditor.current()?.runLanguage("showProblems");
   return (
     <>
       {problems && (
-        <span className="problems" aria-label={describe(problems)} role="status">
+        <button type="button" className="problems" aria-label={describe(problems)} onClick={showProblems}>
           <CircleX size={13} aria-hidden /> {problems.errors}
           <TriangleAlert size={13} aria-hidden /> {problems.warnings}
-        </span>
+        </button>
       )}
       {failed !== undefined && <span className="optional">{failed} does not run</span>}
     </>

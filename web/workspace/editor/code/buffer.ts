@@ -4,10 +4,10 @@ import { Annotation, EditorState, type Text as DocumentText, type Transaction } 
 import type { EditorView } from "@codemirror/view";
 import { nameOf } from "../../text/paths.ts";
 import type { Workspace } from "../../state/workspace.ts";
-import type { EditorBuffer } from "../../state/documents/open-files.ts";
+import type { EditorBuffer, TextReplacement } from "../../state/documents/open-files.ts";
 import { configuredIndentation, indentation } from "../indentation/extension.ts";
 import { languageSupport } from "../language/support.ts";
-import { smallestChange } from "../language/smallest-change.ts";
+import { smallestChange } from "../language/protocol/smallest-change.ts";
 import { createSharedViews, isCopied } from "./shared-views.ts";
 import { editorSetup, intelligence, label, labelFor, language, MAX_HIGHLIGHTED_CHARS } from "./setup.ts";
 
@@ -68,6 +68,20 @@ function createBuffer(workspace: Workspace, firstPath: string): CodeBuffer {
       views.change({ changes: smallestChange(state.doc, now), annotations: fromDisk.of(true) });
       const shown = views.state().doc;
       saved = shown.eq(now) ? shown : now;
+    },
+    replace(parts) {
+      const { doc } = views.state();
+      const offset = ({ line, character }: TextReplacement["start"]) => {
+        if (line >= doc.lines) return doc.length;
+        const at = doc.line(line + 1);
+        return Math.min(at.from + character, at.to);
+      };
+      views.change({
+        changes: parts.map(({ start, end, text: insert }) => ({ from: offset(start), to: offset(end), insert })),
+        userEvent: "input.replace",
+      });
+      // No view reports the edit of a text that is not on screen.
+      documents.edited(path, { differs: saved === null || !views.state().doc.eq(saved) });
     },
     renamed(to) {
       path = to;

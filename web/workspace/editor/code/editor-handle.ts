@@ -4,6 +4,7 @@ import { afterFirstText } from "../../browser/first-text.ts";
 import type { TextEditorHandle } from "../../state/page/active-editor.ts";
 import type { TextLocation } from "../../state/page/cursor.ts";
 import type { Workspace } from "../../state/workspace.ts";
+import { languageActions } from "../language/commands/actions.ts";
 import { loadFindWidget } from "../find/find-panel.ts";
 import { bufferFor } from "./buffer.ts";
 import { EDITOR_COMMANDS } from "./editor-commands.ts";
@@ -21,10 +22,17 @@ export function attachEditor(workspace: Workspace, view: EditorView, path: strin
       view.focus();
       EDITOR_COMMANDS[command](view);
     },
+    get hasLanguageServer() {
+      return view.state.facet(languageActions) !== null;
+    },
+    runLanguage(command) {
+      view.focus();
+      view.state.facet(languageActions)?.run(view, command);
+    },
     goTo: (target) => goTo(view, target),
     async symbols() {
       await bufferFor(workspace, path).languageLoaded;
-      return symbolsOf(view.state);
+      return (await view.state.facet(languageActions)?.symbols(view)) ?? symbolsOf(view.state);
     },
   };
   const attached = workspace.activeEditor.attach(handle);

@@ -2,14 +2,18 @@ import { hoverTooltips, LSPClient, serverCompletion, signatureHelp } from "@code
 import type { Extension, Text } from "@codemirror/state";
 import type { Language, LanguageServer } from "@berth/contract/languages.ts";
 import DOMPurify from "dompurify";
+import { EditorView } from "@codemirror/view";
 import type { Workspace } from "../../state/workspace.ts";
-import { connectLanguage } from "./connection.ts";
+import { languageCommands } from "./commands/extension.ts";
+import { connectLanguage } from "./protocol/connection.ts";
 import { createDiagnostics } from "./diagnostics.ts";
 import type { FileLanguage } from "./file-language.ts";
-import { ServerFiles } from "./server-files.ts";
+import { ServerFiles } from "./protocol/server-files.ts";
 import { languageTheme } from "./theme.ts";
-import { createTransport, type ServerTransport } from "./transport.ts";
-import { pathAt, uriAt } from "./uris.ts";
+import { createFileReports } from "./protocol/file-reports.ts";
+import { markEnded } from "./protocol/request.ts";
+import { createTransport, type ServerTransport } from "./protocol/transport.ts";
+import { pathAt, uriAt } from "./protocol/uris.ts";
 
 // One language server, as the editors of its files see it.
 export interface LanguageClient {
@@ -31,7 +35,11 @@ export function openClient(workspace: Workspace, language: Language, onEnd: () =
   const connection = connectLanguage(workspace, language, {
     onServer(server) {
       client ??= build(server);
-      transport = createTransport({ send: connection.send, answer: (method, params) => answer(server, method, params) });
+      transport = createTransport({
+        send: connection.send,
+        workspaceFolders: [{ uri: server.rootUri, name: "workspace" }],
+        answer: (method, params) => answer(server, method, params),
+      });
       client.connect(transport);
       languages.setServer(language, { name: server.name, status: "running" });
     },
@@ -42,6 +50,7 @@ export function openClient(workspace: Workspace, language: Language, onEnd: () =
     },
     onEnd(why) {
       languages.setServer(language, why === "none" ? null : { status: "failed" });
+      if (client) markEnded(client);
       opened.resolve(null);
       onEnd();
     },
@@ -67,16 +76,17 @@ export function openClient(workspace: Workspace, language: Language, onEnd: () =
         if (path !== null && !state.files[path]) files.release(uri);
       }
     });
+    const report = createFileReports(server.rootUri, created);
     languages.onFilesChanged((changes) => {
-      const list = changes.map(({ path, kind }) => ({ uri: uriAt(server.rootUri, path), type: kind === "deleted" ? 3 : 2 }));
-      created.notification("workspace/didChangeWatchedFiles", { changes: list });
+      report(changes);
       diagnostics.refresh();
     });
+    const used = EditorView.updateListener.of(({ docChanged, focusChanged }) => void ((docChanged || focusChanged) && connection.wake()));
     opened.resolve({
       support(path, { id }, text) {
         const uri = uriAt(server.rootUri, path);
         files.provide(uri, text);
-        return [created.plugin(uri, id), languageTheme];
+        return [created.plugin(uri, id), languageCommands({ workspace, rootUri: server.rootUri }, path), used, languageTheme];
       },
     });
     return created;
@@ -86,6 +96,7 @@ export function openClient(workspace: Workspace, language: Language, onEnd: () =
 const clientCapabilities = {
   workspace: {
     configuration: true,
+    workspaceFolders: true,
     didChangeWatchedFiles: { dynamicRegistration: true },
     workspaceEdit: { documentChanges: true },
     diagnostics: { refreshSupport: true },

@@ -2,9 +2,9 @@ import { type LSPClient, type LSPClientExtension, LSPPlugin } from "@codemirror/
 import { type Diagnostic, setDiagnostics } from "@codemirror/lint";
 import { ViewPlugin, type ViewUpdate } from "@codemirror/view";
 import type { Languages } from "../../state/sandbox/languages.ts";
-import type { ServerDiagnostic } from "./protocol.ts";
-import type { ServerFile, ServerFiles } from "./server-files.ts";
-import { pathAt } from "./uris.ts";
+import type { ServerDiagnostic } from "./protocol/messages.ts";
+import type { ServerFile, ServerFiles } from "./protocol/server-files.ts";
+import { pathAt } from "./protocol/uris.ts";
 
 export interface Diagnostics {
   extension: LSPClientExtension;

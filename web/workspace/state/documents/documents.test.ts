@@ -69,7 +69,12 @@ async function openDocument(settings = { autosave: false }) {
   });
   await documents.open("a.txt");
   let text = documents.textOf("a.txt");
-  const buffer: EditorBuffer = { snapshot: () => ({ text, markSaved: () => {} }), show: (next) => void (text = next), renamed: () => {} };
+  const buffer: EditorBuffer = {
+    snapshot: () => ({ text, markSaved: () => {} }),
+    show: (next) => void (text = next),
+    replace: () => {},
+    renamed: () => {},
+  };
   documents.attach("a.txt", buffer);
   return {
     documents,

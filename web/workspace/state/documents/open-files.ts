@@ -12,11 +12,20 @@ export type OpenFile =
   | { kind: Medium | "binary" | "large"; version: string; size: number }
   | { kind: "failed"; message: string; gone: boolean };
 
+// A part of a text and what replaces it. Lines and characters count from 0.
+export interface TextReplacement {
+  start: { line: number; character: number };
+  end: { line: number; character: number };
+  text: string;
+}
+
 // An editor's copy of an open text.
 export interface EditorBuffer {
   // The current text. `markSaved` records that this text is now on disk.
   snapshot(): { text: string; markSaved: () => void };
   show(text: string): void;
+  // Makes changes that the person can undo. All positions refer to the text before.
+  replace(parts: readonly TextReplacement[]): void;
   // The file has another path now. The text and its history stay.
   renamed(path: string): void;
 }

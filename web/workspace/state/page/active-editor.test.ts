@@ -5,6 +5,8 @@ const editorOf = (path: string): TextEditorHandle => ({
   path,
   lines: 1,
   run: () => {},
+  hasLanguageServer: false,
+  runLanguage: () => {},
   goTo: () => {},
   symbols: () => Promise.resolve([]),
 });

@@ -43,10 +43,23 @@ export type EditorCommand =
   | "nextChange"
   | "previousChange";
 
+// The commands of a language server.
+export type LanguageCommand =
+  | "goToDefinition"
+  | "findReferences"
+  | "renameSymbol"
+  | "formatDocument"
+  | "nextProblem"
+  | "previousProblem"
+  | "showProblems"
+  | "signatureHelp";
+
 export interface TextEditorHandle {
   readonly path: string;
   readonly lines: number;
   run(command: EditorCommand): void;
+  readonly hasLanguageServer: boolean;
+  runLanguage(command: LanguageCommand): void;
   goTo(location: TextLocation): void;
   symbols(): Promise<DocumentSymbol[]>;
 }

@@ -1,8 +1,8 @@
 import { CLOSE } from "@berth/contract/daemon.ts";
 import type { Language, LanguageServer } from "@berth/contract/languages.ts";
-import { createBackoff } from "../../connection/backoff.ts";
-import { connectSocket } from "../../connection/socket.ts";
-import type { Workspace } from "../../state/workspace.ts";
+import { createBackoff } from "../../../connection/backoff.ts";
+import { connectSocket } from "../../../connection/socket.ts";
+import type { Workspace } from "../../../state/workspace.ts";
 
 export interface ConnectionHandlers {
   // A server has started for this connection.

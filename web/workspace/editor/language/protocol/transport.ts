@@ -17,6 +17,8 @@ export interface ServerTransport extends Transport {
 
 export interface TransportOptions {
   send: (text: string) => void;
+  // For `initialize`.
+  workspaceFolders: { uri: string; name: string }[];
   // Answers a request of the server.
   answer: (method: string, params: unknown) => unknown;
 }
@@ -26,7 +28,7 @@ const QUIET = new Set(["textDocument/completion", "textDocument/hover", "textDoc
 
 // Connects the client library with our socket, and handles what the library does not: requests of the server and failed
 // requests that nobody started.
-export function createTransport({ send, answer }: TransportOptions): ServerTransport {
+export function createTransport({ send, workspaceFolders, answer }: TransportOptions): ServerTransport {
   const handlers = new Set<(text: string) => void>();
   const pending = new Map<string | number, string>();
   const deliver = (message: Message | string) => {
@@ -36,9 +38,12 @@ export function createTransport({ send, answer }: TransportOptions): ServerTrans
 
   return {
     send(text) {
-      const { id, method } = JSON.parse(text) as Message;
+      const message = JSON.parse(text) as Message;
+      const { id, method, params } = message;
       if (id !== undefined && method !== undefined) pending.set(id, method);
-      send(text);
+      // The library sends only the deprecated `rootUri`, with which some servers do not see files that are not open.
+      if (method === "initialize") send(JSON.stringify({ ...message, params: { ...(params as object), workspaceFolders } }));
+      else send(text);
     },
     subscribe: (handler) => void handlers.add(handler),
     unsubscribe: (handler) => void handlers.delete(handler),

@@ -1,0 +1,13 @@
+import { Facet } from "@codemirror/state";
+import type { EditorView } from "@codemirror/view";
+import type { DocumentSymbol, LanguageCommand } from "../../../state/page/active-editor.ts";
+
+// What a language server can do in an editor.
+export interface LanguageActions {
+  run(view: EditorView, command: LanguageCommand): void;
+  // Null if the server has no answer.
+  symbols(view: EditorView): Promise<DocumentSymbol[] | null>;
+}
+
+// The actions of an editor whose file has a language server.
+export const languageActions = Facet.define<LanguageActions, LanguageActions | null>({ combine: ([first]) => first ?? null });

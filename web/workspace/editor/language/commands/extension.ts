@@ -1,0 +1,75 @@
+import { openLintPanel } from "@codemirror/lint";
+import { showSignatureHelp } from "@codemirror/lsp-client";
+import { EditorState, type Extension, Prec } from "@codemirror/state";
+import { EditorView, type KeyBinding, keymap } from "@codemirror/view";
+import type { LanguageCommand } from "../../../state/page/active-editor.ts";
+import { describeError } from "../../../state/page/notices.ts";
+import { languageActions } from "./actions.ts";
+import { formatDocument } from "./format.ts";
+import { findReferences, goToDefinition, type NavigationDeps } from "./navigation.ts";
+import { goToProblem, problemTip } from "./problem-tip.ts";
+import { renameField, renameSymbol } from "./rename.ts";
+import { serverSymbols } from "./server-symbols.ts";
+
+type Run = (view: EditorView) => Promise<void> | void;
+
+// The commands of a language server for one file, with their keys.
+export function languageCommands(deps: NavigationDeps, path: string): Extension {
+  const { notices } = deps.workspace;
+  const toProblem = (direction: 1 | -1) => (view: EditorView) => {
+    if (!goToProblem(view, direction)) notices.info("No problems were found in this file");
+  };
+  const commands: Record<LanguageCommand, Run> = {
+    goToDefinition: (view) => goToDefinition(deps, view),
+    findReferences: (view) => findReferences(deps, view),
+    renameSymbol: (view) => renameSymbol(deps, view),
+    formatDocument: (view) => formatDocument(deps.workspace, view, path),
+    nextProblem: toProblem(1),
+    previousProblem: toProblem(-1),
+    showProblems: (view) => void openLintPanel(view),
+    signatureHelp: (view) => void showSignatureHelp(view),
+  };
+  const attempt = async (work: Promise<void> | void) => {
+    try {
+      await work;
+    } catch (error) {
+      notices.error(describeError(error));
+    }
+  };
+  const bind = ([key, command]: [string, LanguageCommand]): KeyBinding => ({
+    key,
+    preventDefault: true,
+    run(view) {
+      void attempt(commands[command](view));
+      return true;
+    },
+  });
+  return [
+    languageActions.of({ run: (view, command) => void attempt(commands[command](view)), symbols: serverSymbols }),
+    Prec.high(keymap.of(KEYS.map(bind))),
+    // As in VS Code, Control follows a name and Alt adds a cursor.
+    EditorView.clickAddsSelectionRange.of((event) => event.altKey),
+    EditorView.domEventHandlers({
+      mousedown(event, view) {
+        const offset =
+          event.button === 0 && (event.ctrlKey || event.metaKey) ? view.posAtCoords({ x: event.clientX, y: event.clientY }) : null;
+        if (offset === null) return false;
+        void attempt(goToDefinition(deps, view, offset));
+        return true;
+      },
+    }),
+    EditorState.phrases.of({ "No diagnostics": "No problems", Diagnostics: "Problems" }),
+    renameField,
+    problemTip,
+  ];
+}
+
+const KEYS: [string, LanguageCommand][] = [
+  ["F12", "goToDefinition"],
+  ["Shift-F12", "findReferences"],
+  ["F2", "renameSymbol"],
+  ["Shift-Alt-f", "formatDocument"],
+  ["F8", "nextProblem"],
+  ["Shift-F8", "previousProblem"],
+  ["Mod-Shift-m", "showProblems"],
+];

@@ -1,0 +1,40 @@
+import { getIndentUnit, indentUnit } from "@codemirror/language";
+import { ChangeSet } from "@codemirror/state";
+import type { EditorView } from "@codemirror/view";
+import type { Workspace } from "../../../state/workspace.ts";
+import { formatWithProgram } from "./format-program.ts";
+import type { TextEdit } from "../protocol/messages.ts";
+import { ask, offers } from "../protocol/request.ts";
+import { smallestChange } from "../protocol/smallest-change.ts";
+
+// Formats the text with the language server or, if that cannot, with a formatter that is installed in the sandbox.
+export async function formatDocument(workspace: Workspace, view: EditorView, path: string): Promise<void> {
+  const { doc } = view.state;
+  const changes = offers(view, "documentFormattingProvider") ? await askServer(view) : await runProgram(workspace, view, path);
+  // Typing has continued meanwhile.
+  if (changes === null || view.state.doc !== doc) return;
+  if (!changes.empty) view.dispatch({ changes, userEvent: "format" });
+}
+
+async function askServer(view: EditorView): Promise<ChangeSet | null> {
+  const { state } = view;
+  const options = { tabSize: getIndentUnit(state), insertSpaces: !state.facet(indentUnit).includes("\t"), trimTrailingWhitespace: true };
+  const edits = await ask<TextEdit[]>(view, "textDocument/formatting", { options });
+  const offset = ({ line, character }: TextEdit["range"]["start"]) => {
+    if (line >= state.doc.lines) return state.doc.length;
+    const at = state.doc.line(line + 1);
+    return Math.min(at.from + character, at.to);
+  };
+  const changes = (edits ?? []).map(({ range, newText }) => ({ from: offset(range.start), to: offset(range.end), insert: newText }));
+  return ChangeSet.of(changes, state.doc.length, "\n");
+}
+
+async function runProgram({ api, notices }: Workspace, view: EditorView, path: string): Promise<ChangeSet | null> {
+  const { doc } = view.state;
+  const result = await formatWithProgram(api, path, doc.toString());
+  if (result.kind === "formatted")
+    return ChangeSet.of(smallestChange(doc, view.state.toText(result.text.replace(/\r\n/g, "\n"))), doc.length);
+  if (result.kind === "none") notices.info(`No formatter is installed for this file. ${result.hint}`);
+  else notices.error(`Could not format ${path}: ${result.message}`);
+  return null;
+}
