@@ -5,7 +5,8 @@ export const PAGE_BYTES = 1024 * 1024;
 // A page with more bytes or rows than this is read in slices, between which the event loop does other work.
 export const SLICE_BYTES = 64 * 1024;
 export const SLICE_ROWS = 100;
-const FIRST_BATCH = 10;
+// A page of the default size and the row that shows whether there is a next one.
+const FIRST_BATCH = 21;
 const MAX_BATCH = 100;
 
 // The batch sizes, `limit` rows in total.
