@@ -10,7 +10,7 @@ export interface FrameTracker {
 }
 
 export function createFrameTracker(): FrameTracker {
-  let header = Buffer.alloc(0);
+  let header = NO_BYTES;
   let payloadLeft = 0;
   let closing = false;
   return {
@@ -27,17 +27,20 @@ export function createFrameTracker(): FrameTracker {
         payloadLeft -= skipped;
         rest = rest.subarray(skipped);
         if (rest.length === 0) return;
-        const missing = headerLength(header) - header.length;
-        header = Buffer.concat([header, rest.subarray(0, missing)]);
+        // Most frames arrive with their whole header.
+        const missing = headerLength(header.length === 0 ? rest : header) - header.length;
+        header = header.length === 0 ? rest.subarray(0, missing) : Buffer.concat([header, rest.subarray(0, missing)]);
         rest = rest.subarray(missing);
         if (header.length < headerLength(header)) continue;
         payloadLeft = payloadLength(header);
         closing ||= (header[0]! & 0x0f) === CLOSE_OPCODE;
-        header = Buffer.alloc(0);
+        header = NO_BYTES;
       }
     },
   };
 }
+
+const NO_BYTES: Buffer = Buffer.alloc(0);
 
 export const pingFrame = Buffer.from([0x80 | 0x9, 0]);
 
