@@ -49,7 +49,7 @@ export function attachGit(workspace: Workspace, view: EditorView, path: string):
     const isSaved = documents.documentAt(path)?.edited === false;
     if (!preferences.store.getState().blame || !isSaved || git.store.getState().repository === null) return null;
     const commit = await git.blame(path, line, signal);
-    return commit === null ? "Not committed yet" : `${commit.author}, ${formatAge(Date.now() - commit.atMs)} · ${commit.subject}`;
+    return commit === null ? "Not committed yet" : `${commit.author}, ${formatAge(Date.now() - commit.atMs)} · ${shorten(commit.subject)}`;
   });
   const unsubscribe = [
     git.store.subscribe((now, before) => {
@@ -69,3 +69,6 @@ export function attachGit(workspace: Workspace, view: EditorView, path: string):
     },
   };
 }
+
+const MAX_SUBJECT = 72;
+const shorten = (text: string) => (text.length > MAX_SUBJECT ? `${text.slice(0, MAX_SUBJECT)}…` : text);

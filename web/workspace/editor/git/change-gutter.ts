@@ -48,16 +48,20 @@ const look = EditorView.theme({
     borderLeft: "6px solid var(--bad)",
   },
   ".cm-git-added-line": { backgroundColor: "var(--added)" },
-  ".cm-git-peek": { borderBlock: "1px solid var(--border-strong)", fontFamily: "var(--font)" },
+  ".cm-git-peek": { borderBlock: "1px solid var(--border-strong)", background: "var(--surface)", fontFamily: "var(--font)" },
+  // Stays on the screen while long lines are scrolled.
   ".cm-git-peek-bar": {
+    position: "sticky",
+    left: "56px",
     display: "flex",
     flexWrap: "wrap",
     alignItems: "center",
     gap: "6px",
+    width: "max-content",
+    maxWidth: "calc(100vw - 110px)",
     padding: "4px 8px",
-    background: "var(--surface)",
   },
-  ".cm-git-peek-place": { flex: "1", color: "var(--muted)", fontSize: "12px" },
+  ".cm-git-peek-place": { marginRight: "8px", color: "var(--muted)", fontSize: "12px" },
   ".cm-git-removed-lines": {
     margin: "0",
     padding: "0 6px",
