@@ -60,9 +60,13 @@ export interface UserSettings {
 // POST /workspace/{sandboxId}/preview {port}  -> PreviewLink
 // Returns a signed link to a port of the sandbox on a separate origin. It is valid for one minute. Opening it in a tab or an
 // iframe sets that origin's cookie and redirects to `path` (default "/").
+//
+// With `shareHours` the link is one to pass on: everyone who has it can use this port, and nothing else of the sandbox, for that
+// many hours (at most BERTH_PREVIEW_SHARE_HOURS, otherwise 403), while the session exists.
 export interface PreviewRequest {
   port: number;
   path?: string;
+  shareHours?: number;
 }
 // A page in the preview's frame reports its address to the workspace as `{type: PREVIEW_ADDRESS_MESSAGE, path}`.
 export const PREVIEW_ADDRESS_MESSAGE = "berth.preview-address";

@@ -144,6 +144,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
     log,
     baseUrl,
     previewDomain: previewDomainOf(config, baseUrl),
+    maxShareHours: config.maxShareHours,
     appFolder: join(import.meta.dirname, "../web/dist"),
   });
   const allowPrivate = config.webhookAllowPrivate;

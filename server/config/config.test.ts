@@ -44,6 +44,7 @@ const valid: [string, string, keyof Config, unknown][] = [
   ["BERTH_WEBHOOK_ALLOW_PRIVATE", "off", "webhookAllowPrivate", false],
   ["BERTH_EGRESS_ALLOW", "10.1.0.0/16, git.internal:22", "egressAllow", ["10.1.0.0/16", "git.internal:22"]],
   ["BERTH_PREVIEW_DOMAIN", "Preview.Example.net", "previewDomain", "preview.example.net"],
+  ["BERTH_PREVIEW_SHARE_HOURS", "8", "maxShareHours", 8],
   ["BERTH_POOL_SIZE", "", "poolSize", 2],
 ];
 test.each(valid)("%s=%s is accepted", (name, text, field, value) => {

@@ -50,12 +50,14 @@ export interface GatewayDeps {
   baseUrl: string;
   // null: previews are off.
   previewDomain: string | null;
+  // The most hours for which a preview may be shared; 0 if not at all.
+  maxShareHours: number;
   // The build output of the browser app.
   appFolder: string;
 }
 
 export function createGateway(deps: GatewayDeps): Gateway {
-  const { links, tickets, secrets, clock, log, baseUrl, previewDomain, authenticate } = deps;
+  const { links, tickets, secrets, clock, log, baseUrl, previewDomain, maxShareHours, authenticate } = deps;
   const sessionCache = createSessionCache(deps);
   const cookies = createCookies({ secrets, secure: baseUrl.startsWith("https:"), clock });
   // A terminal's output costs more: the kernel processes it byte by byte, and it is sent in small frames. A sandbox that
@@ -64,7 +66,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const outputLimit = createOutputLimit({ mibPerSecond: 32, shared: { mibPerSecond: 12, senders } });
   const socketLimit = createOutputLimit({ mibPerSecond: 12, shared: { mibPerSecond: 4, senders } });
   const sockets = createSocketRelay({ links, sessionCache, outputLimit: socketLimit, clock });
-  const previews = createPreviewLinks({ secrets, baseUrl, domain: previewDomain, clock });
+  const previews = createPreviewLinks({ secrets, baseUrl, domain: previewDomain, clock, maxShareHours });
   const streams = createSessionStreams({ sessionCache, clock, previewUrlOf: (sandboxId) => previews.templateOf(sandboxId) });
   const files = createAppFiles(deps.appFolder);
   const sandboxes = createSandboxes({ authenticate, sessionCache, links, outputLimit, sockets });

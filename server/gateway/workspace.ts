@@ -122,8 +122,9 @@ export function createWorkspace(deps: WorkspaceDeps): Workspace {
     if (path === "session") return sendJson(response, 200, streams.describe(cached));
     if (path === "session/stream") return streams.stream(sandboxId, response, isStillAllowed(request, sandboxId));
     if (path === "settings") return userSettings.handle(cached, request, response);
-    const preview = await readPreviewRequest(request);
-    sendJson(response, 200, previews.issue({ sandboxId, partnerId: cached.partner.id, port: preview.port }, preview.path));
+    const { port, path: shownPath, shareHours } = await readPreviewRequest(request);
+    const subject = { sandboxId, partnerId: cached.partner.id, port };
+    sendJson(response, 200, shareHours === undefined ? previews.issue(subject, shownPath) : previews.share(subject, shownPath, shareHours));
   }
 
   async function relayRequest(cached: CachedSession, rest: string, request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -128,6 +128,17 @@ describeInBrowser("the panels of the workspace", (suite) => {
     await page.getByTitle("Show port 4321 beside the code").click();
     await expectVisible(frame.getByRole("heading", { name: "hello from /" }));
     await tab(page, "Port 4321").press("Delete");
+    // A link for others opens in a browser that has no access to the workspace.
+    await page.getByRole("button", { name: "Share port 4321" }).click();
+    await page.getByRole("button", { name: "8 hours" }).click();
+    const link = await page.getByRole("textbox", { name: "Link" }).inputValue();
+    expect(await seriousFaults(page)).toEqual([]);
+    await page.keyboard.press("Escape");
+    const visitor = await (await suite.browser.newContext()).newPage();
+    await visitor.goto(link);
+    await expectVisible(visitor.getByRole("heading", { name: "hello from /" }));
+    expect((await visitor.goto(new URL(page.url()).href))!.status()).toBe(401);
+
     await page.getByRole("button", { name: "Preview port 4321 here" }).click();
     await expectVisible(frame.getByRole("heading", { name: "hello from /" }));
 

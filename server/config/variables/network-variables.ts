@@ -1,4 +1,4 @@
-import { anyText, domain, flag, list, matching } from "../kinds.ts";
+import { anyText, domain, flag, list, matching, wholeNumber } from "../kinds.ts";
 import { variable } from "../variable.ts";
 
 export const NETWORK_VARIABLES = {
@@ -8,6 +8,12 @@ export const NETWORK_VARIABLES = {
     default: null,
     defaultHelp: "localhost:{port} if the base URL is on localhost, otherwise no previews",
     help: "Domain for previews of web servers in sandboxes, which open at {port}-{sandbox}.{domain}. Use another site than the base URL, because previews run untrusted code.",
+  }),
+  maxShareHours: variable({
+    name: "BERTH_PREVIEW_SHARE_HOURS",
+    kind: wholeNumber(0, 168),
+    default: 24,
+    help: "The most hours for which the user of a workspace may share the preview of a port by a link. 0: previews are not shared.",
   }),
   egressAllow: variable<readonly string[]>({
     name: "BERTH_EGRESS_ALLOW",

@@ -7,8 +7,8 @@ import { isSameSignature, signLines } from "./signature.ts";
 // Every request looks up the session and the partner, so a cookie is useless once either is gone. Each sandbox has its own
 // cookie, so that one browser can have several workspaces open.
 export interface Cookies {
-  // Returns Set-Cookie lines, like `clear` and `evict`.
-  issue(subject: CookieSubject): string[];
+  // Returns Set-Cookie lines, like `clear` and `evict`. The cookie is valid for a week, or until a time before that.
+  issue(subject: CookieSubject, options?: { untilMs?: number }): string[];
   // `header` is the request's Cookie header.
   check(header: string | undefined, subject: CookieSubject): boolean;
   clear(subject: CookieSubject): string[];
@@ -47,17 +47,20 @@ export function createCookies({ secrets, secure, clock }: CookiesOptions): Cooki
   function isValid(value: string, subject: CookieSubject): boolean {
     const match = VALUE.exec(value);
     if (!match) return false;
-    const [, issuedAt = "", sig = ""] = match;
-    const ageMs = clock.now() - Number.parseInt(issuedAt, 36);
-    return keys.filter((key) => isSameSignature(sig, sign(key, subject, issuedAt))).length > 0 && ageMs < LIFETIME_MS;
+    const [, times = "", issuedAt = "", until, sig = ""] = match;
+    const now = clock.now();
+    const isSigned = keys.filter((key) => isSameSignature(sig, sign(key, subject, times))).length > 0;
+    return isSigned && now - Number.parseInt(issuedAt, 36) < LIFETIME_MS && (until === undefined || now < Number.parseInt(until, 36));
   }
 
   return {
-    issue(subject) {
-      const issuedAt = clock.now().toString(36);
-      const value = `${issuedAt}.${sign(keys[0]!, subject, issuedAt)}`;
+    issue(subject, { untilMs } = {}) {
+      const now = clock.now();
+      const times = untilMs === undefined ? now.toString(36) : `${now.toString(36)}-${untilMs.toString(36)}`;
+      const value = `${times}.${sign(keys[0]!, subject, times)}`;
+      const lifetimeMs = Math.min(LIFETIME_MS, (untilMs ?? Infinity) - now);
       return variantsOf(subject).map(({ name, attributes }) =>
-        setCookieLine(`${name}=${value}; Max-Age=${LIFETIME_MS / 1000}`, attributes),
+        setCookieLine(`${name}=${value}; Max-Age=${Math.floor(lifetimeMs / 1000)}`, attributes),
       );
     },
     check(header, subject) {
@@ -79,10 +82,11 @@ export function createCookies({ secrets, secure, clock }: CookiesOptions): Cooki
   };
 }
 
-const sign = (key: Buffer, { sandboxId, partnerId, port }: CookieSubject, issuedAt: string) =>
-  signLines(key, ["v1", port === undefined ? "workspace" : `preview ${port}`, partnerId, sandboxId, issuedAt]);
+// `times` is when the cookie was issued and, if it ends early, until when it is valid.
+const sign = (key: Buffer, { sandboxId, partnerId, port }: CookieSubject, times: string) =>
+  signLines(key, ["v1", port === undefined ? "workspace" : `preview ${port}`, partnerId, sandboxId, times]);
 
-const VALUE = /^([0-9a-z]{1,11})\.([A-Za-z0-9_-]{43})$/;
+const VALUE = /^(([0-9a-z]{1,11})(?:-([0-9a-z]{1,11}))?)\.([A-Za-z0-9_-]{43})$/;
 const OURS = /^(__Host-)?berth-/i;
 const WORKSPACE = /^(__Host-)?berth-sbx_/;
 
@@ -119,4 +123,4 @@ function parseCookies(header: string | undefined): [name: string, value: string]
     });
 }
 
-const issueTime = (value: string) => Number.parseInt(VALUE.exec(value)?.[1] ?? "0", 36);
+const issueTime = (value: string) => Number.parseInt(VALUE.exec(value)?.[2] ?? "0", 36);

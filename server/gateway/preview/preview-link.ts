@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { AppError, isSandboxId, type SandboxId } from "@berth/contract";
 import type { PreviewLink } from "@berth/contract/workspace.ts";
 import { readBody } from "../../bounded-io/read-body.ts";
-import { MINUTE, type Clock } from "../../clock.ts";
+import { HOUR, MINUTE, type Clock } from "../../clock.ts";
 import type { Secrets } from "../../secrets/secrets.ts";
 import { isSameSignature, signLines } from "../access/signature.ts";
 
@@ -15,8 +15,11 @@ export interface PreviewLinks {
   // Parses a Host header; null if it is not a preview host.
   parseHost(host: string | undefined): PreviewTarget | null;
   issue(subject: PreviewSubject, path: string): PreviewLink;
-  // `query` is the query of a request to OPEN_PATH. null: forged, expired or malformed.
-  verify(query: string, target: PreviewTarget): { partnerId: string; path: string } | null;
+  // A link that its owner may pass on. Everyone who has it can use this port until the given number of hours has passed, and
+  // nothing else of the sandbox.
+  share(subject: PreviewSubject, path: string, hours: number): PreviewLink;
+  // `query` is the query of a request to OPEN_PATH. null: forged, expired or malformed. `untilMs`: the end of a shared link.
+  verify(query: string, target: PreviewTarget): { partnerId: string; path: string; untilMs?: number } | null;
 }
 
 export interface PreviewTarget {
@@ -40,9 +43,11 @@ export interface PreviewLinksOptions {
   baseUrl: string;
   domain: string | null;
   clock: Pick<Clock, "now">;
+  // The most hours for which a preview may be shared; 0 if not at all.
+  maxShareHours: number;
 }
 
-export function createPreviewLinks({ secrets, baseUrl, domain, clock }: PreviewLinksOptions): PreviewLinks {
+export function createPreviewLinks({ secrets, baseUrl, domain, clock, maxShareHours }: PreviewLinksOptions): PreviewLinks {
   const keys = secrets.derive("preview-v1");
   const { protocol } = new URL(baseUrl);
   const suffix = domain === null ? null : `.${domain.toLowerCase()}`;
@@ -62,48 +67,65 @@ export function createPreviewLinks({ secrets, baseUrl, domain, clock }: PreviewL
       return isSandboxId(sandboxId) && port <= 65_535 ? { sandboxId, port } : null;
     },
 
-    issue(subject, path) {
-      if (suffix === null) throw new AppError("not_found", { message: "Previews are off: this server has no preview domain" });
-      const expiresAtMs = clock.now() + TTL_MS;
-      const url = new URL(OPEN_PATH, `${protocol}//${hostOf(subject.sandboxId, subject.port)}`);
-      url.search = new URLSearchParams({
-        partner: subject.partnerId,
-        expires: String(expiresAtMs),
-        path,
-        sig: sign(keys[0]!, subject, expiresAtMs, path),
-      }).toString();
-      return { url: url.href, expiresAtMs };
+    issue: (subject, path) => linkOf({ kind: "own", ...subject, path, expiresAtMs: clock.now() + TTL_MS }),
+    share(subject, path, hours) {
+      if (hours > maxShareHours)
+        throw new AppError("forbidden", {
+          message:
+            maxShareHours === 0 ? "This server does not share previews" : `A preview can be shared for ${maxShareHours} hours at most`,
+        });
+      return linkOf({ kind: "shared", ...subject, path, expiresAtMs: clock.now() + hours * HOUR });
     },
 
     verify(query, target) {
       const entries = [...new URLSearchParams(query)];
-      const { partner = "", expires = "", path = "", sig = "" } = Object.fromEntries(entries) as Record<string, string>;
+      const values = Object.fromEntries(entries) as Record<string, string>;
+      const { kind = "", partner = "", expires = "", path = "", sig = "" } = values;
+      if (entries.length !== 5 || (kind !== "own" && kind !== "shared")) return null;
       const expiresAtMs = Number(expires);
-      const subject = { ...target, partnerId: partner };
-      const matches = keys.filter((key) => isSameSignature(sig, sign(key, subject, expiresAtMs, path)));
-      if (entries.length !== 4 || matches.length === 0 || !(clock.now() < expiresAtMs) || !isLocalPath(path)) return null;
-      return { partnerId: partner, path };
+      const ticket: Ticket = { kind, ...target, partnerId: partner, path, expiresAtMs };
+      const matches = keys.filter((key) => isSameSignature(sig, sign(key, ticket)));
+      if (matches.length === 0 || !(clock.now() < expiresAtMs) || !isLocalPath(path)) return null;
+      return { partnerId: partner, path, ...(kind === "shared" && { untilMs: expiresAtMs }) };
     },
   };
+
+  function linkOf(ticket: Ticket): PreviewLink {
+    if (suffix === null) throw new AppError("not_found", { message: "Previews are off: this server has no preview domain" });
+    const { kind, partnerId, expiresAtMs, path } = ticket;
+    const url = new URL(OPEN_PATH, `${protocol}//${hostOf(ticket.sandboxId, ticket.port)}`);
+    const fields = { kind, partner: partnerId, expires: String(expiresAtMs), path, sig: sign(keys[0]!, ticket) };
+    url.search = new URLSearchParams(fields).toString();
+    return { url: url.href, expiresAtMs };
+  }
+}
+
+interface Ticket extends PreviewSubject {
+  // Own links are for the browser of the workspace, and shared ones for everyone who has them.
+  kind: "own" | "shared";
+  path: string;
+  expiresAtMs: number;
 }
 
 // The body of POST /workspace/{sandboxId}/preview.
-export async function readPreviewRequest(request: IncomingMessage): Promise<{ port: number; path: string }> {
-  const { port, path = "/" } = await readSmallJson(request);
+export async function readPreviewRequest(request: IncomingMessage): Promise<{ port: number; path: string; shareHours?: number }> {
+  const { port, path = "/", shareHours } = await readSmallJson(request);
   const goodPort = typeof port === "number" && Number.isInteger(port) && port >= 1 && port <= 65_535;
   const goodPath = typeof path === "string" && isLocalPath(path);
-  if (goodPort && goodPath) return { port, path };
+  const goodHours = shareHours === undefined || (typeof shareHours === "number" && Number.isInteger(shareHours) && shareHours >= 1);
+  if (goodPort && goodPath && goodHours) return { port, path, ...(shareHours !== undefined && { shareHours }) };
   const details = [
     ...(goodPort ? [] : [{ field: "port", message: "Must be a whole number from 1 to 65535" }]),
     ...(goodPath ? [] : [{ field: "path", message: "Must be a path that starts with one slash" }]),
+    ...(goodHours ? [] : [{ field: "shareHours", message: "Must be a whole number of hours" }]),
   ];
   throw new AppError("validation_failed", { details });
 }
 
 const HOST = /^([1-9][0-9]{0,4})-sbx[-_]([0-9a-z]{26})$/;
 
-const sign = (key: Buffer, { sandboxId, partnerId, port }: PreviewSubject, expiresAtMs: number, path: string) =>
-  signLines(key, ["v1", partnerId, sandboxId, port, expiresAtMs, path]);
+const sign = (key: Buffer, { kind, sandboxId, partnerId, port, expiresAtMs, path }: Ticket) =>
+  signLines(key, ["v2", kind, partnerId, sandboxId, port, expiresAtMs, path]);
 
 // Rejects `//host` and `/\host`, which browsers resolve to another host.
 const isLocalPath = (path: string) => path.length <= MAX_PATH_LENGTH && /^\/(?![/\\])[\x21-\x7e]*$/.test(path);

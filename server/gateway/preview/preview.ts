@@ -85,9 +85,10 @@ export function createPreview(deps: PreviewDeps): Preview {
     const cached = await sessionCache.get(target.sandboxId);
     if (!ticket || cached?.partner.id !== ticket.partnerId) return sendStatusPage(response, "previewSignedOut", "*");
     if (cached.partner.state !== "active") return sendStatusPage(response, "suspended", "*");
+    const { untilMs } = ticket;
     response.writeHead(303, {
       location: ticket.path,
-      "set-cookie": cookies.issue({ ...target, partnerId: ticket.partnerId }),
+      "set-cookie": cookies.issue({ ...target, partnerId: ticket.partnerId }, untilMs === undefined ? {} : { untilMs }),
       "content-length": 0,
       "cache-control": "no-store",
       "referrer-policy": "no-referrer",

@@ -120,6 +120,7 @@ export async function openGateway(options: { https?: boolean; appFolder?: string
     clock,
     log: silentLog,
     baseUrl: origin,
+    maxShareHours: 24,
     previewDomain: options.https ? "preview.example" : `localhost:${port}`,
     appFolder: options.appFolder ?? join(folder, "no-app"),
   });

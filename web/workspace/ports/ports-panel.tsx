@@ -1,6 +1,7 @@
-import { AppWindow, ExternalLink, Radio } from "lucide-react";
+import { AppWindow, ExternalLink, Radio, Share2 } from "lucide-react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { IconButton } from "../parts/icon-button.tsx";
+import { sharePort } from "./share-port.ts";
 import { openPreview } from "../state/actions.ts";
 
 export default function PortsPanel() {
@@ -38,6 +39,9 @@ function PortRow({ port, program }: { port: number; program: string | null }) {
       </IconButton>
       <IconButton label={`Open port ${port} in a new tab`} onClick={openInNewTab}>
         <ExternalLink size={15} />
+      </IconButton>
+      <IconButton label={`Share port ${port}`} onClick={() => void sharePort(workspace, port)}>
+        <Share2 size={15} />
       </IconButton>
     </div>
   );

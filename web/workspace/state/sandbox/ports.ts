@@ -25,6 +25,8 @@ export function createPorts(api: Api) {
       return added;
     },
     previewUrl,
+    // A link to pass on.
+    shareLink: (port: number, shareHours: number) => api.previewLink({ port, shareHours }),
     // Loads a path in the preview of a port, even if the preview shows that path already.
     requestPreview: (port: number, path: string) => store.setState(({ previews }) => ({ previews: { ...previews, [port]: { path } } })),
     // Browsers allow a new tab only during the click, so it opens before its URL is known. Clearing `opener` keeps the
