@@ -237,28 +237,6 @@ describeInBrowser("the panels of the workspace", (suite) => {
     expect((await downloading).suggestedFilename()).toBe("folder.zip");
   });
 
-  test("with no file open, a person uploads, clones a repository and opens recent files", async () => {
-    await using workspace = await suite.openWorkspace({ closed: true });
-    const { page } = workspace;
-    const commit = "git -c user.name=a -c user.email=a@example.com commit -qm first";
-    const path = await workspace.exec(`set -e; cd "$(mktemp -d)"; git init -q; echo hello > cloned.txt; git add .; ${commit}; pwd`);
-    await page.goto(await workspace.link());
-    await page.getByRole("button", { name: "Clone repository" }).click();
-    await page.getByRole("textbox", { name: "URL of the repository" }).fill(path.trim());
-    expect(await seriousFaults(page)).toEqual([]);
-    await page.keyboard.press("Enter");
-    // In an empty workspace the repository becomes the workspace.
-    await expectVisible(treeItem(page, "cloned.txt"));
-    const choosing = page.waitForEvent("filechooser");
-    await page.getByRole("button", { name: "Upload files" }).click();
-    await (await choosing).setFiles({ name: "mine.txt", mimeType: "text/plain", buffer: Buffer.from("mine") });
-    await expectVisible(treeItem(page, "mine.txt"));
-    await openFile(page, "mine.txt");
-    await tab(page, "mine.txt").press("Delete");
-    await page.getByRole("region", { name: "Recent files" }).getByRole("button", { name: "mine.txt" }).click();
-    await expectVisible(page.getByLabel("Text of mine.txt"));
-  });
-
   test("pictures, tables, sound and bytes are shown, and nothing in them runs", async () => {
     const script = "window.top.hasRun = true";
     const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20" onload="${script}"><script>${script}</script></svg>`;

@@ -1,13 +1,15 @@
 import { useState, type DragEvent } from "react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { dropOnEditor } from "../state/tab-actions.ts";
 import { MAX_GROUPS } from "../state/page/editor-groups.ts";
 
 type Zone = "left" | "end" | "right";
 
-// Covers the content of a group while a tab is dragged, because a frame below would swallow the drag. Shows where the tab
+// Covers the content of a group while a tab or a file is dragged, because a frame below would swallow the drag. Shows where it
 // would go: into this group, or into a new one on its left or right.
 export function DropZones({ group }: { group: string }) {
-  const { layout, tabDrag } = useWorkspace();
+  const workspace = useWorkspace();
+  const { tabDrag } = workspace;
   const isDragging = useWorkspaceState("tabDrag", ({ dragged }) => dragged !== null);
   const mayAdd = useWorkspaceState("layout", ({ groups }) => groups.length < MAX_GROUPS);
   const [zone, setZone] = useState<Zone | null>(null);
@@ -33,7 +35,7 @@ export function DropZones({ group }: { group: string }) {
         const { dragged } = tabDrag.store.getState();
         tabDrag.end();
         setZone(null);
-        if (dragged) layout.moveTab(dragged, { group, at: zoneAt(event) });
+        if (dragged) dropOnEditor(workspace, dragged, { group, at: zoneAt(event) });
       }}
     >
       {zone && <div className="drop-zone" data-zone={zone} />}

@@ -12,7 +12,7 @@ const EXPAND_AFTER_MS = 700;
 // folder, the folder of a file, or the workspace ("").
 export function useTreeDrag(nodeAt: (event: DragEvent) => TreeNode | undefined) {
   const workspace = useWorkspace();
-  const { tree, layout } = workspace;
+  const { tree, layout, tabDrag } = workspace;
   const [target, setTarget] = useState<string | null>(null);
   const dragged = useRef<string[]>([]);
   const expanding = useRef<{ path: string; timer: ReturnType<typeof setTimeout> } | null>(null);
@@ -35,6 +35,7 @@ export function useTreeDrag(nodeAt: (event: DragEvent) => TreeNode | undefined) 
   function end(): void {
     expandSoon(undefined);
     setTarget(null);
+    tabDrag.end();
     dragged.current = [];
   }
 
@@ -46,6 +47,7 @@ export function useTreeDrag(nodeAt: (event: DragEvent) => TreeNode | undefined) 
       dragged.current = tree.chosen(node.path);
       event.dataTransfer.setData("text/plain", dragged.current.join("\n"));
       event.dataTransfer.effectAllowed = "copyMove";
+      tabDrag.start({ kind: "files", paths: dragged.current });
     },
     onDragOver(event: DragEvent) {
       const folder = folderUnder(event);

@@ -1,7 +1,8 @@
 import { nameOf } from "../text/paths.ts";
 import { openPaths } from "./actions.ts";
-import { activeGroupOf, activeTabOf } from "./page/editor-groups.ts";
-import type { Tab } from "./page/tab.ts";
+import { activeGroupOf, activeTabOf, type DropPlace } from "./page/editor-groups.ts";
+import { fileTab, type Tab } from "./page/tab.ts";
+import type { Dragged } from "./page/tab-drag.ts";
 import type { Workspace } from "./workspace.ts";
 
 // Actions of a person on tabs.
@@ -76,6 +77,17 @@ export function closeSavedTabs(workspace: Workspace, group: string): Promise<voi
     group,
     tabsOf(workspace, group).filter((tab) => !isUnsaved(tab)),
   );
+}
+
+// Moves a dropped tab, or opens the dropped files.
+export function dropOnEditor({ layout, documents, files }: Workspace, dragged: Dragged, place: DropPlace): void {
+  if (dragged.kind === "tab") return layout.moveTab(dragged, place);
+  const [first, ...others] = dragged.paths.filter((path) => files.entryAt(path)?.type !== "folder");
+  if (first === undefined) return;
+  layout.placeTab(fileTab(first), place);
+  void documents.open(first);
+  // The group of the first file is active now.
+  for (const path of others) layout.openTab(fileTab(path));
 }
 
 const tabsOf = ({ layout }: Workspace, group: string): Tab[] =>

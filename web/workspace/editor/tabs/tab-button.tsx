@@ -33,8 +33,7 @@ export function TabButton({ tab, group, dropMark, onMenu }: TabButtonProps) {
   const onDragStart = (event: DragEvent) => {
     event.dataTransfer.setData("text/plain", path ?? tabName(tab));
     event.dataTransfer.effectAllowed = "move";
-    // A change of the page during this event would end the drag in Chromium.
-    setTimeout(() => tabDrag.start({ group: group.id, tab: tab.id }));
+    tabDrag.start({ kind: "tab", group: group.id, tab: tab.id });
   };
 
   return (

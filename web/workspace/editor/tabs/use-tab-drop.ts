@@ -1,9 +1,11 @@
 import { useState, type DragEvent } from "react";
 import { useWorkspace } from "../../state/context.ts";
+import { dropOnEditor } from "../../state/tab-actions.ts";
 
-// Lets a tab be dropped between the tabs of a group. Returns the index at which it would be inserted.
+// Lets a tab or a file be dropped between the tabs of a group. Returns the index at which it would be inserted.
 export function useTabDrop(group: string) {
-  const { layout, tabDrag } = useWorkspace();
+  const workspace = useWorkspace();
+  const { tabDrag } = workspace;
   const [index, setIndex] = useState<number | null>(null);
 
   const handlers = {
@@ -22,7 +24,7 @@ export function useTabDrop(group: string) {
       if (dragged === null) return;
       event.preventDefault();
       tabDrag.end();
-      layout.moveTab(dragged, { group, at: indexAt(event) });
+      dropOnEditor(workspace, dragged, { group, at: indexAt(event) });
     },
   };
   return { index, handlers };

@@ -41,6 +41,14 @@ test("a tab moves within its group, to another group and to a new one", () => {
   expect(drawn(editors.moveTab(split, from, { group: "1", at: "left" }))).toEqual(["[a]*", "[b]", "[c]"]);
 });
 
+test("a file that is dropped opens in a group or beside it", () => {
+  expect(drawn(editors.placeTab(split, d, { group: "1", at: 0 }))).toEqual(["[d] a b*", "[c]"]);
+  expect(drawn(editors.placeTab(split, d, { group: "1", at: "end" }))).toEqual(["a b [d]*", "[c]"]);
+  const three = editors.placeTab(split, d, { group: "1", at: "right" });
+  expect(drawn(three)).toEqual(["a [b]", "[d]*", "[c]"]);
+  expect(editors.placeTab(three, a, { group: "1", at: "left" })).toBe(three);
+});
+
 test("a group disappears with its last tab, and its neighbour becomes active", () => {
   expect(drawn(editors.closeTab(split, "2", c.id))).toEqual(["a [b]*"]);
   expect(drawn(editors.moveTab(split, { group: "2", tab: c.id }, { group: "1", at: "end" }))).toEqual(["a b [c]*"]);

@@ -104,6 +104,19 @@ export function moveTab(state: EditorGroups, from: { group: string; tab: string 
   return withoutEmptyGroups(editGroup(moved, source.id, (group) => removeTab(group, tab.id)));
 }
 
+export function placeTab(state: EditorGroups, tab: Tab, { group: to, at }: DropPlace): EditorGroups {
+  if (typeof at === "number" || at === "end") {
+    const index = typeof at === "number" ? at : undefined;
+    return remember(
+      changeGroup(state, to, (group) => addTab(group, tab, index)),
+      tab,
+    );
+  }
+  if (state.groups.length >= MAX_GROUPS) return state;
+  const side = state.groups.findIndex(({ id }) => id === to) + (at === "right" ? 1 : 0);
+  return remember(insertGroup(state, addTab(emptyGroup(freeId(state.groups)), tab), side), tab);
+}
+
 export function closeTab(state: EditorGroups, groupId: string, id: string): EditorGroups {
   const tab = state.groups.find((group) => group.id === groupId)?.tabs.find((each) => each.id === id);
   if (!tab) return state;

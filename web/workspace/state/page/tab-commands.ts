@@ -23,6 +23,8 @@ export function tabCommands(store: EditorStore) {
     // Moves the active tab by one place.
     shiftTab: (by: 1 | -1) => change((state) => editors.shiftTab(state, by)),
     moveTab: (from: { group: string; tab: string }, to: editors.DropPlace) => change((state) => editors.moveTab(state, from, to)),
+    // Opens a tab at the place where it was dropped.
+    placeTab: (tab: Tab, to: editors.DropPlace) => change((state) => editors.placeTab(state, tab, to)),
     keepTab: (id: string) => change((state) => editors.keepTab(state, id)),
     closeTab: (group: string, id: string) => change((state) => editors.closeTab(state, group, id)),
     // Closes a tab in every group, because it has nothing to show any more.

@@ -1,16 +1,22 @@
 import { createStore } from "zustand/vanilla";
 
-export interface DraggedTab {
-  group: string;
-  tab: string;
-}
+// A tab, or files of the tree.
+export type Dragged = { kind: "tab"; group: string; tab: string } | { kind: "files"; paths: string[] };
 
-// The tab that is being dragged. Browsers hide the data of a drag until it is dropped, so the page keeps it.
+// What is being dragged and can be dropped on the editor. Browsers hide the data of a drag until it is dropped, so the page
+// keeps it.
 export function createTabDrag() {
-  const store = createStore<{ dragged: DraggedTab | null }>(() => ({ dragged: null }));
+  const store = createStore<{ dragged: Dragged | null }>(() => ({ dragged: null }));
+  let starting: ReturnType<typeof setTimeout>;
   return {
     store,
-    start: (dragged: DraggedTab) => store.setState({ dragged }),
-    end: () => store.setState({ dragged: null }),
+    // A change of the page during the event that starts a drag would end the drag in Chromium.
+    start(dragged: Dragged) {
+      starting = setTimeout(() => store.setState({ dragged }));
+    },
+    end() {
+      clearTimeout(starting);
+      store.setState({ dragged: null });
+    },
   };
 }
