@@ -102,6 +102,41 @@ describeInBrowser("the panels of the workspace", (suite) => {
     await expectVisible(other.getByRole("row", { name: "Go to line… Ctrl+G" }));
   });
 
+  test("replacing in files shows each change first, leaves out what the person excludes, and can be undone", async () => {
+    const files = { "a.txt": "cat one\ncat two\n", "b.txt": "a cat\n", "docs/c.md": "cat\n", "d.txt": "cat\n" };
+    await using workspace = await suite.openWorkspace({ files });
+    const { page } = workspace;
+    const notices = page.getByRole("region", { name: "Notices" });
+    await openFile(page, "b.txt");
+    await page.keyboard.press("Control+Shift+H");
+    await page.getByRole("textbox", { name: "Search in files" }).fill("(c)at");
+    await page.getByRole("textbox", { name: "Files to exclude" }).fill("docs/**");
+    await page.locator(".search-form").getByRole("button", { name: "Regular expression" }).click();
+    await expectVisible(page.getByText("4 matches in 3 files"));
+    await page.getByRole("textbox", { name: "Replace with" }).fill("$1ow");
+    await eventually(() => page.locator(".result-line ins").allInnerTexts()).toEqual(["cow", "cow", "cow", "cow"]);
+    await page.getByRole("button", { name: /two/ }).hover();
+    await page.getByRole("button", { name: "Leave out line 2" }).click();
+    await page.getByRole("button", { name: "d.txt" }).hover();
+    await page.getByRole("button", { name: "Leave out d.txt" }).click();
+    expect(await seriousFaults(page)).toEqual([]);
+    await page.getByRole("button", { name: "Replace all", exact: true }).click();
+    await expectVisible(page.getByRole("heading", { name: "Replace 2 matches in 2 files?" }));
+    await page.getByRole("dialog").getByRole("button", { name: "Replace" }).click();
+    await expectVisible(notices.getByText("Replaced 2 matches in 2 files."));
+    await eventually(() => workspace.read("b.txt")).toBe("a cow\n");
+    expect(await workspace.read("a.txt")).toBe("cow one\ncat two\n");
+    expect([await workspace.read("docs/c.md"), await workspace.read("d.txt")]).toEqual(["cat\n", "cat\n"]);
+    await eventually(() => editor(page).innerText()).toContain("a cow");
+
+    await workspace.write("a.txt", "changed since\n");
+    await page.getByRole("button", { name: "Undo replace" }).click();
+    await expectVisible(notices.getByText("a.txt was changed since and stayed as it is."));
+    await eventually(() => workspace.read("b.txt")).toBe("a cat\n");
+    expect(await workspace.read("a.txt")).toBe("changed since\n");
+    await eventually(() => editor(page).innerText()).toContain("a cat");
+  });
+
   test("a new port is announced, and its preview opens beside the code or in a tab, on its own origin", async () => {
     const server = `require("node:http").createServer((q, r) => {
       r.setHeader("content-type", "text/html");

@@ -1,6 +1,7 @@
 import type { SideView } from "../state/page/layout.ts";
 import type { Workspace } from "../state/workspace.ts";
-import { focusSearch, focusSideView, focusTerminals, toggleTerminals } from "../state/focus-actions.ts";
+import { undoReplace } from "../state/replace-actions.ts";
+import { focusReplace, focusSearch, focusSideView, focusTerminals, toggleTerminals } from "../state/focus-actions.ts";
 import { openMarkdownPreview, openPage } from "../state/actions.ts";
 import { saveFile } from "../state/save-file.ts";
 import { activeTabOf } from "../state/page/editor-groups.ts";
@@ -44,6 +45,13 @@ export function createCommands(workspace: Workspace): Command[] {
     { id: "markdown.preview", title: "Preview this Markdown file", shortcut: "Mod+Shift+V", run: () => openMarkdownPreview(workspace) },
     { id: "view.files", title: "Show files", shortcut: "Mod+Shift+E", run: side("files") },
     { id: "view.search", title: "Search in files", shortcut: "Mod+Shift+F", run: () => focusSearch(workspace) },
+    { id: "search.replace", title: "Replace in files", shortcut: "Mod+Shift+H", run: () => focusReplace(workspace) },
+    {
+      id: "search.undo",
+      title: "Undo replace in files",
+      isAvailable: () => workspace.replacements.store.getState().changes.length > 0,
+      run: () => void undoReplace(workspace),
+    },
     { id: "view.changes", title: "Show changes", shortcut: "Mod+Shift+G", run: side("changes") },
     ...gitCommands(workspace),
     { id: "view.ports", title: "Show ports", run: side("ports") },

@@ -47,6 +47,12 @@ export function focusSearch({ layout, focusRequest, search, cursor }: Workspace)
   focusRequest.set("side");
 }
 
+// The same with the fields for replacing.
+export function focusReplace(workspace: Workspace): void {
+  workspace.search.showReplace(true);
+  focusSearch(workspace);
+}
+
 // Shows the terminals with the keyboard focus. If they have the focus already, they are hidden.
 export function focusTerminals(workspace: Workspace): void {
   if (workspace.layout.store.getState().terminalsOpen && isFocusWithin(".terminal-panel")) toggleTerminals(workspace);

@@ -8,6 +8,7 @@ import { keepEditedTab } from "./keep-edited-tab.ts";
 import { createDocuments } from "./documents/documents.ts";
 import { openDrafts } from "./documents/drafts.ts";
 import { createFormatter } from "./formatter.ts";
+import { createReplacements } from "./replacements.ts";
 import { loadInitialView } from "./initial-load.ts";
 import { createActiveEditor } from "./page/active-editor.ts";
 import { createCursor } from "./page/cursor.ts";
@@ -68,6 +69,7 @@ export function createWorkspace(sandboxId: string) {
   const terminals = createTerminals({ api, layout, notices });
   const ports = createPorts(api);
   const search = createSearch(api);
+  const replacements = createReplacements();
   const languages = createLanguages();
   const agent = createAgent({ api, notices });
   const git = createGit(api);
@@ -175,6 +177,7 @@ export function createWorkspace(sandboxId: string) {
     terminals,
     ports,
     search,
+    replacements,
     languages,
     agent,
     git,

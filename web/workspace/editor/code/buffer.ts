@@ -83,6 +83,12 @@ function createBuffer(workspace: Workspace, firstPath: string): CodeBuffer {
       // No view reports the edit of a text that is not on screen.
       documents.edited(path, { differs: saved === null || !views.state().doc.eq(saved) });
     },
+    edit(next) {
+      const state = views.state();
+      views.change({ changes: smallestChange(state.doc, state.toText(next)), userEvent: "input.replace" });
+      // A text that no editor shows reports no edits.
+      documents.edited(path, { differs: saved === null || !views.state().doc.eq(saved) });
+    },
     renamed(to) {
       path = to;
       views.configure(label.reconfigure(labelFor(to)));

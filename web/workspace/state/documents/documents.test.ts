@@ -73,6 +73,7 @@ async function openDocument(settings = { autosave: false }) {
     snapshot: () => ({ text, markSaved: () => {} }),
     show: (next) => void (text = next),
     replace: () => {},
+    edit: (next) => void (text = next),
     renamed: () => {},
   };
   documents.attach("a.txt", buffer);

@@ -26,6 +26,8 @@ export interface EditorBuffer {
   show(text: string): void;
   // Makes changes that the person can undo. All positions refer to the text before.
   replace(parts: readonly TextReplacement[]): void;
+  // The same with the whole new text.
+  edit(text: string): void;
   // The file has another path now. The text and its history stay.
   renamed(path: string): void;
 }

@@ -20,12 +20,16 @@ export interface FileMatches {
 export interface SearchForm {
   text: string;
   include: string;
+  exclude: string;
   matchCase: boolean;
   word: boolean;
   regex: boolean;
 }
 
 export interface SearchState extends SearchForm {
+  // Whether the panel offers to replace, and with what.
+  replaceShown: boolean;
+  replacement: string;
   files: FileMatches[];
   summary: string;
   error: string | null;
@@ -43,7 +47,19 @@ export type Search = ReturnType<typeof createSearch>;
 // The search in files: its query and its results, which outlive the panel. It runs as the person types; a new query cancels
 // the one before.
 export function createSearch(api: Pick<Api, "search">, debounceMs = 200) {
-  const store = createStore<SearchState>(() => ({ text: "", include: "", matchCase: false, word: false, regex: false, ...noResult }));
+  const store = createStore<SearchState>(() => ({
+    text: "",
+    include: "",
+    exclude: "",
+    matchCase: false,
+    word: false,
+    regex: false,
+    replaceShown: false,
+    replacement: "",
+    ...noResult,
+  }));
+  // The files and matches that the person left out of the results.
+  const dismissed = new Set<string>();
   let aborter = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -56,6 +72,7 @@ export function createSearch(api: Pick<Api, "search">, debounceMs = 200) {
   }
 
   async function run(): Promise<void> {
+    dismissed.clear();
     aborter = new AbortController();
     const { signal } = aborter;
     const found = new Map<string, FileMatches>();
@@ -78,13 +95,26 @@ export function createSearch(api: Pick<Api, "search">, debounceMs = 200) {
   }
 
   const query = () => {
-    const { text, include, matchCase, word, regex } = store.getState();
-    return { text, include, matchCase, word, regex };
+    const { text, include, exclude, matchCase, word, regex } = store.getState();
+    return { text, include, exclude, matchCase, word, regex };
   };
 
   return {
     store,
     edit,
+    setReplacement: (replacement: string) => store.setState({ replacement }),
+    showReplace: (replaceShown: boolean) => store.setState({ replaceShown }),
+    // Leaves a file, or one match in it, out of the results and of a replacement.
+    dismiss(path: string, match?: Match) {
+      if (match) dismissed.add(keyOf(path, match));
+      store.setState(({ files }) => ({
+        files: files.flatMap((file) => {
+          if (file.path !== path) return [file];
+          const left = match ? file.matches.filter((each) => each !== match) : [];
+          return left.length === 0 ? [] : [{ ...file, matches: left }];
+        }),
+      }));
+    },
     // Reads all matches of one file.
     async loadMore(path: string) {
       const { signal } = aborter;
@@ -98,12 +128,15 @@ export function createSearch(api: Pick<Api, "search">, debounceMs = 200) {
         if (!signal.aborted) store.setState({ error: describeError(error) });
         return;
       }
-      const complete = found.get(path);
+      const all = found.get(path);
+      const complete = all && { ...all, matches: all.matches.filter((match) => !dismissed.has(keyOf(path, match))) };
       if (complete && !signal.aborted)
         store.setState(({ files }) => ({ files: files.map((file) => (file.path === path ? complete : file)) }));
     },
   };
 }
+
+const keyOf = (path: string, { line, column }: Match): string => `${line}:${column}:${path}`;
 
 function collect(found: Map<string, FileMatches>, event: Extract<SearchEvent, { type: "match" | "more" }>): void {
   const { path } = event;
