@@ -32,18 +32,18 @@ describeInBrowser("the panels of the workspace", (suite) => {
   });
 
   test("the search keeps its query, takes the selected text, and shows the matches of every file", async () => {
-    const files = { "a.csv": "needle\n".repeat(150), "src/b.ts": "const needle = 1;\n" };
+    const files = { "a.log": "needle\n".repeat(150), "src/b.ts": "const needle = 1;\n" };
     await using workspace = await suite.openWorkspace({ files });
     const { page } = workspace;
     const query = page.getByRole("textbox", { name: "Search in files" });
-    await openFile(page, "a.csv");
+    await openFile(page, "a.log");
     await editor(page).getByText("needle").first().dblclick();
     await expectVisible(page.getByText("(6 selected)"));
     await page.keyboard.press("Control+Shift+F");
     await eventually(() => query.inputValue()).toBe("needle");
     await eventually(() => hasFocus(query)).toBe(true);
     await expectVisible(page.getByText("101 matches in 2 files"));
-    expect(await page.locator(".result-file .name").allInnerTexts()).toEqual(["b.ts", "a.csv"]);
+    expect(await page.locator(".result-file .name").allInnerTexts()).toEqual(["b.ts", "a.log"]);
     await page.getByRole("button", { name: "More in this file" }).click();
     await eventually(() => page.locator(".result-line").count()).toBe(151);
 

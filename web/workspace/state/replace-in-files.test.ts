@@ -10,8 +10,8 @@ const found = (path: string, ...columns: number[]) => ({
 });
 
 // Files whose version is their text, and editors.
-function workspaceWith(files: Record<string, string>, open: string[] = []) {
-  const edits = new Map(open.map((path) => [path, files[path]!]));
+function workspaceWith(files: Record<string, string>, opened: string[] = []) {
+  const edits = new Map(opened.map((path) => [path, files[path]!]));
   const api: ReplaceDeps["api"] = {
     async readFile(path) {
       const bytes = new TextEncoder().encode(files[path]);

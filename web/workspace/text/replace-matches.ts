@@ -68,8 +68,8 @@ function patternOf({ text, matchCase, word, regex }: ReplaceQuery): RegExp | nul
 
 // `$1` is a group, `$&` the whole match, `$$` a dollar sign; `\n` and `\t` are a new line and a tab.
 function expand(replacement: string, match: RegExpExecArray): string {
-  return replacement.replace(/\$(\$|&|\d{1,2})|\\(n|t|\\)/g, (whole, reference: string | undefined, escape: string | undefined) => {
-    if (escape !== undefined) return { n: "\n", t: "\t" }[escape] ?? "\\";
+  return replacement.replace(/\$(\$|&|\d{1,2})|\\(n|t|\\)/g, (whole, reference: string | undefined, escaped: string | undefined) => {
+    if (escaped !== undefined) return { n: "\n", t: "\t" }[escaped] ?? "\\";
     if (reference === "$") return "$";
     if (reference === "&") return match[0];
     const group = Number(reference);
