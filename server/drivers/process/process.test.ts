@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { newId } from "@berth/contract";
@@ -39,6 +39,31 @@ test("a daemon whose process id was never stored is found and killed", async () 
   await driver.destroy(spec.id, deadline());
   await expect.poll(() => exists(found)).toBe(false);
   rmSync(dataDir, { recursive: true, force: true });
+});
+
+test("the daemon starts from its snapshot, and without it if another version of Node has made it", async () => {
+  const commandLine = async (runtimeDir: string) => {
+    const dataDir = mkdtempSync(join(tmpdir(), "berth-process-"));
+    const driver = createProcessDriver({ dataDir, runtimeDir, log: silentLog });
+    const spec = { id: newId("sbx", 1), template: DEFAULT_TEMPLATE, tokenHash: "0".repeat(64) };
+    await driver.create(spec, AbortSignal.timeout(30_000));
+    const [pid] = readFileSync(join(dataDir, "sandboxes", spec.id, "daemon.pid"), "utf8").split("\n");
+    const line = readFileSync(`/proc/${pid}/cmdline`, "utf8");
+    await driver.destroy(spec.id, AbortSignal.timeout(30_000));
+    rmSync(dataDir, { recursive: true, force: true });
+    return line;
+  };
+  const runtime = await daemonRuntime();
+  expect(await commandLine(runtime)).toContain("daemon.blob");
+
+  const folder = mkdtempSync(join(tmpdir(), "berth-runtime-"));
+  for (const name of readdirSync(runtime)) symlinkSync(join(runtime, name), join(folder, name));
+  const snapshot = readFileSync(join(runtime, "daemon.blob"));
+  snapshot.write(process.version.slice(1).replace(/\d/g, "0"), snapshot.indexOf(process.version.slice(1)));
+  rmSync(join(folder, "daemon.blob"));
+  writeFileSync(join(folder, "daemon.blob"), snapshot);
+  expect(await commandLine(folder)).not.toContain("daemon.blob");
+  rmSync(folder, { recursive: true });
 });
 
 // True for zombies as well.

@@ -3,7 +3,7 @@ import { mkdirSync, realpathSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { AppError, isSandboxId, type SandboxId } from "@berth/contract";
+import { AppError, isAppError, isSandboxId, type SandboxId } from "@berth/contract";
 import { DAEMON_SOCKET } from "@berth/contract/daemon.ts";
 import type { Log } from "../../log.ts";
 import { awaitDaemon } from "../daemon-health.ts";
@@ -14,6 +14,7 @@ import { findRelatedProcesses, readProcess, type ProcessEntry } from "../host/pr
 import { mustRun, PLAIN_PATH } from "../host/run.ts";
 import { createKeyedLock } from "../../event-loop/keyed-lock.ts";
 import { cpuMsOf, memoryOf } from "./process-usage.ts";
+import { OTHER_MACHINE, snapshotFlags } from "./snapshot-flags.ts";
 import { awaitEnd, freezeAll, killAll, signalAll } from "./signals.ts";
 
 export interface ProcessDriverOptions {
@@ -26,6 +27,11 @@ export interface ProcessDriverOptions {
 
 const STOP_TIMEOUT_MS = 5_000;
 const FREEZE_TIMEOUT_MS = 1_000;
+
+interface StartedDaemon {
+  // Resolves with its exit code when it has ended.
+  exited: Promise<number | null>;
+}
 
 // Runs sandboxes as plain processes without any isolation, for a laptop without a container runtime. A sandbox is a folder, a daemon
 // in its own session, and the processes that the daemon starts. The daemon outlives the server. Its process id and start time
@@ -75,14 +81,25 @@ export function createProcessDriver(options: ProcessDriverOptions): Driver {
     return daemon.state === "T" ? "frozen" : "running";
   }
 
-  async function start({ id, tokenHash }: SandboxSpec, signal: AbortSignal): Promise<void> {
+  async function start(spec: SandboxSpec, signal: AbortSignal): Promise<void> {
+    const { exited } = await startDaemon(spec, snapshotFlags(runtimeDir), signal);
+    try {
+      await awaitAnswer(spec.id, signal);
+    } catch (error) {
+      if (!isAppError(error, "sandbox_failed") || (await exited) !== OTHER_MACHINE) throw error;
+      await startDaemon(spec, [], signal);
+      await awaitAnswer(spec.id, signal);
+    }
+  }
+
+  async function startDaemon({ id, tokenHash }: SandboxSpec, flags: readonly string[], signal: AbortSignal): Promise<StartedDaemon> {
     const paths = pathsOf(id);
     // If an earlier server died before it stored the daemon's process id, that daemon still runs.
     await kill(id);
     for (const folder of [paths.workspace, paths.home, paths.tmp, paths.control, paths.egress])
       await mkdir(folder, { recursive: true, mode: 0o700 });
     signal.throwIfAborted();
-    const child = spawn(join(runtimeDir, "bin/node"), [join(runtimeDir, "daemon.cjs")], {
+    const child = spawn(join(runtimeDir, "bin/node"), [...flags, join(runtimeDir, "daemon.cjs")], {
       // The path of the socket is relative to the control folder, because an absolute one may exceed the limit for socket paths.
       cwd: paths.control,
       detached: true,
@@ -99,6 +116,7 @@ export function createProcessDriver(options: ProcessDriverOptions): Driver {
         LANG: "C.UTF-8",
       },
     });
+    const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
     await new Promise<void>((resolve, reject) => child.once("spawn", resolve).once("error", reject));
     const { pid } = child;
     const entry = pid === undefined ? undefined : readProcess(pid);
@@ -106,7 +124,7 @@ export function createProcessDriver(options: ProcessDriverOptions): Driver {
     if (!entry) throw new AppError("sandbox_failed", { cause: new Error("the daemon ended immediately") });
     await writeFile(`${paths.pidFile}.new`, `${entry.pid}\n${entry.started}\n`);
     await rename(`${paths.pidFile}.new`, paths.pidFile);
-    await awaitAnswer(id, signal);
+    return { exited };
   }
 
   const awaitAnswer = (id: SandboxId, signal: AbortSignal) =>
