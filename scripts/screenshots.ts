@@ -79,6 +79,19 @@ await picture("search", {}, async ({ page }) => {
   await page.getByText(/matches in/).waitFor();
 });
 
+await picture("changes", {}, async (workspace) => {
+  const { page } = workspace;
+  const author = "git config --global user.name Ada; git config --global user.email ada@example.test";
+  await workspace.exec(`${author}; git init -q -b main; git add .; git commit -qm "Compute the tides"`);
+  await openSource(page);
+  await workspace.write("src/tides.js", theirs);
+  await workspace.exec("echo 'Times are in UTC.' >> README.md; git add README.md");
+  await page.getByRole("button", { name: "Changes", exact: true }).click();
+  await page.locator(".git-row").nth(1).waitFor();
+  await page.getByRole("textbox", { name: "Commit message" }).fill("Say which time is meant");
+  await page.locator(".cm-git-mark").first().click();
+});
+
 await picture("paused", {}, async ({ page, session }) => {
   await openSource(page);
   await berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/pause`);

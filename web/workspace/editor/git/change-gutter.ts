@@ -60,6 +60,7 @@ const look = EditorView.theme({
     width: "max-content",
     maxWidth: "calc(100vw - 110px)",
     padding: "4px 8px",
+    userSelect: "none",
   },
   ".cm-git-peek-place": { marginRight: "8px", color: "var(--muted)", fontSize: "12px" },
   ".cm-git-removed-lines": {

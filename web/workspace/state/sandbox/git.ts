@@ -26,8 +26,8 @@ export interface GitState {
 export type Git = ReturnType<typeof createGit>;
 
 const DEBOUNCE_MS = 300;
-// A slow repository is read less often.
-const SLOW_MS = 500;
+// While files keep changing, the repository is read once in this time, and a slow one less often.
+const INTERVAL_MS = 1000;
 const REST_FACTOR = 3;
 const NONE: GitStatus = { repositories: [], repository: null };
 
@@ -48,6 +48,7 @@ export function createGit(api: Api) {
   let reading = Promise.resolve();
   let queued: Promise<void> | null = null;
   let lastTookMs = 0;
+  let lastEndMs = -INTERVAL_MS;
   let stopper: AbortController | null = null;
 
   // Resolves with a state that is read from now on. If a read is in progress, one more follows it.
@@ -72,7 +73,8 @@ export function createGit(api: Api) {
       if (chosen !== null && error instanceof ApiError && error.status === 404) chosen = null;
       set(unavailable(error) ? { ...NONE, known: true, error: null, marks: new Map() } : { known: true, error: describeError(error) });
     }
-    lastTookMs = performance.now() - startedAt;
+    lastEndMs = performance.now();
+    lastTookMs = lastEndMs - startedAt;
   }
 
   const post = async (path: string, body: object = {}): Promise<void> => {
@@ -105,7 +107,8 @@ export function createGit(api: Api) {
     refresh,
     // Files have changed on disk.
     changed() {
-      timer ??= setTimeout(() => void refresh(), lastTookMs < SLOW_MS ? DEBOUNCE_MS : lastTookMs * REST_FACTOR);
+      const rest = Math.max(INTERVAL_MS, lastTookMs * REST_FACTOR) - (performance.now() - lastEndMs);
+      timer ??= setTimeout(() => void refresh(), Math.max(DEBOUNCE_MS, rest));
     },
     choose(path: string) {
       chosen = path;
