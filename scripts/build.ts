@@ -12,8 +12,8 @@ await runSteps(async () => {
   await buildPart("web", buildWeb);
   const bundling = ["scripts/bundle-packages.ts", "package-lock.json"];
   await buildPart("cli", async () => (await import("./bundle-packages.ts")).bundlePackages(), bundling);
-  // The set-up for serving does not install the compiler.
-  if (existsSync(join(root, "node_modules/typescript-native"))) await buildPart("client", buildClient);
+  // The set-up for serving does not install the test tools, and the service does not use the client.
+  if (existsSync(join(root, "node_modules/vitest"))) await buildPart("client", buildClient);
 });
 
 async function buildPart(

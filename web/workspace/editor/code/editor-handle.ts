@@ -29,6 +29,7 @@ export function attachEditor(workspace: Workspace, view: EditorView, path: strin
       view.focus();
       view.state.facet(languageActions)?.run(view, command);
     },
+    format: async () => await view.state.facet(languageActions)?.format(view),
     goTo: (target) => goTo(view, target),
     async symbols() {
       await bufferFor(workspace, path).languageLoaded;

@@ -7,6 +7,7 @@ const editorOf = (path: string): TextEditorHandle => ({
   run: () => {},
   hasLanguageServer: false,
   runLanguage: () => {},
+  format: async () => {},
   goTo: () => {},
   symbols: () => Promise.resolve([]),
 });

@@ -60,6 +60,8 @@ export interface TextEditorHandle {
   run(command: EditorCommand): void;
   readonly hasLanguageServer: boolean;
   runLanguage(command: LanguageCommand): void;
+  // Formats the text, if the language server or a formatter can.
+  format(): Promise<void>;
   goTo(location: TextLocation): void;
   symbols(): Promise<DocumentSymbol[]>;
 }

@@ -5,6 +5,8 @@ import type { DocumentSymbol, LanguageCommand } from "../../../state/page/active
 // What a language server can do in an editor.
 export interface LanguageActions {
   run(view: EditorView, command: LanguageCommand): void;
+  // Formats without messages.
+  format(view: EditorView): Promise<void>;
   // Null if the server has no answer.
   symbols(view: EditorView): Promise<DocumentSymbol[] | null>;
 }

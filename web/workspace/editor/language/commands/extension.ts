@@ -11,11 +11,15 @@ import { goToProblem, problemTip } from "./problem-tip.ts";
 import { renameField, renameSymbol } from "./rename.ts";
 import { serverSymbols } from "./server-symbols.ts";
 
+// A save goes on without the formatter.
+const SILENT = { info: () => {}, error: () => {} };
+
 type Run = (view: EditorView) => Promise<void> | void;
 
 // The commands of a language server for one file, with their keys.
 export function languageCommands(deps: NavigationDeps, path: string): Extension {
-  const { notices } = deps.workspace;
+  const { workspace } = deps;
+  const { notices } = workspace;
   const toProblem = (direction: 1 | -1) => (view: EditorView) => {
     if (!goToProblem(view, direction)) notices.info("No problems were found in this file");
   };
@@ -23,7 +27,7 @@ export function languageCommands(deps: NavigationDeps, path: string): Extension 
     goToDefinition: (view) => goToDefinition(deps, view),
     findReferences: (view) => findReferences(deps, view),
     renameSymbol: (view) => renameSymbol(deps, view),
-    formatDocument: (view) => formatDocument(deps.workspace, view, path),
+    formatDocument: (view) => formatDocument({ workspace, view, path, report: notices }),
     nextProblem: toProblem(1),
     previousProblem: toProblem(-1),
     showProblems: (view) => void openLintPanel(view),
@@ -45,7 +49,11 @@ export function languageCommands(deps: NavigationDeps, path: string): Extension 
     },
   });
   return [
-    languageActions.of({ run: (view, command) => void attempt(commands[command](view)), symbols: serverSymbols }),
+    languageActions.of({
+      run: (view, command) => void attempt(commands[command](view)),
+      format: (view) => formatDocument({ workspace, view, path, report: SILENT }),
+      symbols: serverSymbols,
+    }),
     Prec.high(keymap.of(KEYS.map(bind))),
     // As in VS Code, Control follows a name and Alt adds a cursor.
     EditorView.clickAddsSelectionRange.of((event) => event.altKey),

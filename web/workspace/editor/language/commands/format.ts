@@ -7,10 +7,18 @@ import type { TextEdit } from "../protocol/messages.ts";
 import { ask, offers } from "../protocol/request.ts";
 import { smallestChange } from "../protocol/smallest-change.ts";
 
+export interface FormatOptions {
+  workspace: Workspace;
+  view: EditorView;
+  path: string;
+  report: { info(text: string): void; error(text: string): void };
+}
+
 // Formats the text with the language server or, if that cannot, with a formatter that is installed in the sandbox.
-export async function formatDocument(workspace: Workspace, view: EditorView, path: string): Promise<void> {
+// Reports what prevents that.
+export async function formatDocument({ workspace, view, path, report }: FormatOptions): Promise<void> {
   const { doc } = view.state;
-  const changes = offers(view, "documentFormattingProvider") ? await askServer(view) : await runProgram(workspace, view, path);
+  const changes = offers(view, "documentFormattingProvider") ? await askServer(view) : await runProgram({ workspace, view, path, report });
   // Typing has continued meanwhile.
   if (changes === null || view.state.doc !== doc) return;
   if (!changes.empty) view.dispatch({ changes, userEvent: "format" });
@@ -29,12 +37,12 @@ async function askServer(view: EditorView): Promise<ChangeSet | null> {
   return ChangeSet.of(changes, state.doc.length, "\n");
 }
 
-async function runProgram({ api, notices }: Workspace, view: EditorView, path: string): Promise<ChangeSet | null> {
+async function runProgram({ workspace, view, path, report }: FormatOptions): Promise<ChangeSet | null> {
   const { doc } = view.state;
-  const result = await formatWithProgram(api, path, doc.toString());
+  const result = await formatWithProgram(workspace.api, path, doc.toString());
   if (result.kind === "formatted")
     return ChangeSet.of(smallestChange(doc, view.state.toText(result.text.replace(/\r\n/g, "\n"))), doc.length);
-  if (result.kind === "none") notices.info(`No formatter is installed for this file. ${result.hint}`);
-  else notices.error(`Could not format ${path}: ${result.message}`);
+  if (result.kind === "none") report.info(`No formatter is installed for this file. ${result.hint}`);
+  else report.error(`Could not format ${path}: ${result.message}`);
   return null;
 }
