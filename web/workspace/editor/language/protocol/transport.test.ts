@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createTransport } from "./transport.ts";
 
-function open() {
+function createTestTransport() {
   const sent: unknown[] = [];
   const received: unknown[] = [];
   const transport = createTransport({
@@ -16,7 +16,7 @@ function open() {
 }
 
 test("requests of the server are answered and do not reach the library", () => {
-  const { sent, received, receive } = open();
+  const { sent, received, receive } = createTestTransport();
   receive({ id: "a", method: "workspace/configuration", params: {} });
   receive({ id: "b", method: "client/registerCapability", params: {} });
   expect(sent).toEqual([
@@ -27,7 +27,7 @@ test("requests of the server are answered and do not reach the library", () => {
 });
 
 test("a failed request that the editor made by itself has an empty result; others fail", () => {
-  const { received, request, receive } = open();
+  const { received, request, receive } = createTestTransport();
   request(1, "textDocument/hover");
   request(2, "textDocument/rename");
   receive({ id: 1, error: { code: -32801, message: "content modified" } });
@@ -39,7 +39,7 @@ test("a failed request that the editor made by itself has an empty result; other
 });
 
 test("when the connection is lost, every open request gets an empty result, once", () => {
-  const { transport, received, request, receive } = open();
+  const { transport, received, request, receive } = createTestTransport();
   request(1, "textDocument/definition");
   transport.lost();
   receive({ id: 1, result: "late" });
@@ -47,7 +47,7 @@ test("when the connection is lost, every open request gets an empty result, once
 });
 
 test("initialize names the workspace folder", () => {
-  const { sent, request } = open();
+  const { sent, request } = createTestTransport();
   request(1, "initialize");
   expect(sent[0]).toMatchObject({ params: { workspaceFolders: [{ uri: "file:///workspace" }] } });
 });
