@@ -1,3 +1,4 @@
+import type { Locator } from "playwright-core";
 import { expect, test } from "vitest";
 import { seriousFaults } from "../support/browser/axe.ts";
 import { editor, eventually, expectGone, expectVisible, hasFocus, openFile, tab, treeItem } from "../support/browser/workspace.ts";
@@ -90,6 +91,11 @@ describeInBrowser("tabs and editor groups", (suite) => {
     // Tabs that do not fit are in a list.
     await page.getByRole("tab", { name: c }).click();
     for (const name of names.slice(3)) await openFile(page, name);
+    const last = page.getByRole("tab", { name: names.at(-1)! });
+    await expectInView(last);
+    await page.keyboard.press("Control+B");
+    await page.keyboard.press("Control+B");
+    await expectInView(last);
     await page.getByRole("button", { name: "All open tabs" }).click();
     await page.getByRole("menuitem", { name: c }).click();
     await eventually(() => page.getByRole("tab", { name: c }).getAttribute("aria-selected")).toBe("true");
@@ -121,3 +127,10 @@ describeInBrowser("tabs and editor groups", (suite) => {
     await expectVisible(page.getByLabel("Text of mine.txt"));
   });
 });
+
+// A tab is not scrolled out of its row.
+const expectInView = (what: Locator) =>
+  eventually(async () => {
+    const [name, row] = [await what.boundingBox(), await what.page().locator(".tab-list").filter({ has: what }).boundingBox()];
+    return name!.x + name!.width <= row!.x + row!.width;
+  }).toBe(true);

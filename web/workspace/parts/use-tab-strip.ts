@@ -3,8 +3,15 @@ import { useEffect, useRef, type WheelEvent } from "react";
 // A row of tabs that can overflow: scrolls the active tab into view, and scrolls with the mouse wheel.
 export function useTabStrip(active: string | null) {
   const ref = useRef<HTMLDivElement>(null);
+  // Again when the row gets narrower, for example because a group was added beside it.
   useEffect(() => {
-    ref.current?.querySelector('[data-active="true"]')?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    const strip = ref.current;
+    if (!strip) return;
+    const showActive = () => strip.querySelector('[data-active="true"]')?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    showActive();
+    const observer = new ResizeObserver(showActive);
+    observer.observe(strip);
+    return () => observer.disconnect();
   }, [active]);
   const onWheel = ({ deltaX, deltaY }: WheelEvent) => {
     if (deltaX === 0) ref.current?.scrollBy({ left: deltaY });
