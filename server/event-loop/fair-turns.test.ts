@@ -7,11 +7,14 @@ const COST_MS = 5;
 function createBench(maxWaitingPerHolder = 100) {
   const planned: (() => void)[] = [];
   const started: string[] = [];
-  let clockMs = 0;
+  const timers: { atMs: number; work: () => void }[] = [];
+  let clockMs = 60_000;
   const turns: FairTurns = createFairTurns({
     maxWaitingPerHolder,
     nextRound: (work) => void planned.push(work),
+    later: (work, ms) => void timers.push({ atMs: clockMs + ms, work }),
     nowMs: () => clockMs,
+    cpuMs: () => clockMs,
   });
   return {
     started,
@@ -26,6 +29,17 @@ function createBench(maxWaitingPerHolder = 100) {
       return [...started];
     },
     isIdle: () => planned.length === 0,
+    // Runs iterations of the event loop, of a millisecond at least, and returns what they started.
+    turnFor(durationMs: number) {
+      const all: string[] = [];
+      for (const endMs = clockMs + durationMs; clockMs < endMs; clockMs++) {
+        for (const { work } of timers.splice(0).filter((timer) => timer.atMs <= clockMs || !timers.push(timer))) work();
+        started.length = 0;
+        for (const work of planned.splice(0)) work();
+        all.push(...started);
+      }
+      return all;
+    },
   };
 }
 
@@ -74,6 +88,37 @@ describe("fair turns", () => {
     expect(["a", "a", "a", "a", "b"].map((holder) => bench.enter(holder))).toEqual([true, true, true, false, true]);
     while (!bench.isIdle()) bench.turnRound();
     expect(bench.enter("a")).toBe(true);
+  });
+
+  test("a holder that uses the event loop for long gets a quarter of it while another one uses it too", () => {
+    const bench = createBench(10_000);
+    bench.enter("other", "other", 0);
+    for (let i = 0; i < 4_000; i++) bench.enter("greedy");
+    bench.turnFor(3_000);
+    bench.enter("other", "other", 0);
+    const startedMs = bench.turnFor(4_000).filter((name) => name === "greedy").length * COST_MS;
+    expect(startedMs).toBeGreaterThan(800);
+    expect(startedMs).toBeLessThan(1_100);
+  });
+
+  test("while that holder rests, a call of another one starts at once", () => {
+    const bench = createBench(10_000);
+    bench.enter("other");
+    for (let i = 0; i < 4_000; i++) bench.enter("greedy");
+    let waited = 0;
+    for (let i = 0; i < 500; i++) {
+      bench.turnFor(7);
+      bench.started.length = 0;
+      bench.enter("other", "other", 0);
+      if (bench.started.length === 0) waited++;
+    }
+    expect(waited).toBeLessThan(300);
+  });
+
+  test("a holder that is alone is not limited", () => {
+    const bench = createBench(10_000);
+    for (let i = 0; i < 4_000; i++) bench.enter("greedy");
+    expect(bench.turnFor(6_000).length * COST_MS).toBeGreaterThan(4_500);
   });
 
   test("no work is scheduled when nothing waits", () => {

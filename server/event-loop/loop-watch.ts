@@ -1,6 +1,7 @@
 import { Gauge, Histogram, type Registry } from "prom-client";
 import type { Log } from "../log.ts";
 import { takeLongestWork } from "./loop-work.ts";
+import { threadCpuMs } from "./thread-cpu.ts";
 
 export interface LoopWatchDeps {
   log: Log;
@@ -58,9 +59,4 @@ export function createLoopWatch({ log, registry }: LoopWatchDeps): Disposable {
   const timer = setInterval(tick, TICK_MS);
   timer.unref();
   return { [Symbol.dispose]: () => clearInterval(timer) };
-}
-
-function threadCpuMs(): number {
-  const { user, system } = process.threadCpuUsage();
-  return (user + system) / 1000;
 }
