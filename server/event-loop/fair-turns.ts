@@ -59,7 +59,7 @@ export function createFairTurns({
 
   function startNext(): void {
     countLatest();
-    const next = waiting.entries().find(([holder]) => budget.restMs(holder) === 0);
+    const next = [...waiting].find(([holder]) => budget.restMs(holder) === 0);
     if (!next || !mayStart()) return;
     const [holder, starts] = next;
     const work = starts.shift();
@@ -68,7 +68,7 @@ export function createFairTurns({
     if (work) start(holder, work);
   }
 
-  const isAnyReady = (): boolean => waiting.keys().some((holder) => budget.restMs(holder) === 0);
+  const isAnyReady = (): boolean => [...waiting.keys()].some((holder) => budget.restMs(holder) === 0);
 
   // Continues when the first of the resting holders may start again.
   function planWake(): void {
@@ -78,7 +78,7 @@ export function createFairTurns({
       isWakePlanned = false;
       planEnd();
     };
-    later(wake, Math.ceil(Math.min(...waiting.keys().map(budget.restMs))));
+    later(wake, Math.ceil(Math.min(...[...waiting.keys()].map(budget.restMs))));
   }
 
   function planEnd(): void {
