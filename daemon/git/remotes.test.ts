@@ -5,6 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import type { SandboxEvent } from "@berth/contract/daemon.ts";
 import { startTestDaemon, type TestDaemon } from "../testing/test-daemon.ts";
 import { type TestRepository, testRepository } from "../testing/test-repository.ts";
 
@@ -66,6 +67,26 @@ test("a remote that needs a password fails at once and says what to do", async (
   } finally {
     server.close();
   }
+});
+
+test("a push in a terminal is reported to browsers that have read the status", async () => {
+  repo.git("remote", "add", "origin", bare);
+  repo.git("push", "-qu", "origin", "main");
+  repo.write("a.txt", "b\n");
+  repo.commit("second");
+  const socket = daemon.connect("/events");
+  const paths: string[] = [];
+  socket.on("message", (data: Buffer) => {
+    const event = JSON.parse(data.toString()) as SandboxEvent;
+    if (event.type === "files") paths.push(...event.changes.map(({ path }) => path));
+  });
+  await once(socket, "message");
+  expect(await repo.repository()).toMatchObject({ ahead: 1 });
+  repo.git("push", "-q");
+  await expect.poll(() => paths).toContain(".git/refs/remotes/origin/main");
+  expect(await repo.repository()).toMatchObject({ ahead: 0 });
+  socket.close();
+  await once(socket, "close");
 });
 
 test("a submodule is one entry, which can be staged", async () => {
