@@ -48,6 +48,7 @@ export function useTreeDrag(nodeAt: (event: DragEvent) => TreeNode | undefined) 
       event.dataTransfer.setData("text/plain", dragged.current.join("\n"));
       event.dataTransfer.effectAllowed = "copyMove";
       tabDrag.start({ kind: "files", paths: dragged.current });
+      if (dragged.current.length > 1) showCount(event.dataTransfer, dragged.current.length);
     },
     onDragOver(event: DragEvent) {
       const folder = folderUnder(event);
@@ -79,4 +80,14 @@ export function useTreeDrag(nodeAt: (event: DragEvent) => TreeNode | undefined) 
     onDragEnd: end,
   };
   return { target, handlers };
+}
+
+// The browser would show only the row under the pointer. It draws the element right after this event.
+function showCount(data: DataTransfer, count: number): void {
+  const label = document.createElement("div");
+  label.className = "drag-count";
+  label.textContent = `${count} items`;
+  document.body.append(label);
+  data.setDragImage(label, -12, -8);
+  setTimeout(() => label.remove());
 }
