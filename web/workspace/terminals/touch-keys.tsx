@@ -4,7 +4,7 @@ import type { TouchKey } from "./output/key-bytes.ts";
 import type { TerminalScreen } from "./terminal-screen.ts";
 
 const keys: { key: TouchKey; label: string; face: ReactNode }[] = [
-  { key: "Escape", label: "Escape", face: "Esc" },
+  { key: "Escape", label: "Esc", face: "Esc" },
   { key: "Tab", label: "Tab", face: "Tab" },
   { key: "Left", label: "Left", face: <ArrowLeft size={16} /> },
   { key: "Up", label: "Up", face: <ArrowUp size={16} /> },

@@ -102,6 +102,25 @@ test("a change on disk during a save is not missed", async () => {
   await expect.poll(() => documents.textOf("a.txt")).toBe("theirs, right after");
 });
 
+test("a text that was read before a save does not replace what was saved", async () => {
+  const { documents, type, shown, state } = await openDocument();
+  const readFile = disk.readFile.bind(disk);
+  const late = Promise.withResolvers<void>();
+  disk.readFile = async (path) => {
+    disk.readFile = readFile;
+    const before = await readFile(path);
+    await late.promise;
+    return before;
+  };
+  const reading = documents.resync();
+  type("mine");
+  await documents.save("a.txt");
+  late.resolve();
+  await reading;
+  expect(shown()).toBe("mine");
+  expect(state()).toMatchObject({ edited: false, conflict: null });
+});
+
 test("a change on disk while the file is being loaded is not missed", async () => {
   const { documents } = await openDocument();
   documents.close("a.txt");

@@ -156,6 +156,10 @@ export function createDocuments(deps: DocumentsDeps) {
     if (file.kind !== "text") return loadOnce(path);
     try {
       const { etag, size, bytes } = await api.readFile(path, MAX_TEXT_BYTES);
+      const now = documentAt(path);
+      if (now?.saving) return void rereadAfterSave.add(path);
+      // It was saved meanwhile, so this may be the text before that.
+      if (now && now.etag !== file.document.etag && now.etag !== etag) return await reread(path);
       const content = contentOf(path, bytes);
       if (content.kind === "text") {
         openFiles.setEncoding(path, content.encoding);
