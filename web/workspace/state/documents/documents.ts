@@ -157,7 +157,7 @@ export function createDocuments(deps: DocumentsDeps) {
     try {
       const { etag, size, bytes } = await api.readFile(path, MAX_TEXT_BYTES);
       const now = documentAt(path);
-      if (now?.saving) return void rereadAfterSave.add(path);
+      if (now?.saving && !file.document.saving) return void rereadAfterSave.add(path);
       // It was saved meanwhile, so this may be the text before that.
       if (now && now.etag !== file.document.etag && now.etag !== etag) return await reread(path);
       const content = contentOf(path, bytes);
