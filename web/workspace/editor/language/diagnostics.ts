@@ -23,6 +23,7 @@ const UNUSED = 1;
 export function createDiagnostics({ rootUri, languages }: { rootUri: string; languages: Languages }): Diagnostics {
   let client: LSPClient | null = null;
   let timer: ReturnType<typeof setTimeout> | undefined;
+  let isWaiting = false;
   // The last report of each file, for editors that open later.
   const reported = new WeakMap<ServerFile, ServerDiagnostic[]>();
 
@@ -40,8 +41,11 @@ export function createDiagnostics({ rootUri, languages }: { rootUri: string; lan
   // A change in one file can cause a problem in another, so all visible files are asked for.
   async function update(): Promise<void> {
     const owner = client;
-    if (!owner) return;
+    if (!owner || isWaiting) return;
+    // While the connection is lost, this takes until the next one.
+    isWaiting = true;
     await owner.initializing;
+    isWaiting = false;
     owner.sync();
     if (!owner.serverCapabilities?.diagnosticProvider) return;
     const visible = filesOf(owner).filter(({ views }) => views.size > 0);

@@ -56,6 +56,8 @@ export function createTransport({ send, workspaceFolders, answer }: TransportOpt
       // Answered already, or a second answer.
       if (asked === undefined) return;
       pending.delete(id);
+      // A server that cannot be initialized is like none. The library would report everything that waits for it.
+      if (message.error !== undefined && asked === "initialize") return;
       if (message.error !== undefined && QUIET.has(asked)) deliver({ id, result: null });
       else deliver(text);
     },
