@@ -108,7 +108,8 @@ describeInBrowser("terminals in the workspace", (suite) => {
     await using workspace = await suite.openWorkspace({ context: { hasTouch: true } });
     const { page } = workspace;
     const keys = page.getByRole("toolbar", { name: "Terminal keys" });
-    await typeInTerminal(page, "sleep 100\n");
+    await typeInTerminal(page, "echo ready; sleep 100\n");
+    await eventually(() => screenText(page)).toMatch(/^ready$/m);
     await keys.getByRole("button", { name: "Ctrl" }).tap();
     await page.keyboard.type("c");
     await eventually(() => screenText(page)).toContain("^C");
