@@ -15,21 +15,33 @@ import {
 import { copyText } from "../browser/clipboard.ts";
 import { download } from "../browser/download.ts";
 import { formatShortcut } from "../browser/shortcuts.ts";
-import type { MenuItem } from "../parts/menu.tsx";
+import { Menu, type MenuItem } from "../parts/menu.tsx";
+import { useWorkspace } from "../state/context.ts";
 import { isMarkdown } from "../state/actions.ts";
 import { deletePaths } from "../state/delete-action.ts";
 import { duplicate, paste, startNew } from "../state/file-actions.ts";
 import { pickRevision } from "../state/git-actions.ts";
 import { tabFor } from "../state/page/tab.ts";
 import type { Workspace } from "../state/workspace.ts";
-import { parentOf } from "../text/paths.ts";
+import { nameOf, parentOf } from "../text/paths.ts";
 import type { TreeNode } from "./tree-rows.ts";
 import { chooseUpload } from "./uploads.ts";
 
 const size = 14;
 
+export interface FileMenuProps {
+  node: TreeNode;
+  at: { x: number; y: number };
+  onClose: () => void;
+}
+
 // The menu of a row. If the row is selected, it applies to the whole selection.
-export function fileMenu(workspace: Workspace, node: TreeNode): MenuItem[] {
+export default function FileMenu({ node, at, onClose }: FileMenuProps) {
+  const workspace = useWorkspace();
+  return <Menu label={nameOf(node.path)} at={at} items={itemsFor(workspace, node)} onClose={onClose} />;
+}
+
+function itemsFor(workspace: Workspace, node: TreeNode): MenuItem[] {
   const { tree } = workspace;
   const paths = tree.chosen(node.path);
   return [

@@ -1,11 +1,10 @@
-import { useEffect, useMemo, useRef, useState, type FocusEvent, type KeyboardEvent, type MouseEvent } from "react";
-import { Menu } from "../parts/menu.tsx";
+import { lazy, Suspense, useEffect, useMemo, useRef, useState, type FocusEvent, type KeyboardEvent, type MouseEvent } from "react";
+import { loadModule } from "../browser/load-module.ts";
 import { openFile, showFile } from "../state/actions.ts";
 import { revealInTree } from "../state/file-actions.ts";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { activeFile } from "../state/page/editor-groups.ts";
 import { joinPath, nameOf, parentOf } from "../text/paths.ts";
-import { fileMenu } from "./file-menu.tsx";
 import { useTreeDrag } from "./tree-drag.ts";
 import { toggleFolder } from "./toggle-folder.ts";
 import { createTreeKeys } from "./tree-keys.ts";
@@ -13,6 +12,8 @@ import { TreeRow } from "./tree-row.tsx";
 import { NEW_NAME, visibleRows, type TreeNode } from "./tree-rows.ts";
 import { useFocusedRow } from "./use-focused-row.ts";
 import { ROW_HEIGHT, useVisibleRange, type RowRange } from "../browser/use-visible-range.ts";
+
+const FileMenu = lazy(() => loadModule(() => import("./file-menu.tsx")));
 
 // The file tree. Only the rows on the screen exist in the page, and the row with the keyboard focus.
 export function FileTree() {
@@ -116,7 +117,7 @@ export function FileTree() {
           {indexesIn(range, rows.nodes.length, [focusedIndex, namingIndex]).map(rowAt)}
         </div>
       </div>
-      {menu && <Menu label={nameOf(menu.node.path)} at={menu.at} items={fileMenu(workspace, menu.node)} onClose={() => setMenu(null)} />}
+      <Suspense>{menu && <FileMenu {...menu} onClose={() => setMenu(null)} />}</Suspense>
     </>
   );
 }

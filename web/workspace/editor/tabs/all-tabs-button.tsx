@@ -1,11 +1,9 @@
 import { ChevronDown } from "lucide-react";
-import { useState, type MouseEvent } from "react";
+import { lazy, Suspense, useState, type MouseEvent } from "react";
+import { loadModule } from "../../browser/load-module.ts";
 import { IconButton } from "../../parts/icon-button.tsx";
-import { Menu, type MenuItem } from "../../parts/menu.tsx";
-import { useWorkspace, useWorkspaceState } from "../../state/context.ts";
-import { openTabs } from "../../state/page/editor-groups.ts";
-import { TabIcon } from "./tab-icon.tsx";
-import { folderShown, tabName } from "./tab-names.ts";
+
+const AllTabsMenu = lazy(() => loadModule(() => import("./all-tabs-menu.tsx")));
 
 // A menu of the tabs in every group, for those that are scrolled out of view.
 export function AllTabsButton() {
@@ -19,26 +17,7 @@ export function AllTabsButton() {
       <IconButton label="All open tabs" aria-haspopup="menu" aria-expanded={at !== null} onClick={showMenu}>
         <ChevronDown size={15} />
       </IconButton>
-      {at && <AllTabs at={at} onClose={() => setAt(null)} />}
+      <Suspense>{at && <AllTabsMenu at={at} onClose={() => setAt(null)} />}</Suspense>
     </>
   );
-}
-
-function AllTabs({ at, onClose }: { at: { x: number; y: number }; onClose: () => void }) {
-  const { layout } = useWorkspace();
-  const state = useWorkspaceState("layout", (layoutState) => layoutState);
-  const items = state.groups.flatMap(({ id: group, tabs, activeTab }, index) =>
-    tabs.map((tab, place): MenuItem => {
-      const folder = folderShown(tab, openTabs(state));
-      return {
-        id: `${group} ${tab.id}`,
-        label: folder === null ? tabName(tab) : `${tabName(tab)} · ${folder}`,
-        icon: <TabIcon tab={tab} />,
-        current: group === state.activeGroup && tab.id === activeTab,
-        divided: index > 0 && place === 0,
-        run: () => layout.activateTab(group, tab.id),
-      };
-    }),
-  );
-  return <Menu label="All open tabs" at={at} items={items} onClose={onClose} />;
 }

@@ -1,5 +1,6 @@
 import { Columns2, Eye } from "lucide-react";
-import { useState, type KeyboardEvent } from "react";
+import { lazy, Suspense, useState, type KeyboardEvent } from "react";
+import { loadModule } from "../../browser/load-module.ts";
 import { formatShortcut } from "../../browser/shortcuts.ts";
 import { useIsNarrowScreen } from "../../browser/media-query.ts";
 import { IconButton } from "../../parts/icon-button.tsx";
@@ -12,9 +13,10 @@ import { MAX_GROUPS } from "../../state/page/editor-groups.ts";
 import type { Tab } from "../../state/page/tab.ts";
 import { AllTabsButton } from "./all-tabs-button.tsx";
 import { TabButton } from "./tab-button.tsx";
-import { TabMenu } from "./tab-menu.tsx";
 import { useOverflow } from "./use-overflow.ts";
 import { useTabDrop } from "./use-tab-drop.ts";
+
+const TabMenu = lazy(() => loadModule(() => import("./tab-menu.tsx")));
 
 export function TabBar({ group, label }: { group: EditorGroup; label: string }) {
   const workspace = useWorkspace();
@@ -54,7 +56,7 @@ export function TabBar({ group, label }: { group: EditorGroup; label: string }) 
         )}
         {(overflows || (narrow && groupCount > 1)) && <AllTabsButton />}
       </div>
-      {menu && <TabMenu {...menu} group={group} onClose={() => setMenu(null)} />}
+      <Suspense>{menu && <TabMenu {...menu} group={group} onClose={() => setMenu(null)} />}</Suspense>
     </div>
   );
 }

@@ -15,7 +15,7 @@ export interface TabMenuProps {
   onClose: () => void;
 }
 
-export function TabMenu({ tab, group, at, onClose }: TabMenuProps) {
+export default function TabMenu({ tab, group, at, onClose }: TabMenuProps) {
   const workspace = useWorkspace();
   return (
     <Menu
