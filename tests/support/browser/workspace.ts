@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { chromium, type Browser, type BrowserContextOptions, type Locator, type Page } from "playwright-core";
 import { expect } from "vitest";
 import type { Session } from "@berth/contract";
@@ -57,7 +58,8 @@ export async function openWorkspace(
   browser: Browser,
   { files = {}, create = {}, context = {}, closed = false }: WorkspaceOptions = {},
 ): Promise<OpenedWorkspace> {
-  const session = await berth.api.create(create);
+  // A user of its own, because the settings of a user follow to the next session.
+  const session = await berth.api.create({ externalUserId: `user-${randomUUID()}`, ...create });
   for (const [path, text] of Object.entries(files)) await berth.api.writeFile(session.sandboxId, path, text);
   const faults: string[] = [];
 
