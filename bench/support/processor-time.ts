@@ -9,10 +9,31 @@ export function processorMs(pid: number): number {
   return nanoseconds.reduce((sum, ns) => sum + ns, 0) / 1e6;
 }
 
-// The same for the programs that the process has started and that have ended, in steps of ten milliseconds.
+// The same for the programs that the process has started, with those that they have started in turn, in steps of ten milliseconds.
+// Only those that have ended count, and the process that runs programs for the server (server/drivers/host/run-worker.ts).
 export function childrenMs(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ");
+  const workers = readdirSync("/proc").filter((name) => /^\d+$/.test(name) && isRunWorkerOf(pid, Number(name)));
+  return endedMs(pid) + workers.reduce((sum, worker) => sum + processorMs(Number(worker)) + endedMs(Number(worker)), 0);
+}
+
+function isRunWorkerOf(server: number, pid: number): boolean {
+  try {
+    return Number(statOf(pid)[1]) === server && readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("run-worker.ts");
+  } catch {
+    // It has ended.
+    return false;
+  }
+}
+
+function endedMs(pid: number): number {
+  const fields = statOf(pid);
   return ((Number(fields[13]) + Number(fields[14])) / TICKS_PER_S) * 1000;
+}
+
+// The fields of /proc/{pid}/stat after the name, which may contain spaces.
+function statOf(pid: number): string[] {
+  const line = readFileSync(`/proc/${pid}/stat`, "utf8");
+  return line.slice(line.lastIndexOf(")") + 2).split(" ");
 }
 
 // Processor time of all processes on the machine.
