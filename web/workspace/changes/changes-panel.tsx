@@ -7,7 +7,7 @@ import { initializeRepository } from "../state/git-actions.ts";
 import { IconButton } from "../parts/icon-button.tsx";
 import { describeError } from "../state/page/notices.ts";
 import { nameOf, parentOf } from "../text/paths.ts";
-import { tabFor } from "../state/page/tab.ts";
+import { tabFor } from "../state/tabs/tab.ts";
 
 const SourceControl = lazy(() => loadModule(() => import("../git/source-control.tsx")));
 

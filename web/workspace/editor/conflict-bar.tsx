@@ -1,7 +1,7 @@
 import { CircleAlert, TriangleAlert } from "lucide-react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { nameOf } from "../text/paths.ts";
-import { tabFor } from "../state/page/tab.ts";
+import { tabFor } from "../state/tabs/tab.ts";
 import type { TextDocument } from "../state/documents/document.ts";
 
 // Shows a conflict with the file on disk or a failed save, with the possible actions.

@@ -1,7 +1,7 @@
 import { useState, type DragEvent } from "react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { dropOnEditor } from "../state/tab-actions.ts";
-import { MAX_GROUPS } from "../state/page/editor-groups.ts";
+import { MAX_GROUPS } from "../state/tabs/editor-groups.ts";
 
 type Zone = "left" | "end" | "right";
 

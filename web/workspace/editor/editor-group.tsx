@@ -1,8 +1,8 @@
 import { lazy, Suspense, useEffect, useRef } from "react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { loadModule } from "../browser/load-module.ts";
-import { activeTabIn, type EditorGroup } from "../state/page/editor-group.ts";
-import type { PageName, Tab } from "../state/page/tab.ts";
+import { activeTabIn, type EditorGroup } from "../state/tabs/editor-group.ts";
+import type { PageName, Tab } from "../state/tabs/tab.ts";
 import { Previews } from "../ports/previews.tsx";
 import { DropZones } from "./drop-zones.tsx";
 import { FileView } from "./file-view.tsx";

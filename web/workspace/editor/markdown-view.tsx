@@ -2,7 +2,7 @@ import { useEffect, useMemo, useState } from "react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { Markdown, type MarkdownLinks } from "../parts/markdown.tsx";
 import { isMarkdown, openFile } from "../state/actions.ts";
-import { tabFor } from "../state/page/tab.ts";
+import { tabFor } from "../state/tabs/tab.ts";
 import type { Workspace } from "../state/workspace.ts";
 import { findHeading, resolveLink } from "../text/markdown-links.ts";
 import { extensionOf } from "../text/paths.ts";

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
-import type { Revision, RevisionsTab } from "../state/page/tab.ts";
+import type { Revision, RevisionsTab } from "../state/tabs/tab.ts";
 import { describeError } from "../state/page/notices.ts";
 import type { Workspace } from "../state/workspace.ts";
 import { decodeText } from "../text/encoding.ts";

@@ -21,7 +21,7 @@ import { isMarkdown } from "../state/actions.ts";
 import { deletePaths } from "../state/delete-action.ts";
 import { duplicate, paste, startNew } from "../state/file-actions.ts";
 import { pickRevision } from "../state/git-actions.ts";
-import { tabFor } from "../state/page/tab.ts";
+import { tabFor } from "../state/tabs/tab.ts";
 import type { Workspace } from "../state/workspace.ts";
 import { nameOf, parentOf } from "../text/paths.ts";
 import type { TreeNode } from "./tree-rows.ts";

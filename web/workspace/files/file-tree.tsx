@@ -3,7 +3,7 @@ import { loadModule } from "../browser/load-module.ts";
 import { openFile, showFile } from "../state/actions.ts";
 import { revealInTree } from "../state/file-actions.ts";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
-import { activeFile } from "../state/page/editor-groups.ts";
+import { activeFile } from "../state/tabs/editor-groups.ts";
 import { joinPath, nameOf, parentOf } from "../text/paths.ts";
 import { useTreeDrag } from "./tree-drag.ts";
 import { toggleFolder } from "./toggle-folder.ts";

@@ -2,7 +2,7 @@ import { ChevronRight, CornerDownRight, Folder, FolderOpen } from "lucide-react"
 import { memo, type CSSProperties } from "react";
 import { FileIcon } from "../parts/file-icon.tsx";
 import { useWorkspaceState } from "../state/context.ts";
-import { letterOf } from "../state/sandbox/git-marks.ts";
+import { letterOf } from "../state/git/git-marks.ts";
 import type { Naming } from "../state/page/tree.ts";
 import { nameOf } from "../text/paths.ts";
 import { NameField } from "./name-field.tsx";

@@ -3,8 +3,8 @@ import type { GitFile } from "@berth/contract/git.ts";
 import { IconButton } from "../parts/icon-button.tsx";
 import { openFile, showTab } from "../state/actions.ts";
 import { useWorkspace } from "../state/context.ts";
-import { revisionsTab, tabFor, type Tab } from "../state/page/tab.ts";
-import { letterOf, type GitMark } from "../state/sandbox/git-marks.ts";
+import { revisionsTab, tabFor, type Tab } from "../state/tabs/tab.ts";
+import { letterOf, type GitMark } from "../state/git/git-marks.ts";
 import { nameOf, parentOf } from "../text/paths.ts";
 
 export interface FileAction {

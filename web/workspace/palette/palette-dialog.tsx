@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState, type KeyboardEvent } from "react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
-import type { Command } from "./command.ts";
+import type { Command } from "./commands/command.ts";
 import type { PaletteChoice } from "./choices.ts";
 import { parseInput } from "./parse-input.ts";
 import { useChoices } from "./use-choices.tsx";

@@ -1,4 +1,4 @@
-import type { TextLocation } from "../state/page/cursor.ts";
+import type { TextLocation } from "../state/tabs/cursor.ts";
 
 // What the text in the palette asks for.
 export type PaletteInput =

@@ -1,10 +1,10 @@
 import { useEffect, useMemo, useState } from "react";
 import { formatShortcut } from "../browser/shortcuts.ts";
 import { useWorkspace } from "../state/context.ts";
-import type { DocumentSymbol, TextEditorHandle } from "../state/page/active-editor.ts";
-import type { TextLocation } from "../state/page/cursor.ts";
+import type { DocumentSymbol, TextEditorHandle } from "../state/tabs/active-editor.ts";
+import type { TextLocation } from "../state/tabs/cursor.ts";
 import type { Choices } from "./choices.ts";
-import type { Command } from "./command.ts";
+import type { Command } from "./commands/command.ts";
 import { fuzzyFilter } from "./fuzzy.ts";
 import { parseInput } from "./parse-input.ts";
 import { useFoundFiles } from "./use-found-files.tsx";

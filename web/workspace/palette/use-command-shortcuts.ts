@@ -1,5 +1,5 @@
 import { useEffect } from "react";
-import type { Command } from "./command.ts";
+import type { Command } from "./commands/command.ts";
 import { matchesShortcut, reachesShell } from "../browser/shortcuts.ts";
 
 // Runs commands by their shortcuts, anywhere on the page except in open dialogs.

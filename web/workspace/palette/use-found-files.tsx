@@ -2,7 +2,7 @@ import { useEffect, useState } from "react";
 import { FileIcon } from "../parts/file-icon.tsx";
 import { openFile } from "../state/actions.ts";
 import { useWorkspace } from "../state/context.ts";
-import { activeFile } from "../state/page/editor-groups.ts";
+import { activeFile } from "../state/tabs/editor-groups.ts";
 import { nameOf, parentOf } from "../text/paths.ts";
 import type { Choices, PaletteChoice } from "./choices.ts";
 import { orderFiles } from "./order-files.ts";

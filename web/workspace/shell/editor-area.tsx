@@ -1,7 +1,7 @@
 import { useIsNarrowScreen } from "../browser/media-query.ts";
 import { EditorGroupView } from "../editor/editor-group.tsx";
 import { useWorkspaceState } from "../state/context.ts";
-import { activeGroupOf } from "../state/page/editor-groups.ts";
+import { activeGroupOf } from "../state/tabs/editor-groups.ts";
 import { Split } from "./split.tsx";
 
 // The editor groups side by side. A narrow screen has room for the active one.

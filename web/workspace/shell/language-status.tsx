@@ -1,6 +1,6 @@
 import { CircleX, TriangleAlert } from "lucide-react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
-import { activeFile } from "../state/page/editor-groups.ts";
+import { activeFile } from "../state/tabs/editor-groups.ts";
 
 // The number of problems in the active file, and language servers that do not work.
 export function LanguageStatus() {

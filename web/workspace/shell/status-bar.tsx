@@ -1,7 +1,7 @@
 import { BranchButton } from "../git/branch-button.tsx";
 import { LanguageStatus } from "./language-status.tsx";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
-import { activeFile } from "../state/page/editor-groups.ts";
+import { activeFile } from "../state/tabs/editor-groups.ts";
 import { encodingNames } from "../text/encoding.ts";
 import { isReconnecting } from "../state/sandbox/session.ts";
 

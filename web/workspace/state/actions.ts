@@ -1,8 +1,8 @@
 import { isCompactScreen, isNarrowScreen, isTouchScreen } from "../browser/media-query.ts";
 import { extensionOf } from "../text/paths.ts";
-import type { TextLocation } from "./page/cursor.ts";
-import { activeTabOf, openTabs } from "./page/editor-groups.ts";
-import { fileTab, pageTab, previewTab, tabFor, type PageName, type Tab } from "./page/tab.ts";
+import type { TextLocation } from "./tabs/cursor.ts";
+import { activeTabOf, openTabs } from "./tabs/editor-groups.ts";
+import { fileTab, pageTab, previewTab, tabFor, type PageName, type Tab } from "./tabs/tab.ts";
 import type { Workspace } from "./workspace.ts";
 
 // Actions of a person that touch several parts of the workspace.

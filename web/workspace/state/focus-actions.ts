@@ -1,6 +1,6 @@
 import { isFocusWithin } from "../browser/focus.ts";
 import { isNarrowScreen } from "../browser/media-query.ts";
-import { activeTabOf } from "./page/editor-groups.ts";
+import { activeTabOf } from "./tabs/editor-groups.ts";
 import type { SideView } from "./page/layout.ts";
 import type { Workspace } from "./workspace.ts";
 

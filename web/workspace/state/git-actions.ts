@@ -3,7 +3,7 @@ import { ApiError } from "../connection/api.ts";
 import { formatAge } from "../text/age.ts";
 import { nameOf } from "../text/paths.ts";
 import { showTab } from "./actions.ts";
-import { revisionsTab } from "./page/tab.ts";
+import { revisionsTab } from "./tabs/tab.ts";
 import type { Workspace } from "./workspace.ts";
 
 // Actions of a person on the repository.

@@ -1,8 +1,8 @@
 import type { Documents } from "./documents/documents.ts";
-import { activeTabIn } from "./page/editor-group.ts";
-import { openTabs } from "./page/editor-groups.ts";
+import { activeTabIn } from "./tabs/editor-group.ts";
+import { openTabs } from "./tabs/editor-groups.ts";
 import type { Layout } from "./page/layout.ts";
-import { fileTab } from "./page/tab.ts";
+import { fileTab } from "./tabs/tab.ts";
 import type { Files } from "./sandbox/files.ts";
 
 // Reads what the page shows first: the top folder and the file in each active tab. On a first visit that file is the README.

@@ -1,8 +1,8 @@
 import { nameOf } from "../text/paths.ts";
 import { openPaths } from "./actions.ts";
-import { activeGroupOf, activeTabOf, type DropPlace } from "./page/editor-groups.ts";
-import { fileTab, type Tab } from "./page/tab.ts";
-import type { Dragged } from "./page/tab-drag.ts";
+import { activeGroupOf, activeTabOf, type DropPlace } from "./tabs/editor-groups.ts";
+import { fileTab, type Tab } from "./tabs/tab.ts";
+import type { Dragged } from "./tabs/tab-drag.ts";
 import type { Workspace } from "./workspace.ts";
 
 // Actions of a person on tabs.

@@ -18,7 +18,7 @@ import type { ToolContent, ToolItem } from "@berth/contract/agent.ts";
 import { useWorkspace } from "../../state/context.ts";
 import { nameOf } from "../../text/paths.ts";
 import { openFile } from "../../state/actions.ts";
-import { tabFor } from "../../state/page/tab.ts";
+import { tabFor } from "../../state/tabs/tab.ts";
 import { countLines, shortDiff } from "./short-diff.ts";
 
 // One tool call of the agent: what it did, whether it succeeded and, when expanded, the result.

@@ -1,8 +1,8 @@
 import { EditorSelection } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
 import { afterFirstText } from "../../browser/first-text.ts";
-import type { TextEditorHandle } from "../../state/page/active-editor.ts";
-import type { TextLocation } from "../../state/page/cursor.ts";
+import type { TextEditorHandle } from "../../state/tabs/active-editor.ts";
+import type { TextLocation } from "../../state/tabs/cursor.ts";
 import type { Workspace } from "../../state/workspace.ts";
 import { languageActions } from "../language/commands/actions.ts";
 import { loadFindWidget } from "../find/find-panel.ts";

@@ -1,7 +1,7 @@
 import { ensureSyntaxTree, syntaxTree } from "@codemirror/language";
 import type { EditorState } from "@codemirror/state";
 import type { SyntaxNode, Tree } from "@lezer/common";
-import type { DocumentSymbol } from "../../state/page/active-editor.ts";
+import type { DocumentSymbol } from "../../state/tabs/active-editor.ts";
 
 const PARSE_MS = 200;
 const MAX_SYMBOLS = 5000;

@@ -1,7 +1,7 @@
 import { Search } from "lucide-react";
 import { useMemo, useState } from "react";
 import { formatShortcut } from "../../browser/shortcuts.ts";
-import { createCommands } from "../../palette/commands.ts";
+import { createCommands } from "../../palette/commands/commands.ts";
 import { useWorkspace } from "../../state/context.ts";
 
 // All commands that have keys. The same list is in the palette.

@@ -1,6 +1,6 @@
 import { Menu, type MenuItem } from "../../parts/menu.tsx";
 import { useWorkspace, useWorkspaceState } from "../../state/context.ts";
-import { openTabs } from "../../state/page/editor-groups.ts";
+import { openTabs } from "../../state/tabs/editor-groups.ts";
 import { TabIcon } from "./tab-icon.tsx";
 import { folderShown, tabName } from "./tab-names.ts";
 

@@ -1,6 +1,6 @@
 import { Eye, GitCompare, Globe, Keyboard as KeyboardIcon, Settings } from "lucide-react";
 import { FileIcon } from "../../parts/file-icon.tsx";
-import type { Tab } from "../../state/page/tab.ts";
+import type { Tab } from "../../state/tabs/tab.ts";
 
 export function TabIcon({ tab }: { tab: Tab }) {
   if (tab.kind === "preview") return <Globe size={14} />;

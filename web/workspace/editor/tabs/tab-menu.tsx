@@ -1,9 +1,9 @@
 import { Menu, type MenuItem } from "../../parts/menu.tsx";
 import { useWorkspace } from "../../state/context.ts";
 import { revealInTree } from "../../state/file-actions.ts";
-import { MAX_GROUPS } from "../../state/page/editor-groups.ts";
-import type { EditorGroup } from "../../state/page/editor-group.ts";
-import type { Tab } from "../../state/page/tab.ts";
+import { MAX_GROUPS } from "../../state/tabs/editor-groups.ts";
+import type { EditorGroup } from "../../state/tabs/editor-group.ts";
+import type { Tab } from "../../state/tabs/tab.ts";
 import { closeAllTabs, closeOtherTabs, closeSavedTabs, closeTab, closeTabsToTheRight } from "../../state/tab-actions.ts";
 import type { Workspace } from "../../state/workspace.ts";
 import { tabName } from "./tab-names.ts";

@@ -1,4 +1,4 @@
-import type { PageName, Tab } from "../../state/page/tab.ts";
+import type { PageName, Tab } from "../../state/tabs/tab.ts";
 import { nameOf, parentOf } from "../../text/paths.ts";
 
 const suffixes = { file: "", diff: ": changes", compare: ": compare", markdown: ": preview" };

@@ -2,8 +2,8 @@ import { createStore } from "zustand/vanilla";
 import { isCompactScreen, isNarrowScreen } from "../../browser/media-query.ts";
 import { openStorage } from "../../browser/storage.ts";
 import { isWithin, movedPath } from "../../text/paths.ts";
-import * as editors from "./editor-groups.ts";
-import { tabCommands } from "./tab-commands.ts";
+import * as editors from "../tabs/editor-groups.ts";
+import { tabCommands } from "../tabs/tab-commands.ts";
 
 export type SideView = "files" | "search" | "changes" | "ports";
 

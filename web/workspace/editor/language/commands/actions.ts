@@ -1,6 +1,6 @@
 import { Facet } from "@codemirror/state";
 import type { EditorView } from "@codemirror/view";
-import type { DocumentSymbol, LanguageCommand } from "../../../state/page/active-editor.ts";
+import type { DocumentSymbol, LanguageCommand } from "../../../state/tabs/active-editor.ts";
 
 // What a language server can do in an editor.
 export interface LanguageActions {

@@ -2,7 +2,7 @@ import { openLintPanel } from "@codemirror/lint";
 import { showSignatureHelp } from "@codemirror/lsp-client";
 import { EditorState, type Extension, Prec } from "@codemirror/state";
 import { EditorView, type KeyBinding, keymap } from "@codemirror/view";
-import type { LanguageCommand } from "../../../state/page/active-editor.ts";
+import type { LanguageCommand } from "../../../state/tabs/active-editor.ts";
 import { describeError } from "../../../state/page/notices.ts";
 import { languageActions } from "./actions.ts";
 import { formatDocument } from "./format.ts";

@@ -1,7 +1,7 @@
 import type { EditorView } from "@codemirror/view";
 import { openFile } from "../../../state/actions.ts";
 import { MAX_TEXT_BYTES } from "../../../state/documents/content.ts";
-import type { TextLocation } from "../../../state/page/cursor.ts";
+import type { TextLocation } from "../../../state/tabs/cursor.ts";
 import type { Workspace } from "../../../state/workspace.ts";
 import { decodeText } from "../../../text/encoding.ts";
 import { nameOf } from "../../../text/paths.ts";

@@ -1,5 +1,5 @@
 import type { EditorView } from "@codemirror/view";
-import type { DocumentSymbol } from "../../../state/page/active-editor.ts";
+import type { DocumentSymbol } from "../../../state/tabs/active-editor.ts";
 import type { DocumentSymbol as ServerSymbol, SymbolInformation } from "../protocol/messages.ts";
 import { ask, offers } from "../protocol/request.ts";
 

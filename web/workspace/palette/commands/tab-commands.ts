@@ -1,7 +1,7 @@
-import { focusGroup, splitEditor } from "../state/focus-actions.ts";
-import { MAX_GROUPS } from "../state/page/editor-groups.ts";
-import { closeActiveTab, closeAllTabs, closeOtherActiveTabs } from "../state/tab-actions.ts";
-import type { Workspace } from "../state/workspace.ts";
+import { focusGroup, splitEditor } from "../../state/focus-actions.ts";
+import { MAX_GROUPS } from "../../state/tabs/editor-groups.ts";
+import { closeActiveTab, closeAllTabs, closeOtherActiveTabs } from "../../state/tab-actions.ts";
+import type { Workspace } from "../../state/workspace.ts";
 import type { Command } from "./command.ts";
 
 // Browsers keep Ctrl+PageUp, Ctrl+PageDown and Ctrl+Shift+T for their own tabs. They reach the page only if the workspace is

@@ -1,6 +1,6 @@
-import { shortcutFor } from "../browser/shortcuts.ts";
-import type { EditorCommand } from "../state/page/active-editor.ts";
-import type { Workspace } from "../state/workspace.ts";
+import { shortcutFor } from "../../browser/shortcuts.ts";
+import type { EditorCommand } from "../../state/tabs/active-editor.ts";
+import type { Workspace } from "../../state/workspace.ts";
 import type { Command } from "./command.ts";
 
 type Entry = [command: EditorCommand, title: string, shortcut?: string, handledBy?: Command["handledBy"]];

@@ -1,5 +1,5 @@
-import type { LanguageCommand } from "../state/page/active-editor.ts";
-import type { Workspace } from "../state/workspace.ts";
+import type { LanguageCommand } from "../../state/tabs/active-editor.ts";
+import type { Workspace } from "../../state/workspace.ts";
 import type { Command } from "./command.ts";
 
 // The editor's keymap handles these keys; here they are only shown.

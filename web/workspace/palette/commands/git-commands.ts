@@ -1,4 +1,4 @@
-import { focusSideView } from "../state/focus-actions.ts";
+import { focusSideView } from "../../state/focus-actions.ts";
 import {
   commitChanges,
   fetchRemote,
@@ -9,9 +9,9 @@ import {
   pushBranch,
   stageFiles,
   unstageFiles,
-} from "../state/git-actions.ts";
-import { activeFile } from "../state/page/editor-groups.ts";
-import type { Workspace } from "../state/workspace.ts";
+} from "../../state/git-actions.ts";
+import { activeFile } from "../../state/tabs/editor-groups.ts";
+import type { Workspace } from "../../state/workspace.ts";
 import type { Command } from "./command.ts";
 
 export function gitCommands(workspace: Workspace): Command[] {
