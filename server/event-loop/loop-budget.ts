@@ -9,7 +9,8 @@ export interface LoopBudget {
   restMs(holder: string): number;
 }
 
-const SHARE = 0.25;
+// Two busy holders can use the whole loop.
+const SHARE = 0.5;
 // How much a holder may use at once after a pause.
 const BURST_MS = 500;
 // Holders without debts are forgotten when there are this many.
