@@ -67,11 +67,12 @@ export function createOciDriver(options: OciDriverOptions): Driver {
       }),
     );
 
-  // If the daemon does not answer, freezes the sandbox again.
+  // If the daemon does not answer, freezes the sandbox again: a sandbox that counts as paused must not run. A daemon that has kept its
+  // socket is not asked for its health, because that would take as long as the caller's own request.
   async function thaw(id: SandboxId, signal: AbortSignal): Promise<void> {
     containers.thaw(id);
     try {
-      await containers.awaitDaemon(id, signal);
+      if (!(await containers.acceptsConnections(id, signal))) await containers.awaitDaemon(id, signal);
     } catch (error) {
       await undo(id, () => containers.freeze(id, AbortSignal.timeout(stopTimeoutMs)));
       throw error;
@@ -119,8 +120,7 @@ export function createOciDriver(options: OciDriverOptions): Driver {
       operation(spec.id, signal, async () => {
         const before = containers.condition(spec.id);
         if (before === "absent") throw new AppError("sandbox_failed", { cause: new Error("the sandbox to resume does not exist") });
-        // Its daemon has kept its socket. A question for its health would take as long as the caller's own request.
-        if (before === "frozen") containers.thaw(spec.id);
+        if (before === "frozen") await thaw(spec.id, signal);
         if (before === "running") await containers.awaitDaemon(spec.id, signal);
         if (before !== "stopped") return { restarted: false };
         try {
