@@ -33,8 +33,8 @@ export interface Driver extends AsyncDisposable {
   // No-op if the sandbox is stopped.
   hibernate(id: SandboxId, signal: AbortSignal): Promise<void>;
 
-  // Continues a frozen sandbox or starts a stopped one over its files, and resolves when its daemon answers, or accepts connections
-  // again after a freeze. A running sandbox is left as it is. `restarted` is true if the processes are new, so that the caller has to send the daemon its environment
+  // Continues a frozen sandbox or starts a stopped one over its files, and resolves when its daemon answers. A running sandbox
+  // is left as it is. `restarted` is true if the processes are new, so that the caller has to send the daemon its environment
   // again. The sandbox must exist. Never deletes files, even if it fails.
   resume(spec: SandboxSpec, signal: AbortSignal): Promise<{ restarted: boolean }>;
 

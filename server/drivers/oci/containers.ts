@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { AppError, isAppError, isSandboxId, type SandboxId } from "@berth/contract";
+import { AppError, isSandboxId, type SandboxId } from "@berth/contract";
 import { DAEMON_SOCKET } from "@berth/contract/daemon.ts";
 import { awaitDaemon } from "../daemon-health.ts";
 import type { SandboxCondition, SandboxSpec, SandboxStats } from "../driver.ts";
@@ -28,8 +28,6 @@ export interface Containers extends AsyncDisposable {
   // Replaces whatever is left of an earlier container, and resolves when the daemon of the new one answers. If it fails, the caller
   // cleans up with `stop` or `remove`.
   start(spec: SandboxSpec, signal: AbortSignal): Promise<void>;
-  // Whether the daemon of a running container listens. It may be too busy to answer.
-  acceptsConnections(id: SandboxId, signal: AbortSignal): Promise<boolean>;
   // Resolves when the daemon of a running container answers.
   awaitDaemon(id: SandboxId, signal: AbortSignal): Promise<void>;
   freeze(id: SandboxId, signal: AbortSignal): Promise<void>;
@@ -153,16 +151,6 @@ export function createContainers(options: ContainersOptions): Containers {
     await awaitDaemon({ dial: (bounded) => dial(id, bounded), alive, timeoutMs: startTimeoutMs, socketFolder }, signal);
   }
 
-  async function acceptsConnections(id: SandboxId, signal: AbortSignal): Promise<boolean> {
-    try {
-      (await dial(id, signal)).destroy();
-      return true;
-    } catch (error) {
-      if (isAppError(error, "sandbox_unreachable")) return false;
-      throw error;
-    }
-  }
-
   return {
     condition(id) {
       if (isAlive(id)) return cgroups.isFrozen(id) ? "frozen" : "running";
@@ -183,7 +171,6 @@ export function createContainers(options: ContainersOptions): Containers {
       await awaitAnswer(id, signal);
     },
 
-    acceptsConnections,
     awaitDaemon: awaitAnswer,
     freeze: (id, signal) => cgroups.freeze(id, signal),
     thaw: (id) => cgroups.thaw(id),

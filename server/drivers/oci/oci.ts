@@ -67,12 +67,11 @@ export function createOciDriver(options: OciDriverOptions): Driver {
       }),
     );
 
-  // If the daemon does not answer, freezes the sandbox again: a sandbox that counts as paused must not run. A daemon that has kept its
-  // socket is not asked for its health, because that would take as long as the caller's own request.
+  // If the daemon does not answer, freezes the sandbox again: a sandbox that counts as paused must not run.
   async function thaw(id: SandboxId, signal: AbortSignal): Promise<void> {
     containers.thaw(id);
     try {
-      if (!(await containers.acceptsConnections(id, signal))) await containers.awaitDaemon(id, signal);
+      await containers.awaitDaemon(id, signal);
     } catch (error) {
       await undo(id, () => containers.freeze(id, AbortSignal.timeout(stopTimeoutMs)));
       throw error;
