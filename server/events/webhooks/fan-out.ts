@@ -44,7 +44,9 @@ export function createFanOut({ store, clock, onQueued }: FanOutDeps): FanOut {
     await store.transaction(async (tx) => {
       // Another server may have queued them already.
       if (!(await moveCursor(tx, endpoint, last.seq))) return;
-      const deliveries = wanted.map((event) => toDelivery(endpoint.id, event, nowMs));
+      // Lists are ordered by id where the time is the same.
+      const ids = wanted.map(() => newId("dlv", nowMs)).toSorted();
+      const deliveries = wanted.map((event, at) => toDelivery(ids[at]!, endpoint.id, event, nowMs));
       await enqueue(tx, deliveries, nowMs);
     });
     return events.length === EVENTS_PER_BATCH ? "more" : "done";
@@ -79,8 +81,8 @@ function turnsByPartner<Endpoint extends { partner_id: string }>(endpoints: Endp
   return turns;
 }
 
-const toDelivery = (endpointId: string, event: StoredEvent, nowMs: number) => ({
-  id: newId("dlv", nowMs),
+const toDelivery = (id: string, endpointId: string, event: StoredEvent, nowMs: number) => ({
+  id,
   endpoint_id: endpointId,
   lane: event.sessionId,
   seq: event.seq,

@@ -40,6 +40,16 @@ describe("a webhook", () => {
     expect(receiver.events().map(({ data }) => data.n)).toEqual([2]);
   });
 
+  test("lists its deliveries in the order of their events, newest first, also those that were queued at the same time", async () => {
+    await using receiver = await startReceiver();
+    const { id } = await createHook(receiver.url);
+    for (let n = 0; n < 8; n++) await addEvent("ses_a", n);
+    await deliver();
+    const { json } = await current.app.call("GET", "/api/b2b/events");
+    const events = (json as { data: { id: string }[] }).data.map((event) => event.id);
+    expect((await deliveries(id)).data.map(({ eventId }) => eventId)).toEqual(events.toReversed());
+  });
+
   test("is signed with both secrets for a day after a rotation", async () => {
     await using receiver = await startReceiver();
     const { id, secret } = await createHook(receiver.url);
