@@ -155,6 +155,8 @@ function standAlone(recipe: string): string {
     ${declaresSession ? "" : "declare const session: Session;"}
     declare const user: { id: string }, order: { id: string }, repository: string, csv: string, lastSeenId: string, request: Request;
     declare const response: { redirect(status: number, url: string): void };
+    declare const keyId: string;
+    declare function saveSecret(name: string, value: string): Promise<void>;
     declare function forget(id: string): void;
     declare function notify(id: string): Promise<void>;
     declare function handle(event: unknown): Promise<void>;

@@ -149,7 +149,9 @@ describeInBrowser("editing in the workspace", (suite) => {
     await page.keyboard.press("Control+Home");
     await page.keyboard.type("def f():\npass\n");
     await eventually(() => workspace.read("b.py")).toBe("def f():\n    pass\n    base\n");
+    const configured = page.waitForResponse((response) => response.url().includes(".editorconfig"));
     await openFile(page, "notes.txt");
+    await configured;
     await editor(page).click();
     await page.keyboard.press("Tab");
     await page.keyboard.type("three");
