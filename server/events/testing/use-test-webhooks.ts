@@ -5,6 +5,7 @@ import { appendEvent } from "../../store/events.ts";
 
 export interface ListedDelivery {
   id: string;
+  eventId: string;
   state: string;
   attempts: number;
   lastStatus: number | null;
