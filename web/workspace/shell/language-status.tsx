@@ -12,9 +12,11 @@ export function LanguageStatus() {
   return (
     <>
       {problems && (
-        <button type="button" className="problems" aria-label={describe(problems)} onClick={showProblems}>
+        <button type="button" className="problems" title={describe(problems)} onClick={showProblems}>
           <CircleX size={13} aria-hidden /> {problems.errors}
+          <span className="visually-hidden"> {nounOf(problems.errors, "error")} and </span>
           <TriangleAlert size={13} aria-hidden /> {problems.warnings}
+          <span className="visually-hidden"> {nounOf(problems.warnings, "warning")} in this file</span>
         </button>
       )}
       {failed !== undefined && <span className="optional">{failed} does not run</span>}
@@ -22,6 +24,6 @@ export function LanguageStatus() {
   );
 }
 
-const plural = (count: number, word: string) => `${count} ${word}${count === 1 ? "" : "s"}`;
+const nounOf = (count: number, word: string) => `${word}${count === 1 ? "" : "s"}`;
 const describe = ({ errors, warnings }: { errors: number; warnings: number }) =>
-  `${plural(errors, "error")} and ${plural(warnings, "warning")} in this file`;
+  `${errors} ${nounOf(errors, "error")} and ${warnings} ${nounOf(warnings, "warning")} in this file`;
