@@ -15,6 +15,7 @@ describeWith(machine.root, "commands of a dead server", () => {
   const children: ChildProcess[] = [];
 
   beforeEach(() => {
+    // Other tests run the same programs, but not for this folder.
     folder = mkdtempSync(join(tmpdir(), "berth-orphans-"));
     chmodSync(folder, 0o755);
     // A program with a name that the driver runs.
@@ -37,25 +38,25 @@ describeWith(machine.root, "commands of a dead server", () => {
   }
 
   test("are killed, and the commands for other sandboxes are not", async () => {
-    const ours = await start([id, "/data"]);
-    const others = await start([newId("sbx", 2), "/data"]);
+    const ours = await start([id, folder]);
+    const others = await start([newId("sbx", 2), folder]);
     const ended = once(ours, "exit");
-    await createOrphanedCommands("/data", "runc").kill(id);
+    await createOrphanedCommands(folder, "runc").kill(id);
     await ended;
     expect(others.exitCode ?? others.signalCode).toBeNull();
   });
 
   test("are distinguished from commands that this server starts later", async () => {
-    const commands = createOrphanedCommands("/data", "runc");
+    const commands = createOrphanedCommands(folder, "runc");
     await commands.kill(id);
-    const own = await start([id, "/data"]);
+    const own = await start([id, folder]);
     await commands.kill(id);
     expect(own.exitCode ?? own.signalCode).toBeNull();
   });
 
   test("are not looked for among the processes of sandboxes, whose memory map may be locked", async () => {
-    const imitation = await start([id, "/data"], OTHER_USER);
-    await createOrphanedCommands("/data", "runc").kill(id);
+    const imitation = await start([id, folder], OTHER_USER);
+    await createOrphanedCommands(folder, "runc").kill(id);
     expect(imitation.exitCode ?? imitation.signalCode).toBeNull();
   });
 });
