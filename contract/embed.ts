@@ -1,7 +1,7 @@
 // Messages between a workspace in a frame and the partner's page around it. The workspace talks only to the origins that the
 // operator has registered for the partner. Plain types, no imports: browsers load this file too.
 
-// Every message has this field, so that other messages of the page are told apart.
+// Every message has this field, which distinguishes it from other messages of the page.
 export const EMBED_VERSION = 1;
 
 interface Message {

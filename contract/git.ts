@@ -23,7 +23,7 @@ export interface GitRepository {
   ahead: number;
   behind: number;
   remotes: string[];
-  // What is in progress, for example because of a conflict.
+  // The operation in progress, for example because of a conflict.
   operation: GitOperation | null;
   // The files that differ from HEAD or from the index.
   files: GitFile[];

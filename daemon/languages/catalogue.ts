@@ -6,7 +6,7 @@ import type { Language } from "@berth/contract/languages.ts";
 // The language servers that Berth knows. Those for TypeScript and Python come with Berth; the others are used if they are
 // installed in the sandbox.
 
-// How to start a server, and what it is told about itself.
+// How to start a server, and the options that it is initialized with.
 export interface FoundServer {
   name: string;
   command: string;

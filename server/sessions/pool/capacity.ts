@@ -49,7 +49,7 @@ export function createCapacity(home: Home, engine: Engine, options: CapacityOpti
   };
 }
 
-// What a blank sandbox uses, in its processes and in the kernel.
+// The memory of a blank sandbox, in its processes and in the kernel.
 const BLANK_BYTES = 32 * 1024 * 1024;
 
 const full = (message: string) => new AppError("capacity_reached", { message });

@@ -2,7 +2,7 @@ import type { Blank } from "../../store/sessions/session.ts";
 import { PERIOD_MS } from "./demand.ts";
 import type { Kind } from "./reserve.ts";
 
-// What a run of the pool should do, decided from the blanks that there are.
+// The work of one run of the pool, decided from the blanks that exist.
 export interface FillPlan {
   // Of an outdated template, or more than is allowed.
   evictNow: Blank[];

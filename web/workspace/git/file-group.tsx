@@ -80,7 +80,7 @@ function FileRow({ file, side, actions }: { file: GitFile } & Pick<FileGroupProp
   );
 }
 
-// What a click compares. Null opens the file itself.
+// The versions that a click compares. Null opens the file itself.
 function tabOf({ path, from, staged, unstaged }: GitFile, side: FileGroupProps["side"]): Tab | null {
   const name = nameOf(path);
   if (side === "conflict" || (side === "unstaged" && unstaged === "untracked")) return null;

@@ -1,6 +1,6 @@
 import type { TextLocation } from "../state/tabs/cursor.ts";
 
-// What the text in the palette asks for.
+// The request that the text in the palette stands for.
 export type PaletteInput =
   | { kind: "commands"; query: string }
   // A place in the active file. Null while no line has been typed.

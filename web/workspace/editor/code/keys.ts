@@ -5,7 +5,7 @@ import type { Workspace } from "../../state/workspace.ts";
 // Keys that take precedence over those of VS Code.
 export const keys = new Compartment();
 
-// The chosen keys. Vim is large, so it is loaded when somebody uses it.
+// The chosen keys. Vim is large, so it is loaded when it is chosen.
 export async function loadKeys(workspace: Workspace): Promise<Extension> {
   if (workspace.preferences.store.getState().keymap !== "vim") return [];
   const { vimKeys } = await loadModule(() => import("../vim/vim.ts"));

@@ -26,7 +26,7 @@ import { theme } from "./theme.ts";
 export const language = new Compartment();
 export const label = new Compartment();
 export const pastEdits = new Compartment();
-// What a language server adds.
+// The extensions of a language server.
 export const intelligence = new Compartment();
 
 export const labelFor = (path: string): Extension => EditorView.contentAttributes.of({ "aria-label": `Text of ${path}` });

@@ -24,7 +24,7 @@ export const focusFind = StateEffect.define<null>();
 
 const scopeMark = Decoration.mark({ class: "cm-findScope", inclusive: true });
 
-// What our widget adds to CodeMirror's own search state.
+// The state of our widget beside CodeMirror's own search state.
 export const findState = StateField.define<FindState>({
   create: () => ({ replaceShown: false, scope: null }),
   update(value, transaction) {

@@ -2,7 +2,7 @@ import type { Text } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
 import { applyChange, chunkAt, lineChanges, lineStart, openChunk, revertChange } from "./line-changes.ts";
 
-// What an editor can do with the index.
+// The commands of an editor that use the index.
 export interface StagingArea {
   // Replaces the staged text of the file.
   stage(text: Text): Promise<void>;

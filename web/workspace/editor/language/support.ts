@@ -6,7 +6,7 @@ import { fileLanguage } from "./file-language.ts";
 // The server would need too long for a larger file, and its messages would be too large.
 const MAX_CHARS = 250_000;
 
-// What a language server adds to the editor of a file; nothing if there is no server. The client is loaded when the first file
+// The extensions of a language server for the editor of a file; none if there is no server. The client is loaded when the first file
 // needs it.
 export async function languageSupport(workspace: Workspace, path: string, text: () => Text): Promise<Extension> {
   const language = fileLanguage(path);

@@ -2,7 +2,7 @@ import { Facet } from "@codemirror/state";
 import type { EditorView } from "@codemirror/view";
 import type { DocumentSymbol, LanguageCommand } from "../../../state/tabs/active-editor.ts";
 
-// What a language server can do in an editor.
+// The actions that a language server offers in an editor.
 export interface LanguageActions {
   run(view: EditorView, command: LanguageCommand): void;
   // Formats without messages.

@@ -27,7 +27,7 @@ export interface TransportOptions {
 const QUIET = new Set(["textDocument/completion", "textDocument/hover", "textDocument/signatureHelp"]);
 
 // Connects the client library with our socket, and handles what the library does not: requests of the server and failed
-// requests that nobody started.
+// requests that no person started.
 export function createTransport({ send, workspaceFolders, answer }: TransportOptions): ServerTransport {
   const handlers = new Set<(text: string) => void>();
   const pending = new Map<string | number, string>();
