@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { Command } from "commander";
 import { parseCount, parseDuration } from "../arguments.ts";
 import { withStore } from "../context.ts";
@@ -30,7 +31,7 @@ async function top(options: Options): Promise<void> {
     if (isLive) return showLive(async (rows) => fit(draw(await sampler.sample()), rows), options.interval);
     // The use of processors needs two samples.
     await sampler.sample();
-    await new Promise((resolve) => setTimeout(resolve, Math.min(options.interval, 1000)));
+    await delay(Math.min(options.interval, 1000));
     const measured = await sampler.sample();
     show(options, measured.map(measuredJson), () => draw(measured));
   });
