@@ -28,7 +28,7 @@ import { createListener, type Mount } from "./requests/listener.ts";
 import { readBodies } from "./requests/request-body.ts";
 import { nextRequestId } from "./requests/request-id.ts";
 import { addEventRoutes } from "./routes/event-routes.ts";
-import { openIdempotency } from "./routes/idempotency.ts";
+import { openIdempotency } from "./requests/idempotency.ts";
 import { addKeyRoutes } from "./routes/key-routes.ts";
 import { addSessionRoutes } from "./routes/session-routes.ts";
 import { addWebhookRoutes } from "./routes/webhook-routes.ts";
