@@ -30,6 +30,7 @@ import { loadMasterKeys } from "./secrets/master-key.ts";
 import { registerMetrics, registerPoolMetrics } from "./metrics.ts";
 import { createModelRelay } from "./relays/model/model-relay.ts";
 import { createSecrets } from "./secrets/secrets.ts";
+import { openServerDirectory } from "./sessions/server-directory.ts";
 import { createSessionServices } from "./sessions/session-services.ts";
 import { openStore } from "./store/open.ts";
 import { readUserSettings, writeUserSettings } from "./store/partners/user-settings.ts";
@@ -72,10 +73,14 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
   const demo = await seedDemo({ store, clock, config });
   const driver = opening.use(await openDriver(config, log, { templates, secrets }));
   const home = { driver: driver.name, host: driver.traits.hostBound ? host.name : null };
+  // Needed before the server listens, because launch URLs contain it.
+  const port = config.port === 0 ? await freePort(config.host) : config.port;
+  const baseUrl = baseUrlOf(config, port);
+  const servers = opening.use(await openServerDirectory({ store, host: home.host, baseUrl, clock, log }));
   const tokenOf = async (sandboxId: SandboxId): Promise<string> => {
     const access = await readSandboxAccess(store, sandboxId);
     if (!access) throw new AppError("sandbox_unreachable");
-    if (!isAtHome(access, home)) throw new AppError("session_elsewhere");
+    if (!isAtHome(access, home)) throw await servers.elsewhere(access.home);
     return secrets.open(access.sealedToken, sandboxId);
   };
   const links = opening.use(createDaemonLinks({ driver, tokenOf, log }));
@@ -108,6 +113,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
       clock,
       log,
       host: home.host,
+      servers,
       rules: config,
       capacity: { maxSandboxes: config.maxSandboxes ?? Infinity, reserveBytes: MEMORY_RESERVE_BYTES },
       poolSize: config.poolSize,
@@ -120,9 +126,6 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
   registerPoolMetrics(registry, sessionServices.pool);
 
   const keys = opening.use(createAuthenticator({ store, clock, log }));
-  // Needed before the server listens, because launch URLs contain it.
-  const port = config.port === 0 ? await freePort(config.host) : config.port;
-  const baseUrl = baseUrlOf(config, port);
   const tickets = createTickets({ secrets, baseUrl, ttlMs: config.launchTtlMs, clock });
   const localPartner = isForThisMachine(config, baseUrl) ? DEMO_PARTNER : null;
   const gateway = createGateway({
@@ -169,6 +172,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
       log,
       host: host.name,
       baseUrl,
+      servers,
       registry,
       metricsToken: config.metricsToken,
       ratePerMinute: config.ratePerMinute,

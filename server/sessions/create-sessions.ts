@@ -14,6 +14,7 @@ import type { Capacity } from "./pool/capacity.ts";
 import type { Changes } from "./changes.ts";
 import type { Placement } from "./pool/placement.ts";
 import type { Pool } from "./pool/pool.ts";
+import type { ServerDirectory } from "./server-directory.ts";
 import type { ChangeOptions, SessionChange, Sessions, SessionView } from "./sessions.ts";
 import { outcomeOf, type Outcome } from "./states.ts";
 import { WARNING_MS } from "./step-actions.ts";
@@ -32,11 +33,12 @@ export interface SessionsDeps {
   changes: Changes;
   placement: Placement;
   pool: Pick<Pool, "makeRoom" | "fillSoon">;
+  servers: Pick<ServerDirectory, "elsewhere">;
 }
 
 // The partner's calls. Each reads the session, asks the table what the call means in its state, and does that.
 export function createSessions(deps: SessionsDeps): Sessions {
-  const { store, transitions, steps, driver, templates, capacity, home, clock, changes, placement, pool } = deps;
+  const { store, transitions, steps, driver, templates, capacity, home, clock, changes, placement, pool, servers } = deps;
 
   const nextSlice = createLoopTurns();
 
@@ -60,7 +62,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
       const outcome = outcomeOf(call.trigger, session.state);
       const view = answer(session, outcome);
       if (view) return view;
-      requireHome(session);
+      if (!isAtHome(session, home)) throw await servers.elsewhere(session.home);
       const ended = outcome.do === "enter" ? await runStep(session, call) : await awaitStep(session, outcome, call);
       if (ended) return visible(ended);
     }
@@ -91,10 +93,6 @@ export function createSessions(deps: SessionsDeps): Sessions {
     const step = await steps.begin(session, "abandoned", { record: joins ? record : undefined });
     const ended = step && (await steps.perform(step));
     return joins ? ended : null;
-  }
-
-  function requireHome(session: Session): void {
-    if (!isAtHome(session, home)) throw new AppError("session_elsewhere");
   }
 
   async function update(partnerId: string, id: string, change: SessionChange, { record }: ChangeOptions = {}): Promise<SessionView> {

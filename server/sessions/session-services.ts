@@ -12,6 +12,7 @@ import { createPlacement } from "./pool/placement.ts";
 import { createPool, type Pool } from "./pool/pool.ts";
 import { createReconcile, type Reconcile } from "./background/reconcile.ts";
 import { createSchedule, type ScheduleDeps } from "./background/schedule.ts";
+import type { ServerDirectory } from "./server-directory.ts";
 import type { Sessions } from "./sessions.ts";
 import { createSteps, LEASE_MARGIN_MS } from "./steps.ts";
 import { createStepActions, type StepActionsDeps } from "./step-actions.ts";
@@ -30,6 +31,7 @@ export interface SessionServicesDeps extends StepActionsDeps {
   store: Store;
   // null if the sandboxes are not bound to a machine.
   host: string | null;
+  servers: Pick<ServerDirectory, "elsewhere">;
   rules: ScheduleDeps["rules"];
   capacity: CapacityOptions;
   poolSize: number;

@@ -19,6 +19,7 @@ export interface Tables {
   audit: AuditTable;
   model_usage: ModelUsageTable;
   user_settings: UserSettingsTable;
+  servers: ServersTable;
 }
 
 export interface PartnersTable {
@@ -216,4 +217,12 @@ export interface UserSettingsTable {
   version: number;
   // When they were last written or read, to the day.
   used_at: number;
+}
+
+// The servers whose sandboxes are bound to their machine. PostgreSQL only.
+export interface ServersTable {
+  host: string;
+  base_url: string;
+  // Renewed every minute.
+  seen_at: number;
 }

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { AppError } from "@berth/contract";
 import { MINUTE } from "../../clock.ts";
 import { createTestClock } from "../../testing/test-clock.ts";
 import { createProcessDriver } from "../../drivers/process/process.ts";
@@ -44,6 +45,7 @@ export async function openTestSessions(
     clock,
     log,
     host: "test",
+    servers: { elsewhere: async () => new AppError("session_elsewhere") },
     rules: { timeoutAction: "pause", hibernateAfterMs: 10 * MINUTE, pausedMs: 30 * 24 * 60 * MINUTE, tombstoneMs: 30 * 24 * 60 * MINUTE },
     capacity: { maxSandboxes: 100, reserveBytes: 0 },
     poolSize: 0,
