@@ -17,6 +17,8 @@ import { loadTemplates } from "../../templates.ts";
 import { createSessionServices, type SessionServicesDeps } from "../session-services.ts";
 import type { CreateRequest } from "../sessions.ts";
 
+export type TestSessions = Awaited<ReturnType<typeof openTestSessions>>;
+
 // The session services on a real store and real daemons (the process driver), with a clock that the test moves.
 export async function openTestSessions(
   options: Partial<SessionServicesDeps> & { wrapDriver?: (driver: Driver) => Driver; databaseUrl?: string | null } = {},
