@@ -27,16 +27,20 @@ import type { Log } from "./log.ts";
 import { createLoopWatch } from "./event-loop/loop-watch.ts";
 import { nameClockWork, runWork } from "./event-loop/loop-work.ts";
 import { loadMasterKeys } from "./secrets/master-key.ts";
-import { registerMetrics, registerPoolMetrics } from "./metrics.ts";
+import { registerProcessMetrics } from "./metrics/process-metrics.ts";
+import { registerQuotaMetrics } from "./metrics/quota-metrics.ts";
+import { registerPoolMetrics, registerSessionMetrics } from "./metrics/session-metrics.ts";
+import { registerWebhookMetrics } from "./metrics/webhook-metrics.ts";
 import { createModelRelay } from "./relays/model/model-relay.ts";
 import { createSecrets } from "./secrets/secrets.ts";
 import { openServerDirectory } from "./sessions/server-directory.ts";
 import { createSessionServices } from "./sessions/session-services.ts";
 import { openStore } from "./store/open.ts";
 import { readUserSettings, writeUserSettings } from "./store/partners/user-settings.ts";
-import { countByState } from "./store/sessions/count.ts";
+import { countByState, readQuotaUse } from "./store/sessions/count.ts";
 import { readSandboxAccess, runningAmong } from "./store/sessions/read.ts";
 import { isAtHome } from "./store/sessions/session.ts";
+import { readBacklog } from "./store/webhooks/backlog.ts";
 import { loadTemplates } from "./templates.ts";
 
 export interface Server {
@@ -99,7 +103,9 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
     }),
   );
   const registry = new Registry();
-  const metrics = registerMetrics(registry, { countSessions: () => countByState(store.db), egress });
+  registerProcessMetrics(registry, { driver: driver.name, egress });
+  const observer = registerSessionMetrics(registry, { driver: driver.name, countSessions: () => countByState(store.db) });
+  registerQuotaMetrics(registry, () => readQuotaUse(store.db));
 
   const sessionServices = opening.use(
     createSessionServices({
@@ -118,7 +124,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
       capacity: { maxSandboxes: config.maxSandboxes ?? Infinity, reserveBytes: MEMORY_RESERVE_BYTES },
       poolSize: config.poolSize,
       poolMax: config.poolMax ?? (driver.traits.hostBound ? POOL_MAX : config.poolSize),
-      onFound: metrics.found,
+      observer,
       stepTimeoutMs: driver.traits.hostBound ? STEP_TIMEOUT_MS.local : STEP_TIMEOUT_MS.cluster,
     }),
   );
@@ -152,7 +158,10 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
   });
   const allowPrivate = config.webhookAllowPrivate;
   const sendingClock = nameClockWork(clock, LOOP_WORK.webhooks);
-  const webhooks = opening.use(createWebhooks({ store, secrets, clock: sendingClock, log, owner: randomUUID(), allowPrivate }));
+  const webhookMetrics = registerWebhookMetrics(registry, { readBacklog: () => readBacklog(store.db, clock.now()), nowMs: clock.now });
+  const webhooks = opening.use(
+    createWebhooks({ store, secrets, clock: sendingClock, log, owner: randomUUID(), allowPrivate, observer: webhookMetrics }),
+  );
   const wakeWebhooks = (partnerId: string) => runWork(LOOP_WORK.webhooks, () => webhooks.wake(partnerId));
   const endpoints = createEndpoints({ store, secrets, clock, allowPrivate, onQueued: wakeWebhooks });
   opening.use(sessions.onChange(({ partnerId }) => wakeWebhooks(partnerId)));
