@@ -95,6 +95,24 @@ onBothEngines("transitions", (databases) => {
     });
   });
 
+  test("if two servers find a paused sandbox stopped at once, its time counts once", async () => {
+    await using store = await (await databases.create()).open();
+    const { transitions, read } = await openWithSession(store);
+    const since = { paused_at: NOW_MS - 5000, counted_from: NOW_MS - 5000 };
+    await store.db
+      .updateTable("sessions")
+      .set({ state: "paused", ...since })
+      .execute();
+    const paused = await read();
+    const stop = () => transitions.apply(paused, "stopped", { changes: { isHibernated: true } });
+    const results = await Promise.all([stop(), stop()]);
+    expect(results.filter((result) => result !== null)).toHaveLength(1);
+    expect(await store.db.selectFrom("usage_days").select(["paused_ms", "hibernated_ms"]).execute()).toEqual([
+      { paused_ms: 5000, hibernated_ms: 0 },
+    ]);
+    expect(await read()).toMatchObject({ state: "paused", isHibernated: true, countedFromMs: NOW_MS });
+  });
+
   test("a trigger that the table does not allow throws", async () => {
     await using store = await (await databases.create()).open();
     const { transitions, read } = await openWithSession(store);

@@ -6,6 +6,7 @@ import type { Db } from "../store/schema.ts";
 import { isPartnerSession, statusOf, type Lease, type PartnerSession, type Session, type Step } from "../store/sessions/session.ts";
 import { viewOf, type SessionView } from "../store/sessions/view.ts";
 import { deleteSession, moveSession, releaseLease, updateSession, type SessionChanges } from "../store/sessions/write.ts";
+import { addTime, timeChange } from "../store/usage/time.ts";
 import { outcomeOf, type Trigger } from "./states.ts";
 
 // Moves sessions as the table in states.ts says. Each transition is one transaction: row, generation, events and what the
@@ -54,7 +55,7 @@ export function createTransitions({ store, owner, leaseMs, clock, onChange }: Tr
     const { admit, record } = options;
     const write = (tx: Db) => applyIn(tx, session, trigger, options);
     // A single statement is a transaction by itself.
-    const isSingle = !admit && !record && eventsOf(session, trigger).length === 0;
+    const isSingle = !admit && !record && eventsOf(session, trigger).length === 0 && !endsTime(session, trigger, options);
     const sync = syncOf(session, trigger);
     const applied = isSingle ? await write(sync === "now" ? store.db : store.laterDb) : await store.transaction(write, { sync });
     if (applied && applied !== "deleted") onChange(applied);
@@ -73,6 +74,17 @@ function syncOf({ home, state }: Session, trigger: Trigger): Sync {
   return home.host !== null && outcome.do === "enter" && KEEPS_FILES.has(outcome.step) ? "later" : "now";
 }
 
+// Whether the transition adds time to the usage.
+const endsTime = (session: Session, trigger: Trigger, { changes = {} }: TransitionOptions): boolean =>
+  timeChangeOf(session, trigger, changes, 0)?.ended != null;
+
+// Entering a step does not change what the time counts as.
+function timeChangeOf(session: Session, trigger: Trigger, changes: SessionChanges, nowMs: number) {
+  const outcome = outcomeOf(trigger, session.state);
+  if (outcome.do !== "move" && outcome.do !== "update") return null;
+  return timeChange(session, { ...changes, state: outcome.do === "move" ? outcome.to : session.state }, nowMs);
+}
+
 export interface Applying {
   changes?: SessionChanges;
   // For a step that is entered.
@@ -87,8 +99,11 @@ export async function applyTransition(
   trigger: Trigger,
   { changes, lease, nowMs }: Applying,
 ): Promise<Session | "deleted" | null> {
-  const applied = await write(tx, session, trigger, { changes, lease, nowMs });
+  const time = timeChangeOf(session, trigger, changes ?? {}, nowMs);
+  const counted = time && { countedFromMs: time.countedFromMs };
+  const applied = await write(tx, session, trigger, { changes: { ...changes, ...counted }, lease, nowMs });
   if (applied === null || applied === "deleted") return applied;
+  if (time?.ended && isPartnerSession(session)) await addTime(tx, session, time.ended);
   for (const type of eventsOf(session, trigger)) {
     if (!isPartnerSession(applied)) throw new Error(`${trigger} appends ${type}, but ${applied.id} belongs to no partner`);
     await appendEvent(tx, {

@@ -18,8 +18,9 @@ export interface Tables {
   rate_buckets: RateBucketsTable;
   audit: AuditTable;
   model_usage: ModelUsageTable;
+  usage_days: UsageDaysTable;
+  usage_counters: UsageCountersTable;
   user_settings: UserSettingsTable;
-  servers: ServersTable;
 }
 
 export interface PartnersTable {
@@ -89,6 +90,8 @@ export interface SessionsTable {
   created_at: number;
   updated_at: number;
   destroyed_at: number | null;
+  // Since when its time counts as running, paused or hibernated, whichever it is now. null if no time counts.
+  counted_from: number | null;
 }
 
 export interface EventsTable {
@@ -219,10 +222,34 @@ export interface UserSettingsTable {
   used_at: number;
 }
 
-// The servers whose sandboxes are bound to their machine. PostgreSQL only.
-export interface ServersTable {
-  host: string;
-  base_url: string;
-  // Renewed every minute.
-  seen_at: number;
+// What a session used on a day (UTC, by its first millisecond). The time since `sessions.counted_from` is not in it yet.
+export interface UsageDaysTable {
+  day: number;
+  partner_id: string;
+  session_id: string;
+  external_user_id: string;
+  template: string;
+  running_ms: number;
+  paused_ms: number;
+  hibernated_ms: number;
+  cpu_ms: number;
+  memory_peak: number;
+  // The mean is the sum divided by the number of samples.
+  memory_sum: number;
+  memory_samples: number;
+  disk_peak: number;
+  disk_sum: number;
+  disk_samples: number;
+  // To the outside, and from there.
+  egress_bytes: number;
+  ingress_bytes: number;
+  input_tokens: number;
+  output_tokens: number;
+}
+
+// The processor time of a sandbox since its start, as far as it is in `usage_days`.
+export interface UsageCountersTable {
+  session_id: string;
+  cpu_ms: number;
+  sampled_at: number;
 }

@@ -12,9 +12,9 @@ const AT_MOST: Record<string, Work> = {
   "GET session": { queries: 1, syncs: 0, programs: 0 },
   list: { queries: 1, syncs: 0, programs: 0 },
   "launch-url": { queries: 2, syncs: 1, programs: 0 },
-  pause: { queries: 7, syncs: 1, programs: 0 },
-  resume: { queries: 8, syncs: 1, programs: 0 },
-  DELETE: { queries: 7, syncs: 3, programs: 0 },
+  pause: { queries: 8, syncs: 1, programs: 0 },
+  resume: { queries: 9, syncs: 1, programs: 0 },
+  DELETE: { queries: 8, syncs: 3, programs: 0 },
 };
 
 interface Work {

@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import { expect, test } from "vitest";
+import { DAY } from "../../clock.ts";
 import { onBothEngines } from "../../../tests/support/databases/stores.ts";
 import { appendEvent } from "../events.ts";
 import { claimKey } from "../idempotency.ts";
@@ -11,6 +12,7 @@ import { appendAudit } from "./audit.ts";
 import { deletePartnerRows } from "./delete-partner.ts";
 import { insertKey } from "./keys.ts";
 import { addModelUsage } from "./model-usage.ts";
+import { addUsage, dayOf } from "../usage/days.ts";
 import { writeUserSettings } from "./user-settings.ts";
 
 const nowMs = Date.UTC(2030, 0, 1);
@@ -78,6 +80,11 @@ async function fill(store: Store, partnerId: string): Promise<void> {
     const { id: sessionId } = await insertSessionRow(db, row);
     await store.transaction((tx) => appendEvent(tx, { partnerId, sessionId, type: "session.destroyed", at: nowMs, data: { sessionId } }));
     await writeUserSettings(db, { partnerId, externalUserId: "u" }, { settings: "{}", version: 0 }, nowMs);
+    const used = { partner_id: partnerId, session_id: sessionId, external_user_id: "ada", template: "default" };
+    await addUsage(db, [
+      { ...used, day: dayOf(nowMs), running_ms: 1 },
+      { ...used, day: dayOf(nowMs) + DAY, running_ms: 1 },
+    ]);
     await addModelUsage(db, { sessionId, partnerId, externalUserId: "ada" }, { input: 1, output: 1 }, nowMs);
   }
   const claim = { partnerId, scope: "a", fingerprint: "b", owner: "c" };

@@ -10,10 +10,14 @@ export async function deletePartnerRows(db: Db, partnerId: string, limit: number
   await db.deleteFrom("rate_buckets").where("key_id", "in", keys).execute();
   const events = db.selectFrom("events").select("seq").where("partner_id", "=", partnerId).limit(limit);
   const usage = db.selectFrom("model_usage").select("session_id").where("partner_id", "=", partnerId).limit(limit);
+  const usedDays = db.selectFrom("usage_days").where("partner_id", "=", partnerId);
+  const usedDay = usedDays.select("day").orderBy("day").limit(1);
+  const usedSessions = usedDays.select("session_id").where("day", "=", usedDay).limit(limit);
   const sessions = db.selectFrom("sessions").select("id").where("partner_id", "=", partnerId).limit(limit);
   for (const deletion of [
     db.deleteFrom("events").where("seq", "in", events),
     db.deleteFrom("idempotency").where("partner_id", "=", partnerId),
+    db.deleteFrom("usage_days").where("day", "=", usedDay).where("partner_id", "=", partnerId).where("session_id", "in", usedSessions),
     db.deleteFrom("model_usage").where("session_id", "in", usage),
     db.deleteFrom("user_settings").where("partner_id", "=", partnerId),
     db.deleteFrom("keys").where("partner_id", "=", partnerId),

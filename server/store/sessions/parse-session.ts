@@ -60,7 +60,7 @@ function stateOf(row: SessionRow & { state: OwnedState }): Distribute<PartnerSes
       return { state: row.state, ...pausedOf(row), lease: leaseOf(row) };
     case "destroying": {
       const was = row.paused_at === null ? "running" : "paused";
-      return { state: row.state, was, expiresAtMs: row.expires_at, lease: leaseOf(row) };
+      return { state: row.state, was, isHibernated: row.hibernated === 1, expiresAtMs: row.expires_at, lease: leaseOf(row) };
     }
     case "destroyed":
       return { state: row.state, destroyedAtMs: required(row, "destroyed_at") };
@@ -89,6 +89,7 @@ const ownedOf = (row: SessionRow) => ({
   timeoutMs: row.timeout_ms,
   sealedEnv: row.env,
   stopReason: row.stop_reason as StopReason | null,
+  countedFromMs: row.counted_from,
 });
 
 const pausedOf = (row: SessionRow) => ({ pausedAtMs: required(row, "paused_at"), isHibernated: row.hibernated === 1 });

@@ -18,7 +18,7 @@ export type PartnerSession = Sandbox &
     | In<"paused", Paused>
     | In<"hibernating" | "resuming", Paused & Leased>
     // `was` is what partners see until the sandbox is gone.
-    | In<"destroying", Leased & { was: "running" | "paused"; expiresAtMs: number | null }>
+    | In<"destroying", Leased & { was: "running" | "paused"; isHibernated: boolean; expiresAtMs: number | null }>
     | In<"destroyed", { destroyedAtMs: number }>
   );
 
@@ -54,6 +54,8 @@ interface Owned {
   // JSON of the environment variables, sealed for this sandbox.
   sealedEnv: string | null;
   stopReason: StopReason | null;
+  // Since when its time counts as what it is now (store/usage/time.ts). null if no time counts.
+  countedFromMs: number | null;
 }
 
 interface Running {

@@ -45,13 +45,14 @@ export interface SessionChanges {
   isHibernated?: boolean;
   destroyedAtMs?: number;
   updatedAtMs?: number;
+  countedFromMs?: number | null;
   // The row is no partner's any more.
   owner?: null;
   // The environment variables and the daemon's token are forgotten.
   secrets?: null;
 }
 
-type Seen = Pick<Session, "id" | "state" | "generation">;
+type Seen = Pick<Session, "id" | "state" | "generation"> & { countedFromMs?: number | null };
 
 export async function insertSession(db: Db, { owner, home, lease, nowMs, ...session }: NewSession): Promise<Session> {
   const row: Insertable<SessionsTable> = {
@@ -89,14 +90,15 @@ export async function updateSession(db: Db, seen: Seen, changes: SessionChanges)
 }
 
 async function writeIfUnchanged(db: Db, seen: Seen, columns: Updateable<SessionsTable>): Promise<Session | null> {
-  const row = await db
+  let update = db
     .updateTable("sessions")
     .set(columns)
     .where("id", "=", seen.id)
     .where("state", "=", seen.state)
-    .where("generation", "=", seen.generation)
-    .returningAll()
-    .executeTakeFirst();
+    .where("generation", "=", seen.generation);
+  // The same time must not count twice, and an update does not change the generation.
+  if (columns.counted_from !== undefined && seen.countedFromMs != null) update = update.where("counted_from", "=", seen.countedFromMs);
+  const row = await update.returningAll().executeTakeFirst();
   return row ? parseSession(row) : null;
 }
 
@@ -169,6 +171,7 @@ function columnsOf(changes: SessionChanges): Updateable<SessionsTable> {
       hibernated: flag(changes.isHibernated),
       destroyed_at: changes.destroyedAtMs,
       updated_at: changes.updatedAtMs,
+      counted_from: changes.countedFromMs,
     }),
   };
 }

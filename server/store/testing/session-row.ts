@@ -35,6 +35,7 @@ export function sessionRow(nowMs: number, overrides: Partial<SessionRow> = {}): 
     created_at: nowMs,
     updated_at: nowMs,
     destroyed_at: null,
+    counted_from: null,
     ...overrides,
   };
 }
