@@ -27,21 +27,17 @@ import type { Log } from "./log.ts";
 import { createLoopWatch } from "./event-loop/loop-watch.ts";
 import { nameClockWork, runWork } from "./event-loop/loop-work.ts";
 import { loadMasterKeys } from "./secrets/master-key.ts";
-import { registerProcessMetrics } from "./metrics/process-metrics.ts";
-import { registerQuotaMetrics } from "./metrics/quota-metrics.ts";
-import { registerPoolMetrics, registerSessionMetrics } from "./metrics/session-metrics.ts";
-import { registerWebhookMetrics } from "./metrics/webhook-metrics.ts";
+import { registerMetrics, registerPoolMetrics } from "./metrics.ts";
 import { createModelRelay } from "./relays/model/model-relay.ts";
 import { createSecrets } from "./secrets/secrets.ts";
-import { openServerDirectory } from "./sessions/server-directory.ts";
 import { createSessionServices } from "./sessions/session-services.ts";
 import { openStore } from "./store/open.ts";
 import { readUserSettings, writeUserSettings } from "./store/partners/user-settings.ts";
-import { countByState, readQuotaUse } from "./store/sessions/count.ts";
+import { countByState } from "./store/sessions/count.ts";
 import { readSandboxAccess, runningAmong } from "./store/sessions/read.ts";
 import { isAtHome } from "./store/sessions/session.ts";
-import { readBacklog } from "./store/webhooks/backlog.ts";
 import { loadTemplates } from "./templates.ts";
+import { createUsageReports } from "./usage/usage-reports.ts";
 
 export interface Server {
   url: string;
@@ -77,14 +73,10 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
   const demo = await seedDemo({ store, clock, config });
   const driver = opening.use(await openDriver(config, log, { templates, secrets }));
   const home = { driver: driver.name, host: driver.traits.hostBound ? host.name : null };
-  // Needed before the server listens, because launch URLs contain it.
-  const port = config.port === 0 ? await freePort(config.host) : config.port;
-  const baseUrl = baseUrlOf(config, port);
-  const servers = opening.use(await openServerDirectory({ store, host: home.host, baseUrl, clock, log }));
   const tokenOf = async (sandboxId: SandboxId): Promise<string> => {
     const access = await readSandboxAccess(store, sandboxId);
     if (!access) throw new AppError("sandbox_unreachable");
-    if (!isAtHome(access, home)) throw await servers.elsewhere(access.home);
+    if (!isAtHome(access, home)) throw new AppError("session_elsewhere");
     return secrets.open(access.sealedToken, sandboxId);
   };
   const links = opening.use(createDaemonLinks({ driver, tokenOf, log }));
@@ -103,9 +95,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
     }),
   );
   const registry = new Registry();
-  registerProcessMetrics(registry, { driver: driver.name, egress });
-  const observer = registerSessionMetrics(registry, { driver: driver.name, countSessions: () => countByState(store.db) });
-  registerQuotaMetrics(registry, () => readQuotaUse(store.db));
+  const metrics = registerMetrics(registry, { countSessions: () => countByState(store.db), egress });
 
   const sessionServices = opening.use(
     createSessionServices({
@@ -119,12 +109,11 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
       clock,
       log,
       host: home.host,
-      servers,
       rules: config,
       capacity: { maxSandboxes: config.maxSandboxes ?? Infinity, reserveBytes: MEMORY_RESERVE_BYTES },
       poolSize: config.poolSize,
       poolMax: config.poolMax ?? (driver.traits.hostBound ? POOL_MAX : config.poolSize),
-      observer,
+      onFound: metrics.found,
       stepTimeoutMs: driver.traits.hostBound ? STEP_TIMEOUT_MS.local : STEP_TIMEOUT_MS.cluster,
     }),
   );
@@ -132,6 +121,9 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
   registerPoolMetrics(registry, sessionServices.pool);
 
   const keys = opening.use(createAuthenticator({ store, clock, log }));
+  // Needed before the server listens, because launch URLs contain it.
+  const port = config.port === 0 ? await freePort(config.host) : config.port;
+  const baseUrl = baseUrlOf(config, port);
   const tickets = createTickets({ secrets, baseUrl, ttlMs: config.launchTtlMs, clock });
   const localPartner = isForThisMachine(config, baseUrl) ? DEMO_PARTNER : null;
   const gateway = createGateway({
@@ -158,10 +150,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
   });
   const allowPrivate = config.webhookAllowPrivate;
   const sendingClock = nameClockWork(clock, LOOP_WORK.webhooks);
-  const webhookMetrics = registerWebhookMetrics(registry, { readBacklog: () => readBacklog(store.db, clock.now()), nowMs: clock.now });
-  const webhooks = opening.use(
-    createWebhooks({ store, secrets, clock: sendingClock, log, owner: randomUUID(), allowPrivate, observer: webhookMetrics }),
-  );
+  const webhooks = opening.use(createWebhooks({ store, secrets, clock: sendingClock, log, owner: randomUUID(), allowPrivate }));
   const wakeWebhooks = (partnerId: string) => runWork(LOOP_WORK.webhooks, () => webhooks.wake(partnerId));
   const endpoints = createEndpoints({ store, secrets, clock, allowPrivate, onQueued: wakeWebhooks });
   opening.use(sessions.onChange(({ partnerId }) => wakeWebhooks(partnerId)));
@@ -174,6 +163,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
       feed,
       endpoints,
       ownKeys: createOwnKeys({ store, clock, onChange: keys.forget }),
+      usage: createUsageReports({ store, clock, prices: config }),
       templates,
       store,
       secrets,
@@ -181,7 +171,6 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
       log,
       host: host.name,
       baseUrl,
-      servers,
       registry,
       metricsToken: config.metricsToken,
       ratePerMinute: config.ratePerMinute,

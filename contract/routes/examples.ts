@@ -47,6 +47,29 @@ const delivery = {
 };
 
 export const EXAMPLES: Record<string, unknown> = {
+  UsageReport: {
+    from: "2030-01-01",
+    to: "2030-02-01",
+    currency: "EUR",
+    data: [
+      {
+        externalUserId: "user-42",
+        runningSeconds: 5400.25,
+        pausedSeconds: 600,
+        hibernatedSeconds: 86_400,
+        cpuSeconds: 812.4,
+        memoryPeakBytes: 734_003_200,
+        memoryMeanBytes: 402_653_184,
+        diskPeakBytes: 268_435_456,
+        diskMeanBytes: 201_326_592,
+        egressBytes: 1_204_224,
+        ingressBytes: 88_080_384,
+        inputTokens: 182_044,
+        outputTokens: 9120,
+        estimatedCost: 0.1875,
+      },
+    ],
+  },
   CreateSession: {
     externalUserId: "user-42",
     envVars: { NODE_ENV: "development" },

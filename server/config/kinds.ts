@@ -32,6 +32,11 @@ export const wholeNumber = (minimum: number, maximum: number): Kind<number> => (
   parse: (text) => (/^\d{1,15}$/.test(text) ? within(Number(text), minimum, maximum) : undefined),
 });
 
+export const price: Kind<number> = {
+  allowed: "a number from 0 to 1000000, such as 0.05",
+  parse: (text) => (/^\d{1,7}(\.\d{1,9})?$/.test(text) ? within(Number(text), 0, 1_000_000) : undefined),
+};
+
 // A number of days, stored as milliseconds. May be a fraction: 0.5 is twelve hours.
 export const days = (maximum: number): Kind<number> => ({
   allowed: `a number of days from 0 to ${maximum}`,

@@ -4,6 +4,7 @@ import { MODEL_VARIABLES } from "./variables/model-variables.ts";
 import { NETWORK_VARIABLES } from "./variables/network-variables.ts";
 import { SERVER_VARIABLES } from "./variables/server-variables.ts";
 import { SESSION_VARIABLES } from "./variables/session-variables.ts";
+import { USAGE_VARIABLES } from "./variables/usage-variables.ts";
 
 // Every setting. To add one, add an entry to one of these tables: the type `Config`, the checks and the values printed at start
 // follow from it, and a test compares it with docs/configuration.md.
@@ -14,4 +15,5 @@ export const VARIABLES = {
   ...KUBERNETES_VARIABLES,
   ...NETWORK_VARIABLES,
   ...MODEL_VARIABLES,
+  ...USAGE_VARIABLES,
 };

@@ -12,6 +12,7 @@ import type { Secrets } from "../secrets/secrets.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import type { OwnKeys } from "../keys/own-keys.ts";
 import type { Store } from "../store/open.ts";
+import type { UsageReports } from "../usage/usage-reports.ts";
 import { addDocsRoutes } from "./docs/docs-routes.ts";
 import { admitRequests, badUrlError } from "./limits/admission.ts";
 import type { Authenticate } from "./limits/authentication.ts";
@@ -28,9 +29,10 @@ import { createListener, type Mount } from "./requests/listener.ts";
 import { readBodies } from "./requests/request-body.ts";
 import { nextRequestId } from "./requests/request-id.ts";
 import { addEventRoutes } from "./routes/event-routes.ts";
-import { openIdempotency } from "./requests/idempotency.ts";
+import { openIdempotency } from "./routes/idempotency.ts";
 import { addKeyRoutes } from "./routes/key-routes.ts";
-import { addSessionRoutes, type SessionRouteDeps } from "./routes/session-routes.ts";
+import { addSessionRoutes } from "./routes/session-routes.ts";
+import { addUsageRoutes } from "./routes/usage-routes.ts";
 import { addWebhookRoutes } from "./routes/webhook-routes.ts";
 
 export interface AppDeps {
@@ -40,6 +42,7 @@ export interface AppDeps {
   feed: Feed;
   endpoints: Endpoints;
   ownKeys: OwnKeys;
+  usage: UsageReports;
   templates: { has(name: string): boolean; keys(): Iterable<string> };
   store: Store;
   secrets: Pick<Secrets, "seal" | "open">;
@@ -49,7 +52,6 @@ export interface AppDeps {
   host: string;
   // Without a trailing slash.
   baseUrl: string;
-  servers: SessionRouteDeps["servers"];
   // Requests per minute and key, for partners without a limit of their own; 0 means unlimited.
   ratePerMinute: number;
   // The partner whose sessions the person at this machine may open without a key. null if other machines can reach the server.
@@ -102,6 +104,7 @@ export async function createApp(deps: AppDeps): Promise<App> {
   addEventRoutes(app, deps);
   addWebhookRoutes(app, { ...deps, idempotency });
   addKeyRoutes(app, { ...deps, idempotency });
+  addUsageRoutes(app, deps);
   addHome(app, deps);
   addDocsRoutes(app, { baseUrl: deps.baseUrl, templates: deps.templates.keys() });
   await app.ready();

@@ -231,7 +231,6 @@ function sampleSession(nowMs: number): SessionView {
     status: "running",
     generation: 1,
     template: "default",
-    host: null,
     metadataJson: "{}",
     timeoutMs: 3_600_000,
     expiresAt: nowMs + 3_600_000,

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Registry } from "prom-client";
 import { systemClock, type Clock } from "../../clock.ts";
+import { readConfig } from "../../config/config.ts";
 import { createFeed } from "../../events/feed.ts";
 import { createEndpoints } from "../../events/webhooks/endpoints.ts";
 import { createWebhooks, type Webhooks } from "../../events/webhooks/webhooks.ts";
@@ -16,6 +17,7 @@ import { silentLog, type Log } from "../../log.ts";
 import { createSecrets } from "../../secrets/secrets.ts";
 import type { Sessions } from "../../sessions/sessions.ts";
 import { openStore, type Store } from "../../store/open.ts";
+import { createUsageReports } from "../../usage/usage-reports.ts";
 import { createApp, type App, type AppDeps } from "../app.ts";
 import { checkReply } from "./check-reply.ts";
 import { createMemorySessions } from "./memory-sessions.ts";
@@ -78,6 +80,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     feed,
     endpoints,
     ownKeys: createOwnKeys({ store, clock, onChange: authenticator.forget }),
+    usage: createUsageReports({ store, clock, prices: readConfig({}).config }),
     authenticate,
     tickets,
     templates,
@@ -86,7 +89,6 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     log,
     host: randomUUID(),
     baseUrl: TEST_BASE_URL,
-    servers: { learn: async () => {}, baseUrlOf: () => TEST_BASE_URL },
     registry: new Registry(),
     metricsToken: null,
     ratePerMinute: 0,
