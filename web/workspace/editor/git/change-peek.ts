@@ -1,7 +1,6 @@
-import type { Chunk } from "@codemirror/merge";
 import type { EditorState, Range } from "@codemirror/state";
 import { Decoration, type DecorationSet, EditorView, WidgetType } from "@codemirror/view";
-import { kindOf, lineChanges, lineStart, type LineChanges } from "./line-changes.ts";
+import { kindOf, lineChanges, lineStart, type Chunk, type LineChanges } from "./line-changes.ts";
 import { closePeek, moveToChange, revertOpened, stageOpened } from "./change-commands.ts";
 
 const MAX_MARKED_LINES = 2000;

@@ -1,5 +1,14 @@
-import { Chunk } from "@codemirror/merge";
 import { ChangeSet, StateEffect, StateField, Text as DocumentText, type EditorState, type TransactionSpec } from "@codemirror/state";
+import { diffLines } from "./line-diff.ts";
+
+// Whole lines of the original (A) that were replaced by whole lines of the text (B). The end of a range is behind its last line
+// break, or one behind the text.
+export interface Chunk {
+  readonly fromA: number;
+  readonly toA: number;
+  readonly fromB: number;
+  readonly toB: number;
+}
 
 // The text that the editor's text is compared with, and where they differ.
 export interface LineChanges {
@@ -13,15 +22,12 @@ export interface LineChanges {
 export const setOriginal = StateEffect.define<DocumentText | null>();
 export const openChunk = StateEffect.define<Chunk | null>();
 
-// Very different texts are compared less precisely, so that typing stays fast.
-const LIMITS = { scanLimit: 500, timeout: 100 };
-
 export const lineChanges = StateField.define<LineChanges | null>({
   create: () => null,
   update(value, { docChanged, changes, newDoc, effects }) {
     let next = value;
     if (docChanged && next) {
-      const chunks = Chunk.updateB(next.chunks, next.original, newDoc, changes, LIMITS);
+      const chunks = findChunks(next.original, newDoc);
       const place = next.opened === null ? -1 : changes.mapPos(Math.min(next.opened.fromB, changes.length));
       next = { ...next, chunks, opened: chunks.find((chunk) => touches(chunk, place)) ?? null };
     }
@@ -34,9 +40,21 @@ export const lineChanges = StateField.define<LineChanges | null>({
 });
 
 function compare(original: DocumentText, text: DocumentText, opened: Chunk | null): LineChanges {
-  const chunks = Chunk.build(original, text, LIMITS);
+  const chunks = findChunks(original, text);
   return { original, chunks, opened: (opened && chunks.find((chunk) => touches(chunk, opened.fromB))) ?? null };
 }
+
+function findChunks(original: DocumentText, text: DocumentText): Chunk[] {
+  return diffLines(linesOf(original), linesOf(text)).map(({ fromA, toA, fromB, toB }) => ({
+    fromA: positionOf(original, fromA),
+    toA: positionOf(original, toA),
+    fromB: positionOf(text, fromB),
+    toB: positionOf(text, toB),
+  }));
+}
+
+const linesOf = (text: DocumentText): string[] => [...text.iterLines()];
+const positionOf = (text: DocumentText, line: number): number => (line < text.lines ? text.line(line + 1).from : text.length + 1);
 
 const touches = (chunk: Chunk, place: number) => chunk.fromB <= place && place <= chunk.toB;
 
@@ -78,7 +96,7 @@ interface Range {
   to: number;
 }
 
-// Replaces whole lines of `target` by whole lines of `source`. The end of a range is behind its last line break, or one behind the text.
+// Replaces whole lines of `target` by whole lines of `source`.
 function replacement(
   source: DocumentText,
   taken: Range,
@@ -86,6 +104,9 @@ function replacement(
   replaced: Range,
 ): { from: number; to: number; insert: DocumentText } {
   const lines = source.slice(taken.from, Math.max(taken.from, taken.to - 1));
-  const needsBreak = taken.from !== taken.to && replaced.to <= target.length;
-  return { from: replaced.from, to: Math.min(target.length, replaced.to), insert: needsBreak ? lines.append(LINE_BREAK) : lines };
+  const isEmpty = taken.from === taken.to;
+  if (replaced.to <= target.length) return { from: replaced.from, to: replaced.to, insert: isEmpty ? lines : lines.append(LINE_BREAK) };
+  // The last line ends without a line break, so the one before the range belongs to it.
+  const from = Math.max(0, replaced.from - 1);
+  return { from, to: target.length, insert: isEmpty || replaced.from === 0 ? lines : LINE_BREAK.append(lines) };
 }
