@@ -24,13 +24,15 @@ export type OciRuntime = "auto" | RuntimeName;
 export const ROOTS_DIR = "/run/berth/roots";
 // Caches a successful probe until the machine restarts, so that the next server starts faster.
 const CACHE_FILE = "/run/berth/probe.json";
-const cached = new Map<OciRuntime, Promise<OciProbe>>();
+const cached = new Map<string, Promise<OciProbe>>();
 
 // Checks whether OCI containers work here, by running a container with all settings of a sandbox and by creating a volume. `auto`
 // uses the first runtime that works.
 export function probeOci(wanted: OciRuntime = "auto"): Promise<OciProbe> {
-  const found = cached.get(wanted) ?? probe(wanted);
-  cached.set(wanted, found);
+  // The search path decides which programs are found.
+  const key = `${wanted}:${process.env.PATH}`;
+  const found = cached.get(key) ?? probe(wanted);
+  cached.set(key, found);
   return found;
 }
 
