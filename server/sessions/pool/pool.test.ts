@@ -51,6 +51,7 @@ test("if a warm sandbox has died unnoticed, the create gets a new one", async ()
   await filled(1);
   const [warm] = await services.driver.list(AbortSignal.timeout(30_000));
   await services.driver.destroy(warm!.id, AbortSignal.timeout(30_000));
+  await expect.poll(() => services!.links.isPrepared(warm!.id)).toBe(false);
   const session = await services.sessions.create(services.acme, aRequest());
   expect(session.status).toBe("running");
   expect(session.sandboxId).not.toBe(warm!.id);

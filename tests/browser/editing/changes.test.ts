@@ -1,8 +1,8 @@
 import type { Locator, Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { seriousFaults } from "../support/browser/axe.ts";
-import { editor, eventually, expectGone, expectVisible, openFile, typeAtStart } from "../support/browser/workspace.ts";
-import { describeInBrowser } from "../support/browser/browser-suite.ts";
+import { seriousFaults } from "../../support/browser/axe.ts";
+import { editor, eventually, expectGone, expectVisible, openFile, typeAtStart } from "../../support/browser/workspace.ts";
+import { describeInBrowser } from "../../support/browser/browser-suite.ts";
 
 const bytes = new Uint8Array([0, 1, 2]);
 

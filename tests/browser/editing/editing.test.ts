@@ -9,9 +9,9 @@ import {
   tab,
   treeItem,
   typeAtStart,
-} from "../support/browser/workspace.ts";
-import { seriousFaults } from "../support/browser/axe.ts";
-import { describeInBrowser } from "../support/browser/browser-suite.ts";
+} from "../../support/browser/workspace.ts";
+import { seriousFaults } from "../../support/browser/axe.ts";
+import { describeInBrowser } from "../../support/browser/browser-suite.ts";
 
 // Runs in the page.
 const countDrafts = `new Promise((resolve) => {

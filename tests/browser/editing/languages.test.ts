@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Page } from "playwright-core";
-import { describeInBrowser } from "../support/browser/browser-suite.ts";
-import { editor, eventually, expectGone, expectVisible, openFile, tab } from "../support/browser/workspace.ts";
+import { describeInBrowser } from "../../support/browser/browser-suite.ts";
+import { editor, eventually, expectGone, expectVisible, openFile, tab } from "../../support/browser/workspace.ts";
 
 const TYPESCRIPT = {
   "tsconfig.json": `{"compilerOptions":{"strict":true,"module":"esnext","moduleResolution":"bundler","allowImportingTsExtensions":true,"noEmit":true}}\n`,

@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { describeInBrowser } from "../support/browser/browser-suite.ts";
-import { editor, eventually, expectGone, expectVisible, hasFocus, openFile, tab, treeItem } from "../support/browser/workspace.ts";
+import { describeInBrowser } from "../../support/browser/browser-suite.ts";
+import { editor, eventually, expectGone, expectVisible, hasFocus, openFile, tab, treeItem } from "../../support/browser/workspace.ts";
 
 // Counts how often React renders a row of the tree. React reports every commit to this hook, which its developer tools use.
 const countRowRenders = `
