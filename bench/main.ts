@@ -10,18 +10,18 @@ import { createResources } from "./support/resources.ts";
 import { formatSection } from "./report/table.ts";
 
 const BENCHMARKS: Record<string, () => Promise<{ benchmark: Benchmark }>> = {
-  tti: () => import("./tti.ts"),
-  throughput: () => import("./throughput.ts"),
-  api: () => import("./api.ts"),
-  "pause-resume": () => import("./pause-resume.ts"),
-  terminal: () => import("./terminal.ts"),
-  workspace: () => import("./workspace.ts"),
-  density: () => import("./density.ts"),
-  growth: () => import("./growth.ts"),
-  restart: () => import("./restart.ts"),
-  work: () => import("./work.ts"),
-  workers: () => import("./workers.ts"),
-  "model-relay": () => import("./model-relay.ts"),
+  tti: () => import("./benchmarks/tti.ts"),
+  throughput: () => import("./benchmarks/throughput.ts"),
+  api: () => import("./benchmarks/api.ts"),
+  "pause-resume": () => import("./benchmarks/pause-resume.ts"),
+  terminal: () => import("./benchmarks/terminal.ts"),
+  workspace: () => import("./benchmarks/workspace.ts"),
+  density: () => import("./benchmarks/density.ts"),
+  growth: () => import("./benchmarks/growth.ts"),
+  restart: () => import("./benchmarks/restart.ts"),
+  work: () => import("./benchmarks/work.ts"),
+  workers: () => import("./benchmarks/workers.ts"),
+  "model-relay": () => import("./benchmarks/model-relay.ts"),
 };
 
 const { values: options, positionals } = parseArgs({

@@ -5,17 +5,20 @@ import { style } from "./terminal/style.ts";
 
 // Each command is a file. Only the requested one is loaded, because the parts of the server that it imports are large.
 const COMMANDS: Record<string, { about: string; load: () => Promise<{ command: Command }> }> = {
-  serve: { about: "run the server", load: () => import("./commands/serve.ts") },
+  serve: { about: "run the server", load: () => import("./commands/installation/serve.ts") },
   open: { about: "create a session and open it in the browser", load: () => import("./commands/open.ts") },
   partner: { about: "manage partners, whose backends call the API", load: () => import("./commands/partner.ts") },
   key: { about: "manage the API keys of partners", load: () => import("./commands/key.ts") },
   session: { about: "list, show and destroy sessions", load: () => import("./commands/session.ts") },
   top: { about: "show what live sessions use, updated every two seconds", load: () => import("./commands/top.ts") },
   template: { about: "list the templates for sandboxes", load: () => import("./commands/template.ts") },
-  reseal: { about: "encrypt all stored secrets with the first master key", load: () => import("./commands/reseal.ts") },
+  reseal: { about: "encrypt all stored secrets with the first master key", load: () => import("./commands/installation/reseal.ts") },
   audit: { about: "show who changed what, newest first", load: () => import("./commands/audit.ts") },
-  down: { about: "stop the server and every sandbox; files stay unless --delete", load: () => import("./commands/down.ts") },
-  doctor: { about: "check this machine and the installation without changing anything", load: () => import("./commands/doctor.ts") },
+  down: { about: "stop the server and every sandbox; files stay unless --delete", load: () => import("./commands/installation/down.ts") },
+  doctor: {
+    about: "check this machine and the installation without changing anything",
+    load: () => import("./commands/installation/doctor.ts"),
+  },
 };
 
 const EXAMPLES = `

@@ -27,15 +27,20 @@ import type { Log } from "./log.ts";
 import { createLoopWatch } from "./event-loop/loop-watch.ts";
 import { nameClockWork, runWork } from "./event-loop/loop-work.ts";
 import { loadMasterKeys } from "./secrets/master-key.ts";
-import { registerMetrics, registerPoolMetrics } from "./metrics.ts";
+import { registerProcessMetrics } from "./metrics/process-metrics.ts";
+import { registerQuotaMetrics } from "./metrics/quota-metrics.ts";
+import { registerPoolMetrics, registerSessionMetrics } from "./metrics/session-metrics.ts";
+import { registerWebhookMetrics } from "./metrics/webhook-metrics.ts";
 import { createModelRelay } from "./relays/model/model-relay.ts";
 import { createSecrets } from "./secrets/secrets.ts";
+import { openServerDirectory } from "./sessions/server-directory.ts";
 import { createSessionServices } from "./sessions/session-services.ts";
 import { openStore } from "./store/open.ts";
 import { readUserSettings, writeUserSettings } from "./store/partners/user-settings.ts";
-import { countByState } from "./store/sessions/count.ts";
+import { countByState, readQuotaUse } from "./store/sessions/count.ts";
 import { readSandboxAccess, runningAmong } from "./store/sessions/read.ts";
 import { isAtHome } from "./store/sessions/session.ts";
+import { readBacklog } from "./store/webhooks/backlog.ts";
 import { loadTemplates } from "./templates.ts";
 import { createUsageReports } from "./usage/usage-reports.ts";
 
@@ -73,10 +78,14 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
   const demo = await seedDemo({ store, clock, config });
   const driver = opening.use(await openDriver(config, log, { templates, secrets }));
   const home = { driver: driver.name, host: driver.traits.hostBound ? host.name : null };
+  // Needed before the server listens, because launch URLs contain it.
+  const port = config.port === 0 ? await freePort(config.host) : config.port;
+  const baseUrl = baseUrlOf(config, port);
+  const servers = opening.use(await openServerDirectory({ store, host: home.host, baseUrl, clock, log }));
   const tokenOf = async (sandboxId: SandboxId): Promise<string> => {
     const access = await readSandboxAccess(store, sandboxId);
     if (!access) throw new AppError("sandbox_unreachable");
-    if (!isAtHome(access, home)) throw new AppError("session_elsewhere");
+    if (!isAtHome(access, home)) throw await servers.elsewhere(access.home);
     return secrets.open(access.sealedToken, sandboxId);
   };
   const links = opening.use(createDaemonLinks({ driver, tokenOf, log }));
@@ -95,7 +104,9 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
     }),
   );
   const registry = new Registry();
-  const metrics = registerMetrics(registry, { countSessions: () => countByState(store.db), egress });
+  registerProcessMetrics(registry, { driver: driver.name, egress });
+  const observer = registerSessionMetrics(registry, { driver: driver.name, countSessions: () => countByState(store.db) });
+  registerQuotaMetrics(registry, () => readQuotaUse(store.db));
 
   const sessionServices = opening.use(
     createSessionServices({
@@ -109,11 +120,12 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
       clock,
       log,
       host: home.host,
+      servers,
       rules: config,
       capacity: { maxSandboxes: config.maxSandboxes ?? Infinity, reserveBytes: MEMORY_RESERVE_BYTES },
       poolSize: config.poolSize,
       poolMax: config.poolMax ?? (driver.traits.hostBound ? POOL_MAX : config.poolSize),
-      onFound: metrics.found,
+      observer,
       stepTimeoutMs: driver.traits.hostBound ? STEP_TIMEOUT_MS.local : STEP_TIMEOUT_MS.cluster,
     }),
   );
@@ -121,9 +133,6 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
   registerPoolMetrics(registry, sessionServices.pool);
 
   const keys = opening.use(createAuthenticator({ store, clock, log }));
-  // Needed before the server listens, because launch URLs contain it.
-  const port = config.port === 0 ? await freePort(config.host) : config.port;
-  const baseUrl = baseUrlOf(config, port);
   const tickets = createTickets({ secrets, baseUrl, ttlMs: config.launchTtlMs, clock });
   const localPartner = isForThisMachine(config, baseUrl) ? DEMO_PARTNER : null;
   const gateway = createGateway({
@@ -150,7 +159,10 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
   });
   const allowPrivate = config.webhookAllowPrivate;
   const sendingClock = nameClockWork(clock, LOOP_WORK.webhooks);
-  const webhooks = opening.use(createWebhooks({ store, secrets, clock: sendingClock, log, owner: randomUUID(), allowPrivate }));
+  const webhookMetrics = registerWebhookMetrics(registry, { readBacklog: () => readBacklog(store.db, clock.now()), nowMs: clock.now });
+  const webhooks = opening.use(
+    createWebhooks({ store, secrets, clock: sendingClock, log, owner: randomUUID(), allowPrivate, observer: webhookMetrics }),
+  );
   const wakeWebhooks = (partnerId: string) => runWork(LOOP_WORK.webhooks, () => webhooks.wake(partnerId));
   const endpoints = createEndpoints({ store, secrets, clock, allowPrivate, onQueued: wakeWebhooks });
   opening.use(sessions.onChange(({ partnerId }) => wakeWebhooks(partnerId)));
@@ -171,6 +183,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
       log,
       host: host.name,
       baseUrl,
+      servers,
       registry,
       metricsToken: config.metricsToken,
       ratePerMinute: config.ratePerMinute,

@@ -13,7 +13,7 @@ export interface BenchServer extends AsyncDisposable {
 
 const POLL_MS = 25;
 // The states of rows that change no more by themselves.
-const SETTLED = ["warm", "running", "paused", "destroyed"];
+const SETTLED = ["warm", "running", "paused", "hibernated"];
 
 // `poolSize` is the number of warm sandboxes, and the rest are settings of the server. The default is the server's default.
 export async function openServer(

@@ -1,5 +1,5 @@
 import type { GitBranch, SwitchBranch } from "@berth/contract/git.ts";
-import type { GitProcess } from "./git-process.ts";
+import type { GitProcess } from "./process/git-process.ts";
 
 const MAX_BRANCHES = 500;
 // A switch writes files.

@@ -1,7 +1,7 @@
 import { AppError } from "@berth/contract/errors.ts";
 import type { CommitRequest, GitIdentity, GitOperation, GitRemote, SyncRequest } from "@berth/contract/git.ts";
 import { badRequest } from "../http/errors.ts";
-import type { GitOptions, GitProcess } from "./git-process.ts";
+import type { GitOptions, GitProcess } from "./process/git-process.ts";
 import { readStatus } from "./status.ts";
 
 // Hooks may run a project's tests, and a push may be large.

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { GitEvent } from "@berth/contract/git.ts";
 import { toAppError } from "../http/errors.ts";
-import type { GitOptions } from "./git-process.ts";
+import type { GitOptions } from "./process/git-process.ts";
 
 const MAX_TEXT = 200;
 

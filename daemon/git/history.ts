@@ -1,6 +1,6 @@
 import type { GitCommit } from "@berth/contract/git.ts";
 import { badRequest, notFound } from "../http/errors.ts";
-import type { GitOptions, GitProcess } from "./git-process.ts";
+import type { GitOptions, GitProcess } from "./process/git-process.ts";
 import { type RepositoryFile, workspacePath } from "./repositories.ts";
 
 const MAX_CONTENT = 20 * 1024 * 1024;

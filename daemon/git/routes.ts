@@ -9,11 +9,11 @@ import type { Environment } from "../processes/environment.ts";
 import { listBranches, switchBranch } from "./branches.ts";
 import { abortOperation, addRemote, commit, continueOperation, fetchRemote, initialize, pull, push, setIdentity } from "./commits.ts";
 import { streamEvents, untilClosed } from "./event-stream.ts";
-import { createGitProcess, type GitOptions } from "./git-process.ts";
+import { createGitProcess, type GitOptions } from "./process/git-process.ts";
 import { readBlame, readContent, readHistory } from "./history.ts";
 import { createRepositories, workspacePath } from "./repositories.ts";
 import { commitOf, identityOf, numberIn, pathsIn, readBody, remoteOf, switchOf, syncOf } from "./requests.ts";
-import { createSlots } from "./slots.ts";
+import { createSlots } from "./process/slots.ts";
 import { discard, stage, stageContent, unstage } from "./staging.ts";
 import { readStatus } from "./status.ts";
 

@@ -3,7 +3,7 @@ import { AppError } from "@berth/contract/errors.ts";
 import { TEMPORARY_PREFIX } from "../files/walk.ts";
 import type { Workspace } from "../files/workspace.ts";
 import { badRequest, notFound } from "../http/errors.ts";
-import type { GitProcess } from "./git-process.ts";
+import type { GitProcess } from "./process/git-process.ts";
 import { type RepositoryFile, workspacePath } from "./repositories.ts";
 import { type ChangedFile, readChangedFiles } from "./status.ts";
 

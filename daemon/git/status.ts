@@ -3,7 +3,7 @@ import { basename, join } from "node:path";
 import type { GitChangeKind, GitFile, GitOperation, GitRepository } from "@berth/contract/git.ts";
 import { isAppError } from "@berth/contract/errors.ts";
 import { TEMPORARY_PREFIX } from "../files/walk.ts";
-import type { GitOptions, GitOutput, GitProcess } from "./git-process.ts";
+import type { GitOptions, GitOutput, GitProcess } from "./process/git-process.ts";
 import { workspacePath } from "./repositories.ts";
 
 const MAX_FILES = 5000;

@@ -17,6 +17,7 @@ import { createPreviewLinks } from "./preview/preview-link.ts";
 import { createPreview } from "./preview/preview.ts";
 import { createOutputLimit, createRecentSenders } from "../event-loop/output-limit.ts";
 import { createSocketRelay } from "./relay/socket-relay.ts";
+import { measureAnswers } from "./requests/answer-times.ts";
 import { createGatewayMetrics } from "./requests/metrics.ts";
 import { refuseUpgrade, sendError } from "./requests/reply.ts";
 import { logInternalError, logReply } from "./requests/request-log.ts";
@@ -57,7 +58,8 @@ export interface GatewayDeps {
 }
 
 export function createGateway(deps: GatewayDeps): Gateway {
-  const { links, tickets, secrets, clock, log, baseUrl, previewDomain, maxShareHours, authenticate } = deps;
+  const { tickets, secrets, clock, log, baseUrl, previewDomain, maxShareHours, authenticate } = deps;
+  const links = measureAnswers(deps.registry, deps.links);
   const sessionCache = createSessionCache(deps);
   const cookies = createCookies({ secrets, secure: baseUrl.startsWith("https:"), clock });
   // A terminal's output costs more: the kernel processes it byte by byte, and it is sent in small frames. A sandbox that

@@ -29,9 +29,9 @@ import { createListener, type Mount } from "./requests/listener.ts";
 import { readBodies } from "./requests/request-body.ts";
 import { nextRequestId } from "./requests/request-id.ts";
 import { addEventRoutes } from "./routes/event-routes.ts";
-import { openIdempotency } from "./routes/idempotency.ts";
+import { openIdempotency } from "./requests/idempotency.ts";
 import { addKeyRoutes } from "./routes/key-routes.ts";
-import { addSessionRoutes } from "./routes/session-routes.ts";
+import { addSessionRoutes, type SessionRouteDeps } from "./routes/session-routes.ts";
 import { addUsageRoutes } from "./routes/usage-routes.ts";
 import { addWebhookRoutes } from "./routes/webhook-routes.ts";
 
@@ -52,6 +52,7 @@ export interface AppDeps {
   host: string;
   // Without a trailing slash.
   baseUrl: string;
+  servers: SessionRouteDeps["servers"];
   // Requests per minute and key, for partners without a limit of their own; 0 means unlimited.
   ratePerMinute: number;
   // The partner whose sessions the person at this machine may open without a key. null if other machines can reach the server.

@@ -14,7 +14,9 @@ import type { Capacity } from "./pool/capacity.ts";
 import type { Changes } from "./changes.ts";
 import type { Placement } from "./pool/placement.ts";
 import type { Pool } from "./pool/pool.ts";
+import type { ServerDirectory } from "./server-directory.ts";
 import type { ChangeOptions, SessionChange, Sessions, SessionView } from "./sessions.ts";
+import { outcomeOfError, secondsSince, type SessionObserver, type Start } from "./session-observer.ts";
 import { outcomeOf, type Outcome } from "./states.ts";
 import { WARNING_MS } from "./step-actions.ts";
 import type { Steps } from "./steps.ts";
@@ -32,11 +34,13 @@ export interface SessionsDeps {
   changes: Changes;
   placement: Placement;
   pool: Pick<Pool, "makeRoom" | "fillSoon">;
+  servers: Pick<ServerDirectory, "elsewhere">;
+  observer: Pick<SessionObserver, "called">;
 }
 
 // The partner's calls. Each reads the session, asks the table what the call means in its state, and does that.
 export function createSessions(deps: SessionsDeps): Sessions {
-  const { store, transitions, steps, driver, templates, capacity, home, clock, changes, placement, pool } = deps;
+  const { store, transitions, steps, driver, templates, capacity, home, clock, changes, placement, pool, servers, observer } = deps;
 
   const nextSlice = createLoopTurns();
 
@@ -44,7 +48,15 @@ export function createSessions(deps: SessionsDeps): Sessions {
     const template = templates.get(request.template);
     if (!template) throw new AppError("validation_failed", { details: [{ field: "template", message: "Unknown template" }] });
     const kind = { template, templateHash: templateHash(template, driver.traits.recipe) };
-    return visible(await placement.place({ kind, partner, request, record }));
+    const startedMs = performance.now();
+    try {
+      const { session, start } = await placement.place({ kind, partner, request, record });
+      observer.called({ operation: "create", start, outcome: "ok", seconds: secondsSince(startedMs) });
+      return visible(session);
+    } catch (error) {
+      observer.called({ operation: "create", start: "none", outcome: outcomeOfError(error), seconds: secondsSince(startedMs) });
+      throw error;
+    }
   };
 
   async function find(partnerId: string, id: string): Promise<PartnerSession> {
@@ -60,7 +72,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
       const outcome = outcomeOf(call.trigger, session.state);
       const view = answer(session, outcome);
       if (view) return view;
-      requireHome(session);
+      if (!isAtHome(session, home)) throw await servers.elsewhere(session.home);
       const ended = outcome.do === "enter" ? await runStep(session, call) : await awaitStep(session, outcome, call);
       if (ended) return visible(ended);
     }
@@ -70,13 +82,18 @@ export function createSessions(deps: SessionsDeps): Sessions {
   async function runStep(session: PartnerSession, { trigger, changes: noted = {}, record }: Call): Promise<Session | null> {
     // Only a hibernated session needs room for its memory.
     const needsRoom = trigger === "resume" && session.state === "paused" && session.isHibernated;
+    const start: Start = needsRoom ? "cold" : trigger === "resume" ? "warm" : "none";
+    const startedMs = performance.now();
     const step = await steps.begin(session, trigger, { changes: noted, record, ...(needsRoom && { admit: capacity.admit }) });
     if (!step) return null;
     if (needsRoom) pool.fillSoon();
     try {
-      return await steps.perform(step);
+      const ended = await steps.perform(step);
+      observer.called({ operation: trigger, start, outcome: "ok", seconds: secondsSince(startedMs) });
+      return ended;
     } catch (error) {
       if (needsRoom && isAppError(error, "capacity_reached") && (await pool.makeRoom())) return null;
+      observer.called({ operation: trigger, start, outcome: outcomeOfError(error), seconds: secondsSince(startedMs) });
       throw error;
     }
   }
@@ -91,10 +108,6 @@ export function createSessions(deps: SessionsDeps): Sessions {
     const step = await steps.begin(session, "abandoned", { record: joins ? record : undefined });
     const ended = step && (await steps.perform(step));
     return joins ? ended : null;
-  }
-
-  function requireHome(session: Session): void {
-    if (!isAtHome(session, home)) throw new AppError("session_elsewhere");
   }
 
   async function update(partnerId: string, id: string, change: SessionChange, { record }: ChangeOptions = {}): Promise<SessionView> {

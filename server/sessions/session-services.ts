@@ -12,6 +12,8 @@ import { createPlacement } from "./pool/placement.ts";
 import { createPool, type Pool } from "./pool/pool.ts";
 import { createReconcile, type Reconcile } from "./background/reconcile.ts";
 import { createSchedule, type ScheduleDeps } from "./background/schedule.ts";
+import type { ServerDirectory } from "./server-directory.ts";
+import { ignoreAll, type SessionObserver } from "./session-observer.ts";
 import type { Sessions } from "./sessions.ts";
 import { createSteps, LEASE_MARGIN_MS } from "./steps.ts";
 import { createStepActions, type StepActionsDeps } from "./step-actions.ts";
@@ -30,14 +32,14 @@ export interface SessionServicesDeps extends StepActionsDeps {
   store: Store;
   // null if the sandboxes are not bound to a machine.
   host: string | null;
+  servers: Pick<ServerDirectory, "elsewhere">;
   rules: ScheduleDeps["rules"];
   capacity: CapacityOptions;
   poolSize: number;
   // Absent: the pool does not grow.
   poolMax?: number;
   stepTimeoutMs: number;
-  // Counts what reconciliation found, by kind.
-  onFound?(kind: string): void;
+  observer?: SessionObserver;
 }
 
 // Half of the processors stay free for calls.
@@ -46,7 +48,7 @@ const TICK_MS = 1 * SECOND;
 const RECONCILE_MS = 10 * SECOND;
 
 export function createSessionServices(deps: SessionServicesDeps): SessionServices {
-  const { store, driver, egress, templates, clock, log, host, poolSize, poolMax = poolSize, stepTimeoutMs, onFound = () => {} } = deps;
+  const { store, driver, egress, templates, clock, log, host, poolSize, poolMax = poolSize, stepTimeoutMs, observer = ignoreAll } = deps;
   const home: Home = { driver: driver.name, host };
   // A process that died and its successor are different owners.
   const owner = randomBytes(8).toString("hex");
@@ -55,11 +57,11 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
   const capacity = createCapacity(home, store.engine, deps.capacity);
   const leaseMs = stepTimeoutMs + LEASE_MARGIN_MS;
   const transitions = createTransitions({ store, owner, leaseMs, clock, onChange: changes.announce });
-  const steps = createSteps({ transitions, actions, stepTimeoutMs, clock, log });
-  const pool = createPool({ ...deps, transitions, steps, capacity, home, size: poolSize, max: poolMax, parallel: POOL_PARALLEL });
+  const steps = createSteps({ transitions, actions, stepTimeoutMs, log, observer });
+  const pool = createPool({ ...deps, observer, transitions, steps, capacity, home, size: poolSize, max: poolMax, parallel: POOL_PARALLEL });
   const placement = createPlacement({ ...deps, steps, capacity, home, pool, lease: transitions.lease });
-  const sessions = createSessions({ ...deps, transitions, steps, capacity, home, changes, placement, pool });
-  const reconcile = createReconcile({ ...deps, transitions, steps, home, owner, onFound });
+  const sessions = createSessions({ ...deps, observer, transitions, steps, capacity, home, changes, placement, pool });
+  const reconcile = createReconcile({ ...deps, transitions, steps, home, owner, onFound: observer.found });
   const schedule = createSchedule({ ...deps, transitions, steps, capacity, home });
   const timers: AsyncDisposable[] = [];
 

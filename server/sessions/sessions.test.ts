@@ -2,10 +2,10 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { AppError, type ErrorCode } from "@berth/contract";
 import { onBothEngines } from "../../tests/support/databases/stores.ts";
 import { eventsAfter } from "../store/events.ts";
-import { aRequest, openTestSessions } from "./testing/test-sessions.ts";
+import { aRequest, openTestSessions, type TestSessions } from "./testing/test-sessions.ts";
 
 onBothEngines("sessions", (databases) => {
-  let services: Awaited<ReturnType<typeof openTestSessions>>;
+  let services: TestSessions;
   beforeAll(async () => {
     services = await openTestSessions({ databaseUrl: (await databases.create()).url });
   });

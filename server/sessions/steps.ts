@@ -1,10 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { AppError, isAppError } from "@berth/contract";
-import type { Clock } from "../clock.ts";
 import { failpoint } from "../faults/failpoints.ts";
 import type { Log } from "../log.ts";
 import type { Db } from "../store/schema.ts";
 import { isInStep, type Session, type SessionInStep } from "../store/sessions/session.ts";
+import { outcomeOfError, secondsSince, type SessionObserver } from "./session-observer.ts";
 import { outcomeOf, type Trigger } from "./states.ts";
 import type { StepAction, StepActions } from "./step-actions.ts";
 import type { Recorder, TransitionOptions, Transitions } from "./transitions.ts";
@@ -38,14 +38,14 @@ export interface StepsDeps {
   transitions: Transitions;
   actions: StepActions;
   stepTimeoutMs: number;
-  clock: Clock;
   log: Log;
+  observer: Pick<SessionObserver, "stepped">;
 }
 
 // A lease outlives its step, so that a slow server is not taken for a dead one.
 export const LEASE_MARGIN_MS = 15_000;
 
-export function createSteps({ transitions, actions, stepTimeoutMs, clock, log }: StepsDeps): Steps {
+export function createSteps({ transitions, actions, stepTimeoutMs, log, observer }: StepsDeps): Steps {
   const running = new Map<string, RunningStep>();
 
   const begin: Steps["begin"] = async (session, trigger, { record, ...options } = {}) => {
@@ -71,17 +71,19 @@ export function createSteps({ transitions, actions, stepTimeoutMs, clock, log }:
     const { id: sessionId, sandboxId, state: step } = session;
     // TypeScript cannot see that the action of a session's state takes that session.
     const action = actions[step] as StepAction<SessionInStep>;
-    const startedMs = clock.now();
+    const startedMs = performance.now();
     try {
       await action.act(session, AbortSignal.any([stop, AbortSignal.timeout(stepTimeoutMs)]));
       failpoint(`${step}.acted`);
       const done = await transitions.apply(session, "done", { changes: action.done?.(session) ?? {}, record });
       if (!done) throw overtaken();
       if (done !== "deleted") failpoint(`${step}.left`);
-      log.info(`session.${step}.done`, { sessionId, sandboxId, tookMs: clock.now() - startedMs });
+      observer.stepped({ step, outcome: "ok", seconds: secondsSince(startedMs) });
+      log.info(`session.${step}.done`, { sessionId, sandboxId, tookMs: Math.round(performance.now() - startedMs) });
       return done === "deleted" ? null : done;
     } catch (error) {
       const reason = explain(error, stop);
+      observer.stepped({ step, outcome: outcomeOfError(reason), seconds: secondsSince(startedMs) });
       if (!isAppError(reason, "session_busy")) log.error(`session.${step}.failed`, { sessionId, sandboxId, error: describe(error) });
       await undo(session).catch((second: unknown) => log.error("session.undo_failed", { sessionId, error: describe(second) }));
       throw reason;

@@ -21,6 +21,7 @@ export interface Tables {
   usage_days: UsageDaysTable;
   usage_counters: UsageCountersTable;
   user_settings: UserSettingsTable;
+  servers: ServersTable;
 }
 
 export interface PartnersTable {
@@ -220,6 +221,14 @@ export interface UserSettingsTable {
   version: number;
   // When they were last written or read, to the day.
   used_at: number;
+}
+
+// The servers whose sandboxes are bound to their machine. PostgreSQL only.
+export interface ServersTable {
+  host: string;
+  base_url: string;
+  // Renewed every minute.
+  seen_at: number;
 }
 
 // What a session used on a day (UTC, by its first millisecond). The time since `sessions.counted_from` is not in it yet.

@@ -1,11 +1,7 @@
-import { execFile, execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
   createBerth,
@@ -20,15 +16,13 @@ import {
   type Berth as Client,
   type Session,
 } from "../../client/index.ts";
-import { machine, testWith } from "../support/machine.ts";
 import { startBerth, type Berth } from "../support/servers/berth.ts";
 import { daemonRuntime } from "../support/runtime.ts";
-import { runCli, runCliForJson } from "../support/servers/cli.ts";
+import { runCli } from "../support/servers/cli.ts";
 
 // The client against a real server with real sandboxes.
 let server: Berth;
 let berth: Client;
-const root = join(import.meta.dirname, "../..");
 
 beforeAll(async () => {
   await daemonRuntime();
@@ -196,29 +190,6 @@ test("a partner creates, rotates and revokes its own keys", async () => {
   expect((await runCli(server, "key", "list", "demo")).stdout).toMatch(/Reports +read/);
 });
 
-test("an operator destroys a session, and deletes a partner, from the command line while the server runs", async () => {
-  const session = await berth.sessions.create({ externalUserId: "cli", autoStartAgent: false });
-  expect((await runCli(server, "session", "list")).stdout).toContain(session.sessionId);
-  const { stdout } = await runCli(server, "top");
-  expect(stdout).toMatch(/^1 running, 0 paused .* CPU .* MB memory/);
-  expect(stdout).toMatch(new RegExp(`${session.sessionId} +demo +cli +running +default +(now|.* ago) +[0-9.]+ % +[0-9]+ MB +[0-9]+`));
-  const { key } = await runCliForJson<{ key: { key: string } }>(server, "partner", "create", "leaving");
-  const leaving = createBerth({ baseUrl: server.url, apiKey: key.key });
-  await Promise.all(["ada", "bob"].map((externalUserId) => leaving.sessions.create({ externalUserId, autoStartAgent: false })));
-
-  const [destroyed, deleted] = await Promise.all([
-    runCliForJson(server, "session", "destroy", session.sessionId),
-    runCliForJson(server, "partner", "delete", "leaving", "--yes"),
-  ]);
-  expect(destroyed).toEqual({ sessionId: session.sessionId, status: "destroyed" });
-  expect((await session.refresh()).status).toBe("destroyed");
-  expect(deleted).toEqual({ id: "leaving", deleted: true });
-  await expect(leaving.sessions.list().page()).rejects.toThrow(UnauthorizedError);
-  expect((await runCli(server, "partner", "list")).stdout).not.toContain("leaving");
-  const doctor = await runCliForJson<{ topic: string; state: string; text: string }[]>(server, "doctor");
-  expect(doctor.find((finding) => finding.topic === "sandboxes")).toMatchObject({ state: "good", text: "0, as in the store" });
-});
-
 test("concurrent calls for one user get one session, which is resumed when it is paused and replaced when it is destroyed", async () => {
   const settings = { autoStartAgent: false };
   // Two clients, as in two processes. One asks for other metadata.
@@ -239,45 +210,6 @@ test("concurrent calls for one user get one session, which is resumed when it is
   expect(next[0]!.sessionId).not.toBe(session.sessionId);
   await next[0]!.destroy();
 });
-
-test("`berth open` creates a session through the server and prints a link that works", async () => {
-  const opened = await runCliForJson<{ sessionId: string; url: string }>(server, "open", "--user", "opener");
-  const session = await berth.sessions.get(opened.sessionId);
-  expect(session).toMatchObject({ status: "running", externalUserId: "opener" });
-  expect((await fetch(opened.url, { redirect: "manual" })).status).toBe(303);
-  const { code, stderr } = await runCli(server, "open", "--template", "none");
-  expect([code, stderr]).toEqual([1, "berth: The server answered 400: Validation failed (template: Not a configured template).\n"]);
-  await session.destroy();
-  const stopped = await runCli({ ...server, env: { ...server.env, BERTH_PORT: "9" } }, "open");
-  expect(stopped.stderr).toContain("No server answers at http://127.0.0.1:9. Start it with `berth serve`");
-});
-
-for (const [language, needs, start] of [
-  ["bash", [machine.command("curl"), machine.command("jq"), machine.command("git")], ["bash"]],
-  ["ts", [machine.command("git")], [process.execPath]],
-  ["python", [machine.command("python3"), machine.command("git")], ["python3"]],
-] as const)
-  testWith([...needs], `the recipe in docs/sandbox.md works as written, in ${language}`, async () => {
-    const page = readFileSync(join(root, "docs/sandbox.md"), "utf8");
-    const [, program = ""] = new RegExp(`^\`\`\`${language}\n([^]*?)^\`\`\``, "m").exec(page) ?? [];
-    // Inside the checkout, where Node finds the client.
-    const folder = mkdtempSync(join(root, "tests/api/.recipe-"));
-    try {
-      writeFileSync(join(folder, "test.sh"), "echo all tests passed\n");
-      writeFileSync(join(folder, "recipe.ts"), program);
-      const git = (...args: string[]) => execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@b.c", ...args], { cwd: folder });
-      git("init", "-q");
-      git("add", "test.sh");
-      git("commit", "-qm", "first");
-      const [command, ...args] = start;
-      const env = { ...process.env, BERTH: server.url, KEY: server.key };
-      const { stdout } = await promisify(execFile)(command, [...args, "recipe.ts"], { cwd: folder, env });
-      expect(stdout).toMatch(/all tests passed\n(?:.*\n)*exit 0\n$/);
-      expect(readFileSync(join(folder, "results.zip"), "latin1")).toMatch(/^PK/);
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
-  });
 
 async function lastEventId(): Promise<string | undefined> {
   let last: string | undefined;

@@ -38,13 +38,21 @@ afterAll(async () => {
 const keyOf = () => servers[0]!.env.BERTH_API_KEY!;
 const apiOf = (server: Berth) => createApi(server.url, keyOf());
 
-test("every server knows every session, and only the server on the sandbox's machine acts on it", async () => {
+test("every server knows every session and sends callers to the server on the sandbox's machine, which alone acts on it", async () => {
   const [first, second] = servers.map(apiOf);
   const session = await first!.create();
-  expect((await second!.call("GET", `/api/b2b/sessions/${session.sessionId}`)).body).toMatchObject({ status: "running" });
+  const path = `/api/b2b/sessions/${session.sessionId}`;
+  const { sandboxUrl } = session;
+  expect((await second!.call("GET", path)).body).toEqual(session);
+  expect((await second!.call("GET", `${path}?expand=details`)).body).toMatchObject({ sandboxUrl });
+  expect((await second!.call("GET", "/api/b2b/sessions")).body).toMatchObject({ data: [{ sandboxUrl }] });
+  expect((await second!.call("PATCH", path, { metadata: { plan: "pro" } })).body).toMatchObject({ sandboxUrl });
+  const { url } = (await second!.call("POST", `${path}/launch-url`)).body as { url: string };
+  expect(new URL(url).origin).toBe(servers[0]!.url);
+  expect((await fetch(url, { redirect: "manual" })).status).toBe(303);
   const refused = await second!.call("POST", `/api/b2b/sessions/${session.sessionId}/pause`);
   expect(refused.status).toBe(421);
-  expect(refused.body).toMatchObject({ error: expect.stringContaining("another machine") });
+  expect(refused.body).toMatchObject({ error: expect.stringContaining(servers[0]!.url) });
   const relayed = await second!.call("POST", `/sandboxes/${session.sandboxId}/exec`, { command: "true" });
   expect([relayed.status, relayed.body]).toEqual([421, refused.body]);
   expect((await first!.call("POST", `/sandboxes/${session.sandboxId}/exec`, { command: "true" })).status).toBe(200);

@@ -17,7 +17,7 @@ import { newId } from "@berth/contract";
 import { expect, test } from "vitest";
 import { machine, testWith } from "../support/machine.ts";
 import { parse, parseAllDocuments } from "yaml";
-import { firstSession } from "../../cli/commands/serve.ts";
+import { firstSession } from "../../cli/commands/installation/serve.ts";
 import { VARIABLES } from "../../server/config/variables.ts";
 import { ConfigError, readConfig } from "../../server/config/config.ts";
 import { DAEMON_PORT } from "../../server/drivers/kubernetes/cluster/names.ts";

@@ -6,7 +6,8 @@ import { isSameSignature, signLines } from "./signature.ts";
 // The signed part of a launch URL: which partner may open which sandbox, and when the URL was issued. Anyone who holds the
 // URL can use it until it expires, so it is short-lived and exchanged for a cookie on first use.
 export interface Tickets {
-  issueLaunchUrl(launch: { partnerId: string; sandboxId: SandboxId }): { url: string; expiresAt: number };
+  // `ownerUrl` is the base URL of the server that holds the sandbox; this server, if absent.
+  issueLaunchUrl(launch: { partnerId: string; sandboxId: SandboxId }, ownerUrl?: string): { url: string; expiresAt: number };
   // `query` is the URL's query, undecoded and without the question mark.
   verify(query: string): TicketVerdict;
 }
@@ -28,9 +29,9 @@ const MAX_CLOCK_SKEW_MS = 30_000;
 export function createTickets({ secrets, baseUrl, ttlMs, clock }: TicketsOptions): Tickets {
   const keys = secrets.derive("launch-v1");
   return {
-    issueLaunchUrl({ partnerId, sandboxId }) {
+    issueLaunchUrl({ partnerId, sandboxId }, ownerUrl = baseUrl) {
       const ts = clock.now();
-      const url = new URL("/workspace/", baseUrl);
+      const url = new URL("/workspace/", ownerUrl);
       const reference = encodeURIComponent(encodeReference(sandboxId));
       url.search = `s=${reference}&partner=${encodeURIComponent(partnerId)}&ts=${ts}&sig=${sign(keys[0]!, partnerId, sandboxId, ts)}`;
       return { url: url.href, expiresAt: ts + ttlMs };

@@ -231,6 +231,7 @@ function sampleSession(nowMs: number): SessionView {
     status: "running",
     generation: 1,
     template: "default",
+    host: null,
     metadataJson: "{}",
     timeoutMs: 3_600_000,
     expiresAt: nowMs + 3_600_000,

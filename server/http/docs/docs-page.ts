@@ -1,4 +1,4 @@
-import type { OpenApi, Operation, OpenApiResponse } from "@berth/contract/openapi.ts";
+import type { OpenApi, Operation, OpenApiResponse } from "@berth/contract/openapi/openapi.ts";
 
 // Renders the OpenAPI description as one page without external resources. Its only script, try-it.js, adds forms that send
 // requests; the page is complete without it. docs/decisions/0025 explains why this is not a library.

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parse, stringify } from "yaml";
 import { ROUTES, SANDBOX_ROUTES, type Route } from "@berth/contract";
-import { describeApi, type OpenApi } from "@berth/contract/openapi.ts";
+import { describeApi, type OpenApi } from "@berth/contract/openapi/openapi.ts";
 import { startTestApp, TEST_BASE_URL, type TestApp } from "../testing/test-app.ts";
 
 const root = join(import.meta.dirname, "../../..");
@@ -65,7 +65,7 @@ describe("the OpenAPI description", () => {
   });
 
   test("is backward compatible with version 1.0.0, apart from the templates of a server", async () => {
-    const first = join(root, "contract/openapi-1.0.0.yaml");
+    const first = join(root, "contract/openapi/openapi-1.0.0.yaml");
     await writeFile(join(folder, "any-server.yaml"), stringify(describeApi({ baseUrl: TEST_BASE_URL }), { aliasDuplicateObjects: false }));
     const { stdout, stderr } = await run("@redocly/cli/bin/cli.js", ["diff", first, "any-server.yaml"], folder);
     expect(stdout + stderr).toMatch(/(^|\s)0 major/);

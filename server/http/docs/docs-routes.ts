@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { FastifyInstance } from "fastify";
 import { stringify } from "yaml";
-import { describeApi, type DescribedService } from "@berth/contract/openapi.ts";
+import { describeApi, type DescribedService } from "@berth/contract/openapi/openapi.ts";
 import { addRoute } from "../requests/route.ts";
 import { renderDocsPage } from "./docs-page.ts";
 

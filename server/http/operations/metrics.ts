@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { createHash, timingSafeEqual } from "node:crypto";
-import { Histogram, type Registry } from "prom-client";
+import { Counter, Histogram, type Registry } from "prom-client";
 import { AppError } from "@berth/contract";
 import { isLoopbackHost, isLoopbackUrl } from "../../network/loopback.ts";
 
@@ -22,9 +22,16 @@ export function addMetrics(app: FastifyInstance, { registry, metricsToken, baseU
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
     registers: [registry],
   });
+  const errors = new Counter({
+    name: "berth_http_errors_total",
+    help: "Replies of the API with an error, by its code",
+    labelNames: ["code"] as const,
+    registers: [registry],
+  });
   app.addHook("onResponse", (request, reply, done) => {
     const route = request.is404 ? "none" : (request.routeOptions.url ?? "none");
     duration.observe({ method: request.method, route, status: reply.statusCode }, reply.elapsedTime / 1000);
+    if (reply.statusCode >= 400) errors.inc({ code: String(reply.getHeader("x-error-code") ?? "none") });
     done();
   });
 

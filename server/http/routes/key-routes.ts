@@ -17,7 +17,7 @@ import { requireNoFaults } from "../requests/field-faults.ts";
 import { parseOptionalBody, type JsonObject } from "../requests/request-body.ts";
 import { addRoute } from "../requests/route.ts";
 import { compileFaultFinder } from "../requests/schema-faults.ts";
-import type { Idempotency, Result } from "./idempotency.ts";
+import type { Idempotency, Result } from "../requests/idempotency.ts";
 import { auditEntry, idOf, partnerIdOf } from "./route-context.ts";
 
 export interface KeyRouteDeps {

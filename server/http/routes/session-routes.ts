@@ -6,13 +6,14 @@ import { createKeyedLock } from "../../event-loop/keyed-lock.ts";
 import { createLoopTurns } from "../../event-loop/loop-turns.ts";
 import { createOutputLimit } from "../../event-loop/output-limit.ts";
 import type { Tickets } from "../../gateway/access/launch-ticket.ts";
+import type { ServerDirectory } from "../../sessions/server-directory.ts";
 import type { ChangeOptions, Sessions, SessionView } from "../../sessions/sessions.ts";
 import { appendAudit } from "../../store/partners/audit.ts";
 import type { Store } from "../../store/open.ts";
 import { SLICE_BYTES } from "../../store/page-budget.ts";
 import { parseOptionalBody, parseRequiredBody } from "../requests/request-body.ts";
 import { addRoute } from "../requests/route.ts";
-import type { Idempotency, Result, Save } from "./idempotency.ts";
+import type { Idempotency, Result, Save } from "../requests/idempotency.ts";
 import { encodeCursor, parseExpand, parseList, type Query } from "./list-query.ts";
 import { auditEntry, idOf, partnerIdOf } from "./route-context.ts";
 import { parseCreate, parseResume, parseUpdate } from "./session-requests.ts";
@@ -25,11 +26,12 @@ export interface SessionRouteDeps {
   idempotency: Idempotency;
   store: Store;
   clock: Clock;
-  baseUrl: string;
+  servers: Pick<ServerDirectory, "learn" | "baseUrlOf">;
 }
 
 export function addSessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): void {
-  const { sessions, tickets, templates, store, clock, baseUrl } = deps;
+  const { sessions, tickets, templates, store, clock, servers } = deps;
+  const { baseUrlOf } = servers;
   const { runOnce } = deps.idempotency;
   const nextSlice = createLoopTurns();
   const listLimit = createOutputLimit({ mibPerSecond: 8 });
@@ -47,7 +49,7 @@ export function addSessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): 
 
   addRoute(app, "createSession", (request, reply) =>
     runOnce(request, reply, async (save) => {
-      const toResult = (session: SessionView): Result => ({ status: 201, body: toSession(baseUrl, session) });
+      const toResult = (session: SessionView): Result => ({ status: 201, body: toSession(baseUrlOf(session), session) });
       const options = recordChange(request, "session.create", save, toResult);
       const createRequest = parseCreate(parseRequiredBody(request, CreateSession), templates);
       return toResult(await sessions.create(request.principal.partner, createRequest, options));
@@ -65,14 +67,15 @@ export function addSessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): 
       const page = await sessions.list(partnerId, filter);
       if (page.metadataBytes > SLICE_BYTES) await nextSlice();
       const nextCursor = page.next && encodeCursor(page.next);
-      reply.type("application/json; charset=utf-8").send(pageJson(baseUrl, page.sessions, { nextCursor, format }));
+      await servers.learn(page.sessions);
+      reply.type("application/json; charset=utf-8").send(pageJson(baseUrlOf, page.sessions, { nextCursor, format }));
       const waitMs = listLimit.count(partnerId, page.metadataBytes);
       if (waitMs > 0) await sleep(waitMs);
       return reply;
     });
   });
 
-  const textOf = rememberTexts((session) => JSON.stringify(toSession(baseUrl, session)));
+  const textOf = rememberTexts((baseUrl, session) => JSON.stringify(toSession(baseUrl, session)));
   addRoute(app, "getSession", async (request, reply) => {
     const format = parseExpand(request.query as Query);
     const session = await sessions.get(partnerIdOf(request), idOf(request));
@@ -80,14 +83,18 @@ export function addSessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): 
     reply.header("etag", etag).header("cache-control", "private, no-cache");
     if (matchesEtag(request.headers["if-none-match"], etag)) return reply.code(304).send();
     reply.type("application/json; charset=utf-8");
-    return format === "brief" ? textOf(session) : JSON.stringify(formatSession(baseUrl, session, format));
+    await servers.learn([session]);
+    const baseUrl = baseUrlOf(session);
+    return format === "brief" ? textOf(baseUrl, session) : JSON.stringify(formatSession(baseUrl, session, format));
   });
 
   addRoute(app, "updateSession", async (request) => {
     const format = parseExpand(request.query as Query);
     const change = parseUpdate(parseRequiredBody(request, UpdateSession));
     const options = recordChange(request, "session.update");
-    return formatSession(baseUrl, await sessions.update(partnerIdOf(request), idOf(request), change, options), format);
+    const session = await sessions.update(partnerIdOf(request), idOf(request), change, options);
+    await servers.learn([session]);
+    return formatSession(baseUrlOf(session), session, format);
   });
 
   addRoute(app, "destroySession", async (request): Promise<StatusOnly> => {
@@ -106,7 +113,7 @@ export function addSessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): 
   addRoute(app, "resumeSession", (request, reply) =>
     runOnce(request, reply, async (save) => {
       const { autoStartAgent } = parseResume(parseOptionalBody(request));
-      const toResult = (session: SessionView): Result => ({ status: 200, body: toResumed(baseUrl, session) });
+      const toResult = (session: SessionView): Result => ({ status: 200, body: toResumed(baseUrlOf(session), session) });
       const options = recordChange(request, "session.resume", save, toResult);
       return toResult(await sessions.resume(partnerIdOf(request), idOf(request), { autoStartAgent, ...options }));
     }),
@@ -117,7 +124,8 @@ export function addSessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): 
       const session = await sessions.get(partnerIdOf(request), idOf(request));
       if (session.status === "destroyed") throw new AppError("session_not_found");
       await appendAudit(store.db, auditEntry(request, "session.launch_url", session.id), clock.now());
-      const body = tickets.issueLaunchUrl(session);
+      await servers.learn([session]);
+      const body = tickets.issueLaunchUrl(session, baseUrlOf(session));
       // An expired URL is useless, so a retry after that gets a new one.
       return { status: 200, body, staleAt: body.expiresAt };
     }),

@@ -13,6 +13,7 @@ const viewWith = (changes: Partial<SessionView>): SessionView => ({
   status: "running",
   generation: 2,
   template: "default",
+  host: null,
   metadataJson: "{}",
   timeoutMs: 1000,
   expiresAt: 2000,
@@ -29,17 +30,17 @@ test.each([
   { format: "brief", toJson: toSession },
 ] as const)("a $format page contains the same data as single reads", ({ format, toJson }) => {
   const views = [viewWith({ metadataJson: JSON.stringify(unusual) }), viewWith({ status: "paused", expiresAt: null, stopReason: "api" })];
-  expect(JSON.parse(pageJson(BASE_URL, views, { nextCursor: "abc", format }))).toEqual({
+  expect(JSON.parse(pageJson(() => BASE_URL, views, { nextCursor: "abc", format }))).toEqual({
     data: views.map((view) => toJson(BASE_URL, view)),
     nextCursor: "abc",
   });
 });
 
 test("a page without sessions is an empty list", () => {
-  expect(JSON.parse(pageJson(BASE_URL, [], { nextCursor: null, format: "detailed" }))).toEqual({ data: [], nextCursor: null });
+  expect(JSON.parse(pageJson(() => BASE_URL, [], { nextCursor: null, format: "detailed" }))).toEqual({ data: [], nextCursor: null });
 });
 
 test("stored metadata is copied into a page without parsing it", () => {
   const stored = '{ "spaces" :"survive" }';
-  expect(pageJson(BASE_URL, [viewWith({ metadataJson: stored })], { nextCursor: null, format: "detailed" })).toContain(stored);
+  expect(pageJson(() => BASE_URL, [viewWith({ metadataJson: stored })], { nextCursor: null, format: "detailed" })).toContain(stored);
 });

@@ -32,10 +32,16 @@ export const withDetails = (baseUrl: string, view: SessionView): SessionRead => 
 
 // A page of the list as JSON. Stored metadata is copied without parsing it: parsing and serializing a full page would block
 // the event loop many times longer.
-export function pageJson(baseUrl: string, views: readonly SessionView[], { nextCursor, format }: PageOptions): string {
-  const rows = views.map((view) => (format === "detailed" ? detailsJson(baseUrl, view) : JSON.stringify(toSession(baseUrl, view))));
+export function pageJson(baseUrlOf: BaseUrlOf, views: readonly SessionView[], { nextCursor, format }: PageOptions): string {
+  const rows = views.map((view) => {
+    const baseUrl = baseUrlOf(view);
+    return format === "detailed" ? detailsJson(baseUrl, view) : JSON.stringify(toSession(baseUrl, view));
+  });
   return `{"data":[${rows.join(",")}],"nextCursor":${JSON.stringify(nextCursor)}}`;
 }
+
+// The base URL of the server that holds the session.
+export type BaseUrlOf = (view: SessionView) => string;
 
 export interface PageOptions {
   nextCursor: string | null;
@@ -47,13 +53,13 @@ function detailsJson(baseUrl: string, view: SessionView): string {
   return `${JSON.stringify(others).slice(0, -1)},"metadata":${view.metadataJson}}`;
 }
 
-// Formats a view once. The store returns the same view until the session changes.
-export function rememberTexts(format: (view: SessionView) => string): (view: SessionView) => string {
-  const texts = new WeakMap<SessionView, string>();
-  return (view) => {
-    let text = texts.get(view);
-    if (text === undefined) texts.set(view, (text = format(view)));
-    return text;
+// Formats a view once for each base URL that it gets. The store returns the same view until the session changes.
+export function rememberTexts(format: (baseUrl: string, view: SessionView) => string): (baseUrl: string, view: SessionView) => string {
+  const texts = new WeakMap<SessionView, { baseUrl: string; text: string }>();
+  return (baseUrl, view) => {
+    let known = texts.get(view);
+    if (known?.baseUrl !== baseUrl) texts.set(view, (known = { baseUrl, text: format(baseUrl, view) }));
+    return known.text;
   };
 }
 

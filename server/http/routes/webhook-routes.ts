@@ -21,7 +21,7 @@ import { requireNoFaults } from "../requests/field-faults.ts";
 import { parseRequiredBody, type JsonObject } from "../requests/request-body.ts";
 import { addRoute } from "../requests/route.ts";
 import { compileFaultFinder } from "../requests/schema-faults.ts";
-import type { Idempotency, Result, Save } from "./idempotency.ts";
+import type { Idempotency, Result, Save } from "../requests/idempotency.ts";
 import { parseLimit, single, type Query } from "./list-query.ts";
 import { auditEntry, idOf, partnerIdOf } from "./route-context.ts";
 

@@ -51,6 +51,7 @@ export function createMemorySessions(store: Store, clock: Clock): Sessions {
         status: "running",
         generation: 2,
         template,
+        host: null,
         metadataJson: JSON.stringify(metadata),
         timeoutMs,
         expiresAt: createdAt + timeoutMs,

@@ -89,6 +89,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     log,
     host: randomUUID(),
     baseUrl: TEST_BASE_URL,
+    servers: { learn: async () => {}, baseUrlOf: () => TEST_BASE_URL },
     registry: new Registry(),
     metricsToken: null,
     ratePerMinute: 0,

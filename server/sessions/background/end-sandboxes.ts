@@ -10,6 +10,7 @@ import { findSession, findSessionBySandbox, sessionsInState } from "../../store/
 import { isAtHome, isInStep, SESSION_STATES, type Home, type Session } from "../../store/sessions/session.ts";
 import type { Templates } from "../../templates.ts";
 import { BACKGROUND, forEachConcurrently } from "./for-each-concurrently.ts";
+import { ignoreAll } from "../session-observer.ts";
 import { outcomeOf } from "../states.ts";
 import { createSteps, LEASE_MARGIN_MS } from "../steps.ts";
 import { createStepActions, type StepActionsDeps } from "../step-actions.ts";
@@ -67,7 +68,7 @@ export function createEndSandboxes(deps: EndSandboxesDeps): EndSandboxes {
   const owner = `down-${randomBytes(8).toString("hex")}`;
   const leaseMs = STEP_TIMEOUT_MS + LEASE_MARGIN_MS;
   const transitions = createTransitions({ store, owner, leaseMs, clock, onChange: () => {} });
-  const steps = createSteps({ transitions, actions, stepTimeoutMs: STEP_TIMEOUT_MS, clock, log });
+  const steps = createSteps({ transitions, actions, stepTimeoutMs: STEP_TIMEOUT_MS, log, observer: ignoreAll });
 
   async function end(goal: Goal): Promise<EndedSandboxes> {
     const ended: EndedSandboxes = { paused: 0, destroyed: 0, discarded: 0, orphans: 0, failures: [] };

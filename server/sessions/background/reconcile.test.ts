@@ -5,9 +5,9 @@ import { silentLog } from "../../log.ts";
 import { eventsAfter } from "../../store/events.ts";
 import { findSession } from "../../store/sessions/read.ts";
 import { moveSession } from "../../store/sessions/write.ts";
-import { aRequest, openTestSessions } from "../testing/test-sessions.ts";
+import { aRequest, openTestSessions, type TestSessions } from "../testing/test-sessions.ts";
 
-let services: Awaited<ReturnType<typeof openTestSessions>> | undefined;
+let services: TestSessions | undefined;
 let release = () => {};
 afterEach(async () => {
   release();

@@ -1,9 +1,9 @@
 import { afterEach, expect, test } from "vitest";
 import { DAY, MINUTE, SECOND } from "../../clock.ts";
 import { eventsAfter } from "../../store/events.ts";
-import { aRequest, openTestSessions } from "../testing/test-sessions.ts";
+import { aRequest, openTestSessions, type TestSessions } from "../testing/test-sessions.ts";
 
-let services: Awaited<ReturnType<typeof openTestSessions>> | undefined;
+let services: TestSessions | undefined;
 afterEach(async () => {
   await services?.[Symbol.asyncDispose]();
   services = undefined;

@@ -10,7 +10,13 @@ import type { Steps } from "../steps.ts";
 // Finds a sandbox for a new session: a warm one of the pool, or a new one. Callers come before the pool: a create that waits
 // for a new sandbox takes a warm one that becomes free earlier, and one that finds no room evicts the pool's blanks.
 export interface Placement extends AsyncDisposable {
-  place(wanted: Wanted): Promise<Session>;
+  place(wanted: Wanted): Promise<Placed>;
+}
+
+export interface Placed {
+  session: Session;
+  // Where its sandbox comes from: the pool, or a create of its own.
+  start: "warm" | "cold";
 }
 
 export interface PlacementDeps extends ReserveDeps {
@@ -28,7 +34,7 @@ export function createPlacement(deps: PlacementDeps): Placement {
   const { steps, pool, stepTimeoutMs, log } = deps;
   const discards = new Set<Promise<void>>();
 
-  async function place(wanted: Wanted): Promise<Session> {
+  async function place(wanted: Wanted): Promise<Placed> {
     const endMs = performance.now() + stepTimeoutMs;
     for (let isFirst = true; ; isFirst = false) {
       try {
@@ -42,23 +48,23 @@ export function createPlacement(deps: PlacementDeps): Placement {
     }
   }
 
-  async function attempt(wanted: Wanted, count: Pool["count"]): Promise<Session> {
+  async function attempt(wanted: Wanted, count: Pool["count"]): Promise<Placed> {
     const { session, created } = await reserve(deps, wanted);
     count(wanted.kind.template.name, isFromPool(session) ? "warm" : "none");
     if (created) {
       steps.left({ session }, created);
       pool.fillSoon();
-      return created;
+      return { session: created, start: "warm" };
     }
     const reserved = begun(session);
     const outcome = isFromPool(reserved) ? { claimed: reserved } : await createOrClaim(reserved, wanted);
-    if ("created" in outcome) return outcome.created;
+    if ("created" in outcome) return { session: outcome.created, start: "cold" };
     try {
-      return await perform(outcome.claimed, wanted);
+      return { session: await perform(outcome.claimed, wanted), start: "warm" };
     } catch (error) {
       // A warm sandbox may have died unnoticed. The partner should not see that, so create a new one.
       log.warn("pool.dead_sandbox", { sandboxId: outcome.claimed.sandboxId, error: String(error) });
-      return await perform(begun(await reserveNew(deps, wanted)), wanted);
+      return { session: await perform(begun(await reserveNew(deps, wanted)), wanted), start: "cold" };
     }
   }
 

@@ -2,13 +2,11 @@ import { expect, test } from "vitest";
 import { MINUTE } from "../../clock.ts";
 import type { Driver } from "../../drivers/driver.ts";
 import { onBothEngines } from "../../../tests/support/databases/stores.ts";
-import { aRequest, openTestSessions } from "../testing/test-sessions.ts";
+import { aRequest, openTestSessions, type TestSessions } from "../testing/test-sessions.ts";
 
-type Services = Awaited<ReturnType<typeof openTestSessions>>;
-
-const countIn = async ({ store }: Services, ...states: ("warming" | "warm" | "creating" | "running")[]) =>
+const countIn = async ({ store }: TestSessions, ...states: ("warming" | "warm" | "creating" | "running")[]) =>
   (await store.db.selectFrom("sessions").select("id").where("state", "in", states).execute()).length;
-const create = ({ sessions, acme }: Services) => sessions.create(acme, aRequest());
+const create = ({ sessions, acme }: TestSessions) => sessions.create(acme, aRequest());
 
 test("a burst makes the pool grow, so that the next one finds warm sandboxes, and later it shrinks", async () => {
   let creates = 0;

@@ -15,6 +15,7 @@ import type { Capacity } from "./capacity.ts";
 import { createDemand } from "./demand.ts";
 import { isOfKind, planFill, type FillPlan } from "./fill-plan.ts";
 import { inStep, newBlank, type Kind } from "./reserve.ts";
+import type { SessionObserver } from "../session-observer.ts";
 import { stepOf } from "../states.ts";
 import type { Steps } from "../steps.ts";
 import type { Transitions } from "../transitions.ts";
@@ -56,6 +57,7 @@ export interface PoolDeps {
   secrets: Secrets;
   clock: Clock;
   log: Log;
+  observer: Pick<SessionObserver, "looked">;
   size: number;
   max: number;
   // How many blanks of a kind are created at a time.
@@ -63,7 +65,7 @@ export interface PoolDeps {
 }
 
 export function createPool(deps: PoolDeps): Pool {
-  const { store, transitions, steps, driver, templates, capacity, home, clock, log, size, parallel } = deps;
+  const { store, transitions, steps, driver, templates, capacity, home, clock, log, observer, size, parallel } = deps;
   const max = Math.max(size, deps.max);
   const demand = createDemand({ clock, size, max });
   const targets = new Map<string, number>();
@@ -182,6 +184,7 @@ export function createPool(deps: PoolDeps): Pool {
     fillSoon,
     makeRoom,
     count(template, found) {
+      observer.looked(template, found);
       demand.taken(template);
       if (found === "none") demand.missed(template);
     },

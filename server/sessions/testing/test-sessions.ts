@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { AppError } from "@berth/contract";
 import { MINUTE } from "../../clock.ts";
 import { createTestClock } from "../../testing/test-clock.ts";
 import { createProcessDriver } from "../../drivers/process/process.ts";
@@ -15,6 +16,8 @@ import { readSandboxAccess } from "../../store/sessions/read.ts";
 import { loadTemplates } from "../../templates.ts";
 import { createSessionServices, type SessionServicesDeps } from "../session-services.ts";
 import type { CreateRequest } from "../sessions.ts";
+
+export type TestSessions = Awaited<ReturnType<typeof openTestSessions>>;
 
 // The session services on a real store and real daemons (the process driver), with a clock that the test moves.
 export async function openTestSessions(
@@ -44,6 +47,7 @@ export async function openTestSessions(
     clock,
     log,
     host: "test",
+    servers: { elsewhere: async () => new AppError("session_elsewhere") },
     rules: { timeoutAction: "pause", hibernateAfterMs: 10 * MINUTE, pausedMs: 30 * 24 * 60 * MINUTE, tombstoneMs: 30 * 24 * 60 * MINUTE },
     capacity: { maxSandboxes: 100, reserveBytes: 0 },
     poolSize: 0,

@@ -7,7 +7,8 @@ import { up as webhookFairness } from "./0004-webhook-fairness.ts";
 import { up as keyScopes } from "./0005-key-scopes.ts";
 import { up as branding } from "./0006-branding.ts";
 import { up as userSettings } from "./0007-user-settings.ts";
-import { up as usage } from "./0008-usage.ts";
+import { up as servers } from "./0008-servers.ts";
+import { up as usage } from "./0009-usage.ts";
 
 export interface Migration {
   name: string;
@@ -24,5 +25,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: "key-scopes", up: keyScopes },
   { name: "branding", up: branding },
   { name: "user-settings", up: userSettings },
+  { name: "servers", up: servers },
   { name: "usage", up: usage },
 ];

@@ -44,13 +44,49 @@ export function countLive(db: Db, { partnerId, externalUserId }: QuotaScope): Pr
   return countOf(externalUserId === undefined ? live : live.where("external_user_id", "=", externalUserId));
 }
 
-export async function countByState(db: Db): Promise<Map<SessionState, number>> {
+export type CountedState = Exclude<SessionState, "destroyed"> | "hibernated";
+
+// Sessions and blanks by state, also of states that none is in. A paused session without memory counts as hibernated only.
+// Destroyed sessions are not counted, because the cost would grow with their number.
+export async function countByState(db: Db): Promise<Map<CountedState, number>> {
   const rows = await db
     .selectFrom("sessions")
-    .select(["state", ({ fn }) => fn.countAll().as("count")])
-    .groupBy("state")
+    .select(["state", "hibernated", ({ fn }) => fn.countAll().as("count")])
+    .where("state", "in", EXISTING)
+    .groupBy(["state", "hibernated"])
     .execute();
-  return new Map(rows.map(({ state, count }) => [state, Number(count)]));
+  const counts = new Map<CountedState, number>([...EXISTING, "hibernated" as const].map((state) => [state, 0]));
+  for (const { state, hibernated, count } of rows) {
+    const counted = (state === "paused" && hibernated === 1 ? "hibernated" : state) as CountedState;
+    counts.set(counted, counts.get(counted)! + Number(count));
+  }
+  return counts;
+}
+
+export interface QuotaUse {
+  partnerId: string;
+  maxSessions: number;
+  live: number;
+}
+
+// The sessions of every active partner that has a quota.
+export async function readQuotaUse(db: Db): Promise<QuotaUse[]> {
+  const rows = await db
+    .selectFrom("partners")
+    .select(({ selectFrom }) => [
+      "id",
+      "max_sessions",
+      selectFrom("sessions")
+        .select(({ fn }) => fn.countAll().as("count"))
+        .whereRef("partner_id", "=", "partners.id")
+        .where("sessions.state", "<>", sql.lit("destroyed"))
+        .where("sessions.state", "in", LIVE)
+        .as("live"),
+    ])
+    .where("max_sessions", "is not", null)
+    .where("state", "=", "active")
+    .execute();
+  return rows.map(({ id, max_sessions, live }) => ({ partnerId: id, maxSessions: max_sessions!, live: Number(live) }));
 }
 
 // PostgreSQL lets two transactions count at once. All that count the sandboxes of one home wait here for each other, until
@@ -59,6 +95,7 @@ export async function lockHome(db: Db, { driver, host }: Home): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtext(${`berth sandboxes ${driver} ${host ?? ""}`}))`.execute(db);
 }
 
+const EXISTING = SESSION_STATES.filter((state): state is Exclude<SessionState, "destroyed"> => state !== "destroyed");
 const HOLDING = SESSION_STATES.filter((state) => state !== "paused" && state !== "destroyed");
 const LIVE: SessionState[] = ["creating", "running", "pausing", "thawing", "paused", "hibernating", "resuming"];
 

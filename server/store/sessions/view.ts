@@ -12,6 +12,8 @@ export interface SessionView {
   status: SessionStatus;
   generation: number;
   template: string;
+  // The machine of a host-bound sandbox.
+  host: string | null;
   // A JSON object of strings, as it is stored: a list of large ones is passed on without being parsed.
   metadataJson: string;
   timeoutMs: number;
@@ -33,6 +35,7 @@ export function viewOf(session: Session): SessionView | null {
     status,
     generation: session.generation,
     template: session.template,
+    host: session.home.host,
     metadataJson: session.metadataJson,
     timeoutMs: session.timeoutMs,
     expiresAt: "expiresAtMs" in session ? session.expiresAtMs : null,
@@ -51,6 +54,7 @@ export const VIEW_COLUMNS = [
   "state",
   "generation",
   "template",
+  "host",
   "metadata",
   "timeout_ms",
   "expires_at",
@@ -72,6 +76,7 @@ export function parseView(row: ViewRow): SessionView | null {
     status,
     generation: row.generation,
     template: row.template,
+    host: row.host,
     metadataJson: row.metadata,
     timeoutMs: row.timeout_ms,
     expiresAt: row.expires_at,

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { onBothEngines } from "../../../tests/support/databases/stores.ts";
 import type { Store } from "../open.ts";
 import { insertPartner } from "../store.suite.ts";
+import { firstDueLanes, readBacklog } from "./backlog.ts";
 import { countPending, enqueue, headOfLane, trimDeliveries, type DeliveryRow } from "./deliveries.ts";
 import { insertEndpoint, type EndpointRow } from "./endpoints.ts";
 import { claimDueLane, dueEndpoints, dueLanes } from "./lanes.ts";
@@ -39,15 +40,27 @@ onBothEngines("webhook lanes", (databases) => {
     expect((await dueEndpoints(store.db, nowMs + 1000).execute()).map(({ id }) => id)).toEqual(["whk_a", "whk_b", "whk_c"]);
   });
 
+  test("the backlog counts pending deliveries of enabled endpoints, and knows since when the first one is due", async () => {
+    const endpoints = { healthy: 3, failing: 0, disabled: 1 };
+    // The lanes of `flood` have been due since 0 and have no deliveries.
+    expect(await readBacklog(store.db, nowMs)).toEqual({ pending: 2, dueSinceMs: 0, endpoints });
+    await store.db.updateTable("webhook_endpoints").set({ failing_since: 1, state: "disabled" }).where("id", "=", "whk_b").execute();
+    await store.db.updateTable("webhook_endpoints").set({ failing_since: 1 }).where("id", "=", "whk_c").execute();
+    const failing = { healthy: 1, failing: 1, disabled: 2 };
+    expect(await readBacklog(store.db, nowMs)).toEqual({ pending: 2, dueSinceMs: nowMs, endpoints: failing });
+    expect(await readBacklog(store.db, nowMs - 1)).toEqual({ pending: 2, dueSinceMs: null, endpoints: failing });
+    await store.db.updateTable("webhook_endpoints").set({ failing_since: null, state: "enabled" }).where("id", "!=", "whk_d").execute();
+  });
+
   test("a lane of a disabled endpoint is not claimed", async () => {
     expect(await dueLanes(store.db, "whk_d", nowMs).execute()).toHaveLength(1);
     expect(await claimDueLane(store.db, "whk_d", { owner: "one", nowMs, untilMs: nowMs + 1000 })).toBeUndefined();
   });
 
   test("searching for due lanes reads a few rows of a partner's 100,000", async () => {
-    for (const query of [dueEndpoints(store.db, nowMs), dueLanes(store.db, "whk_b", nowMs)]) {
+    for (const query of [dueEndpoints(store.db, nowMs), dueLanes(store.db, "whk_b", nowMs), firstDueLanes(store.db, nowMs)]) {
       const plan = await explain(store, query.compile());
-      if (store.engine === "sqlite") expect(plan.filter((line) => line.startsWith("SCAN webhook_"))).toEqual([]);
+      if (store.engine === "sqlite") expect(plan.filter((line) => /^SCAN webhook_(lanes|deliveries)/.test(line))).toEqual([]);
       else expect(Math.max(...plan.map(rowsRead))).toBeLessThan(100);
     }
   });

@@ -3,7 +3,7 @@ import { lazy, Suspense, useEffect, useState } from "react";
 import type { Change, Changes } from "@berth/contract/agent.ts";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { loadModule } from "../browser/load-module.ts";
-import { initializeRepository } from "../state/git-actions.ts";
+import { initializeRepository } from "../state/actions/git-actions.ts";
 import { IconButton } from "../parts/icon-button.tsx";
 import { describeError } from "../state/page/notices.ts";
 import { nameOf, parentOf } from "../text/paths.ts";

@@ -1,6 +1,6 @@
 import { useState, type DragEvent } from "react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
-import { dropOnEditor } from "../state/tab-actions.ts";
+import { dropOnEditor } from "../state/actions/tab-actions.ts";
 import { MAX_GROUPS } from "../state/tabs/editor-groups.ts";
 
 type Zone = "left" | "end" | "right";

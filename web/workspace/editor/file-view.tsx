@@ -5,7 +5,7 @@ import { loadModule } from "../browser/load-module.ts";
 import { nameOf } from "../text/paths.ts";
 import { TextOrView, viewOf } from "../viewers/text-or-view.tsx";
 import { Viewer } from "../viewers/viewer.tsx";
-import { closeTab } from "../state/tab-actions.ts";
+import { closeTab } from "../state/actions/tab-actions.ts";
 import { ConflictBar } from "./conflict-bar.tsx";
 import type { TextEditorProps } from "./text-editor.tsx";
 

@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useState } from "react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { Markdown, type MarkdownLinks } from "../parts/markdown.tsx";
-import { isMarkdown, openFile } from "../state/actions.ts";
+import { isMarkdown, openFile } from "../state/actions/open-actions.ts";
 import { tabFor } from "../state/tabs/tab.ts";
 import type { Workspace } from "../state/workspace.ts";
 import { findHeading, resolveLink } from "../text/markdown-links.ts";

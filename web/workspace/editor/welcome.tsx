@@ -2,10 +2,10 @@ import { FilePlus, FolderGit2, Search, Upload } from "lucide-react";
 import { formatShortcut } from "../browser/shortcuts.ts";
 import { chooseUpload } from "../files/uploads.ts";
 import { FileIcon } from "../parts/file-icon.tsx";
-import { openFile } from "../state/actions.ts";
-import { cloneRepository } from "../state/clone-action.ts";
+import { openFile } from "../state/actions/open-actions.ts";
+import { cloneRepository } from "../state/actions/clone-action.ts";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
-import { startNew } from "../state/file-actions.ts";
+import { startNew } from "../state/actions/file-actions.ts";
 import { nameOf, parentOf } from "../text/paths.ts";
 
 // Shown when no file is open.

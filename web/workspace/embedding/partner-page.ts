@@ -1,6 +1,6 @@
 import { EMBED_VERSION, type PageMessage, type WorkspaceEvent } from "@berth/contract/embed.ts";
 import type { WorkspaceSession } from "@berth/contract/workspace.ts";
-import { openFile } from "../state/actions.ts";
+import { openFile } from "../state/actions/open-actions.ts";
 import type { SessionState } from "../state/sandbox/session.ts";
 import type { Workspace } from "../state/workspace.ts";
 import { parsePageMessage } from "./parse-page-message.ts";

@@ -3,7 +3,7 @@ import { useEffect, useState, type DragEvent } from "react";
 import { IconButton } from "../parts/icon-button.tsx";
 import { Menu } from "../parts/menu.tsx";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
-import { startNew, targetFolder } from "../state/file-actions.ts";
+import { startNew, targetFolder } from "../state/actions/file-actions.ts";
 import { FileTree } from "./file-tree.tsx";
 import { chooseUpload, isFileDrag, uploadDropped } from "./uploads.ts";
 

@@ -1,7 +1,7 @@
 import { lazy, Suspense, useEffect, useMemo, useRef, useState, type FocusEvent, type KeyboardEvent, type MouseEvent } from "react";
 import { loadModule } from "../browser/load-module.ts";
-import { openFile, showFile } from "../state/actions.ts";
-import { revealInTree } from "../state/file-actions.ts";
+import { openFile, showFile } from "../state/actions/open-actions.ts";
+import { revealInTree } from "../state/actions/file-actions.ts";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { activeFile } from "../state/tabs/editor-groups.ts";
 import { joinPath, nameOf, parentOf } from "../text/paths.ts";

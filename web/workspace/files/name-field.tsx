@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState, type KeyboardEvent } from "react";
 import { useWorkspace } from "../state/context.ts";
-import { createFile, createFolder, renamePath } from "../state/file-actions.ts";
+import { createFile, createFolder, renamePath } from "../state/actions/file-actions.ts";
 import type { Naming } from "../state/page/tree.ts";
 import type { Workspace } from "../state/workspace.ts";
 import { joinPath, nameError, parentOf } from "../text/paths.ts";

@@ -1,6 +1,6 @@
 import { useRef, useState, type DragEvent } from "react";
 import { useWorkspace } from "../state/context.ts";
-import { copyInto, moveInto } from "../state/file-actions.ts";
+import { copyInto, moveInto } from "../state/actions/file-actions.ts";
 import { isWithin, parentOf } from "../text/paths.ts";
 import { toggleFolder } from "./toggle-folder.ts";
 import type { TreeNode } from "./tree-rows.ts";

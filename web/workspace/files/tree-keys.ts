@@ -1,8 +1,8 @@
 import type { KeyboardEvent } from "react";
 import { matchesShortcut } from "../browser/shortcuts.ts";
-import { openFile, showFile } from "../state/actions.ts";
-import { deletePaths, undoLast } from "../state/delete-action.ts";
-import { paste } from "../state/file-actions.ts";
+import { openFile, showFile } from "../state/actions/open-actions.ts";
+import { deletePaths, undoLast } from "../state/actions/delete-action.ts";
+import { paste } from "../state/actions/file-actions.ts";
 import type { Workspace } from "../state/workspace.ts";
 import { toggleFolder } from "./toggle-folder.ts";
 import { findByPrefix, type TreeNode, type TreeRows } from "./tree-rows.ts";

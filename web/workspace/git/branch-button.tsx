@@ -1,6 +1,6 @@
 import { ArrowDown, ArrowUp, GitBranch } from "lucide-react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
-import { pickBranch } from "../state/git-actions.ts";
+import { pickBranch } from "../state/actions/git-actions.ts";
 
 // The current branch in the status bar. Nothing is shown without a repository.
 export function BranchButton() {

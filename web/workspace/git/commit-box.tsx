@@ -5,7 +5,7 @@ import { formatShortcut } from "../browser/shortcuts.ts";
 import { IconButton } from "../parts/icon-button.tsx";
 import { Menu } from "../parts/menu.tsx";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
-import { commitChanges } from "../state/git-actions.ts";
+import { commitChanges } from "../state/actions/git-actions.ts";
 
 export function CommitBox({ repository }: { repository: GitRepository }) {
   const workspace = useWorkspace();

@@ -1,7 +1,7 @@
 import { useState, type ReactNode } from "react";
 import type { GitFile } from "@berth/contract/git.ts";
 import { IconButton } from "../parts/icon-button.tsx";
-import { openFile, showTab } from "../state/actions.ts";
+import { openFile, showTab } from "../state/actions/open-actions.ts";
 import { useWorkspace } from "../state/context.ts";
 import { revisionsTab, tabFor, type Tab } from "../state/tabs/tab.ts";
 import { letterOf, type GitMark } from "../state/git/git-marks.ts";

@@ -1,7 +1,7 @@
 import { Minus, Plus, Undo2 } from "lucide-react";
 import type { GitFile, GitRepository } from "@berth/contract/git.ts";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
-import { abortOperation, continueOperation, discardFiles, stageFiles, unstageFiles } from "../state/git-actions.ts";
+import { abortOperation, continueOperation, discardFiles, stageFiles, unstageFiles } from "../state/actions/git-actions.ts";
 import { CommitBox } from "./commit-box.tsx";
 import { FileGroup } from "./file-group.tsx";
 import { SyncButtons } from "./sync-buttons.tsx";

@@ -2,7 +2,7 @@ import { ArrowDownToLine, ArrowUpFromLine, CloudUpload, RefreshCw, Square } from
 import type { GitRepository } from "@berth/contract/git.ts";
 import { IconButton } from "../parts/icon-button.tsx";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
-import { fetchRemote, pullBranch, pushBranch } from "../state/git-actions.ts";
+import { fetchRemote, pullBranch, pushBranch } from "../state/actions/git-actions.ts";
 
 // Push, pull and fetch, or what is in progress.
 export function SyncButtons({ repository }: { repository: GitRepository }) {

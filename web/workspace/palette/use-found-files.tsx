@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 import { FileIcon } from "../parts/file-icon.tsx";
-import { openFile } from "../state/actions.ts";
+import { openFile } from "../state/actions/open-actions.ts";
 import { useWorkspace } from "../state/context.ts";
 import { activeFile } from "../state/tabs/editor-groups.ts";
 import { nameOf, parentOf } from "../text/paths.ts";

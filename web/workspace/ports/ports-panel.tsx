@@ -2,7 +2,7 @@ import { AppWindow, ExternalLink, Radio, Share2 } from "lucide-react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { IconButton } from "../parts/icon-button.tsx";
 import { sharePort } from "./share-port.ts";
-import { openPreview } from "../state/actions.ts";
+import { openPreview } from "../state/actions/open-actions.ts";
 
 export default function PortsPanel() {
   const list = useWorkspaceState("ports", (state) => state.list);

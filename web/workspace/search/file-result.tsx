@@ -2,12 +2,12 @@ import { ChevronDown, Replace, ReplaceAll, X } from "lucide-react";
 import { useState } from "react";
 import { FileIcon } from "../parts/file-icon.tsx";
 import { IconButton } from "../parts/icon-button.tsx";
-import { openFile } from "../state/actions.ts";
+import { openFile } from "../state/actions/open-actions.ts";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
-import { replaceFound } from "../state/replace-actions.ts";
+import { replaceFound } from "../state/actions/replace-actions.ts";
 import type { FileMatches, Match } from "../state/sandbox/search.ts";
 import { nameOf, parentOf } from "../text/paths.ts";
-import { replacementAt } from "../text/replace-matches.ts";
+import { replacementAt } from "../state/replace/replace-matches.ts";
 
 // The matches of a file. While replacing, each shows its new text and can be replaced or left out.
 export function FileResult({ file }: { file: FileMatches }) {

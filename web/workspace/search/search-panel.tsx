@@ -1,6 +1,6 @@
 import { ReplaceAll, Undo2 } from "lucide-react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
-import { replaceAll, undoReplace } from "../state/replace-actions.ts";
+import { replaceAll, undoReplace } from "../state/actions/replace-actions.ts";
 import { FileResult } from "./file-result.tsx";
 import { SearchForm } from "./search-form.tsx";
 

@@ -1,5 +1,5 @@
 import { Files, GitCompare, Radio, Search, Settings } from "lucide-react";
-import { openPage } from "../state/actions.ts";
+import { openPage } from "../state/actions/open-actions.ts";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import type { SideView } from "../state/page/layout.ts";
 

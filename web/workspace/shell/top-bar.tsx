@@ -3,7 +3,7 @@ import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { IconButton } from "../parts/icon-button.tsx";
 import { formatShortcut } from "../browser/shortcuts.ts";
 import { Logo } from "../parts/logo.tsx";
-import { toggleTerminals } from "../state/focus-actions.ts";
+import { toggleTerminals } from "../state/actions/focus-actions.ts";
 import { isAgentHidden, isReconnecting } from "../state/sandbox/session.ts";
 import { TimeLeft } from "../session/time-left.tsx";
 import type { Theme } from "../state/page/preferences.ts";

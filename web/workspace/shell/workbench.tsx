@@ -10,7 +10,7 @@ import { isCompactScreen, useIsCompactScreen, useIsNarrowScreen } from "../brows
 import { createCommands } from "../palette/commands/commands.ts";
 import { PaletteDialog } from "../palette/palette-dialog.tsx";
 import { useCommandShortcuts } from "../palette/use-command-shortcuts.ts";
-import { focusEditor } from "../state/focus-actions.ts";
+import { focusEditor } from "../state/actions/focus-actions.ts";
 import { PausedOverlay } from "../session/pages.tsx";
 import { TerminalPanel } from "../terminals/terminal-panel.tsx";
 import { ActivityBar } from "./activity-bar.tsx";

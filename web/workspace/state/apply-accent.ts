@@ -1,4 +1,4 @@
-import { accentFor } from "../browser/accent.ts";
+import { accentFor } from "./accent.ts";
 import type { createPreferences } from "./page/preferences.ts";
 import type { createSessionStore } from "./sandbox/session.ts";
 

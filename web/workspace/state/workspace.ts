@@ -8,7 +8,7 @@ import { keepEditedTab } from "./keep-edited-tab.ts";
 import { createDocuments } from "./documents/documents.ts";
 import { openDrafts } from "./documents/drafts.ts";
 import { createFormatter } from "./formatter.ts";
-import { createReplacements } from "./replacements.ts";
+import { createReplacements } from "./replace/replacements.ts";
 import { loadInitialView } from "./initial-load.ts";
 import { createActiveEditor } from "./tabs/active-editor.ts";
 import { createCursor } from "./tabs/cursor.ts";

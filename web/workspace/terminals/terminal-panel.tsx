@@ -2,7 +2,7 @@ import { Columns2, Plus, SquareTerminal, X } from "lucide-react";
 import { lazy, Suspense } from "react";
 import type { Terminal } from "@berth/contract/daemon.ts";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
-import { toggleTerminals } from "../state/focus-actions.ts";
+import { toggleTerminals } from "../state/actions/focus-actions.ts";
 import { afterFirstText } from "../browser/first-text.ts";
 import { IconButton } from "../parts/icon-button.tsx";
 import { loadModule } from "../browser/load-module.ts";

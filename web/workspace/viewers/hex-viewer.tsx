@@ -1,4 +1,4 @@
-import "../styles/viewers.css";
+import "../styles/editor/viewers.css";
 import { useEffect, useRef, useState } from "react";
 import { ROW_HEIGHT, useVisibleRange } from "../browser/use-visible-range.ts";
 import { useWorkspace } from "../state/context.ts";

@@ -1,4 +1,4 @@
-import "../styles/viewers.css";
+import "../styles/editor/viewers.css";
 import { Maximize, ZoomIn, ZoomOut } from "lucide-react";
 import { useEffect, useRef, useState, type ReactNode } from "react";
 import { IconButton } from "../parts/icon-button.tsx";

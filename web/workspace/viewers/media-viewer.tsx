@@ -1,4 +1,4 @@
-import "../styles/viewers.css";
+import "../styles/editor/viewers.css";
 import { useState } from "react";
 import { useWorkspace } from "../state/context.ts";
 import { nameOf } from "../text/paths.ts";

@@ -1,4 +1,4 @@
-import "../styles/viewers.css";
+import "../styles/editor/viewers.css";
 import { useMemo, useRef, type ReactNode } from "react";
 import { ROW_HEIGHT, useVisibleRange } from "../browser/use-visible-range.ts";
 import { parseTable, separatorOf } from "./parse-table.ts";

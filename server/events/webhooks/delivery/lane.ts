@@ -6,6 +6,7 @@ import type { Store } from "../../../store/open.ts";
 import { disableEndpoint, endpointOfLane, noteFailure, updateEndpoint, type EndpointRow } from "../../../store/webhooks/endpoints.ts";
 import { headOfLane, noteAttempt, type DeliveryRow } from "../../../store/webhooks/deliveries.ts";
 import { makeLanesDue, removeEmptyLane, releaseLane, renewLane, type LaneRow } from "../../../store/webhooks/lanes.ts";
+import type { FinishedAttempt, WebhookObserver } from "../webhook-observer.ts";
 import { ATTEMPT_MS, sendMessage, type Outcome } from "./send.ts";
 import { signatureHeaders } from "./signature.ts";
 
@@ -28,10 +29,12 @@ export interface LaneRunnerDeps {
   log: Log;
   // Whether a receiver may have a private address.
   allowPrivate: boolean;
+  observer?: WebhookObserver;
 }
 
 // Sends the deliveries of one lane in order, until one fails, none is left or the turn ends. The caller holds the lane's lease.
-export function createLaneRunner({ store, secrets, clock, log, allowPrivate }: LaneRunnerDeps): (lane: LaneRow) => Promise<LaneResult> {
+export function createLaneRunner(deps: LaneRunnerDeps): (lane: LaneRow) => Promise<LaneResult> {
+  const { store, secrets, clock, log, allowPrivate, observer } = deps;
   // Nothing here has to be on disk before the next step. If a power cut undoes a change, the delivery is sent again.
   const db = store.laterDb;
 
@@ -50,12 +53,16 @@ export function createLaneRunner({ store, secrets, clock, log, allowPrivate }: L
         leaseUntil = clock.now() + LEASE_MS;
         if (!(await renewLane(db, lane, leaseUntil))) return "waits";
       }
+      const startedMs = performance.now();
       const outcome = await attemptDelivery(endpoint, delivery);
+      const note = (result: FinishedAttempt["outcome"]) => observe(delivery, result, startedMs);
       if (outcome.ok) {
+        note("delivered");
         await recordSuccess(endpoint, delivery, outcome.status);
       } else {
         // Tests are not retried, because a person waits for the result.
         const wait = delivery.type === TEST_EVENT_TYPE ? undefined : BACKOFF_MS[attempt];
+        note(wait === undefined ? "failed" : "retried");
         await recordFailure(endpoint, delivery, outcome, { isLast: wait === undefined });
         if (wait !== undefined) return release(lane, attempt + 1, withJitter(wait));
       }
@@ -77,6 +84,11 @@ export function createLaneRunner({ store, secrets, clock, log, allowPrivate }: L
     if (endpoint.old_secret !== null && (endpoint.old_secret_until ?? 0) > clock.now()) keys.push(open(endpoint.old_secret));
     const headers = signatureHeaders({ id: delivery.event_id, body: delivery.payload, atMs: clock.now() }, keys);
     return sendMessage({ url: endpoint.url, headers, body: delivery.payload }, { allowPrivate, signal: AbortSignal.timeout(ATTEMPT_MS) });
+  }
+
+  function observe({ created_at }: DeliveryRow, outcome: FinishedAttempt["outcome"], startedMs: number): void {
+    const delaySeconds = Math.max(0, clock.now() - created_at) / 1000;
+    observer?.attempted({ outcome, seconds: (performance.now() - startedMs) / 1000, delaySeconds });
   }
 
   async function recordSuccess(endpoint: EndpointRow, delivery: DeliveryRow, status: number): Promise<void> {

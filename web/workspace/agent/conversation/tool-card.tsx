@@ -17,7 +17,7 @@ import {
 import type { ToolContent, ToolItem } from "@berth/contract/agent.ts";
 import { useWorkspace } from "../../state/context.ts";
 import { nameOf } from "../../text/paths.ts";
-import { openFile } from "../../state/actions.ts";
+import { openFile } from "../../state/actions/open-actions.ts";
 import { tabFor } from "../../state/tabs/tab.ts";
 import { countLines, shortDiff } from "./short-diff.ts";
 

@@ -1,6 +1,6 @@
 import { Braces, Search } from "lucide-react";
 import { useState } from "react";
-import { openPage } from "../../state/actions.ts";
+import { openPage } from "../../state/actions/open-actions.ts";
 import { useWorkspace } from "../../state/context.ts";
 import { GROUPS, SETTING_NAMES, SETTINGS, type SettingName } from "../../state/settings/schema.ts";
 import { SettingRow } from "./setting-row.tsx";

@@ -4,7 +4,7 @@ import { IconButton } from "../../parts/icon-button.tsx";
 import { useWorkspace, useWorkspaceState } from "../../state/context.ts";
 import type { EditorGroup } from "../../state/tabs/editor-group.ts";
 import type { Tab } from "../../state/tabs/tab.ts";
-import { closeTab } from "../../state/tab-actions.ts";
+import { closeTab } from "../../state/actions/tab-actions.ts";
 import { TabIcon } from "./tab-icon.tsx";
 import { folderShown, tabName } from "./tab-names.ts";
 

@@ -1,10 +1,10 @@
 import { Menu, type MenuItem } from "../../parts/menu.tsx";
 import { useWorkspace } from "../../state/context.ts";
-import { revealInTree } from "../../state/file-actions.ts";
+import { revealInTree } from "../../state/actions/file-actions.ts";
 import { MAX_GROUPS } from "../../state/tabs/editor-groups.ts";
 import type { EditorGroup } from "../../state/tabs/editor-group.ts";
 import type { Tab } from "../../state/tabs/tab.ts";
-import { closeAllTabs, closeOtherTabs, closeSavedTabs, closeTab, closeTabsToTheRight } from "../../state/tab-actions.ts";
+import { closeAllTabs, closeOtherTabs, closeSavedTabs, closeTab, closeTabsToTheRight } from "../../state/actions/tab-actions.ts";
 import type { Workspace } from "../../state/workspace.ts";
 import { tabName } from "./tab-names.ts";
 

@@ -1,6 +1,6 @@
 import { useState, type DragEvent } from "react";
 import { useWorkspace } from "../../state/context.ts";
-import { dropOnEditor } from "../../state/tab-actions.ts";
+import { dropOnEditor } from "../../state/actions/tab-actions.ts";
 
 // Lets a tab or a file be dropped between the tabs of a group. Returns the index at which it would be inserted.
 export function useTabDrop(group: string) {

@@ -1,7 +1,7 @@
 import { Vim, vim } from "@replit/codemirror-vim";
 import type { Extension } from "@codemirror/state";
-import { saveFile } from "../../state/save-file.ts";
-import { closeActiveTab } from "../../state/tab-actions.ts";
+import { saveFile } from "../../state/actions/save-file.ts";
+import { closeActiveTab } from "../../state/actions/tab-actions.ts";
 import type { Workspace } from "../../state/workspace.ts";
 
 // The keys of Vim, with its mode below the text. `:w`, `:q` and `:wq` save and close.

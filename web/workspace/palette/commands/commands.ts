@@ -1,16 +1,16 @@
 import type { SideView } from "../../state/page/layout.ts";
 import type { Workspace } from "../../state/workspace.ts";
-import { undoReplace } from "../../state/replace-actions.ts";
-import { focusReplace, focusSearch, focusSideView, focusTerminals, toggleTerminals } from "../../state/focus-actions.ts";
-import { openMarkdownPreview, openPage } from "../../state/actions.ts";
-import { saveFile } from "../../state/save-file.ts";
+import { undoReplace } from "../../state/actions/replace-actions.ts";
+import { focusReplace, focusSearch, focusSideView, focusTerminals, toggleTerminals } from "../../state/actions/focus-actions.ts";
+import { openMarkdownPreview, openPage } from "../../state/actions/open-actions.ts";
+import { saveFile } from "../../state/actions/save-file.ts";
 import { activeTabOf } from "../../state/tabs/editor-groups.ts";
 import { isAgentHidden } from "../../state/sandbox/session.ts";
 import type { Command } from "./command.ts";
 import { gitCommands } from "./git-commands.ts";
 import { tabCommands } from "./tab-commands.ts";
-import { cloneRepository } from "../../state/clone-action.ts";
-import { revealInTree, startNew } from "../../state/file-actions.ts";
+import { cloneRepository } from "../../state/actions/clone-action.ts";
+import { revealInTree, startNew } from "../../state/actions/file-actions.ts";
 import { createLanguageCommands } from "./language-commands.ts";
 import { createEditorCommands } from "./editor-commands.ts";
 

@@ -1,4 +1,4 @@
-import { focusSideView } from "../../state/focus-actions.ts";
+import { focusSideView } from "../../state/actions/focus-actions.ts";
 import {
   commitChanges,
   fetchRemote,
@@ -9,7 +9,7 @@ import {
   pushBranch,
   stageFiles,
   unstageFiles,
-} from "../../state/git-actions.ts";
+} from "../../state/actions/git-actions.ts";
 import { activeFile } from "../../state/tabs/editor-groups.ts";
 import type { Workspace } from "../../state/workspace.ts";
 import type { Command } from "./command.ts";

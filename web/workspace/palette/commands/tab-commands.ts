@@ -1,6 +1,6 @@
-import { focusGroup, splitEditor } from "../../state/focus-actions.ts";
+import { focusGroup, splitEditor } from "../../state/actions/focus-actions.ts";
 import { MAX_GROUPS } from "../../state/tabs/editor-groups.ts";
-import { closeActiveTab, closeAllTabs, closeOtherActiveTabs } from "../../state/tab-actions.ts";
+import { closeActiveTab, closeAllTabs, closeOtherActiveTabs } from "../../state/actions/tab-actions.ts";
 import type { Workspace } from "../../state/workspace.ts";
 import type { Command } from "./command.ts";
 

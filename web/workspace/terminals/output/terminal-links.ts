@@ -1,5 +1,5 @@
 import type { ILink, ILinkProvider, Terminal as Xterm } from "@xterm/xterm";
-import { openFile, openPreview } from "../../state/actions.ts";
+import { openFile, openPreview } from "../../state/actions/open-actions.ts";
 import type { Workspace } from "../../state/workspace.ts";
 import { chooseFile, findFileLinks, type FileLink } from "./file-links.ts";
 import { parseLocalUrl } from "./local-url.ts";

@@ -1,5 +1,5 @@
 import type { EditorView } from "@codemirror/view";
-import { openFile } from "../../../state/actions.ts";
+import { openFile } from "../../../state/actions/open-actions.ts";
 import { MAX_TEXT_BYTES } from "../../../state/documents/content.ts";
 import type { TextLocation } from "../../../state/tabs/cursor.ts";
 import type { Workspace } from "../../../state/workspace.ts";

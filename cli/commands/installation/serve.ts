@@ -1,0 +1,111 @@
+import { flushCompileCache } from "node:module";
+import { setFlagsFromString } from "node:v8";
+import { Command } from "commander";
+import type { Config } from "@berth/server/config/config.ts";
+import type { Server } from "@berth/server/main.ts";
+import { openInBrowser } from "../../terminal/browser.ts";
+import { prettyLog } from "../../terminal/pretty-log.ts";
+import { style } from "../../terminal/style.ts";
+
+export const command = build();
+
+function build(): Command {
+  return new Command().option("--open", "open the start page in a browser, if this is a desktop").action(serve);
+}
+
+// A full collection when the heap has quadrupled, because V8 counts the bytes that the server forwards as part of the heap (see
+// cli/bin.js). It is set after the start: on the command line it makes V8 reject the compiled code of Node's own modules.
+const HEAP_GROWTH = "--heap-growing-percent=300";
+
+// Longer than requests in flight may take when the server closes.
+const EXIT_MS = 20_000;
+
+async function serve(options: { open?: boolean }): Promise<void> {
+  const { readConfig, describeConfig } = await import("@berth/server/config/config.ts");
+  const { config, warnings } = readConfig();
+  const { createLog } = await import("@berth/server/log.ts");
+  const log = createLog(config.logLevel, process.stderr.isTTY ? prettyLog(process.stderr) : undefined);
+  for (const warning of warnings) log.warn("config.doubtful", { message: warning });
+  log.info("config.read", describeConfig(config));
+
+  // Before the start, so that a signal during it still shuts the server down.
+  using signals = listenForSignals();
+  const { untilUncaughtError } = await import("@berth/server/faults/uncaught-errors.ts");
+  const failed = untilUncaughtError(log);
+  const { startServer } = await import("@berth/server/main.ts");
+  const server = await startServer(config, { log });
+  try {
+    await finishStart(config, server, options);
+  } catch (error) {
+    // Remaining handles must not keep the process alive.
+    setTimeout(() => process.exit(1), EXIT_MS).unref();
+    await server.close();
+    throw new Error(`The start of the server failed, so it has stopped: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
+  }
+  const reason = await Promise.race([signals.first.then(() => "signal" as const), failed.then(() => "failure" as const)]);
+  log.info("server.stopping", { reason });
+  await server.close();
+  log.info("server.stopped");
+  // Remaining handles of a failed server must not keep the process alive.
+  if (reason === "failure") process.exit(1);
+}
+
+async function finishStart(config: Config, server: Server, options: { open?: boolean }): Promise<void> {
+  process.stdout.write(await startMessage(config, server));
+  if (options.open && server.opensWorkspaces) openInBrowser(server.url);
+  // Now and not at the end, because the process may be killed. It makes the next start faster.
+  flushCompileCache();
+  setFlagsFromString(HEAP_GROWTH);
+}
+
+// `first` resolves at the first signal. A second one ends the process at once, unless it comes within a second: the terminal and
+// programs such as npx may both forward one Ctrl-C. After the disposal, a signal ends the process as usual.
+function listenForSignals(): Disposable & { first: Promise<void> } {
+  const { promise: first, resolve } = Promise.withResolvers<void>();
+  let firstMs: number | undefined;
+  const onSignal = () => {
+    if (firstMs !== undefined && performance.now() - firstMs > 1000) process.exit(130);
+    firstMs ??= performance.now();
+    resolve();
+  };
+  process.on("SIGINT", onSignal).on("SIGTERM", onSignal);
+  return { first, [Symbol.dispose]: () => void process.off("SIGINT", onSignal).off("SIGTERM", onSignal) };
+}
+
+async function startMessage(config: Config, { url, driver, demo, opensWorkspaces }: Server): Promise<string> {
+  const { probeDrivers } = await import("@berth/server/drivers/index.ts");
+  const probe = (await probeDrivers({ ...config, driver: driver.name }))[0];
+  const lines = [
+    "",
+    `  ${style.bold("Berth")} is running at ${style.cyan(url)}`,
+    "",
+    ...(opensWorkspaces ? [line("open", `${url}/ opens a workspace in your browser, and so does ${style.bold("npx berth open")}`)] : []),
+    line("sandboxes", `${driver.name}${probe ? style.dim(` · ${probe.reason}`) : ""}`),
+    line("store", config.databaseUrl ? "PostgreSQL" : `SQLite in ${config.dataDir}`),
+    line("docs", `${url}/docs`),
+    line("to stop", `Ctrl-C stops the server, but sandboxes keep running; ${style.bold("npx berth down")} stops them too`),
+    ...(driver.traits.isolates
+      ? []
+      : ["", `  ${style.yellow("Sandboxes are not isolated:")} they are plain processes of this user. Use this for evaluation only.`]),
+    ...(demo ? ["", ...firstSession(config, url, demo)] : []),
+    "",
+    "",
+  ];
+  return lines.join("\n");
+}
+
+const line = (name: string, value: string) => `  ${style.dim(name.padEnd(11))}${value}`;
+
+// A configured key is not printed, because the output may be stored.
+export const firstSession = (config: Pick<Config, "apiKey">, url: string, demo: { key: string; file: string }) => [
+  config.apiKey
+    ? "  Create your first session with the key that you configured:"
+    : `  Create your first session (the key is shown once and stored in ${demo.file}):`,
+  "",
+  `    curl -X POST ${url}/api/b2b/sessions \\`,
+  `      -H "Authorization: Bearer ${config.apiKey ? "$BERTH_API_KEY" : demo.key}" \\`,
+  `      -H "Content-Type: application/json" \\`,
+  `      -d '{"externalUserId": "me"}'`,
+];

@@ -1,0 +1,25 @@
+import { Counter, Gauge, collectDefaultMetrics, type Registry } from "prom-client";
+
+export interface ProcessMetricsDeps {
+  driver: string;
+  egress: { counters: { allowed: number; refused: number } };
+}
+
+// Registers the metrics of the process, such as memory and the delay of the event loop, and those of egress.
+export function registerProcessMetrics(registry: Registry, { driver, egress }: ProcessMetricsDeps): void {
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry, prefix: "berth_" });
+  new Gauge({ name: "berth_server_info", help: "Always 1; its label is the driver", labelNames: ["driver"], registers }).set({ driver }, 1);
+  new Counter({
+    name: "berth_egress_connections_total",
+    help: "Connections that sandboxes requested, by answer (allowed, refused)",
+    labelNames: ["answer"],
+    registers,
+    collect() {
+      // The proxies count, because they exist before the metrics.
+      this.reset();
+      this.inc({ answer: "allowed" }, egress.counters.allowed);
+      this.inc({ answer: "refused" }, egress.counters.refused);
+    },
+  });
+}

@@ -1,0 +1,87 @@
+import { execFile, execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createBerth, UnauthorizedError, type Berth as Client } from "../../client/index.ts";
+import { machine, testWith } from "../support/machine.ts";
+import { daemonRuntime } from "../support/runtime.ts";
+import { startBerth, type Berth } from "../support/servers/berth.ts";
+import { runCli, runCliForJson } from "../support/servers/cli.ts";
+
+// Programs that people run beside a server: the command line, and the recipes of the documentation.
+let server: Berth;
+let berth: Client;
+const root = join(import.meta.dirname, "../..");
+
+beforeAll(async () => {
+  await daemonRuntime();
+  server = await startBerth();
+  berth = createBerth({ baseUrl: server.url, apiKey: server.key });
+});
+
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+});
+
+test("an operator destroys a session, and deletes a partner, from the command line while the server runs", async () => {
+  const session = await berth.sessions.create({ externalUserId: "cli", autoStartAgent: false });
+  expect((await runCli(server, "session", "list")).stdout).toContain(session.sessionId);
+  const { stdout } = await runCli(server, "top");
+  expect(stdout).toMatch(/^1 running, 0 paused .* CPU .* MB memory/);
+  expect(stdout).toMatch(new RegExp(`${session.sessionId} +demo +cli +running +default +(now|.* ago) +[0-9.]+ % +[0-9]+ MB +[0-9]+`));
+  const { key } = await runCliForJson<{ key: { key: string } }>(server, "partner", "create", "leaving");
+  const leaving = createBerth({ baseUrl: server.url, apiKey: key.key });
+  await Promise.all(["ada", "bob"].map((externalUserId) => leaving.sessions.create({ externalUserId, autoStartAgent: false })));
+
+  const [destroyed, deleted] = await Promise.all([
+    runCliForJson(server, "session", "destroy", session.sessionId),
+    runCliForJson(server, "partner", "delete", "leaving", "--yes"),
+  ]);
+  expect(destroyed).toEqual({ sessionId: session.sessionId, status: "destroyed" });
+  expect((await session.refresh()).status).toBe("destroyed");
+  expect(deleted).toEqual({ id: "leaving", deleted: true });
+  await expect(leaving.sessions.list().page()).rejects.toThrow(UnauthorizedError);
+  expect((await runCli(server, "partner", "list")).stdout).not.toContain("leaving");
+  const doctor = await runCliForJson<{ topic: string; state: string; text: string }[]>(server, "doctor");
+  expect(doctor.find((finding) => finding.topic === "sandboxes")).toMatchObject({ state: "good", text: "0, as in the store" });
+});
+
+test("`berth open` creates a session through the server and prints a link that works", async () => {
+  const opened = await runCliForJson<{ sessionId: string; url: string }>(server, "open", "--user", "opener");
+  const session = await berth.sessions.get(opened.sessionId);
+  expect(session).toMatchObject({ status: "running", externalUserId: "opener" });
+  expect((await fetch(opened.url, { redirect: "manual" })).status).toBe(303);
+  const { code, stderr } = await runCli(server, "open", "--template", "none");
+  expect([code, stderr]).toEqual([1, "berth: The server answered 400: Validation failed (template: Not a configured template).\n"]);
+  await session.destroy();
+  const stopped = await runCli({ ...server, env: { ...server.env, BERTH_PORT: "9" } }, "open");
+  expect(stopped.stderr).toContain("No server answers at http://127.0.0.1:9. Start it with `berth serve`");
+});
+
+for (const [language, needs, start] of [
+  ["bash", [machine.command("curl"), machine.command("jq"), machine.command("git")], ["bash"]],
+  ["ts", [machine.command("git")], [process.execPath]],
+  ["python", [machine.command("python3"), machine.command("git")], ["python3"]],
+] as const)
+  testWith([...needs], `the recipe in docs/sandbox.md works as written, in ${language}`, async () => {
+    const page = readFileSync(join(root, "docs/sandbox.md"), "utf8");
+    const [, program = ""] = new RegExp(`^\`\`\`${language}\n([^]*?)^\`\`\``, "m").exec(page) ?? [];
+    // Inside the checkout, where Node finds the client.
+    const folder = mkdtempSync(join(root, "tests/api/.recipe-"));
+    try {
+      writeFileSync(join(folder, "test.sh"), "echo all tests passed\n");
+      writeFileSync(join(folder, "recipe.ts"), program);
+      const git = (...args: string[]) => execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@b.c", ...args], { cwd: folder });
+      git("init", "-q");
+      git("add", "test.sh");
+      git("commit", "-qm", "first");
+      const [command, ...args] = start;
+      const env = { ...process.env, BERTH: server.url, KEY: server.key };
+      const { stdout } = await promisify(execFile)(command, [...args, "recipe.ts"], { cwd: folder, env });
+      expect(stdout).toMatch(/all tests passed\n(?:.*\n)*exit 0\n$/);
+      expect(readFileSync(join(folder, "results.zip"), "latin1")).toMatch(/^PK/);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });

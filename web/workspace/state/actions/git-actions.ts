@@ -1,0 +1,205 @@
+import type { GitFile, SyncRequest } from "@berth/contract/git.ts";
+import { ApiError } from "../../connection/api.ts";
+import { formatAge } from "../../text/age.ts";
+import { nameOf } from "../../text/paths.ts";
+import { showTab } from "./open-actions.ts";
+import { revisionsTab } from "../tabs/tab.ts";
+import type { Workspace } from "../workspace.ts";
+
+// Actions of a person on the repository.
+
+const hasCode = (error: unknown, code: string): boolean => error instanceof ApiError && error.code === code;
+
+export const initializeRepository = ({ git, notices }: Workspace): Promise<boolean> =>
+  notices.attempt("Could not create a repository", () => git.init());
+
+export const stageFiles = ({ git, notices }: Workspace, files?: GitFile[]): Promise<boolean> =>
+  notices.attempt("Could not stage", () => git.stage(files));
+
+export const unstageFiles = ({ git, notices }: Workspace, files?: GitFile[]): Promise<boolean> =>
+  notices.attempt("Could not unstage", () => git.unstage(files));
+
+export async function discardFiles({ git, notices, dialogs, documents }: Workspace, files: GitFile[]): Promise<void> {
+  const [first] = files;
+  if (first === undefined) return;
+  const created = files.filter(({ unstaged }) => unstaged === "untracked").length;
+  const title = files.length === 1 ? `Discard changes in ${nameOf(first.path)}?` : `Discard changes in ${files.length} files?`;
+  const deletion =
+    files.length === 1 ? "It is a new file. This deletes it." : `This deletes ${created} new ${created === 1 ? "file" : "files"}.`;
+  const text = created === 0 ? "This restores what was staged or committed last." : deletion;
+  if (!(await dialogs.confirm(title, `${text} You cannot undo this.`, "Discard"))) return;
+  for (const { path } of files) await documents.flush(path);
+  await notices.attempt("Could not discard changes", () => git.discard(files));
+}
+
+// Commits what is staged, or everything if nothing is and the person agrees.
+export async function commitChanges(workspace: Workspace, { amend = false } = {}): Promise<void> {
+  const { git, notices, dialogs, documents } = workspace;
+  const { message, repository } = git.store.getState();
+  if (repository === null) return;
+  if (message.trim() === "" && !amend) return notices.info("Write a message for the commit first.");
+  await documents.saveAll();
+  if (!amend && repository.operation === null && repository.files.every(({ staged }) => staged === null)) {
+    if (repository.files.length === 0) return notices.info("There is nothing to commit.");
+    if (
+      !(await dialogs.confirm("Commit all changes?", "Nothing is staged. This stages all files and commits them.", "Commit all", "primary"))
+    )
+      return;
+    if (!(await stageFiles(workspace))) return;
+  }
+  const request = { amend, ...(message.trim() === "" ? {} : { message }) };
+  if (await attemptKnown(workspace, "Could not commit", () => git.commit(request))) git.setMessage("");
+}
+
+export const continueOperation = (workspace: Workspace): Promise<boolean> =>
+  attemptKnown(workspace, "Could not continue", () => workspace.git.continueOperation());
+
+export async function abortOperation({ git, notices, dialogs }: Workspace): Promise<void> {
+  const operation = git.store.getState().repository?.operation ?? "merge";
+  if (!(await dialogs.confirm(`Abort the ${operation}?`, "This restores the files from before. Resolved conflicts are lost.", "Abort")))
+    return;
+  await notices.attempt(`Could not abort the ${operation}`, () => git.abort());
+}
+
+// Pushes the branch, or publishes it if it is not on the remote yet.
+export async function pushBranch(workspace: Workspace): Promise<void> {
+  const { git, notices, dialogs } = workspace;
+  if (git.store.getState().repository?.remotes.length === 0) {
+    const answer = await dialogs.ask({
+      title: "Where should the branch be published?",
+      text: "The repository has no remote yet. Create an empty repository at your provider and paste its URL.",
+      choices: [{ id: "add", label: "Publish", kind: "primary" }],
+      input: {
+        label: "URL",
+        value: "",
+        error: (url) => (/^[^\s-]\S+$/.test(url.trim()) ? null : "Paste a URL such as https://example.com/me/project.git"),
+      },
+    });
+    if (answer === null || !(await notices.attempt("Could not add the remote", () => git.addRemote(answer.value.trim())))) return;
+  }
+  if (await attemptKnown(workspace, "Could not push", () => git.push())) notices.info("Pushed.");
+}
+
+export async function pullBranch(workspace: Workspace, request: SyncRequest = {}): Promise<void> {
+  const { git, notices, dialogs } = workspace;
+  try {
+    await git.pull(request);
+    notices.info("Pulled.");
+  } catch (error) {
+    if (!hasCode(error, "git_diverged")) return void (await attemptKnown(workspace, "Could not pull", () => Promise.reject(error)));
+    const answer = await dialogs.ask({
+      title: "How should both sides be joined?",
+      text: "Your branch and its remote branch both have new commits. A merge keeps both as they are. A rebase puts your commits on top.",
+      choices: [
+        { id: "rebase", label: "Rebase" },
+        { id: "merge", label: "Merge", kind: "primary" },
+      ],
+    });
+    if (answer) await pullBranch(workspace, { reconcile: answer.choice === "rebase" ? "rebase" : "merge" });
+  }
+}
+
+export async function fetchRemote(workspace: Workspace): Promise<void> {
+  if (await attemptKnown(workspace, "Could not fetch", () => workspace.git.fetch())) workspace.notices.info("Fetched.");
+}
+
+// Asks for what git lacks and tries again. A stopped command is no failure.
+async function attemptKnown(workspace: Workspace, failure: string, work: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await work();
+    return true;
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "AbortError") return false;
+    if (hasCode(error, "git_identity")) return (await askIdentity(workspace)) && attemptKnown(workspace, failure, work);
+    return workspace.notices.attempt(failure, () => Promise.reject(error));
+  }
+}
+
+const IDENTITY = /^\s*(.+?)\s*<(\S+@\S+)>\s*$/;
+
+async function askIdentity({ git, dialogs, notices }: Workspace): Promise<boolean> {
+  const answer = await dialogs.ask({
+    title: "Who makes this commit?",
+    text: "Git writes your name and email address into each commit. It keeps them for this sandbox.",
+    choices: [{ id: "set", label: "Commit", kind: "primary" }],
+    input: {
+      label: "Name <email>",
+      value: "",
+      error: (value) => (IDENTITY.test(value) ? null : "Write it like Ada Lovelace <ada@example.com>"),
+    },
+  });
+  const [, name, email] = IDENTITY.exec(answer?.value ?? "") ?? [];
+  if (name === undefined || email === undefined) return false;
+  return await notices.attempt("Could not set the author", () => git.setIdentity(name, email));
+}
+
+// Lets the person switch to a branch or create one.
+export async function pickBranch(workspace: Workspace): Promise<void> {
+  const { git, notices, picker } = workspace;
+  if (git.store.getState().repository === null) return notices.info("This workspace has no Git repository.");
+  await notices.attempt("Could not list branches", async () => {
+    const branches = await git.branches();
+    const local = new Set(branches.filter(({ remote }) => !remote).map(({ name }) => name));
+    const withoutRemote = (name: string) => name.slice(name.indexOf("/") + 1);
+    const remoteOnly = branches.filter(({ name, remote }) => remote && !local.has(withoutRemote(name)));
+    picker.open({
+      title: "Branches",
+      placeholder: "Switch to a branch, or type the name of a new one",
+      items: [
+        ...branches
+          .filter(({ remote }) => !remote)
+          .map(({ name, current }) => ({
+            id: name,
+            label: name,
+            ...(current ? { detail: "current" } : {}),
+            run: () => void (current || switchBranch(workspace, () => git.switchTo(name))),
+          })),
+        ...remoteOnly.map(({ name }) => ({
+          id: name,
+          label: withoutRemote(name),
+          detail: name,
+          run: () => void switchBranch(workspace, () => git.createBranch(withoutRemote(name), name)),
+        })),
+      ],
+      offer: (text) => {
+        const name = text.trim().replaceAll(/\s+/g, "-");
+        if (name === "" || local.has(name)) return null;
+        return { id: "new", label: `Create branch ${name}`, run: () => void switchBranch(workspace, () => git.createBranch(name)) };
+      },
+    });
+  });
+}
+
+// Unsaved text is written first, so that git sees it and refuses to overwrite it.
+async function switchBranch({ documents, notices }: Workspace, work: () => Promise<void>): Promise<void> {
+  await documents.saveAll();
+  await notices.attempt("Could not switch", work);
+}
+
+// Lets the person pick a commit of a file, and compares it with the one before.
+export async function pickRevision(workspace: Workspace, path: string): Promise<void> {
+  const { git, notices, picker } = workspace;
+  await notices.attempt(`Could not read the history of ${path}`, async () => {
+    const { commits } = await git.history(path);
+    if (commits.length === 0) return notices.info(`${nameOf(path)} is in no commit yet.`);
+    picker.open({
+      title: `History of ${nameOf(path)}`,
+      placeholder: "Pick a commit to see what it changed",
+      items: commits.map((commit, i) => ({
+        id: commit.id,
+        label: commit.subject,
+        detail: `${commit.author}, ${formatAge(Date.now() - commit.atMs)} · ${commit.id.slice(0, 7)}`,
+        run: () => {
+          const before = commits[i + 1];
+          showTab(
+            workspace,
+            revisionsTab(`${nameOf(path)} (${commit.id.slice(0, 7)})`, before ? { path: before.path, revision: before.id } : null, {
+              path: commit.path,
+              revision: commit.id,
+            }),
+          );
+        },
+      })),
+    });
+  });
+}
