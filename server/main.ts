@@ -90,7 +90,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
   };
   const links = opening.use(createDaemonLinks({ driver, tokenOf, log }));
 
-  const model = createModelRelay({ config, templates, secrets, db: store.db, clock, log, env: process.env });
+  const model = createModelRelay({ config, templates, secrets, store, clock, log, env: process.env });
   const egress = opening.use(
     await openEgress({
       config,

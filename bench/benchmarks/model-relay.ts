@@ -105,7 +105,7 @@ async function openRelay({ resources }: Run): Promise<Relay> {
     config,
     templates: new Map([["default", DEFAULT_TEMPLATE]]),
     secrets: createSecrets([randomBytes(32)]),
-    db: store.db,
+    store,
     clock: systemClock,
     log: silentLog,
     env: {},

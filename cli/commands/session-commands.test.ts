@@ -12,7 +12,7 @@ test("a session is listed, and shown with its model tokens", async () => {
   const store = await openStore({ file: join(dataDir, "berth.db"), log: silentLog });
   const session = await insertSessionRow(store.db, sessionRow(Date.now(), { external_user_id: "ada" }));
   const newer = await insertSessionRow(store.db, sessionRow(Date.now() + 1000, { external_user_id: "bob" }));
-  const user = { sessionId: session.id, partnerId: "acme", externalUserId: "ada" };
+  const user = { sessionId: session.id, partnerId: "acme", externalUserId: "ada", template: "default" };
   await addModelUsage(store.db, user, { input: 1200, output: 34 }, Date.now());
   await store[Symbol.asyncDispose]();
   expect((await berth("session", "list")).stdout).toMatch(new RegExp(`^${session.id} +acme +ada +running +default +`, "m"));

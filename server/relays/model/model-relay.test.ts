@@ -94,7 +94,7 @@ describe("the model relay", () => {
       },
       templates: new Map(),
       secrets: createSecrets([randomBytes(32)]),
-      db: store.db,
+      store,
       clock: systemClock,
       env: {},
       log: silentLog,

@@ -6,9 +6,8 @@ import { createConnectionBoundary } from "../../faults/connection-boundary.ts";
 import type { Log } from "../../log.ts";
 import { createHostResolver, toLookup, type Resolve } from "../../network/host-resolver.ts";
 import type { Secrets } from "../../secrets/secrets.ts";
-import type { Db } from "../../store/schema.ts";
-import { modelUsageOf } from "../../store/partners/model-usage.ts";
-import { findModelUser, type ModelUser } from "../../store/partners/model-usage.ts";
+import type { Store } from "../../store/open.ts";
+import { findModelUser, modelUsageOf, type ModelUser } from "../../store/partners/model-usage.ts";
 import type { Templates } from "../../templates.ts";
 import { createLoopTurns } from "../../event-loop/loop-turns.ts";
 import { streamAnswer } from "./model-answer.ts";
@@ -40,7 +39,7 @@ export interface ModelRelayDeps {
   >;
   templates: Templates;
   secrets: Secrets;
-  db: Db;
+  store: Store;
   clock: Clock;
   log: Log;
   // The server's environment. Templates name the variable that holds their model's key.
@@ -56,7 +55,7 @@ export function createModelRelay({
   config,
   templates,
   secrets,
-  db,
+  store,
   clock,
   log,
   env,
@@ -89,7 +88,7 @@ export function createModelRelay({
     using _slot = limits.admit(sandboxId);
     if (!tokens.check(sandboxId, presentedToken(request.headers)))
       throw new ModelRefusal(401, "unauthorized", "The model token of the session is missing or invalid");
-    const user = await findModelUser(db, sandboxId);
+    const user = await findModelUser(store.db, sandboxId);
     const template = user && templates.get(user.template);
     const model = template && modelOf(config, template, env);
     if (!user || !template || !model) throw new ModelRefusal(404, "no_model", "No model is configured for this session");
@@ -114,7 +113,7 @@ export function createModelRelay({
     await checkCap(user, model);
     const { body, promptTokens } = target.api === null ? NO_BODY : await readBody(target.api);
     disconnected.throwIfAborted();
-    const count = target.costsTokens ? await beginCount({ db, clock, log }, user, promptTokens) : null;
+    const count = target.costsTokens ? await beginCount({ store, clock, log }, user, promptTokens) : null;
     try {
       const url = model.baseUrl + target.path;
       const headers = providerHeaders(model, request.headers);
@@ -162,7 +161,7 @@ export function createModelRelay({
 
   async function checkCap({ sessionId }: ModelUser, { tokenCap }: ModelConfig): Promise<void> {
     if (tokenCap === null) return;
-    const { input, output } = await modelUsageOf(db, sessionId);
+    const { input, output } = await modelUsageOf(store.db, sessionId);
     // With 400, agents show the message and stop. After 429, which OpenAI would return, opencode retries for a minute; it does
     // the same after any text that contains "500", such as a cap of 5000. After 402 and 403 agents give advice about accounts.
     if (input + output >= tokenCap) throw new ModelRefusal(400, "insufficient_quota", "This session has used all its tokens");

@@ -85,7 +85,7 @@ async function fill(store: Store, partnerId: string): Promise<void> {
       { ...used, day: dayOf(nowMs), running_ms: 1 },
       { ...used, day: dayOf(nowMs) + DAY, running_ms: 1 },
     ]);
-    await addModelUsage(db, { sessionId, partnerId, externalUserId: "ada" }, { input: 1, output: 1 }, nowMs);
+    await addModelUsage(db, { sessionId, partnerId, externalUserId: "ada", template: "default" }, { input: 1, output: 1 }, nowMs);
   }
   const claim = { partnerId, scope: "a", fingerprint: "b", owner: "c" };
   await store.transaction((tx) => claimKey(tx, claim, nowMs, nowMs + 1, nowMs + 2));

@@ -1,9 +1,10 @@
 import { sql } from "kysely";
-import type { Db } from "../schema.ts";
 import type { SandboxId, SessionId } from "@berth/contract";
+import type { Db } from "../schema.ts";
+import { addUsage, dayOf, ownerOf } from "../usage/days.ts";
 
 // Tokens that agents use through the model relay. One row per session, kept after the session is gone, so that a user's sum
-// stays right.
+// stays right. Each change is also part of the usage of a day, so call both in a transaction.
 
 export interface UsedTokens {
   input: number;
@@ -29,13 +30,9 @@ export async function findModelUser(db: Db, sandboxId: SandboxId): Promise<Model
     : null;
 }
 
-export async function addModelUsage(
-  db: Db,
-  { sessionId, partnerId, externalUserId }: Omit<ModelUser, "template">,
-  { input, output }: UsedTokens,
-  nowMs: number,
-): Promise<void> {
-  await db
+export async function addModelUsage(tx: Db, user: ModelUser, { input, output }: UsedTokens, nowMs: number): Promise<void> {
+  const { sessionId, partnerId, externalUserId } = user;
+  await tx
     .insertInto("model_usage")
     .values({
       session_id: sessionId,
@@ -55,19 +52,32 @@ export async function addModelUsage(
       }),
     )
     .execute();
+  await addToDay(tx, user, { input, output }, nowMs);
 }
 
-// Corrects the count of a request once its real cost is known. `input` and `output` may be negative.
-export async function correctModelUsage(db: Db, sessionId: string, { input, output }: UsedTokens, nowMs: number): Promise<void> {
-  await db
+// Corrects the count of a request that was added at `addedAtMs`, once its real cost is known. `input` and `output` may be negative.
+export async function correctModelUsage(
+  tx: Db,
+  user: ModelUser,
+  { input, output }: UsedTokens,
+  { nowMs, addedAtMs }: { nowMs: number; addedAtMs: number },
+): Promise<void> {
+  await tx
     .updateTable("model_usage")
     .set({
       input_tokens: sql`input_tokens + ${input}`,
       output_tokens: sql`output_tokens + ${output}`,
       updated_at: nowMs,
     })
-    .where("session_id", "=", sessionId)
+    .where("session_id", "=", user.sessionId)
     .execute();
+  await addToDay(tx, user, { input, output }, addedAtMs);
+}
+
+// A sandbox of the pool belongs to no partner.
+async function addToDay(tx: Db, { sessionId, ...user }: ModelUser, { input, output }: UsedTokens, atMs: number): Promise<void> {
+  if (user.partnerId === "") return;
+  await addUsage(tx, [{ ...ownerOf({ id: sessionId, ...user }), day: dayOf(atMs), input_tokens: input, output_tokens: output }]);
 }
 
 export async function modelUsageOf(db: Db, sessionId: string): Promise<UsedTokens> {

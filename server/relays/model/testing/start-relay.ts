@@ -69,7 +69,7 @@ export async function startTestRelay({ upstreamUrl, config, template, ...deps }:
     },
     templates: new Map([["default", sandboxTemplate]]),
     secrets: createSecrets([randomBytes(32)]),
-    db: store.db,
+    store,
     clock: systemClock,
     log: silentLog,
     env: {},

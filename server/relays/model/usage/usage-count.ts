@@ -1,7 +1,7 @@
 import type { Clock } from "../../../clock.ts";
 import type { Log } from "../../../log.ts";
 import { addModelUsage, correctModelUsage, type ModelUser } from "../../../store/partners/model-usage.ts";
-import type { Db } from "../../../store/schema.ts";
+import type { Store } from "../../../store/open.ts";
 import type { TokenUsage, UsageMeter } from "./usage-meter.ts";
 
 // Counts the tokens of one request for its session. An estimate is recorded before the request is sent, so that it counts even
@@ -14,13 +14,14 @@ export interface UsageCount {
 }
 
 export interface CountDeps {
-  db: Db;
+  store: Store;
   clock: Clock;
   log: Log;
 }
 
-export async function beginCount({ db, clock, log }: CountDeps, user: ModelUser, promptTokens: number): Promise<UsageCount> {
-  await addModelUsage(db, user, { input: promptTokens, output: 0 }, clock.now());
+export async function beginCount({ store, clock, log }: CountDeps, user: ModelUser, promptTokens: number): Promise<UsageCount> {
+  const addedAtMs = clock.now();
+  await store.transaction((tx) => addModelUsage(tx, user, { input: promptTokens, output: 0 }, addedAtMs));
   return {
     cancel: () => correct({ input: 0, output: 0 }),
     settle: (meter, { isComplete }) =>
@@ -30,7 +31,8 @@ export async function beginCount({ db, clock, log }: CountDeps, user: ModelUser,
   async function correct({ input, output }: TokenUsage): Promise<void> {
     if (input === promptTokens && output === 0) return;
     try {
-      await correctModelUsage(db, user.sessionId, { input: input - promptTokens, output }, clock.now());
+      const difference = { input: input - promptTokens, output };
+      await store.transaction((tx) => correctModelUsage(tx, user, difference, { nowMs: clock.now(), addedAtMs }));
     } catch (error) {
       log.error("model.usage_lost", { sessionId: user.sessionId, input, output, error: String(error) });
     }
