@@ -42,6 +42,7 @@ import { readSandboxAccess, runningAmong } from "./store/sessions/read.ts";
 import { isAtHome } from "./store/sessions/session.ts";
 import { readBacklog } from "./store/webhooks/backlog.ts";
 import { loadTemplates } from "./templates.ts";
+import { createUsageSampler } from "./usage/usage-sampler.ts";
 import { createUsageReports } from "./usage/usage-reports.ts";
 
 export interface Server {
@@ -108,12 +109,14 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
   const observer = registerSessionMetrics(registry, { driver: driver.name, countSessions: () => countByState(store.db) });
   registerQuotaMetrics(registry, () => readQuotaUse(store.db));
 
+  const meter = opening.use(createUsageSampler({ store, driver, home, egress, clock, log }));
   const sessionServices = opening.use(
     createSessionServices({
       store,
       driver,
       links,
       egress,
+      meter,
       templates,
       modelEnv: model.env,
       secrets,

@@ -98,11 +98,14 @@ export interface SandboxSummary {
   condition: SandboxCondition;
 }
 
-// null: the engine does not measure it. Kubernetes reports memory if the metrics API is installed, and nothing else.
+// null: the engine does not measure it. Kubernetes reports memory if the metrics API is installed, and nothing else. Only oci knows the
+// disk, if it is bounded.
 export interface SandboxStats {
   memoryBytes: number | null;
   cpuMs: number | null;
   pids: number | null;
+  // What the files of the sandbox occupy on the machine's disk.
+  diskBytes: number | null;
 }
 
 // Whether a driver works on this machine, for `berth doctor` and for `BERTH_DRIVER=auto`.

@@ -1,5 +1,6 @@
 import type { SandboxId, Template } from "@berth/contract";
 import type { EgressCounters } from "./proxy/proxy-factory.ts";
+import type { Traffic } from "./proxy/traffic.ts";
 
 // The network access of sandboxes, through one proxy per sandbox. Every method is idempotent.
 export interface Egress extends AsyncDisposable {
@@ -9,4 +10,6 @@ export interface Egress extends AsyncDisposable {
   // Closes open connections and removes the proxy.
   close(sandboxId: SandboxId): Promise<void>;
   readonly counters: Readonly<EgressCounters>;
+  // The bytes that each sandbox has exchanged with the outside since the last call.
+  takeTraffic(): ReadonlyMap<SandboxId, Traffic>;
 }

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -24,4 +25,21 @@ test("a new server replaces the socket of a dead one, also below a very long pat
   expect(inode).toBeGreaterThan(0);
   await dead[Symbol.asyncDispose]();
   current.dataDir = join(current.dataDir, "..");
+});
+
+test("bytes to and from the outside are counted once, while the connection is open and after it", async () => {
+  await open(PUBLIC);
+  const { socket } = await tunnel(`127.0.0.1:${current.webPort}`);
+  const [request, answer] = ["GET /x HTTP/1.1\r\nHost: me\r\n\r\n", once(socket, "data")];
+  socket.write(request);
+  await answer;
+  const whileOpen = current.egress.takeTraffic().get(id)!;
+  expect(whileOpen.sentBytes).toBe(request.length);
+  expect(whileOpen.receivedBytes).toBeGreaterThan(50);
+  expect(current.egress.takeTraffic()).toEqual(new Map());
+  socket.end("GET /y HTTP/1.1\r\nHost: me\r\nConnection: close\r\n\r\n");
+  await once(socket.resume(), "close");
+  const after = current.egress.takeTraffic().get(id)!;
+  expect(after.sentBytes).toBeGreaterThan(0);
+  expect(current.egress.takeTraffic()).toEqual(new Map());
 });

@@ -2,7 +2,8 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type { EgressPolicy, SandboxId } from "@berth/contract";
 import type { Egress } from "./egress.ts";
-import { createProxyFactory, type ProxyFactoryOptions, type EgressCounters } from "./proxy/proxy-factory.ts";
+import { createProxyFactory, type EgressCounters, type ProxyFactoryOptions } from "./proxy/proxy-factory.ts";
+import { createTrafficMeter } from "./proxy/traffic.ts";
 import { listenInFolder } from "./socket-listener.ts";
 
 export interface LocalEgressOptions extends ProxyFactoryOptions {
@@ -15,7 +16,8 @@ export function createLocalEgress(options: LocalEgressOptions): Egress {
   const parent = join(options.dataDir, "egress");
   const { maxConnections = 256 } = options;
   const counters: EgressCounters = { allowed: 0, refused: 0 };
-  const createProxy = createProxyFactory(options, counters);
+  const traffic = createTrafficMeter();
+  const createProxy = createProxyFactory(options, counters, traffic);
   const proxies = new Map<SandboxId, Promise<AsyncDisposable>>();
 
   async function closeProxy(sandboxId: SandboxId): Promise<void> {
@@ -30,6 +32,7 @@ export function createLocalEgress(options: LocalEgressOptions): Egress {
 
   return {
     counters,
+    takeTraffic: traffic.take,
     async open(sandboxId, { egress }) {
       const opening = proxies.get(sandboxId) ?? openSocket(sandboxId, egress);
       proxies.set(sandboxId, opening);

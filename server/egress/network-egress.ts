@@ -7,7 +7,8 @@ import type { Clock } from "../clock.ts";
 import { createConnectionBoundaries } from "../faults/connection-boundary.ts";
 import type { Templates } from "../templates.ts";
 import { createAdmission, type AdmissionDeps } from "./admission.ts";
-import { createProxyFactory, type ProxyFactoryOptions, type EgressCounters, type SandboxProxy } from "./proxy/proxy-factory.ts";
+import { createProxyFactory, type EgressCounters, type ProxyFactoryOptions, type SandboxProxy } from "./proxy/proxy-factory.ts";
+import { createTrafficMeter } from "./proxy/traffic.ts";
 import type { Egress } from "./egress.ts";
 import { enforceTimeouts } from "./proxy/enforce-timeouts.ts";
 import type { TokenHolder, EgressTokens } from "./egress-tokens.ts";
@@ -37,7 +38,8 @@ const MAX_UNIDENTIFIED = 32;
 export async function createNetworkEgress(options: NetworkEgressOptions): Promise<NetworkEgress> {
   const { listen, tokens, templates, log, maxConnections = 256, maxPerSecond = 500, floodRestMs: restMs = 1_000 } = options;
   const counters: EgressCounters = { allowed: 0, refused: 0 };
-  const createProxy = createProxyFactory(options, counters);
+  const traffic = createTrafficMeter();
+  const createProxy = createProxyFactory(options, counters, traffic);
   const proxies = new Map<SandboxId, SandboxProxy & { sockets: Map<Socket, string> }>();
   const sockets = new Set<Socket>();
   const boundaryOf = createConnectionBoundaries({ log, connection: "egress" });
@@ -97,6 +99,7 @@ export async function createNetworkEgress(options: NetworkEgressOptions): Promis
 
   return {
     counters,
+    takeTraffic: traffic.take,
     get port() {
       const address = server.address();
       return typeof address === "object" && address ? address.port : 0;

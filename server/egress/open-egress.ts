@@ -50,5 +50,11 @@ export async function openEgress({
       },
     });
   log.warn("egress.closed", { reason: "BERTH_EGRESS_LISTEN is not set, so sandboxes have no network access" });
-  return { counters: { allowed: 0, refused: 0 }, async open() {}, async close() {}, async [Symbol.asyncDispose]() {} };
+  return {
+    counters: { allowed: 0, refused: 0 },
+    takeTraffic: () => new Map(),
+    async open() {},
+    async close() {},
+    async [Symbol.asyncDispose]() {},
+  };
 }

@@ -31,6 +31,7 @@ export interface StepActionsDeps extends StartRequestsDeps {
   driver: Driver;
   links: Pick<DaemonLinks, "start" | "stop" | "forget" | "prepare" | "isPrepared">;
   egress: SandboxEgress;
+  meter: SandboxMeter;
   clock: Clock;
   log: Log;
 }
@@ -43,8 +44,13 @@ export interface SandboxEgress {
   issueToken?(holder: { sandboxId: SandboxId; template: string }): string;
 }
 
+export interface SandboxMeter {
+  // Measures a sandbox whose processes are about to end. Never rejects.
+  measureLast(session: PartnerSession): Promise<void>;
+}
+
 export function createStepActions(deps: StepActionsDeps): StepActions {
-  const { driver, links, egress, templates, secrets, clock, log } = deps;
+  const { driver, links, egress, meter, templates, secrets, clock, log } = deps;
   const { startRequest, blankStartRequest } = createStartRequests(deps);
 
   const templateOf = (session: Session) => findTemplate(templates, session);
@@ -130,7 +136,10 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
     pausing: {
       async act(session, signal) {
         // A driver that cannot freeze ends every process, so the daemon first writes what it holds to disk.
-        if (!driver.traits.freezes) await stopDaemon(session, signal);
+        if (!driver.traits.freezes) {
+          await meter.measureLast(session);
+          await stopDaemon(session, signal);
+        }
         links.forget(session.sandboxId);
         try {
           await driver.pause(session.sandboxId, signal);
@@ -149,6 +158,7 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
     hibernating: {
       // The daemon gets a moment to write scrollback and conversations to disk. If it cannot, it is stopped anyway.
       async act(session, signal) {
+        await meter.measureLast(session);
         if (await thaw(session, signal)) await stopDaemon(session, signal);
         links.forget(session.sandboxId);
         failpoint("hibernate.daemon_stopped");
@@ -161,7 +171,10 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
     resuming: { act: wake, done: startTimeout },
 
     destroying: {
-      act: removeSandbox,
+      async act(session, signal) {
+        if (!session.isHibernated) await meter.measureLast(session);
+        await removeSandbox(session, signal);
+      },
       done: () => ({ destroyedAtMs: clock.now(), expiresAtMs: null, secrets: null }),
     },
   };

@@ -143,7 +143,7 @@ export function createContainers({ engine, installation, log }: { engine: Engine
     async stats(id, signal) {
       const query = { stream: "false", "one-shot": "true" };
       const { status, body } = await engine.call({ method: "GET", path: pathOf(id, "/stats"), query, accept: [404, 409], signal });
-      return status === 200 ? readStats(body as EngineStats) : { memoryBytes: 0, cpuMs: 0, pids: 0 };
+      return status === 200 ? readStats(body as EngineStats) : { memoryBytes: 0, cpuMs: 0, pids: 0, diskBytes: null };
     },
   };
 }
@@ -164,5 +164,6 @@ function readStats({ memory_stats: memory, cpu_stats: cpu, pids_stats: pids }: E
     memoryBytes: Math.max(0, (memory?.usage ?? 0) - reclaimable),
     cpuMs: Math.round((cpu?.cpu_usage?.total_usage ?? 0) / 1e6),
     pids: pids?.current ?? 0,
+    diskBytes: null,
   };
 }

@@ -1,4 +1,4 @@
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readlinkSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readlinkSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readFileIfReadable } from "../../bounded-io/read-small-file.ts";
@@ -15,6 +15,8 @@ export interface Volumes {
   open(folder: string, options: { diskMb: number; owner: number; signal: AbortSignal }): Promise<Volume>;
   // The number of the loop device of an open volume, such as 7:3. undefined if it has none.
   deviceOf(folder: string): string | undefined;
+  // What the volume in `folder` occupies on the host's disk. null if it is a plain folder or does not exist.
+  usedBytes(folder: string): number | null;
   // Flushes the volume to disk and releases its mount and loop device. No-op if it is not open.
   close(folder: string): Promise<void>;
 }
@@ -24,6 +26,8 @@ export interface Volume {
   home: string;
 }
 
+// The unit of `stat`, whatever the file system uses.
+const BLOCK_BYTES = 512;
 const RELEASE_TIMEOUT_MS = 5_000;
 const MOUNT_OPTIONS = "nosuid,nodev,noatime,discard,noinit_itable,errors=remount-ro";
 
@@ -51,6 +55,10 @@ export function createVolumes({ bounded }: { bounded: boolean }): Volumes {
     deviceOf(folder) {
       const device = findMounts(join(folder, "volume"))[0]?.device;
       return nameOfDevice(device)?.startsWith("loop") ? device : undefined;
+    },
+    usedBytes(folder) {
+      const stats = statSync(join(folder, "volume.img"), { throwIfNoEntry: false });
+      return stats ? stats.blocks * BLOCK_BYTES : null;
     },
     async close(folder) {
       const [mountPoint, image] = [join(folder, "volume"), join(folder, "volume.img")];

@@ -162,7 +162,8 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
     },
 
     async stats(id, signal) {
-      return { memoryBytes: await readMemory(cluster, namespace, pods.of(nameOf(id))[0]?.metadata?.name, signal), cpuMs: null, pids: null };
+      const memoryBytes = await readMemory(cluster, namespace, pods.of(nameOf(id))[0]?.metadata?.name, signal);
+      return { memoryBytes, cpuMs: null, pids: null, diskBytes: null };
     },
 
     dial: (id, signal) => dialPod({ pods, workloads }, nameOf(id), signal),

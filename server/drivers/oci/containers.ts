@@ -196,7 +196,7 @@ export function createContainers(options: ContainersOptions): Containers {
       return [...new Set([...listFolders(), ...removals.unfinished(), ...runtime.list(), ...cgroups.list()].filter(isSandboxId))];
     },
 
-    stats: (id) => cgroups.stats(id),
+    stats: (id) => ({ ...cgroups.stats(id), diskBytes: volumes.usedBytes(folderOf(id)) }),
     updateCpuPriorities: () => priorities.update(),
     dial,
     [Symbol.asyncDispose]: () => removals[Symbol.asyncDispose](),

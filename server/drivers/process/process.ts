@@ -218,9 +218,9 @@ export function createProcessDriver(options: ProcessDriverOptions): Driver {
 
     async stats(id) {
       const daemon = await findDaemon(id);
-      if (!daemon) return { memoryBytes: 0, cpuMs: 0, pids: 0 };
+      if (!daemon) return { memoryBytes: 0, cpuMs: 0, pids: 0, diskBytes: null };
       const processes = findProcesses(id, daemon);
-      return { memoryBytes: memoryOf(processes), cpuMs: cpuMsOf(processes), pids: processes.length };
+      return { memoryBytes: memoryOf(processes), cpuMs: cpuMsOf(processes), pids: processes.length, diskBytes: null };
     },
 
     dial,

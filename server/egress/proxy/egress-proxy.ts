@@ -17,7 +17,7 @@ export interface EgressProxyOptions extends DialOptions {
   boundaryOf: (socket: CoverableStream) => ConnectionBoundary;
   // Handles requests to the server itself, below /model/.
   onModel?: ((request: IncomingMessage, response: ServerResponse) => void) | undefined;
-  onAllowed: () => void;
+  onAllowed: (outer: Socket) => void;
   onRefused: (target: Target | undefined, reason: string) => void;
   idleTimeoutMs: number;
   headersTimeoutMs: number;
@@ -83,7 +83,7 @@ export function createEgressProxy(options: EgressProxyOptions): Server {
     }
     outer.once("close", () => slot[Symbol.dispose]());
     boundary.cover(outer);
-    onAllowed();
+    onAllowed(outer);
     outer.setTimeout(idleTimeoutMs, () => outer.destroy());
     outer.on("error", () => outer.destroy());
     return outer;

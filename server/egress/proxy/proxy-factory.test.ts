@@ -4,6 +4,7 @@ import { newId } from "@berth/contract";
 import { expect, test } from "vitest";
 import { silentLog } from "../../log.ts";
 import { createProxyFactory } from "./proxy-factory.ts";
+import { createTrafficMeter } from "./traffic.ts";
 
 const CONNECTIONS = 200;
 
@@ -14,7 +15,7 @@ function silentSocket(): Socket {
 }
 
 test("many connections at once are served in several iterations of the event loop, in turn with those of another sandbox", async () => {
-  const createProxy = createProxyFactory({ log: silentLog, maxConnections: CONNECTIONS }, { allowed: 0, refused: 0 });
+  const createProxy = createProxyFactory({ log: silentLog, maxConnections: CONNECTIONS }, { allowed: 0, refused: 0 }, createTrafficMeter());
   const served: string[] = [];
   const all = Promise.withResolvers<void>();
   const [greedy, other] = ["greedy", "other"].map((name, index) => {
@@ -37,7 +38,7 @@ test("many connections at once are served in several iterations of the event loo
 });
 
 test("a connection that was closed while it waited for its turn is not served", async () => {
-  const createProxy = createProxyFactory({ log: silentLog }, { allowed: 0, refused: 0 });
+  const createProxy = createProxyFactory({ log: silentLog }, { allowed: 0, refused: 0 }, createTrafficMeter());
   const { proxy, serve } = createProxy(newId("sbx", 1), { policy: "public" });
   const served = new Set<Socket>();
   const last = silentSocket();

@@ -11,6 +11,7 @@ import { createEgressProxy } from "./egress-proxy.ts";
 import { createFloodLimit, type FloodLimit } from "../limits/flood-limit.ts";
 import type { Target } from "../policy/target.ts";
 import { createResolve, type Resolve } from "./resolve.ts";
+import type { TrafficMeter } from "./traffic.ts";
 
 export interface EgressCounters {
   allowed: number;
@@ -55,6 +56,7 @@ const MAX_QUERIES_PER_SANDBOX = 64;
 export function createProxyFactory(
   options: ProxyFactoryOptions,
   counters: EgressCounters,
+  traffic: TrafficMeter,
 ): (sandboxId: SandboxId, policy: EgressPolicy) => SandboxProxy {
   const { allow = [], log, onModel, resolve = createResolve(allow) } = options;
   const { dialTimeoutMs = 10_000, idleTimeoutMs = 300_000, headersTimeoutMs = 15_000, maxConnections = 256, maxOutside = 4096 } = options;
@@ -79,7 +81,10 @@ export function createProxyFactory(
       maxConnections,
       takeConnectionSlot: () => outside.take(sandboxId),
       onModel: onModel && ((request, response) => onModel(request, response, sandboxId)),
-      onAllowed: () => void counters.allowed++,
+      onAllowed(outer) {
+        counters.allowed++;
+        traffic.count(sandboxId, outer);
+      },
       onRefused(target, reason) {
         counters.refused++;
         logRefusal(target, reason);

@@ -61,8 +61,9 @@ export function createEndSandboxes(deps: EndSandboxesDeps): EndSandboxes {
   const actions = createStepActions({
     ...deps,
     driver: hibernateOnPause(driver),
-    // Only a server has egress and a model relay.
+    // Only a server has egress, a model relay and samples of usage.
     egress: { open: async () => {}, close: async () => {} },
+    meter: { measureLast: async () => {} },
     modelEnv: () => ({}),
   });
   const owner = `down-${randomBytes(8).toString("hex")}`;

@@ -41,6 +41,7 @@ export async function openTestSessions(
     driver,
     links,
     egress: { open: async () => {}, close: async () => {} },
+    meter: { measureLast: async () => {} },
     templates: loadTemplates(undefined),
     modelEnv: () => ({}),
     secrets,

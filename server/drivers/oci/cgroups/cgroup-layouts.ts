@@ -22,8 +22,10 @@ export interface CgroupLayout {
   // The processor time that the group has used. 0 if it does not exist.
   cpuMs(name: string): number;
   readonly background: BackgroundClass;
-  stats(name: string): SandboxStats;
+  stats(name: string): CgroupStats;
 }
+
+export type CgroupStats = Omit<SandboxStats, "diskBytes">;
 
 export interface CgroupMount {
   path: string;

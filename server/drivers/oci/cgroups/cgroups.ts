@@ -3,9 +3,8 @@ import { existsSync, readdirSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "@berth/contract";
-import type { SandboxStats } from "../../driver.ts";
 import { readFileIfReadable } from "../../../bounded-io/read-small-file.ts";
-import { readCgroupLayout } from "./cgroup-layouts.ts";
+import { readCgroupLayout, type CgroupStats } from "./cgroup-layouts.ts";
 
 // The control groups of our sandboxes. They are read and written directly, because each call of the OCI runtime would start
 // a process.
@@ -31,7 +30,7 @@ export interface Cgroups {
   isBackground(id: string): boolean;
   enterBackground(id: string): string | undefined;
   leaveBackground(id: string, weight?: string): void;
-  stats(id: string): SandboxStats;
+  stats(id: string): CgroupStats;
   // The ids of all sandboxes that have a group, even if nothing else of them is left.
   list(): string[];
 }

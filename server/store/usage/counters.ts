@@ -1,0 +1,131 @@
+import type { SandboxId, SessionId } from "@berth/contract";
+import type { Db } from "../schema.ts";
+import type { Home } from "../sessions/session.ts";
+import { addUsage, dayOf, ownerOf, type DayUsage, type UsageOwner } from "./days.ts";
+
+// What a sandbox used when it was measured. null: the engine does not measure it.
+export interface Sample {
+  owner: UsageOwner;
+  atMs: number;
+  // Since the sandbox was started.
+  cpuMs: number | null;
+  memoryBytes: number | null;
+  diskBytes: number | null;
+}
+
+// Adds samples of running sandboxes, at most one of each. Processor time counts from the sample before; both are one transaction, so that
+// a sample whose fate is unknown can be followed by the next one.
+export async function addSamples(tx: Db, samples: readonly Sample[]): Promise<void> {
+  if (samples.length === 0) return;
+  const counted = await countersOf(tx, samples);
+  await addUsage(
+    tx,
+    samples.map((sample) => usageOf(sample, counted)),
+  );
+  await tx
+    .insertInto("usage_counters")
+    .values(samples.map(({ owner, cpuMs, atMs }) => ({ session_id: owner.session_id, cpu_ms: Math.round(cpuMs ?? 0), sampled_at: atMs })))
+    .onConflict((conflict) =>
+      conflict.column("session_id").doUpdateSet(({ ref }) => ({ cpu_ms: ref("excluded.cpu_ms"), sampled_at: ref("excluded.sampled_at") })),
+    )
+    .execute();
+}
+
+// Adds the last samples of sandboxes whose processes have ended since. They count from zero when they are started again.
+export async function addLastSamples(tx: Db, samples: readonly Sample[]): Promise<void> {
+  if (samples.length === 0) return;
+  const counted = await countersOf(tx, samples);
+  await addUsage(
+    tx,
+    samples.map((sample) => usageOf(sample, counted)),
+  );
+  await tx
+    .deleteFrom("usage_counters")
+    .where(
+      "session_id",
+      "in",
+      samples.map(({ owner }) => owner.session_id),
+    )
+    .execute();
+}
+
+type Counters = ReadonlyMap<string, number>;
+
+async function countersOf(tx: Db, samples: readonly Sample[]): Promise<Counters> {
+  const rows = await tx
+    .selectFrom("usage_counters")
+    .select(["session_id", "cpu_ms"])
+    .where(
+      "session_id",
+      "in",
+      samples.map(({ owner }) => owner.session_id),
+    )
+    .execute();
+  return new Map(rows.map(({ session_id, cpu_ms }) => [session_id, cpu_ms]));
+}
+
+function usageOf({ owner, atMs, cpuMs, memoryBytes, diskBytes }: Sample, counted: Counters): DayUsage {
+  const before = counted.get(owner.session_id) ?? 0;
+  const now = Math.round(cpuMs ?? before);
+  return {
+    ...owner,
+    day: dayOf(atMs),
+    // The sandbox was started again if its counter is smaller.
+    cpu_ms: now >= before ? now - before : now,
+    ...(memoryBytes !== null && { memory_peak: memoryBytes, memory_sum: memoryBytes, memory_samples: 1 }),
+    ...(diskBytes !== null && { disk_peak: diskBytes, disk_sum: diskBytes, disk_samples: 1 }),
+  };
+}
+
+export interface SandboxOwner {
+  sandboxId: SandboxId;
+  owner: UsageOwner;
+}
+
+// Up to `limit` running sessions of this home by their id, without those that another server has measured after `sampledAfterMs`.
+export async function sessionsToSample(
+  db: Db,
+  home: Home,
+  { after, limit, sampledAfterMs }: { after: string; limit: number; sampledAfterMs: number },
+): Promise<{ sessions: SandboxOwner[]; last: string | null }> {
+  const rows = await db
+    .selectFrom("sessions")
+    .leftJoin("usage_counters", "usage_counters.session_id", "sessions.id")
+    .select(["sessions.id", "sandbox_id", "partner_id", "external_user_id", "template", "sampled_at"])
+    .where("state", "=", "running")
+    .where("driver", "=", home.driver)
+    .where("host", home.host === null ? "is" : "=", home.host)
+    .where("sessions.id", ">", after as SessionId)
+    .orderBy("sessions.id")
+    .limit(limit)
+    .execute();
+  const due = rows.filter(({ sampled_at }) => sampled_at === null || sampled_at <= sampledAfterMs);
+  return { sessions: due.flatMap(toOwner), last: rows.length < limit ? null : rows.at(-1)!.id };
+}
+
+// Sandboxes that belong to no partner are left out.
+export async function ownersOf(db: Db, sandboxIds: readonly SandboxId[]): Promise<SandboxOwner[]> {
+  if (sandboxIds.length === 0) return [];
+  const columns = ["id", "sandbox_id", "partner_id", "external_user_id", "template"] as const;
+  const rows = await db.selectFrom("sessions").select(columns).where("sandbox_id", "in", sandboxIds).execute();
+  return rows.flatMap(toOwner);
+}
+
+interface OwnerRow {
+  id: SessionId;
+  sandbox_id: SandboxId;
+  partner_id: string | null;
+  external_user_id: string | null;
+  template: string;
+}
+
+function toOwner({ id, sandbox_id, partner_id, external_user_id, template }: OwnerRow): SandboxOwner[] {
+  if (partner_id === null) return [];
+  return [{ sandboxId: sandbox_id, owner: ownerOf({ id, partnerId: partner_id, externalUserId: external_user_id ?? "", template }) }];
+}
+
+// Removes counters of sandboxes whose processes ended while no server could measure them.
+export async function purgeCounters(db: Db): Promise<void> {
+  const live = db.selectFrom("sessions").select("id").where("counted_from", "is not", null).where("hibernated", "=", 0);
+  await db.deleteFrom("usage_counters").where("session_id", "not in", live).execute();
+}

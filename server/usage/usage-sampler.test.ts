@@ -1,0 +1,111 @@
+import { expect, test } from "vitest";
+import type { SandboxId } from "@berth/contract";
+import { onBothEngines } from "../../tests/support/databases/stores.ts";
+import { DAY, SECOND } from "../clock.ts";
+import type { SandboxStats } from "../drivers/driver.ts";
+import { silentLog } from "../log.ts";
+import type { Store } from "../store/open.ts";
+import { insertPartner } from "../store/partners/partners.ts";
+import { parseSession } from "../store/sessions/parse-session.ts";
+import type { PartnerSession } from "../store/sessions/session.ts";
+import { insertSessionRow, sessionRow } from "../store/testing/session-row.ts";
+import { readUsage } from "../store/usage/report.ts";
+import { createTestClock } from "../testing/test-clock.ts";
+import { createUsageSampler, type Traffic } from "./usage-sampler.ts";
+
+const TODAY = Date.UTC(2030, 0, 10);
+const HOME = { driver: "process", host: null };
+
+onBothEngines("usage sampler", (databases) => {
+  // An engine whose numbers the test sets.
+  async function open(store: Store, sessions = 1) {
+    const clock = createTestClock(TODAY);
+    const stats = new Map<string, SandboxStats>();
+    let traffic = new Map<SandboxId, Traffic>();
+    await insertPartner(store.db, { id: "acme", createdAt: 0 });
+    const rows = [];
+    for (let n = 0; n < sessions; n++) rows.push(await insertSessionRow(store.db, sessionRow(TODAY, { counted_from: TODAY })));
+    const row = rows[0]!;
+    const startServer = () =>
+      createUsageSampler({
+        store,
+        driver: { stats: async (id) => stats.get(id) ?? Promise.reject(new Error("gone")) },
+        home: HOME,
+        egress: {
+          takeTraffic() {
+            const taken = traffic;
+            traffic = new Map();
+            return taken;
+          },
+        },
+        clock,
+        log: silentLog,
+      });
+    return {
+      clock,
+      row,
+      rows,
+      session: parseSession(row) as PartnerSession,
+      startServer,
+      set: (cpuMs: number | null, memoryBytes: number, id = row.sandbox_id) =>
+        stats.set(id, { cpuMs, memoryBytes, pids: 1, diskBytes: null }),
+      send: (sentBytes: number) => traffic.set(row.sandbox_id, { sentBytes, receivedBytes: 1 }),
+      usage: async () => {
+        const query = { partnerId: "acme", fromDay: TODAY, toDay: TODAY + 2 * DAY, groups: [], nowMs: clock.now(), maxRows: 10 };
+        return (await readUsage(store.db, query))[0]!;
+      },
+    };
+  }
+
+  test("processor time counts once over samples, a new server and a new start of the sandbox", async () => {
+    await using store = await (await databases.create()).open();
+    const { clock, session, set, usage, startServer } = await open(store);
+    {
+      await using server = startServer();
+      set(1000, 100);
+      await clock.advance(30 * SECOND);
+      set(1500, 300);
+      await server.sample();
+      // Measured a moment ago.
+      await server.sample();
+    }
+    expect(await usage()).toMatchObject({ cpuMs: 1000, memory: { peak: 100, sum: 100, samples: 1 } });
+    {
+      await using server = startServer();
+      await clock.advance(30 * SECOND);
+      expect(await usage()).toMatchObject({ cpuMs: 1500, memory: { peak: 300, sum: 400, samples: 2 } });
+      set(1600, 50);
+      await server.measureLast(session);
+      // It is started again and counts from zero, and ends once more before the next write.
+      set(5000, 50);
+      await server.measureLast(session);
+    }
+    expect((await usage()).cpuMs).toBe(1600 + 5000);
+    await using _third = startServer();
+    set(7000, 50);
+    await clock.advance(30 * SECOND);
+    expect((await usage()).cpuMs).toBe(1600 + 5000 + 7000);
+  });
+
+  test("of two servers of a cluster only one measures a sandbox, and both count what it sent", async () => {
+    await using store = await (await databases.create()).open();
+    const { clock, set, send, usage, startServer } = await open(store);
+    await using _one = startServer();
+    await using two = startServer();
+    set(null, 100);
+    send(10);
+    await clock.advance(30 * SECOND);
+    send(5);
+    await two.sample();
+    expect(await usage()).toMatchObject({ cpuMs: 0, memory: { samples: 1 }, egressBytes: 15, ingressBytes: 2 });
+  });
+
+  test("a sandbox that does not answer does not keep others from being measured", async () => {
+    await using store = await (await databases.create()).open();
+    const { clock, rows, set, usage, startServer } = await open(store, 150);
+    await using _server = startServer();
+    for (const { sandbox_id } of rows.slice(1)) set(10, 1, sandbox_id);
+    await clock.advance(30 * SECOND);
+    expect(await usage()).toMatchObject({ cpuMs: 149 * 10, memory: { samples: 149 } });
+  });
+});
