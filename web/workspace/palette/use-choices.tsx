@@ -1,9 +1,9 @@
 import { useEffect, useMemo, useState } from "react";
 import { formatShortcut } from "../browser/shortcuts.ts";
+import type { Choices } from "../parts/choice-dialog.tsx";
 import { useWorkspace } from "../state/context.ts";
 import type { DocumentSymbol, TextEditorHandle } from "../state/tabs/active-editor.ts";
 import type { TextLocation } from "../state/tabs/cursor.ts";
-import type { Choices } from "./choices.ts";
 import type { Command } from "./commands/command.ts";
 import { fuzzyFilter } from "./fuzzy.ts";
 import { parseInput } from "./parse-input.ts";

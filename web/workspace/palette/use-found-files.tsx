@@ -1,10 +1,10 @@
 import { useEffect, useState } from "react";
+import type { Choice, Choices } from "../parts/choice-dialog.tsx";
 import { FileIcon } from "../parts/file-icon.tsx";
 import { openFile } from "../state/actions/open-actions.ts";
 import { useWorkspace } from "../state/context.ts";
 import { activeFile } from "../state/tabs/editor-groups.ts";
 import { nameOf, parentOf } from "../text/paths.ts";
-import type { Choices, PaletteChoice } from "./choices.ts";
 import { orderFiles } from "./order-files.ts";
 import type { PaletteInput } from "./parse-input.ts";
 
@@ -49,7 +49,7 @@ export function useFoundFiles(input: Extract<PaletteInput, { kind: "files" }> | 
   };
 }
 
-const fileChoice = (path: string, run: () => void): PaletteChoice => ({
+const fileChoice = (path: string, run: () => void): Choice => ({
   id: path,
   run,
   content: (

@@ -1,9 +1,10 @@
-import { Braces, Search } from "lucide-react";
+import { Braces } from "lucide-react";
 import { useState } from "react";
 import { openPage } from "../../state/actions/open-actions.ts";
 import { useWorkspace } from "../../state/context.ts";
 import { GROUPS, SETTING_NAMES, SETTINGS, type SettingName } from "../../state/settings/schema.ts";
 import { SettingRow } from "./setting-row.tsx";
+import { isFound, SettingsHead } from "./settings-head.tsx";
 
 // The personal settings as a page. In a chunk of its own.
 export default function SettingsPage() {
@@ -12,24 +13,12 @@ export default function SettingsPage() {
   const found = SETTING_NAMES.filter((name) => isMatch(name, query));
   return (
     <div className="settings">
-      <div className="settings-head">
-        <div className="settings-search">
-          <Search size={14} />
-          <input
-            className="field"
-            type="search"
-            aria-label="Search settings"
-            placeholder="Search settings"
-            spellCheck={false}
-            value={query}
-            onChange={(event) => setQuery(event.target.value)}
-          />
-        </div>
+      <SettingsHead label="Search settings" placeholder="Search settings" query={query} onQuery={setQuery}>
         <button type="button" className="button" onClick={() => openPage(workspace, "settingsJson")}>
           <Braces size={14} />
           Edit as JSON
         </button>
-      </div>
+      </SettingsHead>
       <div className="settings-body">
         {GROUPS.map((group) => {
           const names = found.filter((name) => SETTINGS[name].group === group);
@@ -55,9 +44,5 @@ export default function SettingsPage() {
 
 function isMatch(name: SettingName, query: string): boolean {
   const { key, group, title, description } = SETTINGS[name];
-  const text = `${key} ${group} ${title} ${description}`.toLowerCase();
-  return query
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => text.includes(word));
+  return isFound(`${key} ${group} ${title} ${description}`, query);
 }

@@ -1,32 +1,18 @@
-import { Search } from "lucide-react";
 import { useMemo, useState } from "react";
 import { formatShortcut } from "../../browser/shortcuts.ts";
 import { createCommands } from "../../palette/commands/commands.ts";
 import { useWorkspace } from "../../state/context.ts";
+import { isFound, SettingsHead } from "./settings-head.tsx";
 
 // All commands that have keys. The same list is in the palette.
 export default function ShortcutsPage() {
   const workspace = useWorkspace();
   const [query, setQuery] = useState("");
   const rows = useMemo(() => shortcutRows(createCommands(workspace)), [workspace]);
-  const words = query.toLowerCase().split(/\s+/);
-  const found = rows.filter(({ title, keys }) => words.every((word) => `${title} ${keys.join(" ")}`.toLowerCase().includes(word)));
+  const found = rows.filter(({ title, keys }) => isFound(`${title} ${keys.join(" ")}`, query));
   return (
     <div className="settings">
-      <div className="settings-head">
-        <div className="settings-search">
-          <Search size={14} />
-          <input
-            className="field"
-            type="search"
-            aria-label="Search shortcuts"
-            placeholder="Search commands and keys"
-            spellCheck={false}
-            value={query}
-            onChange={(event) => setQuery(event.target.value)}
-          />
-        </div>
-      </div>
+      <SettingsHead label="Search shortcuts" placeholder="Search commands and keys" query={query} onQuery={setQuery} />
       <div className="settings-body">
         <table className="shortcuts">
           <thead>
