@@ -1,8 +1,8 @@
-import { accessSync, constants, statSync } from "node:fs";
 import { basename, isAbsolute, join } from "node:path";
 import type { AgentProgram, AgentState } from "@berth/contract/daemon.ts";
 import { AppError } from "@berth/contract/errors.ts";
 import type { Environment } from "../processes/environment.ts";
+import { isProgram } from "../processes/is-program.ts";
 
 // The state of an agent that is not running: stopped, or the reason why it cannot start.
 export function restingState(environment: Environment): AgentState {
@@ -49,13 +49,4 @@ function isInstalled(command: string, path: string): boolean {
   // A path relative to the workspace, whose files may change at any time. The start reports whether it exists.
   if (command.includes("/")) return true;
   return path.split(":").some((folder) => folder !== "" && isProgram(join(folder, command)));
-}
-
-function isProgram(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return statSync(file).isFile();
-  } catch {
-    return false;
-  }
 }

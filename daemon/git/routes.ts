@@ -3,7 +3,7 @@ import { AppError } from "@berth/contract/errors.ts";
 import { requiredPath } from "../files/files.ts";
 import type { Workspace } from "../files/workspace.ts";
 import { sendJson } from "../http/reply.ts";
-import type { Call, Route } from "../http/route.ts";
+import type { Route } from "../http/route.ts";
 import { readBounded } from "../io/read-bounded.ts";
 import type { Environment } from "../processes/environment.ts";
 import { listBranches, switchBranch } from "./branches.ts";
@@ -36,23 +36,33 @@ export function gitRoutes({ workspace, environment, watch }: GitRoutesDeps): Rou
   // Changes of the index wait for each other, because git refuses a second one at the same time.
   const indexTurn = createSlots(1);
 
-  // Answers 204 when the work is done.
-  const change = (work: (repository: string, body: Body) => Promise<void>) => async (call: Call) => {
-    const body = await readBody(call.request);
-    const repository = repositories.choose(body["repository"]);
-    using _turn = await indexTurn.take();
-    await work(repository, body);
-    call.response.writeHead(204).end();
-  };
-  // Responds with events.
-  const follow =
-    <Request>(parse: (body: Body) => Request, work: (repository: string, request: Request, options: GitOptions) => Promise<void>) =>
-    async ({ request, response }: Call) => {
+  // A route that responds with 204 when the work is done.
+  const change = (path: string, work: (repository: string, body: Body) => Promise<void>): Route => ({
+    method: "POST",
+    path,
+    async handle({ request, response }) {
+      const body = await readBody(request);
+      const repository = repositories.choose(body["repository"]);
+      using _turn = await indexTurn.take();
+      await work(repository, body);
+      response.writeHead(204).end();
+    },
+  });
+  // A route that responds with events while the work runs.
+  const follow = <Request>(
+    path: string,
+    parse: (body: Body) => Request,
+    work: (repository: string, request: Request, options: GitOptions) => Promise<void>,
+  ): Route => ({
+    method: "POST",
+    path,
+    async handle({ request, response }) {
       const body = await readBody(request);
       const repository = repositories.choose(body["repository"]);
       const parsed = parse(body);
       await streamEvents(response, (options) => work(repository, parsed, options));
-    };
+    },
+  });
   const fileIn = (query: URLSearchParams) => repositories.locate(requiredPath(query.get("path")));
 
   return [
@@ -83,26 +93,10 @@ export function gitRoutes({ workspace, environment, watch }: GitRoutesDeps): Rou
         sendJson(response, 200, { branches: await listBranches(git, repositories.choose(query.get("repository"))) });
       },
     },
-    {
-      method: "POST",
-      path: "/git/switch",
-      handle: change((repository, body) => switchBranch(git, repository, switchOf(body))),
-    },
-    {
-      method: "POST",
-      path: "/git/stage",
-      handle: change((repository, body) => stage(git, repository, pathsIn(body, repository, repositories))),
-    },
-    {
-      method: "POST",
-      path: "/git/unstage",
-      handle: change((repository, body) => unstage(git, repository, pathsIn(body, repository, repositories))),
-    },
-    {
-      method: "POST",
-      path: "/git/discard",
-      handle: change((repository, body) => discard(workspace, git, repository, pathsIn(body, repository, repositories))),
-    },
+    change("/git/switch", (repository, body) => switchBranch(git, repository, switchOf(body))),
+    change("/git/stage", (repository, body) => stage(git, repository, pathsIn(body, repository, repositories))),
+    change("/git/unstage", (repository, body) => unstage(git, repository, pathsIn(body, repository, repositories))),
+    change("/git/discard", (repository, body) => discard(workspace, git, repository, pathsIn(body, repository, repositories))),
     {
       method: "GET",
       path: "/git/content",
@@ -130,36 +124,12 @@ export function gitRoutes({ workspace, environment, watch }: GitRoutesDeps): Rou
         response.writeHead(204).end();
       },
     },
-    {
-      method: "POST",
-      path: "/git/commit",
-      handle: follow(commitOf, (repository, request, options) => commit(git, repository, request, options)),
-    },
-    {
-      method: "POST",
-      path: "/git/push",
-      handle: follow(syncOf, (repository, _request, options) => push(git, repository, options)),
-    },
-    {
-      method: "POST",
-      path: "/git/pull",
-      handle: follow(syncOf, (repository, request, options) => pull(git, repository, request, options)),
-    },
-    {
-      method: "POST",
-      path: "/git/fetch",
-      handle: follow(syncOf, (repository, _request, options) => fetchRemote(git, repository, options)),
-    },
-    {
-      method: "POST",
-      path: "/git/continue",
-      handle: follow(syncOf, (repository, _request, options) => continueOperation(git, repository, options)),
-    },
-    {
-      method: "POST",
-      path: "/git/abort",
-      handle: change((repository) => abortOperation(git, repository)),
-    },
+    follow("/git/commit", commitOf, (repository, request, options) => commit(git, repository, request, options)),
+    follow("/git/push", syncOf, (repository, _request, options) => push(git, repository, options)),
+    follow("/git/pull", syncOf, (repository, request, options) => pull(git, repository, request, options)),
+    follow("/git/fetch", syncOf, (repository, _request, options) => fetchRemote(git, repository, options)),
+    follow("/git/continue", syncOf, (repository, _request, options) => continueOperation(git, repository, options)),
+    change("/git/abort", (repository) => abortOperation(git, repository)),
     {
       method: "POST",
       path: "/git/identity",
@@ -168,11 +138,7 @@ export function gitRoutes({ workspace, environment, watch }: GitRoutesDeps): Rou
         response.writeHead(204).end();
       },
     },
-    {
-      method: "POST",
-      path: "/git/remote",
-      handle: change((repository, body) => addRemote(git, repository, remoteOf(body))),
-    },
+    change("/git/remote", (repository, body) => addRemote(git, repository, remoteOf(body))),
     {
       method: "GET",
       path: "/git/history",

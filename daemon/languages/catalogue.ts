@@ -1,7 +1,8 @@
-import { accessSync, constants, existsSync, statSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { basename, isAbsolute, join } from "node:path";
 import type { LanguageServerProgram } from "@berth/contract/daemon.ts";
 import type { Language } from "@berth/contract/languages.ts";
+import { isProgram } from "../processes/is-program.ts";
 
 // The language servers that Berth knows. Those for TypeScript and Python come with Berth; the others are used if they are
 // installed in the sandbox.
@@ -110,13 +111,4 @@ function defaultSettings(language: string, workspace: string): Record<string, un
 function locate(command: string, folders: string[]): string | undefined {
   if (isAbsolute(command)) return isProgram(command) ? command : undefined;
   return folders.map((folder) => join(folder, command)).find(isProgram);
-}
-
-function isProgram(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return statSync(file).isFile();
-  } catch {
-    return false;
-  }
 }
