@@ -1,9 +1,6 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect, test } from "vitest";
 import { describeWith, machine } from "../tests/support/machine.ts";
-import { daemonRuntime } from "../tests/support/runtime.ts";
+import { runtimeWithForeignSnapshot } from "../tests/support/runtime.ts";
 import { startTestDaemon } from "./testing/test-daemon.ts";
 
 const ownPidNamespace = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"];
@@ -34,16 +31,8 @@ describeWith(machine.ownPidNamespace(), "the first process of a sandbox", () => 
       return reply.text;
     };
     expect(await commandLine("{runtime}")).toContain("daemon.blob");
-
-    const folder = mkdtempSync(join(tmpdir(), "berth-runtime-"));
-    const runtime = await daemonRuntime();
-    for (const name of readdirSync(runtime)) symlinkSync(join(runtime, name), join(folder, name));
-    const snapshot = readFileSync(join(runtime, "daemon.blob"));
-    snapshot.write(process.version.slice(1).replace(/\d/g, "0"), snapshot.indexOf(process.version.slice(1)));
-    rmSync(join(folder, "daemon.blob"));
-    writeFileSync(join(folder, "daemon.blob"), snapshot);
-    expect(await commandLine(folder)).not.toContain("daemon.blob");
-    rmSync(folder, { recursive: true });
+    using foreign = await runtimeWithForeignSnapshot();
+    expect(await commandLine(foreign.folder)).not.toContain("daemon.blob");
   });
 
   test("forwards SIGTERM and exits promptly", async () => {

@@ -1,4 +1,5 @@
-import { globSync, statSync } from "node:fs";
+import { globSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildDaemon } from "../../daemon/build.ts";
 
@@ -8,6 +9,18 @@ let building: Promise<string> | undefined;
 // The folder that drivers mount at /opt/berth. It is built if the daemon's sources are newer.
 export function daemonRuntime(): Promise<string> {
   return (building ??= build());
+}
+
+// The same folder with a snapshot of the daemon that another version of Node has made.
+export async function runtimeWithForeignSnapshot(): Promise<{ folder: string } & Disposable> {
+  const runtime = await daemonRuntime();
+  const folder = mkdtempSync(join(tmpdir(), "berth-runtime-"));
+  for (const name of readdirSync(runtime)) symlinkSync(join(runtime, name), join(folder, name));
+  const snapshot = readFileSync(join(runtime, "daemon.blob"));
+  snapshot.write(process.version.slice(1).replace(/\d/g, "0"), snapshot.indexOf(process.version.slice(1)));
+  rmSync(join(folder, "daemon.blob"));
+  writeFileSync(join(folder, "daemon.blob"), snapshot);
+  return { folder, [Symbol.dispose]: () => rmSync(folder, { recursive: true }) };
 }
 
 async function build(): Promise<string> {

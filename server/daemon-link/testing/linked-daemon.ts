@@ -1,12 +1,13 @@
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer as createHttpServer, type RequestListener, type Server as HttpServer } from "node:http";
-import { connect, createServer, type Server, type Socket } from "node:net";
+import { createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { AppError, type SandboxId } from "@berth/contract";
 import { silentLog } from "../../log.ts";
 import { createDaemonLinks, type DaemonLinks } from "../daemon-links.ts";
+import { socketDriver } from "./socket-driver.ts";
 
 export const SANDBOX: SandboxId = "sbx_00000000000000000000000000";
 
@@ -36,13 +37,7 @@ export function createLinkedDaemon() {
     // The default deadline is long, because test machines may be slow. Tests of deadlines set a short one.
     openLinks({ tokenOf = () => "secret", headersTimeoutMs = 20_000 } = {}): DaemonLinks {
       const links = createDaemonLinks({
-        driver: {
-          async dial() {
-            const socket = connect(socketPath);
-            await once(socket, "connect");
-            return socket;
-          },
-        },
+        driver: socketDriver(socketPath),
         tokenOf,
         log: { ...silentLog, error: (event) => void failures.push(event) },
         headersTimeoutMs,

@@ -1,9 +1,9 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { newId } from "@berth/contract";
 import { expect, test } from "vitest";
-import { daemonRuntime } from "../../../tests/support/runtime.ts";
+import { daemonRuntime, runtimeWithForeignSnapshot } from "../../../tests/support/runtime.ts";
 import { silentLog } from "../../log.ts";
 import { DEFAULT_TEMPLATE } from "../../templates.ts";
 import { driverSuite } from "../testing/driver.suite.ts";
@@ -53,17 +53,9 @@ test("the daemon starts from its snapshot, and without it if another version of 
     rmSync(dataDir, { recursive: true, force: true });
     return line;
   };
-  const runtime = await daemonRuntime();
-  expect(await commandLine(runtime)).toContain("daemon.blob");
-
-  const folder = mkdtempSync(join(tmpdir(), "berth-runtime-"));
-  for (const name of readdirSync(runtime)) symlinkSync(join(runtime, name), join(folder, name));
-  const snapshot = readFileSync(join(runtime, "daemon.blob"));
-  snapshot.write(process.version.slice(1).replace(/\d/g, "0"), snapshot.indexOf(process.version.slice(1)));
-  rmSync(join(folder, "daemon.blob"));
-  writeFileSync(join(folder, "daemon.blob"), snapshot);
-  expect(await commandLine(folder)).not.toContain("daemon.blob");
-  rmSync(folder, { recursive: true });
+  expect(await commandLine(await daemonRuntime())).toContain("daemon.blob");
+  using foreign = await runtimeWithForeignSnapshot();
+  expect(await commandLine(foreign.folder)).not.toContain("daemon.blob");
 });
 
 // True for zombies as well.

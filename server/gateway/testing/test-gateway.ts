@@ -7,13 +7,14 @@ import {
   type IncomingMessage,
   type RequestListener,
 } from "node:http";
-import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
+import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Registry } from "prom-client";
 import { newId, type KeyScope, type SandboxId, type SessionStatus } from "@berth/contract";
 import { createTestClock } from "../../testing/test-clock.ts";
 import { createDaemonLinks } from "../../daemon-link/daemon-links.ts";
+import { socketDriver } from "../../daemon-link/testing/socket-driver.ts";
 import { silentLog } from "../../log.ts";
 import { createSecrets } from "../../secrets/secrets.ts";
 import type { SessionView } from "../../sessions/sessions.ts";
@@ -86,13 +87,7 @@ export async function openGateway(options: { https?: boolean; appFolder?: string
   const origin = options.https ? `https://berth.example` : `http://localhost:${port}`;
 
   const links = createDaemonLinks({
-    driver: {
-      async dial() {
-        const socket = connect(socketPath);
-        await once(socket, "connect");
-        return socket;
-      },
-    },
+    driver: socketDriver(socketPath),
     tokenOf: () => "daemon-token",
     log: silentLog,
     // Long, so that only tests about silent daemons run into it.

@@ -134,20 +134,21 @@ test("a running session whose sandbox died is paused with the reason, and resume
   expect(await answer.body.reduce((text: string, chunk) => text + String(chunk), "")).toBe("kept");
 });
 
-// Freezes the sandbox of a running session behind the server's back.
-async function freezeRunning() {
-  const session = await services!.sessions.create(services!.acme, aRequest());
-  await services!.driver.pause(session.sandboxId, AbortSignal.timeout(30_000));
-  return session;
+// A session whose sandbox was frozen behind the server's back, and the repair that hangs while it thaws the sandbox.
+async function stuckInThawing() {
+  const hang = hanging("resume");
+  const opened = await openTestSessions({ wrapDriver: hang.wrap });
+  services = opened;
+  const session = await opened.sessions.create(opened.acme, aRequest());
+  await opened.driver.pause(session.sandboxId, AbortSignal.timeout(30_000));
+  hang.arm();
+  const repairing = opened.reconcile.repairDifferences();
+  await expect.poll(async () => (await findSession(opened.store.db, session.id))!.state).toBe("thawing");
+  return { services: opened, session, repairing };
 }
 
 test("a running session whose sandbox is frozen is thawed under a lease, and partners do not notice", async () => {
-  const hang = hanging("resume");
-  services = await openTestSessions({ wrapDriver: hang.wrap });
-  const session = await freezeRunning();
-  hang.arm();
-  const repairing = services.reconcile.repairDifferences();
-  await expect.poll(async () => (await findSession(services!.store.db, session.id))!.state).toBe("thawing");
+  const { services, session, repairing } = await stuckInThawing();
   expect(await findSession(services.store.db, session.id)).toHaveProperty("lease");
   expect((await services.sessions.get("acme", session.id)).status).toBe("running");
   await expect(services.sessions.resume("acme", session.id, { autoStartAgent: false })).rejects.toMatchObject({
@@ -165,12 +166,7 @@ test("a running session whose sandbox is frozen is thawed under a lease, and par
 });
 
 test("if a server dies while thawing, the next one takes over and the session ends running", async () => {
-  const hang = hanging("resume");
-  services = await openTestSessions({ wrapDriver: hang.wrap });
-  const session = await freezeRunning();
-  hang.arm();
-  void services.reconcile.repairDifferences();
-  await expect.poll(async () => (await findSession(services!.store.db, session.id))!.state).toBe("thawing");
+  const { services, session } = await stuckInThawing();
   const successor = services.another();
   expect((await successor.reconcile.run({ predecessors: true })).steps).toBe(1);
   expect((await findSession(services.store.db, session.id))!.state).toBe("running");
@@ -178,12 +174,7 @@ test("if a server dies while thawing, the next one takes over and the session en
 });
 
 test("a pause during a thaw waits for it and then pauses", async () => {
-  const hang = hanging("resume");
-  services = await openTestSessions({ wrapDriver: hang.wrap });
-  const session = await freezeRunning();
-  hang.arm();
-  const repairing = services.reconcile.repairDifferences();
-  await expect.poll(async () => (await findSession(services!.store.db, session.id))!.state).toBe("thawing");
+  const { services, session, repairing } = await stuckInThawing();
   const pausing = services.sessions.pause("acme", session.id);
   release();
   expect((await pausing).status).toBe("paused");
@@ -201,12 +192,7 @@ test("a resume that finds an abandoned hibernation finishes it and then resumes"
 });
 
 test("a frozen sandbox whose session is destroyed meanwhile is not thawed", async () => {
-  const hang = hanging("resume");
-  services = await openTestSessions({ wrapDriver: hang.wrap });
-  const session = await freezeRunning();
-  hang.arm();
-  const repairing = services.reconcile.repairDifferences();
-  await expect.poll(async () => (await findSession(services!.store.db, session.id))!.state).toBe("thawing");
+  const { services, session, repairing } = await stuckInThawing();
   const destroying = services.sessions.destroy("acme", session.id);
   release();
   expect((await destroying).status).toBe("destroyed");

@@ -6,6 +6,7 @@ import { appendEvent } from "../events.ts";
 import { claimKey } from "../idempotency.ts";
 import type { Store } from "../open.ts";
 import { insertPartner } from "../store.suite.ts";
+import { endpointRow } from "../testing/endpoint-row.ts";
 import { insertSessionRow, sessionRow } from "../testing/session-row.ts";
 import { insertEndpoint } from "../webhooks/endpoints.ts";
 import { appendAudit } from "./audit.ts";
@@ -92,22 +93,7 @@ async function fill(store: Store, partnerId: string): Promise<void> {
   await store.transaction((tx) =>
     appendAudit(tx, { partnerId, actor: "cli", action: "partner.create", target: partnerId, ip: null, requestId: null }, nowMs),
   );
-  await insertEndpoint(db, {
-    id: `whk_${partnerId}`,
-    partner_id: partnerId,
-    url: "https://x.example",
-    description: "",
-    types: null,
-    state: "enabled",
-    disabled_reason: null,
-    secret: "",
-    old_secret: null,
-    old_secret_until: null,
-    cursor_seq: 0,
-    failing_since: null,
-    created_at: nowMs,
-    updated_at: nowMs,
-  });
+  await insertEndpoint(db, endpointRow(`whk_${partnerId}`, partnerId, nowMs));
   await sql`insert into webhook_deliveries (id, endpoint_id, lane, seq, event_id, type, payload, state, attempts, created_at)
     values (${`dlv_${partnerId}`}, ${`whk_${partnerId}`}, 'ses', 1, 'evt', 'session.created', '{}', 'pending', 0, ${nowMs})`.execute(db);
 }

@@ -3,9 +3,10 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { onBothEngines } from "../../../tests/support/databases/stores.ts";
 import type { Store } from "../open.ts";
 import { insertPartner } from "../store.suite.ts";
+import { endpointRow } from "../testing/endpoint-row.ts";
 import { firstDueLanes, readBacklog } from "./backlog.ts";
 import { countPending, enqueue, headOfLane, trimDeliveries, type DeliveryRow } from "./deliveries.ts";
-import { insertEndpoint, type EndpointRow } from "./endpoints.ts";
+import { insertEndpoint } from "./endpoints.ts";
 import { claimDueLane, dueEndpoints, dueLanes } from "./lanes.ts";
 
 const nowMs = Date.UTC(2030, 0, 1);
@@ -17,10 +18,10 @@ onBothEngines("webhook lanes", (databases) => {
     const database = await databases.create();
     store = await database.open();
     for (const partner of ["acme", "flood"]) await insertPartner(store, partner);
-    await insertEndpoint(store.db, endpoint("whk_a", "acme"));
-    await insertEndpoint(store.db, endpoint("whk_b", "flood"));
-    await insertEndpoint(store.db, endpoint("whk_c", "acme"));
-    await insertEndpoint(store.db, { ...endpoint("whk_d", "acme"), state: "disabled" });
+    await insertEndpoint(store.db, endpointRow("whk_a", "acme", nowMs));
+    await insertEndpoint(store.db, endpointRow("whk_b", "flood", nowMs));
+    await insertEndpoint(store.db, endpointRow("whk_c", "acme", nowMs));
+    await insertEndpoint(store.db, { ...endpointRow("whk_d", "acme", nowMs), state: "disabled" });
     // `flood` has 100,000 lanes, all due before the lanes of others.
     await sql`with recursive counter(n) as (select 1 union all select n + 1 from counter where n < ${LANES})
       insert into webhook_lanes (endpoint_id, lane, last_seq, attempt, next_at, lease_until)
@@ -104,23 +105,6 @@ function rowsRead(line: string): number {
   const [, removed = "0"] = /Rows Removed by \w+: (\d+)/.exec(line) ?? [];
   return Number(rows) * Number(loops) + Number(removed);
 }
-
-const endpoint = (id: string, partnerId: string): EndpointRow => ({
-  id,
-  partner_id: partnerId,
-  url: "https://receiver.example/",
-  description: "",
-  types: null,
-  state: "enabled",
-  disabled_reason: null,
-  secret: "",
-  old_secret: null,
-  old_secret_until: null,
-  cursor_seq: 0,
-  failing_since: null,
-  created_at: nowMs,
-  updated_at: nowMs,
-});
 
 const delivery = (endpointId: string, seq: number, lane = `ses_${seq}`): DeliveryRow => ({
   id: `dlv_${endpointId}_${String(seq).padStart(3, "0")}`,
