@@ -100,8 +100,12 @@ function bundledServer(language: string, folder: string): NamedServer | undefine
 }
 
 function defaultSettings(language: string, workspace: string): Record<string, unknown> {
-  // Otherwise a renamed export keeps its old name in other files, behind an alias.
-  const preferences = { preferences: { useAliasesForRenames: false } };
+  const preferences = {
+    // Otherwise a renamed export keeps its old name in other files, behind an alias.
+    preferences: { useAliasesForRenames: false },
+    // Otherwise opening a file runs `npm install` in the sandbox.
+    disableAutomaticTypeAcquisition: true,
+  };
   if (language === "typescript") return { typescript: preferences, javascript: preferences, "js/ts": preferences };
   if (language !== "python") return {};
   const python = [".venv/bin/python", "venv/bin/python"].map((each) => join(workspace, each)).find((each) => existsSync(each));

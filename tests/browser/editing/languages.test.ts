@@ -26,8 +26,9 @@ async function rename(page: Page, to: string): Promise<void> {
 
 describeInBrowser("language servers in the workspace", (suite) => {
   test("TypeScript: errors, definition, references, rename across files and format", async () => {
-    await using workspace = await suite.openWorkspace({ files: TYPESCRIPT });
+    await using workspace = await suite.openWorkspace({ files: { ...TYPESCRIPT, "plain.js": `require("express");\n` } });
     const { page } = workspace;
+    await openFile(page, "plain.js");
     await openFile(page, "main.ts");
     await expectVisible(page.locator(".cm-lintRange-error", { hasText: "text" }));
     await page.getByRole("button", { name: "2 errors and 0 warnings in this file" }).waitFor();
@@ -58,6 +59,8 @@ describeInBrowser("language servers in the workspace", (suite) => {
     await eventually(() => editor(page).innerText()).toContain("const  text");
     await page.keyboard.press("Control+Z");
     await eventually(() => editor(page).innerText()).toContain(`greet("you")`);
+    // The server has installed no types for plain.js.
+    expect(await workspace.exec("ls -A ~/.cache/typescript ~/.npm 2>/dev/null; true")).toBe("");
   });
 
   test("Python: errors, definition, rename across files, and format with an installed formatter", async () => {
