@@ -14,7 +14,7 @@ const scope = process.argv[2] === "test" ? "test" : "serve";
 const SERVE_TOOLS = { runc: "runc", rg: "ripgrep", git: "git" };
 const TEST_TOOLS = {
   ...SERVE_TOOLS,
-  chromium: "chromium",
+  "chromium-headless-shell": "chromium-headless-shell",
   dockerd: "docker.io",
   mmdebstrap: "mmdebstrap",
   openssl: "openssl",

@@ -1,10 +1,6 @@
-import { existsSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { describeWith, testWith } from "../support/machine.ts";
+import { describeWith, installed, machine, testWith } from "../support/machine.ts";
 import { openSandboxes, missing, type Sandboxes, type Sandbox } from "./sandboxes.ts";
-
-const CHROMIUM = ["/usr/lib/chromium/chromium", "/usr/bin/chromium", "/usr/bin/google-chrome"].find((path) => existsSync(path));
-const noChromium = CHROMIUM === undefined ? "needs Chromium (apt-get install chromium)" : undefined;
 
 // These programs use more system calls than most, so they fail if the filter is too strict.
 describeWith(missing, "ordinary programs in a sandbox", () => {
@@ -17,9 +13,9 @@ describeWith(missing, "ordinary programs in a sandbox", () => {
   });
   afterAll(() => sandboxes?.[Symbol.asyncDispose]());
 
-  testWith(noChromium, "a browser renders a page", async () => {
+  testWith(machine.chromium, "a browser renders a page", async () => {
     const { output } = await sandbox.sh(
-      `${CHROMIUM} --headless --no-sandbox --disable-gpu --dump-dom 'data:text/html,<p id=x></p><script>x.textContent = 6 * 7</script>' 2> /dev/null`,
+      `${installed.chromium} --headless --no-sandbox --disable-gpu --dump-dom 'data:text/html,<p id=x></p><script>x.textContent = 6 * 7</script>' 2> /dev/null`,
     );
     expect(output).toContain('<p id="x">42</p>');
   });
