@@ -3,7 +3,7 @@ import { Command, Option } from "commander";
 import { SESSION_STATUSES, type SessionStatus } from "@berth/contract";
 import { modelUsageOf } from "@berth/server/store/partners/model-usage.ts";
 import { listSessionDetails, type SessionDetails } from "@berth/server/store/sessions/details.ts";
-import { STEPS } from "@berth/server/sessions/states.ts";
+import { STEPS } from "@berth/server/sessions/states/states.ts";
 import { parseCount } from "../arguments.ts";
 import { withStore, type Context } from "../context.ts";
 import { DESTROY_WAIT_MS, getSession, markForDestruction } from "../sessions/destroy-session.ts";

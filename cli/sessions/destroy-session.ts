@@ -2,8 +2,8 @@ import { AppError } from "@berth/contract";
 import { findSession } from "@berth/server/store/sessions/read.ts";
 import { findSessionDetails, type SessionDetails } from "@berth/server/store/sessions/details.ts";
 import type { Db } from "@berth/server/store/schema.ts";
-import { outcomeOf } from "@berth/server/sessions/states.ts";
-import { applyTransition } from "@berth/server/sessions/transitions.ts";
+import { outcomeOf } from "@berth/server/sessions/states/states.ts";
+import { applyTransition } from "@berth/server/sessions/states/transitions.ts";
 import type { Context } from "../context.ts";
 
 // A running server takes over abandoned steps every ten seconds.

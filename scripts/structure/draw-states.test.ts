@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { RULES } from "../../server/sessions/states.ts";
+import { RULES } from "../../server/sessions/states/states.ts";
 import { SESSION_STATES } from "../../server/store/sessions/session.ts";
 import { drawStates, STATES_PICTURE } from "./draw-states.ts";
 

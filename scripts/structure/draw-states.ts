@@ -1,9 +1,9 @@
 // node scripts/structure/draw-states.ts: writes docs/images/states.svg, the states of a session and what moves it between them, from the
-// table in server/sessions/states.ts. draw-states.test.ts fails if the file is not current.
+// table in server/sessions/states/states.ts. draw-states.test.ts fails if the file is not current.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { outcomeOf, RULES, STEPS, type Place, type Trigger } from "../../server/sessions/states.ts";
+import { outcomeOf, RULES, STEPS, type Place, type Trigger } from "../../server/sessions/states/states.ts";
 import { SESSION_STATES, statusOf, type SessionState } from "../../server/store/sessions/session.ts";
 
 export const STATES_PICTURE = "docs/images/states.svg";

@@ -24,11 +24,11 @@ test("only transitions.ts moves a session's row, and only the pool's folder inse
   });
   expect(users.toSorted()).toEqual([
     "claimWarm in server/sessions/pool/reserve.ts",
-    "deleteSession in server/sessions/transitions.ts",
+    "deleteSession in server/sessions/states/transitions.ts",
     "insertSession in server/sessions/pool/pool.ts",
     "insertSession in server/sessions/pool/reserve.ts",
-    "moveSession in server/sessions/transitions.ts",
-    "releaseLease in server/sessions/transitions.ts",
-    "updateSession in server/sessions/transitions.ts",
+    "moveSession in server/sessions/states/transitions.ts",
+    "releaseLease in server/sessions/states/transitions.ts",
+    "updateSession in server/sessions/states/transitions.ts",
   ]);
 });

@@ -17,10 +17,10 @@ import type { Pool } from "./pool/pool.ts";
 import type { ServerDirectory } from "./server-directory.ts";
 import type { ChangeOptions, SessionChange, Sessions, SessionView } from "./sessions.ts";
 import { outcomeOfError, secondsSince, type SessionObserver, type Start } from "./session-observer.ts";
-import { outcomeOf, type Outcome } from "./states.ts";
-import { WARNING_MS } from "./step-actions.ts";
-import type { Steps } from "./steps.ts";
-import type { Transitions } from "./transitions.ts";
+import { outcomeOf, type Outcome } from "./states/states.ts";
+import { WARNING_MS } from "./steps/step-actions.ts";
+import type { Steps } from "./steps/steps.ts";
+import type { Transitions } from "./states/transitions.ts";
 
 export interface SessionsDeps {
   store: Store;

@@ -15,9 +15,9 @@ import { createSchedule, type ScheduleDeps } from "./background/schedule.ts";
 import type { ServerDirectory } from "./server-directory.ts";
 import { ignoreAll, type SessionObserver } from "./session-observer.ts";
 import type { Sessions } from "./sessions.ts";
-import { createSteps, LEASE_MARGIN_MS } from "./steps.ts";
-import { createStepActions, type StepActionsDeps } from "./step-actions.ts";
-import { createTransitions } from "./transitions.ts";
+import { createSteps, LEASE_MARGIN_MS } from "./steps/steps.ts";
+import { createStepActions, type StepActionsDeps } from "./steps/step-actions.ts";
+import { createTransitions } from "./states/transitions.ts";
 
 // Sessions and everything that acts on them over time: the pool, timers and reconciliation.
 export interface SessionServices extends AsyncDisposable {

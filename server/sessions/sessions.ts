@@ -1,10 +1,10 @@
 import type { ListFilter, SessionPage } from "../store/sessions/list.ts";
 import type { SessionView } from "../store/sessions/view.ts";
-import type { Recorder } from "./transitions.ts";
+import type { Recorder } from "./states/transitions.ts";
 
 export type { ListFilter, ListPosition, SessionPage } from "../store/sessions/list.ts";
 export type { SessionView } from "../store/sessions/view.ts";
-export type { Recorder } from "./transitions.ts";
+export type { Recorder } from "./states/transitions.ts";
 
 // The session service. Every method is scoped to a partner: another partner's session is not
 // found. Errors are AppErrors with the codes of the contract.

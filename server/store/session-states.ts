@@ -1,4 +1,4 @@
-// Every state of a session's row. sessions/states.ts says what moves a session from one to the next.
+// Every state of a session's row. sessions/states/states.ts says what moves a session from one to the next.
 export const SESSION_STATES = [
   "warming",
   "warm",

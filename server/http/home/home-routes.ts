@@ -8,7 +8,7 @@ import { appendAudit } from "../../store/partners/audit.ts";
 import type { Store } from "../../store/open.ts";
 import { findPartnerFast, type Partner } from "../../store/partners/partners.ts";
 import { requireStore } from "../operations/health.ts";
-import { parseCreate } from "../routes/session-requests.ts";
+import { parseCreate } from "../session-format/session-requests.ts";
 import { renderHomePage, renderOpenFailure, type Opening } from "./home-page.ts";
 import { isLocalCaller, isSameOrigin } from "./local-caller.ts";
 

@@ -7,7 +7,7 @@ import type { Store } from "../../store/open.ts";
 import { presentedKey, type Authenticate } from "../limits/authentication.ts";
 import { requireNoFaults } from "../requests/field-faults.ts";
 import { addRoute } from "../requests/route.ts";
-import { parseLimit, single, type Query } from "./list-query.ts";
+import { parseLimit, single, type Query } from "../session-format/list-query.ts";
 import { partnerIdOf } from "./route-context.ts";
 
 export interface EventRouteDeps {

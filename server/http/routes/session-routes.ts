@@ -14,10 +14,10 @@ import { SLICE_BYTES } from "../../store/page-budget.ts";
 import { parseOptionalBody, parseRequiredBody } from "../requests/request-body.ts";
 import { addRoute } from "../requests/route.ts";
 import type { Idempotency, Result, Save } from "../requests/idempotency.ts";
-import { encodeCursor, parseExpand, parseList, type Query } from "./list-query.ts";
+import { encodeCursor, parseExpand, parseList, type Query } from "../session-format/list-query.ts";
 import { auditEntry, idOf, partnerIdOf } from "./route-context.ts";
-import { parseCreate, parseResume, parseUpdate } from "./session-requests.ts";
-import { etagOf, formatSession, matchesEtag, pageJson, rememberTexts, toResumed, toSession } from "./session-view.ts";
+import { parseCreate, parseResume, parseUpdate } from "../session-format/session-requests.ts";
+import { etagOf, formatSession, matchesEtag, pageJson, rememberTexts, toResumed, toSession } from "../session-format/session-view.ts";
 
 export interface SessionRouteDeps {
   sessions: Sessions;

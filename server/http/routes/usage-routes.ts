@@ -6,7 +6,7 @@ import { usageCsv } from "../../usage/usage-csv.ts";
 import type { UsageReports, UsageRequest } from "../../usage/usage-reports.ts";
 import { requireNoFaults } from "../requests/field-faults.ts";
 import { addRoute } from "../requests/route.ts";
-import { single, type Query } from "./list-query.ts";
+import { single, type Query } from "../session-format/list-query.ts";
 import { partnerIdOf } from "./route-context.ts";
 
 const DEFAULT_DAYS = 30;

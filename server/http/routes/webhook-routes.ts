@@ -22,7 +22,7 @@ import { parseRequiredBody, type JsonObject } from "../requests/request-body.ts"
 import { addRoute } from "../requests/route.ts";
 import { compileFaultFinder } from "../requests/schema-faults.ts";
 import type { Idempotency, Result, Save } from "../requests/idempotency.ts";
-import { parseLimit, single, type Query } from "./list-query.ts";
+import { parseLimit, single, type Query } from "../session-format/list-query.ts";
 import { auditEntry, idOf, partnerIdOf } from "./route-context.ts";
 
 export interface WebhookRouteDeps {

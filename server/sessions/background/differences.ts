@@ -3,7 +3,7 @@ import type { Driver, SandboxSummary } from "../../drivers/driver.ts";
 import type { Store } from "../../store/open.ts";
 import { findSandboxOwner, sessionsInState, type ListOptions } from "../../store/sessions/read.ts";
 import type { Home, Session } from "../../store/sessions/session.ts";
-import { outcomeOf, type Trigger } from "../states.ts";
+import { outcomeOf, type Trigger } from "../states/states.ts";
 
 // How the engine's sandboxes differ from what the store says. Each kind is a trigger of the table.
 export interface Difference {

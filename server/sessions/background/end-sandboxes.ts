@@ -11,10 +11,10 @@ import { isAtHome, isInStep, SESSION_STATES, type Home, type Session } from "../
 import type { Templates } from "../../templates.ts";
 import { BACKGROUND, forEachConcurrently } from "./for-each-concurrently.ts";
 import { ignoreAll } from "../session-observer.ts";
-import { outcomeOf } from "../states.ts";
-import { createSteps, LEASE_MARGIN_MS } from "../steps.ts";
-import { createStepActions, type StepActionsDeps } from "../step-actions.ts";
-import { createTransitions } from "../transitions.ts";
+import { outcomeOf } from "../states/states.ts";
+import { createSteps, LEASE_MARGIN_MS } from "../steps/steps.ts";
+import { createStepActions, type StepActionsDeps } from "../steps/step-actions.ts";
+import { createTransitions } from "../states/transitions.ts";
 
 // Ends every sandbox of a home while no server acts on it, through the same transitions as a server. Rows and events record
 // what happened, and the next run or the next server finishes an interrupted one.

@@ -8,10 +8,10 @@ import type { MalformedRow } from "../../store/sessions/parse-session.ts";
 import { isInStep, type Home, type Session } from "../../store/sessions/session.ts";
 import { compare, findDifference, LIST_TIMEOUT_MS, type Difference } from "./differences.ts";
 import { BACKGROUND, forEachConcurrently } from "./for-each-concurrently.ts";
-import { outcomeOf } from "../states.ts";
-import type { SandboxEgress } from "../step-actions.ts";
-import type { Steps } from "../steps.ts";
-import type { Transitions } from "../transitions.ts";
+import { outcomeOf } from "../states/states.ts";
+import type { SandboxEgress } from "../steps/step-actions.ts";
+import type { Steps } from "../steps/steps.ts";
+import type { Transitions } from "../states/transitions.ts";
 
 // Makes store and engine agree again after a crash: finishes abandoned steps, destroys sandboxes that no session owns, and
 // corrects sessions whose sandbox is not in the condition that the store says. Runs at start and then periodically. If nothing

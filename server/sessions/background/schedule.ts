@@ -7,9 +7,9 @@ import * as due from "../../store/sessions/due.ts";
 import type { Home, Session } from "../../store/sessions/session.ts";
 import type { Capacity } from "../pool/capacity.ts";
 import { BACKGROUND, forEachConcurrently } from "./for-each-concurrently.ts";
-import { WARNING_MS } from "../step-actions.ts";
-import type { Steps } from "../steps.ts";
-import type { Transitions } from "../transitions.ts";
+import { WARNING_MS } from "../steps/step-actions.ts";
+import type { Steps } from "../steps/steps.ts";
+import type { Transitions } from "../states/transitions.ts";
 
 // The timers of all sessions in one tick. Each rule asks an index for what is due, in batches. There is no timer per session,
 // so a restart forgets nothing.

@@ -5,7 +5,7 @@ import type { Log } from "../../log.ts";
 import type { Session, SessionInStep } from "../../store/sessions/session.ts";
 import type { Pool } from "./pool.ts";
 import { reserve, reserveNew, swapForWarm, type ReserveDeps, type Wanted } from "./reserve.ts";
-import type { Steps } from "../steps.ts";
+import type { Steps } from "../steps/steps.ts";
 
 // Finds a sandbox for a new session: a warm one of the pool, or a new one. Callers come before the pool: a create that waits
 // for a new sandbox takes a warm one that becomes free earlier, and one that finds no room evicts the pool's blanks.

@@ -16,9 +16,9 @@ import { createDemand } from "./demand.ts";
 import { isOfKind, planFill, type FillPlan } from "./fill-plan.ts";
 import { inStep, newBlank, type Kind } from "./reserve.ts";
 import type { SessionObserver } from "../session-observer.ts";
-import { stepOf } from "../states.ts";
-import type { Steps } from "../steps.ts";
-import type { Transitions } from "../transitions.ts";
+import { stepOf } from "../states/states.ts";
+import type { Steps } from "../steps/steps.ts";
+import type { Transitions } from "../states/transitions.ts";
 
 // Blank sandboxes that wait for a session: `size` for every template, and up to `max` after creates that found none. Each has a
 // row, so that after a crash they are found and counted again, and there are never more than the limit.

@@ -10,9 +10,9 @@ import { isInStep, type Home, type Lease, type Session, type SessionInStep, type
 import { claimWarm, insertSession, type NewOwner, type NewSession } from "../../store/sessions/write.ts";
 import type { Capacity } from "./capacity.ts";
 import type { CreateRequest, PartnerLimits } from "../sessions.ts";
-import { stepOf } from "../states.ts";
-import type { Steps } from "../steps.ts";
-import { applyTransition, type Recorder } from "../transitions.ts";
+import { stepOf } from "../states/states.ts";
+import type { Steps } from "../steps/steps.ts";
+import { applyTransition, type Recorder } from "../states/transitions.ts";
 
 export interface ReserveDeps {
   store: Store;

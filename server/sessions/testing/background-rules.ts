@@ -1,4 +1,4 @@
-import type { Place, Trigger } from "../states.ts";
+import type { Place, Trigger } from "../states/states.ts";
 import { eventsOf, isLive, isStep, isVisible, reasonOf, restOf, sourceOf, statusAt, targetOf, type PairRule } from "./state-pairs.ts";
 
 // The rules of the design for timers, reconciliation, the pool and the ends of steps.

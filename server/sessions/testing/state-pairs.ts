@@ -1,5 +1,5 @@
 import { SESSION_STATES, statusOf } from "../../store/sessions/session.ts";
-import { outcomeOf, RULES, STEPS, type Outcome, type Place, type Trigger } from "../states.ts";
+import { outcomeOf, RULES, STEPS, type Outcome, type Place, type Trigger } from "../states/states.ts";
 
 export interface Pair {
   trigger: Trigger;

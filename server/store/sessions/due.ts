@@ -59,7 +59,7 @@ export async function sessionsPausedTooLong(db: Db, home: Home, pausedBeforeMs: 
   return parseSessions(rows) as PausedSession[];
 }
 
-// Deletes the rows of sessions that were destroyed long ago: the trigger `purge` of sessions/states.ts, for many at once.
+// Deletes the rows of sessions that were destroyed long ago: the trigger `purge` of sessions/states/states.ts, for many at once.
 export async function purgeTombstones(db: Db, destroyedBeforeMs: number, limit: number): Promise<void> {
   const old = db
     .selectFrom("sessions")

@@ -6,7 +6,7 @@ import { warmSessions, type PoolKey } from "./read.ts";
 import { FIRST_GENERATION, parseSession } from "./parse-session.ts";
 import type { Home, Lease, Session, SessionState, StopReason } from "./session.ts";
 
-// Every statement that writes a session's row. Only sessions/transitions.ts moves rows, because the table of states decides what
+// Every statement that writes a session's row. Only sessions/states/transitions.ts moves rows, because the table of states decides what
 // may be written; scripts/structure/queries.test.ts enforces that.
 
 export interface NewSession {

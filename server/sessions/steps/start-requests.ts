@@ -1,10 +1,10 @@
 import type { SandboxId, Template } from "@berth/contract";
 import type { StartRequest } from "@berth/contract/daemon.ts";
-import { withModelSettings } from "../agents/settings.ts";
-import type { Secrets } from "../secrets/secrets.ts";
-import type { PartnerSession, Session } from "../store/sessions/session.ts";
-import type { Templates } from "../templates.ts";
-import type { CreateRequest } from "./sessions.ts";
+import { withModelSettings } from "../../agents/settings.ts";
+import type { Secrets } from "../../secrets/secrets.ts";
+import type { PartnerSession, Session } from "../../store/sessions/session.ts";
+import type { Templates } from "../../templates.ts";
+import type { CreateRequest } from "../sessions.ts";
 
 // The request that a daemon receives when its session starts.
 export interface StartRequests {

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { AppError, isAppError } from "@berth/contract";
-import { failpoint } from "../faults/failpoints.ts";
-import type { Log } from "../log.ts";
-import type { Db } from "../store/schema.ts";
-import { isInStep, type Session, type SessionInStep } from "../store/sessions/session.ts";
-import { outcomeOfError, secondsSince, type SessionObserver } from "./session-observer.ts";
-import { outcomeOf, type Trigger } from "./states.ts";
+import { failpoint } from "../../faults/failpoints.ts";
+import type { Log } from "../../log.ts";
+import type { Db } from "../../store/schema.ts";
+import { isInStep, type Session, type SessionInStep } from "../../store/sessions/session.ts";
+import { outcomeOfError, secondsSince, type SessionObserver } from "../session-observer.ts";
+import { outcomeOf, type Trigger } from "../states/states.ts";
 import type { StepAction, StepActions } from "./step-actions.ts";
-import type { Recorder, TransitionOptions, Transitions } from "./transitions.ts";
+import type { Recorder, TransitionOptions, Transitions } from "../states/transitions.ts";
 
 // Works through the steps between states. Entering one is a transition that takes a lease, leaving it is another. In between
 // the engine works, at most for as long as the lease. A result that was overtaken by another step changes nothing.

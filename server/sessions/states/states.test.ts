@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { statusOf, type SessionState } from "../store/sessions/session.ts";
+import { statusOf, type SessionState } from "../../store/sessions/session.ts";
 import type { Place } from "./states.ts";
-import { BACKGROUND_RULES } from "./testing/background-rules.ts";
-import { CALL_RULES } from "./testing/call-rules.ts";
-import { allPairs, PLACES, targetOf, type Pair } from "./testing/state-pairs.ts";
+import { BACKGROUND_RULES } from "../testing/background-rules.ts";
+import { CALL_RULES } from "../testing/call-rules.ts";
+import { allPairs, PLACES, targetOf, type Pair } from "../testing/state-pairs.ts";
 
 const PAIRS = allPairs();
 const CASES = [...CALL_RULES, ...BACKGROUND_RULES];

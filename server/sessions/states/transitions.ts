@@ -1,12 +1,12 @@
 import type { EventType } from "@berth/contract";
-import type { Clock } from "../clock.ts";
-import { appendEvent } from "../store/events.ts";
-import type { Store, Sync } from "../store/open.ts";
-import type { Db } from "../store/schema.ts";
-import { isPartnerSession, statusOf, type Lease, type PartnerSession, type Session, type Step } from "../store/sessions/session.ts";
-import { viewOf, type SessionView } from "../store/sessions/view.ts";
-import { deleteSession, moveSession, releaseLease, updateSession, type SessionChanges } from "../store/sessions/write.ts";
-import { addTime, timeChange } from "../store/usage/time.ts";
+import type { Clock } from "../../clock.ts";
+import { appendEvent } from "../../store/events.ts";
+import type { Store, Sync } from "../../store/open.ts";
+import type { Db } from "../../store/schema.ts";
+import { isPartnerSession, statusOf, type Lease, type PartnerSession, type Session, type Step } from "../../store/sessions/session.ts";
+import { viewOf, type SessionView } from "../../store/sessions/view.ts";
+import { deleteSession, moveSession, releaseLease, updateSession, type SessionChanges } from "../../store/sessions/write.ts";
+import { addTime, timeChange } from "../../store/usage/time.ts";
 import { outcomeOf, type Trigger } from "./states.ts";
 
 // Moves sessions as the table in states.ts says. Each transition is one transaction: row, generation, events and what the

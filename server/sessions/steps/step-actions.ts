@@ -1,13 +1,13 @@
 import type { SandboxId, Template } from "@berth/contract";
-import type { Clock } from "../clock.ts";
-import { MINUTE } from "../clock.ts";
-import type { Driver, SandboxSpec } from "../drivers/driver.ts";
-import { failpoint } from "../faults/failpoints.ts";
-import type { DaemonLinks } from "../daemon-link/daemon-links.ts";
-import type { Log } from "../log.ts";
-import { sha256Hex } from "../secrets/secrets.ts";
-import type { PartnerSession, Session, SessionInStep, Step } from "../store/sessions/session.ts";
-import type { SessionChanges } from "../store/sessions/write.ts";
+import type { Clock } from "../../clock.ts";
+import { MINUTE } from "../../clock.ts";
+import type { Driver, SandboxSpec } from "../../drivers/driver.ts";
+import { failpoint } from "../../faults/failpoints.ts";
+import type { DaemonLinks } from "../../daemon-link/daemon-links.ts";
+import type { Log } from "../../log.ts";
+import { sha256Hex } from "../../secrets/secrets.ts";
+import type { PartnerSession, Session, SessionInStep, Step } from "../../store/sessions/session.ts";
+import type { SessionChanges } from "../../store/sessions/write.ts";
 import { createStartRequests, findTemplate, isLikeBlank, type StartRequestsDeps } from "./start-requests.ts";
 
 // The work of a step on its sandbox, and the changes that it writes when it ends. Everything here is idempotent: a step that a dead server

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { onBothEngines } from "../../tests/support/databases/stores.ts";
-import { createTestClock } from "../testing/test-clock.ts";
-import { eventsAfter } from "../store/events.ts";
-import type { Store } from "../store/open.ts";
-import { insertPartner } from "../store/partners/partners.ts";
-import { findSession } from "../store/sessions/read.ts";
-import type { Session } from "../store/sessions/session.ts";
-import { insertSessionRow, sessionRow } from "../store/testing/session-row.ts";
+import { onBothEngines } from "../../../tests/support/databases/stores.ts";
+import { createTestClock } from "../../testing/test-clock.ts";
+import { eventsAfter } from "../../store/events.ts";
+import type { Store } from "../../store/open.ts";
+import { insertPartner } from "../../store/partners/partners.ts";
+import { findSession } from "../../store/sessions/read.ts";
+import type { Session } from "../../store/sessions/session.ts";
+import { insertSessionRow, sessionRow } from "../../store/testing/session-row.ts";
 import { createTransitions } from "./transitions.ts";
 
 onBothEngines("transitions", (databases) => {
