@@ -21,6 +21,8 @@ test("the client's types match the contract", () => {
   expectTypeOf<own.Key>().toEqualTypeOf<contract.Key>();
   expectTypeOf<own.CreateKey>().toEqualTypeOf<contract.CreateKey>();
   expectTypeOf<own.RotateKey>().toEqualTypeOf<contract.RotateKey>();
+  expectTypeOf<own.UsageReport>().toEqualTypeOf<contract.UsageReport>();
+  expectTypeOf<own.UsageGroup>().toEqualTypeOf<contract.UsageGroup>();
   expectTypeOf<own.Delivery>().toEqualTypeOf<contract.Delivery>();
   expectTypeOf<sandbox.ExecEvent>().toEqualTypeOf<Exclude<daemon.ExecEvent, { type: "error" }>>();
   expectTypeOf<Omit<sandbox.ExecOptions, "signal">>().toEqualTypeOf<Omit<daemon.ExecRequest, "command">>();

@@ -2,9 +2,10 @@ import { createEvents, type Events } from "./events.ts";
 import { createKeys, type Keys } from "./keys.ts";
 import { createTransport, type TransportOptions } from "./http/transport.ts";
 import { createSessions, type Sessions } from "./sessions.ts";
+import { createUsageReader, type UsageReader } from "./usage.ts";
 import { createWebhooks, type Webhooks } from "./webhooks/webhooks.ts";
 
-export interface Berth {
+export interface Berth extends UsageReader {
   sessions: Sessions;
   events: Events;
   webhooks: Webhooks;
@@ -16,7 +17,13 @@ export type BerthOptions = TransportOptions;
 // Example: `createBerth({ baseUrl: "https://berth.example.com", apiKey: process.env.BERTH_API_KEY })`.
 export function createBerth(options: BerthOptions): Berth {
   const send = createTransport(options);
-  return { sessions: createSessions(send), events: createEvents(send), webhooks: createWebhooks(send), keys: createKeys(send) };
+  return {
+    sessions: createSessions(send),
+    events: createEvents(send),
+    webhooks: createWebhooks(send),
+    keys: createKeys(send),
+    ...createUsageReader(send),
+  };
 }
 
 export { verifyWebhook, type VerifyOptions } from "./webhooks/verify-webhook.ts";

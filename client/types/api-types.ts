@@ -137,3 +137,41 @@ export interface Delivery {
   createdAt: string;
   finishedAt: string | null;
 }
+
+export type UsageGroup = "day" | "session" | "user" | "template";
+
+export interface UsageRequest {
+  // Days in UTC, such as 2030-01-31. `to` is the first day after the report.
+  from?: string;
+  to?: string;
+  // Without groups, the report is one row.
+  groupBy?: readonly UsageGroup[];
+}
+
+export interface UsageReport {
+  from: string;
+  to: string;
+  // null if the operator has set no prices.
+  currency: string | null;
+  data: Usage[];
+}
+
+export interface Usage {
+  day?: string;
+  sessionId?: string;
+  externalUserId?: string;
+  template?: string;
+  runningSeconds: number;
+  pausedSeconds: number;
+  hibernatedSeconds: number;
+  cpuSeconds: number;
+  memoryPeakBytes: number;
+  memoryMeanBytes: number;
+  diskPeakBytes: number;
+  diskMeanBytes: number;
+  egressBytes: number;
+  ingressBytes: number;
+  inputTokens: number;
+  outputTokens: number;
+  estimatedCost: number | null;
+}

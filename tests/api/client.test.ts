@@ -177,6 +177,19 @@ test("events are listed, streamed and delivered to webhooks", async () => {
   expect(await berth.webhooks.list()).toEqual([]);
 });
 
+test("a partner reads what its sessions used", async () => {
+  const session = await berth.sessions.create({ externalUserId: "grace", autoStartAgent: false });
+  await session.destroy();
+  const { data } = await berth.usage({ groupBy: ["user", "session"] });
+  const used = data.find(({ sessionId }) => sessionId === session.sessionId)!;
+  expect(used).toMatchObject({ externalUserId: "grace", pausedSeconds: 0, estimatedCost: null });
+  expect(used.runningSeconds).toBeGreaterThan(0);
+  const [total] = (await berth.usage()).data;
+  expect(total!.runningSeconds).toBeGreaterThan(used.runningSeconds);
+  expect(await berth.usageCsv({ groupBy: ["user"] })).toMatch(/^grace,\d/m);
+  await expect(berth.usage({ from: "yesterday" })).rejects.toThrow(ValidationError);
+});
+
 test("a partner creates, rotates and revokes its own keys", async () => {
   const reader = await berth.keys.create({ name: "Reports", scope: "read" });
   const reading = createBerth({ baseUrl: server.url, apiKey: reader.key });

@@ -158,6 +158,7 @@ function standAlone(recipe: string): string {
     declare const keyId: string;
     declare function saveSecret(name: string, value: string): Promise<void>;
     declare function forget(id: string): void;
+    declare function bill(user: string | undefined, seconds: number, cost: number | null): Promise<void>;
     declare function notify(id: string): Promise<void>;
     declare function handle(event: unknown): Promise<void>;
     export async function recipe() {
