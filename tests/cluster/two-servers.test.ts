@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { UsageReport } from "@berth/contract";
 import { createApi, type Api } from "../support/servers/api.ts";
 import { prepareBerth, type Berth } from "../support/servers/berth.ts";
 import { startPostgres, type TestPostgres } from "../support/databases/postgres.ts";
@@ -100,6 +101,30 @@ test("a webhook receives the events of both servers once each, in order and sign
   } finally {
     await new Promise((resolve) => receiver.close(resolve));
   }
+});
+
+test("the time of a session equals the time between its events, although a server is killed while it counts it", async () => {
+  const [api, server] = [second, servers[1]!];
+  const { sessionId } = await api.create();
+  const path = `/api/b2b/sessions/${sessionId}`;
+  await server.kill();
+  await server.start({ BERTH_TEST_FAILPOINT: "usage.counting" });
+  await expect(api.call("POST", `${path}/pause`)).rejects.toThrow("fetch failed");
+  await server.died();
+  await server.start();
+  await expect.poll(async () => ((await api.call("GET", path)).body as { status: string }).status).toBe("paused");
+  await api.call("POST", `${path}/resume`);
+  await api.call("DELETE", path);
+  const { data: events } = (await first.call("GET", "/api/b2b/events")).body as {
+    data: { type: string; timestamp: string; data: { sessionId: string } }[];
+  };
+  const ofSession = events.filter(({ data }) => data.sessionId === sessionId);
+  expect(ofSession.map(({ type }) => type)).toEqual(["session.created", "session.paused", "session.resumed", "session.destroyed"]);
+  const [created, paused, resumed, destroyed] = ofSession.map(({ timestamp }) => Date.parse(timestamp)) as [number, number, number, number];
+  const { data: rows } = (await first.call("GET", "/api/b2b/usage?groupBy=session")).body as UsageReport;
+  const used = rows.find((row) => row.sessionId === sessionId)!;
+  expect(Math.round(used.runningSeconds * 1000)).toBe(paused - created + (destroyed - resumed));
+  expect(Math.round((used.pausedSeconds + used.hibernatedSeconds) * 1000)).toBe(resumed - paused);
 });
 
 test("the rate limit of a key applies to both servers together", async () => {

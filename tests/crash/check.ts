@@ -8,6 +8,7 @@ import { silentLog } from "../../server/log.ts";
 import type { SessionState } from "../../server/store/sessions/session.ts";
 import { openStore, type Store } from "../../server/store/open.ts";
 import type { Berth } from "../support/servers/berth.ts";
+import { checkUsage } from "./check-usage.ts";
 import type { KeyRing } from "./key-ring.ts";
 import type { Entry, Ledger } from "./ledger.ts";
 import { findStrayUserIds, findTraces } from "./traces.ts";
@@ -38,6 +39,7 @@ export async function judge(berth: Berth, ledger: Ledger, keys: KeyRing): Promis
   const entries = ledger.entries();
   for (const entry of entries) violations.push(...(await checkSession(berth, entry)));
   violations.push(...(await checkEvents(store, entries)), ...(await ledger.retry(berth.api)), ...(await keys.check(berth)));
+  violations.push(...(await checkUsage(store)));
   violations.push(...(await checkPool(store, config, elapsedMs)));
   return { violations, settledMs };
 }

@@ -5,6 +5,7 @@ import { openStore, type Store } from "../../server/store/open.ts";
 import type { Api } from "../support/servers/api.ts";
 import { startBerth, type Berth } from "../support/servers/berth.ts";
 import { judge } from "./check.ts";
+import { checkUsage } from "./check-usage.ts";
 import { createKeyRing } from "./key-ring.ts";
 import { createLedger } from "./ledger.ts";
 
@@ -58,6 +59,16 @@ test("a retry that makes a second session is a violation", async () => {
   await expect(ledger.act(api)).rejects.toThrow("fetch failed");
   await store.db.deleteFrom("idempotency").execute();
   expect(await ledger.retry(berth.api)).toEqual([expect.stringMatching(/answered 201, and there are 2 sessions of it$/)]);
+});
+
+test("time that is counted twice is a violation", async () => {
+  const { sessionId } = await berth.api.create();
+  await berth.api.call("POST", `/api/b2b/sessions/${sessionId}/pause`);
+  expect(await checkUsage(store)).toEqual([]);
+  await store.db.updateTable("usage_days").set({ running_ms: 1 }).where("session_id", "=", sessionId).execute();
+  expect(await checkUsage(store)).toEqual([expect.stringMatching(`^${sessionId}: the events say`)]);
+  // The next test expects no violation.
+  await store.db.deleteFrom("events").where("session_id", "=", sessionId).execute();
 });
 
 test("a pool above its limit is a violation", async () => {

@@ -42,6 +42,7 @@ export const FAIL_POINTS = [
   "remove.destroyed",
   "destroying.acted",
   "destroying.left",
+  "usage.counting",
 ] as const;
 
 // Hibernate at once, so that every round has hibernating sessions. The pool grows after creates that found it empty.

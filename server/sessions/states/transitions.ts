@@ -1,5 +1,6 @@
 import type { EventType } from "@berth/contract";
 import type { Clock } from "../../clock.ts";
+import { failpoint } from "../../faults/failpoints.ts";
 import { appendEvent } from "../../store/events.ts";
 import type { Store, Sync } from "../../store/open.ts";
 import type { Db } from "../../store/schema.ts";
@@ -103,7 +104,10 @@ export async function applyTransition(
   const counted = time && { countedFromMs: time.countedFromMs };
   const applied = await write(tx, session, trigger, { changes: { ...changes, ...counted }, lease, nowMs });
   if (applied === null || applied === "deleted") return applied;
-  if (time?.ended && isPartnerSession(session)) await addTime(tx, session, time.ended);
+  if (time?.ended && isPartnerSession(session)) {
+    failpoint("usage.counting");
+    await addTime(tx, session, time.ended);
+  }
   for (const type of eventsOf(session, trigger)) {
     if (!isPartnerSession(applied)) throw new Error(`${trigger} appends ${type}, but ${applied.id} belongs to no partner`);
     await appendEvent(tx, {
