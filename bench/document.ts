@@ -42,7 +42,7 @@ function mergeSections(sections: readonly Section[]): Section[] {
   return [...merged.values()];
 }
 
-// Replaces what is between the two comments that name a part.
+// Replaces the text between the two comments that name a part.
 function replacePart(document: string, name: string, content: string): string {
   const [begin, end] = [`<!-- ${name} -->`, `<!-- end of ${name} -->`];
   const [from, to] = [document.indexOf(begin), document.indexOf(end)];

@@ -103,7 +103,7 @@ export type GitEvent =
   | { type: "failed"; code: string; message: string };
 
 // POST /git/continue    {repository?}: continues the operation in progress after its conflicts are resolved; responds with events
-// POST /git/abort       {repository?}: ends the operation in progress and restores what was before. 204
+// POST /git/abort       {repository?}: ends the operation in progress and restores the state before it. 204
 // POST /git/identity    GitIdentity: the author of commits, for all repositories of this sandbox. 204
 // POST /git/remote      GitRemote: adds a remote. 204; 409 `exists` if the name is taken
 export interface GitIdentity {

@@ -29,7 +29,7 @@ import { trashRoutes } from "./trash/trash.ts";
 const VERSION = "0.1.0";
 
 export interface Daemon {
-  // Ends what the daemon has started.
+  // Ends all processes of the daemon.
   stop(): void;
 }
 

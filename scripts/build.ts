@@ -1,4 +1,4 @@
-// Builds what does not run as written: the daemon's bundle, the browser app, bundles of the packages that the server loads, and the
+// Builds the parts that do not run as written: the daemon's bundle, the browser app, bundles of the packages that the server loads, and the
 // client for partners. A part is built only when its sources have changed since the last time.
 import { createHash } from "node:crypto";
 import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// `npm test`: the whole suite, and a closing line that says what was counted.
+// `npm test`: the whole suite, and a closing line with the counts.
 import { startVitest } from "vitest/node";
 
 const vitest = await startVitest("test", process.argv.slice(2), { watch: false });

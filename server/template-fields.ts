@@ -54,7 +54,7 @@ function firstSchemaError(schema: Type.TSchema, value: unknown): FieldError | un
   return error && { at: error.instancePath.split("/").slice(1), message: error.message };
 }
 
-// Checks what the schema cannot express.
+// Checks rules that the schema cannot express.
 function findInvalidValue({ root, env, egress, model, languageServers }: TemplateFields): FieldError | undefined {
   if (root !== undefined && !isAbsolute(root)) return { at: ["root"], message: `must be an absolute path, not "${root}"` };
   const variable = Object.keys(env ?? {}).find((name) => !VARIABLE.test(name));

@@ -30,7 +30,7 @@ export const benchmark: Benchmark = {
   },
 };
 
-// Brings a session into a state in which it then does nothing. Returns what ends that state.
+// Brings a session into a state in which it then does nothing. Returns a function that ends that state.
 type Use = (run: Run, server: BenchServer, session: Session) => Promise<AsyncDisposable | void>;
 
 const USES: { name: string; use: Use }[] = [

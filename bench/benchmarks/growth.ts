@@ -96,7 +96,7 @@ async function createMany(caller: Caller, count: number): Promise<void> {
   await Promise.all(Array.from({ length: AT_ONCE }, create));
 }
 
-// Its timers: scheduling, reconciliation, webhooks.
+// The timers of the server: scheduling, reconciliation, webhooks.
 async function idleCpu({ berth }: BenchServer): Promise<number> {
   const before = processorMs(berth.pid());
   const startedMs = performance.now();

@@ -42,7 +42,7 @@ interface Place {
 interface Task {
   name: string;
   command: string;
-  // Removes what the command has made, outside the measured time.
+  // Removes the files of the command, outside the measured time.
   undo: string;
   needsRegistry?: true;
   atMost?: number;

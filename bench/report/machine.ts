@@ -34,7 +34,7 @@ export async function describeMachine(): Promise<Machine> {
   };
 }
 
-// Sentences about what else keeps the machine busy. A loop of fixed work shows what the load average does not: neighbours on the same
+// Sentences about other work on this machine. A loop of fixed work shows what the load average does not: neighbours on the same
 // host, and processors that change their speed.
 export function findDisturbances(): string[] {
   const found: string[] = [];

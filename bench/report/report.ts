@@ -38,7 +38,7 @@ export interface Report {
 
 export type ReadRow = Row & Summary & { ratio?: number; verdict?: string };
 
-// Adds what follows from a section's values: percentiles, ratios, and whether targets are met.
+// Adds the results of a section's values: percentiles, ratios, and whether targets are met.
 export function readSection({ rows }: Section): ReadRow[] {
   const medians = new Map(rows.map(({ what, values }) => [what, summarize(values).p50]));
   return rows.map((row) => {

@@ -19,7 +19,7 @@ export interface Run {
   isOver(): boolean;
   // A section is complete. An interrupted run reports it.
   keep(section: Section): Section;
-  // Tells the user what is under way.
+  // Shows the user the current work.
   progress(sentence: string): void;
   // A sentence for the report, such as why a comparison was skipped.
   remark(sentence: string): void;

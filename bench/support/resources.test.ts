@@ -22,7 +22,7 @@ test("a thing that is made while an interrupted run removes everything is remove
   await expect.poll(() => removed).toEqual(["late"]);
 });
 
-test("a failure to remove one thing does not keep the others", async () => {
+test("a failure to remove one thing does not prevent the removal of the others", async () => {
   const removed: string[] = [];
   const resources = createResources();
   resources.defer(async () => removed.push("first"));

@@ -60,7 +60,7 @@ function draw(measured: Measured[]): string {
   return `${summary}\n\n${rows}`;
 }
 
-// Cuts what the terminal cannot show, and says how to leave.
+// Cuts lines that do not fit the terminal, and says how to leave.
 function fit(text: string, rows: number): string {
   const lines = text.trimEnd().split("\n");
   const room = Math.max(1, rows - 2);

@@ -4,7 +4,7 @@ export interface Ring {
   readonly start: number;
   readonly end: number;
   write(chunk: Uint8Array): void;
-  // Forgets what is before `offset`.
+  // Forgets the output before `offset`.
   dropBefore(offset: number): void;
   // Copies up to `maxBytes` from `offset`, which must be between `start` and `end`.
   read(offset: number, maxBytes: number): Buffer;

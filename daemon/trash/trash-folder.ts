@@ -43,7 +43,7 @@ export function openTrashFolder(folder: string, { totalBytes, ageMs }: TrashLimi
   const isCurrent = ({ deletedAtMs }: Manifest) => Date.now() - deletedAtMs < ageMs;
   setInterval(() => void prune(0).catch(() => {}), PRUNE_EVERY_MS).unref();
 
-  // Removes what is too old or unfinished, and then the oldest items until there is room.
+  // Removes items that are too old or unfinished, and then the oldest ones until there is room.
   async function prune(neededBytes: number): Promise<void> {
     const kept: (Manifest & { id: string })[] = [];
     for (const id of listNames(folder)) {

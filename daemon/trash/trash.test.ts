@@ -45,7 +45,7 @@ test("restoring replaces nothing", async () => {
   expect(readFileSync(at("taken.txt"), "utf8")).toBe("old");
 });
 
-test("what is too large for the trash, absent or outside the workspace is not deleted", async () => {
+test("files that are too large for the trash, absent or outside the workspace are not deleted", async () => {
   await write("large", "");
   truncateSync(at("large"), 65 * 1024 * 1024);
   await write("small", "s");

@@ -1,4 +1,4 @@
-// node scripts/structure/draw-parts.ts: writes docs/images/parts.svg, the picture of who imports whom in ARCHITECTURE.md.
+// node scripts/structure/draw-parts.ts: writes docs/images/parts.svg, the picture of imports between parts in ARCHITECTURE.md.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -93,7 +93,7 @@ function layersOf(edges: Map<string, Set<string>>): string[][] {
   return layers.toReversed();
 }
 
-// Puts each node near the middle of what it is linked to, so that fewer lines cross.
+// Puts each node near the middle of its neighbours, so that fewer lines cross.
 function orderLayers(layers: string[][], links: [string, string][]): string[][] {
   const neighbours = new Map<string, string[]>();
   for (const [a, b] of links) {

@@ -8,7 +8,7 @@ export interface ImportGraph {
   imports: Map<string, string[]>;
 }
 
-/** Reads who imports whom in the product: the code that ships, without tests, suites and fixtures. */
+/** Reads the imports in the product: the code that ships, without tests, suites and fixtures. */
 export function readImportGraph(root: string): ImportGraph {
   const files = globSync("{contract,client,daemon,server,cli,web}/**/*.{ts,tsx}", { cwd: root })
     .map((file) => file.split(sep).join("/"))

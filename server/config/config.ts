@@ -138,7 +138,7 @@ function show(variable: Variable<unknown>, value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-// The name with the fewest differences, unless half of what follows the prefix differs.
+// The name with the fewest differences, unless half of the text after the prefix differs.
 function nearest(name: string, known: readonly string[]): string | undefined {
   const [best] = known
     .map((candidate) => ({ candidate, distance: editDistance(candidate, name) }))

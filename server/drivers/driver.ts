@@ -11,7 +11,7 @@ import type { SandboxId, Template } from "@berth/contract";
 // Repeating the call finishes partial work, and `destroy` removes it.
 //
 // Errors: every other rejection is an AppError. Its `cause` has the details for the log.
-// - `sandbox_failed`: this sandbox cannot do what was asked. A retry may help.
+// - `sandbox_failed`: this sandbox cannot execute the call. A retry may help.
 // - `sandbox_timeout`: the engine or the daemon did not answer in time. The outcome is unknown; use `inspect`.
 // - `sandbox_unreachable`: `dial` cannot connect to the daemon.
 // - `capacity_reached`: the machine or the cluster has no room for the sandbox now. Retry later.
@@ -59,7 +59,7 @@ export interface Driver extends AsyncDisposable {
   // is untrusted, so the caller must bound what it reads. Rejects with `sandbox_unreachable`.
   dial(id: SandboxId, signal: AbortSignal): Promise<Socket>;
 
-  // Returns who owns a network address: the sandbox, the node that runs it (the source address of its connections if the network
+  // Returns the owner of a network address: the sandbox, the node that runs it (the source address of its connections if the network
   // masquerades them), or null for neither. Only for drivers whose sandboxes have their own network.
   addressOwner?(id: SandboxId, address: string, signal: AbortSignal): Promise<"sandbox" | "node" | null>;
 }
@@ -104,7 +104,7 @@ export interface SandboxStats {
   memoryBytes: number | null;
   cpuMs: number | null;
   pids: number | null;
-  // What the files of the sandbox occupy on the machine's disk.
+  // The space that the files of the sandbox occupy on the machine's disk.
   diskBytes: number | null;
 }
 
@@ -112,6 +112,6 @@ export interface SandboxStats {
 export interface DriverProbe {
   driver: DriverName;
   usable: boolean;
-  // Full sentences for the operator: what was found, or what is missing and how to get it.
+  // Full sentences for the operator: the findings, or what is missing and how to get it.
   reason: string;
 }

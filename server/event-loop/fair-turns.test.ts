@@ -29,7 +29,7 @@ function createBench(maxWaitingPerHolder = 100) {
       return [...started];
     },
     isIdle: () => planned.length === 0,
-    // Runs iterations of the event loop, of a millisecond at least, and returns what they started.
+    // Runs iterations of the event loop, of a millisecond at least, and returns the work that they started.
     turnFor(durationMs: number) {
       const all: string[] = [];
       for (const endMs = clockMs + durationMs; clockMs < endMs; clockMs++) {

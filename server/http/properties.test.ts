@@ -135,7 +135,7 @@ describe("for arbitrary input", () => {
 
 const CREATE_FIELDS = ["externalUserId", "envVars", "template", "timeoutMs", "autoStartAgent", "metadata"];
 
-// Each of these functions lists what is wrong with a reply.
+// Each of these functions lists the faults of a reply.
 
 function createViolations(sent: unknown, status: number, json: unknown): string[] {
   const valid = isCreate.Check(sent);

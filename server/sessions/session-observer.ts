@@ -1,7 +1,7 @@
 import { isAppError } from "@berth/contract";
 import type { Step } from "../store/sessions/session.ts";
 
-// Receives what happens to sessions, for the metrics.
+// Receives the operations on sessions, for the metrics.
 export interface SessionObserver {
   // A call that changed a session, or tried to, as its caller saw it.
   called(call: FinishedCall): void;

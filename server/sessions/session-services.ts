@@ -24,7 +24,7 @@ export interface SessionServices extends AsyncDisposable {
   sessions: Sessions;
   reconcile: Reconcile;
   pool: Pick<Pool, "fill" | "targets">;
-  // Repairs what an earlier server left behind, and starts the timers.
+  // Repairs the state that an earlier server left, and starts the timers.
   start(): Promise<void>;
 }
 

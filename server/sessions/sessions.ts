@@ -14,7 +14,7 @@ export interface Sessions extends AsyncDisposable {
   pause(partnerId: string, id: string, options?: ChangeOptions): Promise<SessionView>;
   resume(partnerId: string, id: string, options: ChangeOptions & { autoStartAgent: boolean }): Promise<SessionView>;
   destroy(partnerId: string, id: string, options?: ChangeOptions): Promise<SessionView>;
-  // Changes what does not touch the sandbox. `timeoutMs` counts from now for a running session and from the next resume for
+  // Changes fields that do not affect the sandbox. `timeoutMs` counts from now for a running session and from the next resume for
   // a paused one. A destroyed session is not found.
   update(partnerId: string, id: string, change: SessionChange, options?: ChangeOptions): Promise<SessionView>;
   // Newest first.

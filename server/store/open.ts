@@ -23,7 +23,7 @@ export interface Store extends AsyncDisposable {
   transaction<T>(work: (tx: Db) => Promise<T>, options?: { sync: Sync }): Promise<T>;
   // Resolves when all commits so far are on disk.
   sync(): Promise<void>;
-  // The first row of a prepared query with one parameter, for what every request reads. It sees committed data and does not wait for
+  // The first row of a prepared query with one parameter, for rows that every request reads. It sees committed data and does not wait for
   // this server's transactions. The result may be shared with other callers, so none of them may change it. On SQLite a write of
   // another process is seen after some milliseconds.
   first<Row, Result>(query: CompiledQuery<Row>, parameter: string, parse: (row: Row) => Result): Promise<Result | undefined>;

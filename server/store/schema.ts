@@ -91,7 +91,7 @@ export interface SessionsTable {
   created_at: number;
   updated_at: number;
   destroyed_at: number | null;
-  // Since when its time counts as running, paused or hibernated, whichever it is now. null if no time counts.
+  // Since when its current kind of time (running, paused or hibernated) is counted. null if no time is counted.
   counted_from: number | null;
 }
 
@@ -193,7 +193,7 @@ export interface AuditTable {
   seq: Generated<number>;
   at: number;
   partner_id: string;
-  // The key's id, or `cli`, or `server` for what the server does by itself.
+  // The key's id, or `cli`, or `server` for actions of the server itself.
   actor: string;
   action: string;
   target: string;
@@ -231,7 +231,7 @@ export interface ServersTable {
   seen_at: number;
 }
 
-// What a session used on a day (UTC, by its first millisecond). The time since `sessions.counted_from` is not in it yet.
+// The usage of a session on a day (UTC, by its first millisecond). The time since `sessions.counted_from` is not in it yet.
 export interface UsageDaysTable {
   day: number;
   partner_id: string;

@@ -9,11 +9,11 @@ import type { Home, PartnerSession } from "../store/sessions/session.ts";
 import { addLastSamples, addSamples, ownersOf, purgeCounters, sessionsToSample, type Sample } from "../store/usage/counters.ts";
 import { addUsage, dayOf, ownerOf, purgeUsage, type UsageOwner } from "../store/usage/days.ts";
 
-// Measures what sandboxes use from time to time, and adds it to the usage of the day.
+// Measures the usage of sandboxes from time to time, and adds it to the usage of the day.
 export interface UsageSampler extends AsyncDisposable {
   // Measures a sandbox whose processes are about to end. Never rejects, and writes nothing at once.
   measureLast(session: PartnerSession): Promise<void>;
-  // Measures all running sandboxes of this home, and writes what has come together since the last call.
+  // Measures all running sandboxes of this home, and writes the usage since the last call.
   sample(): Promise<void>;
 }
 

@@ -33,7 +33,7 @@ export function findTraces(dataDir: string): Trace[] {
 // Checks the user ids: no two sandboxes share one, and every process and file with a sandbox's user id belongs to a sandbox.
 export function findStrayUserIds(dataDir: string): string[] {
   const place = realpathSync(dataDir);
-  // A sandbox may come or go between these looks: what is stray must be so twice.
+  // A sandbox may be created or removed between these two lists, so only sandboxes without a row in both are strays.
   const processes = findProcesses(place, cgroupPrefix(place));
   const files = ownersOf(place, 4);
   const pairs = [...assignedUserIds(join(place, "sandboxes")).values()];

@@ -24,7 +24,7 @@ export interface GitOptions {
   // Longer output is an error, or with `cut` the rest is dropped and git is stopped.
   maxBytes?: number;
   onOverflow?: "fail" | "cut";
-  // Called with what git reports while it works.
+  // Called with git's progress.
   onProgress?: (text: string) => void;
   // Stops git.
   signal?: AbortSignal;

@@ -48,7 +48,7 @@ async function writeParts(path: string, diskMb: number, parts: readonly Part[]):
   for (const { offset, bytes } of parts) await file.write(bytes, 0, bytes.length, offset);
 }
 
-// undefined if the file system of the host does not tell which parts of a file are allocated.
+// undefined if the file system of the host does not report which parts of a file are allocated.
 async function readParts(image: string, signal: AbortSignal): Promise<Part[] | undefined> {
   const { code, output } = await run("filefrag", ["-s", "-v", `-b${BLOCK_BYTES}`, image], { signal });
   const extents = code === 0 ? parseExtents(output) : [];

@@ -15,7 +15,7 @@ export interface Volumes {
   open(folder: string, options: { diskMb: number; owner: number; signal: AbortSignal }): Promise<Volume>;
   // The number of the loop device of an open volume, such as 7:3. undefined if it has none.
   deviceOf(folder: string): string | undefined;
-  // What the volume in `folder` occupies on the host's disk. null if it is a plain folder or does not exist.
+  // The space that the volume in `folder` occupies on the host's disk. null if it is a plain folder or does not exist.
   usedBytes(folder: string): number | null;
   // Flushes the volume to disk and releases its mount and loop device. No-op if it is not open.
   close(folder: string): Promise<void>;

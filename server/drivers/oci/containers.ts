@@ -107,7 +107,7 @@ export function createContainers(options: ContainersOptions): Containers {
   // A process id may be reused by a process outside the sandbox, but membership in its control group cannot be.
   const isMember = (pid: number, id: SandboxId) => cgroups.pids(id).includes(pid);
 
-  // Removes what runs or is left of a container. The files stay.
+  // Removes a container, running or not, and everything that an earlier removal left. The files stay.
   async function removeContainer(id: SandboxId): Promise<void> {
     await cgroups.kill(id);
     await cgroups.remove(id);
@@ -141,7 +141,7 @@ export function createContainers(options: ContainersOptions): Containers {
   }
 
   // In the sandbox's own view of its files if the host has one, so that the socket is in no folder of the host. The sandbox cannot
-  // replace the folder, only change what is in it.
+  // replace the folder, only change its content.
   const socketFolderOf = (id: SandboxId, pid: number) => (kind.opaque ? controlFolderOf(folderOf(id)) : `/proc/${pid}/root/run/berth`);
 
   async function awaitAnswer(id: SandboxId, signal: AbortSignal): Promise<void> {

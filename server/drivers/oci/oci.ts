@@ -79,7 +79,7 @@ export function createOciDriver(options: OciDriverOptions): Driver {
   }
 
   // Cleans up after a failed start. A failure here is only logged, because the caller needs the error of the start. `list` still
-  // reports what is left.
+  // reports the remains.
   async function undo(id: SandboxId, work: (id: SandboxId) => Promise<void>): Promise<void> {
     await work(id).catch((error: unknown) => log.warn("sandbox.undo_failed", { sandboxId: id, error: String(error) }));
   }
@@ -141,7 +141,7 @@ export function createOciDriver(options: OciDriverOptions): Driver {
     list: async () => containers.list().map((id) => ({ id, condition: containers.condition(id) })),
     stats: async (id) => containers.stats(id),
     dial: containers.dial,
-    // Sandboxes outlive the server, but what is left of the destroyed ones should not.
+    // Sandboxes outlive the server, but the remains of destroyed ones should not.
     async [Symbol.asyncDispose]() {
       await priorities[Symbol.asyncDispose]();
       await containers[Symbol.asyncDispose]();

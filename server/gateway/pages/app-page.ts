@@ -2,7 +2,7 @@ import type { WorkspaceSession } from "@berth/contract/workspace.ts";
 import { SESSION_ELEMENT } from "@berth/contract/workspace.ts";
 import { MANIFEST } from "./app-manifest.ts";
 
-// The app's page for one session. It embeds what the app needs first, to save round trips: the session, as inert JSON, and a
+// The app's page for one session. It embeds the first data that the app needs, to save round trips: the session, as inert JSON, and a
 // preload link for the root folder, which the browser fetches while scripts load.
 export function workspacePage(page: string, session: WorkspaceSession): { body: string; headers: Record<string, string> } {
   const data = JSON.stringify(session).replaceAll("<", "\\u003c");

@@ -23,7 +23,7 @@ import type { GatewayPartner } from "../access/session-cache.ts";
 import { createGateway } from "../gateway.ts";
 import type { SettingsStore } from "../user-settings.ts";
 
-// A gateway on a free port with one session. The test decides what runs as that session's daemon.
+// A gateway on a free port with one session. The test provides that session's daemon.
 export interface TestGateway extends AsyncDisposable {
   port: number;
   origin: string;

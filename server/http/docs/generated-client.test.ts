@@ -8,7 +8,7 @@ import { startTestApp } from "../testing/test-app.ts";
 
 const root = join(import.meta.dirname, "../../..");
 
-// Does what a partner with nothing but the description would do: generate types, write a program, compile it and run it.
+// Acts as a partner that has only the description: generates types, writes a program, compiles it and runs it.
 const PROGRAM = `
 import createClient from "openapi-fetch";
 import type { paths } from "./api.ts";

@@ -24,7 +24,7 @@ export interface ListenerOptions {
 
 const BODY_TIMEOUT_MS = 60_000;
 
-// The HTTP server below Fastify and the gateway. It handles what arrives before there is a request to route, and replies
+// The HTTP server below Fastify and the gateway. It handles connections until there is a request to route, and replies
 // with JSON even to bytes that are not HTTP.
 export function createListener(
   handler: Handler,

@@ -11,7 +11,7 @@ import { partnerIdOf } from "./route-context.ts";
 
 const DEFAULT_DAYS = 30;
 
-// What a partner's own sessions used.
+// The usage of a partner's own sessions.
 export function addUsageRoutes(app: FastifyInstance, { usage, clock }: { usage: UsageReports; clock: Clock }): void {
   addRoute(app, "getUsage", async (request, reply) => {
     const { format, ...asked } = parseQuery(request, clock.now());

@@ -5,7 +5,7 @@ import { findSandboxOwner, sessionsInState, type ListOptions } from "../../store
 import type { Home, Session } from "../../store/sessions/session.ts";
 import { outcomeOf, type Trigger } from "../states/states.ts";
 
-// How the engine's sandboxes differ from what the store says. Each kind is a trigger of the table.
+// The differences between the engine's sandboxes and the store. Each kind is a trigger of the table.
 export interface Difference {
   sandboxId: SandboxId;
   sessionId: string | null;

@@ -48,7 +48,7 @@ export interface ReconcileDeps {
   owner: string;
   clock: Clock;
   log: Log;
-  // Counts what was found, by kind, for the metrics.
+  // Counts the findings by kind, for the metrics.
   onFound(kind: string): void;
 }
 

@@ -11,7 +11,7 @@ import { WARNING_MS } from "../steps/step-actions.ts";
 import type { Steps } from "../steps/steps.ts";
 import type { Transitions } from "../states/transitions.ts";
 
-// The timers of all sessions in one tick. Each rule asks an index for what is due, in batches. There is no timer per session,
+// The timers of all sessions in one tick. Each rule asks an index for sessions that are due, in batches. There is no timer per session,
 // so a restart forgets nothing.
 export interface Schedule {
   tick(): Promise<void>;

@@ -11,7 +11,7 @@ export interface Capacity {
   // For a session, new or hibernated. The pool's blanks do not count, because they are evicted for it. Throws
   // `capacity_reached`. Runs in the transaction that writes the row, so that two calls cannot both be the last that fits.
   admit(tx: Db): Promise<void>;
-  // For a blank of the pool, which takes only what is free.
+  // For a blank of the pool, which uses only free room.
   admitBlank(tx: Db): Promise<void>;
   // How many sandboxes there are beyond the limit.
   excess(db: Db): Promise<number>;
@@ -54,7 +54,7 @@ const BLANK_BYTES = 32 * 1024 * 1024;
 
 const full = (message: string) => new AppError("capacity_reached", { message });
 
-// On Linux, the memory that can be used without swapping, which is more than what is free.
+// On Linux, the memory that can be used without swapping, which is more than the free memory.
 function readAvailable(): number {
   try {
     const line = /^MemAvailable:\s+(\d+) kB$/m.exec(readFileSync("/proc/meminfo", "utf8"));

@@ -32,7 +32,7 @@ export interface FillFacts {
   excess: number;
 }
 
-// Longer than a target lasts without demand, so that a server does not evict what another server's target needs.
+// Longer than a target lasts without demand, so that a server does not evict blanks that another server's target needs.
 const UNUSED_MS = 2 * PERIOD_MS;
 
 export function planFill(facts: FillFacts): FillPlan {

@@ -101,7 +101,7 @@ export function createPool(deps: PoolDeps): Pool {
       again = false;
       const plan = await makePlan();
       for (const blank of plan.evictNow) await evict(blank);
-      // The minimum of every template comes first, then what the demand adds.
+      // The minimum of every template comes first, then the growth by demand.
       for (const { kind, have } of plan.targets) if (have < size && !(await create(kind, size))) return;
       for (const { kind, have, target } of plan.targets) if (have < target && !(await grow(kind, target))) return;
       for (const blank of plan.shrink.slice(0, SHRINK_AT_ONCE)) if (!again && !closed) await evict(blank);

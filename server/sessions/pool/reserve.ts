@@ -70,7 +70,7 @@ const syncOf = ({ home }: ReserveDeps): { sync: Sync } => ({ sync: home.host ===
 
 export interface Swapped {
   claimed: SessionInStep;
-  // The session that was given up. It belongs to no partner any more and is in the step `discarding`.
+  // The session that was given up. It no longer belongs to a partner and is in the step `discarding`.
   discarded: SessionInStep;
 }
 

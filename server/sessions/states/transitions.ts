@@ -30,7 +30,7 @@ export interface TransitionOptions {
   record?: Recorder | undefined;
 }
 
-// Writes what belongs to a change of a session: the idempotency result, the audit entry.
+// Writes the records of a session's change: the idempotency result, the audit entry.
 export type Recorder = (tx: Db, session: SessionView) => Promise<void>;
 
 export interface TransitionsDeps {
@@ -79,7 +79,7 @@ function syncOf({ home, state }: Session, trigger: Trigger): Sync {
 const endsTime = (session: Session, trigger: Trigger, { changes = {} }: TransitionOptions): boolean =>
   timeChangeOf(session, trigger, changes, 0)?.ended != null;
 
-// Entering a step does not change what the time counts as.
+// Entering a step does not change the kind of time that is counted.
 function timeChangeOf(session: Session, trigger: Trigger, changes: SessionChanges, nowMs: number) {
   const outcome = outcomeOf(trigger, session.state);
   if (outcome.do !== "move" && outcome.do !== "update") return null;

@@ -15,7 +15,7 @@ export interface Steps {
   // Enters the step that `trigger` means for this session. null: the session has changed since it was read. `record` runs
   // when the step is done.
   begin(session: Session, trigger: Trigger, options?: TransitionOptions): Promise<BegunStep | null>;
-  // Does the step's work and leaves it. Stops first what this server still runs on the session under an older generation.
+  // Does the step's work and leaves it. First stops the work of this server on the session under an older generation.
   // Resolves to the session as it is then, or to null if its row is gone.
   perform(step: BegunStep): Promise<Session | null>;
   // Leaves the step in the transaction that has entered it, if there is nothing to do in between; otherwise null. The caller

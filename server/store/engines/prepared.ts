@@ -2,7 +2,7 @@ import type { CompiledQuery } from "kysely";
 import type { Engine } from "./engine.ts";
 import type { Db } from "../schema.ts";
 
-// Compiles a query with one parameter once, for what every request reads. See Store.first.
+// Compiles a query with one parameter once, for rows that every request reads. See Store.first.
 export function prepareFirst<Row, Result>(
   build: (db: Db) => CompiledQuery<Row>,
   parse: (row: Row) => Result,

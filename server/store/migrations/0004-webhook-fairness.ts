@@ -4,7 +4,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   // Due lanes are searched by endpoint, so that a long queue of one endpoint does not delay the others.
   await db.schema.dropIndex("webhook_lanes_next").execute();
   await db.schema.createIndex("webhook_lanes_due").on("webhook_lanes").columns(["endpoint_id", "next_at"]).execute();
-  // Finds what is pending for an endpoint, and the first delivery of a lane.
+  // Finds the pending deliveries of an endpoint, and the first delivery of a lane.
   await db.schema.dropIndex("webhook_deliveries_lane").execute();
   await db.schema
     .createIndex("webhook_deliveries_state")

@@ -59,7 +59,7 @@ export async function setKeyRevoked(db: Db, id: string, revokedAt: number): Prom
   await db.updateTable("keys").set({ revoked_at: revokedAt }).where("id", "=", id).where("revoked_at", "is", null).execute();
 }
 
-// Never moves back in time: servers write what they have seen in any order.
+// Never moves back in time: several servers write the times that they have seen, in any order.
 export async function setKeyUsed(db: Db, id: string, lastUsedAt: number): Promise<void> {
   await db
     .updateTable("keys")

@@ -22,7 +22,7 @@ export async function findSealedSession(db: Db, id: SessionId): Promise<SealedSe
   return sealed(db).where("id", "=", id).executeTakeFirst();
 }
 
-// The oldest and the newest live session: enough to tell whether the master key opens what is stored.
+// The oldest and the newest live session: enough to know whether the master key decrypts the stored values.
 export async function oldestAndNewestSealed(db: Db): Promise<SealedSession[]> {
   const live = sealed(db).where("destroyed_at", "is", null).limit(1);
   return [...(await live.orderBy("created_at", "asc").execute()), ...(await live.orderBy("created_at", "desc").execute())];

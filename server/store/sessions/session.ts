@@ -6,7 +6,7 @@ export { SESSION_STATES, type SessionState } from "../session-states.ts";
 // A session as its row says, parsed once (parse-session.ts). Each state has exactly the facts that are true in it.
 export type Session = Blank | PartnerSession;
 
-// A sandbox that no partner knows: the pool's, or what remains of a create that was undone.
+// A sandbox that no partner knows: one of the pool, or the rest of a create that was rolled back.
 export type Blank = Sandbox & (In<"warming" | "discarding", Leased> | In<"warm">);
 
 export type PartnerSession = Sandbox &
@@ -54,7 +54,7 @@ interface Owned {
   // JSON of the environment variables, sealed for this sandbox.
   sealedEnv: string | null;
   stopReason: StopReason | null;
-  // Since when its time counts as what it is now (store/usage/time.ts). null if no time counts.
+  // Since when its current kind of time is counted (store/usage/time.ts). null if no time is counted.
   countedFromMs: number | null;
 }
 

@@ -46,7 +46,7 @@ export interface SessionChanges {
   destroyedAtMs?: number;
   updatedAtMs?: number;
   countedFromMs?: number | null;
-  // The row is no partner's any more.
+  // The row no longer belongs to a partner.
   owner?: null;
   // The environment variables and the daemon's token are forgotten.
   secrets?: null;
@@ -135,7 +135,7 @@ export interface WarmClaim {
 }
 
 // Claims one warm sandbox of the pool for a partner. Two claims at once get two different ones. null: there is none. The newest is
-// taken, so that those beyond the demand stay unused and can be told by their age.
+// taken, so that those beyond the demand stay unused and can be recognized by their age.
 export async function claimWarm(db: Db, engine: Engine, pool: PoolKey, claim: WarmClaim): Promise<Session | null> {
   let one = warmSessions(db, pool).select("id").orderBy("created_at", "desc").limit(1);
   if (engine === "postgres") one = one.forUpdate().skipLocked();

@@ -7,7 +7,7 @@ export async function insertSessionRow(db: Db, row: SessionRow): Promise<Session
   return db.insertInto("sessions").values(row).returningAll().executeTakeFirstOrThrow();
 }
 
-// The row of a running session of the partner `acme`. A test overrides only what it is about.
+// The row of a running session of the partner `acme`. A test overrides only the columns that matter to it.
 export function sessionRow(nowMs: number, overrides: Partial<SessionRow> = {}): SessionRow {
   return {
     id: newId("ses", nowMs),

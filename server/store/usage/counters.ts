@@ -3,7 +3,7 @@ import type { Db } from "../schema.ts";
 import type { Home } from "../sessions/session.ts";
 import { addUsage, dayOf, ownerOf, type DayUsage, type UsageOwner } from "./days.ts";
 
-// What a sandbox used when it was measured. null: the engine does not measure it.
+// The measured usage of a sandbox. null: the engine does not measure it.
 export interface Sample {
   owner: UsageOwner;
   atMs: number;

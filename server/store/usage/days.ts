@@ -3,7 +3,7 @@ import type { SessionId } from "@berth/contract";
 import { DAY } from "../../clock.ts";
 import type { Db, UsageDaysTable } from "../schema.ts";
 
-// What sessions used, added up for each session and day.
+// The usage of sessions, added up for each session and day.
 
 // Days are those of UTC, named by their first millisecond.
 export const dayOf = (ms: number): number => Math.floor(ms / DAY) * DAY;

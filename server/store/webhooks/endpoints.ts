@@ -45,7 +45,7 @@ export async function replaceSealedSecrets(db: Db, was: SealedSecrets, next: Omi
 
 const undeleted = (db: Db) => db.selectFrom("webhook_endpoints").selectAll().where("state", "!=", "deleted");
 
-// Serializes transactions that count what belongs to the endpoint. False: it is deleted.
+// Serializes transactions that count the endpoint's rows. False: it is deleted.
 export async function lockEndpoint(db: Db, id: string): Promise<boolean> {
   return (await updateEndpoint(db, id, { id })) !== undefined;
 }

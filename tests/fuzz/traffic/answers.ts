@@ -67,7 +67,7 @@ const answerHeader: fc.Arbitrary<[string, string]> = fc.oneof(
   { weight: 1, arbitrary: anyHeader },
 );
 
-// The last two cost the most time.
+// `hold` and `flood` are rare, because they take the most time.
 const ENDINGS: AnswerPlan["ending"][] = [
   ...Array<"end">(14).fill("end"),
   ...Array<"keep">(4).fill("keep"),

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { AttackTarget } from "./attacks.ts";
 import type { AttackerOrder, AttackerReport } from "./attacker-process.ts";
 
-// Stands for the hostile partner's machines: a process that carries out attacks and runs the partner's servers. It is a separate
+// Simulates the hostile partner's machines: a process that attacks and runs the partner's servers. It is a separate
 // process, so that the attacker's own work does not delay the victim's measurements.
 export interface Attacker extends AsyncDisposable {
   // A model provider, a server that answers every request at once, and one that accepts every request and never answers.

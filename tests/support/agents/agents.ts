@@ -6,7 +6,7 @@ import { KNOWN_AGENTS, type KnownAgent } from "../../../server/agents/catalogue.
 import { machine, type Missing } from "../machine.ts";
 import type { ModelReply, ModelServer } from "./model-server.ts";
 
-// The real agents that tests run with. An entry holds what differs between agents: the tools that a model calls, and what
+// The real agents that tests run with. An entry holds the differences between agents: the tools that a model calls, and what
 // the agent reports.
 export interface TestAgent {
   name: KnownAgent;

@@ -20,7 +20,7 @@ export function runCli(place: CliPlace, ...args: string[]): Promise<{ code: numb
   });
 }
 
-// Runs `berth … --json` and returns what it printed. Throws with its error if it fails.
+// Runs `berth … --json` and returns its output. Throws with its error if it fails.
 export async function runCliForJson<Result>(place: CliPlace, ...args: string[]): Promise<Result> {
   const { code, stdout, stderr } = await runCli(place, ...args, "--json");
   if (code !== 0) throw new Error(stderr);

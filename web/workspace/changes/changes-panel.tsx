@@ -11,7 +11,7 @@ import { tabFor } from "../state/tabs/tab.ts";
 
 const SourceControl = lazy(() => loadModule(() => import("../git/source-control.tsx")));
 
-// The repository or, without one, what has changed since the session's start.
+// The repository or, without one, the changes since the session's start.
 export default function ChangesPanel() {
   const { git } = useWorkspace();
   const repository = useWorkspaceState("git", (state) => state.repository);

@@ -20,7 +20,7 @@ const pages = {
 } satisfies Record<PageName, unknown>;
 const MarkdownView = lazy(() => loadModule(() => import("./markdown-view.tsx")));
 
-// One column of the editor area: its tabs, and what the active one shows.
+// One column of the editor area: its tabs, and the content of the active one.
 export function EditorGroupView({ group }: { group: EditorGroup }) {
   const { documents, layout, focusRequest } = useWorkspace();
   const section = useRef<HTMLElement>(null);

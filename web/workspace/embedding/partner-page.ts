@@ -7,7 +7,7 @@ import { parsePageMessage } from "./parse-page-message.ts";
 
 const WARN_MS = 5 * 60_000;
 
-// Tells the partner's page around this one what happens to the session, and follows its commands. Only a page of an origin that
+// Reports changes of the session to the partner's page around this one, and follows its commands. Only a page of an origin that
 // is registered for the partner is answered.
 export function followPartnerPage(workspace: Workspace): void {
   const { session, embedding } = workspace;

@@ -18,7 +18,7 @@ export interface TreeView {
 
 const TYPE_AHEAD_MS = 800;
 
-// The keyboard of the tree. Returns a handler that tells whether the key had a meaning.
+// The keyboard of the tree. Returns a handler that returns whether the key had a meaning.
 export function createTreeKeys(workspace: Workspace): (event: KeyboardEvent, view: TreeView) => boolean {
   const { tree } = workspace;
   let typed = "";

@@ -6,7 +6,7 @@ import { CommitBox } from "./commit-box.tsx";
 import { FileGroup } from "./file-group.tsx";
 import { SyncButtons } from "./sync-buttons.tsx";
 
-// The repository: what is staged, what is not, and the next commit.
+// The repository: staged files, changed files, and the next commit.
 export default function SourceControl({ repository }: { repository: GitRepository }) {
   const workspace = useWorkspace();
   const { files, truncated, operation } = repository;

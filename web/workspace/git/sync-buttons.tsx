@@ -4,7 +4,7 @@ import { IconButton } from "../parts/icon-button.tsx";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { fetchRemote, pullBranch, pushBranch } from "../state/actions/git-actions.ts";
 
-// Push, pull and fetch, or what is in progress.
+// Push, pull and fetch, or the operation in progress.
 export function SyncButtons({ repository }: { repository: GitRepository }) {
   const workspace = useWorkspace();
   const running = useWorkspaceState("git", (state) => state.running);

@@ -12,7 +12,7 @@ import {
 import { memo } from "react";
 import { extensionOf, nameOf } from "../text/paths.ts";
 
-// A file's icon tells its language by its letters and its colour.
+// A file's icon shows its language by letters and colour.
 export const FileIcon = memo(function FileIcon({ path }: { path: string }) {
   const [mark, tint] = byName.get(nameOf(path).toLowerCase()) ?? byExtension.get(extensionOf(path)) ?? [PlainFile, "muted"];
   if (typeof mark === "string") return <span className="kind glyph" data-tint={tint} data-mark={mark} aria-hidden="true" />;

@@ -7,7 +7,7 @@ export interface MenuItem {
   icon?: ReactNode;
   shortcut?: string;
   danger?: boolean;
-  // Marks the item for what is on screen now.
+  // Marks the item of the current view.
   current?: boolean;
   // Draws a divider above this item.
   divided?: boolean;

@@ -79,7 +79,7 @@ function WideBody() {
   );
 }
 
-// The overlay disappears when the keyboard focus or a click goes to what it covers.
+// The overlay disappears when the keyboard focus or a click goes to the part below it.
 function MainBesideOverlay() {
   const { layout } = useWorkspace();
   const uncover = () => {

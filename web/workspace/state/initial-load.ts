@@ -5,7 +5,7 @@ import type { Layout } from "./page/layout.ts";
 import { fileTab } from "./tabs/tab.ts";
 import type { Files } from "./sandbox/files.ts";
 
-// Reads what the page shows first: the top folder and the file in each active tab. On a first visit that file is the README.
+// Reads the first visible data: the top folder and the file in each active tab. On a first visit that file is the README.
 export async function loadInitialView({ files, layout, documents }: { files: Files; layout: Layout; documents: Documents }): Promise<void> {
   const { groups, visited } = layout.store.getState();
   layout.set({ visited: true });

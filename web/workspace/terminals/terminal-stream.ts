@@ -5,7 +5,7 @@ import { connectSocket } from "../connection/socket.ts";
 export interface TerminalSink {
   // Draws output. `drawn` is called when it is on the screen.
   write(bytes: Uint8Array, drawn: () => void): void;
-  // Clears the screen and the scrollback, because output was lost before what follows.
+  // Clears the screen and the scrollback, because output was lost before the next part.
   reset(): void;
   resized(cols: number, rows: number): void;
   // Another browser has cleared the terminal.
@@ -35,7 +35,7 @@ const MAX_PENDING_INPUT = 4096;
 // How much output is drawn between two reports to the daemon, which stops sending if we fall behind.
 const REPORT_EVERY_BYTES = 128 * 1024;
 
-// The connection of one terminal. It counts the received output, so that after a disconnect it gets only what it missed.
+// The connection of one terminal. It counts the received output, so that after a disconnect it gets only the missing part.
 export function openTerminalStream(options: TerminalStreamOptions): TerminalStream {
   const { sink } = options;
   const encoder = new TextEncoder();

@@ -10,7 +10,7 @@ export interface SchedulingDeps extends EventDeps {
 // The events of the Cluster Autoscaler and of Karpenter for a pod for which they add a node.
 const SCALE_UP = new Set(["TriggeredScaleUp", "Nominated"]);
 
-// Returns a function that tells whether the cluster is full, to be called repeatedly while a pod starts. While an autoscaler adds a
+// Returns a function that reports whether the cluster is full, to be called repeatedly while a pod starts. While an autoscaler adds a
 // node for the pod, the cluster is not full.
 export function watchScheduling(deps: SchedulingDeps, signal: AbortSignal) {
   let sinceMs: number | null = null;

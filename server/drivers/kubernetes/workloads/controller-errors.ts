@@ -5,7 +5,7 @@ import type { Workload } from "./workload-kinds.ts";
 // Listing events is expensive, and most pods are created sooner.
 const READ_EVENTS_AFTER_MS = 1_500;
 
-// Returns a function that tells why the controller does not create a pod, such as an exceeded quota or an admission policy. It is to
+// Returns a function that reports why the controller does not create a pod, such as an exceeded quota or an admission policy. It is to
 // be called repeatedly while a pod starts, and returns null if there is no error. The controller of a Sandbox reports errors in
 // a condition with the generation of our change. The controller of a StatefulSet reports them only in events.
 export function watchControllerErrors(deps: EventDeps, signal: AbortSignal) {

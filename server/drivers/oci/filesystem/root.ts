@@ -92,7 +92,7 @@ function makeMountPoints(root: string): void {
 // Mount points that hide the template's content completely.
 const PRIVATE_FOLDERS = new Set(["proc", "dev", "tmp", "workspace"]);
 
-// Each mount point has the mode of what is mounted there.
+// Each mount point has the mode of the file system that is mounted there.
 const MOUNT_POINTS: Record<string, number> = {
   proc: 0o755,
   dev: 0o755,

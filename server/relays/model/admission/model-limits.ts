@@ -2,7 +2,7 @@ import type { SandboxId } from "@berth/contract";
 import { MINUTE, type Clock } from "../../../clock.ts";
 import { ModelRefusal } from "./model-refusal.ts";
 
-// Limits what one sandbox, and all sandboxes together, may use of the relay. Refused requests count too, because the server has
+// Limits the use of the relay by one sandbox and by all sandboxes together. Refused requests count too, because the server has
 // read and checked their bytes.
 export interface ModelLimits {
   // Counts a request. Throws if the sandbox sent too many requests or bytes in the last minute, or has too many in progress.

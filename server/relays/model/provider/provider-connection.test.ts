@@ -19,7 +19,7 @@ function ask(boundary: ConnectionBoundary, host = "127.0.0.1") {
   return openUpstream({ url: `http://${host}:${port}/`, method: "GET", headers: {}, body: [], timeoutMs: 5_000, signal, lookup, boundary });
 }
 
-// A boundary that hands out what it covers.
+// A boundary that gives the test access to the work that it contains.
 function openBoundary() {
   const lines: object[] = [];
   const log: Log = { ...silentLog, error: (event, fields) => void lines.push({ event, ...fields }) };

@@ -12,7 +12,7 @@ import { describeRefusal, type RequestPart, type RequestPolicy, type RequestRule
 export interface RequestBody {
   bytes: Buffer;
   parts: ReadonlyMap<RequestPart, ScannedValue>;
-  // An estimate of what the provider will count.
+  // An estimate of the tokens that the provider will count.
   promptTokens: number;
 }
 

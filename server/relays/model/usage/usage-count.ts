@@ -39,7 +39,7 @@ export async function beginCount({ store, clock, log }: CountDeps, user: ModelUs
   }
 }
 
-// The provider's final report counts. Without one, a truncated stream costs what was seen of it, or more if the provider already
+// The provider's final report counts. Without one, a truncated stream costs its received part, or more if the provider already
 // reported more.
 function usedTokens(meter: UsageMeter, promptTokens: number, { isComplete }: { isComplete: boolean }): TokenUsage {
   const { input, output } = meter.reported();

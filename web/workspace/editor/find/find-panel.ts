@@ -7,7 +7,7 @@ let loaded: Widget | null = null;
 
 export const loadFindWidget = async (): Promise<Widget> => (loaded ??= await loadModule(() => import("./find-widget.tsx")));
 
-// The widget as a panel of CodeMirror, above the text. Until the widget is loaded, a plain field receives what is typed.
+// The widget as a panel of CodeMirror, above the text. Until the widget is loaded, a plain field receives the typed text.
 export function createFindPanel(view: EditorView): Panel {
   const dom = document.createElement("div");
   dom.className = "find-widget";

@@ -11,7 +11,7 @@ import { lineChanges, setOriginal } from "./line-changes.ts";
 // Larger texts are not compared, because that would make typing slow.
 const MAX_CHARS = 1_000_000;
 
-// Marks the changes of a file in its editor, as long as the editor is shown. The text is compared with what is staged.
+// Marks the changes of a file in its editor, as long as the editor is shown. The text is compared with the staged one.
 export function attachGit(workspace: Workspace, view: EditorView, path: string): Disposable {
   const { git, documents, notices, preferences } = workspace;
   if (view.state.doc.length > MAX_CHARS) return { [Symbol.dispose]() {} };

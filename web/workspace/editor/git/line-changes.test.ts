@@ -10,7 +10,7 @@ function stateWith(original: string, text: string): EditorState {
 
 const found = (state: EditorState) => state.field(lineChanges)!;
 
-test("added, changed and removed lines are told apart", () => {
+test("added, changed and removed lines are distinguished", () => {
   const [first, second, third] = ["first line\nand the next one\n", "then another\nand one more\n", "nearly at the end\nof the text\n"];
   const state = stateWith(`${first}changed\n${second}removed\n${third}`, `${first}CHANGED\n${second}${third}added\n`);
   const marks = found(state).chunks.map((chunk) => `${kindOf(chunk)} ${state.doc.lineAt(lineStart(chunk, state.doc)).number}`);

@@ -61,7 +61,7 @@ function Control({ id, setting, value, onChange }: ControlProps) {
 
 type Typed = Extract<Setting, { type: "number" | "text" }>;
 
-// Applies what is typed as soon as it is allowed, and says why if it is not.
+// Applies the typed value as soon as it is allowed, and says why if it is not.
 function TypedControl({
   id,
   setting,

@@ -10,7 +10,7 @@ import { useWorkspace } from "../../state/context.ts";
 import type { Workspace } from "../../state/workspace.ts";
 import { formatSettingsJson, parseSettingsJson, type JsonProblem } from "./parse-json.ts";
 
-// The personal settings as JSON. What is valid applies at once.
+// The personal settings as JSON. Valid settings apply at once.
 export default function SettingsJson() {
   const workspace = useWorkspace();
   const container = useRef<HTMLDivElement>(null);

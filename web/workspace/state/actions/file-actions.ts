@@ -72,7 +72,7 @@ async function move({ documents, notices, files, layout }: Workspace, from: stri
   return true;
 }
 
-// Remembers what was moved, so that it can be moved back.
+// Remembers the moves, so that they can be undone.
 function rememberMoves(workspace: Workspace, moves: { from: string; to: string }[]): void {
   const [first] = moves;
   if (first === undefined) return;

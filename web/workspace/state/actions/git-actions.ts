@@ -32,7 +32,7 @@ export async function discardFiles({ git, notices, dialogs, documents }: Workspa
   await notices.attempt("Could not discard changes", () => git.discard(files));
 }
 
-// Commits what is staged, or everything if nothing is and the person agrees.
+// Commits the staged files, or all files if none is staged and the person agrees.
 export async function commitChanges(workspace: Workspace, { amend = false } = {}): Promise<void> {
   const { git, notices, dialogs, documents } = workspace;
   const { message, repository } = git.store.getState();
@@ -103,7 +103,7 @@ export async function fetchRemote(workspace: Workspace): Promise<void> {
   if (await attemptKnown(workspace, "Could not fetch", () => workspace.git.fetch())) workspace.notices.info("Fetched.");
 }
 
-// Asks for what git lacks and tries again. A stopped command is no failure.
+// Asks for a missing identity and tries again. A stopped command is not a failure.
 async function attemptKnown(workspace: Workspace, failure: string, work: () => Promise<unknown>): Promise<boolean> {
   try {
     await work();

@@ -26,7 +26,7 @@ export async function replaceFound(workspace: Workspace, files: readonly FileMat
   workspace.replacements.remember(result.changes);
   const done = `Replaced ${formatCount(result.matches, "match", "matches")} in ${formatCount(result.files, "file", "files")}.`;
   if (result.matches > 0) notices.offer(done, { label: "Undo", run: () => void undoReplace(workspace) });
-  // Shows what is left.
+  // Shows the remaining matches.
   search.edit({});
 }
 

@@ -1,7 +1,7 @@
 import { decodeText, type Encoding } from "../../text/encoding.ts";
 import { extensionOf } from "../../text/paths.ts";
 
-// What the browser shows or plays by itself.
+// Types that the browser itself shows or plays.
 export type Medium = "image" | "audio" | "video" | "pdf";
 
 // How a file is shown.

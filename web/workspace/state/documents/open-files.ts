@@ -12,7 +12,7 @@ export type OpenFile =
   | { kind: Medium | "binary" | "large"; version: string; size: number }
   | { kind: "failed"; message: string; gone: boolean };
 
-// A part of a text and what replaces it. Lines and characters count from 0.
+// A part of a text and its replacement. Lines and characters count from 0.
 export interface TextReplacement {
   start: { line: number; character: number };
   end: { line: number; character: number };

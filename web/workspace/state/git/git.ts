@@ -15,7 +15,7 @@ export interface GitState {
   error: string | null;
   // How each file and each folder above it has changed.
   marks: ReadonlyMap<string, GitMark>;
-  // A commit, push, pull or fetch in progress. `text` is what git reports.
+  // A commit, push, pull or fetch in progress. `text` is git's progress.
   running: { name: string; text: string } | null;
   // The message of the next commit.
   message: string;

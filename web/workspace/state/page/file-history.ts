@@ -1,4 +1,4 @@
-// What a person did to files, so that it can be undone. The last of these is undone first.
+// The changes that a person made to files, so that they can be undone, the last one first.
 export interface FileChangeDone {
   // Such as "Deleted a.txt".
   text: string;

@@ -12,7 +12,7 @@ export interface PickerList {
   title: string;
   placeholder: string;
   items: PickerItem[];
-  // Offers what the list does not contain, made from the typed text; null if that is not possible.
+  // Offers a new item for the typed text; null if that is not possible.
   offer?: (text: string) => PickerItem | null;
 }
 

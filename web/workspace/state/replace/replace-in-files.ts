@@ -19,7 +19,7 @@ export interface ReplaceResult {
   changes: FileReplacement[];
 }
 
-// What the replacement did to one file.
+// The change of one file by the replacement.
 export interface FileReplacement {
   path: string;
   before: string;
@@ -64,7 +64,7 @@ export async function replaceInFiles(
   return result;
 }
 
-// Restores the texts before a replacement, except those that were changed since. Returns what was not restored and why.
+// Restores the texts before a replacement, except those that were changed since. Returns one sentence for each text that was not restored.
 export async function undoReplacement(deps: ReplaceDeps, changes: readonly FileReplacement[]): Promise<string[]> {
   const problems: string[] = [];
   for (const { path, before, after, encoding, etag } of changes) {

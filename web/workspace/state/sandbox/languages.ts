@@ -21,7 +21,7 @@ export interface LanguagesState {
 
 export type Languages = ReturnType<typeof createLanguages>;
 
-// What the language servers report.
+// The reports of the language servers.
 export function createLanguages() {
   const store = createStore<LanguagesState>(() => ({ servers: {}, problems: {} }));
   const listeners = new Set<(changes: readonly FileChange[]) => void>();

@@ -1,4 +1,4 @@
-// The table of personal settings. Everything about a setting is here: its name in JSON, its default, what it may be and how the
+// The table of personal settings. Everything about a setting is here: its name in JSON, its default, its allowed values and how the
 // settings page describes it.
 export type Setting = { key: string; group: Group; title: string; description: string } & SettingType;
 

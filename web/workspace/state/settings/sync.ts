@@ -12,7 +12,7 @@ export interface SyncDeps {
 }
 
 export interface SettingsSync {
-  // Reads the settings from the server. What was changed here since the last write stays.
+  // Reads the settings from the server. Changes here since the last write stay.
   pull(): Promise<void>;
   // The person changed these settings here.
   changed(keys: readonly string[]): void;

@@ -24,7 +24,7 @@ export function addTab(group: EditorGroup, tab: Tab, index?: number): EditorGrou
   return { ...group, tabs: group.tabs.toSpliced(at, 0, tab), activeTab: tab.id, temporaryTab };
 }
 
-// Adds a tab that the next temporary tab replaces. A tab that is there already stays what it is.
+// Adds a tab that the next temporary tab replaces. A tab that exists already does not change.
 export function addTemporaryTab(group: EditorGroup, tab: Tab): EditorGroup {
   if (hasTab(group, tab.id)) return { ...group, activeTab: tab.id };
   const replaced = group.tabs.findIndex(({ id }) => id === group.temporaryTab);

@@ -3,7 +3,7 @@ import { createStore } from "zustand/vanilla";
 // A tab, or files of the tree.
 export type Dragged = { kind: "tab"; group: string; tab: string } | { kind: "files"; paths: string[] };
 
-// What is being dragged and can be dropped on the editor. Browsers hide the data of a drag until it is dropped, so the page
+// The dragged tab or files, which can be dropped on the editor. Browsers hide the data of a drag until it is dropped, so the page
 // keeps it.
 export function createTabDrag() {
   const store = createStore<{ dragged: Dragged | null }>(() => ({ dragged: null }));

@@ -3,7 +3,7 @@ export type TouchKey = "Escape" | "Tab" | "Up" | "Down" | "Left" | "Right";
 
 const arrows = { Up: "A", Down: "B", Right: "C", Left: "D" };
 
-// What a terminal sends for a key. Programs such as editors can request other codes for the arrows.
+// The bytes that a terminal sends for a key. Programs such as editors can request other codes for the arrows.
 export function bytesOf(key: TouchKey, { applicationCursorKeys }: { applicationCursorKeys: boolean }): string {
   if (key === "Escape") return "\x1b";
   if (key === "Tab") return "\t";

@@ -15,7 +15,7 @@ export interface FormatOptions {
 }
 
 // Formats the text with the language server or, if that cannot, with a formatter that is installed in the sandbox.
-// Reports what prevents that.
+// Reports the reason if that is not possible.
 export async function formatDocument({ workspace, view, path, report }: FormatOptions): Promise<void> {
   const { doc } = view.state;
   const changes = offers(view, "documentFormattingProvider") ? await askServer(view) : await runProgram({ workspace, view, path, report });

@@ -8,7 +8,7 @@ const TIMEOUT_MS = 20_000;
 const ended = new WeakSet<LSPClient>();
 export const markEnded = (client: LSPClient): void => void ended.add(client);
 
-// Asks the server of an editor's file, after telling it what was typed. Throws an error with a sentence for people.
+// Asks the server of an editor's file, after sending it the typed text. Throws an error with a sentence for people.
 export async function ask<Result>(view: EditorView, method: string, params: object = {}): Promise<Result | null> {
   const plugin = LSPPlugin.get(view);
   if (!plugin?.client.connected) return null;
