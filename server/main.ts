@@ -44,6 +44,7 @@ import { readBacklog } from "./store/webhooks/backlog.ts";
 import { loadTemplates } from "./templates.ts";
 import { createUsageSampler } from "./usage/usage-sampler.ts";
 import { createUsageReports } from "./usage/usage-reports.ts";
+import { openTracing } from "./tracing/open-tracing.ts";
 
 export interface Server {
   url: string;
@@ -105,6 +106,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
     }),
   );
   const registry = new Registry();
+  const { tracer } = opening.use(openTracing({ config, driver: driver.name, registry, log }));
   registerProcessMetrics(registry, { driver: driver.name, egress });
   const observer = registerSessionMetrics(registry, { driver: driver.name, countSessions: () => countByState(store.db) });
   registerQuotaMetrics(registry, () => readQuotaUse(store.db));
@@ -164,7 +166,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
   const sendingClock = nameClockWork(clock, LOOP_WORK.webhooks);
   const webhookMetrics = registerWebhookMetrics(registry, { readBacklog: () => readBacklog(store.db, clock.now()), nowMs: clock.now });
   const webhooks = opening.use(
-    createWebhooks({ store, secrets, clock: sendingClock, log, owner: randomUUID(), allowPrivate, observer: webhookMetrics }),
+    createWebhooks({ store, secrets, clock: sendingClock, log, owner: randomUUID(), allowPrivate, observer: webhookMetrics, tracer }),
   );
   const wakeWebhooks = (partnerId: string) => runWork(LOOP_WORK.webhooks, () => webhooks.wake(partnerId));
   const endpoints = createEndpoints({ store, secrets, clock, allowPrivate, onQueued: wakeWebhooks });
@@ -189,6 +191,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
       servers,
       registry,
       metricsToken: config.metricsToken,
+      tracer,
       ratePerMinute: config.ratePerMinute,
       localPartner,
       mount: gateway,

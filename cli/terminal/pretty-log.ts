@@ -8,9 +8,17 @@ export function prettyLog(output: { write(text: string): unknown }): { write(lin
 
 const LEVELS: Record<number, (text: string) => string> = { 20: style.dim, 30: style.green, 40: style.yellow, 50: style.red };
 
+interface LogLine {
+  level: number;
+  time: string;
+  msg: string;
+  [field: string]: unknown;
+}
+
 function pretty(line: string): string {
   try {
-    const { level, time, msg, ...fields } = JSON.parse(line) as { level: number; time: string; msg: string; [field: string]: unknown };
+    // The request's id is enough for a person.
+    const { level, time, msg, traceId: _traceId, spanId: _spanId, ...fields } = JSON.parse(line) as LogLine;
     const shown = Object.entries(fields).map(([name, value]) => {
       const text = typeof value === "string" ? value : JSON.stringify(value);
       return `${style.dim(`${escapeControls(name)}=`)}${escapeControls(text)}`;

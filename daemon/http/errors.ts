@@ -1,13 +1,18 @@
+import type { IncomingMessage } from "node:http";
 import { AppError, type ErrorCode, isAppError } from "@berth/contract/errors.ts";
 
 // Turns anything that was thrown into an error of the contract's table. Unknown errors are logged here.
-export function toAppError(error: unknown): AppError {
+export function toAppError(error: unknown, request?: IncomingMessage): AppError {
   if (isAppError(error)) return error;
   const known = SYSTEM_ERRORS[systemCode(error) ?? ""];
   if (known) return new AppError(known[0], { message: known[1], cause: error });
-  console.error(error);
+  console.error(...traceOf(request), error);
   return new AppError("internal", { message: "Something went wrong in the sandbox", cause: error });
 }
+
+// The server's traceparent leads from this log to the server's log.
+const traceOf = (request: IncomingMessage | undefined): string[] =>
+  request?.headers.traceparent === undefined ? [] : [`traceparent=${String(request.headers.traceparent)}`];
 
 export const badRequest = (message: string) => new AppError("bad_request", { message });
 export const notFound = (message: string) => new AppError("not_found", { message });

@@ -13,7 +13,7 @@ export function sendJson(response: ServerResponse, status: number, body: unknown
 }
 
 export function sendError(response: ServerResponse, thrown: unknown): void {
-  const error = toAppError(thrown);
+  const error = toAppError(thrown, response.req);
   if (response.headersSent) {
     response.destroy();
     return;

@@ -46,6 +46,9 @@ const valid: [string, string, keyof Config, unknown][] = [
   ["BERTH_PREVIEW_DOMAIN", "Preview.Example.net", "previewDomain", "preview.example.net"],
   ["BERTH_PREVIEW_SHARE_HOURS", "8", "maxShareHours", 8],
   ["BERTH_POOL_SIZE", "", "poolSize", 2],
+  ["OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318/", "otlpEndpoint", "http://collector:4318"],
+  ["OTEL_EXPORTER_OTLP_HEADERS", "api-key=a%20b, x-tenant = one=1", "otlpHeaders", { "api-key": "a b", "x-tenant": "one=1" }],
+  ["OTEL_TRACES_SAMPLER_ARG", "0.25", "tracesSamplerRatio", 0.25],
 ];
 test.each(valid)("%s=%s is accepted", (name, text, field, value) => {
   expect(readConfig({ [name]: text }).config[field]).toEqual(value);
@@ -85,6 +88,10 @@ const invalid: [string, string, string][] = [
   ["BERTH_MODEL_PROVIDER", "own", "one of anthropic, openai"],
   ["BERTH_MODEL_BASE_URL", "api.example.com", "http:// or https://"],
   ["BERTH_MODEL_TOKEN_CAP", "1e6", "whole number"],
+  ["OTEL_EXPORTER_OTLP_ENDPOINT", "http://me:secret@collector", "without a user name"],
+  ["OTEL_TRACES_SAMPLER", "jaeger_remote", "one of parentbased_always_on"],
+  ["OTEL_TRACES_SAMPLER_ARG", "1.5", "from 0 to 1"],
+  ["OTEL_RESOURCE_ATTRIBUTES", "production", "name=value"],
 ];
 test.each(invalid)("%s=%s is refused with a sentence", (name, text, allowed) => {
   const [fault, ...others] = faultsOf({ [name]: text });
@@ -99,6 +106,8 @@ const invalidSecrets: [string, string, string][] = [
   ["BERTH_MASTER_KEY", `${KEY},short-secret`, "openssl rand -hex 32"],
   ["BERTH_DATABASE_URL", "mysql://user:secret@host/berth", "postgres://"],
   ["BERTH_METRICS_TOKEN", "secret", "at least 16 characters"],
+  ["OTEL_EXPORTER_OTLP_HEADERS", "api-key=secret%0d%0ax-injected: 1", "name=value"],
+  ["OTEL_EXPORTER_OTLP_HEADERS", "api-key=secret%zz", "name=value"],
 ];
 test.each(invalidSecrets)("an invalid %s is named but not shown", (name, text, allowed) => {
   const [fault, ...others] = faultsOf({ [name]: text });
@@ -173,7 +182,7 @@ test("the printed configuration shows no secret", () => {
 
 test("every variable has a BERTH_ name, a sentence and a described default", () => {
   for (const [field, variable] of Object.entries(VARIABLES)) {
-    expect(variable.name).toMatch(/^BERTH_[A-Z_]+$/);
+    expect(variable.name).toMatch(/^(BERTH|OTEL)_[A-Z_]+$/);
     expect(variable.help).toMatch(/\.$/);
     expect(describeDefault(field as keyof Config)).not.toBe("not set");
   }
@@ -184,8 +193,21 @@ test("docs/configuration.md describes every variable", () => {
   const wanted = Object.entries(VARIABLES).map(
     ([field, { name, help }]) => `| \`${name}\` | ${describeDefault(field as keyof Config)} | ${help} |`,
   );
-  const found = guide.split("\n").filter((line) => /^\| `BERTH_[A-Z_]+` \|/.test(line));
+  const found = guide.split("\n").filter((line) => /^\| `(BERTH|OTEL)_[A-Z_]+` \|/.test(line));
   expect(found).toEqual(wanted);
+});
+
+test("a collector's key is not shown, and a protocol that Berth does not send is a warning", () => {
+  const { config, warnings } = readConfig({
+    OTEL_EXPORTER_OTLP_ENDPOINT: "https://collector.example/path-secret",
+    OTEL_EXPORTER_OTLP_HEADERS: "api-key=header-secret",
+    OTEL_EXPORTER_OTLP_PROTOCOL: "grpc",
+  });
+  expect(warnings).toEqual([expect.stringContaining("Berth sends http/json")]);
+  expect(describeConfig(config)).toMatchObject({
+    OTEL_EXPORTER_OTLP_ENDPOINT: "https://collector.example",
+    OTEL_EXPORTER_OTLP_HEADERS: "set (hidden)",
+  });
 });
 
 test("servers that start at once generate one master key, readable by its owner only", async () => {

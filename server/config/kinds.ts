@@ -76,6 +76,48 @@ export const postgresUrl: Kind<string> = {
   parse: (text) => (parseUrl(text, ["postgres:", "postgresql:"]) ? text : undefined),
 };
 
+// A collector may take its key in the path or the query, so only the origin is shown.
+export const collectorUrl: Kind<string> = {
+  allowed: "an http:// or https:// address without a user name, such as http://localhost:4318",
+  parse(text) {
+    const url = parseUrl(text, ["http:", "https:"]);
+    return url && !url.hash && !url.username && !url.password ? url.href.replace(/\/$/, "") : undefined;
+  },
+  show: (url) => new URL(url).origin,
+};
+
+export const ratio: Kind<number> = {
+  allowed: "a number from 0 to 1",
+  parse: (text) => (/^\d(\.\d{1,9})?$/.test(text) ? within(Number(text), 0, 1) : undefined),
+};
+
+// The lists of OpenTelemetry: name=value, separated by commas, with percent-encoded values.
+export const assignments: Kind<Readonly<Record<string, string>>> = {
+  allowed: "a list of name=value separated by commas, with percent-encoded values",
+  parse: (text) => parseAssignments(text),
+  show: (values) => Object.keys(values).join(","),
+};
+
+export const headerAssignments: Kind<Readonly<Record<string, string>>> = {
+  ...assignments,
+  parse(text) {
+    const values = parseAssignments(text);
+    const areHeaders = values && Object.entries(values).every(([name, value]) => /^[\w-]+$/.test(name) && /^[\x20-\x7e]*$/.test(value));
+    return areHeaders ? values : undefined;
+  },
+};
+
+function parseAssignments(text: string): Record<string, string> | undefined {
+  try {
+    const pairs = text.split(",").map((pair) => /^\s*([^=\s]+)\s*=(.*)$/.exec(pair));
+    if (pairs.includes(null)) return undefined;
+    return Object.fromEntries(pairs.map((pair) => [decodeURIComponent(pair![1]!), decodeURIComponent(pair![2]!.trim())]));
+  } catch {
+    // A percent sign that encodes nothing.
+    return undefined;
+  }
+}
+
 const LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?";
 export const domain: Kind<string> = {
   allowed: "a domain name with an optional port, such as preview.example.net or localhost:8080",

@@ -4,6 +4,8 @@ import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { AppError } from "@berth/contract";
+import { plainSpan } from "../tracing/span.ts";
+import { formatTraceparent } from "../tracing/trace-context.ts";
 import type { DaemonLinks } from "./daemon-links.ts";
 import { createLinkedDaemon, failureOf, SANDBOX, type LinkedDaemon } from "./testing/linked-daemon.ts";
 
@@ -141,6 +143,19 @@ describe("a daemon link", () => {
     const failure = failureOf(links.request(SANDBOX, { method: "GET", path: "/health", signal: gone.signal }));
     gone.abort(new Error("the caller left"));
     expect(await failure).toBe("the caller left");
+  });
+
+  test("the daemon learns of the request's trace", async () => {
+    const seen: unknown[] = [];
+    await daemon.serveHttp((request, response) => {
+      seen.push(request.headers.traceparent);
+      response.end("{}");
+    });
+    const span = plainSpan({ traceId: "a".repeat(32), spanId: "b".repeat(16), isSampled: true });
+    await links.start(SANDBOX, { env: {}, agent: null, autoStartAgent: false }, { span });
+    await text((await links.request(SANDBOX, { method: "GET", path: "/health", span })).body);
+    await text((await links.request(SANDBOX, { method: "GET", path: "/health" })).body);
+    expect(seen).toEqual([formatTraceparent(span), formatTraceparent(span), undefined]);
   });
 
   test("posts the start request to the daemon, and fails when the daemon refuses it", async () => {

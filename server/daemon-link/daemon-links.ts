@@ -7,6 +7,8 @@ import { TOKEN_HEADER, type StartRequest } from "@berth/contract/daemon.ts";
 import type { Driver } from "../drivers/driver.ts";
 import { createConnectionBoundaries, createConnectionBoundary } from "../faults/connection-boundary.ts";
 import type { Log } from "../log.ts";
+import { errorType, type Span } from "../tracing/span.ts";
+import { formatTraceparent } from "../tracing/trace-context.ts";
 import { startAnswerDeadline } from "./answer-deadline.ts";
 import { readAnswerText, toLinkError, unreachable } from "./link-errors.ts";
 import { openClient, openPool, toNodeHeaders } from "./link-pool.ts";
@@ -22,7 +24,7 @@ export interface DaemonLinks extends AsyncDisposable {
   // Resolves with a connection that the daemon switched to WebSocket, or with its refusal.
   upgrade(sandboxId: SandboxId, request: LinkUpgrade): Promise<Upgraded | Refused>;
   // `start` gives the daemon its environment and agent; `stop` announces that the sandbox is about to stop.
-  start(sandboxId: SandboxId, start: StartRequest, signal?: AbortSignal): Promise<void>;
+  start(sandboxId: SandboxId, start: StartRequest, options?: StartOptions): Promise<void>;
   stop(sandboxId: SandboxId, signal?: AbortSignal): Promise<void>;
   // Like `start`, for a sandbox that waits for its session. Also lets the daemon run its first command, which takes longer than
   // all others, and keeps a connection open for the session's first request.
@@ -44,6 +46,13 @@ export interface LinkRequest {
   headersTimeoutMs?: number;
   bodyTimeoutMs?: number;
   signal?: AbortSignal;
+  // The daemon learns of its trace.
+  span?: Span | undefined;
+}
+
+export interface StartOptions {
+  signal?: AbortSignal;
+  span?: Span | undefined;
 }
 
 export interface LinkResponse {
@@ -58,6 +67,7 @@ export interface LinkUpgrade {
   path: string;
   headers: Record<string, string>;
   signal?: AbortSignal;
+  span?: Span | undefined;
 }
 
 export interface DaemonLinksOptions {
@@ -133,7 +143,8 @@ export function createDaemonLinks({
 
   async function send(sandboxId: SandboxId, link: DaemonLink, dispatcher: Dispatcher, linkRequest: LinkRequest): Promise<LinkResponse> {
     return countInFlight(sandboxId, link, async () => {
-      const headers = { ...linkRequest.headers, [TOKEN_HEADER]: await tokenFor(sandboxId, link) };
+      const span = linkRequest.span?.child(`daemon ${linkRequest.method}`, "client");
+      const headers = { ...linkRequest.headers, ...traceHeaders(span), [TOKEN_HEADER]: await tokenFor(sandboxId, link) };
       using deadline = startAnswerDeadline(linkRequest, linkRequest.headersTimeoutMs ?? headersTimeoutMs);
       try {
         const answer = await dispatcher.request({
@@ -146,8 +157,10 @@ export function createDaemonLinks({
           bodyTimeout: linkRequest.bodyTimeoutMs ?? headersTimeoutMs,
         });
         createConnectionBoundary(boundaryFor(sandboxId)).cover(answer.body);
+        if (span?.isRecorded) answer.body.once("close", () => span.end(spanResult(linkRequest, answer.statusCode)));
         return { status: answer.statusCode, headers: toNodeHeaders(answer.headers), body: answer.body, trailers: answer.trailers };
       } catch (error) {
+        if (span?.isRecorded) span.end({ ...spanResult(linkRequest), error: errorType(error) });
         throw toLinkError(error, linkRequest.signal);
       }
     });
@@ -158,6 +171,7 @@ export function createDaemonLinks({
     return countInFlight(sandboxId, link, async () => {
       const headers = {
         ...linkUpgrade.headers,
+        ...traceHeaders(linkUpgrade.span),
         connection: "Upgrade",
         upgrade: "websocket",
         [TOKEN_HEADER]: await tokenFor(sandboxId, link),
@@ -187,13 +201,14 @@ export function createDaemonLinks({
 
   async function post(sandboxId: SandboxId, path: string, body: object, options: PostOptions = {}): Promise<void> {
     const link = linkTo(sandboxId);
-    const { timeoutMs = headersTimeoutMs, signal } = options;
+    const { timeoutMs = headersTimeoutMs, signal, span } = options;
     const answer = await send(sandboxId, link, link.prepared?.client ?? link.pool, {
       method: "POST",
       path,
       headers: { "content-type": "application/json" },
       body: JSON.stringify(body),
       headersTimeoutMs: timeoutMs,
+      span,
       ...(signal && { signal }),
     });
     const text = await readAnswerText(answer.body);
@@ -228,7 +243,7 @@ export function createDaemonLinks({
   return {
     request,
     upgrade,
-    start: (sandboxId, start, signal) => post(sandboxId, "/internal/start", start, signal && { signal }),
+    start: (sandboxId, start, options) => post(sandboxId, "/internal/start", start, options),
     stop: (sandboxId, signal) => post(sandboxId, "/internal/stop", {}, { timeoutMs: STOP_TIMEOUT_MS, ...(signal && { signal }) }),
     prepare,
     isPrepared: (sandboxId) => linkBySandbox.get(sandboxId)?.prepared?.isReady ?? false,
@@ -239,10 +254,17 @@ export function createDaemonLinks({
   };
 }
 
-interface PostOptions {
+interface PostOptions extends StartOptions {
   timeoutMs?: number;
-  signal?: AbortSignal;
 }
+
+const traceHeaders = (span: Span | undefined): Record<string, string> => (span ? { traceparent: formatTraceparent(span) } : {});
+
+// Without the query, which holds names of files.
+const spanResult = ({ method, path }: LinkRequest, status?: number) => ({
+  attributes: { "http.request.method": method, "url.path": path.split("?", 1)[0], "http.response.status_code": status },
+  ...(status !== undefined && status >= 500 && { error: String(status) }),
+});
 
 interface DaemonLink {
   ended: AbortController;

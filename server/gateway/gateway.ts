@@ -20,7 +20,7 @@ import { createSocketRelay } from "./relay/socket-relay.ts";
 import { measureAnswers } from "./requests/answer-times.ts";
 import { createGatewayMetrics } from "./requests/metrics.ts";
 import { refuseUpgrade, sendError } from "./requests/reply.ts";
-import { logInternalError, logReply } from "./requests/request-log.ts";
+import { endUpgradeSpan, logInternalError, logReply } from "./requests/request-log.ts";
 import { createSandboxes, type SandboxesDeps } from "./sandboxes.ts";
 import { createSessionStreams } from "./session-stream.ts";
 import { createUserSettings, type SettingsStore } from "./user-settings.ts";
@@ -141,6 +141,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
       socket.on("error", () => socket.destroy());
       if (closed) replyWithError(new AppError("unavailable"));
       else await area?.upgrade(request, socket, head).catch(replyWithError);
+      if (area?.name !== "preview") endUpgradeSpan(request);
     },
 
     async [Symbol.asyncDispose]() {

@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import { AppError, includesScope, isSandboxId, type KeyScope, type SandboxId } from "@berth/contract";
 import type { DaemonLinks } from "../daemon-link/daemon-links.ts";
 import { notRunningError, type SessionCache } from "./access/session-cache.ts";
+import { spanOf } from "../tracing/span.ts";
 import { relayToApi } from "./relay/api-relay.ts";
 import type { OutputLimit } from "../event-loop/output-limit.ts";
 import { toDaemonPath } from "./relay/daemon-path.ts";
@@ -60,6 +61,7 @@ export function createSandboxes({ authenticate, sessionCache, links, outputLimit
         sandboxId,
         path,
         headers: handshakeHeaders(request),
+        span: spanOf(request),
         isStillAllowed: async () => (await authenticate(request))?.partner.id === partnerId,
         refuse: ({ refused, reason }) => relayRefusal(socket, refused?.status ?? 503, refused?.body ?? JSON.stringify({ error: reason })),
       });

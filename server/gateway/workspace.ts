@@ -19,6 +19,7 @@ import { MANIFEST, workspaceManifest } from "./pages/app-manifest.ts";
 import { workspacePage } from "./pages/app-page.ts";
 import { sendStatusPage } from "./pages/status-pages.ts";
 import { readPreviewRequest, type PreviewLinks } from "./preview/preview-link.ts";
+import { spanOf } from "../tracing/span.ts";
 import { relayToApi } from "./relay/api-relay.ts";
 import type { OutputLimit } from "../event-loop/output-limit.ts";
 import { toDaemonPath } from "./relay/daemon-path.ts";
@@ -155,6 +156,7 @@ export function createWorkspace(deps: WorkspaceDeps): Workspace {
         sandboxId,
         path: daemonPath,
         headers: handshakeHeaders(request),
+        span: spanOf(request),
         isStillAllowed: isStillAllowed(request, sandboxId),
         refuse: ({ code, reason }) => close(code, reason),
       });

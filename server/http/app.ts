@@ -13,6 +13,7 @@ import type { Sessions } from "../sessions/sessions.ts";
 import type { OwnKeys } from "../keys/own-keys.ts";
 import type { Store } from "../store/open.ts";
 import type { UsageReports } from "../usage/usage-reports.ts";
+import type { Tracer } from "../tracing/tracer.ts";
 import { addDocsRoutes } from "./docs/docs-routes.ts";
 import { admitRequests, badUrlError } from "./limits/admission.ts";
 import type { Authenticate } from "./limits/authentication.ts";
@@ -60,6 +61,8 @@ export interface AppDeps {
   // The Prometheus metrics of the whole server.
   registry: Registry;
   metricsToken: string | null;
+  // Absent: spans are not exported.
+  tracer?: Tracer;
   // Decides when each partner's next request starts.
   turns?: FairTurns;
   // The gateway: it handles its requests before the API sees them.
@@ -74,7 +77,7 @@ export interface App extends AsyncDisposable {
 
 // The partner API, health checks, metrics and docs. Fastify is known only in this folder.
 export async function createApp(deps: AppDeps): Promise<App> {
-  const { authenticate, store, clock, log } = deps;
+  const { authenticate, store, clock, log, tracer } = deps;
   let draining = false;
   const app = fastify({
     logger: false,
@@ -88,7 +91,7 @@ export async function createApp(deps: AppDeps): Promise<App> {
       const replyWith = (error: unknown) => replyWithError(log, error, request, reply);
       badUrlError(authenticate, request).then(replyWith, replyWith);
     },
-    serverFactory: (handler) => createListener(handler, deps.mount, { log }),
+    serverFactory: (handler) => createListener(handler, deps.mount, { log, tracer }),
   });
 
   app.setErrorHandler((error, request, reply) => replyWithError(log, error, request, reply));

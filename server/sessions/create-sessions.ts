@@ -44,13 +44,13 @@ export function createSessions(deps: SessionsDeps): Sessions {
 
   const nextSlice = createLoopTurns();
 
-  const create: Sessions["create"] = async (partner, request, { record } = {}) => {
+  const create: Sessions["create"] = async (partner, request, { record, span } = {}) => {
     const template = templates.get(request.template);
     if (!template) throw new AppError("validation_failed", { details: [{ field: "template", message: "Unknown template" }] });
     const kind = { template, templateHash: templateHash(template, driver.traits.recipe) };
     const startedMs = performance.now();
     try {
-      const { session, start } = await placement.place({ kind, partner, request, record });
+      const { session, start } = await placement.place({ kind, partner, request, record, span });
       observer.called({ operation: "create", start, outcome: "ok", seconds: secondsSince(startedMs) });
       return visible(session);
     } catch (error) {
@@ -79,12 +79,12 @@ export function createSessions(deps: SessionsDeps): Sessions {
   }
 
   // null: the session has changed, or there is room for it now. Look again.
-  async function runStep(session: PartnerSession, { trigger, changes: noted = {}, record }: Call): Promise<Session | null> {
+  async function runStep(session: PartnerSession, { trigger, changes: noted = {}, record, span }: Call): Promise<Session | null> {
     // Only a hibernated session needs room for its memory.
     const needsRoom = trigger === "resume" && session.state === "paused" && session.isHibernated;
     const start: Start = needsRoom ? "cold" : trigger === "resume" ? "warm" : "none";
     const startedMs = performance.now();
-    const step = await steps.begin(session, trigger, { changes: noted, record, ...(needsRoom && { admit: capacity.admit }) });
+    const step = await steps.begin(session, trigger, { changes: noted, record, span, ...(needsRoom && { admit: capacity.admit }) });
     if (!step) return null;
     if (needsRoom) pool.fillSoon();
     try {
@@ -138,8 +138,8 @@ export function createSessions(deps: SessionsDeps): Sessions {
       return view;
     },
     pause: (partnerId, id, options) => perform(partnerId, id, { trigger: "pause", ...options }),
-    resume: (partnerId, id, { autoStartAgent, record }) =>
-      perform(partnerId, id, { trigger: "resume", changes: { autoStartAgent }, record }),
+    resume: (partnerId, id, { autoStartAgent, ...options }) =>
+      perform(partnerId, id, { trigger: "resume", changes: { autoStartAgent }, ...options }),
     destroy: (partnerId, id, options) => perform(partnerId, id, { trigger: "destroy", ...options }),
     update,
     list: (partnerId, filter) => listSessions(store.db, partnerId, filter, nextSlice),

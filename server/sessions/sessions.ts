@@ -1,5 +1,6 @@
 import type { ListFilter, SessionPage } from "../store/sessions/list.ts";
 import type { SessionView } from "../store/sessions/view.ts";
+import type { Span } from "../tracing/span.ts";
 import type { Recorder } from "./states/transitions.ts";
 
 export type { ListFilter, ListPosition, SessionPage } from "../store/sessions/list.ts";
@@ -45,6 +46,8 @@ export interface ChangeOptions {
   // Runs in the transaction that makes the change. If it throws, the change is rolled back. Not called if nothing changes,
   // for instance if a destroyed session is destroyed again.
   record?: Recorder | undefined;
+  // The span of the request that makes the change.
+  span?: Span | undefined;
 }
 
 export interface SessionChange {

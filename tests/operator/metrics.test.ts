@@ -1,17 +1,37 @@
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Session } from "@berth/contract";
 import { startBerth, type Berth } from "../support/servers/berth.ts";
 
-describe("metrics of a server with sandboxes", () => {
+describe("metrics and traces of a server with sandboxes", () => {
   let berth: Berth;
-  const receiver = createServer((_request, response) => response.end());
+  const received: Span[] = [];
+  const deliveries: IncomingHttpHeaders[] = [];
+  const receiver = createServer((request, response) => {
+    deliveries.push(request.headers);
+    response.end();
+  });
+  const collector = createServer(async (request, response) => {
+    const { resourceSpans } = JSON.parse(await text(request)) as { resourceSpans: { scopeSpans: { spans: Span[] }[] }[] };
+    received.push(...resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans)));
+    response.end("{}");
+  });
   beforeAll(async () => {
-    berth = await startBerth({ BERTH_DRIVER: "process", BERTH_POOL_SIZE: "1", BERTH_WEBHOOK_ALLOW_PRIVATE: "1" });
+    berth = await startBerth({
+      BERTH_DRIVER: "process",
+      BERTH_POOL_SIZE: "1",
+      BERTH_WEBHOOK_ALLOW_PRIVATE: "1",
+      OTEL_EXPORTER_OTLP_ENDPOINT: await listen(collector),
+      OTEL_EXPORTER_OTLP_HEADERS: "api-key=COLLECTOR-SECRET",
+      OTEL_BSP_SCHEDULE_DELAY: "20",
+    });
   });
   afterAll(async () => {
     receiver.close();
+    collector.close();
     await berth?.[Symbol.asyncDispose]();
   });
 
@@ -23,9 +43,7 @@ describe("metrics of a server with sandboxes", () => {
   const until = (series: string, value: number) => expect.poll(async () => valueOf(await scrape(), series)).toBe(value);
 
   test("operations are measured by driver and start, and gauges show the pool, the sessions and the webhooks", async () => {
-    receiver.listen(0, "127.0.0.1");
-    await once(receiver, "listening");
-    const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
+    const url = await listen(receiver);
     expect((await berth.api.call("POST", "/api/b2b/webhooks", { url })).status).toBe(201);
 
     await until('berth_sessions{state="warm"}', 1);
@@ -39,21 +57,76 @@ describe("metrics of a server with sandboxes", () => {
 
     const operation = (name: string, start: string) =>
       `berth_session_operation_duration_seconds_count{operation="${name}",driver="process",start="${start}",outcome="ok"}`;
-    const text = await scrape();
-    expect(valueOf(text, operation("create", "warm"))).toBeGreaterThanOrEqual(1);
-    expect(valueOf(text, operation("create", "cold"))).toBeGreaterThanOrEqual(1);
-    expect(valueOf(text, operation("create", "warm"))! + valueOf(text, operation("create", "cold"))!).toBe(4);
-    expect(valueOf(text, operation("pause", "none"))).toBe(1);
-    expect(valueOf(text, operation("resume", "warm"))).toBe(1);
-    expect(valueOf(text, 'berth_session_step_duration_seconds_count{step="pausing",driver="process",outcome="ok"}')).toBe(1);
-    expect(valueOf(text, 'berth_pool_creates_total{template="default",found="warm"}')).toBeGreaterThanOrEqual(1);
-    expect(valueOf(text, 'berth_pool_creates_total{template="default",found="none"}')).toBeGreaterThanOrEqual(1);
-    expect(valueOf(text, 'berth_sessions{state="running"}')).toBe(4);
-    expect(valueOf(text, 'berth_sandbox_request_duration_seconds_count{operation="exec",outcome="ok"}')).toBe(1);
-    expect(valueOf(text, 'berth_http_errors_total{code="validation_failed"}')).toBe(1);
-    expect(valueOf(text, "berth_nodejs_eventloop_lag_p99_seconds")).toBeGreaterThan(0);
+    const scraped = await scrape();
+    expect(valueOf(scraped, operation("create", "warm"))).toBeGreaterThanOrEqual(1);
+    expect(valueOf(scraped, operation("create", "cold"))).toBeGreaterThanOrEqual(1);
+    expect(valueOf(scraped, operation("create", "warm"))! + valueOf(scraped, operation("create", "cold"))!).toBe(4);
+    expect(valueOf(scraped, operation("pause", "none"))).toBe(1);
+    expect(valueOf(scraped, operation("resume", "warm"))).toBe(1);
+    expect(valueOf(scraped, 'berth_session_step_duration_seconds_count{step="pausing",driver="process",outcome="ok"}')).toBe(1);
+    expect(valueOf(scraped, 'berth_pool_creates_total{template="default",found="warm"}')).toBeGreaterThanOrEqual(1);
+    expect(valueOf(scraped, 'berth_pool_creates_total{template="default",found="none"}')).toBeGreaterThanOrEqual(1);
+    expect(valueOf(scraped, 'berth_sessions{state="running"}')).toBe(4);
+    expect(valueOf(scraped, 'berth_sandbox_request_duration_seconds_count{operation="exec",outcome="ok"}')).toBe(1);
+    expect(valueOf(scraped, 'berth_http_errors_total{code="validation_failed"}')).toBe(1);
+    expect(valueOf(scraped, "berth_nodejs_eventloop_lag_p99_seconds")).toBeGreaterThan(0);
     await until('berth_webhook_attempt_duration_seconds_count{outcome="delivered"}', 6);
     await until("berth_webhook_pending_deliveries", 0);
     expect(valueOf(await scrape(), 'berth_webhook_endpoints{state="healthy"}')).toBe(1);
   });
+
+  test("a trace goes on from the partner's call through the session's steps to the daemon", async () => {
+    const [traceId, callId, execId] = ["c0ffee".padEnd(32, "1"), "a".repeat(16), "b".repeat(16)];
+    // An environment of its own, so that no sandbox of the pool is ready for it.
+    const body = { externalUserId: "traced", envVars: { A: "1" } };
+    const created = await berth.api.call("POST", "/api/b2b/sessions", body, { traceparent: `00-${traceId}-${callId}-01` });
+    const { sandboxId } = created.body as Session;
+    const exec = { command: "true" };
+    await berth.api.call("POST", `/sandboxes/${sandboxId}/exec`, exec, { traceparent: `00-${traceId}-${execId}-01` });
+    await berth.api.call("GET", "/healthz", undefined, { traceparent: `00-${traceId}-${execId}-00` });
+
+    const ours = () => received.filter((span) => span.traceId === traceId);
+    const find = (name: string) => ours().find((span) => span.name === name);
+    await expect.poll(() => find("POST /sandboxes/{sandboxId}/exec")).toBeDefined();
+    await expect.poll(() => find("POST /api/b2b/sessions")).toBeDefined();
+    const call = find("POST /api/b2b/sessions")!;
+    const step = find("session creating")!;
+    expect(call).toMatchObject({ parentSpanId: callId, kind: 2 });
+    expect(call.attributes).toContainEqual({ key: "berth.request_id", value: { stringValue: created.headers.get("x-request-id") } });
+    expect(step.parentSpanId).toBe(call.spanId);
+    const execution = find("POST /sandboxes/{sandboxId}/exec")!;
+    expect(execution.parentSpanId).toBe(execId);
+    const daemonSpans = ours().filter(({ name }) => name === "daemon POST");
+    expect(daemonSpans.map(({ parentSpanId }) => parentSpanId)).toEqual([step.spanId, execution.spanId]);
+    for (const span of ours()) expect(Number(span.endTimeUnixNano)).toBeGreaterThanOrEqual(Number(span.startTimeUnixNano));
+    // The caller has decided that this one is not sampled.
+    expect(find("GET /healthz")).toBeUndefined();
+
+    const lines = berth.output().split("\n");
+    const linesOf = (event: string) => lines.filter((line) => line.includes(`"${event}"`) && line.includes(traceId));
+    expect(linesOf("http.request")[0]).toContain(call.spanId);
+    expect(linesOf("gateway.request")[0]).toContain(execution.spanId);
+    expect(linesOf("session.creating.done")[0]).toContain(call.spanId);
+    expect(berth.output()).not.toContain("COLLECTOR-SECRET");
+    // Attempts are traces of their own.
+    const attempts = received.filter(({ name }) => name === "webhook attempt").map((span) => `00-${span.traceId}-${span.spanId}-01`);
+    expect(attempts.length).toBeGreaterThan(0);
+    expect(deliveries.map(({ traceparent }) => traceparent)).toEqual(expect.arrayContaining(attempts));
+  });
 });
+
+interface Span {
+  traceId: string;
+  spanId: string;
+  parentSpanId?: string;
+  name: string;
+  startTimeUnixNano: string;
+  endTimeUnixNano: string;
+  attributes: { key: string; value: object }[];
+}
+
+async function listen(server: Server): Promise<string> {
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { AppError, isAppError, type SandboxId } from "@berth/contract";
 import { notRunningError, type SessionCache } from "../access/session-cache.ts";
+import { spanOf } from "../../tracing/span.ts";
 import { relayHttp, type HttpRelayDeps } from "./http-relay.ts";
 import { headersFromSandbox, headersToSandbox } from "./sandbox-headers.ts";
 
@@ -18,6 +19,7 @@ export async function relayToApi(
         sandboxId,
         path,
         headers: headersToSandbox(request.headers),
+        span: spanOf(request),
         responseHeaders: headersFromSandbox,
         intercept({ status }) {
           // These statuses would make a browser prompt for a password. From a daemon they mean that it rejected our token.

@@ -3,6 +3,7 @@ import { Transform, type Readable } from "node:stream";
 import { AppError, type SandboxId } from "@berth/contract";
 import type { DaemonLinks, LinkRequest, LinkResponse } from "../../daemon-link/daemon-links.ts";
 import type { OutputLimit } from "../../event-loop/output-limit.ts";
+import type { Span } from "../../tracing/span.ts";
 import { createReadSwitch } from "./read-switch.ts";
 import { announcesExitCode, trailersFromSandbox } from "./sandbox-headers.ts";
 
@@ -25,6 +26,8 @@ export interface HttpRelayRequest {
   // Text to add at the end of the daemon's response.
   appendix?: (headers: IncomingHttpHeaders) => string | null;
   maxBodyBytes?: number;
+  // Absent for previews: their requests belong to traces of the user, if to any.
+  span?: Span | undefined;
 }
 
 const MAX_BODY_BYTES = 4 * 1024 ** 3;
@@ -47,6 +50,7 @@ export async function relayHttp({ links, outputLimit }: HttpRelayDeps, relayed: 
       headers,
       bodyTimeoutMs: 0,
       signal: callerGone.signal,
+      span: relayed.span,
       ...(body && { body }),
     };
     const countOutput = (bytes: number) => outputLimit.count(sandboxId, bytes);

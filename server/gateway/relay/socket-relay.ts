@@ -8,6 +8,7 @@ import type { Refused, Upgraded } from "../../daemon-link/link-upgrade.ts";
 import type { CachedSession, SessionCache } from "../access/session-cache.ts";
 import { connectSockets, type ConnectedSockets } from "./connected-sockets.ts";
 import type { OutputLimit } from "../../event-loop/output-limit.ts";
+import type { Span } from "../../tracing/span.ts";
 import { acceptHandshake } from "./websocket-handshake.ts";
 
 // Relays WebSockets between callers and daemons byte by byte. The gateway adds only two frames of its own: pings, so that
@@ -26,6 +27,8 @@ export interface SocketUpgrade {
   sandboxId: SandboxId;
   path: string;
   headers: Record<string, string>;
+  // Absent for previews, as in http-relay.ts.
+  span?: Span | undefined;
   // Checked periodically while the socket is open, because keys are revoked and cookies expire.
   isStillAllowed: () => Promise<boolean>;
   // Browsers hide the reply to a refused upgrade and show only close codes, so each area refuses in its own way.
@@ -81,13 +84,13 @@ export function createSocketRelay({ links, sessionCache, outputLimit, clock }: S
   }
 
   // The daemon's reply to the handshake; undefined if the caller disconnects first.
-  async function upgradeDaemon({ socket, sandboxId, path, headers }: SocketUpgrade): Promise<Upgraded | Refused | undefined> {
+  async function upgradeDaemon({ socket, sandboxId, path, headers, span }: SocketUpgrade): Promise<Upgraded | Refused | undefined> {
     const callerGone = new AbortController();
     const abort = () => callerGone.abort();
     // A half-closed socket emits only "end": it stays open for writing.
     for (const event of CALLER_GONE_EVENTS) socket.once(event, abort);
     try {
-      return await links.upgrade(sandboxId, { path, headers, signal: callerGone.signal });
+      return await links.upgrade(sandboxId, { path, headers, signal: callerGone.signal, span });
     } catch (error) {
       if (!callerGone.signal.aborted) throw error;
       return undefined;

@@ -35,7 +35,7 @@ export function measureAnswers<Links extends Requests>(registry: Registry, links
 // them.
 const OPERATIONS = new Set(Object.values(SANDBOX_ROUTES).map(({ path }) => path.split("/")[3] ?? ""));
 
-function operationOf(path: string): string {
+export function operationOf(path: string): string {
   if (path.startsWith("/ports/")) return "preview";
   const word = /^\/([a-z]+)/.exec(path)?.[1] ?? "";
   return OPERATIONS.has(word) ? word : "other";

@@ -53,6 +53,28 @@ describe("operations", () => {
     expect(lines).not.toMatch(/SECRET|berth_/);
   });
 
+  test("log lines carry the caller's trace, and a new one if its header is absent or malformed", async () => {
+    const lines: Record<string, unknown>[] = [];
+    const sink = new Writable({
+      write(chunk: Buffer, _encoding, done) {
+        for (const line of chunk.toString().trim().split("\n")) lines.push(JSON.parse(line) as Record<string, unknown>);
+        done();
+      },
+    });
+    const failing = { get: () => Promise.reject(new Error("broken")) };
+    await using plain = await startTestApp();
+    await using app = await startTestApp({ log: createLog("info", sink), sessions: { ...plain.sessions, ...failing } });
+    lines.length = 0;
+    const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
+    for (const traceparent of [`00-${traceId}-00f067aa0ba902b7-01`, `00-${traceId}-00f067aa0ba902b7-01-${"x".repeat(8000)}`, "x"])
+      await app.call("GET", "/api/b2b/sessions/x", { headers: { traceparent } });
+    const traces = lines.map(({ msg, traceId: id, spanId }) => [msg, id === traceId, String(id).length, String(spanId).length]);
+    expect(traces).toEqual([true, false, false].flatMap((own) => ["http.failed", "http.request"].map((msg) => [msg, own, 32, 16])));
+    expect(new Set(lines.map(({ spanId }) => spanId)).size).toBe(3);
+    expect(lines[0]!.spanId).not.toBe("00f067aa0ba902b7");
+    expect(JSON.stringify(lines)).not.toContain("xxx");
+  });
+
   test("metrics are readable from this machine only, or with the token", async () => {
     const token = "t".repeat(16);
     {

@@ -1,10 +1,13 @@
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Log } from "../../log.ts";
+import { spanOf, type Span } from "../../tracing/span.ts";
+import { traceFields } from "../../tracing/trace-context.ts";
 
-// Logs one line per request, with the route's pattern instead of the URL, because URLs contain ids and signatures. Successful
+// Logs one line per request and ends its span, with the route's pattern instead of the URL, because URLs contain ids and signatures. Successful
 // probes are logged at debug level: three servers on Kubernetes would write a hundred such lines a minute.
 export function logRequests(app: FastifyInstance, log: Log): void {
   app.addHook("onResponse", (request, reply, done) => {
+    const span = spanOf(request.raw);
     const level = request.routeOptions.config.probe && reply.statusCode < 400 ? "debug" : "info";
     log[level]("http.request", {
       requestId: request.id,
@@ -13,7 +16,24 @@ export function logRequests(app: FastifyInstance, log: Log): void {
       status: reply.statusCode,
       ms: Math.round(reply.elapsedTime * 100) / 100,
       partner: request.principal?.partner.id,
+      ...traceFields(span),
     });
+    if (span?.isRecorded) endSpan(span, request, reply);
     done();
+  });
+}
+
+function endSpan(span: Span, request: FastifyRequest, reply: FastifyReply): void {
+  const route = request.is404 ? undefined : request.routeOptions.url;
+  span.end({
+    name: route === undefined ? request.method : `${request.method} ${route}`,
+    attributes: {
+      "http.request.method": request.method,
+      "http.route": route,
+      "http.response.status_code": reply.statusCode,
+      "berth.request_id": request.id,
+      "berth.partner_id": request.principal?.partner.id,
+    },
+    error: reply.statusCode >= 500 ? String(reply.getHeader("x-error-code") ?? reply.statusCode) : undefined,
   });
 }

@@ -2,13 +2,17 @@ import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { AppError, isAppError } from "@berth/contract";
 import { toErrorReply } from "../../error-reply.ts";
 import type { Log } from "../../log.ts";
+import { spanOf } from "../../tracing/span.ts";
+import { traceFields } from "../../tracing/trace-context.ts";
 import { bodyFault } from "./field-faults.ts";
 
 // The only place that turns errors of the partner API into replies.
 export function replyWithError(log: Log, thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const error = toAppError(thrown);
   if (error.status >= 500) {
-    log.error("http.failed", { requestId: request.id, route: request.routeOptions.url, code: error.code, error: describe(thrown) });
+    const { id: requestId, routeOptions, raw } = request;
+    const trace = traceFields(spanOf(raw));
+    log.error("http.failed", { requestId, route: routeOptions.url, code: error.code, error: describe(thrown), ...trace });
   }
   // Fastify would close the connection after a body that is too large, and a client that is still sending would see a reset
   // instead of the reply. Node reads and discards the rest of the body.

@@ -4,6 +4,7 @@ import { AppError } from "@berth/contract";
 import { endSocketWithReply, toErrorReply } from "../../error-reply.ts";
 import { createConnectionBoundaries } from "../../faults/connection-boundary.ts";
 import type { Log } from "../../log.ts";
+import { plainTracer, type Tracer } from "../../tracing/tracer.ts";
 import { handleInSequence } from "./pipelining.ts";
 import { nextRequestId } from "./request-id.ts";
 
@@ -19,6 +20,7 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => void | Pr
 
 export interface ListenerOptions {
   log: Log;
+  tracer?: Tracer | undefined;
   bodyTimeoutMs?: number;
 }
 
@@ -29,7 +31,7 @@ const BODY_TIMEOUT_MS = 60_000;
 export function createListener(
   handler: Handler,
   mount: Mount | undefined,
-  { log, bodyTimeoutMs = BODY_TIMEOUT_MS }: ListenerOptions,
+  { log, tracer = plainTracer, bodyTimeoutMs = BODY_TIMEOUT_MS }: ListenerOptions,
 ): Server {
   const boundaryOf = createConnectionBoundaries({ log, connection: "http" });
   const lastResponses = new WeakMap<Duplex, ServerResponse>();
@@ -43,6 +45,7 @@ export function createListener(
   const route: Handler = (request, response) => {
     if (request.headers.host === undefined && request.httpVersionMinor === 1) return sendError(response, new AppError("bad_request"));
     if (request.url?.startsWith("http")) request.url = toOriginForm(request.url);
+    tracer.receive(request);
     if (!mount?.owns(request)) {
       limitBodyTime(request, response, bodyTimeoutMs);
       return handler(request, response);
@@ -75,7 +78,11 @@ export function createListener(
     dispatch,
   );
   server.on("connection", boundaryOf);
-  if (mount) server.on("upgrade", (request, socket, head) => boundaryOf(socket).run(() => mount.upgrade(request, socket, head)));
+  const upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    tracer.receive(request);
+    return mount?.upgrade(request, socket, head);
+  };
+  if (mount) server.on("upgrade", (request, socket, head) => boundaryOf(socket).run(() => upgrade(request, socket, head)));
   // Ignore unknown expectations, as RFC 9110 allows.
   server.on("checkExpectation", dispatch);
   server.on("connect", (_request, socket) => boundaryOf(socket).run(() => endWithError(socket, new AppError("method_not_allowed"))));

@@ -11,6 +11,7 @@ import type { ChangeOptions, Sessions, SessionView } from "../../sessions/sessio
 import { appendAudit } from "../../store/partners/audit.ts";
 import type { Store } from "../../store/open.ts";
 import { SLICE_BYTES } from "../../store/page-budget.ts";
+import { spanOf } from "../../tracing/span.ts";
 import { parseOptionalBody, parseRequiredBody } from "../requests/request-body.ts";
 import { addRoute } from "../requests/route.ts";
 import type { Idempotency, Result, Save } from "../requests/idempotency.ts";
@@ -40,6 +41,7 @@ export function addSessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): 
   // Writes the audit entry, and the reply for a retry, in the transaction of the change.
   function recordChange(request: FastifyRequest, action: string, save?: Save, toResult?: (session: SessionView) => Result): ChangeOptions {
     return {
+      span: spanOf(request.raw),
       async record(tx, session) {
         await appendAudit(tx, auditEntry(request, action, session.id), clock.now());
         if (save && toResult) await save(tx, toResult(session));

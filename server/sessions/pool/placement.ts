@@ -52,7 +52,7 @@ export function createPlacement(deps: PlacementDeps): Placement {
     const { session, created } = await reserve(deps, wanted);
     count(wanted.kind.template.name, isFromPool(session) ? "warm" : "none");
     if (created) {
-      steps.left({ session }, created);
+      steps.left({ session, span: wanted.span }, created);
       pool.fillSoon();
       return { session: created, start: "warm" };
     }
@@ -74,8 +74,8 @@ export function createPlacement(deps: PlacementDeps): Placement {
     return session;
   }
 
-  async function perform(session: SessionInStep, { record }: Wanted): Promise<Session> {
-    const created = await steps.perform({ session, record });
+  async function perform(session: SessionInStep, { record, span }: Wanted): Promise<Session> {
+    const created = await steps.perform({ session, record, span });
     if (!created) throw new Error(`${session.id} was deleted while it was created`);
     return created;
   }

@@ -8,6 +8,7 @@ import { countLive } from "../../store/sessions/count.ts";
 import { hasWarm } from "../../store/sessions/read.ts";
 import { isInStep, type Home, type Lease, type Session, type SessionInStep, type Step } from "../../store/sessions/session.ts";
 import { claimWarm, insertSession, type NewOwner, type NewSession } from "../../store/sessions/write.ts";
+import type { Span } from "../../tracing/span.ts";
 import type { Capacity } from "./capacity.ts";
 import type { CreateRequest, PartnerLimits } from "../sessions.ts";
 import { stepOf } from "../states/states.ts";
@@ -34,6 +35,7 @@ export interface Wanted {
   partner: PartnerLimits;
   request: CreateRequest;
   record?: Recorder | undefined;
+  span?: Span | undefined;
 }
 
 export interface Reserved {

@@ -8,12 +8,13 @@ import type { Log } from "../../log.ts";
 import { sha256Hex } from "../../secrets/secrets.ts";
 import type { PartnerSession, Session, SessionInStep, Step } from "../../store/sessions/session.ts";
 import type { SessionChanges } from "../../store/sessions/write.ts";
+import { inSpan, type Span } from "../../tracing/span.ts";
 import { createStartRequests, findTemplate, isLikeBlank, type StartRequestsDeps } from "./start-requests.ts";
 
 // The work of a step on its sandbox, and the changes that it writes when it ends. Everything here is idempotent: a step that a dead server
 // left behind is done again.
 export interface StepAction<In extends SessionInStep> {
-  act(session: In, signal: AbortSignal): Promise<void>;
+  act(session: In, signal: AbortSignal, span?: Span): Promise<void>;
   // Whether there is nothing left to do, because the pool has done it before.
   isPrepared?(session: In): boolean;
   // Written with the transition that ends the step.
@@ -60,15 +61,15 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
     return { id: sandboxId, template: templateOf(session), tokenHash: sha256Hex(secrets.open(sealedToken, sandboxId)) };
   }
 
-  async function createSandbox(session: Session, signal: AbortSignal): Promise<void> {
+  async function createSandbox(session: Session, signal: AbortSignal, span?: Span): Promise<void> {
     await egress.open(session.sandboxId, templateOf(session));
-    await driver.create(specOf(session), signal);
+    await inSpan(span, `${driver.name} create`, () => driver.create(specOf(session), signal));
     failpoint("make.created");
   }
 
-  async function removeSandbox({ sandboxId }: Session, signal: AbortSignal): Promise<void> {
+  async function removeSandbox({ sandboxId }: Session, signal: AbortSignal, span?: Span): Promise<void> {
     links.forget(sandboxId);
-    await driver.destroy(sandboxId, signal);
+    await inSpan(span, `${driver.name} destroy`, () => driver.destroy(sandboxId, signal));
     failpoint("remove.destroyed");
     await egress.close(sandboxId);
   }
@@ -79,7 +80,7 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
 
   async function undoPause(session: PartnerSession, signal: AbortSignal): Promise<void> {
     const { restarted } = await driver.resume(specOf(session), signal);
-    if (restarted || !driver.traits.freezes) await links.start(session.sandboxId, startRequest(session), signal);
+    if (restarted || !driver.traits.freezes) await links.start(session.sandboxId, startRequest(session), { signal });
   }
 
   // False if there is no daemon that still has its memory, or if the template is not configured any more.
@@ -91,12 +92,12 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
     }
   }
 
-  async function wake(session: PartnerSession, signal: AbortSignal): Promise<void> {
+  async function wake(session: PartnerSession, signal: AbortSignal, span?: Span): Promise<void> {
     await egress.open(session.sandboxId, templateOf(session));
     try {
-      await driver.resume(specOf(session), signal);
+      await inSpan(span, `${driver.name} resume`, () => driver.resume(specOf(session), signal));
       failpoint("resume.woken");
-      await links.start(session.sandboxId, startRequest(session), signal);
+      await links.start(session.sandboxId, startRequest(session), { signal, span });
       failpoint("resume.started");
     } catch (error) {
       // The session does not count as running, or is still frozen, so the sandbox must not run either.
@@ -123,9 +124,9 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
 
     creating: {
       isPrepared: (session) => session.sandbox === "from_pool" && isLikeBlank(session) && links.isPrepared(session.sandboxId),
-      async act(session, signal) {
-        if (session.sandbox === "to_create") await createSandbox(session, signal);
-        await links.start(session.sandboxId, startRequest(session), signal);
+      async act(session, signal, span) {
+        if (session.sandbox === "to_create") await createSandbox(session, signal, span);
+        await links.start(session.sandboxId, startRequest(session), { signal, span });
         failpoint("create.started");
       },
       done: startTimeout,
@@ -134,7 +135,7 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
     discarding: { act: removeSandbox },
 
     pausing: {
-      async act(session, signal) {
+      async act(session, signal, span) {
         // A driver that cannot freeze ends every process, so the daemon first writes what it holds to disk.
         if (!driver.traits.freezes) {
           await meter.measureLast(session);
@@ -142,7 +143,7 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
         }
         links.forget(session.sandboxId);
         try {
-          await driver.pause(session.sandboxId, signal);
+          await inSpan(span, `${driver.name} pause`, () => driver.pause(session.sandboxId, signal));
         } catch (error) {
           await undoPause(session, AbortSignal.timeout(UNDO_TIMEOUT_MS)).catch(() => {});
           throw error;

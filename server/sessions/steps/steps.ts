@@ -6,6 +6,8 @@ import type { Db } from "../../store/schema.ts";
 import { isInStep, type Session, type SessionInStep } from "../../store/sessions/session.ts";
 import { outcomeOfError, secondsSince, type SessionObserver } from "../session-observer.ts";
 import { outcomeOf, type Trigger } from "../states/states.ts";
+import { inSpan, type Span } from "../../tracing/span.ts";
+import { traceFields } from "../../tracing/trace-context.ts";
 import type { StepAction, StepActions } from "./step-actions.ts";
 import type { Recorder, TransitionOptions, Transitions } from "../states/transitions.ts";
 
@@ -14,7 +16,7 @@ import type { Recorder, TransitionOptions, Transitions } from "../states/transit
 export interface Steps {
   // Enters the step that `trigger` means for this session. null: the session has changed since it was read. `record` runs
   // when the step is done.
-  begin(session: Session, trigger: Trigger, options?: TransitionOptions): Promise<BegunStep | null>;
+  begin(session: Session, trigger: Trigger, options?: BeginOptions): Promise<BegunStep | null>;
   // Does the step's work and leaves it. First stops the work of this server on the session under an older generation.
   // Resolves to the session as it is then, or to null if its row is gone.
   perform(step: BegunStep): Promise<Session | null>;
@@ -32,7 +34,11 @@ export interface Steps {
 export interface BegunStep {
   session: SessionInStep;
   record?: Recorder | undefined;
+  // The span of the request that waits for it.
+  span?: Span | undefined;
 }
+
+export type BeginOptions = TransitionOptions & Pick<BegunStep, "span">;
 
 export interface StepsDeps {
   transitions: Transitions;
@@ -48,11 +54,11 @@ export const LEASE_MARGIN_MS = 15_000;
 export function createSteps({ transitions, actions, stepTimeoutMs, log, observer }: StepsDeps): Steps {
   const running = new Map<string, RunningStep>();
 
-  const begin: Steps["begin"] = async (session, trigger, { record, ...options } = {}) => {
+  const begin: Steps["begin"] = async (session, trigger, { record, span, ...options } = {}) => {
     const begun = await transitions.apply(session, trigger, options);
     const outcome = outcomeOf(trigger, session.state);
     if (outcome.do === "enter") failpoint(`${outcome.step}.begun`);
-    return begun && begun !== "deleted" && isInStep(begun) ? { session: begun, record } : null;
+    return begun && begun !== "deleted" && isInStep(begun) ? { session: begun, record, span } : null;
   };
 
   function perform(step: BegunStep): Promise<Session | null> {
@@ -67,24 +73,27 @@ export function createSteps({ transitions, actions, stepTimeoutMs, log, observer
     });
   }
 
-  async function work({ session, record }: BegunStep, stop: AbortSignal): Promise<Session | null> {
+  async function work({ session, record, span }: BegunStep, stop: AbortSignal): Promise<Session | null> {
     const { id: sessionId, sandboxId, state: step } = session;
     // TypeScript cannot see that the action of a session's state takes that session.
     const action = actions[step] as StepAction<SessionInStep>;
     const startedMs = performance.now();
+    const trace = traceFields(span);
     try {
-      await action.act(session, AbortSignal.any([stop, AbortSignal.timeout(stepTimeoutMs)]));
+      const signal = AbortSignal.any([stop, AbortSignal.timeout(stepTimeoutMs)]);
+      await inSpan(span, `session ${step}`, (own) => action.act(session, signal, own));
       failpoint(`${step}.acted`);
       const done = await transitions.apply(session, "done", { changes: action.done?.(session) ?? {}, record });
       if (!done) throw overtaken();
       if (done !== "deleted") failpoint(`${step}.left`);
       observer.stepped({ step, outcome: "ok", seconds: secondsSince(startedMs) });
-      log.info(`session.${step}.done`, { sessionId, sandboxId, tookMs: Math.round(performance.now() - startedMs) });
+      log.info(`session.${step}.done`, { sessionId, sandboxId, tookMs: Math.round(performance.now() - startedMs), ...trace });
       return done === "deleted" ? null : done;
     } catch (error) {
       const reason = explain(error, stop);
       observer.stepped({ step, outcome: outcomeOfError(reason), seconds: secondsSince(startedMs) });
-      if (!isAppError(reason, "session_busy")) log.error(`session.${step}.failed`, { sessionId, sandboxId, error: describe(error) });
+      if (!isAppError(reason, "session_busy"))
+        log.error(`session.${step}.failed`, { sessionId, sandboxId, error: describe(error), ...trace });
       await undo(session).catch((second: unknown) => log.error("session.undo_failed", { sessionId, error: describe(second) }));
       throw reason;
     }
@@ -98,10 +107,10 @@ export function createSteps({ transitions, actions, stepTimeoutMs, log, observer
     return done;
   };
 
-  const left: Steps["left"] = ({ session: { state: step, id: sessionId, sandboxId } }, session) => {
+  const left: Steps["left"] = ({ session: { state: step, id: sessionId, sandboxId }, span }, session) => {
     failpoint(`${step}.left`);
     transitions.announce(session);
-    log.info(`session.${step}.done`, { sessionId, sandboxId, tookMs: 0 });
+    log.info(`session.${step}.done`, { sessionId, sandboxId, tookMs: 0, ...traceFields(span) });
   };
 
   // A create that failed is discarded right away. If that fails too, reconciliation finds the row.

@@ -7,6 +7,8 @@ import { disableEndpoint, endpointOfLane, noteFailure, updateEndpoint, type Endp
 import { headOfLane, noteAttempt, type DeliveryRow } from "../../../store/webhooks/deliveries.ts";
 import { makeLanesDue, removeEmptyLane, releaseLane, renewLane, type LaneRow } from "../../../store/webhooks/lanes.ts";
 import type { FinishedAttempt, WebhookObserver } from "../webhook-observer.ts";
+import type { Tracer } from "../../../tracing/tracer.ts";
+import { formatTraceparent } from "../../../tracing/trace-context.ts";
 import { ATTEMPT_MS, sendMessage, type Outcome } from "./send.ts";
 import { signatureHeaders } from "./signature.ts";
 
@@ -30,11 +32,13 @@ export interface LaneRunnerDeps {
   // Whether a receiver may have a private address.
   allowPrivate: boolean;
   observer?: WebhookObserver;
+  // Absent: attempts are not traced.
+  tracer?: Pick<Tracer, "start">;
 }
 
 // Sends the deliveries of one lane in order, until one fails, none is left or the turn ends. The caller holds the lane's lease.
 export function createLaneRunner(deps: LaneRunnerDeps): (lane: LaneRow) => Promise<LaneResult> {
-  const { store, secrets, clock, log, allowPrivate, observer } = deps;
+  const { store, secrets, clock, log, allowPrivate, observer, tracer } = deps;
   // Nothing here has to be on disk before the next step. If a power cut undoes a change, the delivery is sent again.
   const db = store.laterDb;
 
@@ -78,12 +82,28 @@ export function createLaneRunner(deps: LaneRunnerDeps): (lane: LaneRow) => Promi
     return "waits";
   }
 
-  function attemptDelivery(endpoint: EndpointRow, delivery: DeliveryRow): Promise<Outcome> {
+  // Each attempt is a trace of its own, which the receiver may continue: an event has many causes, and retries last for days.
+  async function attemptDelivery(endpoint: EndpointRow, delivery: DeliveryRow): Promise<Outcome> {
     const open = (sealed: string) => secrets.open(sealed, webhookContext(endpoint.id));
     const keys = [open(endpoint.secret)];
     if (endpoint.old_secret !== null && (endpoint.old_secret_until ?? 0) > clock.now()) keys.push(open(endpoint.old_secret));
-    const headers = signatureHeaders({ id: delivery.event_id, body: delivery.payload, atMs: clock.now() }, keys);
-    return sendMessage({ url: endpoint.url, headers, body: delivery.payload }, { allowPrivate, signal: AbortSignal.timeout(ATTEMPT_MS) });
+    const span = tracer?.start("webhook attempt", "client");
+    const headers = {
+      ...signatureHeaders({ id: delivery.event_id, body: delivery.payload, atMs: clock.now() }, keys),
+      ...(span && { traceparent: formatTraceparent(span) }),
+    };
+    const message = { url: endpoint.url, headers, body: delivery.payload };
+    const outcome = await sendMessage(message, { allowPrivate, signal: AbortSignal.timeout(ATTEMPT_MS) });
+    span?.end({
+      attributes: {
+        "berth.event_id": delivery.event_id,
+        "berth.event_type": delivery.type,
+        "berth.attempt": delivery.attempts + 1,
+        "http.response.status_code": outcome.status ?? undefined,
+      },
+      error: outcome.ok ? undefined : String(outcome.status ?? "no_answer"),
+    });
+    return outcome;
   }
 
   function observe({ created_at }: DeliveryRow, outcome: FinishedAttempt["outcome"], startedMs: number): void {
