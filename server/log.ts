@@ -11,22 +11,41 @@ export interface Log {
 
 export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
 
-// A safety net: callers choose their fields, and these are masked even if logged by mistake.
-const SECRETS = ["authorization", "cookie", "sig", "apiKey", "key", "envVars", "env", "token", "secret", "password"];
+// A safety net: callers choose their fields, and these are masked even if logged by mistake. pino's own redaction copies every
+// line and takes three times as long as the rest of it.
+const SECRETS = new Set(["authorization", "cookie", "sig", "apiKey", "key", "envVars", "env", "token", "secret", "password"]);
+const MASK = "[redacted]";
 
 export function createLog(level: LogLevel, destination?: DestinationStream): Log {
-  const redact = { paths: SECRETS.flatMap((name) => [name, `*.${name}`]), censor: "[redacted]" };
-  return wrap(pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime, redact }, destination ?? pino.destination(2)));
+  return wrap(pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination ?? pino.destination(2)));
 }
 
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => silentLog };
 
 function wrap(logger: pino.Logger): Log {
+  const write = (level: "debug" | "info" | "warn" | "error") =>
+    logger.isLevelEnabled(level) ? (event: string, fields: object = {}) => logger[level](mask(fields), event) : silentLog[level];
   return {
-    debug: (event, fields) => logger.debug(fields ?? {}, event),
-    info: (event, fields) => logger.info(fields ?? {}, event),
-    warn: (event, fields) => logger.warn(fields ?? {}, event),
-    error: (event, fields) => logger.error(fields ?? {}, event),
-    child: (fields) => wrap(logger.child(fields)),
+    debug: write("debug"),
+    info: write("info"),
+    warn: write("warn"),
+    error: write("error"),
+    child: (fields) => wrap(logger.child(mask(fields))),
   };
 }
+
+// Masks fields and the fields of objects in them. Copies only what it changes.
+function mask(fields: object): object {
+  return maskWith(fields, (value) => (isPlain(value) ? maskWith(value, (inner) => inner) : value));
+}
+
+function maskWith(fields: object, maskValue: (value: unknown) => unknown): object {
+  let masked: Record<string, unknown> | undefined;
+  for (const [name, value] of Object.entries(fields) as [string, unknown][]) {
+    const shown = SECRETS.has(name) && value !== undefined ? MASK : maskValue(value);
+    if (shown !== value) (masked ??= { ...fields })[name] = shown;
+  }
+  return masked ?? fields;
+}
+
+const isPlain = (value: unknown): value is object => typeof value === "object" && value !== null && !Array.isArray(value);

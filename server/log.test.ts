@@ -1,0 +1,29 @@
+import { expect, test } from "vitest";
+import { createLog } from "./log.ts";
+
+function collect(level: "debug" | "info" = "info") {
+  const lines: object[] = [];
+  const log = createLog(level, { write: (line) => void lines.push(JSON.parse(line) as object) });
+  return { log, lines };
+}
+
+test("a secret that is logged by mistake is masked, in the fields, in an object among them and in a child's fields", () => {
+  const { log, lines } = collect();
+  const fields = { requestId: "req_1", token: "SECRET", request: { cookie: "SECRET", path: "/x" }, key: undefined, list: ["a"] };
+  log.info("one", fields);
+  log.child({ sessionId: "ses_1", apiKey: "SECRET" }).error("two", { error: "broken" });
+  expect(lines).toMatchObject([
+    { msg: "one", requestId: "req_1", token: "[redacted]", request: { cookie: "[redacted]", path: "/x" }, list: ["a"] },
+    { msg: "two", sessionId: "ses_1", apiKey: "[redacted]", error: "broken" },
+  ]);
+  expect(JSON.stringify(lines)).not.toContain("SECRET");
+  expect(fields.token).toBe("SECRET");
+});
+
+test("events below the level are not logged, also by a child", () => {
+  const { log, lines } = collect();
+  log.debug("unseen");
+  log.child({ a: 1 }).debug("unseen");
+  log.info("seen");
+  expect(lines).toMatchObject([{ msg: "seen" }]);
+});
