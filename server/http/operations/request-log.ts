@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Log } from "../../log.ts";
 import { spanOf, type Span } from "../../tracing/span.ts";
-import { traceFields } from "../../tracing/trace-context.ts";
 
 // Logs one line per request and ends its span, with the route's pattern instead of the URL, because URLs contain ids and signatures. Successful
 // probes are logged at debug level: three servers on Kubernetes would write a hundred such lines a minute.
@@ -16,7 +15,8 @@ export function logRequests(app: FastifyInstance, log: Log): void {
       status: reply.statusCode,
       ms: Math.round(reply.elapsedTime * 100) / 100,
       partner: request.principal?.partner.id,
-      ...traceFields(span),
+      traceId: span?.traceId,
+      spanId: span?.spanId,
     });
     if (span?.isRecorded) endSpan(span, request, reply);
     done();
