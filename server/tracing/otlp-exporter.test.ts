@@ -15,8 +15,8 @@ afterEach(() => {
   }
 });
 
-async function listen(listener: RequestListener): Promise<string> {
-  const server = createServer(listener).listen(0, "127.0.0.1");
+async function listen(listener: (...call: Parameters<RequestListener>) => unknown): Promise<string> {
+  const server = createServer((...call) => void listener(...call)).listen(0, "127.0.0.1");
   servers.push(server);
   await once(server, "listening");
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

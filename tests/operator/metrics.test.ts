@@ -14,10 +14,12 @@ describe("metrics and traces of a server with sandboxes", () => {
     deliveries.push(request.headers);
     response.end();
   });
-  const collector = createServer(async (request, response) => {
-    const { resourceSpans } = JSON.parse(await text(request)) as { resourceSpans: { scopeSpans: { spans: Span[] }[] }[] };
-    received.push(...resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans)));
-    response.end("{}");
+  const collector = createServer((request, response) => {
+    void text(request).then((body) => {
+      const { resourceSpans } = JSON.parse(body) as { resourceSpans: { scopeSpans: { spans: Span[] }[] }[] };
+      received.push(...resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans)));
+      response.end("{}");
+    });
   });
   beforeAll(async () => {
     berth = await startBerth({
