@@ -1,7 +1,7 @@
 import type { EventType } from "@berth/contract";
 import type { SessionState, Step, StopReason } from "../../store/sessions/session.ts";
 
-// The life of a session as one table of plain data: every trigger, and what it does in every state. Nothing else moves a
+// The transitions of a session as one table of plain data: every trigger, and its effect in every state. Nothing else moves a
 // session. transitions.ts applies the table, steps.ts works through the steps, and `docs/images/states.svg` is drawn from it.
 //
 // A step is a state in which a server holds a lease and works on the sandbox. The others last until something happens.

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { afterAll, expect, vi } from "vitest";
 
 // Every test file fails if it leaves a child process or a listening socket behind. A worker may run several files, so only
-// what a file adds counts.
+// new processes and sockets count.
 const childrenBefore = new Set(children());
 const serversBefore = servers();
 // Processes that are ending may take this long on a busy machine.

@@ -56,7 +56,7 @@ export function createTransport({ send, workspaceFolders, answer }: TransportOpt
       // Answered already, or a second answer.
       if (asked === undefined) return;
       pending.delete(id);
-      // A server that cannot be initialized is like none. The library would report everything that waits for it.
+      // Without an answer, the client waits like one without a server. With the error, the library would report every waiting request.
       if (message.error !== undefined && asked === "initialize") return;
       if (message.error !== undefined && QUIET.has(asked)) deliver({ id, result: null });
       else deliver(text);
