@@ -2,7 +2,7 @@ import { readJson, type Transport } from "./http/transport.ts";
 import type { UsageReport, UsageRequest } from "./types/api-types.ts";
 
 export interface UsageReader {
-  // What your sessions used. The default is the last 30 days.
+  // The usage of your sessions. The default is the last 30 days.
   usage(request?: UsageRequest): Promise<UsageReport>;
   // The same as CSV.
   usageCsv(request?: UsageRequest): Promise<string>;

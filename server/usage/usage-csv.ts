@@ -1,5 +1,4 @@
-import type { Usage, UsageGroup, UsageReport } from "@berth/contract";
-import { GROUP_FIELDS } from "../store/usage/usage-row.ts";
+import type { Usage } from "@berth/contract";
 
 const AMOUNTS = [
   "runningSeconds",
@@ -17,17 +16,20 @@ const AMOUNTS = [
   "estimatedCost",
 ] as const satisfies readonly (keyof Usage)[];
 
-// One line for each row, as RFC 4180 says.
-export function usageCsv({ currency, data }: UsageReport, groups: readonly UsageGroup[]): string {
-  const fields: (keyof Usage)[] = [...groups.map((group) => GROUP_FIELDS[group]), ...AMOUNTS];
-  const lines = data.map((row) => [...fields.map((field) => cellOf(row[field])), cellOf(currency)]);
-  return [[...fields, "currency"], ...lines].map((cells) => `${cells.join(",")}\r\n`).join("");
+// One line for each row, as RFC 4180 says. `names` are the columns before the amounts.
+export function usageCsv<Name extends string>(
+  rows: readonly (Usage & Partial<Record<Name, string>>)[],
+  names: readonly Name[],
+  currency: string | null,
+): string {
+  const lines = rows.map((row) => [...names.map((name) => row[name]), ...AMOUNTS.map((name) => row[name]), currency].map(cellOf));
+  return [[...names, ...AMOUNTS, "currency"], ...lines].map((cells) => `${cells.join(",")}\r\n`).join("");
 }
 
 // A spreadsheet would run text that begins like a formula. User ids come from partners' users.
 const FORMULA = /^[=+\-@\t\r\n]/;
 
-export function cellOf(value: string | number | null | undefined): string {
+function cellOf(value: string | number | null | undefined): string {
   if (value === null || value === undefined) return "";
   if (typeof value === "number") return String(value);
   const text = FORMULA.test(value) ? `'${value}` : value;

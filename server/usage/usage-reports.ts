@@ -1,21 +1,15 @@
-import { AppError, MAX_USAGE_ROWS, type Usage, type UsageGroup, type UsageReport } from "@berth/contract";
+import { AppError, MAX_USAGE_ROWS, type Usage, type UsageReport } from "@berth/contract";
 import { SECOND, type Clock } from "../clock.ts";
 import { createKeyedLock } from "../event-loop/keyed-lock.ts";
 import type { Store } from "../store/open.ts";
 import { readUsage, TooManyRows } from "../store/usage/report.ts";
 import { emptyRow, type Measured, type UsageRow } from "../store/usage/usage-row.ts";
 import { costOf, type Prices } from "./cost.ts";
+import type { UsageRequest } from "./usage-request.ts";
 
 export interface UsageReports {
   // Reads the reports of one partner one after the other. Throws `validation_failed` if there are too many rows.
   read(partnerId: string, request: UsageRequest): Promise<UsageReport>;
-}
-
-export interface UsageRequest {
-  // The first day, and the first one after the last, each by its first millisecond in UTC.
-  fromDay: number;
-  toDay: number;
-  groups: readonly UsageGroup[];
 }
 
 const MAX_WAITING = 8;
