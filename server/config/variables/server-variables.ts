@@ -35,7 +35,7 @@ export const SERVER_VARIABLES = {
     default: null,
     defaultHelp: "SQLite in the data folder",
     secret: true,
-    help: "PostgreSQL connection URL. Required when several servers run as one installation.",
+    help: "PostgreSQL connection URL. Required when several servers run as one installation, which needs Kubernetes.",
   }),
   masterKeys: variable<readonly Buffer[] | null>({
     name: "BERTH_MASTER_KEY",
