@@ -115,7 +115,7 @@ describe("a partner's keys", () => {
 
 describe("the scope of a key", () => {
   const NEEDED: Record<KeyScope, string[]> = {
-    read: ["getSession", "getWebhook", "listDeliveries", "listEvents", "listSessions", "listWebhooks"],
+    read: ["getSession", "getUsage", "getWebhook", "listDeliveries", "listEvents", "listSessions", "listWebhooks"],
     sessions: ["createSession", "destroySession", "issueLaunchUrl", "pauseSession", "resumeSession", "updateSession"],
     admin: [
       "createKey",
