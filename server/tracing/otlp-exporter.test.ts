@@ -70,7 +70,7 @@ test("spans arrive in batches as OTLP in JSON, with the configured headers, and 
   expect(calls).toBe(4);
 });
 
-test("a collector that refuses, redirects or does not exist costs the spans and nothing else, and no secret is logged", async () => {
+test("if a collector refuses, redirects or does not exist, only the spans are lost, and no secret is logged", async () => {
   const elsewhere: unknown[] = [];
   const other = await listen((request, response) => response.end(void elsewhere.push(request.headers)));
   const redirect = await listen((_request, response) => response.writeHead(307, { location: other }).end());

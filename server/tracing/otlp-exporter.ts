@@ -98,7 +98,7 @@ export function createOtlpExporter({ url, headers, timeoutMs, delayMs, resource,
         body,
         signal,
       });
-      // What it says does not matter, but the connection can be used again only after the answer's end.
+      // The content does not matter, but the connection can be used again only after the end of the answer.
       await answer.body.dump({ limit: MAX_ANSWER_BYTES, signal }).catch(() => {});
       return { status: answer.statusCode, failure: `status ${answer.statusCode}` };
     } catch (error) {

@@ -26,7 +26,7 @@ function encodeSpan({ traceId, spanId, parentSpanId, name, kind, startMs, endMs,
 // Whole microseconds are exact in a double, whole nanoseconds are not.
 const toNanoseconds = (ms: number): string => `${Math.round(ms * 1000)}000`;
 
-// Bounds what a caller's values add to a trace.
+// Limits the size of a caller's values in a trace.
 const MAX_TEXT = 256;
 
 function encodeAttributes(attributes: Attributes) {

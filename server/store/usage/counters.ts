@@ -14,7 +14,7 @@ export interface Sample {
 }
 
 // Adds samples of running sandboxes, at most one of each. Processor time counts from the sample before; both are one transaction, so that
-// a sample whose fate is unknown can be followed by the next one.
+// the next sample is right even if it is unknown whether this one was written.
 export async function addSamples(tx: Db, samples: readonly Sample[]): Promise<void> {
   if (samples.length === 0) return;
   const counted = await countersOf(tx, samples);

@@ -14,7 +14,7 @@ export interface TimeChange {
   ended: { kind: TimeKind; fromMs: number; toMs: number } | null;
 }
 
-// null if the time counts as before.
+// null if the kind of time stays the same.
 export function timeChange(before: Session, after: { state: SessionState; isHibernated?: boolean }, nowMs: number): TimeChange | null {
   const ending = kindOf(before);
   const wasHibernated = "isHibernated" in before && before.isHibernated;
