@@ -104,7 +104,7 @@ test("a collector that never ends its answer does not hold up the next batch", a
 
 test("a hanging collector fills a bounded queue, and the server still stops", async () => {
   const url = await listen((request) => void request.resume());
-  const exporter = open(url, { timeoutMs: 60_000 });
+  const exporter = open(url, { timeoutMs: 60_000, closingMs: 50 });
   for (const record of spans(5000)) exporter.add(record);
   // One batch is on its way.
   expect(exporter.counters).toEqual({ exported: 0, dropped: 5000 - 2048 - 256, failed: 0 });

@@ -29,6 +29,8 @@ export interface OtlpExporterOptions {
   delayMs: number;
   resource: Attributes;
   log: Log;
+  // How long the last spans have when the server stops.
+  closingMs?: number;
 }
 
 const MAX_QUEUE = 2048;
@@ -38,10 +40,10 @@ const ATTEMPTS = 3;
 const RETRYABLE = new Set([429, 502, 503, 504]);
 const MAX_ANSWER_BYTES = 64 * 1024;
 const LOG_EVERY_MS = 60_000;
-const CLOSING_MS = 2_000;
 const WORK = { name: "trace export" };
 
-export function createOtlpExporter({ url, headers, timeoutMs, delayMs, resource, log }: OtlpExporterOptions): OtlpExporter {
+export function createOtlpExporter(options: OtlpExporterOptions): OtlpExporter {
+  const { url, headers, timeoutMs, delayMs, resource, log, closingMs = 2_000 } = options;
   const { origin, pathname, search } = new URL(url);
   const agent = new Agent({ connections: 1, allowH2: false, maxHeaderSize: 16 * 1024, headersTimeout: timeoutMs, bodyTimeout: timeoutMs });
   const counters: SpanCounters = { exported: 0, dropped: 0, failed: 0 };
@@ -116,7 +118,7 @@ export function createOtlpExporter({ url, headers, timeoutMs, delayMs, resource,
     add,
     counters,
     async [Symbol.asyncDispose]() {
-      const end = setTimeout(() => closing.abort(), CLOSING_MS);
+      const end = setTimeout(() => closing.abort(), closingMs);
       startSending();
       await sending;
       clearTimeout(end);

@@ -1,8 +1,11 @@
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parse } from "yaml";
 import type { Session } from "@berth/contract";
 import { startBerth, type Berth } from "../support/servers/berth.ts";
 
@@ -115,7 +118,77 @@ describe("metrics and traces of a server with sandboxes", () => {
     expect(attempts.length).toBeGreaterThan(0);
     expect(deliveries.map(({ traceparent }) => traceparent)).toEqual(expect.arrayContaining(attempts));
   });
+
+  test("docs/monitoring.md describes every metric, and dashboard and alerts use only metrics and labels that exist", async () => {
+    const scraped = await scrape();
+    const help = new Map([...scraped.matchAll(/^# HELP (\S+) (.*)$/gm)].map(([, name, meaning]) => [name!, meaning!]));
+    const types = new Map([...scraped.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => [name!, type!]));
+    const own = [...types].filter(([name]) => !/^berth_(process|nodejs)_/.test(name));
+    const documented = read("docs/monitoring.md").match(/^\| `berth_\w+` \| (counter|gauge|histogram) \|.*$/gm);
+    expect(documented?.toSorted()).toEqual(own.map(([name, type]) => `| \`${name}\` | ${type} | ${help.get(name)} |`).toSorted());
+
+    const labelsOf = (metric: string) => {
+      const samples = scraped.match(new RegExp(`^${metric}(\\{.*\\})? .*$`, "gm")) ?? [];
+      return new Set(samples.flatMap((line) => [...line.matchAll(/(\w+)="/g)].map(([, label]) => label!)));
+    };
+    const series = new Set([...types].flatMap(([name, type]) => (type === "histogram" ? PARTS.map((part) => name + part) : [name])));
+    const expressions = [...dashboardExpressions(), ...alerts().map(({ expr }) => expr)];
+    expect(expressions.length).toBeGreaterThan(50);
+    const faultsOf = (expression: string) => {
+      const faults = [...expression.matchAll(/(berth_\w+)(?:\{([^}]*)\})?/g)].flatMap(([, metric = "", selector = ""]) => {
+        if (!series.has(metric)) return [`${metric} does not exist`];
+        // A metric without values yet shows no labels.
+        const known = labelsOf(metric);
+        const used = [...selector.matchAll(/(\w+)\s*(?:=|!)/g)].map(([, label]) => label!);
+        return used
+          .filter((label) => known.size > 0 && label !== "instance" && !known.has(label))
+          .map((label) => `${metric} has no ${label}`);
+      });
+      return isBalanced(expression) ? faults : [...faults, `${expression} is not balanced`];
+    };
+    expect(expressions.flatMap(faultsOf)).toEqual([]);
+    const named = [...read("docs/monitoring.md").matchAll(/`(Berth\w+)`/g)].map(([, name]) => name);
+    expect(alerts().map(({ alert }) => alert)).toEqual([...new Set(named)].toSorted((a, b) => order(a!) - order(b!)));
+  });
 });
+
+const PARTS = ["_bucket", "_sum", "_count"];
+const BRACKETS = [
+  ["(", ")"],
+  ["{", "}"],
+  ["[", "]"],
+] as const;
+const isBalanced = (expression: string) =>
+  BRACKETS.every(([open, close]) => expression.split(open).length === expression.split(close).length);
+const root = join(import.meta.dirname, "../..");
+const read = (file: string) => readFileSync(join(root, file), "utf8");
+
+interface Alert {
+  alert: string;
+  expr: string;
+}
+const alerts = () => (parse(read("deploy/alerts.yml")) as { groups: { rules: Alert[] }[] }).groups.flatMap(({ rules }) => rules);
+const order = (name: string) => alerts().findIndex(({ alert }) => alert === name);
+
+interface Panel {
+  id: number;
+  type: string;
+  gridPos: object;
+  datasource?: { uid: string };
+  targets?: { expr: string }[];
+}
+
+function dashboardExpressions(): string[] {
+  const { panels, schemaVersion } = JSON.parse(read("deploy/grafana.json")) as { panels: Panel[]; schemaVersion: number };
+  expect(schemaVersion).toBeGreaterThan(30);
+  expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+  return panels
+    .filter(({ type }) => type !== "row")
+    .flatMap(({ datasource, targets = [] }) => {
+      expect(datasource?.uid).toBe("${datasource}");
+      return targets.map(({ expr }) => expr);
+    });
+}
 
 interface Span {
   traceId: string;
