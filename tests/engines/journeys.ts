@@ -124,7 +124,7 @@ export function engineJourneys(
 
     test("berth down ends every sandbox and keeps the files; with --delete it leaves nothing behind", async () => {
       const egress = engine.env["BERTH_EGRESS_LISTEN"]?.split(":")[0];
-      const door = egress === undefined ? undefined : `${engine.env["BERTH_EGRESS_ADDRESS"]!.split(":")[0]}:${await freePort(egress)}`;
+      const proxy = egress === undefined ? undefined : `${engine.env["BERTH_EGRESS_ADDRESS"]!.split(":")[0]}:${await freePort(egress)}`;
       await using own = await startBerth({
         BERTH_LOG_LEVEL: "warn",
         BERTH_POOL_SIZE: "1",
@@ -132,7 +132,7 @@ export function engineJourneys(
         // This is another installation than the server above, and a warm pool belongs to one installation.
         BERTH_KUBERNETES_WARM_POOLS: "",
         BERTH_INSTALLATION: `down-${randomBytes(4).toString("hex")}`,
-        ...(door === undefined ? {} : { BERTH_EGRESS_LISTEN: door, BERTH_EGRESS_ADDRESS: door }),
+        ...(proxy === undefined ? {} : { BERTH_EGRESS_LISTEN: proxy, BERTH_EGRESS_ADDRESS: proxy }),
       });
       const neighbour = await berth.api.create();
       const running = await own.api.create();

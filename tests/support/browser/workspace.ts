@@ -124,8 +124,8 @@ export function eventually<T>(look: () => T) {
   return expect.poll(look, { timeout: 30_000, interval: 100 });
 }
 
-export const expectVisible = (what: Locator) => eventually(() => what.isVisible()).toBe(true);
-export const expectGone = (what: Locator) => eventually(() => what.count()).toBe(0);
+export const expectVisible = (what: Locator) => what.waitFor();
+export const expectGone = (what: Locator) => what.first().waitFor({ state: "detached" });
 
 export const focusIsIn = (page: Page, selector: string): Promise<boolean> =>
   page.evaluate<boolean>(`document.activeElement?.closest(${JSON.stringify(selector)}) != null`);
