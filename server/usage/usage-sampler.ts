@@ -6,7 +6,16 @@ import { runWork } from "../event-loop/loop-work.ts";
 import type { Log } from "../log.ts";
 import type { Store } from "../store/open.ts";
 import type { Home, PartnerSession } from "../store/sessions/session.ts";
-import { addLastSamples, addSamples, ownersOf, purgeCounters, sessionsToSample, type Sample } from "../store/usage/counters.ts";
+import {
+  addLastSamples,
+  addSamples,
+  ownersOf,
+  purgeCounters,
+  sessionsToSample,
+  type Sample,
+  type SamplePage,
+  type SamplePosition,
+} from "../store/usage/counters.ts";
 import { addUsage, dayOf, ownerOf, purgeUsage, type UsageOwner } from "../store/usage/days.ts";
 
 // Measures the usage of sandboxes from time to time, and adds it to the usage of the day.
@@ -37,7 +46,7 @@ const STATS_TIMEOUT_MS = 5 * SECOND;
 const LAST_TIMEOUT_MS = 500;
 const PARALLEL = 8;
 // Sandboxes of one transaction.
-const BATCH = 100;
+const BATCH = 50;
 const KEPT_DAYS = 400;
 const PURGE_BATCH = 1000;
 const WORK = { name: "usage" };
@@ -64,8 +73,8 @@ export function createUsageSampler({ store, driver, home, egress, clock, log }: 
     await writeLast();
     await writeTraffic();
     const sampledAfterMs = clock.now() - SAMPLE_MS / 2;
-    for (let after: string | null = ""; after !== null;) {
-      const page = await sessionsToSample(store.db, home, { after, limit: BATCH, sampledAfterMs });
+    for (let after: SamplePosition | null = { partnerId: "", sessionId: "" }; after !== null;) {
+      const page: SamplePage = await sessionsToSample(store.db, home, { after, limit: BATCH, sampledAfterMs });
       const samples: Sample[] = [];
       for (let at = 0; at < page.sessions.length; at += PARALLEL) {
         const some = page.sessions.slice(at, at + PARALLEL);
@@ -73,8 +82,10 @@ export function createUsageSampler({ store, driver, home, egress, clock, log }: 
         samples.push(...measured.flat());
         await nextTurn();
       }
-      await write((tx) => addSamples(tx, samples));
-      after = page.last;
+      if (samples.length > 0) await write((tx) => addSamples(tx, samples));
+      // A page may have no running session.
+      await nextTurn();
+      after = page.next;
     }
     await purgeUsage(store.db, dayOf(clock.now()) - KEPT_DAYS * DAY, PURGE_BATCH);
   }

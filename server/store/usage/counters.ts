@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import type { SandboxId, SessionId } from "@berth/contract";
 import type { Db } from "../schema.ts";
 import type { Home } from "../sessions/session.ts";
@@ -82,25 +83,40 @@ export interface SandboxOwner {
   owner: UsageOwner;
 }
 
-// Up to `limit` running sessions of this home by their id, without those that another server has measured after `sampledAfterMs`.
+// The place of a session in the order of `sessionsToSample`.
+export interface SamplePosition {
+  partnerId: string;
+  sessionId: string;
+}
+
+export interface SamplePage {
+  sessions: SandboxOwner[];
+  // null at the end.
+  next: SamplePosition | null;
+}
+
+// A page of the running sessions of this home, without those that another server has measured after `sampledAfterMs`.
 export async function sessionsToSample(
   db: Db,
   home: Home,
-  { after, limit, sampledAfterMs }: { after: string; limit: number; sampledAfterMs: number },
-): Promise<{ sessions: SandboxOwner[]; last: string | null }> {
+  { after, limit, sampledAfterMs }: { after: SamplePosition; limit: number; sampledAfterMs: number },
+): Promise<SamplePage> {
   const rows = await db
     .selectFrom("sessions")
     .leftJoin("usage_counters", "usage_counters.session_id", "sessions.id")
-    .select(["sessions.id", "sandbox_id", "partner_id", "external_user_id", "template", "sampled_at"])
-    .where("state", "=", "running")
+    .select(["sessions.id", "sandbox_id", "partner_id", "external_user_id", "template", "state", "sampled_at"])
+    .where("counted_from", "is not", null)
     .where("driver", "=", home.driver)
     .where("host", home.host === null ? "is" : "=", home.host)
-    .where("sessions.id", ">", after as SessionId)
+    .where(sql<boolean>`(partner_id, sessions.id) > (${after.partnerId}, ${after.sessionId})`)
+    .orderBy("partner_id")
     .orderBy("sessions.id")
     .limit(limit)
     .execute();
-  const due = rows.filter(({ sampled_at }) => sampled_at === null || sampled_at <= sampledAfterMs);
-  return { sessions: due.flatMap(toOwner), last: rows.length < limit ? null : rows.at(-1)!.id };
+  // With the state among the conditions, SQLite would sort all running sessions for each page.
+  const due = rows.filter(({ state, sampled_at }) => state === "running" && (sampled_at === null || sampled_at <= sampledAfterMs));
+  const last = rows.length < limit ? undefined : rows.at(-1);
+  return { sessions: due.flatMap(toOwner), next: last ? { partnerId: last.partner_id ?? "", sessionId: last.id } : null };
 }
 
 // Sandboxes that belong to no partner are left out.
