@@ -7,7 +7,7 @@ export const KEY_SCOPES = ["read", "sessions", "admin"] as const;
 
 export const KeyScope = Type.Enum([...KEY_SCOPES], {
   description:
-    "The calls that the key may make: `read` reads sessions, events and webhooks; `sessions` also creates, changes and opens sessions and uses their sandboxes; `admin` also manages webhooks and keys.",
+    "The calls that the key may make: `read` reads sessions, events, webhooks and usage; `sessions` also creates, changes and opens sessions and uses their sandboxes; `admin` also manages webhooks and keys.",
 });
 export type KeyScope = Static<typeof KeyScope>;
 
