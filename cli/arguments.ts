@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from "commander";
+import { IDLE_TIMEOUT_RANGE } from "@berth/contract";
 import { DAY } from "@berth/server/clock.ts";
 import { duration, origin, wholeNumber, type Kind } from "@berth/server/config/kinds.ts";
 
@@ -6,7 +7,7 @@ const anyDuration = duration(0, 3650 * DAY);
 
 // A person who types `--expires 90` may mean days, so the unit is required.
 export function parseDuration(text: string): number {
-  if (/^\d+$/.test(text)) throw new InvalidArgumentError(`Add the unit to ${text}, such as ${text}d for days; s, m and h work too.`);
+  requireUnit(text);
   return argument({ ...anyDuration, allowed: "a duration up to 3650d, such as 90s, 5m, 2h or 1d" })(text);
 }
 
@@ -19,6 +20,15 @@ export function parseLimit(text: string): Limit {
   return text === "none" ? text : argument({ ...wholeNumber(0, 1_000_000), allowed: "a whole number up to 1000000, or none" })(text);
 }
 
+const idleTimeout = duration(IDLE_TIMEOUT_RANGE.minimum, IDLE_TIMEOUT_RANGE.maximum);
+
+// The idle timeout of sessions in milliseconds, or `none`.
+export function parseIdleTimeout(text: string): Limit {
+  if (text === "none") return text;
+  requireUnit(text);
+  return argument({ ...idleTimeout, allowed: "a duration from 2m to 24h, such as 30m, or none" })(text);
+}
+
 // May be repeated. `none` is an empty list.
 export function parseOrigins(text: string, earlier: string[] = []): string[] {
   return text === "none" ? [] : [...earlier, argument(origin)(text)];
@@ -27,6 +37,10 @@ export function parseOrigins(text: string, earlier: string[] = []): string[] {
 export function parsePartnerId(text: string): string {
   if (/^[a-z0-9][a-z0-9_-]{0,62}$/.test(text)) return text;
   throw new InvalidArgumentError("Allowed: up to 63 lowercase letters, digits, - and _, starting with a letter or digit.");
+}
+
+function requireUnit(text: string): void {
+  if (/^\d+$/.test(text)) throw new InvalidArgumentError(`Add the unit to ${text}, such as ${text}d for days; s, m and h work too.`);
 }
 
 // Checks an argument like a setting of the configuration, so that both are refused with the same message.

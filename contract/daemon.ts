@@ -68,6 +68,13 @@ export interface LanguageServerProgram {
 // POST /internal/stop: announces that the sandbox is about to stop (hibernation). The daemon stops the agent and the
 // terminals, writes scrollback and conversations to disk, and responds when they are synced.
 
+// GET /internal/activity: asked only when a session may be idle.
+export interface DaemonActivity {
+  // Milliseconds since the agent last worked: 0 during a turn, null if there was none. A turn that waits for a person's answer is
+  // not work.
+  agentIdleMs: number | null;
+}
+
 // POST /exec: runs a command. The response streams NDJSON, one ExecEvent per line; the last one is `exit`, or `error` if the
 // command could not be started (`?format=ndjson` is the same). With `?format=text` the response is the raw output, with stdout and stderr interleaved, and
 // the trailer `X-Exit-Code` has the exit code. Closing the connection kills the command.

@@ -13,7 +13,7 @@ export type WorkspaceMessage = Message & ({ type: "hello" } | WorkspaceEvent);
 
 export type WorkspaceEvent = { sessionId: string } & (
   | { type: "ready"; status: "running" | "paused" }
-  | { type: "paused"; reason: "timeout" | "failed" | "partner" }
+  | { type: "paused"; reason: "timeout" | "idle" | "failed" | "partner" }
   | { type: "resumed" }
   // The timeout will pause the session in a few minutes.
   | { type: "timeout-warning"; expiresAt: string }

@@ -26,7 +26,7 @@ export interface WorkspaceSession {
   sandboxId: string;
   status: "running" | "paused" | "destroyed";
   // Why the session is paused or destroyed; null if the partner did it.
-  reason: "timeout" | "failed" | "expired" | null;
+  reason: "timeout" | "idle" | "failed" | "expired" | null;
   // Grows with every change. The page ignores a message with an older generation.
   generation: number;
   partnerName: string;
@@ -37,12 +37,19 @@ export interface WorkspaceSession {
   embedOrigins: readonly string[];
   // When the timeout will pause the session; null unless it is running.
   expiresAtMs: number | null;
+  // When the session will be paused if nobody uses it until then, and from when on people are warned; null without an idle timeout.
+  idlePause: { atMs: number; warnAtMs: number } | null;
   // The server's time, because the browser's clock may be wrong.
   serverNowMs: number;
   // The URL pattern of previews, with `{port}` for the number; null if the server has no preview domain. For display only:
   // POST /preview returns a working link.
   previewUrl: string | null;
 }
+
+// POST /workspace/{sandboxId}/activity
+// A person uses the page. It matters only to a session with an idle timeout. The page sends it at most once in
+// ACTIVITY_INTERVAL_MS, and at once when the person was warned.
+export const ACTIVITY_INTERVAL_MS = 30_000;
 
 // GET /workspace/{sandboxId}/settings               -> UserSettings
 // PUT /workspace/{sandboxId}/settings UserSettings  -> {version}

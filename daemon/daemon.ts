@@ -1,6 +1,6 @@
 // Builds all parts of the daemon.
 import { join } from "node:path";
-import type { Health } from "@berth/contract/daemon.ts";
+import type { DaemonActivity, Health } from "@berth/contract/daemon.ts";
 import { createAgentRoutes } from "./agent/routes.ts";
 import { createChanges } from "./changes/changes.ts";
 import { ignoredRoutes } from "./changes/ignored.ts";
@@ -135,6 +135,11 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
           agent.onSessionStart();
           sendJson(response, 200, { status: "ok" });
         },
+      },
+      {
+        method: "GET",
+        path: "/internal/activity",
+        handle: ({ response }) => sendJson(response, 200, { agentIdleMs: agent.idleMs() } satisfies DaemonActivity),
       },
       {
         method: "POST",

@@ -148,6 +148,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
       return key === null ? null : keys.authenticate(key);
     },
     links,
+    activity: sessionServices.activity,
     tickets,
     settingsStore: {
       read: (owner) => readUserSettings(store.db, owner, clock.now()),

@@ -48,9 +48,10 @@ export function loadTemplates(path: string | undefined): Templates {
   return templates;
 }
 
-// Identifies what a sandbox is made of: the template and the driver's recipe. The pool destroys sandboxes with another hash.
+// Identifies what a sandbox is made of: the template, without the rules for its sessions, and the driver's recipe. The pool destroys sandboxes with another hash.
 export function templateHash(template: Template, recipe = ""): string {
-  return createHash("sha256").update(canonicalJson(template)).update(recipe).digest("hex").slice(0, 16);
+  const { idleTimeoutMs: _, busyCounts: __, ...made } = template;
+  return createHash("sha256").update(canonicalJson(made)).update(recipe).digest("hex").slice(0, 16);
 }
 
 const NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;

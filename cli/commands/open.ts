@@ -4,6 +4,7 @@ import { DEFAULT_TEMPLATE, type ErrorBody, type LaunchUrl, type Session } from "
 import { readFileIfExists } from "@berth/server/bounded-io/read-small-file.ts";
 import type { Config } from "@berth/server/config/config.ts";
 import { DEMO_KEY_FILE, DEMO_PARTNER } from "@berth/server/keys/seed.ts";
+import { parseIdleTimeout, type Limit } from "../arguments.ts";
 import { readSettings } from "../installation/settings.ts";
 import { openInBrowser } from "../terminal/browser.ts";
 import { facts, show } from "../terminal/output.ts";
@@ -12,6 +13,7 @@ import { style } from "../terminal/style.ts";
 interface Options {
   template: string;
   user: string;
+  idleTimeout?: Limit;
   json?: boolean;
 }
 
@@ -21,6 +23,7 @@ function build(): Command {
   return new Command()
     .option("--template <name>", "the template of its sandbox", DEFAULT_TEMPLATE)
     .option("--user <id>", "the user that it is for", "me")
+    .option("--idle-timeout <time>", "pause it when it was not used for this long, such as 30m, or `none`", parseIdleTimeout)
     .option("--json", "print JSON")
     .action(open);
 }
@@ -29,7 +32,12 @@ function build(): Command {
 async function open(options: Options): Promise<void> {
   const config = await readSettings();
   const call = caller(addressOf(config), await readKey(config));
-  const { sessionId } = await call<Session>("/api/b2b/sessions", { externalUserId: options.user, template: options.template });
+  const { idleTimeout } = options;
+  const { sessionId } = await call<Session>("/api/b2b/sessions", {
+    externalUserId: options.user,
+    template: options.template,
+    ...(idleTimeout !== undefined && { idleTimeoutMs: idleTimeout === "none" ? null : idleTimeout }),
+  });
   const { url, expiresAt } = await call<LaunchUrl>(`/api/b2b/sessions/${sessionId}/launch-url`);
   const isOpened = options.json ? false : openInBrowser(url);
   const minutes = Math.round((expiresAt - Date.now()) / 60_000);

@@ -26,9 +26,12 @@ describe("partners and keys", () => {
       maxSessions: 5,
       key: { key: expect.stringMatching(/^berth_[0-9a-f]{64}$/) },
     });
-    expect(await json("partner", "update", "acme", "--max-sessions", "none", "--rate", "60", "--origin", "none")).toMatchObject({
+    expect(
+      await json("partner", "update", "acme", "--max-sessions", "none", "--rate", "60", "--idle-timeout", "1h", "--origin", "none"),
+    ).toMatchObject({
       maxSessions: null,
       ratePerMinute: 60,
+      idleTimeoutMs: 3_600_000,
       origins: [],
     });
     expect(await json("partner", "suspend", "acme")).toMatchObject({ state: "suspended" });

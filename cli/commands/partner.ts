@@ -9,9 +9,10 @@ import {
   type Partner,
   type PartnerChanges,
 } from "@berth/server/keys/partners.ts";
+import { describeMs } from "@berth/server/config/kinds.ts";
 import { issueKey } from "@berth/server/keys/keys.ts";
 import { countLiveSessions } from "@berth/server/store/partners/delete-partner.ts";
-import { parseLimit, parseOrigins, parsePartnerId, type Limit } from "../arguments.ts";
+import { parseIdleTimeout, parseLimit, parseOrigins, parsePartnerId, type Limit } from "../arguments.ts";
 import { withStore } from "../context.ts";
 import { changedBranding, parseAccent, parseLogo, type BrandingOptions } from "../partners/branding.ts";
 import { deletePartner } from "../partners/delete-partner.ts";
@@ -27,6 +28,7 @@ interface Options extends BrandingOptions {
   maxSessions?: Limit;
   maxSessionsPerUser?: Limit;
   rate?: Limit;
+  idleTimeout?: Limit;
 }
 
 export const command = build();
@@ -71,6 +73,7 @@ function withSettings(settable: Command): Command {
     .option("--max-sessions <n>", "maximum number of live sessions, or `none` for no limit", parseLimit)
     .option("--max-sessions-per-user <n>", "maximum number of live sessions per user, or `none`", parseLimit)
     .option("--rate <n>", "requests per minute for each key, 0 for no limit, `none` for the server's default", parseLimit)
+    .option("--idle-timeout <time>", "pause sessions that were not used for this long, such as 30m, or `none`", parseIdleTimeout)
     .option("--logo <file>", "image beside the name in the workspace, or `none`", parseLogo)
     .option("--accent <colour>", "colour of buttons and links in the workspace, such as #7c3aed, or `none`", parseAccent)
     .addOption(new Option("--hide-agent <choice>", "hide the agent in the workspace").choices(["yes", "no"]))
@@ -153,6 +156,7 @@ const changesOf = (options: Options, branding: Branding): PartnerChanges => ({
   maxSessions: numberOf(options.maxSessions),
   maxSessionsPerUser: numberOf(options.maxSessionsPerUser),
   ratePerMinute: numberOf(options.rate),
+  idleTimeoutMs: numberOf(options.idleTimeout),
 });
 
 const numberOf = (limited: Limit | undefined) => (limited === "none" ? null : limited);
@@ -169,6 +173,7 @@ const partnerText = (partner: Partner) =>
     ["live sessions", partner.maxSessions === null ? "no limit" : `at most ${partner.maxSessions}`],
     ["per user", partner.maxSessionsPerUser === null ? "no limit" : `at most ${partner.maxSessionsPerUser}`],
     ["requests", partner.ratePerMinute === null ? "the server's default" : `${partner.ratePerMinute} per minute for each key`],
+    ["idle sessions", partner.idleTimeoutMs === null ? "run until their timeout" : `are paused after ${describeMs(partner.idleTimeoutMs)}`],
   ]);
 
 const brandingText = ({ logo, accent, hideAgent }: Branding): string =>

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Command, Option } from "commander";
 import { SESSION_STATUSES, type SessionStatus } from "@berth/contract";
+import { describeMs } from "@berth/server/config/kinds.ts";
 import { modelUsageOf } from "@berth/server/store/partners/model-usage.ts";
 import { listSessionDetails, type SessionDetails } from "@berth/server/store/sessions/details.ts";
 import { STEPS } from "@berth/server/sessions/states/states.ts";
@@ -88,6 +89,7 @@ async function showOne(id: string, options: Options): Promise<void> {
         ["driver", `${home.driver}${home.host === null ? "" : ` on ${home.host}`}`],
         ["created", `${isoOf(createdAtMs)} (${relative(createdAtMs)})`],
         ["times out", expiresAtMs === null ? orDash(null) : `${isoOf(expiresAtMs)} (${relative(expiresAtMs)})`],
+        ["idle timeout", session.idleTimeoutMs === null ? orDash(null) : describeMs(session.idleTimeoutMs)],
         ["paused", relative(session.pausedAtMs)],
         ["destroyed", relative(session.destroyedAtMs)],
         ["last stopped by", orDash(session.stopReason)],
@@ -136,10 +138,12 @@ const sessionJson = (session: SessionDetails) => ({
   host: session.home.host,
   metadata: session.metadata,
   timeoutMs: session.timeoutMs,
+  idleTimeoutMs: session.idleTimeoutMs,
   hibernated: session.isHibernated,
   stopReason: session.stopReason,
   createdAt: isoOf(session.createdAtMs),
   expiresAt: isoOf(session.expiresAtMs),
+  idleAt: isoOf(session.idleAtMs),
   pausedAt: isoOf(session.pausedAtMs),
   destroyedAt: isoOf(session.destroyedAtMs),
 });

@@ -14,9 +14,11 @@ export interface SessionData {
   externalUserId?: string;
   template?: string;
   metadata?: Record<string, string>;
+  // The time without use after which the session is paused; null if there is none.
+  idleTimeoutMs?: number | null;
   // When the timeout will pause the session; null unless it is running.
   expiresAt?: string | null;
-  stopReason?: "api" | "timeout" | "retention" | "sandbox_lost" | null;
+  stopReason?: "api" | "timeout" | "idle" | "retention" | "sandbox_lost" | null;
 }
 
 export interface CreateSession {
@@ -26,12 +28,16 @@ export interface CreateSession {
   template?: string;
   // 60,000 to 86,400,000. Default: one hour.
   timeoutMs?: number;
+  // 120,000 to 86,400,000; null for none. Pauses the session when it was not used for this long.
+  idleTimeoutMs?: number | null;
   autoStartAgent?: boolean;
   metadata?: Record<string, string>;
 }
 
 export interface UpdateSession {
   timeoutMs?: number;
+  // Counts from now; null for none.
+  idleTimeoutMs?: number | null;
   metadata?: Record<string, string>;
 }
 

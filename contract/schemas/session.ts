@@ -6,6 +6,7 @@ import Type, { type Static } from "typebox";
 export const DEFAULT_TEMPLATE = "default";
 const TIMEOUT_RANGE = { minimum: 60_000, maximum: 86_400_000 } as const;
 export const TIMEOUT_MS = { ...TIMEOUT_RANGE, default: 3_600_000 } as const;
+export const IDLE_TIMEOUT_RANGE = { minimum: 120_000, maximum: 86_400_000 } as const;
 export const MAX_BODY_BYTES = 1024 * 1024;
 export const ENV_LIMITS = { entries: 100, nameLength: 128, totalBytes: 256 * 1024 } as const;
 export const METADATA_LIMITS = { entries: 50, keyLength: 64, valueLength: 512 } as const;
@@ -20,7 +21,7 @@ export const METADATA_KEY_RULE = "A key has 1 to 64 characters and no NUL";
 export const SESSION_STATUSES = ["running", "paused", "destroyed"] as const;
 export type SessionStatus = (typeof SESSION_STATUSES)[number];
 
-export const STOP_REASONS = ["api", "timeout", "retention", "sandbox_lost"] as const;
+export const STOP_REASONS = ["api", "timeout", "idle", "retention", "sandbox_lost"] as const;
 
 export const Session = Type.Object(
   {
@@ -72,6 +73,8 @@ const TimeoutMs = Type.Integer({
   description: "The time in milliseconds after which the session is paused, counted from its creation or last resume.",
 });
 
+const idleTimeoutMs = (description: string) => Type.Union([Type.Integer({ ...IDLE_TIMEOUT_RANGE }), Type.Null()], { description });
+
 export const CreateSession = Type.Object(
   {
     externalUserId: ExternalUserId,
@@ -80,6 +83,11 @@ export const CreateSession = Type.Object(
       Type.String({ default: DEFAULT_TEMPLATE, description: "The sandbox template. The operator configures which ones exist." }),
     ),
     timeoutMs: Type.Optional(TimeoutMs),
+    idleTimeoutMs: Type.Optional(
+      idleTimeoutMs(
+        "Pause the session after this many milliseconds in which it was not used; `timeoutMs` still applies. null: never. The default is that of the template or of your account, normally none.",
+      ),
+    ),
     autoStartAgent: Type.Optional(
       Type.Boolean({ default: true, description: "Whether the coding agent in the sandbox starts automatically." }),
     ),
@@ -94,6 +102,7 @@ const details = {
   externalUserId: Type.Optional(ExternalUserId),
   template: Type.Optional(Type.String({ description: "The sandbox template." })),
   metadata: Type.Optional(Metadata),
+  idleTimeoutMs: Type.Optional(idleTimeoutMs("The time without use after which the session is paused; null if there is none.")),
   expiresAt: Type.Optional(
     Type.Union([Type.String({ format: "date-time" }), Type.Null()], {
       description: "When the timeout will pause the session; null unless it is running.",
@@ -102,7 +111,7 @@ const details = {
   stopReason: Type.Optional(
     Type.Union([Type.Enum([...STOP_REASONS]), Type.Null()], {
       description:
-        "Why the session was last paused or destroyed: by an API call, by its timeout, by the end of its retention, or because its sandbox was lost.",
+        "Why the session was last paused or destroyed: by an API call, by its timeout, because it was idle, by the end of its retention, or because its sandbox was lost.",
     }),
   ),
 };
@@ -130,6 +139,7 @@ export const UpdateSession = Type.Object(
         description: "The new timeout in milliseconds, counted from now or, for a paused session, from its next resume.",
       }),
     ),
+    idleTimeoutMs: Type.Optional(idleTimeoutMs("The new idle timeout in milliseconds, counted from now; null for none.")),
     metadata: Type.Optional(Metadata),
   },
   { $id: "UpdateSession" },

@@ -1,4 +1,5 @@
 import Type, { type Static } from "typebox";
+import { IDLE_TIMEOUT_RANGE } from "./session.ts";
 
 // A named configuration for sandboxes. The server reads templates from a file and fills in the defaults.
 
@@ -56,6 +57,10 @@ export const Template = Type.Object({
   pids: Type.Integer({ minimum: 16, default: 512 }),
   tmpMb: Type.Integer({ minimum: 1, default: 512 }),
   diskMb: Type.Integer({ minimum: 16, default: 10240 }),
+  // The idle timeout of sessions that name none.
+  idleTimeoutMs: Type.Optional(Type.Integer({ ...IDLE_TIMEOUT_RANGE })),
+  // Whether a sandbox that uses the processor counts as used.
+  busyCounts: Type.Optional(Type.Boolean()),
   env: Type.Record(Type.String(), Type.String(), { default: {} }),
   egress: EgressPolicy,
   // Overrides the server's model for sessions of this template. Requests still go through the server.

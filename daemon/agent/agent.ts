@@ -25,6 +25,8 @@ export interface Agent {
   turns: Turns;
   // The process of the agent, if it is running.
   pids(): number[];
+  // Milliseconds since the agent last worked: 0 while it does, null if it never did.
+  idleMs(): number | null;
   // Calls the listener for every change. Returns the function that removes it.
   listen(listener: (message: AgentMessage) => void): () => void;
 }
@@ -46,6 +48,7 @@ export function createAgent({ environment, workspace, folder, onStateChange }: A
   const listeners = new Set<(message: AgentMessage) => void>();
   const dirty = new Map<string, Set<ConversationItem>>();
   let saving: NodeJS.Timeout | null = null;
+  let lastWorkedMs: number | null = null;
 
   const handlers: AgentHandlers = {
     update({ sessionId, update }) {
@@ -54,6 +57,8 @@ export function createAgent({ environment, workspace, folder, onStateChange }: A
     },
     permission(request) {
       const thread = bySession(request.sessionId);
+      // The turn waits for a person now.
+      lastWorkedMs = performance.now();
       return thread ? turns.ask(thread, request) : Promise.resolve({ outcome: { outcome: "cancelled" } });
     },
     readFile: readForAgent,
@@ -77,6 +82,7 @@ export function createAgent({ environment, workspace, folder, onStateChange }: A
     runner,
     workspace,
     onTurnEnd(thread, stopReason, message) {
+      lastWorkedMs = performance.now();
       publish({ type: "turn", conversationId: thread.live.head.id, stopReason, ...(message === undefined ? {} : { message }) });
       save();
     },
@@ -123,6 +129,10 @@ export function createAgent({ environment, workspace, folder, onStateChange }: A
     },
     turns,
     pids: runningPids,
+    idleMs() {
+      if ([...threads.values()].some(({ turn }) => turn && turn.waiting.size === 0)) return 0;
+      return lastWorkedMs === null ? null : Math.round(performance.now() - lastWorkedMs);
+    },
     listen(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);

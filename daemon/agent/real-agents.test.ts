@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import type { AgentMessage, ConversationItem } from "@berth/contract/agent.ts";
+import type { DaemonActivity } from "@berth/contract/daemon.ts";
 import { withModelSettings } from "../../server/agents/settings.ts";
 import { AGENTS, type TestAgent } from "../../tests/support/agents/agents.ts";
 import { type ModelServer, startModelServer } from "../../tests/support/agents/model-server.ts";
@@ -43,6 +44,8 @@ function testAgent(agent: TestAgent): void {
   const conversations = async () => (await daemon.fetch("/agent/conversations")).json.conversations;
   const conversation = async (id: string) => (await conversations()).find((each) => each.id === id);
   const isBusy = async (id: string) => (await conversation(id))?.busy;
+
+  const idleMs = async () => (await daemon.fetch<DaemonActivity>("/internal/activity")).json.agentIdleMs;
 
   // The id of the conversation that a panel's first prompt has created.
   async function created(panel: Panel): Promise<string> {
@@ -119,6 +122,7 @@ function testAgent(agent: TestAgent): void {
     model.script = [{ sayAndHang: "Let me think about" }];
     panel.send({ type: "prompt", requestId: "1", text: "Think" });
     const words = await panel.sees("assistant", (item) => item.text.includes("about"));
+    expect(await idleMs()).toBe(0);
     const id = await created(panel);
     panel.send({ type: "prompt", requestId: "2", conversationId: id, text: "Me too" });
     await expect
@@ -126,6 +130,7 @@ function testAgent(agent: TestAgent): void {
       .toMatchObject({ requestId: "2", code: "agent_busy" });
     panel.send({ type: "cancel", conversationId: id });
     expect(await panel.turnEnds()).toMatchObject({ stopReason: "cancelled" });
+    await expect.poll(idleMs).toBeGreaterThan(0);
     expect(words.text).toBe("Let me think about");
     model.script = [{ say: "Back again." }];
     panel.send({ type: "prompt", requestId: "3", conversationId: id, text: "Go on" });
@@ -217,6 +222,8 @@ function testAgent(agent: TestAgent): void {
     first.send({ type: "prompt", requestId: "1", text: "Write asked.txt" });
     const question = await first.sees("permission");
     expect(existsSync(join(daemon.workspace, "asked.txt"))).toBe(false);
+    // A turn that waits for a person is not work.
+    await expect.poll(idleMs).toBeGreaterThan(0);
     const id = await created(first);
     const allow = question.options.find((option) => option.kind === "allow_once");
     second.send({ type: "answer", conversationId: id, itemId: question.id, optionId: allow!.id });

@@ -20,6 +20,8 @@ export interface AgentRoutes {
   stop(): void;
   // The process of the agent, if it is running.
   pids(): number[];
+  // See Agent.idleMs.
+  idleMs(): number | null;
 }
 
 export function createAgentRoutes(deps: AgentDeps): AgentRoutes {
@@ -40,6 +42,7 @@ export function createAgentRoutes(deps: AgentDeps): AgentRoutes {
       return state();
     },
     pids: () => agent?.pids() ?? [],
+    idleMs: () => agent?.idleMs() ?? null,
     onSessionStart() {
       // A resume repeats the same settings, and the agent keeps running. With other settings it must restart.
       const { agent: preferred, fallbackAgents, env } = environment.request;

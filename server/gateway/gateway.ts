@@ -7,6 +7,7 @@ import type { DaemonLinks } from "../daemon-link/daemon-links.ts";
 import { markWork } from "../event-loop/loop-work.ts";
 import type { Log } from "../log.ts";
 import type { Secrets } from "../secrets/secrets.ts";
+import type { Activity } from "../sessions/idle/activity.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import { createCookies } from "./access/cookie.ts";
 import type { Tickets } from "./access/launch-ticket.ts";
@@ -42,6 +43,8 @@ export interface GatewayDeps {
   findPartner: SessionCacheDeps["findPartner"];
   authenticate: SandboxesDeps["authenticate"];
   links: Pick<DaemonLinks, "request" | "upgrade" | "forget">;
+  // Is told of every use of a session.
+  activity: Pick<Activity, "note" | "begin">;
   tickets: Pick<Tickets, "verify">;
   settingsStore: SettingsStore;
   secrets: Pick<Secrets, "derive">;
@@ -58,7 +61,7 @@ export interface GatewayDeps {
 }
 
 export function createGateway(deps: GatewayDeps): Gateway {
-  const { tickets, secrets, clock, log, baseUrl, previewDomain, maxShareHours, authenticate } = deps;
+  const { activity, tickets, secrets, clock, log, baseUrl, previewDomain, maxShareHours, authenticate } = deps;
   const links = measureAnswers(deps.registry, deps.links);
   const sessionCache = createSessionCache(deps);
   const cookies = createCookies({ secrets, secure: baseUrl.startsWith("https:"), clock });
@@ -71,7 +74,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const previews = createPreviewLinks({ secrets, baseUrl, domain: previewDomain, clock, maxShareHours });
   const streams = createSessionStreams({ sessionCache, clock, previewUrlOf: (sandboxId) => previews.templateOf(sandboxId) });
   const files = createAppFiles(deps.appFolder);
-  const sandboxes = createSandboxes({ authenticate, sessionCache, links, outputLimit, sockets });
+  const sandboxes = createSandboxes({ authenticate, sessionCache, links, activity, outputLimit, sockets, clock });
   const workspace = createWorkspace({
     tickets,
     cookies,
@@ -82,12 +85,13 @@ export function createGateway(deps: GatewayDeps): Gateway {
     previews,
     userSettings: createUserSettings({ store: deps.settingsStore, clock }),
     links,
+    activity,
     outputLimit,
     sockets,
     baseUrl,
     previewDomain,
   });
-  const preview = createPreview({ previews, cookies, sessionCache, links, outputLimit, sockets, baseUrl });
+  const preview = createPreview({ previews, cookies, sessionCache, links, activity, outputLimit, sockets, baseUrl });
 
   const areas = {
     sandboxes: { name: "sandboxes", work: { name: "gateway sandboxes" }, ...sandboxes },

@@ -160,3 +160,43 @@ function refusalOf(socket: WebSocket): Promise<number> {
     socket.on("error", () => {});
   });
 }
+
+test("every call counts as use of the session, a command for as long as it runs, and a socket when its caller sends something", async () => {
+  const open = new Set<string>();
+  const noted: string[] = [];
+  const activity = {
+    note: ({ id }: { id: string }) => void noted.push(id),
+    begin({ id }: { id: string }) {
+      open.add(id);
+      return { [Symbol.dispose]: () => void open.delete(id) };
+    },
+  };
+  await using gateway = await openGateway({ activity });
+  const finish = Promise.withResolvers<void>();
+  const daemon = await gateway.serveDaemon((_request, response) => void finish.promise.then(() => response.end("done")));
+  const running = gateway.send(`/sandboxes/${gateway.sandboxId}/exec`, { method: "POST", headers: key, body: "{}" });
+  await expect.poll(() => [...open]).toEqual([gateway.session.id]);
+  finish.resolve();
+  expect((await running).status).toBe(200);
+  await expect.poll(() => open.size).toBe(0);
+  await gateway.send(`/sandboxes/${gateway.sandboxId}/exec`, { method: "POST", headers: { "x-api-key": "bad" }, body: "{}" });
+  expect([open.size, noted]).toEqual([0, []]);
+
+  const sockets = new WebSocketServer({ noServer: true });
+  const accepted = Promise.withResolvers<WebSocket>();
+  daemon.on("upgrade", (request, duplex, head) => sockets.handleUpgrade(request, duplex, head, accepted.resolve));
+  const socket = new WebSocket(`ws://127.0.0.1:${gateway.port}/sandboxes/${gateway.sandboxId}/terminals/1`, { headers: key });
+  await once(socket, "open");
+  const peer = await accepted.promise;
+  expect(noted).toEqual([gateway.session.id]);
+  // The answers to pings are not input.
+  const ping = once(socket, "ping");
+  await gateway.clock.advance(30_000);
+  await ping;
+  expect(noted).toHaveLength(1);
+  socket.send("x");
+  await once(peer, "message");
+  await expect.poll(() => noted.length).toBe(2);
+  socket.close();
+  await once(socket, "close");
+});

@@ -1,8 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { AppError, includesScope, isSandboxId, type KeyScope, type SandboxId } from "@berth/contract";
+import { SECOND, type Clock } from "../clock.ts";
 import type { DaemonLinks } from "../daemon-link/daemon-links.ts";
-import { notRunningError, type SessionCache } from "./access/session-cache.ts";
+import type { Activity } from "../sessions/idle/activity.ts";
+import type { SessionView } from "../sessions/sessions.ts";
+import { notRunningError, type CachedSession, type SessionCache } from "./access/session-cache.ts";
 import { spanOf } from "../tracing/span.ts";
 import { relayToApi } from "./relay/api-relay.ts";
 import type { OutputLimit } from "../event-loop/output-limit.ts";
@@ -18,17 +21,21 @@ export interface SandboxesDeps {
   authenticate: (request: IncomingMessage) => Promise<{ partner: { id: string }; scope: KeyScope } | null>;
   sessionCache: SessionCache;
   links: Pick<DaemonLinks, "request">;
+  activity: Pick<Activity, "note" | "begin">;
   outputLimit: OutputLimit;
   sockets: Pick<SocketRelay, "relay">;
+  clock: Clock;
 }
+
+const INPUT_INTERVAL_MS = 5 * SECOND;
 
 export interface Sandboxes {
   request(request: IncomingMessage, response: ServerResponse): Promise<void>;
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>;
 }
 
-export function createSandboxes({ authenticate, sessionCache, links, outputLimit, sockets }: SandboxesDeps): Sandboxes {
-  async function authorize(request: IncomingMessage): Promise<{ partnerId: string; sandboxId: SandboxId; path: string }> {
+export function createSandboxes({ authenticate, sessionCache, links, activity, outputLimit, sockets, clock }: SandboxesDeps): Sandboxes {
+  async function authorize(request: IncomingMessage): Promise<{ session: SessionView; path: string }> {
     const caller = await authenticate(request);
     if (!caller) throw new AppError("unauthorized");
     if (!includesScope(caller.scope, "sessions")) throw new AppError("insufficient_scope");
@@ -42,18 +49,34 @@ export function createSandboxes({ authenticate, sessionCache, links, outputLimit
     // The bare sandbox URL replies with the daemon's health.
     const daemonPath = rest.join("/") === "" ? "/health" : toDaemonPath(`/${rest.join("/")}`, query);
     if (daemonPath === null) throw new AppError("not_found");
-    return { partnerId: partner.id, sandboxId: cached.session.sandboxId, path: daemonPath };
+    return { session: cached.session, path: daemonPath };
+  }
+
+  // Typing arrives in many small frames, so only one in a few seconds is noted.
+  function noteInput(sandboxId: SandboxId): () => void {
+    let notedMs = clock.now();
+    return () => {
+      if (clock.now() - notedMs < INPUT_INTERVAL_MS) return;
+      notedMs = clock.now();
+      const note = (cached: CachedSession | null) => cached && activity.note(cached.session);
+      sessionCache.get(sandboxId).then(note, () => {});
+    };
   }
 
   return {
     async request(request, response) {
-      const { sandboxId, path } = await authorize(request);
-      await relayToApi({ links, outputLimit, sessionCache }, { request, response, sandboxId, path });
+      const { session, path } = await authorize(request);
+      // A command runs for as long as its request.
+      const use = activity.begin(session);
+      response.once("close", () => use[Symbol.dispose]());
+      await relayToApi({ links, outputLimit, sessionCache }, { request, response, sandboxId: session.sandboxId, path });
     },
 
     async upgrade(request, socket, head) {
-      const { partnerId, sandboxId, path } = await authorize(request);
+      const { session, path } = await authorize(request);
+      const { partnerId, sandboxId } = session;
       requireHandshake(request);
+      activity.note(session);
       await sockets.relay({
         request,
         socket,
@@ -62,6 +85,7 @@ export function createSandboxes({ authenticate, sessionCache, links, outputLimit
         path,
         headers: handshakeHeaders(request),
         span: spanOf(request),
+        onInput: noteInput(sandboxId),
         isStillAllowed: async () => (await authenticate(request))?.partner.id === partnerId,
         refuse: ({ refused, reason }) => relayRefusal(socket, refused?.status ?? 503, refused?.body ?? JSON.stringify({ error: reason })),
       });

@@ -2,6 +2,8 @@ import type { ServerResponse } from "node:http";
 import { AppError, type SandboxId } from "@berth/contract";
 import { STREAM_KEEP_ALIVE_MS, type WorkspaceSession } from "@berth/contract/workspace.ts";
 import type { Clock } from "../clock.ts";
+import { idleWarningMs } from "../sessions/idle/activity.ts";
+import type { SessionView } from "../sessions/sessions.ts";
 import type { CachedSession, SessionCache } from "./access/session-cache.ts";
 import { settingsOwnerOf } from "./user-settings.ts";
 
@@ -37,6 +39,7 @@ export function createSessionStreams({ sessionCache, clock, previewUrlOf }: Sess
       branding: partner.branding,
       embedOrigins: partner.origins,
       expiresAtMs: session.status === "running" ? session.expiresAt : null,
+      idlePause: idlePauseOf(session),
       serverNowMs: clock.now(),
       previewUrl: previewUrlOf(session.sandboxId),
     };
@@ -85,4 +88,14 @@ export function createSessionStreams({ sessionCache, clock, previewUrlOf }: Sess
   };
 }
 
-const REASONS: Record<string, WorkspaceSession["reason"]> = { timeout: "timeout", sandbox_lost: "failed", retention: "expired" };
+function idlePauseOf({ status, idleTimeoutMs, idleAt }: SessionView): WorkspaceSession["idlePause"] {
+  if (status !== "running" || idleTimeoutMs === null || idleAt === null) return null;
+  return { atMs: idleAt, warnAtMs: idleAt - idleWarningMs(idleTimeoutMs) };
+}
+
+const REASONS: Record<string, WorkspaceSession["reason"]> = {
+  timeout: "timeout",
+  idle: "idle",
+  sandbox_lost: "failed",
+  retention: "expired",
+};

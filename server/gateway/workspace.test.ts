@@ -55,6 +55,7 @@ describe("the workspace's session", () => {
       embedOrigins: ["https://app.acme.example"],
       branding: { logo: null, accent: null, hideAgent: false },
       expiresAtMs: gateway.session.expiresAt,
+      idlePause: null,
       serverNowMs: gateway.clock.now(),
       previewUrl: `http://{port}-${gateway.sandboxId.replace("_", "-")}.localhost:${gateway.port}`,
     });
@@ -74,6 +75,28 @@ describe("the workspace's session", () => {
       status: 405,
       headers: { allow: "GET" },
     });
+  });
+
+  test("says when it will be paused because nobody uses it, and hears that somebody does", async () => {
+    const noted: string[] = [];
+    const activity = { note: ({ id }: { id: string }) => void noted.push(id), begin: () => ({ [Symbol.dispose]() {} }) };
+    await using gateway = await openGateway({ activity });
+    const cookie = await gateway.signIn();
+    const idleAt = gateway.clock.now() + 8 * 60_000;
+    Object.assign(gateway.session, { idleTimeoutMs: 8 * 60_000, idleAt });
+    gateway.setStatus("running");
+    const described = await gateway.send(`/workspace/${gateway.sandboxId}/session`, { headers: { cookie } });
+    expect(JSON.parse(described.body)).toMatchObject({ idlePause: { atMs: idleAt, warnAtMs: idleAt - 4 * 60_000 } });
+    const report = async (headers: Record<string, string>) =>
+      (await gateway.send(`/workspace/${gateway.sandboxId}/activity`, { method: "POST", headers })).status;
+    expect([await report({ cookie }), await report({ origin: gateway.origin })]).toEqual([403, 401]);
+    expect(noted).toEqual([]);
+    expect(await report({ cookie, origin: gateway.origin })).toBe(204);
+    expect(noted).toEqual([gateway.session.id]);
+    gateway.session.stopReason = "idle";
+    gateway.setStatus("paused");
+    const paused = await gateway.send(`/workspace/${gateway.sandboxId}/session`, { headers: { cookie } });
+    expect(JSON.parse(paused.body)).toMatchObject({ status: "paused", reason: "idle", idlePause: null });
   });
 
   test("is streamed immediately, after every change, and until it is destroyed", async () => {

@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import { AppError, isAppError, isSandboxId, type SandboxId } from "@berth/contract";
 import { CLOSE } from "@berth/contract/daemon.ts";
 import type { DaemonLinks } from "../daemon-link/daemon-links.ts";
+import type { Activity } from "../sessions/idle/activity.ts";
 import { checkAccess } from "./access/browser-access.ts";
 import {
   contentSecurityPolicy,
@@ -37,6 +38,7 @@ export interface WorkspaceDeps extends LaunchDeps {
   previews: PreviewLinks;
   userSettings: UserSettingsRoute;
   links: Pick<DaemonLinks, "request">;
+  activity: Pick<Activity, "note">;
   outputLimit: OutputLimit;
   sockets: Pick<SocketRelay, "relay">;
   baseUrl: string;
@@ -49,7 +51,7 @@ export interface Workspace {
 }
 
 export function createWorkspace(deps: WorkspaceDeps): Workspace {
-  const { files, streams, previews, userSettings, sockets, sessionCache, cookies, baseUrl, previewDomain } = deps;
+  const { files, streams, previews, userSettings, activity, sockets, sessionCache, cookies, baseUrl, previewDomain } = deps;
   const { origin } = new URL(baseUrl);
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -77,6 +79,7 @@ export function createWorkspace(deps: WorkspaceDeps): Workspace {
     }
     const page = files.page();
     if (page === null) return sendStatusPage(response, cached.session.status === "paused" ? "paused" : "editorMissing", ancestors);
+    activity.note(cached.session);
     const { body, headers } = workspacePage(page, streams.describe(cached));
     response.writeHead(200, {
       ...headers,
@@ -119,6 +122,10 @@ export function createWorkspace(deps: WorkspaceDeps): Workspace {
     if (!methods.includes(request.method ?? "")) {
       response.setHeader("allow", methods.join(", "));
       throw new AppError("method_not_allowed");
+    }
+    if (path === "activity") {
+      activity.note(cached.session);
+      return void response.writeHead(204, { "cache-control": "no-store" }).end();
     }
     if (path === "session") return sendJson(response, 200, streams.describe(cached));
     if (path === "session/stream") return streams.stream(sandboxId, response, isStillAllowed(request, sandboxId));
@@ -180,6 +187,7 @@ function redirect(response: ServerResponse, location: string): void {
 }
 
 const METHODS = new Map([
+  ["activity", ["POST"]],
   ["session", ["GET"]],
   ["session/stream", ["GET"]],
   ["settings", ["GET", "PUT"]],

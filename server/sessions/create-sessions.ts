@@ -5,6 +5,7 @@ import type { Driver } from "../drivers/driver.ts";
 import { createLoopTurns } from "../event-loop/loop-turns.ts";
 import type { Store } from "../store/open.ts";
 import { listSessions } from "../store/sessions/list.ts";
+import { idleTimes } from "../store/sessions/idle.ts";
 import { findSession } from "../store/sessions/read.ts";
 import { isAtHome, isInStep, isPartnerSession, type Home, type PartnerSession, type Session } from "../store/sessions/session.ts";
 import { readView, readViewBySandbox, viewOf } from "../store/sessions/view.ts";
@@ -114,12 +115,13 @@ export function createSessions(deps: SessionsDeps): Sessions {
     const session = await find(partnerId, id);
     const outcome = outcomeOf("change", session.state);
     if (outcome.do === "refuse") throw new AppError(outcome.code);
-    const { timeoutMs, metadata } = change;
+    const { timeoutMs, idleTimeoutMs, metadata } = change;
     const isRunning = "expiresAtMs" in session && session.expiresAtMs !== null;
     const updated = await transitions.apply(session, "change", {
       changes: {
         ...(timeoutMs !== undefined && { timeoutMs, isWarned: timeoutMs <= WARNING_MS }),
         ...(timeoutMs !== undefined && isRunning && { expiresAtMs: clock.now() + timeoutMs }),
+        ...(idleTimeoutMs !== undefined && { idleTimeoutMs, ...(isRunning && idleTimes(idleTimeoutMs, clock.now())) }),
         ...(metadata !== undefined && { metadata }),
         // The ETag depends on it, so it differs even within one millisecond.
         updatedAtMs: Math.max(clock.now(), session.updatedAtMs + 1),

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { SECOND } from "../clock.ts";
 import { runWork } from "../event-loop/loop-work.ts";
+import type { DaemonLinks } from "../daemon-link/daemon-links.ts";
 import type { Store } from "../store/open.ts";
 import { sessionsInState } from "../store/sessions/read.ts";
 import type { Home } from "../store/sessions/session.ts";
@@ -11,6 +12,10 @@ import { createSessions } from "./create-sessions.ts";
 import { createPlacement } from "./pool/placement.ts";
 import { createPool, type Pool } from "./pool/pool.ts";
 import { createReconcile, type Reconcile } from "./background/reconcile.ts";
+import { createActivity, type Activity } from "./idle/activity.ts";
+import { createAgentActivity } from "./idle/agent-activity.ts";
+import { createBusySandboxes } from "./idle/busy-sandboxes.ts";
+import { createIdleWatch } from "./idle/idle-watch.ts";
 import { createSchedule, type ScheduleDeps } from "./background/schedule.ts";
 import type { ServerDirectory } from "./server-directory.ts";
 import { ignoreAll, type SessionObserver } from "./session-observer.ts";
@@ -22,6 +27,8 @@ import { createTransitions } from "./states/transitions.ts";
 // Sessions and everything that acts on them over time: the pool, timers and reconciliation.
 export interface SessionServices extends AsyncDisposable {
   sessions: Sessions;
+  // To be told of every use of a session.
+  activity: Pick<Activity, "note" | "begin">;
   reconcile: Reconcile;
   pool: Pick<Pool, "fill" | "targets">;
   // Repairs the state that an earlier server left, and starts the timers.
@@ -30,6 +37,7 @@ export interface SessionServices extends AsyncDisposable {
 
 export interface SessionServicesDeps extends StepActionsDeps {
   store: Store;
+  links: StepActionsDeps["links"] & Pick<DaemonLinks, "request">;
   // null if the sandboxes are not bound to a machine.
   host: string | null;
   servers: Pick<ServerDirectory, "elsewhere">;
@@ -45,10 +53,24 @@ export interface SessionServicesDeps extends StepActionsDeps {
 // Half of the processors stay free for calls.
 const POOL_PARALLEL = Math.min(8, Math.max(1, Math.floor(availableParallelism() / 2)));
 const TICK_MS = 1 * SECOND;
+const BUSY_SAMPLE_MS = 30 * SECOND;
 const RECONCILE_MS = 10 * SECOND;
 
 export function createSessionServices(deps: SessionServicesDeps): SessionServices {
-  const { store, driver, egress, templates, clock, log, host, poolSize, poolMax = poolSize, stepTimeoutMs, observer = ignoreAll } = deps;
+  const {
+    store,
+    driver,
+    links,
+    egress,
+    templates,
+    clock,
+    log,
+    host,
+    poolSize,
+    poolMax = poolSize,
+    stepTimeoutMs,
+    observer = ignoreAll,
+  } = deps;
   const home: Home = { driver: driver.name, host };
   // A process that died and its successor are different owners.
   const owner = randomBytes(8).toString("hex");
@@ -63,6 +85,10 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
   const sessions = createSessions({ ...deps, observer, transitions, steps, capacity, home, changes, placement, pool });
   const reconcile = createReconcile({ ...deps, transitions, steps, home, owner, onFound: observer.found });
   const schedule = createSchedule({ ...deps, transitions, steps, capacity, home });
+  const activity = createActivity({ store, clock, log });
+  const agentActivity = createAgentActivity({ links, clock });
+  const idleWatch = createIdleWatch({ store, steps, activity, agentActivity, home, clock, log });
+  const busySandboxes = createBusySandboxes({ store, driver, templates, activity, home, clock });
   const timers: AsyncDisposable[] = [];
 
   const logFailure = (name: string, work: () => Promise<unknown>) => () =>
@@ -81,6 +107,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
 
   return {
     sessions,
+    activity,
     reconcile,
     pool,
     async start() {
@@ -91,6 +118,8 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
       timers.push(
         { [Symbol.asyncDispose]: () => repairing },
         clock.every(TICK_MS, logFailure("schedule", schedule.tick)),
+        clock.every(TICK_MS, logFailure("idle", idleWatch.tick)),
+        clock.every(BUSY_SAMPLE_MS, logFailure("idle", busySandboxes.sample)),
         clock.every(
           RECONCILE_MS,
           logFailure("reconcile", () => reconcile.finishSteps()),
@@ -101,6 +130,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
     },
     async [Symbol.asyncDispose]() {
       for (const timer of timers) await timer[Symbol.asyncDispose]();
+      await activity.flushAll();
       await pool[Symbol.asyncDispose]();
       await sessions[Symbol.asyncDispose]();
     },

@@ -86,14 +86,16 @@ export function sessionsSuite(name: string, open: () => Promise<SessionsUnderTes
     });
 
     test("quotas count live sessions, even if creates are concurrent", async () => {
-      const perUser = { id: "acme", maxSessions: null, maxSessionsPerUser: 2 };
+      const perUser = { id: "acme", maxSessions: null, maxSessionsPerUser: 2, idleTimeoutMs: null };
       const createLimited = () => sessions.create(perUser, { ...REQUEST, externalUserId: "limited" });
       const codes = await Promise.all(Array.from({ length: 4 }, () => codeOf(createLimited())));
       expect(codes.toSorted()).toEqual(["ok", "ok", "session_quota", "session_quota"]);
       const { sessions: live } = await sessions.list("acme", { externalUserId: "limited", limit: 10 });
       await sessions.destroy("acme", live[0]!.id);
       expect(await codeOf(createLimited())).toBe("ok");
-      expect(await codeOf(sessions.create({ id: "acme", maxSessions: 1, maxSessionsPerUser: null }, REQUEST))).toBe("session_quota");
+      expect(await codeOf(sessions.create({ id: "acme", maxSessions: 1, maxSessionsPerUser: null, idleTimeoutMs: null }, REQUEST))).toBe(
+        "session_quota",
+      );
     });
 
     test("record receives the changed session, and its failure undoes the change", async () => {
@@ -121,6 +123,19 @@ export function sessionsSuite(name: string, open: () => Promise<SessionsUnderTes
       expect(await sessions.update("acme", id, { timeoutMs: 7 * MINUTE })).toMatchObject({ timeoutMs: 7 * MINUTE, expiresAt: null });
       await tested.clock.advance(MINUTE);
       expect(await resume(id)).toMatchObject({ expiresAt: tested.clock.now() + 7 * MINUTE });
+    });
+
+    test("an idle timeout is set, changed and removed, and counts from now or from the next resume", async () => {
+      const { id, idleAt } = await create({ idleTimeoutMs: 30 * MINUTE });
+      expect(idleAt).toBe(tested.clock.now() + 30 * MINUTE);
+      await tested.clock.advance(MINUTE);
+      const changed = await sessions.update("acme", id, { idleTimeoutMs: 10 * MINUTE });
+      expect(changed).toMatchObject({ idleTimeoutMs: 10 * MINUTE, idleAt: tested.clock.now() + 10 * MINUTE });
+      expect(await sessions.pause("acme", id)).toMatchObject({ idleTimeoutMs: 10 * MINUTE, idleAt: null });
+      expect(await sessions.update("acme", id, { idleTimeoutMs: 5 * MINUTE })).toMatchObject({ idleAt: null });
+      expect(await resume(id)).toMatchObject({ idleAt: tested.clock.now() + 5 * MINUTE });
+      expect(await sessions.update("acme", id, { idleTimeoutMs: null })).toMatchObject({ idleTimeoutMs: null, idleAt: null });
+      expect(await create()).toMatchObject({ idleTimeoutMs: null, idleAt: null });
     });
 
     test("generation and updatedAt identify every version of a session", async () => {
@@ -173,7 +188,7 @@ export function sessionsSuite(name: string, open: () => Promise<SessionsUnderTes
   });
 }
 
-const ACME = { id: "acme", maxSessions: null, maxSessionsPerUser: null };
+const ACME = { id: "acme", maxSessions: null, maxSessionsPerUser: null, idleTimeoutMs: null };
 
 const REQUEST: CreateRequest = {
   externalUserId: "user-1",

@@ -83,7 +83,7 @@ onBothEngines("sessions", (databases) => {
   });
 
   test("concurrent creates cannot exceed a quota", async () => {
-    const limited = { id: "acme", maxSessions: null, maxSessionsPerUser: 2 };
+    const limited = { id: "acme", maxSessions: null, maxSessionsPerUser: 2, idleTimeoutMs: null };
     const calls = Array.from({ length: 5 }, () => services.sessions.create(limited, aRequest({ externalUserId: "greedy" })));
     const codes = await Promise.all(calls.map((call) => codeOf(call)));
     expect(codes.filter((code) => code === "ok")).toHaveLength(2);

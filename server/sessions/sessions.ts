@@ -30,6 +30,7 @@ export interface PartnerLimits {
   id: string;
   maxSessions: number | null;
   maxSessionsPerUser: number | null;
+  idleTimeoutMs: number | null;
 }
 
 // A create request after validation, with its defaults.
@@ -38,6 +39,8 @@ export interface CreateRequest {
   envVars: Record<string, string>;
   template: string;
   timeoutMs: number;
+  // null: none. Absent: that of the template, otherwise that of the partner.
+  idleTimeoutMs?: number | null;
   autoStartAgent: boolean;
   metadata: Record<string, string>;
 }
@@ -52,6 +55,8 @@ export interface ChangeOptions {
 
 export interface SessionChange {
   timeoutMs?: number;
+  // Counts from now for a running session. null: none.
+  idleTimeoutMs?: number | null;
   // Replaces all metadata.
   metadata?: Record<string, string>;
 }

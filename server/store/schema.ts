@@ -37,6 +37,8 @@ export interface PartnersTable {
   max_sessions_per_user: number | null;
   // Requests a minute for each key; null is the server's default.
   rate_per_minute: number | null;
+  // The idle timeout of sessions that name none, and whose template names none; null is none.
+  idle_timeout_ms: number | null;
   created_at: number;
 }
 
@@ -83,10 +85,15 @@ export interface SessionsTable {
   expires_at: number | null;
   // Whether the partner has been warned of the timeout since the last create or resume.
   warned: number;
+  // null: the session is not paused when it is idle.
+  idle_timeout_ms: number | null;
+  // When a running session is idle if nothing happens, and when to look next whether it is; otherwise null.
+  idle_at: number | null;
+  idle_look_at: number | null;
   paused_at: number | null;
   // 1 if the session is paused and its sandbox gave its memory back.
   hibernated: number;
-  // Why it last stopped: api, timeout, retention, sandbox_lost.
+  // Why it last stopped: api, timeout, idle, retention, sandbox_lost.
   stop_reason: string | null;
   created_at: number;
   updated_at: number;

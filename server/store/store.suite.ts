@@ -158,7 +158,7 @@ async function runInOwnProcess({ url, file }: Database, work = "await store.read
 }
 
 export async function insertPartner({ db }: Pick<Store, "db">, id: string, createdAt = 1): Promise<void> {
-  const limits = { max_sessions: null, max_sessions_per_user: null, rate_per_minute: null };
+  const limits = { max_sessions: null, max_sessions_per_user: null, rate_per_minute: null, idle_timeout_ms: null };
   await db
     .insertInto("partners")
     .values({ id, name: id, state: "active", origins: "[]", branding: "{}", created_at: createdAt, ...limits })

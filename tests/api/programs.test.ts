@@ -48,9 +48,9 @@ test("an operator destroys a session, and deletes a partner, from the command li
 });
 
 test("`berth open` creates a session through the server and prints a link that works", async () => {
-  const opened = await runCliForJson<{ sessionId: string; url: string }>(server, "open", "--user", "opener");
+  const opened = await runCliForJson<{ sessionId: string; url: string }>(server, "open", "--user", "opener", "--idle-timeout", "30m");
   const session = await berth.sessions.get(opened.sessionId);
-  expect(session).toMatchObject({ status: "running", externalUserId: "opener" });
+  expect(session).toMatchObject({ status: "running", externalUserId: "opener", idleTimeoutMs: 1_800_000 });
   expect((await fetch(opened.url, { redirect: "manual" })).status).toBe(303);
   const { code, stderr } = await runCli(server, "open", "--template", "none");
   expect([code, stderr]).toEqual([1, "berth: The server answered 400: Validation failed (template: Not a configured template).\n"]);

@@ -1,3 +1,5 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import {
@@ -119,6 +121,28 @@ describeInBrowser(
       const { page } = workspace;
       await eventually(() => page.getByRole("timer").textContent()).toMatch(/^\d+ s left$/);
       await expectVisible(page.getByText(/This session will be paused at \d/));
+    });
+
+    test("it warns before an idle session is paused, and any input keeps the session running", async () => {
+      await using workspace = await suite.openWorkspace({ create: { idleTimeoutMs: 120_000 } });
+      const { page, session } = workspace;
+      // Two minutes are too long for a test, so time passes in the database, while the server is stopped.
+      const idleIn = async (ms: number) => {
+        await suite.berth.stop();
+        using database = new DatabaseSync(join(suite.berth.dataDir, "berth.db"));
+        const update = database.prepare("update sessions set idle_at = ?1, idle_look_at = ?1 where id = ?2");
+        update.run(Date.now() + ms, session.sessionId);
+        await suite.berth.start();
+      };
+      const warning = page.getByText(/Nobody has used this session .* it will be paused at \d/);
+      await idleIn(40_000);
+      await expectVisible(warning);
+      await page.keyboard.press("Shift");
+      await eventually(() => warning.count()).toBe(0);
+      await idleIn(0);
+      await expectVisible(page.getByText("It was not used for a while."));
+      const { body } = await suite.berth.api.call("GET", `/api/b2b/sessions/${session.sessionId}?expand=details`);
+      expect(body).toMatchObject({ status: "paused", stopReason: "idle", idleTimeoutMs: 120_000 });
     });
 
     test("it shows that the session has ended after a destroy", async () => {

@@ -13,6 +13,17 @@ const workspace = createWorkspace(sandboxId);
 refuseStrayFiles();
 if (parent !== window)
   void loadModule(() => import("./embedding/partner-page.ts")).then(({ followPartnerPage }) => followPartnerPage(workspace));
+
+// Few sessions have an idle timeout.
+let followsIdlePause = false;
+const followIdlePause = () => {
+  if (followsIdlePause || !workspace.session.store.getState().session?.idlePause) return;
+  followsIdlePause = true;
+  void loadModule(() => import("./session/idle-pause.ts")).then((module) => module.followIdlePause(workspace));
+};
+followIdlePause();
+workspace.session.store.subscribe(followIdlePause);
+
 const root = document.getElementById("root");
 if (root)
   createRoot(root).render(

@@ -13,6 +13,7 @@ const session: WorkspaceSession = {
   embedOrigins: [],
   branding: { logo: null, accent: null, hideAgent: false },
   expiresAtMs: 1,
+  idlePause: null,
   serverNowMs: 0,
   previewUrl: null,
 };

@@ -122,6 +122,18 @@ describe("a preview", () => {
     expect(script.body).toContain(JSON.stringify(gateway.origin));
   });
 
+  test("counts as use of the session, unless the request is refused", async () => {
+    let uses = 0;
+    const activity = { note: () => void uses++, begin: () => ({ [Symbol.dispose]() {} }) };
+    await using gateway = await openGateway({ activity });
+    await gateway.serveDaemon((_request, response) => response.end());
+    expect((await sendToPreview(gateway, 5173, "/", { headers: {} })).status).toBe(200);
+    expect(uses).toBe(1);
+    expect((await sendToPreview(gateway, 5173, "/", { method: "POST", headers: { origin: "https://evil.example" } })).status).toBe(403);
+    await gateway.send("/", { headers: { host: hostOf(gateway, 5173) } });
+    expect(uses).toBe(1);
+  });
+
   test("accepts mutations only from pages of the same sandbox", async () => {
     await using gateway = await openGateway();
     await gateway.serveDaemon((_request, response) => response.end());

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { AppError, isAppError } from "@berth/contract";
 import type { DaemonLinks, LinkResponse } from "../../daemon-link/daemon-links.ts";
+import type { Activity } from "../../sessions/idle/activity.ts";
 import { checkAccess } from "../access/browser-access.ts";
 import { frameAncestors, isMutation, isPrefetch } from "../access/browser-policy.ts";
 import type { Cookies } from "../access/cookie.ts";
@@ -23,6 +24,7 @@ export interface PreviewDeps {
   cookies: Cookies;
   sessionCache: SessionCache;
   links: Pick<DaemonLinks, "request">;
+  activity: Pick<Activity, "note">;
   outputLimit: OutputLimit;
   sockets: Pick<SocketRelay, "relay">;
   baseUrl: string;
@@ -34,7 +36,7 @@ export interface Preview {
 }
 
 export function createPreview(deps: PreviewDeps): Preview {
-  const { previews, cookies, sessionCache, sockets, baseUrl } = deps;
+  const { previews, cookies, sessionCache, activity, sockets, baseUrl } = deps;
   const { origin: appOrigin } = new URL(baseUrl);
   const ancestorsOf = (partner: GatewayPartner) => `${frameAncestors(partner)} ${appOrigin}`;
   const headersFor = (target: PreviewTarget, partner: GatewayPartner): PreviewHeaders =>
@@ -52,6 +54,7 @@ export function createPreview(deps: PreviewDeps): Preview {
     if (cached.session.status === "destroyed") return sendStatusPage(response, "destroyed", ancestors);
     if (cached.session.status === "paused") return sendStatusPage(response, "previewPaused", ancestors);
     if (isMutation(request) && !isFromSandbox(request, target)) throw new AppError("forbidden");
+    activity.note(cached.session);
     const headers = headersFor(target, cached.partner);
     const framed = isFramedPage(request);
     try {
@@ -104,6 +107,7 @@ export function createPreview(deps: PreviewDeps): Preview {
     const { cached, denied } = await checkAccess(deps, request, target);
     if (denied) throw new AppError("unauthorized");
     if (closeReasonFor(cached)) throw new AppError("session_paused");
+    activity.note(cached.session);
     await sockets.relay({
       request,
       socket,

@@ -3,7 +3,7 @@ import { endSocket } from "../../bounded-io/end-socket.ts";
 import type { Clock } from "../../clock.ts";
 import { markWork } from "../../event-loop/loop-work.ts";
 import { createReadSwitch } from "./read-switch.ts";
-import { closeFrame, createFrameTracker, pingFrame } from "./websocket-frames.ts";
+import { closeFrame, createFrameTracker, isPong, pingFrame } from "./websocket-frames.ts";
 
 // A caller's WebSocket and a daemon's, connected after both handshakes.
 export interface ConnectedSockets {
@@ -19,6 +19,8 @@ export interface ConnectOptions {
   silenceMs: number;
   // Counts bytes from the daemon; returns for how long to stop reading.
   countOutput: (bytes: number) => number;
+  // Called for bytes from the caller, except answers to pings.
+  onInput: () => void;
 }
 
 interface HandshakenSocket {
@@ -37,6 +39,7 @@ export function connectSockets({
   clock,
   silenceMs,
   countOutput,
+  onInput,
 }: ConnectOptions): ConnectedSockets {
   const daemon = fromDaemon.socket;
   const reading = createReadSwitch(daemon);
@@ -54,9 +57,10 @@ export function connectSockets({
   if (head.length > 0) daemon.write(head);
   daemon.on("data", toCaller);
   caller.on("drain", () => reading.drained());
-  caller.on("data", () => {
+  caller.on("data", (bytes: Buffer) => {
     markWork(TO_DAEMON);
     lastHeardAt = clock.now();
+    if (!isPong(bytes)) onInput();
   });
   caller.pipe(daemon);
   caller.on("error", () => caller.destroy());

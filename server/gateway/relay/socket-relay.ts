@@ -29,6 +29,8 @@ export interface SocketUpgrade {
   headers: Record<string, string>;
   // Absent for previews, as in http-relay.ts.
   span?: Span | undefined;
+  // Called when the caller sends something, except answers to pings.
+  onInput?: () => void;
   // Checked periodically while the socket is open, because keys are revoked and cookies expire.
   isStillAllowed: () => Promise<boolean>;
   // Browsers hide the reply to a refused upgrade and show only close codes, so each area refuses in its own way.
@@ -58,7 +60,7 @@ export function createSocketRelay({ links, sessionCache, outputLimit, clock }: S
   const bySandbox = new Map<SandboxId, Set<ConnectedSockets & Pick<SocketUpgrade, "isStillAllowed">>>();
 
   async function relay(upgrade: SocketUpgrade): Promise<void> {
-    const { request, socket, head, sandboxId, isStillAllowed } = upgrade;
+    const { request, socket, head, sandboxId, isStillAllowed, onInput = () => {} } = upgrade;
     if ((bySandbox.get(sandboxId)?.size ?? 0) >= MAX_SOCKETS_PER_SANDBOX)
       return upgrade.refuse({ code: 1013, reason: "too many connections" });
     const answer = await upgradeDaemon(upgrade);
@@ -68,7 +70,7 @@ export function createSocketRelay({ links, sessionCache, outputLimit, clock }: S
 
     socket.write(acceptHandshake(request, answer.headers["sec-websocket-protocol"]));
     const countOutput = (bytes: number) => outputLimit.count(sandboxId, bytes);
-    const sockets = connectSockets({ caller: { socket, head }, daemon: answer, clock, silenceMs: 3 * PING_MS, countOutput });
+    const sockets = connectSockets({ caller: { socket, head }, daemon: answer, clock, silenceMs: 3 * PING_MS, countOutput, onInput });
     const connected = { ...sockets, isStillAllowed };
     const siblings = bySandbox.get(sandboxId) ?? new Set();
     bySandbox.set(sandboxId, siblings.add(connected));

@@ -44,6 +44,9 @@ const NO_BYTES: Buffer = Buffer.alloc(0);
 
 export const pingFrame = Buffer.from([0x80 | 0x9, 0]);
 
+// Whether these bytes of a client are one answer to a ping. Clients mask their frames.
+export const isPong = (bytes: Buffer): boolean => bytes[0] === (0x80 | 0xa) && bytes.length === 6 + (bytes[1]! & 0x7f);
+
 export function closeFrame(code: number, reason = ""): Buffer {
   const text = Buffer.from(reason).subarray(0, 123);
   return Buffer.concat([Buffer.from([0x80 | CLOSE_OPCODE, 2 + text.length, code >> 8, code & 0xff]), text]);

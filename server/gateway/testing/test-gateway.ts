@@ -20,7 +20,7 @@ import { createSecrets } from "../../secrets/secrets.ts";
 import type { SessionView } from "../../sessions/sessions.ts";
 import { createTickets } from "../access/launch-ticket.ts";
 import type { GatewayPartner } from "../access/session-cache.ts";
-import { createGateway } from "../gateway.ts";
+import { createGateway, type GatewayDeps } from "../gateway.ts";
 import type { SettingsStore } from "../user-settings.ts";
 
 // A gateway on a free port with one session. The test provides that session's daemon.
@@ -62,7 +62,9 @@ export interface Reply {
   complete: boolean;
 }
 
-export async function openGateway(options: { https?: boolean; appFolder?: string; headersTimeoutMs?: number } = {}): Promise<TestGateway> {
+export async function openGateway(
+  options: { https?: boolean; appFolder?: string; headersTimeoutMs?: number; activity?: GatewayDeps["activity"] } = {},
+): Promise<TestGateway> {
   const folder = mkdtempSync(join(tmpdir(), "berth-gateway-"));
   const socketPath = join(folder, "daemon.sock");
   const clock = createTestClock();
@@ -108,6 +110,7 @@ export async function openGateway(options: { https?: boolean; appFolder?: string
       return partner ? { partner, scope: partner.scope ?? "admin" } : null;
     },
     links,
+    activity: options.activity ?? { note: () => {}, begin: () => ({ [Symbol.dispose]() {} }) },
     tickets,
     settingsStore: settingsInMemory(),
     secrets,
@@ -230,6 +233,8 @@ function sampleSession(nowMs: number): SessionView {
     metadataJson: "{}",
     timeoutMs: 3_600_000,
     expiresAt: nowMs + 3_600_000,
+    idleTimeoutMs: null,
+    idleAt: null,
     stopReason: null,
     createdAt: nowMs,
     updatedAt: nowMs,

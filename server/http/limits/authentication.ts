@@ -9,6 +9,7 @@ export interface Principal {
     maxSessions: number | null;
     maxSessionsPerUser: number | null;
     ratePerMinute: number | null;
+    idleTimeoutMs: number | null;
   };
 }
 

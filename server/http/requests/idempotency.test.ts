@@ -210,7 +210,7 @@ async function turns(count: number): Promise<void> {
 const acme = {
   keyId: "key_1",
   scope: "admin" as const,
-  partner: { id: "acme", maxSessions: null, maxSessionsPerUser: null, ratePerMinute: null },
+  partner: { id: "acme", maxSessions: null, maxSessionsPerUser: null, ratePerMinute: null, idleTimeoutMs: null },
 };
 
 const request = (key: string, idempotencyKey = "k") => ({

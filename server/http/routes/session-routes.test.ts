@@ -155,6 +155,8 @@ describe("a create request", () => {
     [{ externalUserId: "u", timeoutMs: 59_999 }, "timeoutMs", "Must be at least 60000"],
     [{ externalUserId: "u", timeoutMs: 86_400_001 }, "timeoutMs", "Must be at most 86400000"],
     [{ externalUserId: "u", timeoutMs: 60_000.5 }, "timeoutMs", "Must be an integer"],
+    [{ externalUserId: "u", idleTimeoutMs: 119_999 }, "idleTimeoutMs", "Must be at least 120000"],
+    [{ externalUserId: "u", idleTimeoutMs: "2m" }, "idleTimeoutMs", "Must be an integer"],
     [{ externalUserId: "u", template: 5 }, "template", "Must be a string"],
     [{ externalUserId: "u", template: "" }, "template", "Not a configured template"],
     [{ externalUserId: "u", envVars: [] }, "envVars", "Must be an object"],

@@ -49,7 +49,14 @@ test("lists are newest first, paged, filtered, and detailed on request", async (
   expect(Object.keys(first.data[0]!).sort()).toEqual(["createdAt", "sandboxId", "sandboxUrl", "sessionId", "status"]);
 
   const [detailed] = (await list("?expand=details&limit=1")).data;
-  expect(detailed).toMatchObject({ sessionId: d, externalUserId: "dee", template: "default", metadata: {}, stopReason: null });
+  expect(detailed).toMatchObject({
+    sessionId: d,
+    externalUserId: "dee",
+    template: "default",
+    metadata: {},
+    idleTimeoutMs: null,
+    stopReason: null,
+  });
   expect(await ids("?unknown=1")).toHaveLength(4);
   const other = await app.addPartner("globex");
   expect((await app.call("GET", "/api/b2b/sessions", { key: other })).json).toEqual({ data: [], nextCursor: null });
@@ -82,7 +89,9 @@ test("an update changes timeout, metadata and the ETag", async () => {
   }
   expect((await get('"other"')).status).toBe(200);
 
-  const patch = await app.call("PATCH", `${path}?expand=details`, { body: { timeoutMs: 120_000, metadata: { plan: "pro" } } });
+  const patch = await app.call("PATCH", `${path}?expand=details`, {
+    body: { timeoutMs: 120_000, idleTimeoutMs: 600_000, metadata: { plan: "pro" } },
+  });
   expect(patch.json).toMatchObject({ sessionId: id, metadata: { plan: "pro" }, expiresAt: new Date(clock.now() + 120_000).toISOString() });
   const changed = await get(etag);
   expect(changed.status).toBe(200);

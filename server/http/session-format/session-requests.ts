@@ -26,6 +26,7 @@ export function parseCreate(body: JsonObject, templates: { has(name: string): bo
     envVars: request.envVars ?? {},
     template: request.template ?? DEFAULT_TEMPLATE,
     timeoutMs: request.timeoutMs ?? TIMEOUT_MS.default,
+    ...(request.idleTimeoutMs !== undefined && { idleTimeoutMs: request.idleTimeoutMs }),
     autoStartAgent: request.autoStartAgent ?? true,
     metadata: request.metadata ?? {},
   };
@@ -39,8 +40,12 @@ export function parseResume(body: JsonObject | undefined): { autoStartAgent: boo
 
 export function parseUpdate(body: JsonObject): SessionChange {
   requireNoFaults(findUpdateFaults(body));
-  const { timeoutMs, metadata } = body as UpdateSession;
-  return { ...(timeoutMs !== undefined && { timeoutMs }), ...(metadata && { metadata }) };
+  const { timeoutMs, idleTimeoutMs, metadata } = body as UpdateSession;
+  return {
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(idleTimeoutMs !== undefined && { idleTimeoutMs }),
+    ...(metadata && { metadata }),
+  };
 }
 
 const sizeOf = (envVars: Record<string, string>): number =>

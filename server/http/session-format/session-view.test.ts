@@ -17,6 +17,8 @@ const viewWith = (changes: Partial<SessionView>): SessionView => ({
   metadataJson: "{}",
   timeoutMs: 1000,
   expiresAt: 2000,
+  idleTimeoutMs: null,
+  idleAt: null,
   stopReason: null,
   createdAt: 1000,
   updatedAt: 1000,

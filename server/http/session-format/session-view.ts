@@ -25,6 +25,7 @@ export const withDetails = (baseUrl: string, view: SessionView): SessionRead => 
   ...toSession(baseUrl, view),
   externalUserId: view.externalUserId,
   template: view.template,
+  idleTimeoutMs: view.idleTimeoutMs,
   metadata: JSON.parse(view.metadataJson) as Record<string, string>,
   expiresAt: view.expiresAt === null ? null : new Date(view.expiresAt).toISOString(),
   stopReason: view.stopReason as SessionRead["stopReason"],

@@ -40,7 +40,7 @@ export function createMemorySessions(store: Store, clock: Clock): Sessions {
   }
 
   return {
-    async create(partner, { externalUserId, template, metadata, timeoutMs }, options = {}) {
+    async create(partner, { externalUserId, template, metadata, timeoutMs, idleTimeoutMs = null }, options = {}) {
       requireQuota(partner, externalUserId);
       const createdAt = clock.now();
       const session: SessionView = {
@@ -55,6 +55,8 @@ export function createMemorySessions(store: Store, clock: Clock): Sessions {
         metadataJson: JSON.stringify(metadata),
         timeoutMs,
         expiresAt: createdAt + timeoutMs,
+        idleTimeoutMs,
+        idleAt: idleTimeoutMs && createdAt + idleTimeoutMs,
         stopReason: null,
         createdAt,
         updatedAt: createdAt,
@@ -69,25 +71,29 @@ export function createMemorySessions(store: Store, clock: Clock): Sessions {
       const session = find(partnerId, id);
       if (session.status === "destroyed") throw new AppError("session_not_found");
       if (session.status === "paused") throw new AppError("session_already_paused");
-      return move(session, "paused", { expiresAt: null, stopReason: "api" }, options);
+      return move(session, "paused", { expiresAt: null, idleAt: null, stopReason: "api" }, options);
     },
     async resume(partnerId, id, options) {
       const session = find(partnerId, id);
       if (session.status === "destroyed") throw new AppError("session_not_found");
       if (session.status === "running") throw new AppError("session_already_running");
-      return move(session, "running", { expiresAt: clock.now() + session.timeoutMs, stopReason: null }, options);
+      const { timeoutMs, idleTimeoutMs } = session;
+      const times = { expiresAt: clock.now() + timeoutMs, idleAt: idleTimeoutMs && clock.now() + idleTimeoutMs };
+      return move(session, "running", { ...times, stopReason: null }, options);
     },
     async destroy(partnerId, id, options) {
       await changing.get(id)?.catch(() => {});
       const session = find(partnerId, id);
       if (session.status === "destroyed") return session;
-      return move(session, "destroyed", { expiresAt: null, stopReason: "api" }, options);
+      return move(session, "destroyed", { expiresAt: null, idleAt: null, stopReason: "api" }, options);
     },
-    async update(partnerId, id, { timeoutMs, metadata }, options) {
+    async update(partnerId, id, { timeoutMs, idleTimeoutMs, metadata }, options) {
       const session = find(partnerId, id);
       if (session.status === "destroyed") throw new AppError("session_not_found");
       const expiry = timeoutMs === undefined ? {} : { timeoutMs, expiresAt: session.expiresAt && clock.now() + timeoutMs };
-      return change(session, { ...expiry, ...(metadata && { metadataJson: JSON.stringify(metadata) }) }, options);
+      const idle =
+        idleTimeoutMs === undefined ? {} : { idleTimeoutMs, idleAt: session.expiresAt && idleTimeoutMs && clock.now() + idleTimeoutMs };
+      return change(session, { ...expiry, ...idle, ...(metadata && { metadataJson: JSON.stringify(metadata) }) }, options);
     },
     async list(partnerId, { status, externalUserId, metadata = {}, limit, after }) {
       const matching = [...sessions.values()]

@@ -88,7 +88,7 @@ test("a create that swaps to a warm sandbox counts once against a quota", async 
     stepTimeoutMs: 90_000,
     wrapDriver: engine.wrap,
   });
-  const creating = services.sessions.create({ id: "acme", maxSessions: 1, maxSessionsPerUser: 1 }, aRequest());
+  const creating = services.sessions.create({ id: "acme", maxSessions: 1, maxSessionsPerUser: 1, idleTimeoutMs: null }, aRequest());
   await engine.firstCreate;
   await services.start();
   expect((await creating).status).toBe("running");

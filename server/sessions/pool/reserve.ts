@@ -143,12 +143,13 @@ export function inStep(session: Session | "deleted"): SessionInStep {
 
 const poolOf = ({ home }: ReserveDeps, { template, templateHash }: Kind) => ({ template: template.name, templateHash, home });
 
-const ownerOf = ({ partner, request }: Wanted): Omit<NewOwner, "sealedEnv"> => ({
+const ownerOf = ({ kind, partner, request }: Wanted): Omit<NewOwner, "sealedEnv"> => ({
   partnerId: partner.id,
   externalUserId: request.externalUserId,
   metadata: request.metadata,
   autoStartAgent: request.autoStartAgent,
   timeoutMs: request.timeoutMs,
+  idleTimeoutMs: request.idleTimeoutMs === undefined ? (kind.template.idleTimeoutMs ?? partner.idleTimeoutMs) : request.idleTimeoutMs,
 });
 
 function sealEnv({ secrets }: ReserveDeps, { request }: Wanted, sandboxId: SandboxId): string | null {

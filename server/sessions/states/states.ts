@@ -44,7 +44,7 @@ export type Outcome =
 
 interface Rule {
   // The part of the system that pulls the trigger.
-  source: "partner" | "operator" | "timer" | "reconcile" | "pool" | "step";
+  source: "partner" | "operator" | "timer" | "use" | "reconcile" | "pool" | "step";
   in: Partial<Record<Place, Outcome>>;
   // In every state that `in` does not name.
   otherwise: Outcome;
@@ -153,9 +153,14 @@ export const RULES = {
   timeout: { source: "timer", otherwise: ignore, in: { running: enter("pausing", "timeout") } },
   // With BERTH_TIMEOUT_ACTION=destroy.
   timeout_destroy: { source: "timer", otherwise: ignore, in: { running: enter("destroying", "timeout") } },
+  // Nothing has happened in the session for its idle timeout.
+  idle: { source: "timer", otherwise: ignore, in: { running: enter("pausing", "idle") } },
   hibernate: { source: "timer", otherwise: ignore, in: { paused: enter("hibernating") } },
   retention: { source: "timer", otherwise: ignore, in: { paused: enter("destroying", "retention") } },
   purge: { source: "timer", otherwise: ignore, in: { destroyed: { do: "delete" } } },
+
+  // Somebody or something uses the session. Recorded for many at once by store/sessions/idle.ts.
+  active: { source: "use", otherwise: ignore, in: { running: update } },
 
   // The lease of a step has expired. No caller waits for an unfinished create, so it is undone; every other step is repeated.
   abandoned: {

@@ -6,6 +6,7 @@ import { failpoint } from "../../faults/failpoints.ts";
 import type { DaemonLinks } from "../../daemon-link/daemon-links.ts";
 import type { Log } from "../../log.ts";
 import { sha256Hex } from "../../secrets/secrets.ts";
+import { idleTimes, NO_IDLE_TIMES } from "../../store/sessions/idle.ts";
 import type { PartnerSession, Session, SessionInStep, Step } from "../../store/sessions/session.ts";
 import type { SessionChanges } from "../../store/sessions/write.ts";
 import { inSpan, type Span } from "../../tracing/span.ts";
@@ -106,8 +107,9 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
     }
   }
 
-  const startTimeout = ({ timeoutMs }: PartnerSession): SessionChanges => ({
+  const startTimeouts = ({ timeoutMs, idleTimeoutMs }: PartnerSession): SessionChanges => ({
     expiresAtMs: clock.now() + timeoutMs,
+    ...idleTimes(idleTimeoutMs, clock.now()),
     isWarned: timeoutMs <= WARNING_MS,
     pausedAtMs: null,
     isHibernated: false,
@@ -129,7 +131,7 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
         await links.start(session.sandboxId, startRequest(session), { signal, span });
         failpoint("create.started");
       },
-      done: startTimeout,
+      done: startTimeouts,
     },
 
     discarding: { act: removeSandbox },
@@ -150,7 +152,7 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
         }
         failpoint("pause.frozen");
       },
-      done: () => ({ pausedAtMs: clock.now(), expiresAtMs: null, isHibernated: !driver.traits.freezes }),
+      done: () => ({ pausedAtMs: clock.now(), expiresAtMs: null, ...NO_IDLE_TIMES, isHibernated: !driver.traits.freezes }),
       failed: () => ({ stopReason: null }),
     },
 
@@ -169,14 +171,14 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
       done: () => ({ isHibernated: true }),
     },
 
-    resuming: { act: wake, done: startTimeout },
+    resuming: { act: wake, done: startTimeouts },
 
     destroying: {
       async act(session, signal) {
         if (!session.isHibernated) await meter.measureLast(session);
         await removeSandbox(session, signal);
       },
-      done: () => ({ destroyedAtMs: clock.now(), expiresAtMs: null, secrets: null }),
+      done: () => ({ destroyedAtMs: clock.now(), expiresAtMs: null, ...NO_IDLE_TIMES, secrets: null }),
     },
   };
 }

@@ -8,6 +8,7 @@ const TIMERS: Partial<Record<Trigger, { measures: Place; ends: Place }>> = {
   warn: { measures: "running", ends: "running" },
   timeout: { measures: "running", ends: "paused" },
   timeout_destroy: { measures: "running", ends: "destroyed" },
+  idle: { measures: "running", ends: "paused" },
   hibernate: { measures: "paused", ends: "paused" },
   retention: { measures: "paused", ends: "destroyed" },
   purge: { measures: "destroyed", ends: "absent" },
@@ -33,6 +34,7 @@ const POOL: Partial<Record<Trigger, { takes: Place[]; ends: Place }>> = {
 const REASONS: Partial<Record<Trigger, string>> = {
   timeout: "timeout",
   timeout_destroy: "timeout",
+  idle: "idle",
   retention: "retention",
   lost: "sandbox_lost",
 };
@@ -57,6 +59,11 @@ export const BACKGROUND_RULES: PairRule[] = [
     sentence: "a warning appends its event and moves nothing",
     about: ({ trigger, outcome }) => trigger === "warn" && outcome.do !== "ignore",
     holds: ({ outcome }) => outcome.do === "update" && eventsOf(outcome).join() === "session.timeout_warning",
+  },
+  {
+    sentence: "the use of a session is noted while it runs, and moves nothing",
+    about: ({ trigger }) => trigger === "active",
+    holds: ({ place, outcome }) => outcome.do === (place === "running" ? "update" : "ignore") && eventsOf(outcome).length === 0,
   },
   {
     sentence: "hibernating gives memory back, so it works on the sandbox",

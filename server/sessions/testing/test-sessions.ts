@@ -8,7 +8,7 @@ import { createTestClock } from "../../testing/test-clock.ts";
 import { createProcessDriver } from "../../drivers/process/process.ts";
 import type { Driver } from "../../drivers/driver.ts";
 import { createPartner } from "../../keys/partners.ts";
-import { createDaemonLinks } from "../../daemon-link/daemon-links.ts";
+import { createDaemonLinks, type DaemonLinks } from "../../daemon-link/daemon-links.ts";
 import { silentLog } from "../../log.ts";
 import { createSecrets } from "../../secrets/secrets.ts";
 import { openStore } from "../../store/open.ts";
@@ -21,7 +21,11 @@ export type TestSessions = Awaited<ReturnType<typeof openTestSessions>>;
 
 // The session services on a real store and real daemons (the process driver), with a clock that the test moves.
 export async function openTestSessions(
-  options: Partial<SessionServicesDeps> & { wrapDriver?: (driver: Driver) => Driver; databaseUrl?: string | null } = {},
+  options: Partial<SessionServicesDeps> & {
+    wrapDriver?: (driver: Driver) => Driver;
+    wrapLinks?: (links: DaemonLinks) => DaemonLinks;
+    databaseUrl?: string | null;
+  } = {},
 ) {
   const dataDir = await mkdtemp(join(tmpdir(), "berth-sessions-"));
   const clock = createTestClock(Date.now());
@@ -35,7 +39,8 @@ export async function openTestSessions(
     if (!access) throw new Error(`there is no sandbox ${sandboxId}`);
     return secrets.open(access.sealedToken, sandboxId);
   };
-  const links = createDaemonLinks({ driver, tokenOf, log: silentLog });
+  const realLinks = createDaemonLinks({ driver, tokenOf, log: silentLog });
+  const links = options.wrapLinks?.(realLinks) ?? realLinks;
   const deps: SessionServicesDeps = {
     store,
     driver,
@@ -64,9 +69,11 @@ export async function openTestSessions(
     driver,
     links,
     clock,
-    acme: { id: "acme", maxSessions: null, maxSessionsPerUser: null },
+    acme: { id: "acme", maxSessions: null, maxSessionsPerUser: null, idleTimeoutMs: null },
     // Another server over the same data, as after a crash of the first one.
     another: (changed: Partial<SessionServicesDeps> = {}) => createSessionServices({ ...deps, ...changed }),
+    // The first server stops, and its sandboxes keep running.
+    stop: () => services[Symbol.asyncDispose](),
     async [Symbol.asyncDispose]() {
       await services[Symbol.asyncDispose]();
       await links[Symbol.asyncDispose]();

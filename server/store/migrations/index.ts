@@ -9,6 +9,7 @@ import { up as branding } from "./0006-branding.ts";
 import { up as userSettings } from "./0007-user-settings.ts";
 import { up as servers } from "./0008-servers.ts";
 import { up as usage } from "./0009-usage.ts";
+import { up as idleTimeout } from "./0010-idle-timeout.ts";
 
 export interface Migration {
   name: string;
@@ -27,4 +28,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: "user-settings", up: userSettings },
   { name: "servers", up: servers },
   { name: "usage", up: usage },
+  { name: "idle-timeout", up: idleTimeout },
 ];

@@ -19,6 +19,8 @@ export interface Partner {
   maxSessionsPerUser: number | null;
   // Requests a minute for each key; null: the server's default.
   ratePerMinute: number | null;
+  // The idle timeout of sessions that name none, and whose template names none; null: none.
+  idleTimeoutMs: number | null;
   createdAt: number;
 }
 
@@ -96,6 +98,7 @@ export function parsePartner(row: Selectable<PartnersTable>): Partner {
     maxSessions: row.max_sessions,
     maxSessionsPerUser: row.max_sessions_per_user,
     ratePerMinute: row.rate_per_minute,
+    idleTimeoutMs: row.idle_timeout_ms,
     createdAt: row.created_at,
   };
 }
@@ -108,6 +111,7 @@ const newRow = ({ id, createdAt, ...changes }: NewPartner): Selectable<PartnersT
   max_sessions: null,
   max_sessions_per_user: null,
   rate_per_minute: null,
+  idle_timeout_ms: null,
   ...columnsOf(changes),
   id,
   created_at: createdAt,
@@ -122,6 +126,7 @@ function columnsOf(changes: PartnerChanges): Updateable<PartnersTable> {
     max_sessions: changes.maxSessions,
     max_sessions_per_user: changes.maxSessionsPerUser,
     rate_per_minute: changes.ratePerMinute,
+    idle_timeout_ms: changes.idleTimeoutMs,
   };
   return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined));
 }

@@ -16,10 +16,12 @@ export interface SessionDetails {
   home: Home;
   metadata: Record<string, string>;
   timeoutMs: number;
+  idleTimeoutMs: number | null;
   isHibernated: boolean;
   stopReason: string | null;
   createdAtMs: number;
   expiresAtMs: number | null;
+  idleAtMs: number | null;
   pausedAtMs: number | null;
   destroyedAtMs: number | null;
 }
@@ -63,10 +65,12 @@ const parseDetails = (row: SessionRow): SessionDetails => ({
   home: { driver: row.driver, host: row.host },
   metadata: JSON.parse(row.metadata) as Record<string, string>,
   timeoutMs: row.timeout_ms,
+  idleTimeoutMs: row.idle_timeout_ms,
   isHibernated: row.hibernated === 1,
   stopReason: row.stop_reason,
   createdAtMs: row.created_at,
   expiresAtMs: row.expires_at,
+  idleAtMs: row.idle_at,
   pausedAtMs: row.paused_at,
   destroyedAtMs: row.destroyed_at,
 });

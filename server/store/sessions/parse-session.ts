@@ -49,10 +49,10 @@ function stateOf(row: SessionRow & { state: OwnedState }): Distribute<PartnerSes
       // A sandbox from the pool has been through `warming` and `warm`, so its row is past the first generation.
       return { state: row.state, sandbox: row.generation > FIRST_GENERATION ? "from_pool" : "to_create", lease: leaseOf(row) };
     case "running":
-      return { state: row.state, expiresAtMs: required(row, "expires_at") };
+      return { state: row.state, ...runningOf(row) };
     case "pausing":
     case "thawing":
-      return { state: row.state, expiresAtMs: required(row, "expires_at"), lease: leaseOf(row) };
+      return { state: row.state, ...runningOf(row), lease: leaseOf(row) };
     case "paused":
       return { state: row.state, ...pausedOf(row) };
     case "hibernating":
@@ -87,10 +87,13 @@ const ownedOf = (row: SessionRow) => ({
   metadataJson: row.metadata,
   autoStartAgent: row.auto_start_agent === 1,
   timeoutMs: row.timeout_ms,
+  idleTimeoutMs: row.idle_timeout_ms,
   sealedEnv: row.env,
   stopReason: row.stop_reason as StopReason | null,
   countedFromMs: row.counted_from,
 });
+
+const runningOf = (row: SessionRow) => ({ expiresAtMs: required(row, "expires_at"), idleAtMs: row.idle_at });
 
 const pausedOf = (row: SessionRow) => ({ pausedAtMs: required(row, "paused_at"), isHibernated: row.hibernated === 1 });
 

@@ -51,6 +51,8 @@ interface Owned {
   metadataJson: string;
   autoStartAgent: boolean;
   timeoutMs: number;
+  // null: the session is not paused when it is idle.
+  idleTimeoutMs: number | null;
   // JSON of the environment variables, sealed for this sandbox.
   sealedEnv: string | null;
   stopReason: StopReason | null;
@@ -60,6 +62,8 @@ interface Owned {
 
 interface Running {
   expiresAtMs: number;
+  // When the session is idle if nothing happens; null without an idle timeout.
+  idleAtMs: number | null;
 }
 
 interface Paused {
@@ -85,7 +89,7 @@ export interface Home {
 }
 
 // Why a session last stopped.
-export type StopReason = "api" | "timeout" | "retention" | "sandbox_lost";
+export type StopReason = "api" | "timeout" | "idle" | "retention" | "sandbox_lost";
 
 export const isInStep = (session: Session): session is SessionInStep => "lease" in session;
 

@@ -18,6 +18,9 @@ export interface SessionView {
   metadataJson: string;
   timeoutMs: number;
   expiresAt: number | null;
+  idleTimeoutMs: number | null;
+  // When the session is idle if nothing happens; null unless it is running and has an idle timeout.
+  idleAt: number | null;
   stopReason: string | null;
   createdAt: number;
   updatedAt: number;
@@ -39,6 +42,8 @@ export function viewOf(session: Session): SessionView | null {
     metadataJson: session.metadataJson,
     timeoutMs: session.timeoutMs,
     expiresAt: "expiresAtMs" in session ? session.expiresAtMs : null,
+    idleTimeoutMs: session.idleTimeoutMs,
+    idleAt: "idleAtMs" in session ? session.idleAtMs : null,
     stopReason: session.stopReason,
     createdAt: session.createdAtMs,
     updatedAt: session.updatedAtMs,
@@ -58,6 +63,8 @@ export const VIEW_COLUMNS = [
   "metadata",
   "timeout_ms",
   "expires_at",
+  "idle_timeout_ms",
+  "idle_at",
   "paused_at",
   "stop_reason",
   "created_at",
@@ -80,6 +87,8 @@ export function parseView(row: ViewRow): SessionView | null {
     metadataJson: row.metadata,
     timeoutMs: row.timeout_ms,
     expiresAt: row.expires_at,
+    idleTimeoutMs: row.idle_timeout_ms,
+    idleAt: row.idle_at,
     stopReason: row.stop_reason,
     createdAt: row.created_at,
     updatedAt: row.updated_at,

@@ -29,6 +29,7 @@ export interface NewOwner {
   metadata: Record<string, string>;
   autoStartAgent: boolean;
   timeoutMs: number;
+  idleTimeoutMs: number | null;
   sealedEnv: string | null;
 }
 
@@ -38,6 +39,9 @@ export interface SessionChanges {
   stopReason?: StopReason | null;
   autoStartAgent?: boolean;
   timeoutMs?: number;
+  idleTimeoutMs?: number | null;
+  idleAtMs?: number | null;
+  idleLookAtMs?: number | null;
   metadata?: Record<string, string>;
   expiresAtMs?: number | null;
   isWarned?: boolean;
@@ -165,6 +169,9 @@ function columnsOf(changes: SessionChanges): Updateable<SessionsTable> {
       stop_reason: changes.stopReason,
       auto_start_agent: flag(changes.autoStartAgent),
       timeout_ms: changes.timeoutMs,
+      idle_timeout_ms: changes.idleTimeoutMs,
+      idle_at: changes.idleAtMs,
+      idle_look_at: changes.idleLookAtMs,
       expires_at: changes.expiresAtMs,
       warned: flag(changes.isWarned),
       paused_at: changes.pausedAtMs,
@@ -184,6 +191,7 @@ const ownerColumns = (owner: NewOwner) => ({
   metadata: JSON.stringify(owner.metadata),
   auto_start_agent: owner.autoStartAgent ? 1 : 0,
   timeout_ms: owner.timeoutMs,
+  idle_timeout_ms: owner.idleTimeoutMs,
   env: owner.sealedEnv,
 });
 

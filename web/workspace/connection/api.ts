@@ -109,6 +109,7 @@ export function createApi(base: string, send: typeof fetch = (...args) => fetch(
       if (response.body) for await (const line of readLines(response.body)) yield JSON.parse(line) as SearchEvent;
     },
 
+    reportActivity: () => json<void>("activity", "POST"),
     readSettings: () => json<UserSettings>("settings"),
     // Null if the settings have changed since the given version was read.
     writeSettings: async (settings: UserSettings): Promise<number | null> => {

@@ -77,8 +77,9 @@ export function followPartnerPage(workspace: Workspace): void {
   parent.postMessage({ berth: EMBED_VERSION, type: "hello" }, "*");
 }
 
-function reasonOf(session: WorkspaceSession | null): "timeout" | "failed" | "partner" {
-  return session?.reason === "timeout" || session?.reason === "failed" ? session.reason : "partner";
+function reasonOf(session: WorkspaceSession | null): "timeout" | "idle" | "failed" | "partner" {
+  const reason = session?.reason;
+  return reason === "timeout" || reason === "idle" || reason === "failed" ? reason : "partner";
 }
 
 const locationOf = ({ line, column = 1 }: { line?: number; column?: number }) => (line === undefined ? undefined : { line, column });

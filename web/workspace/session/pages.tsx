@@ -88,6 +88,7 @@ function ResumeButton() {
 
 function pauseReason(session: WorkspaceSession | null): string {
   if (session?.reason === "timeout") return "It reached its time limit.";
+  if (session?.reason === "idle") return "It was not used for a while.";
   if (session?.reason === "failed") return "Its sandbox stopped unexpectedly.";
   return `${session?.partnerName ?? "Your provider"} paused it.`;
 }

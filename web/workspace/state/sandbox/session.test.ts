@@ -13,6 +13,7 @@ const session = (change: Partial<WorkspaceSession>): WorkspaceSession => ({
   embedOrigins: [],
   branding: { logo: null, accent: null, hideAgent: false },
   expiresAtMs: 100_000,
+  idlePause: null,
   serverNowMs: 40_000,
   previewUrl: null,
   ...change,

@@ -49,12 +49,22 @@ export const timeLeftMs = ({ session, skewMs }: SessionState, nowMs: number): nu
 // The effect of the timeout, and its time by the browser's clock. null if there is no timeout.
 export function describeTimeout({ session, skewMs }: SessionState): string | null {
   if (session?.expiresAtMs == null) return null;
-  const time = new Date(session.expiresAtMs - skewMs).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
+  const time = formatTime(session.expiresAtMs - skewMs);
   return (
     `This session will be paused at ${time}. Your files are kept. Programs stop and may have to be started again. ` +
     `After that, ${session.partnerName} can resume the session.`
   );
 }
+
+// The server's clock, as far as the page knows it.
+export const serverNowMs = ({ skewMs }: SessionState, nowMs: number): number => nowMs + skewMs;
+
+export function describeIdlePause({ session, skewMs }: SessionState): string | null {
+  if (!session?.idlePause) return null;
+  return `Nobody has used this session for a while, so it will be paused at ${formatTime(session.idlePause.atMs - skewMs)}. Press a key or click anywhere to keep it running.`;
+}
+
+const formatTime = (ms: number): string => new Date(ms).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
 
 export function formatTimeLeft(leftMs: number): string {
   const minutes = Math.round(leftMs / 60_000);

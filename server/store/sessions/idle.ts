@@ -1,0 +1,79 @@
+import { sql } from "kysely";
+import type { SessionId } from "@berth/contract";
+import { MINUTE } from "../../clock.ts";
+import type { Engine } from "../open.ts";
+import type { Db } from "../schema.ts";
+import { parseSessions } from "./parse-session.ts";
+import { sessionsAt } from "./read.ts";
+import type { Home, Session } from "./session.ts";
+
+// The idle timeout of sessions. `idle_at` is the time of the last recorded activity plus the timeout, and `idle_look_at` is when a
+// server next looks whether the session is idle: first before people are warned, then at `idle_at`.
+
+export type RunningSession = Extract<Session, { state: "running" }>;
+
+export interface IdleTimes {
+  idleAtMs: number | null;
+  idleLookAtMs: number | null;
+}
+
+export const NO_IDLE_TIMES: IdleTimes = { idleAtMs: null, idleLookAtMs: null };
+
+const MAX_WARNING_MS = 5 * MINUTE;
+
+// People are warned this long before their session is paused because it is idle.
+export const idleWarningMs = (idleTimeoutMs: number): number => Math.min(MAX_WARNING_MS, Math.floor(idleTimeoutMs / 2));
+
+// For a session that was last active at a time.
+export function idleTimes(idleTimeoutMs: number | null, activeAtMs: number): IdleTimes {
+  if (idleTimeoutMs === null) return NO_IDLE_TIMES;
+  const idleAtMs = activeAtMs + idleTimeoutMs;
+  return { idleAtMs, idleLookAtMs: idleAtMs - idleWarningMs(idleTimeoutMs) };
+}
+
+// The trigger `active` of sessions/states.ts, for a session that was not read before. No-op if the session does not run, has no
+// idle timeout, or was active later.
+export async function recordActivity(db: Db, id: SessionId, activeAtMs: number): Promise<void> {
+  const idleAt = sql<number>`idle_timeout_ms + cast(${activeAtMs} as bigint)`;
+  // As `idleWarningMs` says.
+  const warning = sql<number>`case when idle_timeout_ms < ${2 * MAX_WARNING_MS} then idle_timeout_ms / 2 else ${MAX_WARNING_MS} end`;
+  await db
+    .updateTable("sessions")
+    .set({ idle_at: idleAt, idle_look_at: sql<number>`${idleAt} - (${warning})` })
+    .where("id", "=", id)
+    .where("state", "=", "running")
+    .where("idle_at", "<", idleAt)
+    .execute();
+}
+
+// The next look is at the end of the idle timeout. No-op if the session was active since it was read.
+export async function lookAgainAtEnd(db: Db, { id, idleAtMs }: Pick<RunningSession, "id" | "idleAtMs">): Promise<void> {
+  await db.updateTable("sessions").set({ idle_look_at: idleAtMs }).where("id", "=", id).where("idle_at", "=", idleAtMs).execute();
+}
+
+export async function sessionsToLookAt(db: Db, home: Home, nowMs: number, limit: number): Promise<RunningSession[]> {
+  const rows = await sessionsAt(db, home)
+    .where("state", "=", "running")
+    .where("idle_look_at", "<=", nowMs)
+    .orderBy("idle_look_at")
+    .limit(limit)
+    .execute();
+  return parseSessions(rows) as RunningSession[];
+}
+
+// Running sessions of these templates that have an idle timeout.
+export async function sessionsWithIdleTimeout(db: Db, home: Home, templates: readonly string[]): Promise<RunningSession[]> {
+  const rows = await sessionsAt(db, home)
+    .where("state", "=", "running")
+    .where("idle_look_at", "is not", null)
+    .where("template", "in", templates)
+    .execute();
+  return parseSessions(rows) as RunningSession[];
+}
+
+// False if activity was recorded since the session was read. Locks the row, so that none is recorded before the transaction ends.
+export async function isStillIdle(tx: Db, engine: Engine, { id, idleAtMs }: Pick<RunningSession, "id" | "idleAtMs">): Promise<boolean> {
+  const query = tx.selectFrom("sessions").select("idle_at").where("id", "=", id);
+  const row = await (engine === "postgres" ? query.forUpdate() : query).executeTakeFirst();
+  return row?.idle_at === idleAtMs;
+}
