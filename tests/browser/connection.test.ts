@@ -126,9 +126,9 @@ describeInBrowser(
     test("it warns before an idle session is paused, and any input keeps the session running", async () => {
       await using workspace = await suite.openWorkspace({ create: { idleTimeoutMs: 120_000 } });
       const { page, session } = workspace;
-      // Two minutes are too long for a test, so time passes in the database, while the server is stopped.
+      // Two minutes are too long for a test, so time passes in the database, while no server runs.
       const idleIn = async (ms: number) => {
-        await suite.berth.stop();
+        await suite.berth.kill();
         using database = new DatabaseSync(join(suite.berth.dataDir, "berth.db"));
         const update = database.prepare("update sessions set idle_at = ?1, idle_look_at = ?1 where id = ?2");
         update.run(Date.now() + ms, session.sessionId);
