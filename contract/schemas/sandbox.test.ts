@@ -14,10 +14,14 @@ const root = join(import.meta.dirname, "../..");
 
 test("the description has every route of the daemon that callers can reach, and no other", () => {
   const sources = globSync("daemon/**/*.ts", { cwd: root, exclude: ["**/*.test.ts", "**/dist/**", "**/node_modules/**", "**/testing/**"] });
-  const served = sources
-    .flatMap((file) => [...readFileSync(join(root, file), "utf8").matchAll(/method: "([A-Z]+)",\s+path: "([^"]+)"/g)])
+  const texts = sources.map((file) => readFileSync(join(root, file), "utf8"));
+  const routes = texts
+    .flatMap((text) => [...text.matchAll(/method: "([A-Z]+)",\s+path: "([^"]+)"/g)])
     .filter(([, method, path]) => method !== "HEAD" && !path!.startsWith("/internal/"))
     .map(([, method, path]) => `${method} ${path}`);
+  // The routes of git that change a repository are POST routes, made by two functions.
+  const changes = texts.flatMap((text) => [...text.matchAll(/^ +(?:change|follow)\("(\/git\/[^"]+)"/gm)]).map(([, path]) => `POST ${path}`);
+  const served = [...routes, ...changes];
   const described = Object.values(SANDBOX_ROUTES).map(({ method, path }) => `${method} ${path.replace("/sandboxes/{sandboxId}", "")}`);
   expect(served.length).toBeGreaterThan(20);
   const inOneForm = (routes: string[]) => routes.map((route) => route.replaceAll(/\{\w+\}|:\w+/g, "*")).toSorted();
