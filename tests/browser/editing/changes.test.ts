@@ -54,7 +54,7 @@ describeInBrowser("the changes view", (suite) => {
     await page.getByRole("textbox", { name: "Name <email>" }).fill("Ada <ada@localhost>");
     await page.keyboard.press("Enter");
     await expectGone(staged);
-    expect(await workspace.exec("git log -1 --format='%an %s' --name-only")).toBe("Ada second\n\na.txt\n");
+    await eventually(() => workspace.exec("git log -1 --format='%an %s' --name-only")).toBe("Ada second\n\na.txt\n");
 
     await panel.getByRole("button", { name: "Publish branch" }).click();
     await eventually(() => workspace.exec("git -C /tmp/bare.git log --format=%s main")).toBe("second\nfirst\n");
