@@ -47,6 +47,8 @@ export interface SessionServicesDeps extends StepActionsDeps {
   // Absent: the pool does not grow.
   poolMax?: number;
   stepTimeoutMs: number;
+  // How often a waiting create looks for a warm sandbox. Absent: the default.
+  lookMs?: number;
   observer?: SessionObserver;
 }
 

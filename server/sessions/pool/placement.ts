@@ -23,15 +23,16 @@ export interface PlacementDeps extends ReserveDeps {
   steps: Steps;
   pool: Pick<Pool, "makeRoom" | "fillSoon" | "count">;
   stepTimeoutMs: number;
+  // How often a waiting create looks for a warm sandbox. Another server's pool may have made it.
+  lookMs?: number;
   log: Log;
 }
 
-// How often a waiting create looks for a warm sandbox. Another server's pool may have made it.
 const LOOK_MS = 500;
 const RETRY_MS = 100;
 
 export function createPlacement(deps: PlacementDeps): Placement {
-  const { steps, pool, stepTimeoutMs, log } = deps;
+  const { steps, pool, stepTimeoutMs, lookMs = LOOK_MS, log } = deps;
   const discards = new Set<Promise<void>>();
 
   async function place(wanted: Wanted): Promise<Placed> {
@@ -89,7 +90,7 @@ export function createPlacement(deps: PlacementDeps): Placement {
     // After a swap, its failure is expected.
     creating.catch(() => {});
     for (;;) {
-      await sleep(LOOK_MS, undefined, { signal: settled.signal }).catch(() => {});
+      await sleep(lookMs, undefined, { signal: settled.signal }).catch(() => {});
       const claimed = settled.signal.aborted ? null : await trySwap(session, wanted);
       if (claimed) return { claimed };
       if (settled.signal.aborted) return { created: await creating };
