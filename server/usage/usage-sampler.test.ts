@@ -89,14 +89,16 @@ onBothEngines("usage sampler", (databases) => {
 
   test("of two servers of a cluster only one measures a sandbox, and both count what it sent", async () => {
     await using store = await (await databases.create()).open();
-    const { clock, set, send, usage, startServer } = await open(store);
-    await using _one = startServer();
+    const { clock, session, set, send, usage, startServer } = await open(store);
+    await using one = startServer();
     await using two = startServer();
     set(null, 100);
     send(10);
     await clock.advance(30 * SECOND);
     send(5);
     await two.sample();
+    await one.measureLast(session);
+    await one.sample();
     expect(await usage()).toMatchObject({ cpuMs: 0, memory: { samples: 1 }, egressBytes: 15, ingressBytes: 2 });
   });
 

@@ -53,10 +53,13 @@ const WORK = { name: "usage" };
 
 export function createUsageSampler({ store, driver, home, egress, clock, log }: UsageSamplerDeps): UsageSampler {
   let last: Sample[] = [];
+  // Without processor time, a last sample is not worth the wait for the engine.
+  let measuresCpu = true;
 
   async function measure(sandboxId: SandboxId, owner: UsageOwner, timeoutMs: number): Promise<Sample[]> {
     try {
       const { cpuMs, memoryBytes, diskBytes } = await driver.stats(sandboxId, AbortSignal.timeout(timeoutMs));
+      measuresCpu = cpuMs !== null;
       return [{ owner, atMs: clock.now(), cpuMs, memoryBytes, diskBytes }];
     } catch (error) {
       // The sandbox has just ended, or the engine does not answer.
@@ -122,7 +125,7 @@ export function createUsageSampler({ store, driver, home, egress, clock, log }: 
   return {
     sample,
     async measureLast(session) {
-      last.push(...(await measure(session.sandboxId, ownerOf(session), LAST_TIMEOUT_MS)));
+      if (measuresCpu) last.push(...(await measure(session.sandboxId, ownerOf(session), LAST_TIMEOUT_MS)));
     },
     async [Symbol.asyncDispose]() {
       await purging;
