@@ -26,6 +26,7 @@ import { addMetrics } from "./operations/metrics.ts";
 import { logRequests } from "./operations/request-log.ts";
 import { labelRouteWork } from "./operations/route-work.ts";
 import { replyWithError } from "./requests/fastify-errors.ts";
+import { watchConnections } from "./requests/closing-connections.ts";
 import { createListener, type Mount } from "./requests/listener.ts";
 import { readBodies } from "./requests/request-body.ts";
 import { nextRequestId } from "./requests/request-id.ts";
@@ -75,6 +76,9 @@ export interface App extends AsyncDisposable {
   drain(): void;
 }
 
+// How long API requests in flight may take when the server stops: less than the grace period in deploy/kubernetes.
+const CLOSE_MS = 50_000;
+
 // The partner API, health checks, metrics and docs. Fastify is known only in this folder.
 export async function createApp(deps: AppDeps): Promise<App> {
   const { authenticate, store, clock, log, tracer } = deps;
@@ -94,6 +98,7 @@ export async function createApp(deps: AppDeps): Promise<App> {
     serverFactory: (handler) => createListener(handler, deps.mount, { log, tracer }),
   });
 
+  const connections = watchConnections(app.server);
   app.setErrorHandler((error, request, reply) => replyWithError(log, error, request, reply));
   const buckets = store.engine === "postgres" ? createSharedBuckets(store, clock, log) : createMemoryBuckets(clock);
   labelRouteWork(app);
@@ -121,9 +126,8 @@ export async function createApp(deps: AppDeps): Promise<App> {
     drain: () => void (draining = true),
     async [Symbol.asyncDispose]() {
       draining = true;
-      // Node keeps a connection alive after its response if it was busy when the server started to close.
-      const closeIdle = setInterval(() => app.server.closeIdleConnections(), 50);
-      await app.close().finally(() => clearInterval(closeIdle));
+      using _closing = connections.begin(CLOSE_MS);
+      await app.close();
     },
   };
 }
