@@ -5,12 +5,16 @@ export interface TestClock extends Clock {
   advance(ms: number): Promise<void>;
   // Advances time without any periodic work, as if the machine slept.
   skip(ms: number): void;
+  // Advances time, with periodic work only in the last seconds: a tick for every second of an hour takes long.
+  leap(ms: number): Promise<void>;
 }
+
+const LEAP_END_MS = 2_000;
 
 export function createTestClock(startMs = Date.UTC(2030, 0, 1)): TestClock {
   let nowMs = startMs;
   const timers = new Set<{ dueMs: number; periodMs: number; work: () => Promise<void> }>();
-  return {
+  const clock: TestClock = {
     now: () => nowMs,
     every(periodMs, work) {
       const entry = { dueMs: nowMs + periodMs, periodMs, work };
@@ -36,5 +40,10 @@ export function createTestClock(startMs = Date.UTC(2030, 0, 1)): TestClock {
       }
       nowMs = endMs;
     },
+    async leap(ms) {
+      clock.skip(ms - LEAP_END_MS);
+      await clock.advance(LEAP_END_MS);
+    },
   };
+  return clock;
 }

@@ -56,7 +56,7 @@ test("resuming a hibernated session evicts a blank if the limit is reached, but 
   const resume = (id: string) => services.sessions.resume("acme", id, { autoStartAgent: false });
   const hibernate = async (id: string) => {
     await services.sessions.pause("acme", id);
-    await services.clock.advance(11 * MINUTE);
+    await services.clock.leap(11 * MINUTE);
   };
 
   const first = await create();
@@ -119,7 +119,7 @@ test("a resume that the engine refuses for lack of room evicts a blank", async (
   const session = await services.sessions.create(services.acme, aRequest());
   await services.start();
   await services.sessions.pause("acme", session.id);
-  await services.clock.advance(11 * MINUTE);
+  await services.clock.leap(11 * MINUTE);
   await expect.poll(() => templatesOf(services, "warm")).toEqual(["other"]);
   expect((await services.sessions.resume("acme", session.id, { autoStartAgent: false })).status).toBe("running");
   await expect.poll(() => statesOf(services)).toEqual(["running"]);
