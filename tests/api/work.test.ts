@@ -25,8 +25,9 @@ interface Work {
   programs: number;
 }
 
-// The server's timers add work of their own. The smallest of several counts is the call's.
+// The server's timers add work of their own. The smallest of several counts is the call's; a busy machine needs more of them.
 const ROUNDS = 4;
+const MAX_ROUNDS = 16;
 
 describeWith(await machine.oci(), "work of a call", () => {
   const folder = mkdtempSync(join(tmpdir(), "berth-work-"));
@@ -52,7 +53,10 @@ describeWith(await machine.oci(), "work of a call", () => {
       counts.set(name, [...(counts.get(name) ?? []), readFileSync(file, "utf8").split("\n")]);
       return answer.body as { sessionId: string };
     };
-    for (let round = 0; round < ROUNDS; round++) {
+    const least = () => Object.fromEntries([...counts].map(([name, rounds]) => [name, leastWork(rounds)]));
+    const findGrown = (work = least()) =>
+      KINDS.flatMap((kind) => Object.keys(AT_MOST).filter((name) => work[name]![kind] > AT_MOST[name]![kind]));
+    for (let round = 0; round < ROUNDS || (round < MAX_ROUNDS && findGrown().length > 0); round++) {
       const { sessionId } = await count("create", "POST", "", { externalUserId: "user-1", autoStartAgent: false });
       await count("GET session", "GET", `/${sessionId}`);
       await count("list", "GET", "");
@@ -61,12 +65,11 @@ describeWith(await machine.oci(), "work of a call", () => {
       await count("resume", "POST", `/${sessionId}/resume`, { autoStartAgent: false });
       await count("DELETE", "DELETE", `/${sessionId}`);
     }
-    const least = Object.fromEntries([...counts].map(([name, rounds]) => [name, leastWork(rounds)]));
-    const grown = KINDS.flatMap((kind) => Object.keys(AT_MOST).filter((name) => least[name]![kind] > AT_MOST[name]![kind]));
-    for (const name of grown) console.log(`${name} needed ${JSON.stringify(least[name])}:\n${counts.get(name)!.at(-1)!.join("\n")}`);
+    const grown = findGrown();
+    for (const name of grown) console.log(`${name} needed ${JSON.stringify(least()[name])}:\n${counts.get(name)!.at(-1)!.join("\n")}`);
     expect(grown).toEqual([]);
     // A counter that counts nothing would pass.
-    for (const kind of KINDS) expect(least["create"]![kind]).toBeGreaterThan(0);
+    for (const kind of KINDS) expect(least()["create"]![kind]).toBeGreaterThan(0);
   });
 });
 
