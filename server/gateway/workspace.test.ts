@@ -77,7 +77,7 @@ describe("the workspace's session", () => {
     });
   });
 
-  test("says when it will be paused because nobody uses it, and hears that somebody does", async () => {
+  test("says when it will be paused because it is not used, and receives that it is used", async () => {
     const noted: string[] = [];
     const activity = { note: ({ id }: { id: string }) => void noted.push(id), begin: () => ({ [Symbol.dispose]() {} }) };
     await using gateway = await openGateway({ activity });

@@ -132,7 +132,7 @@ describeInBrowser(
       using database = new DatabaseSync(join(suite.berth.dataDir, "berth.db"));
       database.prepare("update sessions set idle_at = ?1, idle_look_at = ?1 where id = ?2").run(idleAtMs, session.sessionId);
       await suite.berth.start();
-      const warning = page.getByText(/Nobody has used this session .* it will be paused at \d/);
+      const warning = page.getByText(/This session was not used .* it will be paused at \d/);
       await expectVisible(warning);
       await page.keyboard.press("Shift");
       await eventually(() => warning.count()).toBe(0);

@@ -61,7 +61,7 @@ export const serverNowMs = ({ skewMs }: SessionState, nowMs: number): number => 
 
 export function describeIdlePause({ session, skewMs }: SessionState): string | null {
   if (!session?.idlePause) return null;
-  return `Nobody has used this session for a while, so it will be paused at ${formatTime(session.idlePause.atMs - skewMs)}. Press a key or click anywhere to keep it running.`;
+  return `This session was not used for a while, so it will be paused at ${formatTime(session.idlePause.atMs - skewMs)}. Press a key or click anywhere to keep it running.`;
 }
 
 const formatTime = (ms: number): string => new Date(ms).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
