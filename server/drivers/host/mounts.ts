@@ -28,8 +28,13 @@ export const findMounts = (mountPoint: string): Mount[] => readMounts().filter((
 export const isMounted = (mountPoint: string) => findMounts(mountPoint).length > 0;
 
 // If a process of the host still uses the mount, such as the shell of an operator, the mount disappears from the tree now and
-// is released when that process leaves it.
+// is released when that process leaves it. No-op if the mount does not exist: the `umount` of a server that was killed may still run.
 export async function unmount(mountPoint: string): Promise<void> {
   const { code } = await run("umount", [mountPoint]);
-  if (code !== 0) await mustRun("umount", ["--lazy", mountPoint]);
+  if (code === 0 || !isMounted(mountPoint)) return;
+  try {
+    await mustRun("umount", ["--lazy", mountPoint]);
+  } catch (error) {
+    if (isMounted(mountPoint)) throw error;
+  }
 }
