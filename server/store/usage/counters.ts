@@ -18,11 +18,7 @@ export interface Sample {
 // the next sample is right even if it is unknown whether this one was written.
 export async function addSamples(tx: Db, samples: readonly Sample[]): Promise<void> {
   if (samples.length === 0) return;
-  const counted = await countersOf(tx, samples);
-  await addUsage(
-    tx,
-    samples.map((sample) => usageOf(sample, counted)),
-  );
+  await addSinceLast(tx, samples);
   await tx
     .insertInto("usage_counters")
     .values(samples.map(({ owner, cpuMs, atMs }) => ({ session_id: owner.session_id, cpu_ms: Math.round(cpuMs ?? 0), sampled_at: atMs })))
@@ -35,11 +31,7 @@ export async function addSamples(tx: Db, samples: readonly Sample[]): Promise<vo
 // Adds the last samples of sandboxes whose processes have ended since. They count from zero when they are started again.
 export async function addLastSamples(tx: Db, samples: readonly Sample[]): Promise<void> {
   if (samples.length === 0) return;
-  const counted = await countersOf(tx, samples);
-  await addUsage(
-    tx,
-    samples.map((sample) => usageOf(sample, counted)),
-  );
+  await addSinceLast(tx, samples);
   await tx
     .deleteFrom("usage_counters")
     .where(
@@ -48,6 +40,14 @@ export async function addLastSamples(tx: Db, samples: readonly Sample[]): Promis
       samples.map(({ owner }) => owner.session_id),
     )
     .execute();
+}
+
+async function addSinceLast(tx: Db, samples: readonly Sample[]): Promise<void> {
+  const counted = await countersOf(tx, samples);
+  await addUsage(
+    tx,
+    samples.map((sample) => usageOf(sample, counted)),
+  );
 }
 
 type Counters = ReadonlyMap<string, number>;

@@ -1,5 +1,5 @@
 import type { Db } from "../schema.ts";
-import { isPartnerSession, type PartnerSession, type Session, type SessionState } from "../sessions/session.ts";
+import { isPartnerSession, STATUSES, type PartnerSession, type Session, type SessionState } from "../sessions/session.ts";
 import { addUsage, dayOf, nextDay, ownerOf, type DayUsage } from "./days.ts";
 
 // The time that a session spends running, paused and hibernated. The row says since when the current kind counts, and the transition
@@ -18,7 +18,8 @@ export interface TimeChange {
 export function timeChange(before: Session, after: { state: SessionState; isHibernated?: boolean }, nowMs: number): TimeChange | null {
   const ending = kindOf(before);
   const wasHibernated = "isHibernated" in before && before.isHibernated;
-  const kind = KINDS[after.state] === "paused" && (after.isHibernated ?? wasHibernated) ? "hibernated" : KINDS[after.state];
+  const status = countedStatus(after.state);
+  const kind = status === "paused" && (after.isHibernated ?? wasHibernated) ? "hibernated" : status;
   if (ending === kind) return null;
   const fromMs = isPartnerSession(before) ? before.countedFromMs : null;
   if (ending === null || fromMs === null) return kind === null ? null : { countedFromMs: nowMs, ended: null };
@@ -27,25 +28,15 @@ export function timeChange(before: Session, after: { state: SessionState; isHibe
   return { countedFromMs: kind === null ? null : toMs, ended: { kind: ending, fromMs, toMs } };
 }
 
-const KINDS: Record<SessionState, "running" | "paused" | null> = {
-  warming: null,
-  warm: null,
-  creating: null,
-  discarding: null,
-  running: "running",
-  pausing: "running",
-  thawing: "running",
-  paused: "paused",
-  hibernating: "paused",
-  resuming: "paused",
-  // No transition enters it at once. A session in it counts as before.
-  destroying: null,
-  destroyed: null,
-};
+// A session in `destroying` counts as before: `kindOf` knows its former status.
+function countedStatus(state: SessionState): "running" | "paused" | null {
+  const status = state === "destroying" ? null : STATUSES[state];
+  return status === "destroyed" ? null : status;
+}
 
 function kindOf(session: Session): TimeKind | null {
   if (!isPartnerSession(session) || session.countedFromMs === null) return null;
-  const kind = session.state === "destroying" ? session.was : KINDS[session.state];
+  const kind = session.state === "destroying" ? session.was : countedStatus(session.state);
   return kind === "paused" && "isHibernated" in session && session.isHibernated ? "hibernated" : kind;
 }
 
