@@ -37,7 +37,7 @@ export interface WorkspaceSession {
   embedOrigins: readonly string[];
   // When the timeout will pause the session; null unless it is running.
   expiresAtMs: number | null;
-  // When the session will be paused if nobody uses it until then, and from when on people are warned; null without an idle timeout.
+  // When the session will be paused if it is not used before, and when the warning appears; null without an idle timeout.
   idlePause: { atMs: number; warnAtMs: number } | null;
   // The server's time, because the browser's clock may be wrong.
   serverNowMs: number;

@@ -4,7 +4,7 @@ import { dirname, join, relative, sep } from "node:path";
 export interface ImportGraph {
   /** Paths from the root of the repository, with forward slashes. */
   files: string[];
-  /** What each file imports of our own code, type imports included. */
+  /** The files of our own code that each file imports, type imports included. */
   imports: Map<string, string[]>;
 }
 

@@ -43,7 +43,7 @@ export interface GatewayDeps {
   findPartner: SessionCacheDeps["findPartner"];
   authenticate: SandboxesDeps["authenticate"];
   links: Pick<DaemonLinks, "request" | "upgrade" | "forget">;
-  // Is told of every use of a session.
+  // Records every use of a session.
   activity: Pick<Activity, "note" | "begin">;
   tickets: Pick<Tickets, "verify">;
   settingsStore: SettingsStore;

@@ -27,7 +27,7 @@ import { createTransitions } from "./states/transitions.ts";
 // Sessions and everything that acts on them over time: the pool, timers and reconciliation.
 export interface SessionServices extends AsyncDisposable {
   sessions: Sessions;
-  // To be told of every use of a session.
+  // Callers report every use of a session here.
   activity: Pick<Activity, "note" | "begin">;
   reconcile: Reconcile;
   pool: Pick<Pool, "fill" | "targets">;

@@ -36,7 +36,7 @@ async function pass(ms: number): Promise<void> {
 const get = (id: string) => services.sessions.get("acme", id);
 const statusOf = async (id: string) => (await get(id)).status;
 
-// What the daemon answers to the question when its agent last worked.
+// Replaces the daemon's answer about when its agent last worked.
 const answering =
   (answer: () => string): ((links: DaemonLinks) => DaemonLinks) =>
   (links) => ({

@@ -159,7 +159,7 @@ export const RULES = {
   retention: { source: "timer", otherwise: ignore, in: { paused: enter("destroying", "retention") } },
   purge: { source: "timer", otherwise: ignore, in: { destroyed: { do: "delete" } } },
 
-  // Somebody or something uses the session. Recorded for many at once by store/sessions/idle.ts.
+  // The session is used. store/sessions/idle.ts records the uses of many sessions in one statement.
   active: { source: "use", otherwise: ignore, in: { running: update } },
 
   // The lease of a step has expired. No caller waits for an unfinished create, so it is undone; every other step is repeated.
