@@ -77,6 +77,25 @@ describeInBrowser(
       await expectVisible(terminal(page));
     });
 
+    test("the page does not reload while a person types because a panel could not be prefetched", async () => {
+      await using workspace = await suite.openWorkspace({ files: { "README.md": "# Hello\n" }, closed: true });
+      const { page } = workspace;
+      const panel = /assets\/search-panel-/;
+      await page.route(panel, (route) => route.abort());
+      await page.clock.install();
+      const failed = page.waitForEvent("requestfailed", (request) => panel.test(request.url()));
+      await page.goto(await workspace.link());
+      await expectVisible(editor(page));
+      await page.clock.runFor(2000);
+      await failed;
+      // The page asks with HEAD whether the server responds before it reloads.
+      const asked: string[] = [];
+      page.on("request", (request) => request.method() === "HEAD" && asked.push(request.url()));
+      await page.clock.runFor(10_000);
+      await page.evaluate("fetch(location.pathname)");
+      expect(asked).toEqual([]);
+    });
+
     test("it shows that the session is paused and continues after a resume", async () => {
       await using workspace = await suite.openWorkspace({ files: { "a.txt": "base\n" } });
       const { page, session } = workspace;

@@ -2,7 +2,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { refuseStrayFiles } from "./browser/file-drops.ts";
 import { loadModule } from "./browser/load-module.ts";
-import { loadSidePanels } from "./shell/side-panel.tsx";
+import { prefetchSidePanels } from "./shell/side-panel.tsx";
 import { App } from "./shell/app.tsx";
 import { WorkspaceContext } from "./state/context.ts";
 import { createWorkspace } from "./state/workspace.ts";
@@ -38,4 +38,4 @@ if (root)
 // arrives while the browser is busy with the editor.
 void Promise.race([workspace.initialRequest, new Promise((resolve) => setTimeout(resolve, 100))])
   .then(() => loadModule(() => import("./editor/text-editor.tsx")))
-  .then(() => setTimeout(() => void loadSidePanels(), 1000));
+  .then(() => setTimeout(() => void prefetchSidePanels(), 1000));

@@ -3,14 +3,20 @@ import { loadModule } from "../browser/load-module.ts";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { Explorer } from "../files/explorer.tsx";
 
-const loadSearch = () => loadModule(() => import("../search/search-panel.tsx"));
-const loadChanges = () => loadModule(() => import("../changes/changes-panel.tsx"));
-const loadPorts = () => loadModule(() => import("../ports/ports-panel.tsx"));
+const importSearch = () => import("../search/search-panel.tsx");
+const importChanges = () => import("../changes/changes-panel.tsx");
+const importPorts = () => import("../ports/ports-panel.tsx");
 
-const panels = { files: Explorer, search: lazy(loadSearch), changes: lazy(loadChanges), ports: lazy(loadPorts) };
+const panels = {
+  files: Explorer,
+  search: lazy(() => loadModule(importSearch)),
+  changes: lazy(() => loadModule(importChanges)),
+  ports: lazy(() => loadModule(importPorts)),
+};
 
-// Loads the panels before they are needed, so that the first one that is shown can be used at once.
-export const loadSidePanels = () => Promise.all([loadSearch(), loadChanges(), loadPorts()]);
+// Loads the panels before they are needed, so that the first one that is shown can be used at once. A failure is not
+// handled before a panel is shown, because the page would reload while the person types.
+export const prefetchSidePanels = () => Promise.allSettled([importSearch(), importChanges(), importPorts()]);
 
 export function SidePanel() {
   const view = useWorkspaceState("layout", (state) => state.sideView);

@@ -1,6 +1,5 @@
 import type { EditorView } from "@codemirror/view";
 import { afterFirstText } from "../../browser/first-text.ts";
-import { loadModule } from "../../browser/load-module.ts";
 import type { Workspace } from "../../state/workspace.ts";
 
 // Marks the changes of a file once there is a repository. The code for that loads after the first text is on the screen.
@@ -13,8 +12,10 @@ export function attachGitLater(workspace: Workspace, view: EditorView, path: str
     if (started || !hasRepository()) return;
     started = true;
     await afterFirstText();
-    const { attachGit } = await loadModule(() => import("./attach.ts"));
-    if (!all.disposed) all.use(attachGit(workspace, view, path));
+    // The marks are no reason to reload the page while the person types, so a failure waits for the next change.
+    const loaded = await import("./attach.ts").catch(() => null);
+    if (loaded === null) started = false;
+    else if (!all.disposed) all.use(loaded.attachGit(workspace, view, path));
   };
   all.defer(store.subscribe(() => void start()));
   void start();

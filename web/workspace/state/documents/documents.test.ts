@@ -205,6 +205,15 @@ test("a draft is restored, and is a conflict if the file has changed since", asy
   expect(shown()).toBe("draft");
 });
 
+test("a restored draft is saved by autosave, unless the file has changed since", async () => {
+  drafts.kept.set("a.txt", { text: "draft", etag: '"1"' });
+  await openDocument({ autosave: true });
+  await expect.poll(() => disk.text("a.txt")).toBe("draft");
+  drafts.kept.set("a.txt", { text: "older draft", etag: '"1"' });
+  const { state } = await openDocument({ autosave: true });
+  expect(state()?.conflict).toMatchObject({ kind: "changed", text: "draft" });
+});
+
 test("a draft survives the deletion of its file", async () => {
   drafts.kept.set("a.txt", { text: "draft", etag: '"1"' });
   disk.delete("a.txt");

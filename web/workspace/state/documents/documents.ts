@@ -64,7 +64,9 @@ export function createDocuments(deps: DocumentsDeps) {
       document: restored ? { ...newDocument(path, restored.etag), edited: true } : newDocument(path, disk.etag),
       encoding: disk.encoding,
     });
-    if (restored) apply(path, { type: "readFromDisk", text: disk.text, etag: disk.etag });
+    if (!restored) return;
+    apply(path, { type: "readFromDisk", text: disk.text, etag: disk.etag });
+    if (autosave()) schedule(`save ${path}`, autosaveAfterMs(), () => autosaveNow(path));
   }
 
   async function loadFailed(path: string, error: unknown): Promise<void> {
