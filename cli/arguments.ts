@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "commander";
-import { IDLE_TIMEOUT_RANGE } from "@berth/contract";
+import { IDLE_TIMEOUT_RANGE, MAX_TIMEOUT_RANGE } from "@berth/contract";
 import { DAY } from "@berth/server/clock.ts";
 import { duration, origin, wholeNumber, type Kind } from "@berth/server/config/kinds.ts";
 
@@ -27,6 +27,15 @@ export function parseIdleTimeout(text: string): Limit {
   if (text === "none") return text;
   requireUnit(text);
   return argument({ ...idleTimeout, allowed: "a duration from 2m to 24h, such as 30m, or none" })(text);
+}
+
+const maxTimeout = duration(MAX_TIMEOUT_RANGE.minimum, MAX_TIMEOUT_RANGE.maximum);
+
+// How long people may keep a session running, in milliseconds, or `none`.
+export function parseMaxTimeout(text: string): Limit {
+  if (text === "none") return text;
+  requireUnit(text);
+  return argument({ ...maxTimeout, allowed: "a duration from 1m to 7d, such as 8h, or none" })(text);
 }
 
 // May be repeated. `none` is an empty list.

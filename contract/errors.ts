@@ -58,6 +58,12 @@ export const ERRORS = {
     retryAfterSeconds: 5,
   },
   unavailable: { status: 503, retryable: true, message: "The service is shutting down", retryAfterSeconds: 1 },
+  session_resuming: {
+    status: 503,
+    retryable: true,
+    message: "The session is still being resumed; try again in a moment",
+    retryAfterSeconds: 2,
+  },
   sandbox_timeout: { status: 504, retryable: true, message: "The sandbox engine did not answer in time", retryAfterSeconds: 5 },
 
   // Only the daemon answers with these. It also uses bad_request, unauthorized, forbidden, not_found, method_not_allowed

@@ -3,6 +3,7 @@ export * from "./schemas/events.ts";
 export * from "./ids.ts";
 export * from "./schemas/key.ts";
 export * from "./schemas/session.ts";
+export * from "./schemas/session-rules.ts";
 export * from "./schemas/template.ts";
 export { includesScope, scopeOf, type Parameter, type Route } from "./routes/route.ts";
 export * from "./routes/routes.ts";

@@ -40,6 +40,7 @@ import { readUserSettings, writeUserSettings } from "./store/partners/user-setti
 import { countByState, readQuotaUse } from "./store/sessions/count.ts";
 import { readSandboxAccess, runningAmong } from "./store/sessions/read.ts";
 import { isAtHome } from "./store/sessions/session.ts";
+import { readViewBySandbox } from "./store/sessions/view.ts";
 import { readBacklog } from "./store/webhooks/backlog.ts";
 import { loadTemplates } from "./templates.ts";
 import { createUsageSampler } from "./usage/usage-sampler.ts";
@@ -98,6 +99,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
       config,
       driver,
       running: (sandboxIds) => runningAmong(store.db, sandboxIds),
+      ownPolicyOf: async (sandboxId) => (await readViewBySandbox(store, sandboxId))?.egress ?? null,
       clock,
       secrets,
       templates,

@@ -4,6 +4,7 @@ import { LANGUAGES } from "@berth/contract/languages.ts";
 import Type from "typebox";
 import { Value } from "typebox/value";
 import type { GivenAgent } from "./agents/catalogue.ts";
+import { HOST_PATTERN } from "./egress-hosts.ts";
 
 // The fields that a template file may set: any part of a template. An agent needs at least a command; several agents are in order of
 // preference.
@@ -21,10 +22,10 @@ export function findFieldError(fields: object): FieldError | undefined {
   if (unknown !== undefined)
     return { at: [unknown], message: `is not a field of a template; the fields are ${Object.keys(Schema.properties).join(", ")}` };
   const template = fields as TemplateFields;
-  // TypeBox reports only "must match anyOf" for a union, so the two fields that are unions are checked first.
-  if (template.egress !== undefined && !Value.Check(EgressPolicy, template.egress)) {
-    return { at: ["egress"], message: "must be {policy: none}, {policy: public} or {policy: hosts, hosts: [names]}" };
-  }
+  // TypeBox reports only "must match anyOf" for a union, so the fields that are unions are checked first.
+  for (const field of ["egress", "maxEgress"] as const)
+    if (template[field] !== undefined && !Value.Check(EgressPolicy, template[field]))
+      return { at: [field], message: "must be {policy: none}, {policy: public} or {policy: hosts, hosts: [names]}" };
   return findAgentError(template.agent) ?? firstSchemaError(Schema, fields) ?? findInvalidValue(template);
 }
 
@@ -34,7 +35,6 @@ const Schema = Type.Object({
 });
 
 const VARIABLE = /^(?!BERTH_)[^=\0]+$/;
-const HOST = /^((\*\.)?([a-z0-9_-]+\.)*[a-z0-9_-]+|\[[0-9a-f:.]+\])(:\d{1,5})?$/i;
 
 function findAgentError(agent: unknown): FieldError | undefined {
   if (agent === undefined || agent === null) return undefined;
@@ -55,7 +55,7 @@ function firstSchemaError(schema: Type.TSchema, value: unknown): FieldError | un
 }
 
 // Checks rules that the schema cannot express.
-function findInvalidValue({ root, env, egress, model, languageServers }: TemplateFields): FieldError | undefined {
+function findInvalidValue({ root, env, egress, maxEgress, model, languageServers }: TemplateFields): FieldError | undefined {
   if (root !== undefined && !isAbsolute(root)) return { at: ["root"], message: `must be an absolute path, not "${root}"` };
   const variable = Object.keys(env ?? {}).find((name) => !VARIABLE.test(name));
   if (variable !== undefined) return { at: ["env", variable], message: "is not a valid variable name (names with BERTH_ are reserved)" };
@@ -64,8 +64,11 @@ function findInvalidValue({ root, env, egress, model, languageServers }: Templat
   const { provider, apiKeyVariable, baseUrl } = model ?? {};
   if ((provider === undefined) !== (apiKeyVariable === undefined) || (baseUrl !== undefined && provider === undefined))
     return { at: ["model"], message: "must name provider and apiKeyVariable together, and baseUrl only with them" };
-  const host = egress?.policy === "hosts" && egress.hosts.find((name) => !HOST.test(name));
-  if (typeof host === "string")
-    return { at: ["egress", "hosts"], message: `has "${host}", which is not a host, *.domain or address with an optional :port` };
-  return undefined;
+  return findInvalidHost("egress", egress) ?? findInvalidHost("maxEgress", maxEgress);
+}
+
+function findInvalidHost(field: string, egress: EgressPolicy | undefined): FieldError | undefined {
+  const host = egress?.policy === "hosts" ? egress.hosts.find((name) => !HOST_PATTERN.test(name)) : undefined;
+  if (host === undefined) return undefined;
+  return { at: [field, "hosts"], message: `has "${host}", which is not a host, *.domain or address with an optional :port` };
 }

@@ -50,11 +50,20 @@ export function loadTemplates(path: string | undefined): Templates {
 
 // Identifies what a sandbox is made of: the template, without the rules for its sessions, and the driver's recipe. The pool destroys sandboxes with another hash.
 export function templateHash(template: Template, recipe = ""): string {
-  const { idleTimeoutMs: _, busyCounts: __, ...made } = template;
+  const made = Object.fromEntries(Object.entries(template).filter(([field]) => !SESSION_FIELDS.has(field)));
   return createHash("sha256").update(canonicalJson(made)).update(recipe).digest("hex").slice(0, 16);
 }
 
 const NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
+const SESSION_FIELDS: ReadonlySet<string> = new Set<keyof Template>([
+  "idleTimeoutMs",
+  "busyCounts",
+  "autoResume",
+  "onTimeout",
+  "maxTimeoutMs",
+  "maxResources",
+  "maxEgress",
+]);
 
 function readTemplatesFile(path: string): string {
   try {

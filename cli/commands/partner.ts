@@ -1,4 +1,5 @@
 import { Command, Option } from "commander";
+import { TIMEOUT_ACTIONS, type TimeoutAction } from "@berth/contract";
 import type { Branding } from "@berth/contract/workspace.ts";
 import {
   createPartner,
@@ -12,7 +13,7 @@ import {
 import { describeMs } from "@berth/server/config/kinds.ts";
 import { issueKey } from "@berth/server/keys/keys.ts";
 import { countLiveSessions } from "@berth/server/store/partners/delete-partner.ts";
-import { parseIdleTimeout, parseLimit, parseOrigins, parsePartnerId, type Limit } from "../arguments.ts";
+import { parseIdleTimeout, parseLimit, parseMaxTimeout, parseOrigins, parsePartnerId, type Limit } from "../arguments.ts";
 import { withStore } from "../context.ts";
 import { changedBranding, parseAccent, parseLogo, type BrandingOptions } from "../partners/branding.ts";
 import { deletePartner } from "../partners/delete-partner.ts";
@@ -29,6 +30,9 @@ interface Options extends BrandingOptions {
   maxSessionsPerUser?: Limit;
   rate?: Limit;
   idleTimeout?: Limit;
+  autoResume?: "yes" | "no";
+  onTimeout?: TimeoutAction | "none";
+  maxTimeout?: Limit;
 }
 
 export const command = build();
@@ -74,6 +78,9 @@ function withSettings(settable: Command): Command {
     .option("--max-sessions-per-user <n>", "maximum number of live sessions per user, or `none`", parseLimit)
     .option("--rate <n>", "requests per minute for each key, 0 for no limit, `none` for the server's default", parseLimit)
     .option("--idle-timeout <time>", "pause sessions that were not used for this long, such as 30m, or `none`", parseIdleTimeout)
+    .addOption(new Option("--auto-resume <choice>", "resume paused sessions when someone opens them").choices(["yes", "no"]))
+    .addOption(new Option("--on-timeout <action>", "what the timeout of sessions does").choices([...TIMEOUT_ACTIONS, "none"]))
+    .option("--max-timeout <time>", "how long users may keep a session running, such as 8h, or `none`", parseMaxTimeout)
     .option("--logo <file>", "image beside the name in the workspace, or `none`", parseLogo)
     .option("--accent <colour>", "colour of buttons and links in the workspace, such as #7c3aed, or `none`", parseAccent)
     .addOption(new Option("--hide-agent <choice>", "hide the agent in the workspace").choices(["yes", "no"]))
@@ -157,6 +164,9 @@ const changesOf = (options: Options, branding: Branding): PartnerChanges => ({
   maxSessionsPerUser: numberOf(options.maxSessionsPerUser),
   ratePerMinute: numberOf(options.rate),
   idleTimeoutMs: numberOf(options.idleTimeout),
+  autoResume: options.autoResume && options.autoResume === "yes",
+  onTimeout: options.onTimeout === "none" ? null : options.onTimeout,
+  maxTimeoutMs: numberOf(options.maxTimeout),
 });
 
 const numberOf = (limited: Limit | undefined) => (limited === "none" ? null : limited);
@@ -174,6 +184,9 @@ const partnerText = (partner: Partner) =>
     ["per user", partner.maxSessionsPerUser === null ? "no limit" : `at most ${partner.maxSessionsPerUser}`],
     ["requests", partner.ratePerMinute === null ? "the server's default" : `${partner.ratePerMinute} per minute for each key`],
     ["idle sessions", partner.idleTimeoutMs === null ? "run until their timeout" : `are paused after ${describeMs(partner.idleTimeoutMs)}`],
+    ["paused sessions", partner.autoResume ? "are resumed when someone opens them" : "are resumed by the partner"],
+    ["after the timeout", partner.onTimeout === null ? "the server's default" : partner.onTimeout],
+    ["users may extend", partner.maxTimeoutMs === null ? "never" : `up to ${describeMs(partner.maxTimeoutMs)}`],
   ]);
 
 const brandingText = ({ logo, accent, hideAgent }: Branding): string =>

@@ -16,9 +16,29 @@ export interface SessionData {
   metadata?: Record<string, string>;
   // The time without use after which the session is paused; null if there is none.
   idleTimeoutMs?: number | null;
-  // When the timeout will pause the session; null unless it is running.
+  // When the timeout will pause or destroy the session; null unless it is running.
   expiresAt?: string | null;
   stopReason?: "api" | "timeout" | "idle" | "retention" | "sandbox_lost" | null;
+  // Whether opening the session resumes it if it is paused.
+  autoResume?: boolean;
+  onTimeout?: "pause" | "destroy";
+  // How long the user may keep the session running; null if not beyond its timeout.
+  maxTimeoutMs?: number | null;
+  // As named on create; null for the values of the template.
+  resources?: Resources | null;
+  egress?: SessionEgress | null;
+}
+
+export interface Resources {
+  cpus?: number;
+  memoryMb?: number;
+  diskMb?: number;
+}
+
+export interface SessionEgress {
+  policy: "none" | "public" | "hosts";
+  // With the policy `hosts`: names, `*.domain` or addresses, each with an optional `:port`.
+  hosts?: string[];
 }
 
 export interface CreateSession {
@@ -32,6 +52,13 @@ export interface CreateSession {
   idleTimeoutMs?: number | null;
   autoStartAgent?: boolean;
   metadata?: Record<string, string>;
+  // Whether opening the launch URL, a call through `sandboxUrl` or a preview resumes the session if it is paused.
+  autoResume?: boolean;
+  // Whether the timeout pauses or destroys the session.
+  onTimeout?: "pause" | "destroy";
+  // Both only within what the template allows.
+  resources?: Resources;
+  egress?: SessionEgress;
 }
 
 export interface UpdateSession {
@@ -39,6 +66,8 @@ export interface UpdateSession {
   // Counts from now; null for none.
   idleTimeoutMs?: number | null;
   metadata?: Record<string, string>;
+  autoResume?: boolean;
+  onTimeout?: "pause" | "destroy";
 }
 
 export interface ListSessions {

@@ -1,4 +1,5 @@
 import Type, { type Static } from "typebox";
+import { changeRules, createRules, ruleDetails } from "./session-rules.ts";
 
 // The session bodies of the partner API. These schemas are the source of the validation, the types and the OpenAPI
 // description.
@@ -70,7 +71,8 @@ const ExternalUserId = Type.String({
 });
 const TimeoutMs = Type.Integer({
   ...TIMEOUT_MS,
-  description: "The time in milliseconds after which the session is paused, counted from its creation or last resume.",
+  description:
+    "The time in milliseconds after which the session is paused, or destroyed if `onTimeout` says so, counted from its creation or last resume.",
 });
 
 const idleTimeoutMs = (description: string) => Type.Union([Type.Integer({ ...IDLE_TIMEOUT_RANGE }), Type.Null()], { description });
@@ -92,6 +94,7 @@ export const CreateSession = Type.Object(
       Type.Boolean({ default: true, description: "Whether the coding agent in the sandbox starts automatically." }),
     ),
     metadata: Type.Optional(Metadata),
+    ...createRules,
   },
   { $id: "CreateSession" },
 );
@@ -105,7 +108,7 @@ const details = {
   idleTimeoutMs: Type.Optional(idleTimeoutMs("The time without use after which the session is paused; null if there is none.")),
   expiresAt: Type.Optional(
     Type.Union([Type.String({ format: "date-time" }), Type.Null()], {
-      description: "When the timeout will pause the session; null unless it is running.",
+      description: "When the timeout will pause or destroy the session; null unless it is running.",
     }),
   ),
   stopReason: Type.Optional(
@@ -114,6 +117,7 @@ const details = {
         "Why the session was last paused or destroyed: by an API call, by its timeout, because it was idle, by the end of its retention, or because its sandbox was lost.",
     }),
   ),
+  ...ruleDetails,
 };
 
 export const SessionRead = Type.Object({ ...Session.properties, ...details }, { $id: "SessionRead" });
@@ -141,6 +145,7 @@ export const UpdateSession = Type.Object(
     ),
     idleTimeoutMs: Type.Optional(idleTimeoutMs("The new idle timeout in milliseconds, counted from now; null for none.")),
     metadata: Type.Optional(Metadata),
+    ...changeRules,
   },
   { $id: "UpdateSession" },
 );

@@ -1,5 +1,6 @@
 import Type, { type Static } from "typebox";
 import { IDLE_TIMEOUT_RANGE } from "./session.ts";
+import { MAX_TIMEOUT_RANGE, Resources, TIMEOUT_ACTIONS } from "./session-rules.ts";
 
 // A named configuration for sandboxes. The server reads templates from a file and fills in the defaults.
 
@@ -61,6 +62,15 @@ export const Template = Type.Object({
   idleTimeoutMs: Type.Optional(Type.Integer({ ...IDLE_TIMEOUT_RANGE })),
   // Whether a sandbox that uses the processor counts as used.
   busyCounts: Type.Optional(Type.Boolean()),
+  // For sessions that name none: whether opening them resumes them, and what their timeout does.
+  autoResume: Type.Optional(Type.Boolean()),
+  onTimeout: Type.Optional(Type.Enum([...TIMEOUT_ACTIONS])),
+  // How long people may keep a session running.
+  maxTimeoutMs: Type.Optional(Type.Integer({ ...MAX_TIMEOUT_RANGE })),
+  // The most that a session may ask for. Without it, a session has what the template says.
+  maxResources: Type.Optional(Resources),
+  // What a session may reach at most. Without it, no more than `egress`.
+  maxEgress: Type.Optional(EgressPolicy),
   env: Type.Record(Type.String(), Type.String(), { default: {} }),
   egress: EgressPolicy,
   // Overrides the server's model for sessions of this template. Requests still go through the server.

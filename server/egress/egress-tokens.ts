@@ -13,22 +13,31 @@ export interface EgressTokens {
 export interface TokenHolder {
   sandboxId: SandboxId;
   template: string;
+  // Whether the session has an egress policy of its own, which its row holds.
+  hasOwnPolicy?: boolean;
 }
 
 export function createEgressTokens(secrets: Pick<Secrets, "derive">): EgressTokens {
   const sign = (key: Buffer, text: string) => createHmac("sha256", key).update(text).digest();
   const keys = () => secrets.derive("egress-v1");
   return {
-    issue({ sandboxId, template }) {
-      const text = `${sandboxId}.${template}`;
+    issue(holder) {
+      const text = textOf(holder);
       return `${text}.${sign(keys()[0]!, text).toString("base64url")}`;
     },
     check(token) {
-      const [sandboxId = "", template = "", signature = "", ...rest] = token.split(".");
-      const given = Buffer.from(signature, "base64url");
-      if (rest.length > 0 || !isSandboxId(sandboxId) || given.length !== 32) return null;
-      const isGenuine = keys().filter((key) => timingSafeEqual(sign(key, `${sandboxId}.${template}`), given)).length > 0;
-      return isGenuine ? { sandboxId, template } : null;
+      const [sandboxId = "", template = "", ...rest] = token.split(".");
+      const hasOwnPolicy = rest.length === 2 && rest[0] === OWN_POLICY;
+      const given = Buffer.from(rest.at(-1) ?? "", "base64url");
+      if ((rest.length !== 1 && !hasOwnPolicy) || !isSandboxId(sandboxId) || given.length !== 32) return null;
+      const holder = { sandboxId, template, ...(hasOwnPolicy && { hasOwnPolicy }) };
+      const isGenuine = keys().filter((key) => timingSafeEqual(sign(key, textOf(holder)), given)).length > 0;
+      return isGenuine ? holder : null;
     },
   };
 }
+
+const OWN_POLICY = "own";
+
+const textOf = ({ sandboxId, template, hasOwnPolicy }: TokenHolder): string =>
+  `${sandboxId}.${template}${hasOwnPolicy ? `.${OWN_POLICY}` : ""}`;

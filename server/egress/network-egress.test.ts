@@ -44,6 +44,7 @@ beforeEach(async () => {
       listen: "127.0.0.1:0",
       tokens: createEgressTokens(secrets),
       templates,
+      ownPolicyOf: async () => null,
       clock,
       async running(ids) {
         if (outage) throw new Error("the database does not answer");
@@ -223,6 +224,7 @@ test.each([
     config: { dataDir: "", egressAllow: [`127.0.0.1:${webPort}`], egressListen: listen, egressMasqueraded },
     driver: { traits: { hostBound: false, freezes: false, isolates: true }, addressOwner: async () => owner },
     running: async (ids) => new Set(ids),
+    ownPolicyOf: async () => null,
     clock,
     secrets,
     templates: new Map([["default", DEFAULT_TEMPLATE]]),

@@ -19,6 +19,8 @@ export interface NetworkEgressOptions extends ProxyFactoryOptions, Pick<Admissio
   listen: string;
   tokens: EgressTokens;
   templates: Templates;
+  // The policy of a session that has its own; null if there is none.
+  ownPolicyOf(sandboxId: SandboxId): Promise<EgressPolicy | null>;
   clock: Clock;
   // Many sandboxes connect from one address, that of their node.
   sharedAddresses?: boolean;
@@ -36,7 +38,7 @@ const MAX_UNIDENTIFIED = 32;
 // Egress for sandboxes on other machines: one TCP port for all of them. A connection starts with a line that contains the
 // egress token; the rest goes to the proxy of that sandbox, as on a Unix socket. Any server serves any sandbox.
 export async function createNetworkEgress(options: NetworkEgressOptions): Promise<NetworkEgress> {
-  const { listen, tokens, templates, log, maxConnections = 256, maxPerSecond = 500, floodRestMs: restMs = 1_000 } = options;
+  const { listen, tokens, templates, ownPolicyOf, log, maxConnections = 256, maxPerSecond = 500, floodRestMs: restMs = 1_000 } = options;
   const counters: EgressCounters = { allowed: 0, refused: 0 };
   const traffic = createTrafficMeter();
   const createProxy = createProxyFactory(options, counters, traffic);
@@ -62,7 +64,9 @@ export async function createNetworkEgress(options: NetworkEgressOptions): Promis
     const holder = tokens.check(token);
     const template = holder && templates.get(holder.template);
     if (!template || !(await admission.allows(holder.sandboxId, address))) return void socket.destroy();
-    if (!socket.destroyed) serve(socket, address, holder.sandboxId, template.egress);
+    const policy = holder.hasOwnPolicy ? await ownPolicyOf(holder.sandboxId) : template.egress;
+    if (!policy) return void socket.destroy();
+    if (!socket.destroyed) serve(socket, address, holder.sandboxId, policy);
   }
 
   function serve(socket: Socket, address: string, sandboxId: SandboxId, policy: EgressPolicy): void {

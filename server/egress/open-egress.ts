@@ -14,6 +14,7 @@ export interface OpenEgressOptions {
   config: Pick<Config, "dataDir" | "egressAllow" | "egressListen" | "egressMasqueraded">;
   driver: Pick<Driver, "traits" | "addressOwner">;
   running: NetworkEgressOptions["running"];
+  ownPolicyOf: NetworkEgressOptions["ownPolicyOf"];
   clock: Clock;
   secrets: Secrets;
   templates: Templates;
@@ -26,6 +27,7 @@ export async function openEgress({
   config,
   driver,
   running,
+  ownPolicyOf,
   clock,
   secrets,
   templates,
@@ -43,6 +45,7 @@ export async function openEgress({
       templates,
       clock,
       running,
+      ownPolicyOf,
       sharedAddresses: config.egressMasqueraded,
       async isAddressOf(sandboxId, address, signal) {
         const owner = await driver.addressOwner?.(sandboxId, address, signal);

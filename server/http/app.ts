@@ -29,6 +29,7 @@ import { replyWithError } from "./requests/fastify-errors.ts";
 import { watchConnections } from "./requests/closing-connections.ts";
 import { createListener, type Mount } from "./requests/listener.ts";
 import { readBodies } from "./requests/request-body.ts";
+import type { Templates } from "../templates.ts";
 import { nextRequestId } from "./requests/request-id.ts";
 import { addEventRoutes } from "./routes/event-routes.ts";
 import { openIdempotency } from "./requests/idempotency.ts";
@@ -45,7 +46,7 @@ export interface AppDeps {
   endpoints: Endpoints;
   ownKeys: OwnKeys;
   usage: UsageReports;
-  templates: { has(name: string): boolean; keys(): Iterable<string> };
+  templates: Pick<Templates, "get" | "keys">;
   store: Store;
   secrets: Pick<Secrets, "seal" | "open">;
   clock: Clock;

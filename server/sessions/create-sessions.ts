@@ -10,6 +10,7 @@ import { findSession } from "../store/sessions/read.ts";
 import { isAtHome, isInStep, isPartnerSession, type Home, type PartnerSession, type Session } from "../store/sessions/session.ts";
 import { readView, readViewBySandbox, viewOf } from "../store/sessions/view.ts";
 import type { SessionChanges } from "../store/sessions/write.ts";
+import { limitTemplate } from "../session-limits.ts";
 import { templateHash, type Templates } from "../templates.ts";
 import type { Capacity } from "./pool/capacity.ts";
 import type { Changes } from "./changes.ts";
@@ -22,6 +23,7 @@ import { outcomeOf, type Outcome } from "./states/states.ts";
 import { WARNING_MS } from "./steps/step-actions.ts";
 import type { Steps } from "./steps/steps.ts";
 import type { Transitions } from "./states/transitions.ts";
+import { createWakeOnce } from "./wake-once.ts";
 
 export interface SessionsDeps {
   store: Store;
@@ -46,8 +48,9 @@ export function createSessions(deps: SessionsDeps): Sessions {
   const nextSlice = createLoopTurns();
 
   const create: Sessions["create"] = async (partner, request, { record, span } = {}) => {
-    const template = templates.get(request.template);
-    if (!template) throw new AppError("validation_failed", { details: [{ field: "template", message: "Unknown template" }] });
+    const named = templates.get(request.template);
+    if (!named) throw new AppError("validation_failed", { details: [{ field: "template", message: "Unknown template" }] });
+    const template = limitTemplate(named, request);
     const kind = { template, templateHash: templateHash(template, driver.traits.recipe) };
     const startedMs = performance.now();
     try {
@@ -73,6 +76,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
       const outcome = outcomeOf(call.trigger, session.state);
       const view = answer(session, outcome);
       if (view) return view;
+      if (call.trigger === "wake" && !session.autoResume) throw new AppError("session_paused");
       if (!isAtHome(session, home)) throw await servers.elsewhere(session.home);
       const ended = outcome.do === "enter" ? await runStep(session, call) : await awaitStep(session, outcome, call);
       if (ended) return visible(ended);
@@ -82,8 +86,9 @@ export function createSessions(deps: SessionsDeps): Sessions {
   // null: the session has changed, or there is room for it now. Look again.
   async function runStep(session: PartnerSession, { trigger, changes: noted = {}, record, span }: Call): Promise<Session | null> {
     // Only a hibernated session needs room for its memory.
-    const needsRoom = trigger === "resume" && session.state === "paused" && session.isHibernated;
-    const start: Start = needsRoom ? "cold" : trigger === "resume" ? "warm" : "none";
+    const resumes = trigger === "resume" || trigger === "wake";
+    const needsRoom = resumes && session.state === "paused" && session.isHibernated;
+    const start: Start = needsRoom ? "cold" : resumes ? "warm" : "none";
     const startedMs = performance.now();
     const step = await steps.begin(session, trigger, { changes: noted, record, span, ...(needsRoom && { admit: capacity.admit }) });
     if (!step) return null;
@@ -94,6 +99,8 @@ export function createSessions(deps: SessionsDeps): Sessions {
       return ended;
     } catch (error) {
       if (needsRoom && isAppError(error, "capacity_reached") && (await pool.makeRoom())) return null;
+      // Someone else moved the session.
+      if (trigger === "wake" && isAppError(error, "session_busy")) return null;
       observer.called({ operation: trigger, start, outcome: outcomeOfError(error), seconds: secondsSince(startedMs) });
       throw error;
     }
@@ -115,7 +122,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
     const session = await find(partnerId, id);
     const outcome = outcomeOf("change", session.state);
     if (outcome.do === "refuse") throw new AppError(outcome.code);
-    const { timeoutMs, idleTimeoutMs, metadata } = change;
+    const { timeoutMs, idleTimeoutMs, metadata, autoResume, onTimeout } = change;
     const isRunning = "expiresAtMs" in session && session.expiresAtMs !== null;
     const updated = await transitions.apply(session, "change", {
       changes: {
@@ -123,14 +130,30 @@ export function createSessions(deps: SessionsDeps): Sessions {
         ...(timeoutMs !== undefined && isRunning && { expiresAtMs: clock.now() + timeoutMs }),
         ...(idleTimeoutMs !== undefined && { idleTimeoutMs, ...(isRunning && idleTimes(idleTimeoutMs, clock.now())) }),
         ...(metadata !== undefined && { metadata }),
-        // The ETag depends on it, so it differs even within one millisecond.
-        updatedAtMs: Math.max(clock.now(), session.updatedAtMs + 1),
+        ...(autoResume !== undefined && { autoResume }),
+        ...(onTimeout !== undefined && { onTimeout }),
+        updatedAtMs: nextUpdate(session),
       },
       record,
     });
     if (!updated || updated === "deleted") throw new AppError("session_busy", { retryAfterSeconds: 1 });
     return visible(updated);
   }
+
+  async function extend(partnerId: string, id: string): Promise<SessionView> {
+    const session = await find(partnerId, id);
+    if (outcomeOf("extend", session.state).do !== "update") throw notExtendable(session);
+    const { timeoutMs, expiresAtMs, extendUntilMs } = session as Extract<PartnerSession, { state: "running" }>;
+    const untilMs = Math.min(clock.now() + timeoutMs, extendUntilMs ?? 0);
+    if (untilMs <= expiresAtMs) return visible(session);
+    const changes = { expiresAtMs: untilMs, isWarned: untilMs - clock.now() <= WARNING_MS, updatedAtMs: nextUpdate(session) };
+    const extended = await transitions.apply(session, "extend", { changes });
+    if (!extended || extended === "deleted") throw new AppError("session_busy", { retryAfterSeconds: 1 });
+    return visible(extended);
+  }
+
+  // The ETag depends on it, so it differs even within one millisecond.
+  const nextUpdate = ({ updatedAtMs }: Session) => Math.max(clock.now(), updatedAtMs + 1);
 
   return {
     create,
@@ -144,6 +167,8 @@ export function createSessions(deps: SessionsDeps): Sessions {
       perform(partnerId, id, { trigger: "resume", changes: { autoStartAgent }, ...options }),
     destroy: (partnerId, id, options) => perform(partnerId, id, { trigger: "destroy", ...options }),
     update,
+    wake: createWakeOnce({ wake: (partnerId, id) => perform(partnerId, id, { trigger: "wake" }), clock }),
+    extend,
     list: (partnerId, filter) => listSessions(store.db, partnerId, filter, nextSlice),
     bySandbox: async (sandboxId) => (isSandboxId(sandboxId) && (await readViewBySandbox(store, sandboxId))) || null,
     onChange: changes.listen,
@@ -155,7 +180,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
 }
 
 interface Call extends ChangeOptions {
-  trigger: "pause" | "resume" | "destroy";
+  trigger: "pause" | "resume" | "wake" | "destroy";
   changes?: SessionChanges;
 }
 
@@ -171,6 +196,9 @@ function answer(session: PartnerSession, outcome: Outcome): SessionView | null {
     isBusy ? { message: `The session is ${session.state}; try again in a moment`, retryAfterSeconds: 1 } : {},
   );
 }
+
+const notExtendable = ({ state }: PartnerSession): AppError =>
+  new AppError(state === "paused" || state === "hibernating" ? "session_paused" : "session_busy");
 
 // A malformed id is looked up too, under an id that does not exist, so that every 404 takes the same time.
 const idOrUnused = (id: string) => (isSessionId(id) ? id : UNUSED_ID);

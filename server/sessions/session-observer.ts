@@ -14,7 +14,7 @@ export interface SessionObserver {
 }
 
 export interface FinishedCall {
-  operation: "create" | "pause" | "resume" | "destroy";
+  operation: "create" | "pause" | "resume" | "wake" | "destroy";
   start: Start;
   outcome: CallOutcome;
   seconds: number;

@@ -1,11 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { availableParallelism } from "node:os";
+import type { TimeoutAction } from "@berth/contract";
 import { SECOND } from "../clock.ts";
+import { limitTemplate } from "../session-limits.ts";
 import { runWork } from "../event-loop/loop-work.ts";
 import type { DaemonLinks } from "../daemon-link/daemon-links.ts";
 import type { Store } from "../store/open.ts";
 import { sessionsInState } from "../store/sessions/read.ts";
-import type { Home } from "../store/sessions/session.ts";
+import { setMissingTimeoutActions } from "../store/sessions/rules.ts";
+import { isPartnerSession, type Home } from "../store/sessions/session.ts";
 import { createCapacity, type CapacityOptions } from "./pool/capacity.ts";
 import { createChanges } from "./changes.ts";
 import { createSessions } from "./create-sessions.ts";
@@ -41,7 +44,8 @@ export interface SessionServicesDeps extends StepActionsDeps {
   // null if the sandboxes are not bound to a machine.
   host: string | null;
   servers: Pick<ServerDirectory, "elsewhere">;
-  rules: ScheduleDeps["rules"];
+  // `timeoutAction` is for sessions that name none, and whose template and partner name none.
+  rules: ScheduleDeps["rules"] & { timeoutAction: TimeoutAction };
   capacity: CapacityOptions;
   poolSize: number;
   // Absent: the pool does not grow.
@@ -103,7 +107,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
   async function reopenEgress(): Promise<void> {
     for (const session of await sessionsInState(store.db, home, ["warm", "running", "thawing"])) {
       const template = templates.get(session.template);
-      if (template) await egress.open(session.sandboxId, template);
+      if (template) await egress.open(session.sandboxId, isPartnerSession(session) ? limitTemplate(template, session) : template);
     }
   }
 
@@ -113,6 +117,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
     reconcile,
     pool,
     async start() {
+      await setMissingTimeoutActions(store.db, deps.rules.timeoutAction);
       await reopenEgress();
       // Calls do not wait for this: a session in a step that a dead server left answers like one in any other step. On one
       // machine every earlier process of this home is dead, whatever its leases say. In a cluster it may be alive.

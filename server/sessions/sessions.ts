@@ -1,3 +1,4 @@
+import type { EgressPolicy, Resources, TimeoutAction } from "@berth/contract";
 import type { ListFilter, SessionPage } from "../store/sessions/list.ts";
 import type { SessionView } from "../store/sessions/view.ts";
 import type { Span } from "../tracing/span.ts";
@@ -18,6 +19,11 @@ export interface Sessions extends AsyncDisposable {
   // Changes fields that do not affect the sandbox. `timeoutMs` counts from now for a running session and from the next resume for
   // a paused one. A destroyed session is not found.
   update(partnerId: string, id: string, change: SessionChange, options?: ChangeOptions): Promise<SessionView>;
+  // Resumes a session with `autoResume` that is paused, for someone who opens it; no-op if it is running. Many callers share one resume,
+  // also across servers. Rejects with `session_resuming` if it takes too long, and `session_paused` without `autoResume`.
+  wake(partnerId: string, id: string): Promise<SessionView>;
+  // Gives a running session its whole timeout again, as far as `extendUntil` allows. No-op if it does not.
+  extend(partnerId: string, id: string): Promise<SessionView>;
   // Newest first.
   list(partnerId: string, filter: ListFilter): Promise<SessionPage>;
   // For gateway and relay, which know the sandbox. null if no partner knows it.
@@ -31,6 +37,10 @@ export interface PartnerLimits {
   maxSessions: number | null;
   maxSessionsPerUser: number | null;
   idleTimeoutMs: number | null;
+  // The rules of sessions that name none, and whose template names none.
+  autoResume?: boolean | null;
+  onTimeout?: TimeoutAction | null;
+  maxTimeoutMs?: number | null;
 }
 
 // A create request after validation, with its defaults.
@@ -43,6 +53,12 @@ export interface CreateRequest {
   idleTimeoutMs?: number | null;
   autoStartAgent: boolean;
   metadata: Record<string, string>;
+  // Absent: as for `idleTimeoutMs`, and then that of the server.
+  autoResume?: boolean;
+  onTimeout?: TimeoutAction;
+  // Within what the template allows. Absent: as the template says.
+  resources?: Resources;
+  egress?: EgressPolicy;
 }
 
 export interface ChangeOptions {
@@ -59,4 +75,6 @@ export interface SessionChange {
   idleTimeoutMs?: number | null;
   // Replaces all metadata.
   metadata?: Record<string, string>;
+  autoResume?: boolean;
+  onTimeout?: TimeoutAction;
 }

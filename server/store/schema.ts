@@ -1,5 +1,5 @@
 import type { Generated, Kysely } from "kysely";
-import type { KeyScope, SandboxId, SessionId } from "@berth/contract";
+import type { KeyScope, SandboxId, SessionId, TimeoutAction } from "@berth/contract";
 import type { SessionState } from "./session-states.ts";
 
 // The tables. Times are UTC milliseconds, flags are 0 or 1, JSON is text, so that SQLite and PostgreSQL hold the same values.
@@ -39,6 +39,10 @@ export interface PartnersTable {
   rate_per_minute: number | null;
   // The idle timeout of sessions that name none, and whose template names none; null is none.
   idle_timeout_ms: number | null;
+  // The same for these rules of a session; null is none. `auto_resume` is a flag.
+  auto_resume: number | null;
+  on_timeout: TimeoutAction | null;
+  max_timeout_ms: number | null;
   created_at: number;
 }
 
@@ -90,6 +94,15 @@ export interface SessionsTable {
   // When a running session is idle if nothing happens, and when to look next whether it is; otherwise null.
   idle_at: number | null;
   idle_look_at: number | null;
+  auto_resume: Generated<number>;
+  // null in rows that are older than this column.
+  on_timeout: TimeoutAction | null;
+  // How long people may keep the session running, and until when they may; null: not beyond `expires_at`.
+  max_timeout_ms: number | null;
+  extend_until: number | null;
+  // JSON of the values that a create named; null for those of the template.
+  resources: string | null;
+  egress: string | null;
   paused_at: number | null;
   // 1 if the session is paused and its sandbox gave its memory back.
   hibernated: number;

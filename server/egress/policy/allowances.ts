@@ -1,4 +1,5 @@
 import ipaddr from "ipaddr.js";
+import { splitPort } from "../../egress-hosts.ts";
 import type { Target } from "./target.ts";
 
 // The operator's exceptions (BERTH_EGRESS_ALLOW): host names, addresses or networks, each with an optional port. For its own
@@ -21,13 +22,6 @@ export function parseAllowances(entries: readonly string[]): Allowances {
     mayOpenPort: (target) =>
       parsed.some(({ host, port, network }) => port === target.port && (host === target.host || network !== undefined)),
   };
-}
-
-// `host`, `host:443`, `[::1]:443`, `::1`, `10.0.0.0/8:443`.
-export function splitPort(text: string): { name: string; port?: number } {
-  const match = /^(?:\[(?<six>.+)\]|(?<plain>[^:]+))(?::(?<port>\d+))?$/.exec(text);
-  const { six, plain, port } = match?.groups ?? {};
-  return { name: six ?? plain ?? text, ...(port !== undefined && { port: Number(port) }) };
 }
 
 type Network = [ipaddr.IPv4 | ipaddr.IPv6, number];

@@ -1,10 +1,8 @@
 import type { EgressPolicy } from "@berth/contract";
 import { isPublicAddress } from "../../network/public-address.ts";
-import { splitPort, type Allowances } from "./allowances.ts";
+import { OPEN_PORTS, splitPort } from "../../egress-hosts.ts";
+import type { Allowances } from "./allowances.ts";
 import type { Target } from "./target.ts";
-
-// SSH, HTTP and git. Not SMTP: untrusted users would send spam.
-const OPEN_PORTS = new Set([22, 80, 443, 8080, 8443, 9418]);
 
 // The reason to refuse a target before its name is resolved, as a phrase for the user, or undefined.
 export function refuseTarget(policy: EgressPolicy, allowances: Allowances, target: Target): string | undefined {

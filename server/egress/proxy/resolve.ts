@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { createHostResolver, type HostResolverOptions, type Resolve } from "../../network/host-resolver.ts";
 import { resolveName } from "../../network/resolve-name.ts";
-import { splitPort } from "../policy/allowances.ts";
+import { splitPort } from "../../egress-hosts.ts";
 
 export type { Resolve } from "../../network/host-resolver.ts";
 

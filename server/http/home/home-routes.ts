@@ -5,6 +5,7 @@ import type { Clock } from "../../clock.ts";
 import type { Tickets } from "../../gateway/access/launch-ticket.ts";
 import type { Sessions } from "../../sessions/sessions.ts";
 import { appendAudit } from "../../store/partners/audit.ts";
+import type { Templates } from "../../templates.ts";
 import type { Store } from "../../store/open.ts";
 import { findPartnerFast, type Partner } from "../../store/partners/partners.ts";
 import { requireStore } from "../operations/health.ts";
@@ -15,7 +16,7 @@ import { isLocalCaller, isSameOrigin } from "./local-caller.ts";
 export interface HomeDeps {
   sessions: Sessions;
   tickets: Pick<Tickets, "issueLaunchUrl">;
-  templates: { has(name: string): boolean; keys(): Iterable<string> };
+  templates: Pick<Templates, "get" | "keys">;
   store: Store;
   clock: Clock;
   baseUrl: string;

@@ -11,6 +11,7 @@ import type { ChangeOptions, Sessions, SessionView } from "../../sessions/sessio
 import { appendAudit } from "../../store/partners/audit.ts";
 import type { Store } from "../../store/open.ts";
 import { SLICE_BYTES } from "../../store/page-budget.ts";
+import type { Templates } from "../../templates.ts";
 import { spanOf } from "../../tracing/span.ts";
 import { parseOptionalBody, parseRequiredBody } from "../requests/request-body.ts";
 import { addRoute } from "../requests/route.ts";
@@ -23,7 +24,7 @@ import { etagOf, formatSession, matchesEtag, pageJson, rememberTexts, toResumed,
 export interface SessionRouteDeps {
   sessions: Sessions;
   tickets: Pick<Tickets, "issueLaunchUrl">;
-  templates: { has(name: string): boolean };
+  templates: Pick<Templates, "get">;
   idempotency: Idempotency;
   store: Store;
   clock: Clock;

@@ -1,8 +1,10 @@
 import { CreateSession, DEFAULT_TEMPLATE, ENV_LIMITS, ResumeSession, TIMEOUT_MS, UpdateSession } from "@berth/contract";
 import type { CreateRequest, SessionChange } from "../../sessions/sessions.ts";
+import type { Templates } from "../../templates.ts";
 import { requireNoFaults } from "../requests/field-faults.ts";
 import type { JsonObject } from "../requests/request-body.ts";
 import { compileFaultFinder } from "../requests/schema-faults.ts";
+import { findRuleFaults, parseChangedRules, parseCreateRules } from "./rule-requests.ts";
 
 // Validates the bodies of the session routes and fills in defaults.
 
@@ -10,13 +12,15 @@ const findCreateFaults = compileFaultFinder(CreateSession);
 const findResumeFaults = compileFaultFinder(ResumeSession);
 const findUpdateFaults = compileFaultFinder(UpdateSession);
 
-export function parseCreate(body: JsonObject, templates: { has(name: string): boolean }): CreateRequest {
+export function parseCreate(body: JsonObject, templates: Pick<Templates, "get">): CreateRequest {
   const faults = findCreateFaults(body);
   const request = body as CreateSession;
   const isFaulty = (field: string) => faults.some((fault) => fault.field === field || fault.field.startsWith(`${field}.`));
-  if (!isFaulty("template") && request.template !== undefined && !templates.has(request.template)) {
+  const template = isFaulty("template") ? undefined : templates.get(request.template ?? DEFAULT_TEMPLATE);
+  if (!isFaulty("template") && request.template !== undefined && !template) {
     faults.push({ field: "template", message: "Not a configured template" });
   }
+  if (!isFaulty("resources") && !isFaulty("egress")) faults.push(...findRuleFaults(template, request));
   if (!isFaulty("envVars") && request.envVars && sizeOf(request.envVars) > ENV_LIMITS.totalBytes) {
     faults.push({ field: "envVars", message: "Must have at most 256 KiB in total" });
   }
@@ -29,6 +33,7 @@ export function parseCreate(body: JsonObject, templates: { has(name: string): bo
     ...(request.idleTimeoutMs !== undefined && { idleTimeoutMs: request.idleTimeoutMs }),
     autoStartAgent: request.autoStartAgent ?? true,
     metadata: request.metadata ?? {},
+    ...parseCreateRules(request),
   };
 }
 
@@ -45,6 +50,7 @@ export function parseUpdate(body: JsonObject): SessionChange {
     ...(timeoutMs !== undefined && { timeoutMs }),
     ...(idleTimeoutMs !== undefined && { idleTimeoutMs }),
     ...(metadata && { metadata }),
+    ...parseChangedRules(body as UpdateSession),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { ResumedSession, Session, SessionRead } from "@berth/contract";
 import type { SessionView } from "../../sessions/sessions.ts";
+import { ruleDetailsOf } from "./rule-requests.ts";
 
 // How a session is sent to partners: with its five fields, or with all details.
 export type SessionFormat = "brief" | "detailed";
@@ -29,6 +30,7 @@ export const withDetails = (baseUrl: string, view: SessionView): SessionRead => 
   metadata: JSON.parse(view.metadataJson) as Record<string, string>,
   expiresAt: view.expiresAt === null ? null : new Date(view.expiresAt).toISOString(),
   stopReason: view.stopReason as SessionRead["stopReason"],
+  ...ruleDetailsOf(view),
 });
 
 // A page of the list as JSON. Stored metadata is copied without parsing it: parsing and serializing a full page would block

@@ -39,8 +39,20 @@ export function createMemorySessions(store: Store, clock: Clock): Sessions {
     return change(session, { status: to, generation: session.generation + 2, ...changes }, options);
   }
 
+  function resumePaused(session: SessionView, options?: ChangeOptions): Promise<SessionView> {
+    const { timeoutMs, idleTimeoutMs, maxTimeoutMs } = session;
+    const nowMs = clock.now();
+    const times = {
+      expiresAt: nowMs + timeoutMs,
+      idleAt: idleTimeoutMs && nowMs + idleTimeoutMs,
+      extendUntil: maxTimeoutMs && nowMs + maxTimeoutMs,
+    };
+    return move(session, "running", { ...times, stopReason: null }, options);
+  }
+
   return {
-    async create(partner, { externalUserId, template, metadata, timeoutMs, idleTimeoutMs = null }, options = {}) {
+    async create(partner, request, options = {}) {
+      const { externalUserId, template, metadata, timeoutMs, idleTimeoutMs = null } = request;
       requireQuota(partner, externalUserId);
       const createdAt = clock.now();
       const session: SessionView = {
@@ -57,6 +69,12 @@ export function createMemorySessions(store: Store, clock: Clock): Sessions {
         expiresAt: createdAt + timeoutMs,
         idleTimeoutMs,
         idleAt: idleTimeoutMs && createdAt + idleTimeoutMs,
+        extendUntil: partner.maxTimeoutMs ? createdAt + partner.maxTimeoutMs : null,
+        autoResume: request.autoResume ?? partner.autoResume ?? false,
+        onTimeout: request.onTimeout ?? partner.onTimeout ?? "pause",
+        maxTimeoutMs: partner.maxTimeoutMs ?? null,
+        resources: request.resources ?? null,
+        egress: request.egress ?? null,
         stopReason: null,
         createdAt,
         updatedAt: createdAt,
@@ -71,29 +89,41 @@ export function createMemorySessions(store: Store, clock: Clock): Sessions {
       const session = find(partnerId, id);
       if (session.status === "destroyed") throw new AppError("session_not_found");
       if (session.status === "paused") throw new AppError("session_already_paused");
-      return move(session, "paused", { expiresAt: null, idleAt: null, stopReason: "api" }, options);
+      return move(session, "paused", { ...NO_TIMES, stopReason: "api" }, options);
     },
     async resume(partnerId, id, options) {
       const session = find(partnerId, id);
       if (session.status === "destroyed") throw new AppError("session_not_found");
       if (session.status === "running") throw new AppError("session_already_running");
-      const { timeoutMs, idleTimeoutMs } = session;
-      const times = { expiresAt: clock.now() + timeoutMs, idleAt: idleTimeoutMs && clock.now() + idleTimeoutMs };
-      return move(session, "running", { ...times, stopReason: null }, options);
+      return resumePaused(session, options);
+    },
+    async wake(partnerId, id) {
+      const session = find(partnerId, id);
+      if (session.status === "destroyed") throw new AppError("session_not_found");
+      if (session.status === "running") return session;
+      if (!session.autoResume) throw new AppError("session_paused");
+      return resumePaused(session);
+    },
+    async extend(partnerId, id) {
+      const session = find(partnerId, id);
+      if (session.status === "destroyed") throw new AppError("session_not_found");
+      if (session.status === "paused" || session.expiresAt === null) throw new AppError("session_paused");
+      const expiresAt = Math.min(clock.now() + session.timeoutMs, session.extendUntil ?? 0);
+      return expiresAt <= session.expiresAt ? session : change(session, { expiresAt });
     },
     async destroy(partnerId, id, options) {
       await changing.get(id)?.catch(() => {});
       const session = find(partnerId, id);
       if (session.status === "destroyed") return session;
-      return move(session, "destroyed", { expiresAt: null, idleAt: null, stopReason: "api" }, options);
+      return move(session, "destroyed", { ...NO_TIMES, stopReason: "api" }, options);
     },
-    async update(partnerId, id, { timeoutMs, idleTimeoutMs, metadata }, options) {
+    async update(partnerId, id, { timeoutMs, idleTimeoutMs, metadata, ...rules }, options) {
       const session = find(partnerId, id);
       if (session.status === "destroyed") throw new AppError("session_not_found");
       const expiry = timeoutMs === undefined ? {} : { timeoutMs, expiresAt: session.expiresAt && clock.now() + timeoutMs };
       const idle =
         idleTimeoutMs === undefined ? {} : { idleTimeoutMs, idleAt: session.expiresAt && idleTimeoutMs && clock.now() + idleTimeoutMs };
-      return change(session, { ...expiry, ...idle, ...(metadata && { metadataJson: JSON.stringify(metadata) }) }, options);
+      return change(session, { ...expiry, ...idle, ...rules, ...(metadata && { metadataJson: JSON.stringify(metadata) }) }, options);
     },
     async list(partnerId, { status, externalUserId, metadata = {}, limit, after }) {
       const matching = [...sessions.values()]
@@ -114,6 +144,8 @@ export function createMemorySessions(store: Store, clock: Clock): Sessions {
     async [Symbol.asyncDispose]() {},
   };
 }
+
+const NO_TIMES = { expiresAt: null, idleAt: null, extendUntil: null };
 
 const sortKey = ({ createdAt, id }: ListPosition): string => `${String(createdAt).padStart(16, "0")} ${id}`;
 

@@ -17,6 +17,7 @@ import { silentLog, type Log } from "../../log.ts";
 import { createSecrets } from "../../secrets/secrets.ts";
 import type { Sessions } from "../../sessions/sessions.ts";
 import { openStore, type Store } from "../../store/open.ts";
+import { DEFAULT_TEMPLATE } from "../../templates.ts";
 import { createUsageReports } from "../../usage/usage-reports.ts";
 import { createApp, type App, type AppDeps } from "../app.ts";
 import { checkReply } from "./check-reply.ts";
@@ -70,7 +71,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
   const sessions = overrides.sessions ?? createMemorySessions(store, clock);
   const tickets = createTickets({ secrets, baseUrl: TEST_BASE_URL, ttlMs: 300_000, clock });
   const authenticate = (key: string) => authenticator.authenticate(key);
-  const templates = new Set(["default", "python"]);
+  const templates = new Map(["default", "python"].map((name) => [name, { ...DEFAULT_TEMPLATE, name }]));
   // Tests decide when webhooks are sent. A clock that jumps by a day would otherwise poll 86,400 times.
   const withoutTimers: Clock = { now: () => clock.now(), every: () => ({ async [Symbol.asyncDispose]() {} }) };
   const webhooks = createWebhooks({ store, secrets, clock: withoutTimers, log, owner: randomUUID(), allowPrivate: true });

@@ -3,7 +3,7 @@ import type { Clock } from "../../clock.ts";
 import type { Driver } from "../../drivers/driver.ts";
 import type { Log } from "../../log.ts";
 import type { Store } from "../../store/open.ts";
-import { NO_IDLE_TIMES } from "../../store/sessions/idle.ts";
+import { NO_TIMES } from "../../store/sessions/idle.ts";
 import { abandonedSteps, findSessionBySandbox } from "../../store/sessions/read.ts";
 import type { MalformedRow } from "../../store/sessions/parse-session.ts";
 import { isInStep, type Home, type Session } from "../../store/sessions/session.ts";
@@ -108,8 +108,7 @@ export function createReconcile(deps: ReconcileDeps): Reconcile {
     const outcome = outcomeOf(finding, session.state);
     if (outcome.do === "enter") return runStep(session, finding);
     const nowMs = clock.now();
-    const changes =
-      finding === "lost" ? { pausedAtMs: nowMs, expiresAtMs: null, ...NO_IDLE_TIMES, isHibernated: true } : { isHibernated: true };
+    const changes = finding === "lost" ? { pausedAtMs: nowMs, ...NO_TIMES, isHibernated: true } : { isHibernated: true };
     if (outcome.do !== "ignore") await transitions.apply(session, finding, { changes });
   }
 

@@ -25,7 +25,7 @@ export interface ScheduleDeps {
   home: Home;
   clock: Clock;
   log: Log;
-  rules: { timeoutAction: "pause" | "destroy"; hibernateAfterMs: number; pausedMs: number; tombstoneMs: number };
+  rules: { hibernateAfterMs: number; pausedMs: number; tombstoneMs: number };
 }
 
 const BATCH = 100;
@@ -37,8 +37,9 @@ export function createSchedule({ store, transitions, steps, capacity, home, cloc
     const { db } = store;
     const nowMs = clock.now();
     await each(await due.sessionsToWarn(db, home, { nowMs, untilMs: nowMs + WARNING_MS }, BATCH), warn);
-    const timeout = rules.timeoutAction === "destroy" ? "timeout_destroy" : "timeout";
-    await each(await due.sessionsTimedOut(db, home, nowMs, BATCH), (session) => steps.run(session, timeout));
+    await each(await due.sessionsTimedOut(db, home, nowMs, BATCH), (session) =>
+      steps.run(session, session.onTimeout === "destroy" ? "timeout_destroy" : "timeout"),
+    );
     const hibernateBeforeMs = capacity.isMemoryLow() ? nowMs : nowMs - rules.hibernateAfterMs;
     await each(await due.sessionsToHibernate(db, home, hibernateBeforeMs, BATCH), (session) => steps.run(session, "hibernate"));
     await each(await due.sessionsPausedTooLong(db, home, nowMs - rules.pausedMs, BATCH), (session) => steps.run(session, "retention"));
@@ -52,7 +53,7 @@ export function createSchedule({ store, transitions, steps, capacity, home, cloc
   }
 
   // A session that fails is due again at the next tick.
-  const each = (sessions: Session[], work: (session: Session) => Promise<void>) =>
+  const each = <T extends Session>(sessions: T[], work: (session: T) => Promise<void>) =>
     forEachConcurrently(sessions, BACKGROUND, (session) =>
       work(session).catch((error: unknown) => log.warn("schedule.failed", { sessionId: session.id, error: String(error) })),
     );

@@ -51,7 +51,7 @@ export function createPlacement(deps: PlacementDeps): Placement {
 
   async function attempt(wanted: Wanted, count: Pool["count"]): Promise<Placed> {
     const { session, created } = await reserve(deps, wanted);
-    count(wanted.kind.template.name, isFromPool(session) ? "warm" : "none");
+    count(wanted.kind, isFromPool(session) ? "warm" : "none");
     if (created) {
       steps.left({ session, span: wanted.span }, created);
       pool.fillSoon();

@@ -28,8 +28,9 @@ export interface Pool extends AsyncDisposable {
   fill(): Promise<void>;
   // Fills the pool after a short pause in calls (debounced): creating blanks would slow down the creates that empty the pool.
   fillSoon(): void;
-  // Counts a create of this template, and whether there was a warm sandbox for it.
-  count(template: string, found: "warm" | "none"): void;
+  // Counts a create, and whether there was a warm sandbox for it. A session with other resources or another egress than its template
+  // cannot use the pool, so it is not counted.
+  count(kind: Kind, found: "warm" | "none"): void;
   // How many blanks of a template the pool holds when it is full.
   targets(): ReadonlyMap<string, number>;
   // For a create (of this kind) or a resume that found no room. True: try again, because a blank of its kind is warm or about
@@ -183,7 +184,9 @@ export function createPool(deps: PoolDeps): Pool {
     fill,
     fillSoon,
     makeRoom,
-    count(template, found) {
+    count(kind, found) {
+      const template = kind.template.name;
+      if (templates.get(template) !== kind.template) return;
       observer.looked(template, found);
       demand.taken(template);
       if (found === "none") demand.missed(template);

@@ -1,4 +1,4 @@
-import { AppError, newId, type SandboxId, type Template } from "@berth/contract";
+import { AppError, newId, type SandboxId, type Template, type TimeoutAction } from "@berth/contract";
 import type { Clock } from "../../clock.ts";
 import { newToken, type Secrets } from "../../secrets/secrets.ts";
 import type { Store, Sync } from "../../store/open.ts";
@@ -21,6 +21,7 @@ export interface ReserveDeps {
   secrets: Secrets;
   clock: Clock;
   capacity: Capacity;
+  rules: { timeoutAction: TimeoutAction };
   lease(): Lease;
 }
 
@@ -105,7 +106,7 @@ async function claim(deps: ReserveDeps, tx: Db, wanted: Wanted): Promise<Session
     to: stepOf("claim", "warm"),
     lease: deps.lease(),
     nowMs,
-    owner: ownerOf(wanted),
+    owner: ownerOf(deps, wanted),
     sealEnv: (sandboxId) => sealEnv(deps, wanted, sandboxId),
   });
   return claimed && inStep(claimed);
@@ -114,12 +115,16 @@ async function claim(deps: ReserveDeps, tx: Db, wanted: Wanted): Promise<Session
 async function insertNew(deps: ReserveDeps, tx: Db, wanted: Wanted): Promise<SessionInStep> {
   await deps.capacity.admit(tx);
   const blank = newBlank(deps, wanted.kind, stepOf("create", "absent"));
-  const owner = { ...ownerOf(wanted), sealedEnv: sealEnv(deps, wanted, blank.sandboxId) };
+  const owner = { ...ownerOf(deps, wanted), sealedEnv: sealEnv(deps, wanted, blank.sandboxId) };
   return inStep(await insertSession(tx, { ...blank, owner }));
 }
 
 // A row that no partner owns.
-export function newBlank({ home, secrets, clock, lease }: Omit<ReserveDeps, "store" | "capacity">, kind: Kind, step: Step): NewSession {
+export function newBlank(
+  { home, secrets, clock, lease }: Pick<ReserveDeps, "home" | "secrets" | "clock" | "lease">,
+  kind: Kind,
+  step: Step,
+): NewSession {
   const nowMs = clock.now();
   const sandboxId = newId("sbx", nowMs);
   return {
@@ -143,13 +148,19 @@ export function inStep(session: Session | "deleted"): SessionInStep {
 
 const poolOf = ({ home }: ReserveDeps, { template, templateHash }: Kind) => ({ template: template.name, templateHash, home });
 
-const ownerOf = ({ kind, partner, request }: Wanted): Omit<NewOwner, "sealedEnv"> => ({
+// A rule that the request does not name is that of the template, of the partner, or of the server.
+const ownerOf = ({ rules }: ReserveDeps, { kind: { template }, partner, request }: Wanted): Omit<NewOwner, "sealedEnv"> => ({
   partnerId: partner.id,
   externalUserId: request.externalUserId,
   metadata: request.metadata,
   autoStartAgent: request.autoStartAgent,
   timeoutMs: request.timeoutMs,
-  idleTimeoutMs: request.idleTimeoutMs === undefined ? (kind.template.idleTimeoutMs ?? partner.idleTimeoutMs) : request.idleTimeoutMs,
+  idleTimeoutMs: request.idleTimeoutMs === undefined ? (template.idleTimeoutMs ?? partner.idleTimeoutMs) : request.idleTimeoutMs,
+  autoResume: request.autoResume ?? template.autoResume ?? partner.autoResume ?? false,
+  onTimeout: request.onTimeout ?? template.onTimeout ?? partner.onTimeout ?? rules.timeoutAction,
+  maxTimeoutMs: template.maxTimeoutMs ?? partner.maxTimeoutMs ?? null,
+  resources: request.resources ?? null,
+  egress: request.egress ?? null,
 });
 
 function sealEnv({ secrets }: ReserveDeps, { request }: Wanted, sandboxId: SandboxId): string | null {

@@ -104,7 +104,7 @@ export const RULES = {
       destroyed: { do: "answer_unchanged" },
     },
   },
-  // Changes the timeout or the metadata.
+  // Changes the timeouts, the rules or the metadata.
   change: {
     source: "partner",
     otherwise: notFound,
@@ -151,7 +151,7 @@ export const RULES = {
 
   warn: { source: "timer", otherwise: ignore, in: { running: { do: "update", events: ["session.timeout_warning"] } } },
   timeout: { source: "timer", otherwise: ignore, in: { running: enter("pausing", "timeout") } },
-  // With BERTH_TIMEOUT_ACTION=destroy.
+  // If the session is to be destroyed by its timeout.
   timeout_destroy: { source: "timer", otherwise: ignore, in: { running: enter("destroying", "timeout") } },
   // Nothing has happened in the session for its idle timeout.
   idle: { source: "timer", otherwise: ignore, in: { running: enter("pausing", "idle") } },
@@ -159,6 +159,21 @@ export const RULES = {
   retention: { source: "timer", otherwise: ignore, in: { paused: enter("destroying", "retention") } },
   purge: { source: "timer", otherwise: ignore, in: { destroyed: { do: "delete" } } },
 
+  // Someone who may open the session does so, and its partner allows that this resumes it.
+  wake: {
+    source: "use",
+    otherwise: notFound,
+    in: {
+      running: { do: "answer_unchanged" },
+      thawing: { do: "answer_unchanged" },
+      pausing: wait,
+      paused: enter("resuming"),
+      hibernating: wait,
+      resuming: { do: "join" },
+    },
+  },
+  // A person asks for more time.
+  extend: { source: "use", otherwise: notFound, in: { running: update } },
   // The session is used. store/sessions/idle.ts records the uses of many sessions in one statement.
   active: { source: "use", otherwise: ignore, in: { running: update } },
 

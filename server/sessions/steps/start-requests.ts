@@ -2,7 +2,8 @@ import type { SandboxId, Template } from "@berth/contract";
 import type { StartRequest } from "@berth/contract/daemon.ts";
 import { withModelSettings } from "../../agents/settings.ts";
 import type { Secrets } from "../../secrets/secrets.ts";
-import type { PartnerSession, Session } from "../../store/sessions/session.ts";
+import { limitTemplate } from "../../session-limits.ts";
+import { isPartnerSession, type PartnerSession, type Session } from "../../store/sessions/session.ts";
 import type { Templates } from "../../templates.ts";
 import type { CreateRequest } from "../sessions.ts";
 
@@ -15,7 +16,7 @@ export interface StartRequests {
 
 export interface StartRequestsDeps {
   templates: Templates;
-  egress: { issueToken?(holder: { sandboxId: SandboxId; template: string }): string };
+  egress: { issueToken?(holder: { sandboxId: SandboxId; template: string; hasOwnPolicy?: boolean }): string };
   // Variables that let the agent of this sandbox reach a model through the server.
   modelEnv(sandboxId: SandboxId, template: Template): Record<string, string>;
   secrets: Secrets;
@@ -34,7 +35,9 @@ export function createStartRequests({ templates, egress, modelEnv, secrets }: St
       fallbackAgents: template.fallbackAgents?.map((agent) => withModelSettings(agent, env)) ?? [],
       autoStartAgent,
       ...(template.languageServers ? { languageServers: template.languageServers } : {}),
-      ...(egress.issueToken ? { egressPass: egress.issueToken({ sandboxId, template: template.name }) } : {}),
+      ...(egress.issueToken
+        ? { egressPass: egress.issueToken({ sandboxId, template: template.name, hasOwnPolicy: hasOwnPolicy(session) }) }
+        : {}),
     };
   }
 
@@ -48,11 +51,15 @@ export function createStartRequests({ templates, egress, modelEnv, secrets }: St
   };
 }
 
-// Whether a session starts exactly as a blank does.
-export const isLikeBlank = ({ sealedEnv, autoStartAgent }: PartnerSession): boolean => sealedEnv === null && !autoStartAgent;
+const hasOwnPolicy = (session: Session): boolean => isPartnerSession(session) && session.egress !== null;
 
+// Whether a session starts exactly as a blank does.
+export const isLikeBlank = (session: PartnerSession): boolean =>
+  session.sealedEnv === null && !session.autoStartAgent && !hasOwnPolicy(session);
+
+// The template of the session's sandbox, with what the session has agreed on instead.
 export function findTemplate(templates: Templates, session: Session): Template {
   const template = templates.get(session.template);
   if (!template) throw new Error(`The template ${session.template} of ${session.id} is not configured any more`);
-  return template;
+  return isPartnerSession(session) ? limitTemplate(template, session) : template;
 }

@@ -6,7 +6,7 @@ import { failpoint } from "../../faults/failpoints.ts";
 import type { DaemonLinks } from "../../daemon-link/daemon-links.ts";
 import type { Log } from "../../log.ts";
 import { sha256Hex } from "../../secrets/secrets.ts";
-import { idleTimes, NO_IDLE_TIMES } from "../../store/sessions/idle.ts";
+import { idleTimes, NO_TIMES } from "../../store/sessions/idle.ts";
 import type { PartnerSession, Session, SessionInStep, Step } from "../../store/sessions/session.ts";
 import type { SessionChanges } from "../../store/sessions/write.ts";
 import { inSpan, type Span } from "../../tracing/span.ts";
@@ -43,7 +43,7 @@ export interface SandboxEgress {
   open(sandboxId: SandboxId, template: Template): Promise<void>;
   close(sandboxId: SandboxId): Promise<void>;
   // Identifies the sandbox to an egress proxy that it reaches over the network. Absent for sandboxes with a socket of their own.
-  issueToken?(holder: { sandboxId: SandboxId; template: string }): string;
+  issueToken?(holder: { sandboxId: SandboxId; template: string; hasOwnPolicy?: boolean }): string;
 }
 
 export interface SandboxMeter {
@@ -107,8 +107,9 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
     }
   }
 
-  const startTimeouts = ({ timeoutMs, idleTimeoutMs }: PartnerSession): SessionChanges => ({
+  const startTimeouts = ({ timeoutMs, idleTimeoutMs, maxTimeoutMs }: PartnerSession): SessionChanges => ({
     expiresAtMs: clock.now() + timeoutMs,
+    extendUntilMs: maxTimeoutMs && clock.now() + maxTimeoutMs,
     ...idleTimes(idleTimeoutMs, clock.now()),
     isWarned: timeoutMs <= WARNING_MS,
     pausedAtMs: null,
@@ -152,7 +153,7 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
         }
         failpoint("pause.frozen");
       },
-      done: () => ({ pausedAtMs: clock.now(), expiresAtMs: null, ...NO_IDLE_TIMES, isHibernated: !driver.traits.freezes }),
+      done: () => ({ pausedAtMs: clock.now(), ...NO_TIMES, isHibernated: !driver.traits.freezes }),
       failed: () => ({ stopReason: null }),
     },
 
@@ -178,7 +179,7 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
         if (!session.isHibernated) await meter.measureLast(session);
         await removeSandbox(session, signal);
       },
-      done: () => ({ destroyedAtMs: clock.now(), expiresAtMs: null, ...NO_IDLE_TIMES, secrets: null }),
+      done: () => ({ destroyedAtMs: clock.now(), ...NO_TIMES, secrets: null }),
     },
   };
 }

@@ -72,6 +72,25 @@ export const CALL_RULES: PairRule[] = [
     holds: ({ outcome }) => isNotFound(outcome),
   },
   {
+    sentence: "a session that someone opens is running: at once, after one resume, or when the step under way is over",
+    about: ({ trigger, place }) => trigger === "wake" && isLive(place),
+    holds({ place, outcome }) {
+      if (place === "paused") return outcome.do === "enter" && restOf(place, outcome) === "running";
+      if (place === "running" || place === "thawing") return outcome.do === "answer_unchanged";
+      return outcome.do === (place === "resuming" ? "join" : "wait");
+    },
+  },
+  {
+    sentence: "a person gets more time only while the session runs, and that moves nothing",
+    about: ({ trigger, place }) => trigger === "extend" && isLive(place),
+    holds: ({ place, outcome }) => (place === "running" ? outcome.do === "update" : isNotFound(outcome)),
+  },
+  {
+    sentence: "opening or extending finds nothing that is destroyed, on its way out, or unknown to partners",
+    about: ({ trigger, place }) => (trigger === "wake" || trigger === "extend") && !isLive(place),
+    holds: ({ outcome }) => isNotFound(outcome),
+  },
+  {
     sentence: "the operator can destroy every session that a partner has or is about to have, as often as wanted",
     about: ({ trigger, place }) => trigger === "operator_destroy" && (isVisible(place) || place === "creating"),
     holds: ({ place, outcome }) =>

@@ -10,6 +10,7 @@ import { up as userSettings } from "./0007-user-settings.ts";
 import { up as servers } from "./0008-servers.ts";
 import { up as usage } from "./0009-usage.ts";
 import { up as idleTimeout } from "./0010-idle-timeout.ts";
+import { up as sessionRules } from "./0011-session-rules.ts";
 
 export interface Migration {
   name: string;
@@ -29,4 +30,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: "servers", up: servers },
   { name: "usage", up: usage },
   { name: "idle-timeout", up: idleTimeout },
+  { name: "session-rules", up: sessionRules },
 ];

@@ -1,4 +1,5 @@
 import type { Selectable, Updateable } from "kysely";
+import type { TimeoutAction } from "@berth/contract";
 import type { Branding } from "@berth/contract/workspace.ts";
 import { prepareFirst } from "../engines/prepared.ts";
 import { isDuplicate } from "../engines/errors.ts";
@@ -21,6 +22,10 @@ export interface Partner {
   ratePerMinute: number | null;
   // The idle timeout of sessions that name none, and whose template names none; null: none.
   idleTimeoutMs: number | null;
+  // The same for these rules.
+  autoResume: boolean | null;
+  onTimeout: TimeoutAction | null;
+  maxTimeoutMs: number | null;
   createdAt: number;
 }
 
@@ -99,6 +104,9 @@ export function parsePartner(row: Selectable<PartnersTable>): Partner {
     maxSessionsPerUser: row.max_sessions_per_user,
     ratePerMinute: row.rate_per_minute,
     idleTimeoutMs: row.idle_timeout_ms,
+    autoResume: row.auto_resume === null ? null : row.auto_resume === 1,
+    onTimeout: row.on_timeout,
+    maxTimeoutMs: row.max_timeout_ms,
     createdAt: row.created_at,
   };
 }
@@ -112,6 +120,9 @@ const newRow = ({ id, createdAt, ...changes }: NewPartner): Selectable<PartnersT
   max_sessions_per_user: null,
   rate_per_minute: null,
   idle_timeout_ms: null,
+  auto_resume: null,
+  on_timeout: null,
+  max_timeout_ms: null,
   ...columnsOf(changes),
   id,
   created_at: createdAt,
@@ -127,6 +138,9 @@ function columnsOf(changes: PartnerChanges): Updateable<PartnersTable> {
     max_sessions_per_user: changes.maxSessionsPerUser,
     rate_per_minute: changes.ratePerMinute,
     idle_timeout_ms: changes.idleTimeoutMs,
+    auto_resume: changes.autoResume == null ? changes.autoResume : Number(changes.autoResume),
+    on_timeout: changes.onTimeout,
+    max_timeout_ms: changes.maxTimeoutMs,
   };
   return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined));
 }

@@ -1,10 +1,11 @@
 import type { SandboxId, SessionId, SessionStatus } from "@berth/contract";
 import type { Db } from "../schema.ts";
+import { parseRules, type SessionRules } from "./rules.ts";
 import type { SessionRow } from "./parse-session.ts";
 import { statusOf, type Home, type SessionState } from "./session.ts";
 
 // Everything that an operator may see of a session, in whatever state it is.
-export interface SessionDetails {
+export interface SessionDetails extends SessionRules {
   id: SessionId;
   sandboxId: SandboxId;
   partnerId: string;
@@ -66,6 +67,7 @@ const parseDetails = (row: SessionRow): SessionDetails => ({
   metadata: JSON.parse(row.metadata) as Record<string, string>,
   timeoutMs: row.timeout_ms,
   idleTimeoutMs: row.idle_timeout_ms,
+  ...parseRules(row),
   isHibernated: row.hibernated === 1,
   stopReason: row.stop_reason,
   createdAtMs: row.created_at,

@@ -17,7 +17,10 @@ export interface IdleTimes {
   idleLookAtMs: number | null;
 }
 
-export const NO_IDLE_TIMES: IdleTimes = { idleAtMs: null, idleLookAtMs: null };
+const NO_IDLE_TIMES: IdleTimes = { idleAtMs: null, idleLookAtMs: null };
+
+// A session that does not run has no time at which it ends.
+export const NO_TIMES = { ...NO_IDLE_TIMES, expiresAtMs: null, extendUntilMs: null };
 
 const MAX_WARNING_MS = 5 * MINUTE;
 

@@ -1,5 +1,6 @@
 import type { Selectable } from "kysely";
 import type { SessionsTable } from "../schema.ts";
+import { parseRules } from "./rules.ts";
 import type { Lease, PartnerSession, Session, StopReason } from "./session.ts";
 
 export type SessionRow = Selectable<SessionsTable>;
@@ -91,9 +92,14 @@ const ownedOf = (row: SessionRow) => ({
   sealedEnv: row.env,
   stopReason: row.stop_reason as StopReason | null,
   countedFromMs: row.counted_from,
+  ...parseRules(row),
 });
 
-const runningOf = (row: SessionRow) => ({ expiresAtMs: required(row, "expires_at"), idleAtMs: row.idle_at });
+const runningOf = (row: SessionRow) => ({
+  expiresAtMs: required(row, "expires_at"),
+  idleAtMs: row.idle_at,
+  extendUntilMs: row.extend_until,
+});
 
 const pausedOf = (row: SessionRow) => ({ pausedAtMs: required(row, "paused_at"), isHibernated: row.hibernated === 1 });
 

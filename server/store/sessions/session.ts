@@ -1,5 +1,6 @@
 import type { SandboxId, SessionId, SessionStatus } from "@berth/contract";
 import type { SessionState } from "../session-states.ts";
+import type { SessionRules } from "./rules.ts";
 
 export { SESSION_STATES, type SessionState } from "../session-states.ts";
 
@@ -44,7 +45,7 @@ interface Sandbox {
   updatedAtMs: number;
 }
 
-interface Owned {
+interface Owned extends SessionRules {
   partnerId: string;
   externalUserId: string;
   // A JSON object of strings, as it is stored.
@@ -64,6 +65,8 @@ interface Running {
   expiresAtMs: number;
   // When the session is idle if nothing happens; null without an idle timeout.
   idleAtMs: number | null;
+  // Until when people may extend the session; null if they may not.
+  extendUntilMs: number | null;
 }
 
 interface Paused {

@@ -1,10 +1,11 @@
 import type { SandboxId, SessionId, SessionStatus } from "@berth/contract";
 import { prepareFirst } from "../engines/prepared.ts";
 import type { SessionRow } from "./parse-session.ts";
+import { parseRules, RULE_COLUMNS, rulesOf, type SessionRules } from "./rules.ts";
 import { isPartnerSession, statusOf, type Session } from "./session.ts";
 
 // A session as the rest of the server may see it: no token, no environment.
-export interface SessionView {
+export interface SessionView extends SessionRules {
   id: SessionId;
   sandboxId: SandboxId;
   partnerId: string;
@@ -21,6 +22,8 @@ export interface SessionView {
   idleTimeoutMs: number | null;
   // When the session is idle if nothing happens; null unless it is running and has an idle timeout.
   idleAt: number | null;
+  // Until when people may extend the session; null unless it is running and they may.
+  extendUntil: number | null;
   stopReason: string | null;
   createdAt: number;
   updatedAt: number;
@@ -44,6 +47,8 @@ export function viewOf(session: Session): SessionView | null {
     expiresAt: "expiresAtMs" in session ? session.expiresAtMs : null,
     idleTimeoutMs: session.idleTimeoutMs,
     idleAt: "idleAtMs" in session ? session.idleAtMs : null,
+    extendUntil: "extendUntilMs" in session ? session.extendUntilMs : null,
+    ...rulesOf(session),
     stopReason: session.stopReason,
     createdAt: session.createdAtMs,
     updatedAt: session.updatedAtMs,
@@ -65,6 +70,8 @@ export const VIEW_COLUMNS = [
   "expires_at",
   "idle_timeout_ms",
   "idle_at",
+  "extend_until",
+  ...RULE_COLUMNS,
   "paused_at",
   "stop_reason",
   "created_at",
@@ -89,6 +96,8 @@ export function parseView(row: ViewRow): SessionView | null {
     expiresAt: row.expires_at,
     idleTimeoutMs: row.idle_timeout_ms,
     idleAt: row.idle_at,
+    extendUntil: row.extend_until,
+    ...parseRules(row),
     stopReason: row.stop_reason,
     createdAt: row.created_at,
     updatedAt: row.updated_at,

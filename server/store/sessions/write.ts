@@ -1,9 +1,10 @@
 import { sql, type Insertable, type Updateable } from "kysely";
-import type { SandboxId, SessionId } from "@berth/contract";
+import type { SandboxId, SessionId, TimeoutAction } from "@berth/contract";
 import type { Engine } from "../open.ts";
 import type { Db, SessionsTable } from "../schema.ts";
 import { warmSessions, type PoolKey } from "./read.ts";
 import { FIRST_GENERATION, parseSession } from "./parse-session.ts";
+import { ruleColumns, type SessionRules } from "./rules.ts";
 import type { Home, Lease, Session, SessionState, StopReason } from "./session.ts";
 
 // Every statement that writes a session's row. Only sessions/states/transitions.ts moves rows, because the table of states decides what
@@ -23,7 +24,7 @@ export interface NewSession {
 }
 
 // The partner's part of a row, written with a create.
-export interface NewOwner {
+export interface NewOwner extends SessionRules {
   partnerId: string;
   externalUserId: string;
   metadata: Record<string, string>;
@@ -42,6 +43,9 @@ export interface SessionChanges {
   idleTimeoutMs?: number | null;
   idleAtMs?: number | null;
   idleLookAtMs?: number | null;
+  autoResume?: boolean;
+  onTimeout?: TimeoutAction;
+  extendUntilMs?: number | null;
   metadata?: Record<string, string>;
   expiresAtMs?: number | null;
   isWarned?: boolean;
@@ -172,6 +176,9 @@ function columnsOf(changes: SessionChanges): Updateable<SessionsTable> {
       idle_timeout_ms: changes.idleTimeoutMs,
       idle_at: changes.idleAtMs,
       idle_look_at: changes.idleLookAtMs,
+      auto_resume: flag(changes.autoResume),
+      on_timeout: changes.onTimeout,
+      extend_until: changes.extendUntilMs,
       expires_at: changes.expiresAtMs,
       warned: flag(changes.isWarned),
       paused_at: changes.pausedAtMs,
@@ -192,6 +199,7 @@ const ownerColumns = (owner: NewOwner) => ({
   auto_start_agent: owner.autoStartAgent ? 1 : 0,
   timeout_ms: owner.timeoutMs,
   idle_timeout_ms: owner.idleTimeoutMs,
+  ...ruleColumns(owner),
   env: owner.sealedEnv,
 });
 

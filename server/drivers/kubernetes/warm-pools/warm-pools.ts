@@ -56,7 +56,8 @@ export function createWarmPools({ pools, templates, seeds, cluster, namespace, i
   }
 
   return {
-    of: (template) => pools.get(template.name),
+    // A session with other resources than its template cannot use the template's pool.
+    of: (template) => (templates.get(template.name) === template ? pools.get(template.name) : undefined),
     adopt: adoption.adopt,
     async publish(settings) {
       const current = JSON.stringify(settings);

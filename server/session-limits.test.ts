@@ -1,0 +1,68 @@
+import { expect, test } from "vitest";
+import type { EgressPolicy } from "@berth/contract";
+import { isWithin } from "./egress-hosts.ts";
+import { findLimitFaults, limitTemplate } from "./session-limits.ts";
+import { DEFAULT_TEMPLATE, templateHash } from "./templates.ts";
+
+const hosts = (...names: string[]): EgressPolicy => ({ policy: "hosts", hosts: names });
+const PUBLIC: EgressPolicy = { policy: "public" };
+const NONE: EgressPolicy = { policy: "none" };
+
+test.each([
+  [NONE, NONE, true],
+  [PUBLIC, NONE, false],
+  [PUBLIC, hosts("example.com"), false],
+  [hosts("example.com"), NONE, false],
+  [hosts("example.com", "a.example.com:443"), PUBLIC, true],
+  // A pattern with a port opens that port, which the policy public does not.
+  [hosts("example.com:25"), PUBLIC, false],
+  [hosts("Example.com"), hosts("example.com"), true],
+  [hosts("a.example.com"), hosts("*.example.com"), true],
+  [hosts("*.a.example.com"), hosts("*.example.com"), true],
+  [hosts("example.com"), hosts("*.example.com"), false],
+  [hosts("*.com"), hosts("*.example.com"), false],
+  [hosts("badexample.com"), hosts("*.example.com"), false],
+  [hosts("example.com:443"), hosts("example.com"), true],
+  [hosts("example.com:25"), hosts("example.com"), false],
+  [hosts("example.com"), hosts("example.com:25"), false],
+  [hosts("example.com:25"), hosts("example.com:25"), true],
+  [hosts("example.com", "other.org"), hosts("example.com"), false],
+])("%j is within %j: %s", (policy, allowed, expected) => {
+  expect(isWithin(policy, allowed)).toBe(expected);
+});
+
+test("a session may have up to the template's maximum, and without one only the template's value", () => {
+  const template = { ...DEFAULT_TEMPLATE, cpus: 1, memoryMb: 2048, maxResources: { memoryMb: 8192 } };
+  expect(findLimitFaults(template, { resources: { cpus: 1, memoryMb: 8192, diskMb: template.diskMb } })).toEqual([]);
+  expect(findLimitFaults(template, { resources: { memoryMb: 64 } })).toEqual([]);
+  expect(findLimitFaults(template, { resources: { cpus: 2, memoryMb: 8193, diskMb: 16 } })).toEqual([
+    { field: "resources.cpus", message: "Must be 1, because the template allows no other value" },
+    { field: "resources.memoryMb", message: "Must be at most 8192" },
+    { field: "resources.diskMb", message: "Must be 10240, because the template allows no other value" },
+  ]);
+});
+
+test("a session may reach less than its template, and more only if the template says so", () => {
+  const faultsOf = (egress: Parameters<typeof findLimitFaults>[1]["egress"], template = DEFAULT_TEMPLATE) =>
+    findLimitFaults(template, { ...(egress && { egress }) });
+  expect(faultsOf({ policy: "none" })).toEqual([]);
+  expect(faultsOf({ policy: "hosts", hosts: ["registry.npmjs.org"] })).toEqual([]);
+  expect(faultsOf({ policy: "hosts" })).toEqual([{ field: "egress.hosts", message: "Required" }]);
+  expect(faultsOf({ policy: "none", hosts: ["a.org"] })).toEqual([{ field: "egress.hosts", message: "Only the policy hosts has hosts" }]);
+  expect(faultsOf({ policy: "hosts", hosts: ["a.org", "not a host"] })).toMatchObject([{ field: "egress.hosts.1" }]);
+  const narrow = { ...DEFAULT_TEMPLATE, egress: NONE, maxEgress: hosts("*.a.org") };
+  expect(faultsOf({ policy: "hosts", hosts: ["x.a.org", "b.org"] }, narrow)).toMatchObject([{ field: "egress.hosts.1" }]);
+  expect(faultsOf({ policy: "public" }, narrow)).toMatchObject([{ field: "egress.policy" }]);
+  expect(faultsOf({ policy: "hosts", hosts: ["x.a.org"] }, narrow)).toEqual([]);
+});
+
+test("a template with other limits has another hash, and equal limits leave it as it is", () => {
+  expect(limitTemplate(DEFAULT_TEMPLATE, { resources: { cpus: DEFAULT_TEMPLATE.cpus }, egress: { policy: "public" } })).toBe(
+    DEFAULT_TEMPLATE,
+  );
+  const hashes = [{}, { resources: { cpus: 2 } }, { resources: { diskMb: 64 } }, { egress: NONE }].map((limits) =>
+    templateHash(limitTemplate(DEFAULT_TEMPLATE, limits)),
+  );
+  expect(new Set(hashes).size).toBe(4);
+  expect(templateHash({ ...DEFAULT_TEMPLATE, autoResume: true, maxResources: { cpus: 8 } })).toBe(hashes[0]);
+});

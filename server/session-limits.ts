@@ -1,0 +1,62 @@
+import type { EgressPolicy, FieldFault, Resources, SessionEgress, Template } from "@berth/contract";
+import { HOST_PATTERN, isWithin } from "./egress-hosts.ts";
+
+// What a session asked for instead of the values of its template. null or absent: the value of the template.
+export interface SessionLimits {
+  resources?: Resources | null;
+  egress?: EgressPolicy | null;
+}
+
+// The template of a session's sandbox. It is the template itself if nothing differs: pools recognize their template by that.
+export function limitTemplate(template: Template, { resources, egress }: SessionLimits): Template {
+  const limited = { ...template, ...resources, ...(egress && { egress }) };
+  const isSame = RESOURCES.every((name) => limited[name] === template[name]) && isSameEgress(limited.egress, template.egress);
+  return isSame ? template : limited;
+}
+
+export interface RequestedLimits {
+  resources?: Resources;
+  egress?: SessionEgress;
+}
+
+// Why a session of the template cannot have this.
+export function findLimitFaults(template: Template, { resources = {}, egress }: RequestedLimits): FieldFault[] {
+  return [
+    ...RESOURCES.flatMap((name) => findResourceFault(template, name, resources[name])),
+    ...(egress ? findEgressFaults(template, egress) : []),
+  ];
+}
+
+export const toEgressPolicy = ({ policy, hosts = [] }: SessionEgress): EgressPolicy =>
+  policy === "hosts" ? { policy, hosts } : { policy };
+
+const RESOURCES = ["cpus", "memoryMb", "diskMb"] as const;
+
+function findResourceFault(template: Template, name: (typeof RESOURCES)[number], value: number | undefined): FieldFault[] {
+  if (value === undefined || value === template[name]) return [];
+  const field = `resources.${name}`;
+  const most = template.maxResources?.[name];
+  if (most === undefined) return [{ field, message: `Must be ${template[name]}, because the template allows no other value` }];
+  return value <= most ? [] : [{ field, message: `Must be at most ${most}` }];
+}
+
+function findEgressFaults(template: Template, egress: SessionEgress): FieldFault[] {
+  const { policy, hosts } = egress;
+  if (policy !== "hosts") {
+    if (hosts) return [{ field: "egress.hosts", message: "Only the policy hosts has hosts" }];
+  } else {
+    if (!hosts || hosts.length === 0) return [{ field: "egress.hosts", message: "Required" }];
+    const wrong = hosts.findIndex((host) => !HOST_PATTERN.test(host));
+    if (wrong >= 0) return [{ field: `egress.hosts.${wrong}`, message: "Must be a host, *.domain or address with an optional :port" }];
+  }
+  const allowed = template.maxEgress ?? template.egress;
+  if (isWithin(toEgressPolicy(egress), allowed)) return [];
+  const refused = policy === "hosts" ? (hosts ?? []).findIndex((host) => !isWithin({ policy, hosts: [host] }, allowed)) : -1;
+  return [
+    refused >= 0
+      ? { field: `egress.hosts.${refused}`, message: "The template does not allow this host" }
+      : { field: "egress.policy", message: "The template does not allow this policy" },
+  ];
+}
+
+const isSameEgress = (a: EgressPolicy, b: EgressPolicy): boolean => isWithin(a, b) && isWithin(b, a);

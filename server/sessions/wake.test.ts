@@ -1,0 +1,170 @@
+import { afterEach, expect, test } from "vitest";
+import { AppError, isAppError } from "@berth/contract";
+import { onBothEngines } from "../../tests/support/databases/stores.ts";
+import { DAY, HOUR, MINUTE, SECOND } from "../clock.ts";
+import type { Driver } from "../drivers/driver.ts";
+import { eventsAfter } from "../store/events.ts";
+import { aRequest, openTestSessions } from "./testing/test-sessions.ts";
+import { createWakeOnce } from "./wake-once.ts";
+
+type Services = Awaited<ReturnType<typeof openTestSessions>>;
+let services: Services;
+afterEach(() => services?.[Symbol.asyncDispose]());
+
+let resumes = 0;
+const countingResumes = (driver: Driver): Driver => ({
+  ...driver,
+  resume(spec, signal) {
+    resumes++;
+    return driver.resume(spec, signal);
+  },
+});
+
+const create = (changes: Parameters<typeof aRequest>[0] = {}) =>
+  services.sessions.create(services.acme, aRequest({ autoResume: true, ...changes }));
+const codeOf = (call: Promise<unknown>) =>
+  call.then(
+    () => "ok",
+    (error: unknown) => (isAppError(error) ? error.code : String(error)),
+  );
+
+onBothEngines("opening a paused session", (databases) => {
+  const open = async (options: Parameters<typeof openTestSessions>[0] = {}) => {
+    resumes = 0;
+    services = await openTestSessions({ wrapDriver: countingResumes, ...options, databaseUrl: (await databases.create()).url });
+  };
+  const typesOf = async (id: string) =>
+    (await eventsAfter(services.store.db, "acme", 0, 100)).filter(({ data }) => data.sessionId === id).map(({ type }) => type);
+
+  test("a hundred who open it through two servers share one resume", async () => {
+    await open();
+    await using second = services.another();
+    const { id } = await create();
+    await services.sessions.pause("acme", id);
+    const servers = [services.sessions, second.sessions];
+    const woken = await Promise.all(Array.from({ length: 100 }, (_, i) => servers[i % 2]!.wake("acme", id)));
+    expect(new Set(woken.map(({ status }) => status))).toEqual(new Set(["running"]));
+    expect(resumes).toBe(1);
+    expect(await typesOf(id)).toEqual(["session.created", "session.paused", "session.resumed"]);
+    expect(await services.sessions.wake("acme", id)).toMatchObject({ status: "running", generation: woken[0]!.generation });
+  });
+
+  test("only a session with autoResume wakes, never another partner's, and never one that is destroyed", async () => {
+    await open();
+    const { id } = await create({ autoResume: false });
+    await services.sessions.pause("acme", id);
+    expect(await codeOf(services.sessions.wake("acme", id))).toBe("session_paused");
+    await services.sessions.update("acme", id, { autoResume: true });
+    expect(await codeOf(services.sessions.wake("other", id))).toBe("session_not_found");
+    const [woken, destroyed] = await Promise.all([codeOf(services.sessions.wake("acme", id)), services.sessions.destroy("acme", id)]);
+    expect(["ok", "session_not_found"]).toContain(woken);
+    expect(destroyed.status).toBe("destroyed");
+    expect(await codeOf(services.sessions.wake("acme", id))).toBe("session_not_found");
+    expect(await services.sessions.get("acme", id)).toMatchObject({ status: "destroyed" });
+  });
+
+  test("without room a hibernated session stays paused, and wakes when there is room", async () => {
+    await open({
+      capacity: { maxSandboxes: 1, reserveBytes: 0 },
+      rules: { timeoutAction: "pause", hibernateAfterMs: 0, pausedMs: DAY, tombstoneMs: DAY },
+    });
+    await services.start();
+    const { id } = await create();
+    await services.sessions.pause("acme", id);
+    await services.clock.advance(SECOND);
+    const other = await create();
+    const codes = await Promise.all(Array.from({ length: 10 }, () => codeOf(services.sessions.wake("acme", id))));
+    expect(new Set(codes)).toEqual(new Set(["capacity_reached"]));
+    expect(await services.sessions.get("acme", id)).toMatchObject({ status: "paused", stopReason: "api" });
+    await services.sessions.destroy("acme", other.id);
+    await services.clock.advance(2 * SECOND);
+    expect(await services.sessions.wake("acme", id)).toMatchObject({ status: "running", stopReason: null });
+  });
+
+  test("after a resume that failed, the session can be opened again", async () => {
+    let fails = true;
+    await open({
+      wrapDriver: (driver) => ({
+        ...driver,
+        resume: async (spec, signal) => (fails ? Promise.reject(new AppError("sandbox_failed")) : driver.resume(spec, signal)),
+      }),
+    });
+    const { id } = await create();
+    await services.sessions.pause("acme", id);
+    expect(await codeOf(services.sessions.wake("acme", id))).toBe("sandbox_failed");
+    fails = false;
+    expect(await codeOf(services.sessions.wake("acme", id))).toBe("sandbox_failed");
+    await services.clock.advance(2 * SECOND);
+    expect(await codeOf(services.sessions.wake("acme", id))).toBe("ok");
+  });
+});
+
+test("a caller waits only for a while, and the attempt goes on", async () => {
+  const { promise, resolve } = Promise.withResolvers<never>();
+  const wake = createWakeOnce({ wake: () => promise, clock: { now: () => 0 }, waitMs: 10 });
+  expect(await codeOf(wake("acme", "ses_1"))).toBe("session_resuming");
+  const second = wake("acme", "ses_1");
+  resolve({ status: "running" } as never);
+  expect(await second).toMatchObject({ status: "running" });
+});
+
+onBothEngines("the end of a session's time", (databases) => {
+  const open = async (options: Parameters<typeof openTestSessions>[0] = {}) => {
+    services = await openTestSessions({ ...options, databaseUrl: (await databases.create()).url });
+    await services.start();
+  };
+  const statusOf = async ({ id }: { id: string }) => (await services.sessions.get("acme", id)).status;
+
+  test("the timeout pauses or destroys each session as was agreed for it", async () => {
+    await open();
+    const partner = { ...services.acme, onTimeout: "destroy" as const };
+    const paused = await create({ timeoutMs: 10 * MINUTE });
+    const destroyed = await create({ timeoutMs: 10 * MINUTE, onTimeout: "destroy" });
+    const changed = await create({ timeoutMs: 10 * MINUTE, onTimeout: "destroy" });
+    const byPartner = await services.sessions.create(partner, aRequest({ timeoutMs: 10 * MINUTE }));
+    expect([paused, byPartner].map(({ onTimeout }) => onTimeout)).toEqual(["pause", "destroy"]);
+    await services.sessions.update("acme", changed.id, { onTimeout: "pause" });
+    services.clock.skip(10 * MINUTE);
+    await services.clock.advance(SECOND);
+    expect(await Promise.all([paused, destroyed, changed, byPartner].map(statusOf))).toEqual([
+      "paused",
+      "destroyed",
+      "paused",
+      "destroyed",
+    ]);
+    expect(await services.sessions.get("acme", destroyed.id)).toMatchObject({ stopReason: "timeout" });
+  });
+
+  test("a session that is older than this choice gets the action of the server", async () => {
+    await open({ rules: { timeoutAction: "destroy", hibernateAfterMs: DAY, pausedMs: DAY, tombstoneMs: DAY } });
+    const { id } = await create();
+    await services.store.db.updateTable("sessions").set({ on_timeout: null }).where("id", "=", id).execute();
+    await using restarted = services.another();
+    await restarted.start();
+    expect(await restarted.sessions.get("acme", id)).toMatchObject({ onTimeout: "destroy" });
+  });
+
+  test("a person extends a session by its timeout, again and again, up to the limit", async () => {
+    await open();
+    const { sessions, clock } = services;
+    const partner = { ...services.acme, maxTimeoutMs: 2 * HOUR };
+    const { id, expiresAt, extendUntil } = await sessions.create(partner, aRequest());
+    const startMs = expiresAt! - HOUR;
+    expect(extendUntil).toBe(startMs + 2 * HOUR);
+    clock.skip(56 * MINUTE);
+    await clock.advance(SECOND);
+    expect((await eventsAfter(services.store.db, "acme", 0, 100)).map(({ type }) => type)).toContain("session.timeout_warning");
+    const nowMs = clock.now();
+    expect(await sessions.extend("acme", id)).toMatchObject({ expiresAt: nowMs + HOUR, status: "running" });
+    clock.skip(50 * MINUTE);
+    const last = await sessions.extend("acme", id);
+    expect(last.expiresAt).toBe(startMs + 2 * HOUR);
+    expect(await sessions.extend("acme", id)).toEqual(last);
+    await sessions.pause("acme", id);
+    expect(await codeOf(sessions.extend("acme", id))).toBe("session_paused");
+    const resumed = await sessions.resume("acme", id, { autoStartAgent: false });
+    expect(resumed.extendUntil).toBe(clock.now() + 2 * HOUR);
+    const unlimited = await create();
+    expect(await sessions.extend("acme", unlimited.id)).toEqual(unlimited);
+  });
+});
