@@ -9,6 +9,7 @@ const COMMANDS: Record<string, { about: string; load: () => Promise<{ command: C
   open: { about: "create a session and open it in the browser", load: () => import("./commands/open.ts") },
   partner: { about: "manage partners, whose backends call the API", load: () => import("./commands/partner.ts") },
   key: { about: "manage the API keys of partners", load: () => import("./commands/key.ts") },
+  console: { about: "manage the tokens for signing in to the console", load: () => import("./commands/console.ts") },
   session: { about: "list, show and destroy sessions", load: () => import("./commands/session.ts") },
   top: { about: "show what live sessions use, updated every two seconds", load: () => import("./commands/top.ts") },
   usage: { about: "show what the sessions of partners used", load: () => import("./commands/usage.ts") },

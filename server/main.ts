@@ -18,6 +18,7 @@ import { isLoopbackHost, isLoopbackUrl } from "./network/loopback.ts";
 import { createApp } from "./http/app.ts";
 import { presentedKey } from "./http/limits/authentication.ts";
 import { createAuthenticator } from "./keys/authenticate.ts";
+import { createConsoleLogins } from "./keys/console-logins.ts";
 import { createOwnKeys } from "./keys/own-keys.ts";
 import { checkMasterKey } from "./keys/check-master-key.ts";
 import { readPartner } from "./keys/partners.ts";
@@ -27,6 +28,7 @@ import type { Log } from "./log.ts";
 import { createLoopWatch } from "./event-loop/loop-watch.ts";
 import { nameClockWork, runWork } from "./event-loop/loop-work.ts";
 import { loadMasterKeys } from "./secrets/master-key.ts";
+import { readMachine, readServerMetrics } from "./metrics/console-reading.ts";
 import { registerProcessMetrics } from "./metrics/process-metrics.ts";
 import { registerQuotaMetrics } from "./metrics/quota-metrics.ts";
 import { registerPoolMetrics, registerSessionMetrics } from "./metrics/session-metrics.ts";
@@ -41,7 +43,7 @@ import { countByState, readQuotaUse } from "./store/sessions/count.ts";
 import { readSandboxAccess, runningAmong } from "./store/sessions/read.ts";
 import { isAtHome } from "./store/sessions/session.ts";
 import { readViewBySandbox } from "./store/sessions/view.ts";
-import { readBacklog } from "./store/webhooks/backlog.ts";
+import { readBacklog, type WebhookBacklog } from "./store/webhooks/backlog.ts";
 import { loadTemplates } from "./templates.ts";
 import { createUsageSampler } from "./usage/usage-sampler.ts";
 import { createUsageReports } from "./usage/usage-reports.ts";
@@ -67,6 +69,7 @@ const STEP_TIMEOUT_MS = { local: 45 * SECOND, cluster: 120 * SECOND };
 const MEMORY_RESERVE_BYTES = 512 * 1024 * 1024;
 // Not on a cluster, where a warm pod reserves all that its template may use.
 const POOL_MAX = 100;
+const WEB_FOLDER = join(import.meta.dirname, "../web/dist");
 const LOOP_WORK = { model: { name: "model relay" }, webhooks: { name: "webhooks" } };
 
 // Builds the whole service and starts it. Every part with a resource goes on the stack, which closes them in reverse order.
@@ -163,7 +166,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
     baseUrl,
     previewDomain: previewDomainOf(config, baseUrl),
     maxShareHours: config.maxShareHours,
-    appFolder: join(import.meta.dirname, "../web/dist"),
+    appFolder: WEB_FOLDER,
   });
   const allowPrivate = config.webhookAllowPrivate;
   const sendingClock = nameClockWork(clock, LOOP_WORK.webhooks);
@@ -197,6 +200,16 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
       tracer,
       ratePerMinute: config.ratePerMinute,
       localPartner,
+      console: {
+        logins: createConsoleLogins({ store, clock, authenticate: keys.authenticate }),
+        pageFile: join(WEB_FOLDER, "console.html"),
+        readServer: async () => ({
+          driver: driver.name,
+          ...(await readServerMetrics(registry)),
+          webhooks: toConsoleBacklog(await readBacklog(store.db, clock.now())),
+          machine: await readMachine(config.dataDir),
+        }),
+      },
       mount: gateway,
     }),
   );
@@ -215,6 +228,11 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
   };
   return { url: baseUrl, driver, demo, opensWorkspaces: localPartner !== null, close };
 }
+
+const toConsoleBacklog = ({ pending, dueSinceMs }: WebhookBacklog) => ({
+  pending,
+  dueSince: dueSinceMs === null ? null : new Date(dueSinceMs).toISOString(),
+});
 
 // Whether only this machine can reach the server.
 const isForThisMachine = (config: Pick<Config, "host">, baseUrl: string): boolean => isLoopbackHost(config.host) && isLoopbackUrl(baseUrl);

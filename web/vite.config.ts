@@ -12,6 +12,7 @@ export default defineConfig({
   server: {
     proxy: {
       "^/workspace/sbx_[^/]+/(api|session|settings|preview)": { target: server, changeOrigin: true, ws: true, headers: { origin: server } },
+      "^/console/(partner/)?api/": { target: server, changeOrigin: true, headers: { origin: server } },
     },
   },
   build: {
@@ -20,9 +21,10 @@ export default defineConfig({
     target: "es2022",
     // workspace/size.test.ts limits what loads first. Lazy chunks may be large.
     chunkSizeWarningLimit: 1000,
-    // Without these groups, code shared with lazy chunks becomes many small files, and browsers load only six at a time.
+    // Without these groups, code shared with lazy chunks and with the console becomes many small files, and browsers load only six
+    // at a time.
     rolldownOptions: {
-      input: { index: "index.html", embed: "embed/embed.ts" },
+      input: { index: "index.html", console: "console.html", embed: "embed/embed.ts" },
       // Partners import it.
       preserveEntrySignatures: "exports-only",
       output: {
@@ -31,7 +33,7 @@ export default defineConfig({
           groups: [
             {
               name: "shell",
-              test: /preload-helper|\/node_modules\/(react|zustand)\/|createLucideIcon|\/(state\/context|text\/paths|state\/page\/(layout|tab|editor-groups?)|browser\/load-module|browser\/first-text)\.ts/,
+              test: /preload-helper|modulepreload-polyfill|\/node_modules\/(react|react-dom|scheduler|zustand)\/|createLucideIcon|icons\/anchor|\/(parts\/logo|browser\/use-visible-range|browser\/media-query|state\/context|text\/paths|state\/page\/(layout|tab|editor-groups?)|browser\/load-module|browser\/first-text)\.tsx?/,
             },
             { name: "code", test: /\/node_modules\/(@codemirror\/(state|view|language)|@lezer\/(common|highlight))\/|\/editor\/code\// },
           ],
@@ -48,7 +50,8 @@ function preloadModule(module: string): Plugin {
     name: "preload-lazy-module",
     transformIndexHtml: {
       order: "post",
-      handler(_html, { bundle = {}, chunk: entry }) {
+      handler(_html, { bundle = {}, chunk: entry, path }) {
+        if (path !== "/index.html") return [];
         const withImports = (name: string): string[] => {
           const chunk = bundle[name];
           return chunk?.type === "chunk" ? [name, ...chunk.imports.flatMap(withImports)] : [];

@@ -14,6 +14,7 @@ import type { OwnKeys } from "../keys/own-keys.ts";
 import type { Store } from "../store/open.ts";
 import type { UsageReports } from "../usage/usage-reports.ts";
 import type { Tracer } from "../tracing/tracer.ts";
+import { addConsole, type ConsoleDeps } from "./console/console.ts";
 import { addDocsRoutes } from "./docs/docs-routes.ts";
 import { admitRequests, badUrlError } from "./limits/admission.ts";
 import type { Authenticate } from "./limits/authentication.ts";
@@ -60,6 +61,8 @@ export interface AppDeps {
   ratePerMinute: number;
   // The partner whose sessions the person at this machine may open without a key. null if other machines can reach the server.
   localPartner: string | null;
+  // Absent: there is no console.
+  console?: ConsoleDeps;
   // The Prometheus metrics of the whole server.
   registry: Registry;
   metricsToken: string | null;
@@ -116,6 +119,7 @@ export async function createApp(deps: AppDeps): Promise<App> {
   addKeyRoutes(app, { ...deps, idempotency });
   addUsageRoutes(app, deps);
   addHome(app, deps);
+  if (deps.console) addConsole(app, { ...deps, console: deps.console });
   addDocsRoutes(app, { baseUrl: deps.baseUrl, templates: deps.templates.keys() });
   await app.ready();
 

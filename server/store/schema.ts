@@ -22,6 +22,8 @@ export interface Tables {
   usage_counters: UsageCountersTable;
   user_settings: UserSettingsTable;
   servers: ServersTable;
+  operator_tokens: OperatorTokensTable;
+  console_logins: ConsoleLoginsTable;
 }
 
 export interface PartnersTable {
@@ -213,7 +215,7 @@ export interface AuditTable {
   seq: Generated<number>;
   at: number;
   partner_id: string;
-  // The key's id, or `cli`, or `server` for actions of the server itself.
+  // The id of the API key or operator token, or `cli`, or `server` for actions of the server itself.
   actor: string;
   action: string;
   target: string;
@@ -249,6 +251,30 @@ export interface ServersTable {
   base_url: string;
   // Renewed every minute.
   seen_at: number;
+}
+
+// Tokens with which operators sign in to the console.
+export interface OperatorTokensTable {
+  id: string;
+  // SHA-256 of the whole token, hex. The token itself is not stored.
+  hash: string;
+  // First and last characters, for lists.
+  hint: string;
+  name: string;
+  created_at: number;
+  expires_at: number;
+  last_used_at: number | null;
+  revoked_at: number | null;
+}
+
+// Browsers that are signed in to the console: with an operator token or with a partner's API key.
+export interface ConsoleLoginsTable {
+  // SHA-256 of the cookie, hex.
+  hash: string;
+  token_id: string | null;
+  key_id: string | null;
+  created_at: number;
+  expires_at: number;
 }
 
 // The usage of a session on a day (UTC, by its first millisecond). The time since `sessions.counted_from` is not in it yet.

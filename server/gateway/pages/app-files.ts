@@ -39,7 +39,7 @@ export function createAppFiles(folder: string): AppFiles {
   return {
     page: () => currentFiles().get("index.html")?.bytes.toString("utf8") ?? null,
     async send(path, request, response) {
-      const file = path === "index.html" ? undefined : (files.get(path) ?? currentFiles().get(path));
+      const file = path.endsWith(".html") ? undefined : (files.get(path) ?? currentFiles().get(path));
       if (!file) return false;
       const encoding = file.bytes.length > 1024 && isText(file.type) ? chooseEncoding(request.headers["accept-encoding"]) : null;
       const body = encoding === null ? file.bytes : await compress(file, encoding);

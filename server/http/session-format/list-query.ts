@@ -68,7 +68,7 @@ export function single(query: Query, name: string, faults: FieldFault[]): string
 
 export const encodeCursor = ({ createdAt, id }: ListPosition): string => Buffer.from(`${createdAt}.${id}`).toString("base64url");
 
-function decodeCursor(cursor: string): ListPosition | null {
+export function decodeCursor(cursor: string): ListPosition | null {
   const [, time = "", id = ""] = /^(\d{1,15})\.(.+)$/.exec(Buffer.from(cursor, "base64url").toString("latin1")) ?? [];
   const position = { createdAt: Number(time), id };
   return isSessionId(id) && encodeCursor(position) === cursor ? position : null;

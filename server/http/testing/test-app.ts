@@ -3,12 +3,14 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Registry } from "prom-client";
+import type { ConsoleServer } from "@berth/contract/console.ts";
 import { systemClock, type Clock } from "../../clock.ts";
 import { readConfig } from "../../config/config.ts";
 import { createFeed } from "../../events/feed.ts";
 import { createEndpoints } from "../../events/webhooks/endpoints.ts";
 import { createWebhooks, type Webhooks } from "../../events/webhooks/webhooks.ts";
 import { createTickets } from "../../gateway/access/launch-ticket.ts";
+import { createConsoleLogins } from "../../keys/console-logins.ts";
 import { createAuthenticator } from "../../keys/authenticate.ts";
 import { issueKey } from "../../keys/keys.ts";
 import { createOwnKeys } from "../../keys/own-keys.ts";
@@ -60,6 +62,15 @@ export interface TestAppOptions extends Partial<AppDeps> {
   url?: string;
 }
 
+const SERVER: ConsoleServer = {
+  driver: "process",
+  createSeconds: [],
+  pool: { warm: 0, misses: 0 },
+  refusals: [],
+  webhooks: { pending: 0, dueSince: null },
+  machine: { cpus: 1, load: 0, memoryBytes: 1, memoryFreeBytes: 1, diskBytes: 1, diskFreeBytes: 1 },
+};
+
 export const TEST_BASE_URL = "https://berth.example";
 
 export async function startTestApp(options: TestAppOptions = {}): Promise<TestApp> {
@@ -95,6 +106,11 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     metricsToken: null,
     ratePerMinute: 0,
     localPartner: null,
+    console: {
+      logins: createConsoleLogins({ store, clock, authenticate }),
+      pageFile: join(folder, "console.html"),
+      readServer: async () => SERVER,
+    },
     ...overrides,
     sessions,
     store,

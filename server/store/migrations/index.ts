@@ -11,6 +11,7 @@ import { up as servers } from "./0008-servers.ts";
 import { up as usage } from "./0009-usage.ts";
 import { up as idleTimeout } from "./0010-idle-timeout.ts";
 import { up as sessionRules } from "./0011-session-rules.ts";
+import { up as console } from "./0012-console.ts";
 
 export interface Migration {
   name: string;
@@ -31,4 +32,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: "usage", up: usage },
   { name: "idle-timeout", up: idleTimeout },
   { name: "session-rules", up: sessionRules },
+  { name: "console", up: console },
 ];

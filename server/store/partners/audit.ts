@@ -5,7 +5,7 @@ import type { Db } from "../schema.ts";
 
 export interface AuditEntry {
   partnerId: string;
-  // The id of the API key; `cli` for the operator.
+  // The id of the API key or operator token; `cli` for the command line.
   actor: string;
   // A noun and a verb: session.create, webhook.rotate.
   action: string;

@@ -14,13 +14,13 @@ export interface RowRange {
 }
 
 // The rows of a list that are, or are about to be, on the screen.
-export function useVisibleRange(scroller: RefObject<HTMLElement | null>): RowRange {
+export function useVisibleRange(scroller: RefObject<HTMLElement | null>, rowHeight = ROW_HEIGHT): RowRange {
   const [range, setRange] = useState<RowRange>({ first: 0, end: STEP });
   useLayoutEffect(() => {
     const element = scroller.current;
     if (!element) return;
     const measure = () => {
-      const next = rangeAt(element.scrollTop, element.clientHeight);
+      const next = rangeAt(element.scrollTop, element.clientHeight, rowHeight);
       setRange((now) => (now.first === next.first && now.end === next.end ? now : next));
     };
     const observer = new ResizeObserver(measure);
@@ -31,22 +31,22 @@ export function useVisibleRange(scroller: RefObject<HTMLElement | null>): RowRan
       observer.disconnect();
       element.removeEventListener("scroll", measure);
     };
-  }, [scroller]);
+  }, [scroller, rowHeight]);
   return range;
 }
 
-export function rangeAt(scrollTop: number, height: number): RowRange {
-  const firstVisible = Math.floor(scrollTop / ROW_HEIGHT);
-  const endVisible = Math.ceil((scrollTop + height) / ROW_HEIGHT);
+export function rangeAt(scrollTop: number, height: number, rowHeight = ROW_HEIGHT): RowRange {
+  const firstVisible = Math.floor(scrollTop / rowHeight);
+  const endVisible = Math.ceil((scrollTop + height) / rowHeight);
   return {
     first: Math.max(0, Math.floor((firstVisible - STEP) / STEP) * STEP),
     end: Math.ceil((endVisible + STEP) / STEP) * STEP,
   };
 }
 
-export function scrollToRow(scroller: HTMLElement, index: number): void {
-  const rowTop = index * ROW_HEIGHT;
-  const rowBottom = rowTop + ROW_HEIGHT;
+export function scrollToRow(scroller: HTMLElement, index: number, rowHeight = ROW_HEIGHT): void {
+  const rowTop = index * rowHeight;
+  const rowBottom = rowTop + rowHeight;
   if (rowTop < scroller.scrollTop) scroller.scrollTop = rowTop;
   else if (rowBottom > scroller.scrollTop + scroller.clientHeight) scroller.scrollTop = rowBottom - scroller.clientHeight;
 }

@@ -1,0 +1,77 @@
+import type { SessionStatus } from "./schemas/session.ts";
+
+// The private API between the server and the console in the browser. It may change with every version; programs use the partner API.
+
+export const CONSOLE_PATHS = { operator: "/console", partner: "/console/partner" } as const;
+export type ViewerKind = keyof typeof CONSOLE_PATHS;
+
+// Browsers let no other site send it, so a request that has it comes from the console's own page.
+export const CONSOLE_HEADER = "x-berth-console";
+
+export interface ConsoleViewer {
+  kind: ViewerKind;
+  name: string;
+  // null: an operator, who sees every partner.
+  partnerId: string | null;
+  expiresAt: string;
+}
+
+export interface ConsoleList<Row> {
+  data: Row[];
+  // null at the end. A page may be short or empty although there are more.
+  nextCursor: string | null;
+}
+
+export const STATUS_FILTERS = ["live", "running", "paused", "destroyed", "all"] as const;
+export type StatusFilter = (typeof STATUS_FILTERS)[number];
+
+// How many rows a page of sessions has at most, and how many may be asked for by their ids.
+export const CONSOLE_PAGE_ROWS = 100;
+
+export interface ConsoleSession {
+  id: string;
+  sandboxId: string;
+  partnerId: string;
+  externalUserId: string;
+  // null while it is created.
+  status: SessionStatus | null;
+  // The state in full, such as `pausing`.
+  state: string;
+  isHibernated: boolean;
+  template: string;
+  host: string | null;
+  stopReason: string | null;
+  createdAt: string;
+  updatedAt: string;
+  expiresAt: string | null;
+}
+
+export interface ConsoleOverview {
+  sessions: { running: number; paused: number; hibernated: number };
+  // In the last minute.
+  creates: number;
+  // Of the partner; null for an operator.
+  quota: { live: number; maxSessions: number | null } | null;
+  // null for a partner.
+  server: ConsoleServer | null;
+}
+
+// The server that answers, since its start.
+export interface ConsoleServer {
+  driver: string;
+  createSeconds: { start: string; count: number; p50: number | null; p99: number | null }[];
+  pool: { warm: number; misses: number };
+  refusals: { code: string; count: number }[];
+  webhooks: { pending: number; dueSince: string | null };
+  machine: ConsoleMachine;
+}
+
+export interface ConsoleMachine {
+  cpus: number;
+  // Processes that run or wait, averaged over a minute.
+  load: number;
+  memoryBytes: number;
+  memoryFreeBytes: number;
+  diskBytes: number;
+  diskFreeBytes: number;
+}

@@ -1,0 +1,95 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { AppError } from "@berth/contract";
+import { CONSOLE_PATHS, type ConsoleViewer, type ViewerKind } from "@berth/contract/console.ts";
+import type { Clock } from "../../clock.ts";
+import type { ConsoleLogins, Login, Viewer } from "../../keys/console-logins.ts";
+import { createMemoryBuckets } from "../limits/memory-buckets.ts";
+import { parseRequiredBody } from "../requests/request-body.ts";
+import { Type } from "typebox";
+import { accessOf, consoleCookies, requireOwnPage, requireViewer, type Access } from "./access.ts";
+
+// A call of the console. Both consoles have the same ones, except those for operators only.
+export interface ConsoleRoute {
+  method: "GET" | "POST" | "DELETE";
+  // Below `/console/api` or `/console/partner/api`.
+  path: string;
+  // The partner's console does not have it.
+  operatorOnly?: true;
+  handle(access: Access, request: FastifyRequest, reply: FastifyReply): unknown;
+}
+
+export interface ConsoleApiDeps {
+  logins: ConsoleLogins;
+  clock: Clock;
+  baseUrl: string;
+}
+
+const ATTEMPTS_PER_MINUTE = 20;
+const Credentials = Type.Object({ secret: Type.String() });
+
+export function addConsoleApi(app: FastifyInstance, deps: ConsoleApiDeps, routes: readonly ConsoleRoute[]): void {
+  const { logins, clock, baseUrl } = deps;
+  const attempts = createMemoryBuckets(clock);
+  const config = { public: true } as const;
+
+  for (const kind of ["operator", "partner"] as const) {
+    const prefix = `${CONSOLE_PATHS[kind]}/api`;
+    const cookies = consoleCookies(kind, { isSecure: baseUrl.startsWith("https:") });
+    const admit = (request: FastifyRequest, reply: FastifyReply) => {
+      reply.headers(API_HEADERS);
+      requireOwnPage(request, baseUrl);
+    };
+
+    app.post(`${prefix}/login`, { config }, async (request, reply): Promise<ConsoleViewer> => {
+      admit(request, reply);
+      const { allowed, resetSeconds } = await attempts.take(request.ip, ATTEMPTS_PER_MINUTE);
+      if (!allowed) throw new AppError("rate_limited", { retryAfterSeconds: resetSeconds });
+      const { cookie, expiresAt } = await signIn(kind, parseRequiredBody(request, Credentials).secret);
+      const viewer = await logins.find(cookie);
+      if (!viewer) throw new AppError("unauthorized");
+      cookies.write(reply, cookie, expiresAt - clock.now());
+      return toConsoleViewer(viewer);
+    });
+
+    app.post(`${prefix}/logout`, { config }, async (request, reply) => {
+      admit(request, reply);
+      const cookie = cookies.read(request);
+      if (cookie !== null) await logins.signOut(cookie);
+      cookies.clear(reply);
+      return {};
+    });
+
+    app.get(`${prefix}/viewer`, { config }, async (request, reply): Promise<ConsoleViewer> => {
+      admit(request, reply);
+      return toConsoleViewer(await requireViewer(logins, cookies, kind, request));
+    });
+
+    for (const { method, path, operatorOnly, handle } of routes) {
+      if (operatorOnly && kind === "partner") continue;
+      app.route({
+        method,
+        url: `${prefix}${path}`,
+        config,
+        async handler(request, reply) {
+          admit(request, reply);
+          return handle(accessOf(await requireViewer(logins, cookies, kind, request), request), request, reply);
+        },
+      });
+    }
+  }
+
+  async function signIn(kind: ViewerKind, secret: unknown): Promise<Login> {
+    if (typeof secret !== "string")
+      throw new AppError("validation_failed", { details: [{ field: "secret", message: "Must be a string" }] });
+    return kind === "operator" ? logins.signInOperator(secret.trim()) : logins.signInPartner(secret.trim());
+  }
+}
+
+const API_HEADERS = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
+
+const toConsoleViewer = ({ kind, name, partnerId, expiresAt }: Viewer): ConsoleViewer => ({
+  kind,
+  name,
+  partnerId,
+  expiresAt: new Date(expiresAt).toISOString(),
+});

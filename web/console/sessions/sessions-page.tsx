@@ -1,0 +1,5 @@
+import { SessionList } from "./session-list.tsx";
+
+export function SessionsPage() {
+  return <SessionList />;
+}
