@@ -75,3 +75,59 @@ export interface ConsoleMachine {
   diskBytes: number;
   diskFreeBytes: number;
 }
+
+export interface ConsoleSessionDetail extends ConsoleSession {
+  driver: string;
+  metadata: Record<string, string>;
+  timeoutMs: number;
+  idleTimeoutMs: number | null;
+  // null if its template is no longer configured.
+  limits: { cpus: number; memoryBytes: number; diskBytes: number; processes: number } | null;
+  // Right now; null if it does not run on this server.
+  now: ConsoleStats | null;
+  // Of the last 31 days.
+  usage: ConsoleSessionUsage;
+  // Newest first.
+  events: { id: string; type: string; at: string; reason: string | null }[];
+  audit: ConsoleAuditEntry[];
+}
+
+// null: the engine does not measure it.
+export interface ConsoleStats {
+  at: string;
+  // Since the sandbox was started.
+  cpuMs: number | null;
+  memoryBytes: number | null;
+  diskBytes: number | null;
+  processes: number | null;
+}
+
+export interface ConsoleSessionUsage {
+  runningSeconds: number;
+  pausedSeconds: number;
+  hibernatedSeconds: number;
+  cpuSeconds: number;
+  memoryPeakBytes: number;
+  memoryMeanBytes: number;
+  diskPeakBytes: number;
+  egressBytes: number;
+  ingressBytes: number;
+  inputTokens: number;
+  outputTokens: number;
+}
+
+export interface ConsoleAuditEntry {
+  seq: number;
+  at: string;
+  partnerId: string;
+  // For people: the name of an operator token, or the id of an API key.
+  actor: string;
+  action: string;
+  target: string;
+  // null if it is unknown, and for a partner if it is the operator's.
+  ip: string | null;
+  requestId: string | null;
+}
+
+export const SESSION_ACTIONS = ["pause", "resume", "destroy", "extend"] as const;
+export type SessionAction = (typeof SESSION_ACTIONS)[number];

@@ -69,6 +69,7 @@ const STEP_TIMEOUT_MS = { local: 45 * SECOND, cluster: 120 * SECOND };
 const MEMORY_RESERVE_BYTES = 512 * 1024 * 1024;
 // Not on a cluster, where a warm pod reserves all that its template may use.
 const POOL_MAX = 100;
+const STATS_TIMEOUT_MS = 3 * SECOND;
 const WEB_FOLDER = join(import.meta.dirname, "../web/dist");
 const LOOP_WORK = { model: { name: "model relay" }, webhooks: { name: "webhooks" } };
 
@@ -209,6 +210,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
           webhooks: toConsoleBacklog(await readBacklog(store.db, clock.now())),
           machine: await readMachine(config.dataDir),
         }),
+        readStats: (sandboxId, at) => (isAtHome({ home: at }, home) ? readStats(driver, sandboxId) : Promise.resolve(null)),
       },
       mount: gateway,
     }),
@@ -227,6 +229,12 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
     return closing.disposeAsync();
   };
   return { url: baseUrl, driver, demo, opensWorkspaces: localPartner !== null, close };
+}
+
+// null: the sandbox has just ended, or the engine does not answer.
+async function readStats(driver: Driver, sandboxId: SandboxId) {
+  const stats = await driver.stats(sandboxId, AbortSignal.timeout(STATS_TIMEOUT_MS)).catch(() => null);
+  return stats && { cpuMs: stats.cpuMs, memoryBytes: stats.memoryBytes, diskBytes: stats.diskBytes, processes: stats.pids };
 }
 
 const toConsoleBacklog = ({ pending, dueSinceMs }: WebhookBacklog) => ({

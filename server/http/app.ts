@@ -119,7 +119,7 @@ export async function createApp(deps: AppDeps): Promise<App> {
   addKeyRoutes(app, { ...deps, idempotency });
   addUsageRoutes(app, deps);
   addHome(app, deps);
-  if (deps.console) addConsole(app, { ...deps, console: deps.console });
+  if (deps.console) addConsole(app, deps, deps.console);
   addDocsRoutes(app, { baseUrl: deps.baseUrl, templates: deps.templates.keys() });
   await app.ready();
 

@@ -1,11 +1,9 @@
 import type { FastifyInstance } from "fastify";
-import type { Clock } from "../../clock.ts";
 import type { ConsoleLogins } from "../../keys/console-logins.ts";
-import type { Store } from "../../store/open.ts";
-import { addConsoleApi } from "./console-api.ts";
+import { addConsoleApi, type ConsoleApiDeps } from "./console-api.ts";
 import { addConsolePage } from "./console-page.ts";
 import { overviewRoute, type OverviewDeps } from "./overview-route.ts";
-import { sessionRoutes } from "./session-routes.ts";
+import { sessionRoutes, type SessionRouteDeps } from "./session-routes.ts";
 
 // The parts that only the console uses.
 export interface ConsoleDeps {
@@ -13,17 +11,14 @@ export interface ConsoleDeps {
   // The page that Vite builds.
   pageFile: string;
   readServer: OverviewDeps["readServer"];
+  readStats: SessionRouteDeps["readStats"];
 }
 
-export interface ConsoleAppDeps {
-  console: ConsoleDeps;
-  store: Store;
-  clock: Clock;
-  baseUrl: string;
-}
+export type ConsoleAppDeps = Omit<ConsoleApiDeps & OverviewDeps & SessionRouteDeps, keyof ConsoleDeps>;
 
 // The consoles of the operator at /console and of partners at /console/partner.
-export function addConsole(app: FastifyInstance, { console: own, ...deps }: ConsoleAppDeps): void {
+export function addConsole(app: FastifyInstance, deps: ConsoleAppDeps, own: ConsoleDeps): void {
+  const all = { ...deps, ...own };
   addConsolePage(app, own.pageFile);
-  addConsoleApi(app, { ...deps, logins: own.logins }, [overviewRoute({ ...deps, ...own }), ...sessionRoutes(deps)]);
+  addConsoleApi(app, all, [overviewRoute(all), ...sessionRoutes(all)]);
 }

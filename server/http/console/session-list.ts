@@ -5,21 +5,13 @@ import type { Store } from "../../store/open.ts";
 import { statusOf } from "../../store/sessions/session.ts";
 import { requireNoFaults } from "../requests/field-faults.ts";
 import { decodeCursor, encodeCursor, single, type Query } from "../session-format/list-query.ts";
-import type { ConsoleRoute } from "./console-api.ts";
 
-export function sessionRoutes({ store }: { store: Store }): ConsoleRoute[] {
-  return [
-    {
-      method: "GET",
-      path: "/sessions",
-      async handle({ partnerId }, request): Promise<ConsoleList<ConsoleSession>> {
-        const { ids, ...filter } = parseQuery(request.query as Query);
-        if (ids) return { data: (await findConsoleSessions(store.db, partnerId, ids)).map(toConsoleSession), nextCursor: null };
-        const { rows, next } = await listConsoleSessions(store.db, { ...filter, partnerId });
-        return { data: rows.map(toConsoleSession), nextCursor: next && encodeCursor(next) };
-      },
-    },
-  ];
+// A page of sessions that match the query, or those whose ids it names.
+export async function readSessionList(store: Store, partnerId: string | null, query: Query): Promise<ConsoleList<ConsoleSession>> {
+  const { ids, ...filter } = parseQuery(query);
+  if (ids) return { data: (await findConsoleSessions(store.db, partnerId, ids)).map(toConsoleSession), nextCursor: null };
+  const { rows, next } = await listConsoleSessions(store.db, { ...filter, partnerId });
+  return { data: rows.map(toConsoleSession), nextCursor: next && encodeCursor(next) };
 }
 
 const MAX_SEARCH = 200;

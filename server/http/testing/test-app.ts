@@ -110,6 +110,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
       logins: createConsoleLogins({ store, clock, authenticate }),
       pageFile: join(folder, "console.html"),
       readServer: async () => SERVER,
+      readStats: async () => null,
     },
     ...overrides,
     sessions,

@@ -53,3 +53,11 @@ const parseToken = (row: Selectable<OperatorTokensTable>): StoredOperatorToken =
   lastUsedAt: row.last_used_at,
   revokedAt: row.revoked_at,
 });
+
+// The names of these tokens, by id.
+export async function operatorNames(db: Db, ids: readonly string[]): Promise<Map<string, string>> {
+  const wanted = [...new Set(ids)];
+  if (wanted.length === 0) return new Map();
+  const rows = await db.selectFrom("operator_tokens").select(["id", "name"]).where("id", "in", wanted).execute();
+  return new Map(rows.map(({ id, name }) => [id, name]));
+}
