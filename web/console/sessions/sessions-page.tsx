@@ -1,5 +1,5 @@
+import { SessionDetail } from "./session-detail.tsx";
 import { SessionList } from "./session-list.tsx";
 
-export function SessionsPage() {
-  return <SessionList />;
-}
+export const SessionsPage = ({ rest: [id] }: { rest: string[] }) =>
+  id === undefined ? <SessionList /> : <SessionDetail key={id} id={id} />;
