@@ -1,10 +1,12 @@
 import { AppError, isSessionId, type SandboxId, type Template } from "@berth/contract";
 import type { ConsoleSessionDetail, ConsoleStats } from "@berth/contract/console.ts";
 import type { Clock } from "../../clock.ts";
+import { limitTemplate } from "../../session-limits.ts";
 import { eventsOfSession, findSessionRow, readSessionUsage } from "../../store/console/session-detail.ts";
 import type { Store } from "../../store/open.ts";
 import { listAudit } from "../../store/partners/audit.ts";
 import type { SessionRow } from "../../store/sessions/parse-session.ts";
+import { parseRules } from "../../store/sessions/rules.ts";
 import type { Home } from "../../store/sessions/session.ts";
 import type { Access } from "./access.ts";
 import { toConsoleAudit } from "./audit-entries.ts";
@@ -35,7 +37,7 @@ export async function readSessionDetail(deps: SessionDetailDeps, { viewer, partn
     metadata: JSON.parse(row.metadata) as Record<string, string>,
     timeoutMs: row.timeout_ms,
     idleTimeoutMs: row.idle_timeout_ms,
-    limits: template ? limitsOf(template) : null,
+    limits: template ? limitsOf(limitTemplate(template, parseRules(row))) : null,
     now: stats && { ...stats, at: new Date(clock.now()).toISOString() },
     usage: await readSessionUsage(store.db, row, clock.now()),
     events: events.map(({ id: eventId, type, at, data }) => ({
