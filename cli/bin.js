@@ -6,6 +6,7 @@ import * as module from "node:module";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { currentBundle } from "./bundle.js";
 
 const REQUIRED_MAJOR = 24;
 
@@ -13,8 +14,7 @@ if (Number(process.versions.node.split(".")[0]) >= REQUIRED_MAJOR) {
   if (process.argv[2] === "serve") restartWith(serverFlags());
   // Caches compiled code, which halves the start-up time. Without a writable folder it is a no-op.
   module.enableCompileCache?.(fileURLToPath(new URL("../node_modules/.cache/berth", import.meta.url)));
-  (await import("./bundled-packages.js")).useBundledPackages();
-  const { main } = await import("./berth.ts");
+  const { main } = await import(currentBundle() ?? "./berth.ts");
   process.exitCode = await main(process.argv.slice(2));
 } else {
   runWith(findPinnedNode());

@@ -1,5 +1,5 @@
-// Builds the parts that do not run as written: the daemon's bundle, the browser app, bundles of the packages that the server loads, and the
-// client for partners. A part is built only when its sources have changed since the last time.
+// Builds the parts that do not run as written: the daemon's bundle, the browser app, the server's bundle, and the client
+// for partners. A part is built only when its sources have changed since the last time.
 import { createHash } from "node:crypto";
 import { existsSync, globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,8 +10,9 @@ const root = join(import.meta.dirname, "..");
 await runSteps(async () => {
   await buildPart("daemon", async () => (await import("../daemon/build.ts")).buildDaemon());
   await buildPart("web", buildWeb);
-  const bundling = ["scripts/bundle-packages.ts", "package-lock.json"];
-  await buildPart("cli", async () => (await import("./bundle-packages.ts")).bundlePackages(), bundling);
+  const bundled = ["cli", "client", "contract", "server"].map((folder) => `${folder}/**/*`);
+  const bundling = [...bundled, "scripts/bundle-server.ts", "package-lock.json"];
+  await buildPart("cli", async () => (await import("./bundle-server.ts")).bundleServer(), bundling);
   // The set-up for serving does not install the test tools, and the service does not use the client.
   if (existsSync(join(root, "node_modules/vitest"))) await buildPart("client", buildClient);
 });

@@ -1,0 +1,50 @@
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterEach, beforeEach, expect, test } from "vitest";
+
+const SOURCE = 'console.log("lamp");';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "berth-bundle-"));
+  for (const path of ["cli/dist", "node_modules/lamp"]) mkdirSync(join(folder, path), { recursive: true });
+  copyFileSync(join(import.meta.dirname, "bundle.js"), join(folder, "cli/bundle.js"));
+  write("package.json", '{ "type": "module" }');
+  write("node_modules/lamp/package.json", '{ "version": "1.2.3" }');
+  write("cli/lamp.ts", SOURCE);
+  write("cli/main.js", 'import { currentBundle } from "./bundle.js";\nconsole.log(currentBundle()?.split("/").pop());');
+  const { size, mtimeMs } = statSync(join(folder, "cli/lamp.ts"));
+  const source = { path: "cli/lamp.ts", size, changedMs: Math.floor(mtimeMs), hash: createHash("sha1").update(SOURCE).digest("hex") };
+  write("cli/dist/bundle.json", JSON.stringify({ entry: "lamp-1.js", sources: [source], packages: { lamp: "1.2.3" } }));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+test("the bundle is used while its sources and packages are the same", async () => {
+  expect(await run()).toBe("lamp-1.js");
+  utimesSync(join(folder, "cli/lamp.ts"), 1, 1);
+  expect(await run()).toBe("lamp-1.js");
+});
+
+test.each<[string, () => void]>([
+  ["a source has changed", () => change("cli/lamp.ts", SOURCE.replace("lamp", "pump"))],
+  ["a source was removed", () => rmSync(join(folder, "cli/lamp.ts"))],
+  ["another version of a package is installed", () => write("node_modules/lamp/package.json", '{ "version": "1.2.4" }')],
+  ["there is no bundle", () => rmSync(join(folder, "cli/dist/bundle.json"))],
+])("the bundle is not used if %s", async (_, act) => {
+  act();
+  expect(await run()).toBe("undefined");
+});
+
+const write = (path: string, text: string) => writeFileSync(join(folder, path), text);
+
+// Two writes within a millisecond would have the same time.
+function change(path: string, text: string): void {
+  write(path, text);
+  utimesSync(join(folder, path), 1, 1);
+}
+
+const run = async () => (await promisify(execFile)(process.execPath, [join(folder, "cli/main.js")])).stdout.trim();
