@@ -53,6 +53,16 @@ test("callers that find no session create one between them, whatever settings th
   expect(found.map(({ sessionId }) => sessionId)).toEqual(["ses_1", "ses_1", "ses_1"]);
 });
 
+test("a caller waits for a create of another caller that takes longer than the retries of one request", async () => {
+  const sessions = service();
+  let refusals = 2;
+  const create: typeof sessions.create = async (request, options) => {
+    if (refusals-- > 0) throw new SessionConflictError("in flight", { code: "idempotency_in_flight" });
+    return sessions.create(request, options);
+  };
+  expect(await sessionForUser({ ...sessions, create }, "anna")).toBe(sessions.all[0]);
+});
+
 test("a paused session is resumed, also if another caller is faster", async () => {
   const sessions = service();
   const paused = sessions.add("paused");

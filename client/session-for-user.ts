@@ -73,7 +73,7 @@ async function resumeIfPaused<Session extends UserSession>(
   }
 }
 
-// null if another caller has created the session with other settings, or if it has been destroyed since.
+// null if another caller creates the session at the moment or has created it with other settings, or if it has been destroyed since.
 async function createOnce<Session extends UserSession>(
   sessions: Source<Session>,
   request: CreateSession,
@@ -89,7 +89,7 @@ async function createOnce<Session extends UserSession>(
     return await resumeIfPaused(session, request, options);
   } catch (error) {
     if (error instanceof SessionNotFoundError) return null;
-    if (error instanceof BerthError && error.code === "idempotency_mismatch") return null;
+    if (error instanceof BerthError && ["idempotency_mismatch", "idempotency_in_flight"].includes(error.code)) return null;
     throw error;
   }
 }

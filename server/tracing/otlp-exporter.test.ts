@@ -98,7 +98,7 @@ test("a collector that never ends its answer does not hold up the next batch", a
   const exporter = open(url, { timeoutMs: 50 });
   for (const record of spans(300)) exporter.add(record);
   await expect.poll(() => exporter.counters.exported).toBe(300);
-  expect(calls).toBe(2);
+  expect(calls).toBeGreaterThanOrEqual(2);
   await exporter[Symbol.asyncDispose]();
 });
 
