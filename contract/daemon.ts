@@ -44,6 +44,8 @@ export interface StartRequest {
   autoStartAgent: boolean;
   // The template's language servers, by language (languages.ts). They take precedence over those that the daemon knows.
   languageServers?: Record<string, LanguageServerProgram>;
+  // Settings of git for all programs, in addition to those in files: pairs of a key and a value.
+  gitConfig?: [key: string, value: string][];
   // The egress token: the first line of every connection to the egress proxy, if that has a TCP address
   // (BERTH_EGRESS=host:port).
   egressPass?: string;
@@ -73,6 +75,37 @@ export interface DaemonActivity {
   // Milliseconds since the agent last worked: 0 during a turn, null if there was none. A turn that waits for a person's answer is
   // not work.
   agentIdleMs: number | null;
+}
+
+// POST /internal/setup: fetches the session's source and runs its command, in a terminal called "Setup". Idempotent: an attempt that
+// has ended or is under way is left alone, and one that was interrupted begins again. 202
+export interface SetupRequest {
+  attempt: number;
+  // Everything, or only the command, because the source is there.
+  left: "source" | "command";
+  git: SetupRepository | null;
+  // null: the repository's own command or, if it has none, `defaultCommand`.
+  command: string | null;
+  defaultCommand: string | null;
+}
+export interface SetupRepository {
+  url: string;
+  ref?: string;
+  depth?: number;
+  // Below the workspace.
+  path?: string;
+  submodules?: boolean;
+  // Whether the server adds a credential to requests for this repository.
+  hasCredential: boolean;
+}
+// GET /internal/setup?seen={status}    answers when the status differs from `seen`, or after 15 seconds
+export interface SetupReport {
+  // `source`: it is fetched; `command`: the source is there, and the command runs; `done`; `failed`: the source could not be fetched.
+  status: "source" | "command" | "done" | "failed";
+  // Why the source failed; otherwise null.
+  reason: string | null;
+  // null: there was no command, or it has not ended.
+  exitCode: number | null;
 }
 
 // POST /exec: runs a command. The response streams NDJSON, one ExecEvent per line; the last one is `exit`, or `error` if the

@@ -55,6 +55,7 @@ async function bundle(folder: string): Promise<void> {
       agent: source("agent/agent.ts"),
       archive: source("files/archive.ts"),
       languages: source("languages/languages.ts"),
+      "run-setup": source("setup/runner/run-setup.ts"),
       "search-builtin": source("search/search-builtin.ts"),
     },
     outdir: folder,

@@ -23,6 +23,7 @@ import { createEnvironment } from "./processes/environment.ts";
 import { execRoutes } from "./processes/exec.ts";
 import { findRoutes } from "./search/find.ts";
 import { searchRoutes } from "./search/search.ts";
+import { setupRoutes } from "./setup/setup.ts";
 import { createTerminals } from "./terminals/terminals.ts";
 import { trashRoutes } from "./trash/trash.ts";
 
@@ -100,6 +101,7 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
       ...findRoutes({ workspace }),
       ...searchRoutes({ workspace, environment }),
       ...terminals.routes,
+      ...setupRoutes({ terminals, workspace, folder: join(BERTH_HOME, ".berth/setup") }),
       ...ports.routes,
       ...agent.routes,
       ...changes.routes,

@@ -47,6 +47,11 @@ export function createEnvironment({ base, workspace, home, proxyUrl }: Environme
     return rewriteProxyUrls(request.env, proxyUrl());
   }
 
+  function rewriteKey([key, value]: [key: string, value: string]): [key: string, value: string] {
+    const url = proxyUrl();
+    return [url === undefined ? key : key.replace(USUAL_URL, `${url}/`), value];
+  }
+
   function defaults(): Record<string, string> {
     return {
       PATH: base.PATH ?? "/usr/local/bin:/usr/bin:/bin",
@@ -57,11 +62,18 @@ export function createEnvironment({ base, workspace, home, proxyUrl }: Environme
       ...(base.TZ === undefined ? {} : { TZ: base.TZ }),
       ...proxyVariables(proxyUrl()),
       // On some engines the workspace belongs to another user id, and git would refuse to work in it.
-      GIT_CONFIG_COUNT: "1",
-      GIT_CONFIG_KEY_0: "safe.directory",
-      GIT_CONFIG_VALUE_0: workspace,
+      ...gitVariables([["safe.directory", workspace], ...(request.gitConfig ?? []).map(rewriteKey)]),
     };
   }
+}
+
+// Settings of git as environment variables: above the files of the system and the user, and not in the repository.
+function gitVariables(config: [key: string, value: string][]): Record<string, string> {
+  const entries = config.flatMap(([key, value], i) => [
+    [`GIT_CONFIG_KEY_${i}`, key],
+    [`GIT_CONFIG_VALUE_${i}`, value],
+  ]);
+  return { GIT_CONFIG_COUNT: String(config.length), ...(Object.fromEntries(entries) as Record<string, string>) };
 }
 
 function proxyVariables(url: string | undefined): Record<string, string> {
@@ -78,9 +90,11 @@ function proxyVariables(url: string | undefined): Record<string, string> {
   };
 }
 
+const USUAL_URL = `http://127.0.0.1:${EGRESS_PORT}/`;
+
 // The server writes its own URLs with the usual egress port. The actual port may differ (egress-forwarder.ts).
 function rewriteProxyUrls(env: Record<string, string>, url: string | undefined): Record<string, string> {
-  const usual = `http://127.0.0.1:${EGRESS_PORT}/`;
+  const usual = USUAL_URL;
   if (url === undefined || usual.startsWith(`${url}/`)) return env;
   return Object.fromEntries(
     Object.entries(env).map(([name, value]) => [name, value.startsWith(usual) ? `${url}/${value.slice(usual.length)}` : value]),
@@ -97,12 +111,14 @@ function userName(): string {
 }
 
 function parseStart(body: Record<string, unknown>): StartRequest {
-  const { env = {}, agent = null, fallbackAgents = [], autoStartAgent = false, languageServers = {}, egressPass } = body;
+  const { env = {}, agent = null, fallbackAgents = [], autoStartAgent = false, languageServers = {}, egressPass, gitConfig = [] } = body;
   if (!isStringRecord(env)) throw badRequest("env must contain only strings");
   // The operating system cannot pass a variable with a NUL character.
   const passable = Object.fromEntries(Object.entries(env).filter((pair) => !pair.join("").includes("\0")));
   if (!Array.isArray(fallbackAgents)) throw badRequest("fallbackAgents must be an array");
   if (typeof autoStartAgent !== "boolean") throw badRequest("autoStartAgent must be a boolean");
+  if (!Array.isArray(gitConfig) || !gitConfig.every((pair) => isStringArray(pair) && pair.length === 2))
+    throw badRequest("gitConfig must contain pairs of strings");
   if (egressPass !== undefined && (typeof egressPass !== "string" || /[\r\n]/.test(egressPass)))
     throw badRequest("egressPass must be a single line");
   return {
@@ -111,6 +127,7 @@ function parseStart(body: Record<string, unknown>): StartRequest {
     fallbackAgents: fallbackAgents.map(parseAgent),
     autoStartAgent,
     languageServers: parseLanguageServers(languageServers),
+    gitConfig: gitConfig as [string, string][],
     ...(egressPass === undefined ? {} : { egressPass }),
   };
 }

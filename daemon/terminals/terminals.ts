@@ -20,6 +20,9 @@ export interface Terminals {
   routes: Route[];
   upgrades: UpgradeRoute[];
   list(): Terminal[];
+  // Like the routes with the same meaning. `remove` is a no-op if there is no such terminal.
+  create(body: Record<string, unknown>): Promise<Terminal>;
+  remove(id: string): void;
   // Writes all output to disk synchronously and ends the programs, before the sandbox stops.
   stop(): void;
   // If the sandbox was not stopped after `stop`, restores the terminals like a restart does.
@@ -55,6 +58,8 @@ export function createTerminals({ environment, workspace, folder, onChange }: Te
 
   return {
     list,
+    create,
+    remove,
     stop() {
       save({ sync: true });
       // From here on nothing is saved: after a restart these programs count as stopped, not as exited.
@@ -82,12 +87,8 @@ export function createTerminals({ environment, workspace, folder, onChange }: Te
         method: "DELETE",
         path: "/terminals/:id",
         handle({ params: { id = "" }, response }) {
-          const entry = entries.get(id);
-          if (!entry) throw notFound("There is no such terminal");
-          entries.delete(id);
-          scrollback.remove(id);
-          entry.live.close(CLOSE.terminalGone);
-          onChange(list());
+          if (!entries.has(id)) throw notFound("There is no such terminal");
+          remove(id);
           response.writeHead(204).end();
         },
       },
@@ -129,6 +130,15 @@ export function createTerminals({ environment, workspace, folder, onChange }: Te
     }
     onChange(list());
     return live.describe();
+  }
+
+  function remove(id: string): void {
+    const entry = entries.get(id);
+    if (!entry) return;
+    entries.delete(id);
+    scrollback.remove(id);
+    entry.live.close(CLOSE.terminalGone);
+    onChange(list());
   }
 
   function tryStart(live: LiveTerminal): boolean {

@@ -1,0 +1,40 @@
+import { join } from "node:path";
+import type { SetupReport } from "@berth/contract/daemon.ts";
+import { openSetupFiles, type SetupPlan } from "../setup-files.ts";
+import { fetchRepository } from "./fetch-repository.ts";
+import { findCommand, runCommand } from "./setup-command.ts";
+import { print } from "./print.ts";
+
+// The program of the Setup terminal. Its argument is the folder with the files of the setup.
+async function main(folder: string): Promise<void> {
+  const files = openSetupFiles(folder);
+  const plan = files.readPlan();
+  if (!plan) throw new Error("There is no setup to run");
+  const report = (status: SetupReport["status"], rest: Partial<SetupReport> = {}) =>
+    files.writeReport(plan.attempt, { status, reason: null, exitCode: null, ...rest });
+  const root = await fetchSource(plan, report);
+  if (root === null) return void (process.exitCode = 1);
+  report("command");
+  const command = findCommand(plan, root);
+  const exitCode = command && (await runCommand(command, root));
+  report("done", { exitCode });
+  if (exitCode === null) return;
+  print(exitCode === 0 ? "Setup is done." : `The setup command ended with exit code ${exitCode}. Everything else works as usual.`);
+  process.exitCode = exitCode;
+}
+
+// Returns the folder of the repository or, without one, the workspace. null: it failed.
+async function fetchSource(plan: SetupPlan, report: (status: SetupReport["status"], rest?: Partial<SetupReport>) => void) {
+  if (plan.left === "command" || !plan.git) return join(plan.workspace, plan.git?.path ?? "");
+  report("source");
+  const fetched = await fetchRepository(plan.git, plan.workspace);
+  if ("folder" in fetched) return fetched.folder;
+  print(fetched.reason);
+  report("failed", { reason: fetched.reason });
+  return null;
+}
+
+main(process.argv[2] ?? "").catch((error: unknown) => {
+  print(`The setup stopped: ${error instanceof Error ? error.message : String(error)}`);
+  process.exitCode = 1;
+});

@@ -1,0 +1,95 @@
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import type { SetupReport, SetupRequest } from "@berth/contract/daemon.ts";
+import type { Workspace } from "../files/workspace.ts";
+import { readJson } from "../http/body.ts";
+import { badRequest, notFound } from "../http/errors.ts";
+import { sendJson } from "../http/reply.ts";
+import type { Route } from "../http/route.ts";
+import type { Terminals } from "../terminals/terminals.ts";
+import { openSetupFiles } from "./setup-files.ts";
+
+export interface SetupDeps {
+  terminals: Pick<Terminals, "create" | "remove" | "list">;
+  workspace: Pick<Workspace, "root">;
+  // The folder for the files of the setup.
+  folder: string;
+}
+
+export const SETUP_TITLE = "Setup";
+const LOOK_EVERY_MS = 100;
+const MAX_WAIT_MS = 15_000;
+
+// Runs the setup of a session in a terminal, so that people see its output and can interrupt it.
+export function setupRoutes({ terminals, workspace, folder }: SetupDeps): Route[] {
+  const files = openSetupFiles(folder);
+  // The attempt that this daemon works on. null after a restart, which ended every program.
+  let current: { attempt: number; terminalId: string } | null = null;
+
+  return [
+    {
+      method: "POST",
+      path: "/internal/setup",
+      async handle({ request, response }) {
+        await begin(parseRequest(await readJson(request)));
+        sendJson(response, 202, { status: "ok" });
+      },
+    },
+    {
+      method: "GET",
+      path: "/internal/setup",
+      async handle({ query, response }) {
+        const seen = query.get("seen");
+        const endMs = Date.now() + MAX_WAIT_MS;
+        let found = report();
+        while (found.status === seen && Date.now() < endMs && !response.destroyed) {
+          await delay(LOOK_EVERY_MS);
+          found = report();
+        }
+        sendJson(response, 200, found);
+      },
+    },
+  ];
+
+  async function begin(request: SetupRequest): Promise<void> {
+    const { attempt } = request;
+    if (current?.attempt === attempt || hasEnded(files.readReport(attempt))) return;
+    const before = files.readPlan()?.terminalId;
+    if (before) terminals.remove(before);
+    const plan = { ...request, workspace: workspace.root, terminalId: null };
+    files.writePlan(plan);
+    const command = [process.execPath, join(import.meta.dirname, "run-setup.cjs"), folder];
+    const { id } = await terminals.create({ title: SETUP_TITLE, command });
+    current = { attempt, terminalId: id };
+    files.writePlan({ ...plan, terminalId: id });
+  }
+
+  function report(): SetupReport {
+    if (!current) throw notFound("No setup has begun");
+    const { attempt, terminalId } = current;
+    const found = files.readReport(attempt) ?? { status: "source", reason: null, exitCode: null };
+    const terminal = terminals.list().find(({ id }) => id === terminalId);
+    if (hasEnded(found) || (terminal && terminal.exit === null)) return found;
+    // The program may have written its last report a moment ago.
+    return endedEarly(files.readReport(attempt) ?? found);
+  }
+}
+
+// The program in the terminal has ended without a report of its end, for example because a person closed the terminal.
+function endedEarly(last: SetupReport): SetupReport {
+  if (hasEnded(last)) return last;
+  if (last.status === "command") return { status: "done", reason: null, exitCode: INTERRUPTED };
+  return { status: "failed", reason: "The Setup terminal was closed before the repository was there.", exitCode: null };
+}
+
+// The exit code of a shell that was interrupted.
+const INTERRUPTED = 130;
+
+const hasEnded = (report: SetupReport | null) => report?.status === "done" || report?.status === "failed";
+
+// The server has checked the rest.
+function parseRequest(body: Record<string, unknown>): SetupRequest {
+  const { attempt, left, git, command, defaultCommand } = body;
+  if (typeof attempt !== "number" || typeof git !== "object" || git === undefined) throw badRequest("The setup is malformed");
+  return { attempt, left, git, command, defaultCommand } as SetupRequest;
+}
