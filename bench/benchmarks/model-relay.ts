@@ -110,7 +110,10 @@ async function openRelay({ resources }: Run): Promise<Relay> {
     log: silentLog,
     env: {},
   });
-  const server = createServer((request, response) => relay.handle(request, response, sandboxId)).listen(0, "127.0.0.1");
+  const server = createServer((request, response) => relay.handle(request, response, { sandboxId, count: () => {} })).listen(
+    0,
+    "127.0.0.1",
+  );
   await once(server, "listening");
   stack.defer(async () => {
     server.close();

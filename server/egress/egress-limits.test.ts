@@ -56,7 +56,7 @@ test("a sandbox that floods its socket is locked out, and is served again after 
 test.each(["host: x\r\n", "host: x\r\nexpect: something\r\n", ""])(
   "each request on a connection counts against the flood limit, whatever its headers (%j)",
   async (headers) => {
-    await open(PUBLIC, { maxPerSecond: 20, floodRestMs: 600_000, onModel: (_request, response) => void response.end() });
+    await open(PUBLIC, { maxPerSecond: 20, floodRestMs: 600_000, onRelay: (_request, response) => Boolean(response.end()) });
     const tunnelled = await tunnel(`127.0.0.1:${current.webPort}`);
     const answers = await pipelined(Array.from({ length: 1000 }, () => requestBytes("/model/x", headers)));
     expect(answers.length).toBeLessThanOrEqual(20);
@@ -68,7 +68,7 @@ test.each(["host: x\r\n", "host: x\r\nexpect: something\r\n", ""])(
 );
 
 test("a flood closes the sandbox's other connections, which may hold as many unread requests", async () => {
-  await open(PUBLIC, { maxPerSecond: 20, onModel: () => {} });
+  await open(PUBLIC, { maxPerSecond: 20, onRelay: () => true });
   const other = connect(socketPath()).on("error", () => {});
   other.write(requestBytes("/model/x"));
   const closed = once(other, "close");

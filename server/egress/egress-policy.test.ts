@@ -1,6 +1,7 @@
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
+import type { ProxyFactoryOptions } from "./proxy/proxy-factory.ts";
 import { PUBLIC, useTestEgress } from "./testing/use-test-egress.ts";
 
 const { id, warnings, current, open, get, tunnel, statusOfTunnel, socketPath } = useTestEgress();
@@ -142,8 +143,10 @@ test("a port that the operator opens is open only for the addresses of that exce
   expect(await get(`http://named.example:${current.webPort}/`)).toMatchObject({ status: 502 });
 });
 
-test("requests below /model/ go to the model relay with the sandbox's id", async () => {
-  await open({ policy: "none" }, { onModel: (asked, response, sandboxId) => void response.end(`${sandboxId} ${asked.url}`) });
+test("requests to the server itself go to the relays with the sandbox's id", async () => {
+  const onRelay: ProxyFactoryOptions["onRelay"] = (asked, response, caller) =>
+    asked.url?.startsWith("/model/") === true && Boolean(response.end(`${caller.sandboxId} ${asked.url}`));
+  await open({ policy: "none" }, { onRelay });
   expect(await get("/model/v1/messages")).toMatchObject({ status: 200, body: `${id} /model/v1/messages` });
   expect(await get("/metrics")).toMatchObject({ status: 404 });
 });

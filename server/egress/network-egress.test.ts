@@ -53,7 +53,10 @@ beforeEach(async () => {
       isAddressOf: async (id, address) => addresses.get(id) === address,
       log: silentLog,
       allow: [`127.0.0.1:${webPort}`],
-      onModel: (_, response, id) => void response.end(`the model for ${id}`),
+      onRelay(_, response, caller) {
+        response.end(`the model for ${caller.sandboxId}`);
+        return true;
+      },
       ...options,
     });
     servers.push(opened);

@@ -19,7 +19,7 @@ export interface OpenEgressOptions {
   secrets: Secrets;
   templates: Templates;
   log: Log;
-  onModel?: ProxyFactoryOptions["onModel"];
+  onRelay?: ProxyFactoryOptions["onRelay"];
 }
 
 // Opens the kind of egress that the driver needs.
@@ -32,9 +32,9 @@ export async function openEgress({
   secrets,
   templates,
   log,
-  onModel,
+  onRelay,
 }: OpenEgressOptions): Promise<Egress & Partial<Pick<NetworkEgress, "issueToken">>> {
-  const common = { log, allow: config.egressAllow, ...(onModel ? { onModel } : {}) };
+  const common = { log, allow: config.egressAllow, ...(onRelay ? { onRelay } : {}) };
   // Sandboxes on this machine reach a Unix socket.
   if (driver.traits.hostBound) return createLocalEgress({ ...common, dataDir: config.dataDir });
   if (config.egressListen !== null)

@@ -11,7 +11,7 @@ import { systemClock } from "../../server/clock.ts";
 import { issueKey } from "../../server/keys/keys.ts";
 import { createPartner } from "../../server/keys/partners.ts";
 import { silentLog } from "../../server/log.ts";
-import { createModelTokens } from "../../server/relays/model/admission/model-tokens.ts";
+import { createSandboxTokens } from "../../server/relays/sandbox-tokens.ts";
 import { createSecrets } from "../../server/secrets/secrets.ts";
 import { openStore } from "../../server/store/open.ts";
 import { startBerth, type Berth } from "../support/servers/berth.ts";
@@ -107,7 +107,7 @@ export async function openBerthWorld(): Promise<BerthWorld> {
   }
   const { cookie, launchQuery } = await signIn(berth, sessions.gateway);
   const preview = await openPreview(berth, sessions.daemon);
-  const modelTokens = createModelTokens(createSecrets([Buffer.from(masterKey, "hex")]));
+  const modelTokens = createSandboxTokens(createSecrets([Buffer.from(masterKey, "hex")]), "model");
   const idle: Socket[] = [];
   opening.defer(() => idle.forEach((socket) => socket.destroy()));
   const moved = opening.move();

@@ -15,8 +15,8 @@ import { parseAbsolute, parseAuthority } from "../policy/target.ts";
 export interface EgressProxyOptions extends DialOptions {
   flood: FloodLimit;
   boundaryOf: (socket: CoverableStream) => ConnectionBoundary;
-  // Handles requests to the server itself, below /model/.
-  onModel?: ((request: IncomingMessage, response: ServerResponse) => void) | undefined;
+  // Handles requests to the server itself. False: they are not for a relay.
+  onRelay?: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
   onAllowed: (outer: Socket) => void;
   onRefused: (target: Target | undefined, reason: string) => void;
   idleTimeoutMs: number;
@@ -37,7 +37,7 @@ export function createEgressProxy(options: EgressProxyOptions): Server {
     flood,
     boundaryOf,
     allowances,
-    onModel,
+    onRelay,
     onAllowed,
     onRefused,
     idleTimeoutMs,
@@ -107,9 +107,10 @@ export function createEgressProxy(options: EgressProxyOptions): Server {
 
   async function forward(request: IncomingMessage, response: ServerResponse, boundary: ConnectionBoundary): Promise<void> {
     const url = request.url ?? "/";
-    if (onModel && url.startsWith("/model/")) return onModel(request, response);
-    if (url.startsWith("/"))
+    if (url.startsWith("/")) {
+      if (onRelay?.(request, response)) return;
       return sendRefusal(request, response, { status: 404, reason: "this is the egress proxy of a sandbox, not a web server" });
+    }
     const target = check(parseAbsolute(url));
     if (isRefusal(target)) return sendRefusal(request, response, target);
     const outer = await openConnection(target, response, boundary);

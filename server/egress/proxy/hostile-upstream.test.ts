@@ -118,11 +118,11 @@ test.each(Object.entries(ANSWERS))("the proxy survives an upstream that answers 
 
 test("a throw while an answer is handled closes that connection only and is logged once", async () => {
   misbehave = says(GOOD);
-  const onModel = () => {
+  const onRelay = () => {
     throw new Error("a bug in a listener");
   };
   await egress[Symbol.asyncDispose]();
-  egress = createLocalEgress({ dataDir, log, allow: [`127.0.0.1:${port}`], onModel });
+  egress = createLocalEgress({ dataDir, log, allow: [`127.0.0.1:${port}`], onRelay });
   for (const sandboxId of [attacker, neighbour]) await egress.open(sandboxId, { egress: { policy: "public" } });
   const socket = connect(join(dataDir, "egress", attacker, "proxy.sock")).on("error", () => {});
   socket.resume().write("GET /model/v1/models HTTP/1.1\r\nhost: x\r\n\r\n");

@@ -22,8 +22,8 @@ export interface ProxyFactoryOptions {
   log: Log;
   // BERTH_EGRESS_ALLOW.
   allow?: readonly string[];
-  // Handles requests for `/model/…`: the model relay.
-  onModel?: (request: IncomingMessage, response: ServerResponse, sandboxId: SandboxId) => void;
+  // Handles requests to the server itself. False: they are not for a relay.
+  onRelay?: (request: IncomingMessage, response: ServerResponse, caller: RelayCaller) => boolean;
   resolve?: Resolve;
   dialTimeoutMs?: number;
   idleTimeoutMs?: number;
@@ -36,6 +36,13 @@ export interface ProxyFactoryOptions {
   floodRestMs?: number;
   // A monotonic clock.
   nowMs?: () => number;
+}
+
+// A sandbox whose request is for a relay.
+export interface RelayCaller {
+  sandboxId: SandboxId;
+  // Counts a connection to the outside, and its bytes.
+  count(outer: Socket): void;
 }
 
 export interface SandboxProxy {
@@ -58,7 +65,7 @@ export function createProxyFactory(
   counters: EgressCounters,
   traffic: TrafficMeter,
 ): (sandboxId: SandboxId, policy: EgressPolicy) => SandboxProxy {
-  const { allow = [], log, onModel, resolve = createResolve(allow) } = options;
+  const { allow = [], log, onRelay, resolve = createResolve(allow) } = options;
   const { dialTimeoutMs = 10_000, idleTimeoutMs = 300_000, headersTimeoutMs = 15_000, maxConnections = 256, maxOutside = 4096 } = options;
   const { maxPerSecond = 500, floodRestMs: restMs = 1_000, nowMs = () => performance.now() } = options;
   const allowances = parseAllowances(allow);
@@ -67,6 +74,13 @@ export function createProxyFactory(
   const turns = createFairTurns({ maxWaitingPerHolder: maxConnections });
   return (sandboxId, policy) => {
     const logRefusal = createRefusalLog(log, sandboxId, nowMs);
+    const caller: RelayCaller = {
+      sandboxId,
+      count(outer) {
+        counters.allowed++;
+        traffic.count(sandboxId, outer);
+      },
+    };
     const flood = createFloodLimit({ maxPerSecond, restMs, nowMs });
     const proxy = createEgressProxy({
       policy,
@@ -80,11 +94,8 @@ export function createProxyFactory(
       headersTimeoutMs,
       maxConnections,
       takeConnectionSlot: () => outside.take(sandboxId),
-      onModel: onModel && ((request, response) => onModel(request, response, sandboxId)),
-      onAllowed(outer) {
-        counters.allowed++;
-        traffic.count(sandboxId, outer);
-      },
+      onRelay: onRelay && ((request, response) => onRelay(request, response, caller)),
+      onAllowed: caller.count,
       onRefused(target, reason) {
         counters.refused++;
         logRefusal(target, reason);

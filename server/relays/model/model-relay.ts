@@ -15,7 +15,8 @@ import { type ModelConfig, modelEnv, modelOf } from "./provider/model-config.ts"
 import { createModelLimits } from "./admission/model-limits.ts";
 import { sendRefusal, ModelRefusal } from "./admission/model-refusal.ts";
 import { presentedToken, providerBody, providerHeaders, providerTarget, type ProviderTarget } from "./request/provider-request.ts";
-import { createModelTokens } from "./admission/model-tokens.ts";
+import type { Relay } from "../relays.ts";
+import { createSandboxTokens } from "../sandbox-tokens.ts";
 import { openUpstream, type Upstream } from "./provider/provider-connection.ts";
 import { readRequestBody } from "./request/request-body.ts";
 import type { ModelApi } from "./request/request-fields.ts";
@@ -25,9 +26,7 @@ import type { UsageMeter } from "./usage/usage-meter.ts";
 
 // Lets agents in sandboxes use a model without seeing its API key. A request arrives through the sandbox's egress proxy with the
 // session's model token and leaves with the real key. Tokens are counted per session and can be capped.
-export interface ModelRelay {
-  // Handles `/model/…` on the egress proxy of this sandbox.
-  handle: (request: IncomingMessage, response: ServerResponse, sandboxId: SandboxId) => void;
+export interface ModelRelay extends Relay {
   // The environment variables that let programs in the sandbox use the relay. Empty if no model is configured.
   env(sandboxId: SandboxId, template: Template): Record<string, string>;
 }
@@ -63,14 +62,15 @@ export function createModelRelay({
   answerTimeoutMs = 300 * SECOND,
   resolve = createHostResolver(),
 }: ModelRelayDeps): ModelRelay {
-  const tokens = createModelTokens(secrets);
+  const tokens = createSandboxTokens(secrets, "model");
   const maxBodyBytes = config.modelMaxBodyMb * 1024 * 1024;
   const limits = createModelLimits({ clock, requestsPerMinute: config.modelRatePerMinute, maxBodyBytes });
   const turn = createLoopTurns();
   const lookup = toLookup(resolve);
 
   return {
-    handle(request, response, sandboxId) {
+    prefix: "model",
+    handle(request, response, { sandboxId }) {
       response.on("error", () => {});
       relay(request, response, sandboxId).catch((error: unknown) => {
         if (error instanceof ModelRefusal) return sendRefusal(response, error);

@@ -1,0 +1,131 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { pipeline } from "node:stream/promises";
+import type { SandboxId, Template } from "@berth/contract";
+import { createConnectionBoundary } from "../../faults/connection-boundary.ts";
+import type { Log } from "../../log.ts";
+import type { Secrets } from "../../secrets/secrets.ts";
+import type { Relay, RelayCaller } from "../relays.ts";
+import { createSandboxTokens } from "../sandbox-tokens.ts";
+import { limitBytes } from "./byte-limit.ts";
+import { createConcurrency } from "./concurrency.ts";
+import { gitTarget } from "./git-target.ts";
+import { answerHeaders, upstreamHeaders } from "./relay-headers.ts";
+import { explainGitAnswer, locationFor } from "./relay-answer.ts";
+import { RelayRefusal, sendRefusal } from "./relay-refusal.ts";
+import { relayTarget, type RelayTarget } from "./relay-target.ts";
+import { connectUpstream, type DialUpstream } from "./upstream-connection.ts";
+import { sendUpstream } from "./upstream-request.ts";
+
+// The relays of sessions and templates: `/relay/{token}/{name}/…` on a sandbox's egress proxy reaches the relay's upstream, with a
+// header that only the server knows. The relay `git` is that of the session's repository.
+export interface SessionRelays extends Relay {
+  // What programs in the sandbox need to use its relays.
+  access(sandboxId: SandboxId, template: Template, relays: readonly NamedUpstream[]): RelayAccess;
+}
+
+export interface RelayAccess {
+  env: Record<string, string>;
+  gitConfig: [key: string, value: string][];
+}
+
+interface NamedUpstream {
+  name: string;
+  upstream: string;
+}
+
+export interface UpstreamRelay extends NamedUpstream {
+  header: string;
+  // Secret.
+  value: string;
+}
+
+export interface SessionRelaysDeps {
+  // The relays of a sandbox: its session's and its template's.
+  find(sandboxId: SandboxId): Promise<readonly UpstreamRelay[]>;
+  dial: DialUpstream;
+  secrets: Secrets;
+  log: Log;
+  // The longest silence of an upstream.
+  idleTimeoutMs?: number;
+  // In one request, in each direction.
+  maxBytes?: number;
+}
+
+// The daemon listens at this address in every sandbox and forwards to the egress proxy.
+const RELAY_URL = "http://127.0.0.1:3128/relay";
+const PATH = /^\/relay\/([\w-]{1,64})\/([A-Za-z0-9_]{1,32})(?=[/?]|$)/;
+const MAX_CONCURRENT = 32;
+const MINUTE_MS = 60_000;
+const GIB = 1024 ** 3;
+const GIT = "git";
+
+export function createSessionRelays(deps: SessionRelaysDeps): SessionRelays {
+  const { find, dial, secrets, log, idleTimeoutMs = 5 * MINUTE_MS, maxBytes = 8 * GIB } = deps;
+  const tokens = createSandboxTokens(secrets, "relay");
+  const concurrency = createConcurrency(MAX_CONCURRENT);
+
+  async function relay(request: IncomingMessage, response: ServerResponse, caller: RelayCaller): Promise<void> {
+    const [prefix = "", token = "", name = ""] = PATH.exec(request.url ?? "") ?? [];
+    if (prefix === "" || !tokens.check(caller.sandboxId, token)) throw new RelayRefusal(403, "This address is not valid in this sandbox.");
+    using _slot = concurrency.take(caller.sandboxId);
+    const found = (await find(caller.sandboxId)).find((one) => one.name === name);
+    if (!found) throw new RelayRefusal(404, `This sandbox has no relay ${name}.`);
+    const rest = (request.url ?? "").slice(prefix.length);
+    const target = name === GIT ? gitTarget(found.upstream, request.method, rest) : relayTarget(found.upstream, request.method, rest);
+    await exchange({ request, response, caller, found, target, prefix });
+  }
+
+  async function exchange({ request, response, caller, found, target, prefix }: Exchange): Promise<void> {
+    const gone = new AbortController();
+    response.once("close", () => gone.abort());
+    const boundary = createConnectionBoundary({ log, connection: "relay upstream", fields: { sandboxId: caller.sandboxId } });
+    const socket = await connectUpstream({ url: target.url, dial, boundary, onDialled: caller.count, signal: gone.signal });
+    try {
+      if (request.headers.expect !== undefined) response.writeContinue();
+      const { method } = target;
+      const headers = upstreamHeaders(request, target, found);
+      const body = limitBytes(request, maxBytes);
+      const answer = await sendUpstream({ socket, method, url: target.url, headers, body, boundary, idleTimeoutMs });
+      if (found.name === GIT) explainGitAnswer(answer);
+      response.writeHead(answer.statusCode ?? 502, answerHeaders(answer, locationFor(answer, found.upstream, target, prefix)));
+      await pipeline(limitBytes(answer, maxBytes), response);
+    } finally {
+      socket.destroy();
+    }
+  }
+
+  return {
+    prefix: "relay",
+    handle(request, response, caller) {
+      const { sandboxId } = caller;
+      response.on("error", () => {});
+      relay(request, response, caller).catch((error: unknown) => {
+        const refusal = error instanceof RelayRefusal ? error : new RelayRefusal(502, "The connection to the server was lost.");
+        if (!response.writableFinished) log.warn("relay.refused", { sandboxId, relay: nameIn(request), reason: refusal.message });
+        sendRefusal(response, refusal);
+      });
+    },
+    access(sandboxId, template, relays) {
+      const all = [...(template.relays ?? []), ...relays];
+      const urlOf = (name: string) => `${RELAY_URL}/${tokens.issue(sandboxId)}/${name}`;
+      const git = all.find(({ name }) => name === GIT);
+      const others = all.filter(({ name }) => name !== GIT);
+      return {
+        env: Object.fromEntries(others.map(({ name }) => [`BERTH_RELAY_${name}`, urlOf(name)])),
+        gitConfig: git ? [[`url.${urlOf(GIT)}/repository.insteadOf`, git.upstream.replace(/\/+$/, "")]] : [],
+      };
+    },
+  };
+}
+
+interface Exchange {
+  request: IncomingMessage;
+  response: ServerResponse;
+  caller: RelayCaller;
+  found: UpstreamRelay;
+  target: RelayTarget;
+  // The part of the path that stands for the upstream.
+  prefix: string;
+}
+
+const nameIn = ({ url = "" }: IncomingMessage) => PATH.exec(url)?.[2] ?? null;

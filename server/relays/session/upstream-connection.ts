@@ -1,0 +1,39 @@
+import { once } from "node:events";
+import { isIP, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import type { ConnectionBoundary } from "../../faults/connection-boundary.ts";
+import { RelayRefusal } from "./relay-refusal.ts";
+
+// Connects to an upstream, or says why not. Private addresses are refused unless the operator allows them.
+export type DialUpstream = (target: { host: string; port: number }, signal: AbortSignal) => Promise<Socket | { reason: string }>;
+
+export interface UpstreamConnection {
+  url: URL;
+  dial: DialUpstream;
+  // The upstream is untrusted: a failure caused by its bytes closes only its own connection.
+  boundary: ConnectionBoundary;
+  onDialled(socket: Socket): void;
+  signal: AbortSignal;
+}
+
+const TLS_TIMEOUT_MS = 15_000;
+
+// A connection to the upstream for one request, with TLS for https.
+export async function connectUpstream({ url, dial, boundary, onDialled, signal }: UpstreamConnection): Promise<Socket> {
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
+  const dialled = await dial({ host, port }, signal);
+  if ("reason" in dialled) throw new RelayRefusal(502, `${url.host} cannot be reached: ${dialled.reason}.`);
+  boundary.cover(dialled);
+  onDialled(dialled);
+  if (url.protocol !== "https:") return dialled;
+  const secured = connectTls({ socket: dialled, ...(isIP(host) === 0 && { servername: host }), ALPNProtocols: ["http/1.1"] });
+  boundary.cover(secured);
+  try {
+    await once(secured, "secureConnect", { signal: AbortSignal.any([signal, AbortSignal.timeout(TLS_TIMEOUT_MS)]) });
+    return secured;
+  } catch (error) {
+    dialled.destroy();
+    throw new RelayRefusal(502, `${url.host} has no valid certificate (${(error as NodeJS.ErrnoException).code ?? "no answer"}).`);
+  }
+}
