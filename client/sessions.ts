@@ -8,9 +8,9 @@ import type { CreateSession, LaunchUrl, ListSessions, Page, SessionData, Session
 import type { ExecEvent, ExecOptions, ExecResult } from "./types/sandbox-types.ts";
 
 export interface Sessions {
-  // Resolves when the sandbox is ready. With your own idempotency key, a retry after a crash of your process returns the
+  // Resolves when the sandbox is ready or, with `wait`, when its source is there or has failed. With your own idempotency key, a retry after a crash of your process returns the
   // session of the first attempt.
-  create(request: CreateSession, options?: CallOptions & { idempotencyKey?: string }): PendingSession;
+  create(request: CreateSession, options?: CallOptions & { idempotencyKey?: string; wait?: "source" }): PendingSession;
   // The session of a user: the newest live one, resumed if it is paused, or else a new one with these settings. Concurrent calls
   // get the same session, so this cannot create a second one.
   forUser(externalUserId: string, request?: Omit<CreateSession, "externalUserId">, options?: CallOptions): Promise<Session>;
@@ -49,8 +49,17 @@ const pathOf = (id: string) => `${PATH}/${encodeURIComponent(id)}`;
 
 export function createSessions(send: Transport): Sessions {
   const sessions: Sessions = {
-    create(request, { idempotencyKey, signal } = {}) {
-      const call = { method: "POST", url: PATH, json: request, idempotencyKey: idempotencyKey ?? true, repeatable: true, signal } as const;
+    create(request, { idempotencyKey, wait, signal } = {}) {
+      const query = { wait };
+      const call = {
+        method: "POST",
+        url: PATH,
+        query,
+        json: request,
+        idempotencyKey: idempotencyKey ?? true,
+        repeatable: true,
+        signal,
+      } as const;
       const pending = readJson<SessionData>(send(call)).then(bind);
       return Object.assign(pending, {
         exec: async (...args: Parameters<Session["exec"]>) => (await pending).exec(...args),

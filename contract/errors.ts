@@ -18,6 +18,7 @@ export const ERRORS = {
   session_already_running: { status: 409, retryable: false, message: "Session is already running" },
   session_paused: { status: 409, retryable: false, message: "Session is paused; resume it first" },
   session_busy: { status: 409, retryable: true, message: "Another operation on this session is in progress" },
+  source_not_failed: { status: 409, retryable: false, message: "The source of this session has not failed" },
   session_quota: { status: 409, retryable: false, message: "The limit of live sessions is reached" },
   webhook_quota: { status: 409, retryable: false, message: "The limit of webhooks is reached" },
   key_quota: { status: 409, retryable: false, message: "The limit of active keys is reached" },

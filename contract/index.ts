@@ -4,6 +4,7 @@ export * from "./ids.ts";
 export * from "./schemas/key.ts";
 export * from "./schemas/session.ts";
 export * from "./schemas/session-rules.ts";
+export * from "./schemas/source.ts";
 export * from "./schemas/template.ts";
 export { includesScope, scopeOf, type Parameter, type Route } from "./routes/route.ts";
 export * from "./routes/routes.ts";

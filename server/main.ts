@@ -6,6 +6,7 @@ import { SECOND, systemClock, type Clock } from "./clock.ts";
 import { baseUrlOf, type Config } from "./config/config.ts";
 import type { Driver } from "./drivers/driver.ts";
 import { openDriver } from "./drivers/index.ts";
+import { createUpstreamDial } from "./egress/dial-upstream.ts";
 import { openEgress } from "./egress/open-egress.ts";
 import { createEndpoints } from "./events/webhooks/endpoints.ts";
 import { createFeed } from "./events/feed.ts";
@@ -34,9 +35,12 @@ import { registerQuotaMetrics } from "./metrics/quota-metrics.ts";
 import { registerPoolMetrics, registerSessionMetrics } from "./metrics/session-metrics.ts";
 import { registerWebhookMetrics } from "./metrics/webhook-metrics.ts";
 import { createModelRelay } from "./relays/model/model-relay.ts";
+import { joinRelays } from "./relays/relays.ts";
+import { createSessionRelays } from "./relays/session/session-relay.ts";
 import { createSecrets } from "./secrets/secrets.ts";
 import { openServerDirectory } from "./sessions/server-directory.ts";
 import { createSessionServices } from "./sessions/session-services.ts";
+import { createRelayDirectory } from "./sessions/setup/relay-directory.ts";
 import { openStore } from "./store/open.ts";
 import { readUserSettings, writeUserSettings } from "./store/partners/user-settings.ts";
 import { countByState, readQuotaUse } from "./store/sessions/count.ts";
@@ -71,7 +75,7 @@ const MEMORY_RESERVE_BYTES = 512 * 1024 * 1024;
 const POOL_MAX = 100;
 const STATS_TIMEOUT_MS = 3 * SECOND;
 const WEB_FOLDER = join(import.meta.dirname, "../web/dist");
-const LOOP_WORK = { model: { name: "model relay" }, webhooks: { name: "webhooks" } };
+const LOOP_WORK = { webhooks: { name: "webhooks" } };
 
 // Builds the whole service and starts it. Every part with a resource goes on the stack, which closes them in reverse order.
 export async function startServer(config: Config, { log, clock = systemClock }: ServerOptions): Promise<Server> {
@@ -98,6 +102,12 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
   const links = opening.use(createDaemonLinks({ driver, tokenOf, log }));
 
   const model = createModelRelay({ config, templates, secrets, store, clock, log, env: process.env });
+  const sessionRelays = createSessionRelays({
+    find: createRelayDirectory({ store, secrets, templates, env: process.env }),
+    dial: createUpstreamDial(config.egressAllow),
+    secrets,
+    log,
+  });
   const egress = opening.use(
     await openEgress({
       config,
@@ -108,7 +118,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
       secrets,
       templates,
       log,
-      onModel: (...request) => runWork(LOOP_WORK.model, () => model.handle(...request)),
+      onRelay: joinRelays([model, sessionRelays]),
     }),
   );
   const registry = new Registry();
@@ -127,6 +137,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
       meter,
       templates,
       modelEnv: model.env,
+      relayAccess: sessionRelays.access,
       secrets,
       clock,
       log,

@@ -56,6 +56,7 @@ export function templateHash(template: Template, recipe = ""): string {
 
 const NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
 const SESSION_FIELDS: ReadonlySet<string> = new Set<keyof Template>([
+  "setup",
   "idleTimeoutMs",
   "busyCounts",
   "autoResume",

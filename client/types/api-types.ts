@@ -18,6 +18,9 @@ export interface SessionData {
   idleTimeoutMs?: number | null;
   // When the timeout will pause or destroy the session; null unless it is running.
   expiresAt?: string | null;
+  source?: SourceData;
+  setup?: SetupData;
+  relays?: Omit<Relay, "value">[];
   stopReason?: "api" | "timeout" | "idle" | "retention" | "sandbox_lost" | null;
   // Whether opening the session resumes it if it is paused.
   autoResume?: boolean;
@@ -59,6 +62,52 @@ export interface CreateSession {
   // Both only within what the template allows.
   resources?: Resources;
   egress?: SessionEgress;
+  // Start with the files of a git repository.
+  source?: { git: GitSource };
+  // A shell command that runs once, when the source is there and before the agent starts.
+  setup?: string;
+  // APIs that programs in the sandbox call with a credential that only the server knows.
+  relays?: Relay[];
+}
+
+export interface GitSource {
+  // https or http, without a user or password.
+  url: string;
+  // A branch, a tag or a full commit id. Default: the repository's default branch.
+  ref?: string;
+  // Fetch only this many commits.
+  depth?: number;
+  // The folder below the workspace. Default: the workspace itself.
+  path?: string;
+  submodules?: boolean;
+  // The user that belongs to the token, for servers that check it.
+  username?: string;
+  // Never enters the sandbox, and is never returned.
+  token?: string;
+}
+
+export interface SourceData {
+  git: Omit<GitSource, "username" | "token">;
+  status: "pending" | "ready" | "failed";
+  // Why it failed, for people.
+  reason: string | null;
+}
+
+export interface SetupData {
+  // `none`: there was no command.
+  status: "pending" | "finished" | "none";
+  exitCode: number | null;
+}
+
+export interface Relay {
+  // Programs find the relay's address in the variable BERTH_RELAY_{name}.
+  name: string;
+  // Requests reach only addresses below this one.
+  upstream: string;
+  // The header that the server adds.
+  header: string;
+  // Its value. Never enters the sandbox, and is never returned.
+  value: string;
 }
 
 export interface UpdateSession {
@@ -68,6 +117,8 @@ export interface UpdateSession {
   metadata?: Record<string, string>;
   autoResume?: boolean;
   onTimeout?: "pause" | "destroy";
+  // Renews the token of the repository. A source that has failed is fetched again.
+  source?: { git: { token: string } };
 }
 
 export interface ListSessions {
@@ -100,7 +151,10 @@ export type EventType =
   | "session.resumed"
   | "session.destroyed"
   | "session.timeout_warning"
-  | "session.failed";
+  | "session.failed"
+  | "session.source_ready"
+  | "session.source_failed"
+  | "session.setup_finished";
 
 export interface BerthEvent {
   id: string;

@@ -15,7 +15,7 @@ import { query, route } from "./route.ts";
 
 const expand = query(
   "expand",
-  "`details` adds `externalUserId`, `template`, `metadata`, `expiresAt` and `stopReason`.",
+  "`details` adds `externalUserId`, `template`, `metadata`, `source`, `setup`, `relays`, `expiresAt` and `stopReason`.",
   Type.Enum(["details"]),
 );
 
@@ -26,6 +26,7 @@ export const SESSION_ROUTES = {
     tag: "Sessions",
     summary: "Create a session",
     description: "Creates a session for one of your users. The response is sent when its sandbox is ready.",
+    query: [query("wait", "`source`: answer when the source is there or has failed, at most after ten minutes.", Type.Enum(["source"]))],
     body: { schema: CreateSession, required: true },
     idempotent: true,
     success: { status: 201, description: "The session is running.", schema: Session },

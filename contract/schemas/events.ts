@@ -9,6 +9,9 @@ export const EVENT_TYPES = [
   "session.destroyed",
   "session.timeout_warning",
   "session.failed",
+  "session.source_ready",
+  "session.source_failed",
+  "session.setup_finished",
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 // Only sent to a webhook, at its owner's request.

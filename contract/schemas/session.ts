@@ -1,5 +1,6 @@
 import Type, { type Static } from "typebox";
 import { changeRules, createRules, ruleDetails } from "./session-rules.ts";
+import { MAX_RELAYS, Relay, RelayRead, SetupCommand, SetupRead, Source, SourceRead, SourceUpdate } from "./source.ts";
 
 // The session bodies of the partner API. These schemas are the source of the validation, the types and the OpenAPI
 // description.
@@ -95,6 +96,14 @@ export const CreateSession = Type.Object(
     ),
     metadata: Type.Optional(Metadata),
     ...createRules,
+    source: Type.Optional(Source),
+    setup: Type.Optional(SetupCommand),
+    relays: Type.Optional(
+      Type.Array(Relay, {
+        maxItems: MAX_RELAYS,
+        description: "APIs that programs in the sandbox may call with a credential that only the server knows.",
+      }),
+    ),
   },
   { $id: "CreateSession" },
 );
@@ -106,6 +115,9 @@ const details = {
   template: Type.Optional(Type.String({ description: "The sandbox template." })),
   metadata: Type.Optional(Metadata),
   idleTimeoutMs: Type.Optional(idleTimeoutMs("The time without use after which the session is paused; null if there is none.")),
+  source: Type.Optional(SourceRead),
+  setup: Type.Optional(SetupRead),
+  relays: Type.Optional(Type.Array(RelayRead)),
   expiresAt: Type.Optional(
     Type.Union([Type.String({ format: "date-time" }), Type.Null()], {
       description: "When the timeout will pause or destroy the session; null unless it is running.",
@@ -146,6 +158,7 @@ export const UpdateSession = Type.Object(
     idleTimeoutMs: Type.Optional(idleTimeoutMs("The new idle timeout in milliseconds, counted from now; null for none.")),
     metadata: Type.Optional(Metadata),
     ...changeRules,
+    source: Type.Optional(SourceUpdate),
   },
   { $id: "UpdateSession" },
 );

@@ -1,6 +1,7 @@
 import Type, { type Static } from "typebox";
 import { IDLE_TIMEOUT_RANGE } from "./session.ts";
 import { MAX_TIMEOUT_RANGE, Resources, TIMEOUT_ACTIONS } from "./session-rules.ts";
+import { MAX_RELAYS, SetupCommand, TemplateRelay } from "./source.ts";
 
 // A named configuration for sandboxes. The server reads templates from a file and fills in the defaults.
 
@@ -71,6 +72,10 @@ export const Template = Type.Object({
   maxResources: Type.Optional(Resources),
   // What a session may reach at most. Without it, no more than `egress`.
   maxEgress: Type.Optional(EgressPolicy),
+  // Runs once in a new session, unless the create or the repository names another command.
+  setup: Type.Optional(SetupCommand),
+  // APIs that sandboxes use with a credential that only the server knows.
+  relays: Type.Optional(Type.Array(TemplateRelay, { maxItems: MAX_RELAYS })),
   env: Type.Record(Type.String(), Type.String(), { default: {} }),
   egress: EgressPolicy,
   // Overrides the server's model for sessions of this template. Requests still go through the server.

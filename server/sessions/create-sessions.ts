@@ -3,6 +3,7 @@ import { AppError, isAppError, isSandboxId, isSessionId } from "@berth/contract"
 import type { Clock } from "../clock.ts";
 import type { Driver } from "../drivers/driver.ts";
 import { createLoopTurns } from "../event-loop/loop-turns.ts";
+import type { Secrets } from "../secrets/secrets.ts";
 import type { Store } from "../store/open.ts";
 import { listSessions } from "../store/sessions/list.ts";
 import { idleTimes } from "../store/sessions/idle.ts";
@@ -19,6 +20,7 @@ import type { Pool } from "./pool/pool.ts";
 import type { ServerDirectory } from "./server-directory.ts";
 import type { ChangeOptions, SessionChange, Sessions, SessionView } from "./sessions.ts";
 import { outcomeOfError, secondsSince, type SessionObserver, type Start } from "./session-observer.ts";
+import { renewToken, retryChanges } from "./setup/setup-changes.ts";
 import { outcomeOf, type Outcome } from "./states/states.ts";
 import { WARNING_MS } from "./steps/step-actions.ts";
 import type { Steps } from "./steps/steps.ts";
@@ -33,6 +35,7 @@ export interface SessionsDeps {
   templates: Templates;
   capacity: Capacity;
   home: Home;
+  secrets: Secrets;
   clock: Clock;
   changes: Changes;
   placement: Placement;
@@ -43,7 +46,8 @@ export interface SessionsDeps {
 
 // The partner's calls. Each reads the session, asks the table what the call means in its state, and does that.
 export function createSessions(deps: SessionsDeps): Sessions {
-  const { store, transitions, steps, driver, templates, capacity, home, clock, changes, placement, pool, servers, observer } = deps;
+  const { store, transitions, steps, driver, templates, capacity, home, secrets, clock, changes, placement, pool, servers, observer } =
+    deps;
 
   const nextSlice = createLoopTurns();
 
@@ -122,7 +126,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
     const session = await find(partnerId, id);
     const outcome = outcomeOf("change", session.state);
     if (outcome.do === "refuse") throw new AppError(outcome.code);
-    const { timeoutMs, idleTimeoutMs, metadata, autoResume, onTimeout } = change;
+    const { timeoutMs, idleTimeoutMs, metadata, autoResume, onTimeout, gitToken } = change;
     const isRunning = "expiresAtMs" in session && session.expiresAtMs !== null;
     const updated = await transitions.apply(session, "change", {
       changes: {
@@ -132,6 +136,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
         ...(metadata !== undefined && { metadata }),
         ...(autoResume !== undefined && { autoResume }),
         ...(onTimeout !== undefined && { onTimeout }),
+        ...(gitToken !== undefined && renewToken(secrets, session, gitToken)),
         updatedAtMs: nextUpdate(session),
       },
       record,
@@ -155,6 +160,15 @@ export function createSessions(deps: SessionsDeps): Sessions {
   // The ETag depends on it, so it differs even within one millisecond.
   const nextUpdate = ({ updatedAtMs }: Session) => Math.max(clock.now(), updatedAtMs + 1);
 
+  async function retrySource(partnerId: string, id: string): Promise<SessionView> {
+    const session = await find(partnerId, id);
+    const changes = retryChanges(session);
+    if (!changes || session.state !== "running") throw new AppError("source_not_failed");
+    const updated = await transitions.apply(session, "retry_source", { changes: { ...changes, updatedAtMs: nextUpdate(session) } });
+    if (!updated || updated === "deleted") throw new AppError("session_busy", { retryAfterSeconds: 1 });
+    return visible(updated);
+  }
+
   return {
     create,
     async get(partnerId, id) {
@@ -169,6 +183,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
     update,
     wake: createWakeOnce({ wake: (partnerId, id) => perform(partnerId, id, { trigger: "wake" }), clock }),
     extend,
+    retrySource,
     list: (partnerId, filter) => listSessions(store.db, partnerId, filter, nextSlice),
     bySandbox: async (sandboxId) => (isSandboxId(sandboxId) && (await readViewBySandbox(store, sandboxId))) || null,
     onChange: changes.listen,

@@ -23,6 +23,7 @@ import { createSchedule, type ScheduleDeps } from "./background/schedule.ts";
 import type { ServerDirectory } from "./server-directory.ts";
 import { ignoreAll, type SessionObserver } from "./session-observer.ts";
 import type { Sessions } from "./sessions.ts";
+import { followSetups } from "./setup-runs/follow-setups.ts";
 import { createSteps, LEASE_MARGIN_MS } from "./steps/steps.ts";
 import { createStepActions, type StepActionsDeps } from "./steps/step-actions.ts";
 import { createTransitions } from "./states/transitions.ts";
@@ -95,6 +96,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
   const agentActivity = createAgentActivity({ links, clock });
   const idleWatch = createIdleWatch({ store, steps, activity, agentActivity, home, clock, log });
   const busySandboxes = createBusySandboxes({ store, driver, templates, activity, home, clock });
+  const setups = followSetups({ ...deps, transitions, changes, home });
   const timers: AsyncDisposable[] = [];
 
   const logFailure = (name: string, work: () => Promise<unknown>) => () =>
@@ -126,6 +128,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
         { [Symbol.asyncDispose]: () => repairing },
         clock.every(TICK_MS, logFailure("schedule", schedule.tick)),
         clock.every(TICK_MS, logFailure("idle", idleWatch.tick)),
+        clock.every(TICK_MS, logFailure("setup", setups.tick)),
         clock.every(BUSY_SAMPLE_MS, logFailure("idle", busySandboxes.sample)),
         clock.every(
           RECONCILE_MS,
@@ -137,6 +140,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
     },
     async [Symbol.asyncDispose]() {
       for (const timer of timers) await timer[Symbol.asyncDispose]();
+      await setups[Symbol.asyncDispose]();
       await activity.flushAll();
       await pool[Symbol.asyncDispose]();
       await sessions[Symbol.asyncDispose]();

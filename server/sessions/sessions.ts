@@ -1,6 +1,7 @@
 import type { EgressPolicy, Resources, TimeoutAction } from "@berth/contract";
 import type { ListFilter, SessionPage } from "../store/sessions/list.ts";
 import type { SessionView } from "../store/sessions/view.ts";
+import type { SetupRequest } from "./setup/new-setup.ts";
 import type { Span } from "../tracing/span.ts";
 import type { Recorder } from "./states/transitions.ts";
 
@@ -24,6 +25,8 @@ export interface Sessions extends AsyncDisposable {
   wake(partnerId: string, id: string): Promise<SessionView>;
   // Gives a running session its whole timeout again, as far as `extendUntil` allows. No-op if it does not.
   extend(partnerId: string, id: string): Promise<SessionView>;
+  // Fetches a failed source again. 409 unless it has failed.
+  retrySource(partnerId: string, id: string): Promise<SessionView>;
   // Newest first.
   list(partnerId: string, filter: ListFilter): Promise<SessionPage>;
   // For gateway and relay, which know the sandbox. null if no partner knows it.
@@ -44,7 +47,7 @@ export interface PartnerLimits {
 }
 
 // A create request after validation, with its defaults.
-export interface CreateRequest {
+export interface CreateRequest extends SetupRequest {
   externalUserId: string;
   envVars: Record<string, string>;
   template: string;
@@ -77,4 +80,6 @@ export interface SessionChange {
   metadata?: Record<string, string>;
   autoResume?: boolean;
   onTimeout?: TimeoutAction;
+  // Replaces the token of the git source.
+  gitToken?: string;
 }

@@ -84,6 +84,8 @@ export interface SessionsTable {
   // Sealed (AES-256-GCM): JSON of envVars, and the token of the daemon.
   env: string | null;
   token: string;
+  // Sealed: JSON of the relays with their secrets; null without relays.
+  relays: string | null;
   metadata: string;
   auto_start_agent: number;
   timeout_ms: number;
@@ -113,6 +115,10 @@ export interface SessionsTable {
   created_at: number;
   updated_at: number;
   destroyed_at: number | null;
+  // JSON of SessionSetup (sessions/setup.ts); null without a source, a command and relays.
+  setup: string | null;
+  // What is left of the setup: source or command. null when nothing is left.
+  setup_state: "source" | "command" | null;
   // Since when its current kind of time (running, paused or hibernated) is counted. null if no time is counted.
   counted_from: number | null;
 }

@@ -50,9 +50,10 @@ async function resealSessions(db: Db, secrets: Secrets): Promise<number> {
 
 // A running server may change the row in the meantime. Then its new values are read again instead of being overwritten.
 async function resealSession(db: Db, secrets: Secrets, session: SealedSession): Promise<number> {
-  const { id, sandboxId, token, env } = session;
+  const { id, sandboxId, token, env, relays } = session;
   const sealAgain = (sealed: string) => secrets.seal(secrets.open(sealed, sandboxId), sandboxId);
-  if (await replaceSealedValues(db, session, { token: sealAgain(token), env: env === null ? null : sealAgain(env) })) return 1;
+  if (await replaceSealedValues(db, session, { token: sealAgain(token), env: env && sealAgain(env), relays: relays && sealAgain(relays) }))
+    return 1;
   const current = await findSealedSession(db, id);
   return current ? resealSession(db, secrets, current) : 0;
 }

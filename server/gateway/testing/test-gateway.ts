@@ -241,6 +241,7 @@ function sampleSession(nowMs: number): SessionView {
     maxTimeoutMs: null,
     resources: null,
     egress: null,
+    setup: null,
     stopReason: null,
     createdAt: nowMs,
     updatedAt: nowMs,

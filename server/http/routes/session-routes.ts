@@ -7,6 +7,7 @@ import { createLoopTurns } from "../../event-loop/loop-turns.ts";
 import { createOutputLimit } from "../../event-loop/output-limit.ts";
 import type { Tickets } from "../../gateway/access/launch-ticket.ts";
 import type { ServerDirectory } from "../../sessions/server-directory.ts";
+import { awaitSource } from "../../sessions/setup-runs/await-source.ts";
 import type { ChangeOptions, Sessions, SessionView } from "../../sessions/sessions.ts";
 import { appendAudit } from "../../store/partners/audit.ts";
 import type { Store } from "../../store/open.ts";
@@ -16,7 +17,7 @@ import { spanOf } from "../../tracing/span.ts";
 import { parseOptionalBody, parseRequiredBody } from "../requests/request-body.ts";
 import { addRoute } from "../requests/route.ts";
 import type { Idempotency, Result, Save } from "../requests/idempotency.ts";
-import { encodeCursor, parseExpand, parseList, type Query } from "../session-format/list-query.ts";
+import { encodeCursor, parseExpand, parseList, parseWait, type Query } from "../session-format/list-query.ts";
 import { auditEntry, idOf, partnerIdOf } from "./route-context.ts";
 import { parseCreate, parseResume, parseUpdate } from "../session-format/session-requests.ts";
 import { etagOf, formatSession, matchesEtag, pageJson, rememberTexts, toResumed, toSession } from "../session-format/session-view.ts";
@@ -38,6 +39,9 @@ export function addSessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): 
   const nextSlice = createLoopTurns();
   const listLimit = createOutputLimit({ mibPerSecond: 8 });
   const oneListOfPartner = createKeyedLock();
+  // Creates that wait for a source must not hold up the end of the server.
+  const closing = new AbortController();
+  app.addHook("preClose", async () => closing.abort());
 
   // Writes the audit entry, and the reply for a retry, in the transaction of the change.
   function recordChange(request: FastifyRequest, action: string, save?: Save, toResult?: (session: SessionView) => Result): ChangeOptions {
@@ -55,7 +59,10 @@ export function addSessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): 
       const toResult = (session: SessionView): Result => ({ status: 201, body: toSession(baseUrlOf(session), session) });
       const options = recordChange(request, "session.create", save, toResult);
       const createRequest = parseCreate(parseRequiredBody(request, CreateSession), templates);
-      return toResult(await sessions.create(request.principal.partner, createRequest, options));
+      const wait = parseWait(request.query as Query);
+      const session = await sessions.create(request.principal.partner, createRequest, options);
+      if (wait === "source") await awaitSource(sessions, session, AbortSignal.any([closing.signal, disconnected(request)]));
+      return toResult(session);
     }),
   );
 
@@ -133,4 +140,10 @@ export function addSessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): 
       return { status: 200, body, staleAt: body.expiresAt };
     }),
   );
+}
+
+function disconnected({ raw }: FastifyRequest): AbortSignal {
+  const gone = new AbortController();
+  raw.socket.once("close", () => gone.abort());
+  return gone.signal;
 }

@@ -51,6 +51,14 @@ export function parseExpand(query: Query): SessionFormat {
   return "detailed";
 }
 
+// Whether a create waits for the source of its session.
+export function parseWait(query: Query): "source" | "sandbox" {
+  const { wait } = query;
+  if (wait === undefined) return "sandbox";
+  if (wait !== "source") requireNoFaults([{ field: "wait", message: "Must be source" }]);
+  return "source";
+}
+
 export function parseLimit(query: Query, faults: FieldFault[], fallback = DEFAULT_LIMIT): number {
   const text = single(query, "limit", faults);
   if (text === undefined) return fallback;

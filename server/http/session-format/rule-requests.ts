@@ -13,7 +13,7 @@ export const parseCreateRules = ({ resources, egress, ...rules }: CreateSession)
   ...(egress && { egress: toEgressPolicy(egress) }),
 });
 
-export const parseChangedRules = ({ autoResume, onTimeout }: UpdateSession): SessionChange => ({
+export const parseChangedRules = ({ autoResume, onTimeout }: Pick<UpdateSession, "autoResume" | "onTimeout">): SessionChange => ({
   ...(autoResume !== undefined && { autoResume }),
   ...(onTimeout !== undefined && { onTimeout }),
 });

@@ -3,6 +3,7 @@ import type { CreateRequest, SessionChange } from "../../sessions/sessions.ts";
 import type { Templates } from "../../templates.ts";
 import { requireNoFaults } from "../requests/field-faults.ts";
 import type { JsonObject } from "../requests/request-body.ts";
+import { findSetupFaults } from "./setup-faults.ts";
 import { compileFaultFinder } from "../requests/schema-faults.ts";
 import { findRuleFaults, parseChangedRules, parseCreateRules } from "./rule-requests.ts";
 
@@ -24,6 +25,7 @@ export function parseCreate(body: JsonObject, templates: Pick<Templates, "get">)
   if (!isFaulty("envVars") && request.envVars && sizeOf(request.envVars) > ENV_LIMITS.totalBytes) {
     faults.push({ field: "envVars", message: "Must have at most 256 KiB in total" });
   }
+  if (!isFaulty("source") && !isFaulty("relays")) faults.push(...findSetupFaults(request));
   requireNoFaults(faults);
   return {
     externalUserId: request.externalUserId,
@@ -34,6 +36,9 @@ export function parseCreate(body: JsonObject, templates: Pick<Templates, "get">)
     autoStartAgent: request.autoStartAgent ?? true,
     metadata: request.metadata ?? {},
     ...parseCreateRules(request),
+    ...(request.source && { source: request.source }),
+    ...(request.setup !== undefined && { setup: request.setup }),
+    ...(request.relays && { relays: request.relays }),
   };
 }
 
@@ -45,12 +50,13 @@ export function parseResume(body: JsonObject | undefined): { autoStartAgent: boo
 
 export function parseUpdate(body: JsonObject): SessionChange {
   requireNoFaults(findUpdateFaults(body));
-  const { timeoutMs, idleTimeoutMs, metadata } = body as UpdateSession;
+  const { timeoutMs, idleTimeoutMs, metadata, source } = body as UpdateSession;
   return {
     ...(timeoutMs !== undefined && { timeoutMs }),
     ...(idleTimeoutMs !== undefined && { idleTimeoutMs }),
     ...(metadata && { metadata }),
     ...parseChangedRules(body as UpdateSession),
+    ...(source && { gitToken: source.git.token }),
   };
 }
 

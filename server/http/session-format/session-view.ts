@@ -27,11 +27,20 @@ export const withDetails = (baseUrl: string, view: SessionView): SessionRead => 
   externalUserId: view.externalUserId,
   template: view.template,
   idleTimeoutMs: view.idleTimeoutMs,
+  ...setupDetails(view),
   metadata: JSON.parse(view.metadataJson) as Record<string, string>,
   expiresAt: view.expiresAt === null ? null : new Date(view.expiresAt).toISOString(),
   stopReason: view.stopReason as SessionRead["stopReason"],
   ...ruleDetailsOf(view),
 });
+
+// Present only if the create named them, or if the template has a command.
+function setupDetails({ setup }: SessionView): Pick<SessionRead, "source" | "setup" | "relays"> {
+  if (!setup) return {};
+  const { source, status, exitCode, relays } = setup;
+  const hasCommand = source !== null || status !== "none";
+  return { ...(source && { source }), ...(hasCommand && { setup: { status, exitCode } }), ...(relays.length > 0 && { relays }) };
+}
 
 // A page of the list as JSON. Stored metadata is copied without parsing it: parsing and serializing a full page would block
 // the event loop many times longer.

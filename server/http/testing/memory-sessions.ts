@@ -75,6 +75,7 @@ export function createMemorySessions(store: Store, clock: Clock): Sessions {
         maxTimeoutMs: partner.maxTimeoutMs ?? null,
         resources: request.resources ?? null,
         egress: request.egress ?? null,
+        setup: null,
         stopReason: null,
         createdAt,
         updatedAt: createdAt,
@@ -124,6 +125,9 @@ export function createMemorySessions(store: Store, clock: Clock): Sessions {
       const idle =
         idleTimeoutMs === undefined ? {} : { idleTimeoutMs, idleAt: session.expiresAt && idleTimeoutMs && clock.now() + idleTimeoutMs };
       return change(session, { ...expiry, ...idle, ...rules, ...(metadata && { metadataJson: JSON.stringify(metadata) }) }, options);
+    },
+    async retrySource() {
+      throw new AppError("source_not_failed");
     },
     async list(partnerId, { status, externalUserId, metadata = {}, limit, after }) {
       const matching = [...sessions.values()]

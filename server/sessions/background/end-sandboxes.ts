@@ -61,10 +61,11 @@ export function createEndSandboxes(deps: EndSandboxesDeps): EndSandboxes {
   const actions = createStepActions({
     ...deps,
     driver: hibernateOnPause(driver),
-    // Only a server has egress, a model relay and samples of usage.
+    // Only a server has egress, relays and samples of usage.
     egress: { open: async () => {}, close: async () => {} },
     meter: { measureLast: async () => {} },
     modelEnv: () => ({}),
+    relayAccess: () => ({ env: {}, gitConfig: [] }),
   });
   const owner = `down-${randomBytes(8).toString("hex")}`;
   const leaseMs = STEP_TIMEOUT_MS + LEASE_MARGIN_MS;

@@ -7,10 +7,12 @@ import type { Db } from "../../store/schema.ts";
 import { countLive } from "../../store/sessions/count.ts";
 import { hasWarm } from "../../store/sessions/read.ts";
 import { isInStep, type Home, type Lease, type Session, type SessionInStep, type Step } from "../../store/sessions/session.ts";
-import { claimWarm, insertSession, type NewOwner, type NewSession } from "../../store/sessions/write.ts";
+import { claimWarm, insertSession, type NewOwner, type NewSession, type SealedValues } from "../../store/sessions/write.ts";
 import type { Span } from "../../tracing/span.ts";
 import type { Capacity } from "./capacity.ts";
 import type { CreateRequest, PartnerLimits } from "../sessions.ts";
+import { newSetup } from "../setup/new-setup.ts";
+import { sealRelays } from "../setup/session-relays.ts";
 import { stepOf } from "../states/states.ts";
 import type { Steps } from "../steps/steps.ts";
 import { applyTransition, type Recorder } from "../states/transitions.ts";
@@ -107,7 +109,7 @@ async function claim(deps: ReserveDeps, tx: Db, wanted: Wanted): Promise<Session
     lease: deps.lease(),
     nowMs,
     owner: ownerOf(deps, wanted),
-    sealEnv: (sandboxId) => sealEnv(deps, wanted, sandboxId),
+    seal: (sandboxId) => seal(deps, wanted, sandboxId),
   });
   return claimed && inStep(claimed);
 }
@@ -115,7 +117,7 @@ async function claim(deps: ReserveDeps, tx: Db, wanted: Wanted): Promise<Session
 async function insertNew(deps: ReserveDeps, tx: Db, wanted: Wanted): Promise<SessionInStep> {
   await deps.capacity.admit(tx);
   const blank = newBlank(deps, wanted.kind, stepOf("create", "absent"));
-  const owner = { ...ownerOf(deps, wanted), sealedEnv: sealEnv(deps, wanted, blank.sandboxId) };
+  const owner = { ...ownerOf(deps, wanted), ...seal(deps, wanted, blank.sandboxId) };
   return inStep(await insertSession(tx, { ...blank, owner }));
 }
 
@@ -149,7 +151,7 @@ export function inStep(session: Session | "deleted"): SessionInStep {
 const poolOf = ({ home }: ReserveDeps, { template, templateHash }: Kind) => ({ template: template.name, templateHash, home });
 
 // A rule that the request does not name is that of the template, of the partner, or of the server.
-const ownerOf = ({ rules }: ReserveDeps, { kind: { template }, partner, request }: Wanted): Omit<NewOwner, "sealedEnv"> => ({
+const ownerOf = ({ rules }: ReserveDeps, { kind: { template }, partner, request }: Wanted): Omit<NewOwner, keyof SealedValues> => ({
   partnerId: partner.id,
   externalUserId: request.externalUserId,
   metadata: request.metadata,
@@ -161,10 +163,20 @@ const ownerOf = ({ rules }: ReserveDeps, { kind: { template }, partner, request 
   maxTimeoutMs: template.maxTimeoutMs ?? partner.maxTimeoutMs ?? null,
   resources: request.resources ?? null,
   egress: request.egress ?? null,
+  ...setupOf(template, request),
 });
 
-function sealEnv({ secrets }: ReserveDeps, { request }: Wanted, sandboxId: SandboxId): string | null {
-  return Object.keys(request.envVars).length === 0 ? null : secrets.seal(JSON.stringify(request.envVars), sandboxId);
+function setupOf(template: Template, request: CreateRequest): Pick<NewOwner, "setup" | "setupState"> {
+  const { setup, setupState } = newSetup(request, template);
+  return { setup, setupState };
+}
+
+function seal({ secrets }: ReserveDeps, { kind, request }: Wanted, sandboxId: SandboxId): SealedValues {
+  const hasEnv = Object.keys(request.envVars).length > 0;
+  return {
+    sealedEnv: hasEnv ? secrets.seal(JSON.stringify(request.envVars), sandboxId) : null,
+    sealedRelays: sealRelays(secrets, newSetup(request, kind.template).relays, sandboxId),
+  };
 }
 
 async function checkQuota(tx: Db, store: Store, { partner, request }: Wanted): Promise<void> {

@@ -44,7 +44,7 @@ export type Outcome =
 
 interface Rule {
   // The part of the system that pulls the trigger.
-  source: "partner" | "operator" | "timer" | "use" | "reconcile" | "pool" | "step";
+  source: "partner" | "operator" | "timer" | "use" | "setup" | "reconcile" | "pool" | "step";
   in: Partial<Record<Place, Outcome>>;
   // In every state that `in` does not name.
   otherwise: Outcome;
@@ -176,6 +176,13 @@ export const RULES = {
   extend: { source: "use", otherwise: notFound, in: { running: update } },
   // The session is used. store/sessions/idle.ts records the uses of many sessions in one statement.
   active: { source: "use", otherwise: ignore, in: { running: update } },
+
+  // What the daemon reports of the session's source and command, and another try of a source that failed.
+  source_ready: { source: "setup", otherwise: ignore, in: { running: { do: "update", events: ["session.source_ready"] } } },
+  source_failed: { source: "setup", otherwise: ignore, in: { running: { do: "update", events: ["session.source_failed"] } } },
+  setup_finished: { source: "setup", otherwise: ignore, in: { running: { do: "update", events: ["session.setup_finished"] } } },
+  setup_skipped: { source: "setup", otherwise: ignore, in: { running: update } },
+  retry_source: { source: "setup", otherwise: ignore, in: { running: update } },
 
   // The lease of a step has expired. No caller waits for an unfinished create, so it is undone; every other step is repeated.
   abandoned: {

@@ -146,6 +146,12 @@ function eventsOf(session: Session, trigger: Trigger): readonly EventType[] {
   return "events" in outcome ? (outcome.events ?? []) : [];
 }
 
+function setupData({ setup }: PartnerSession, type: EventType): object {
+  if (type === "session.setup_finished") return { exitCode: setup?.exitCode ?? null };
+  if (type !== "session.source_ready" && type !== "session.source_failed") return {};
+  return { source: setup?.source ?? null };
+}
+
 const eventData = (session: PartnerSession, type: EventType) => ({
   sessionId: session.id,
   sandboxId: session.sandboxId,
@@ -154,4 +160,5 @@ const eventData = (session: PartnerSession, type: EventType) => ({
   reason: session.stopReason,
   metadata: JSON.parse(session.metadataJson) as Record<string, string>,
   ...(type === "session.timeout_warning" && session.state === "running" ? { expiresAt: new Date(session.expiresAtMs).toISOString() } : {}),
+  ...setupData(session, type),
 });

@@ -5,6 +5,7 @@ import type { Secrets } from "../../secrets/secrets.ts";
 import { limitTemplate } from "../../session-limits.ts";
 import { isPartnerSession, type PartnerSession, type Session } from "../../store/sessions/session.ts";
 import type { Templates } from "../../templates.ts";
+import { openRelays, type SessionRelay } from "../setup/session-relays.ts";
 import type { CreateRequest } from "../sessions.ts";
 
 // The request that a daemon receives when its session starts.
@@ -19,21 +20,30 @@ export interface StartRequestsDeps {
   egress: { issueToken?(holder: { sandboxId: SandboxId; template: string; hasOwnPolicy?: boolean }): string };
   // Variables that let the agent of this sandbox reach a model through the server.
   modelEnv(sandboxId: SandboxId, template: Template): Record<string, string>;
+  // The same for the relays of the sandbox.
+  relayAccess(sandboxId: SandboxId, template: Template, relays: readonly SessionRelay[]): RelayAccess;
   secrets: Secrets;
 }
 
-type Wishes = Pick<CreateRequest, "envVars" | "autoStartAgent">;
+export interface RelayAccess {
+  env: Record<string, string>;
+  gitConfig: [key: string, value: string][];
+}
 
-export function createStartRequests({ templates, egress, modelEnv, secrets }: StartRequestsDeps): StartRequests {
-  function build(session: Session, { envVars, autoStartAgent }: Wishes): StartRequest {
+type Wishes = Pick<CreateRequest, "envVars" | "autoStartAgent"> & { relays: readonly SessionRelay[] };
+
+export function createStartRequests({ templates, egress, modelEnv, relayAccess, secrets }: StartRequestsDeps): StartRequests {
+  function build(session: Session, { envVars, autoStartAgent, relays }: Wishes): StartRequest {
     const { sandboxId } = session;
     const template = findTemplate(templates, session);
-    const env = { ...template.env, ...modelEnv(sandboxId, template), ...envVars };
+    const access = relayAccess(sandboxId, template, relays);
+    const env = { ...template.env, ...modelEnv(sandboxId, template), ...envVars, ...access.env };
     return {
       env,
       agent: template.agent && withModelSettings(template.agent, env),
       fallbackAgents: template.fallbackAgents?.map((agent) => withModelSettings(agent, env)) ?? [],
       autoStartAgent,
+      ...(access.gitConfig.length > 0 ? { gitConfig: access.gitConfig } : {}),
       ...(template.languageServers ? { languageServers: template.languageServers } : {}),
       ...(egress.issueToken
         ? { egressPass: egress.issueToken({ sandboxId, template: template.name, hasOwnPolicy: hasOwnPolicy(session) }) }
@@ -43,11 +53,13 @@ export function createStartRequests({ templates, egress, modelEnv, secrets }: St
 
   return {
     startRequest(session) {
-      const { sandboxId, sealedEnv, autoStartAgent } = session;
+      const { sandboxId, sealedEnv, sealedRelays, setupState } = session;
       const envVars = sealedEnv === null ? {} : (JSON.parse(secrets.open(sealedEnv, sandboxId)) as Record<string, string>);
-      return build(session, { envVars, autoStartAgent });
+      // The agent starts when the setup is over.
+      const autoStartAgent = session.autoStartAgent && setupState === null;
+      return build(session, { envVars, autoStartAgent, relays: openRelays(secrets, sealedRelays, sandboxId) });
     },
-    blankStartRequest: (blank) => build(blank, { envVars: {}, autoStartAgent: false }),
+    blankStartRequest: (blank) => build(blank, { envVars: {}, autoStartAgent: false, relays: [] }),
   };
 }
 
@@ -55,7 +67,7 @@ const hasOwnPolicy = (session: Session): boolean => isPartnerSession(session) &&
 
 // Whether a session starts exactly as a blank does.
 export const isLikeBlank = (session: PartnerSession): boolean =>
-  session.sealedEnv === null && !session.autoStartAgent && !hasOwnPolicy(session);
+  session.sealedEnv === null && session.sealedRelays === null && !session.autoStartAgent && !hasOwnPolicy(session);
 
 // The template of the session's sandbox, with what the session has agreed on instead.
 export function findTemplate(templates: Templates, session: Session): Template {

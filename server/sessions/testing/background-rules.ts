@@ -39,6 +39,12 @@ const REASONS: Partial<Record<Trigger, string>> = {
   lost: "sandbox_lost",
 };
 
+const SETUP_EVENTS: Partial<Record<Trigger, string>> = {
+  source_ready: "session.source_ready",
+  source_failed: "session.source_failed",
+  setup_finished: "session.setup_finished",
+};
+
 const EVENTS_OF_STEPS: Partial<Record<Place, string>> = {
   creating: "session.created",
   pausing: "session.paused",
@@ -64,6 +70,12 @@ export const BACKGROUND_RULES: PairRule[] = [
     sentence: "the use of a session is noted while it runs, and moves nothing",
     about: ({ trigger }) => trigger === "active",
     holds: ({ place, outcome }) => outcome.do === (place === "running" ? "update" : "ignore") && eventsOf(outcome).length === 0,
+  },
+  {
+    sentence: "reports of a setup count while the session runs, each with its own event, and move nothing",
+    about: ({ trigger }) => sourceOf(trigger) === "setup",
+    holds: ({ trigger, place, outcome }) =>
+      place === "running" ? outcome.do === "update" && eventsOf(outcome).join() === (SETUP_EVENTS[trigger] ?? "") : outcome.do === "ignore",
   },
   {
     sentence: "hibernating gives memory back, so it works on the sandbox",
@@ -145,9 +157,9 @@ export const BACKGROUND_RULES: PairRule[] = [
     },
   },
   {
-    sentence: "only the end of a step, a loss and a warning append events",
+    sentence: "only the end of a step, a loss, a warning and the reports of a setup append events",
     about: ({ outcome }) => eventsOf(outcome).length > 0,
-    holds: ({ trigger }) => ["done", "lost", "warn"].includes(trigger),
+    holds: ({ trigger }) => ["done", "lost", "warn"].includes(trigger) || sourceOf(trigger) === "setup",
   },
   {
     sentence: "a session skips the step only if its sandbox has stopped already, or if nothing was started",

@@ -49,6 +49,7 @@ export async function openTestSessions(
     meter: { measureLast: async () => {} },
     templates: loadTemplates(undefined),
     modelEnv: () => ({}),
+    relayAccess: () => ({ env: {}, gitConfig: [] }),
     secrets,
     clock,
     log,

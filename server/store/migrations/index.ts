@@ -12,6 +12,7 @@ import { up as usage } from "./0009-usage.ts";
 import { up as idleTimeout } from "./0010-idle-timeout.ts";
 import { up as sessionRules } from "./0011-session-rules.ts";
 import { up as console } from "./0012-console.ts";
+import { up as setup } from "./0013-setup.ts";
 
 export interface Migration {
   name: string;
@@ -33,4 +34,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: "idle-timeout", up: idleTimeout },
   { name: "session-rules", up: sessionRules },
   { name: "console", up: console },
+  { name: "setup", up: setup },
 ];

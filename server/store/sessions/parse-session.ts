@@ -1,6 +1,7 @@
 import type { Selectable } from "kysely";
 import type { SessionsTable } from "../schema.ts";
 import { parseRules } from "./rules.ts";
+import { parseSetup } from "./session-setup.ts";
 import type { Lease, PartnerSession, Session, StopReason } from "./session.ts";
 
 export type SessionRow = Selectable<SessionsTable>;
@@ -90,6 +91,9 @@ const ownedOf = (row: SessionRow) => ({
   timeoutMs: row.timeout_ms,
   idleTimeoutMs: row.idle_timeout_ms,
   sealedEnv: row.env,
+  sealedRelays: row.relays,
+  setup: parseSetup(row.setup),
+  setupState: row.setup_state,
   stopReason: row.stop_reason as StopReason | null,
   countedFromMs: row.counted_from,
   ...parseRules(row),

@@ -7,6 +7,7 @@ export interface SealedSession {
   sandboxId: SandboxId;
   token: string;
   env: string | null;
+  relays: string | null;
 }
 
 // In the order of ids, after the id `after`.
@@ -29,15 +30,21 @@ export async function oldestAndNewestSealed(db: Db): Promise<SealedSession[]> {
 }
 
 // False: the server has changed the values since they were read.
-export async function replaceSealedValues(db: Db, was: SealedSession, next: Pick<SealedSession, "token" | "env">): Promise<boolean> {
+export async function replaceSealedValues(
+  db: Db,
+  was: SealedSession,
+  next: Pick<SealedSession, "token" | "env" | "relays">,
+): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable("sessions")
-    .set({ token: next.token, env: next.env })
+    .set({ token: next.token, env: next.env, relays: next.relays })
     .where("id", "=", was.id)
     .where("token", "=", was.token)
     .where("env", was.env === null ? "is" : "=", was.env)
+    .where("relays", was.relays === null ? "is" : "=", was.relays)
     .executeTakeFirst();
   return numUpdatedRows === 1n;
 }
 
-const sealed = (db: Db) => db.selectFrom("sessions").select(["id", "sandbox_id as sandboxId", "token", "env"]).where("token", "!=", "");
+const sealed = (db: Db) =>
+  db.selectFrom("sessions").select(["id", "sandbox_id as sandboxId", "token", "env", "relays"]).where("token", "!=", "");

@@ -1,6 +1,7 @@
 import type { SandboxId, SessionId, SessionStatus } from "@berth/contract";
 import type { SessionState } from "../session-states.ts";
 import type { SessionRules } from "./rules.ts";
+import type { SessionSetup, SetupState } from "./session-setup.ts";
 
 export { SESSION_STATES, type SessionState } from "../session-states.ts";
 
@@ -56,6 +57,11 @@ interface Owned extends SessionRules {
   idleTimeoutMs: number | null;
   // JSON of the environment variables, sealed for this sandbox.
   sealedEnv: string | null;
+  // JSON of the relays with their secrets, sealed for this sandbox.
+  sealedRelays: string | null;
+  setup: SessionSetup | null;
+  // null: nothing is left of the setup.
+  setupState: SetupState | null;
   stopReason: StopReason | null;
   // Since when its current kind of time is counted (store/usage/time.ts). null if no time is counted.
   countedFromMs: number | null;

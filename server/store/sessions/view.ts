@@ -2,6 +2,7 @@ import type { SandboxId, SessionId, SessionStatus } from "@berth/contract";
 import { prepareFirst } from "../engines/prepared.ts";
 import type { SessionRow } from "./parse-session.ts";
 import { parseRules, RULE_COLUMNS, rulesOf, type SessionRules } from "./rules.ts";
+import { parseSetup, type SessionSetup } from "./session-setup.ts";
 import { isPartnerSession, statusOf, type Session } from "./session.ts";
 
 // A session as the rest of the server may see it: no token, no environment.
@@ -24,6 +25,7 @@ export interface SessionView extends SessionRules {
   idleAt: number | null;
   // Until when people may extend the session; null unless it is running and they may.
   extendUntil: number | null;
+  setup: SessionSetup | null;
   stopReason: string | null;
   createdAt: number;
   updatedAt: number;
@@ -49,6 +51,7 @@ export function viewOf(session: Session): SessionView | null {
     idleAt: "idleAtMs" in session ? session.idleAtMs : null,
     extendUntil: "extendUntilMs" in session ? session.extendUntilMs : null,
     ...rulesOf(session),
+    setup: session.setup,
     stopReason: session.stopReason,
     createdAt: session.createdAtMs,
     updatedAt: session.updatedAtMs,
@@ -72,6 +75,7 @@ export const VIEW_COLUMNS = [
   "idle_at",
   "extend_until",
   ...RULE_COLUMNS,
+  "setup",
   "paused_at",
   "stop_reason",
   "created_at",
@@ -98,6 +102,7 @@ export function parseView(row: ViewRow): SessionView | null {
     idleAt: row.idle_at,
     extendUntil: row.extend_until,
     ...parseRules(row),
+    setup: parseSetup(row.setup),
     stopReason: row.stop_reason,
     createdAt: row.created_at,
     updatedAt: row.updated_at,

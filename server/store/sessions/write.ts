@@ -5,6 +5,7 @@ import type { Db, SessionsTable } from "../schema.ts";
 import { warmSessions, type PoolKey } from "./read.ts";
 import { FIRST_GENERATION, parseSession } from "./parse-session.ts";
 import { ruleColumns, type SessionRules } from "./rules.ts";
+import { setupColumns, type SessionSetup, type SetupState } from "./session-setup.ts";
 import type { Home, Lease, Session, SessionState, StopReason } from "./session.ts";
 
 // Every statement that writes a session's row. Only sessions/states/transitions.ts moves rows, because the table of states decides what
@@ -31,7 +32,10 @@ export interface NewOwner extends SessionRules {
   autoStartAgent: boolean;
   timeoutMs: number;
   idleTimeoutMs: number | null;
+  setup: SessionSetup | null;
+  setupState: SetupState | null;
   sealedEnv: string | null;
+  sealedRelays: string | null;
 }
 
 // The columns that may change besides state and generation. `null` clears a column.
@@ -54,13 +58,16 @@ export interface SessionChanges {
   destroyedAtMs?: number;
   updatedAtMs?: number;
   countedFromMs?: number | null;
+  setup?: SessionSetup;
+  setupState?: SetupState | null;
+  sealedRelays?: string;
   // The row no longer belongs to a partner.
   owner?: null;
-  // The environment variables and the daemon's token are forgotten.
+  // The environment variables, the relays and the daemon's token are forgotten.
   secrets?: null;
 }
 
-type Seen = Pick<Session, "id" | "state" | "generation"> & { countedFromMs?: number | null };
+type Seen = Pick<Session, "id" | "state" | "generation"> & { countedFromMs?: number | null; setupState?: SetupState | null };
 
 export async function insertSession(db: Db, { owner, home, lease, nowMs, ...session }: NewSession): Promise<Session> {
   const row: Insertable<SessionsTable> = {
@@ -106,6 +113,8 @@ async function writeIfUnchanged(db: Db, seen: Seen, columns: Updateable<Sessions
     .where("generation", "=", seen.generation);
   // The same time must not count twice, and an update does not change the generation.
   if (columns.counted_from !== undefined && seen.countedFromMs != null) update = update.where("counted_from", "=", seen.countedFromMs);
+  // Several servers may watch one setup, and only one of them may report what it sees.
+  if (columns.setup_state !== undefined && seen.setupState != null) update = update.where("setup_state", "=", seen.setupState);
   const row = await update.returningAll().executeTakeFirst();
   return row ? parseSession(row) : null;
 }
@@ -132,14 +141,16 @@ export async function releaseLease(db: Db, seen: Seen): Promise<boolean> {
   return numUpdatedRows === 1n;
 }
 
+export type SealedValues = Pick<NewOwner, "sealedEnv" | "sealedRelays">;
+
 export interface WarmClaim {
   id: SessionId;
   to: SessionState;
   lease: Lease;
   nowMs: number;
-  owner: Omit<NewOwner, "sealedEnv">;
+  owner: Omit<NewOwner, keyof SealedValues>;
   // Sealed values belong to one sandbox, which is known only once it is claimed.
-  sealEnv(sandboxId: SandboxId): string | null;
+  seal(sandboxId: SandboxId): SealedValues;
 }
 
 // Claims one warm sandbox of the pool for a partner. Two claims at once get two different ones. null: there is none. The newest is
@@ -148,7 +159,7 @@ export async function claimWarm(db: Db, engine: Engine, pool: PoolKey, claim: Wa
   let one = warmSessions(db, pool).select("id").orderBy("created_at", "desc").limit(1);
   if (engine === "postgres") one = one.forUpdate().skipLocked();
   const { id, to, lease, nowMs } = claim;
-  const owner = ownerColumns({ ...claim.owner, sealedEnv: null });
+  const owner = ownerColumns({ ...claim.owner, sealedEnv: null, sealedRelays: null });
   const row = await db
     .updateTable("sessions")
     .set({ ...owner, id, state: to, generation: sql`generation + 1`, ...leaseColumns(lease), created_at: nowMs, updated_at: nowMs })
@@ -157,9 +168,9 @@ export async function claimWarm(db: Db, engine: Engine, pool: PoolKey, claim: Wa
     .returningAll()
     .executeTakeFirst();
   if (!row) return null;
-  const env = claim.sealEnv(row.sandbox_id);
-  if (env !== null) await db.updateTable("sessions").set({ env }).where("id", "=", id).execute();
-  return parseSession({ ...row, env });
+  const { sealedEnv: env, sealedRelays: relays } = claim.seal(row.sandbox_id);
+  if (env !== null || relays !== null) await db.updateTable("sessions").set({ env, relays }).where("id", "=", id).execute();
+  return parseSession({ ...row, env, relays });
 }
 
 function columnsOf(changes: SessionChanges): Updateable<SessionsTable> {
@@ -167,8 +178,8 @@ function columnsOf(changes: SessionChanges): Updateable<SessionsTable> {
   return {
     ...(lease !== undefined && leaseColumns(lease)),
     ...(metadata !== undefined && { metadata: JSON.stringify(metadata) }),
-    ...(owner === null && { partner_id: null, external_user_id: null, env: null }),
-    ...(secrets === null && { env: null, token: "" }),
+    ...(owner === null && { partner_id: null, external_user_id: null, env: null, ...setupColumns(null), relays: null }),
+    ...(secrets === null && { env: null, relays: null, setup_state: null, token: "" }),
     ...defined({
       stop_reason: changes.stopReason,
       auto_start_agent: flag(changes.autoStartAgent),
@@ -186,6 +197,9 @@ function columnsOf(changes: SessionChanges): Updateable<SessionsTable> {
       destroyed_at: changes.destroyedAtMs,
       updated_at: changes.updatedAtMs,
       counted_from: changes.countedFromMs,
+      setup: changes.setup && JSON.stringify(changes.setup),
+      setup_state: changes.setupState,
+      relays: changes.sealedRelays,
     }),
   };
 }
@@ -201,6 +215,8 @@ const ownerColumns = (owner: NewOwner) => ({
   idle_timeout_ms: owner.idleTimeoutMs,
   ...ruleColumns(owner),
   env: owner.sealedEnv,
+  relays: owner.sealedRelays,
+  ...setupColumns(owner),
 });
 
 const flag = (value: boolean | undefined) => (value === undefined ? undefined : value ? 1 : 0);

@@ -24,6 +24,7 @@ export function sessionRow(nowMs: number, overrides: Partial<SessionRow> = {}): 
     host: null,
     env: null,
     token: "",
+    relays: null,
     metadata: "{}",
     auto_start_agent: 1,
     timeout_ms: 60_000,
@@ -44,6 +45,8 @@ export function sessionRow(nowMs: number, overrides: Partial<SessionRow> = {}): 
     created_at: nowMs,
     updated_at: nowMs,
     destroyed_at: null,
+    setup: null,
+    setup_state: null,
     counted_from: null,
     ...overrides,
   };

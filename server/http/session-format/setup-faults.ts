@@ -1,0 +1,25 @@
+import type { CreateSession, FieldFault } from "@berth/contract";
+
+// Headers that a relay must not set, because they decide how the request is read.
+const FORBIDDEN_HEADERS = new Set("host connection content-length transfer-encoding upgrade te trailer expect".split(" "));
+
+// The faults of `source` and `relays` that their schemas cannot express.
+export function findSetupFaults({ source, relays = [] }: Pick<CreateSession, "source" | "relays">): FieldFault[] {
+  const faults: FieldFault[] = [];
+  if (source && !isUsableUrl(source.git.url))
+    faults.push({ field: "source.git.url", message: "Must be the https or http URL of a repository" });
+  for (const [i, { name, upstream, header }] of relays.entries()) {
+    if (!isUsableUrl(upstream)) faults.push({ field: `relays.${i}.upstream`, message: "Must be an https or http URL" });
+    if (FORBIDDEN_HEADERS.has(header.toLowerCase())) faults.push({ field: `relays.${i}.header`, message: "This header cannot be set" });
+    if (relays.findIndex((other) => other.name === name) !== i) faults.push({ field: `relays.${i}.name`, message: "Must be unique" });
+  }
+  return faults;
+}
+
+// The pattern of the schema has excluded users, queries and fragments.
+function isUsableUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { username, password, pathname } = new URL(text);
+  // A parser may have removed dots, and then the path is not the one that the caller has seen.
+  return username === "" && password === "" && text.replace(/\/+$/, "").endsWith(pathname.replace(/\/+$/, ""));
+}

@@ -1,0 +1,34 @@
+import type { DaemonLinks } from "../../daemon-link/daemon-links.ts";
+import type { Changes } from "../changes.ts";
+import { createStartRequests, type StartRequestsDeps } from "../steps/start-requests.ts";
+import { hasGitRelay } from "../setup/new-setup.ts";
+import { openRelays } from "../setup/session-relays.ts";
+import { createSetupLink } from "./setup-link.ts";
+import { createSetupWatch, type SetupWatch, type SetupWatchDeps } from "./setup-watch.ts";
+
+export interface FollowSetupsDeps extends StartRequestsDeps, Pick<SetupWatchDeps, "store" | "transitions" | "home" | "clock" | "log"> {
+  links: Pick<DaemonLinks, "request" | "start">;
+  changes: Changes;
+}
+
+// A watch that also follows every setup which begins on this server, without waiting for the next tick.
+export function followSetups(deps: FollowSetupsDeps): SetupWatch {
+  const { links, changes, secrets } = deps;
+  const { startRequest } = createStartRequests(deps);
+  const watch = createSetupWatch({
+    ...deps,
+    link: createSetupLink(links),
+    startAgent: (session) => links.start(session.sandboxId, startRequest(session)),
+    hasGitCredential: ({ sealedRelays, sandboxId }) => hasGitRelay(openRelays(secrets, sealedRelays, sandboxId)),
+  });
+  const listener = changes.listen((session) => {
+    if (session.status === "running" && session.setup?.status === "pending") watch.follow(session);
+  });
+  return {
+    ...watch,
+    async [Symbol.asyncDispose]() {
+      listener[Symbol.dispose]();
+      await watch[Symbol.asyncDispose]();
+    },
+  };
+}

@@ -1,0 +1,136 @@
+import { isAppError, type SessionId } from "@berth/contract";
+import type { SetupReport, SetupRequest } from "@berth/contract/daemon.ts";
+import type { Clock } from "../../clock.ts";
+import { failpoint } from "../../faults/failpoints.ts";
+import type { Log } from "../../log.ts";
+import type { Store } from "../../store/open.ts";
+import { findSession } from "../../store/sessions/read.ts";
+import type { SessionSetup } from "../../store/sessions/session-setup.ts";
+import { isAtHome, isPartnerSession, type Home, type PartnerSession } from "../../store/sessions/session.ts";
+import { sessionsToSetUp, type RunningSession } from "../../store/sessions/setup.ts";
+import type { SessionView } from "../../store/sessions/view.ts";
+import type { SessionChanges } from "../../store/sessions/write.ts";
+import type { Templates } from "../../templates.ts";
+import type { Trigger } from "../states/states.ts";
+import type { Transitions } from "../states/transitions.ts";
+import type { SetupLink } from "./setup-link.ts";
+
+// Lets daemons fetch the sources of sessions and run their commands, and records the outcome. What is left to do is in the row, so a
+// setup continues after a restart of the server or of the sandbox, whoever finds it.
+export interface SetupWatch extends AsyncDisposable {
+  // Follows the setup of this session, if it runs and has one. No-op if this server follows it already.
+  follow(session: Pick<SessionView, "id">): void;
+  // Follows all that no other call has begun to follow.
+  tick(): Promise<void>;
+}
+
+export interface SetupWatchDeps {
+  store: Store;
+  transitions: Pick<Transitions, "apply">;
+  link: SetupLink;
+  // Starts the agent of a session whose setup is over.
+  startAgent(session: PartnerSession): Promise<void>;
+  hasGitCredential(session: PartnerSession): boolean;
+  templates: Templates;
+  home: Home;
+  clock: Clock;
+  log: Log;
+}
+
+type SessionInSetup = RunningSession & { setup: SessionSetup };
+
+const BATCH = 100;
+
+export function createSetupWatch(deps: SetupWatchDeps): SetupWatch {
+  const { store, transitions, link, startAgent, hasGitCredential, templates, home, clock, log } = deps;
+  const followed = new Map<SessionId, Promise<void>>();
+  const closing = new AbortController();
+
+  function follow({ id }: Pick<SessionView, "id">): void {
+    if (followed.has(id) || closing.signal.aborted) return;
+    const following = run(id)
+      // The next tick tries again.
+      .catch((error: unknown) => {
+        if (!closing.signal.aborted) log[isAppError(error) ? "info" : "warn"]("setup.interrupted", { sessionId: id, error: String(error) });
+      })
+      .finally(() => followed.delete(id));
+    followed.set(id, following);
+  }
+
+  async function run(id: SessionId): Promise<void> {
+    const first = await find(id);
+    if (!first) return;
+    const { sandboxId } = first;
+    await link.begin(sandboxId, requestOf(first), closing.signal);
+    failpoint("setup.begun");
+    for (let seen = ""; ;) {
+      const report = await link.read(sandboxId, seen, closing.signal);
+      const session = await find(id);
+      if (!session || session.setup.attempt !== first.setup.attempt) return;
+      if (await record(session, report)) return;
+      seen = report.status;
+    }
+  }
+
+  // Resolves to whether the setup is over.
+  async function record(session: SessionInSetup, report: SetupReport): Promise<boolean> {
+    if (report.status === "source") return false;
+    const atCommand = session.setupState === "source" ? await recordSource(session, report) : session;
+    if (report.status === "command" && atCommand) return false;
+    if (atCommand && report.status === "done") await recordCommand(atCommand, report);
+    await startAgent((await find(session.id, { also: "ended" })) ?? session);
+    return true;
+  }
+
+  // null: it failed, or another server has recorded it.
+  async function recordSource(session: SessionInSetup, { status, reason }: SetupReport): Promise<SessionInSetup | null> {
+    const hasFailed = status === "failed";
+    const source = session.setup.source && {
+      ...session.setup.source,
+      status: hasFailed ? ("failed" as const) : ("ready" as const),
+      reason: hasFailed ? (reason ?? "The repository could not be fetched.") : null,
+    };
+    const setup = { ...session.setup, source, ...(hasFailed && { status: "none" as const }) };
+    const applied = await apply(session, hasFailed ? "source_failed" : "source_ready", { setup, setupState: hasFailed ? null : "command" });
+    failpoint("setup.source_recorded");
+    return hasFailed ? null : applied;
+  }
+
+  async function recordCommand(session: SessionInSetup, { exitCode }: SetupReport): Promise<void> {
+    const hasRun = exitCode !== null;
+    const setup: SessionSetup = { ...session.setup, status: hasRun ? "finished" : "none", exitCode };
+    await apply(session, hasRun ? "setup_finished" : "setup_skipped", { setup, setupState: null });
+  }
+
+  async function apply(session: SessionInSetup, trigger: Trigger, changes: SessionChanges): Promise<SessionInSetup | null> {
+    const updatedAtMs = Math.max(clock.now(), session.updatedAtMs + 1);
+    const applied = await transitions.apply(session, trigger, { changes: { ...changes, updatedAtMs } });
+    if (applied && applied !== "deleted") log.info(`session.${trigger}`, { sessionId: session.id, sandboxId: session.sandboxId });
+    return applied && applied !== "deleted" ? (applied as SessionInSetup) : null;
+  }
+
+  // null unless it runs here and has a setup that is not over.
+  async function find(id: SessionId, { also }: { also?: "ended" } = {}): Promise<SessionInSetup | null> {
+    const session = await findSession(store.db, id);
+    if (!session || !isPartnerSession(session) || session.state !== "running" || !isAtHome(session, home)) return null;
+    if (session.setup === null || (session.setupState === null && also !== "ended")) return null;
+    return session as SessionInSetup;
+  }
+
+  function requestOf(session: SessionInSetup): SetupRequest {
+    const { source, command, attempt } = session.setup;
+    const git = source && { ...source.git, hasCredential: hasGitCredential(session) };
+    return { attempt, left: session.setupState ?? "command", git, command, defaultCommand: templates.get(session.template)?.setup ?? null };
+  }
+
+  return {
+    follow,
+    async tick() {
+      for (const session of await sessionsToSetUp(store.db, home, BATCH)) follow(session);
+    },
+    async [Symbol.asyncDispose]() {
+      closing.abort();
+      await Promise.all(followed.values());
+    },
+  };
+}

@@ -1,0 +1,50 @@
+import type { Relay, Source, Template } from "@berth/contract";
+import type { SessionSetup, SetupState } from "../../store/sessions/session-setup.ts";
+import { GIT_RELAY, gitRelayOf, type SessionRelay } from "./session-relays.ts";
+
+// The part of a create request that says how the session is set up.
+export interface SetupRequest {
+  source?: Source;
+  // A shell command.
+  setup?: string;
+  relays?: Relay[];
+}
+
+export interface NewSetup {
+  setup: SessionSetup | null;
+  setupState: SetupState | null;
+  // With their secrets.
+  relays: SessionRelay[];
+}
+
+// The setup of a new session, with its secrets apart from the rest.
+export function newSetup({ source, setup: command, relays = [] }: SetupRequest, template: Pick<Template, "setup">): NewSetup {
+  const hasCommand = command !== undefined || template.setup !== undefined;
+  if (!source && !hasCommand && relays.length === 0) return { setup: null, setupState: null, relays: [] };
+  const setupState = source ? "source" : hasCommand ? "command" : null;
+  return {
+    setup: {
+      source: source ? { git: withoutSecrets(source.git), status: "pending", reason: null } : null,
+      command: command ?? null,
+      status: setupState ? "pending" : "none",
+      exitCode: null,
+      attempt: 1,
+      relays: relays.map(({ name, upstream, header }) => ({ name, upstream, header })),
+    },
+    setupState,
+    relays: [...relays, ...(source?.git.token === undefined ? [] : [gitRelayOf(source.git, source.git.token)])],
+  };
+}
+
+// Whether the repository is reached through a relay, because it has a token.
+export const hasGitRelay = (relays: readonly SessionRelay[]): boolean => relays.some(({ name }) => name === GIT_RELAY);
+
+function withoutSecrets({ url, ref, depth, path, submodules }: Source["git"]) {
+  return {
+    url,
+    ...(ref !== undefined && { ref }),
+    ...(depth !== undefined && { depth }),
+    ...(path !== undefined && { path }),
+    ...(submodules !== undefined && { submodules }),
+  };
+}

@@ -1,0 +1,28 @@
+import type { RelayRead, Source, SourceStatus } from "@berth/contract";
+
+// How the files of a session come into its sandbox, and the command that runs then. Stored as JSON in `sessions.setup`, without
+// secrets.
+export interface SessionSetup {
+  // null: the session starts with an empty workspace.
+  source: { git: GitSource; status: SourceStatus; reason: string | null } | null;
+  // The command of the create. null: that of the repository or of the template, if there is one.
+  command: string | null;
+  // `none`: there was no command.
+  status: "pending" | "finished" | "none";
+  exitCode: number | null;
+  // Counts the tries. The daemon works on each of them once.
+  attempt: number;
+  relays: RelayRead[];
+}
+
+export type GitSource = Omit<Source["git"], "username" | "token">;
+
+// What is left to do: everything, or only the command.
+export type SetupState = "source" | "command";
+
+export const parseSetup = (json: string | null): SessionSetup | null => (json === null ? null : (JSON.parse(json) as SessionSetup));
+
+export const setupColumns = (owner: { setup: SessionSetup | null; setupState: SetupState | null } | null) => ({
+  setup: owner?.setup ? JSON.stringify(owner.setup) : null,
+  setup_state: owner?.setupState ?? null,
+});
