@@ -35,10 +35,15 @@ export interface WorkspaceSession {
   branding: Branding;
   // The origins of the partner's pages that may have the workspace in a frame and exchange messages with it (embed.ts).
   embedOrigins: readonly string[];
-  // When the timeout will pause the session; null unless it is running.
+  // When the timeout will pause or destroy the session; null unless it is running.
   expiresAtMs: number | null;
   // When the session will be paused if it is not used before, and when the warning appears; null without an idle timeout.
   idlePause: { atMs: number; warnAtMs: number } | null;
+  onTimeout: "pause" | "destroy";
+  // Until when the person may extend the session; null if not at all.
+  extendUntilMs: number | null;
+  // Whether the page may resume the session if it is paused.
+  autoResume: boolean;
   // The server's time, because the browser's clock may be wrong.
   serverNowMs: number;
   // The URL pattern of previews, with `{port}` for the number; null if the server has no preview domain. For display only:
@@ -50,6 +55,14 @@ export interface WorkspaceSession {
 // A person uses the page. It matters only to a session with an idle timeout. The page sends it at most once in
 // ACTIVITY_INTERVAL_MS, and at once when the person was warned.
 export const ACTIVITY_INTERVAL_MS = 30_000;
+
+// POST /workspace/{sandboxId}/resume  -> WorkspaceSession
+// A person opens a session with `autoResume` that is paused: the page was loaded, or its button was clicked. The response is 503 with
+// Retry-After if there is no room, and 409 without `autoResume`.
+//
+// POST /workspace/{sandboxId}/extend  -> WorkspaceSession
+// Adds the timeout of the session once more, as far as `extendUntilMs` allows. No-op if that is less than MIN_EXTENSION_MS.
+export const MIN_EXTENSION_MS = 60_000;
 
 // GET /workspace/{sandboxId}/settings               -> UserSettings
 // PUT /workspace/{sandboxId}/settings UserSettings  -> {version}

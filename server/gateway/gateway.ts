@@ -39,7 +39,7 @@ export interface Gateway extends AsyncDisposable {
 }
 
 export interface GatewayDeps {
-  sessions: Pick<Sessions, "bySandbox" | "onChange">;
+  sessions: Pick<Sessions, "bySandbox" | "onChange" | "wake" | "extend">;
   findPartner: SessionCacheDeps["findPartner"];
   authenticate: SandboxesDeps["authenticate"];
   links: Pick<DaemonLinks, "request" | "upgrade" | "forget">;
@@ -61,7 +61,7 @@ export interface GatewayDeps {
 }
 
 export function createGateway(deps: GatewayDeps): Gateway {
-  const { activity, tickets, secrets, clock, log, baseUrl, previewDomain, maxShareHours, authenticate } = deps;
+  const { sessions, activity, tickets, secrets, clock, log, baseUrl, previewDomain, maxShareHours, authenticate } = deps;
   const links = measureAnswers(deps.registry, deps.links);
   const sessionCache = createSessionCache(deps);
   const cookies = createCookies({ secrets, secure: baseUrl.startsWith("https:"), clock });
@@ -74,11 +74,12 @@ export function createGateway(deps: GatewayDeps): Gateway {
   const previews = createPreviewLinks({ secrets, baseUrl, domain: previewDomain, clock, maxShareHours });
   const streams = createSessionStreams({ sessionCache, clock, previewUrlOf: (sandboxId) => previews.templateOf(sandboxId) });
   const files = createAppFiles(deps.appFolder);
-  const sandboxes = createSandboxes({ authenticate, sessionCache, links, activity, outputLimit, sockets, clock });
+  const sandboxes = createSandboxes({ authenticate, sessionCache, sessions, links, activity, outputLimit, sockets, clock });
   const workspace = createWorkspace({
     tickets,
     cookies,
     sessionCache,
+    sessions,
     log,
     files,
     streams,
@@ -91,7 +92,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     baseUrl,
     previewDomain,
   });
-  const preview = createPreview({ previews, cookies, sessionCache, links, activity, outputLimit, sockets, baseUrl });
+  const preview = createPreview({ previews, cookies, sessionCache, sessions, links, activity, outputLimit, sockets, baseUrl });
 
   const areas = {
     sandboxes: { name: "sandboxes", work: { name: "gateway sandboxes" }, ...sandboxes },
@@ -104,7 +105,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     return match?.[1] === "sandboxes" ? areas.sandboxes : match ? areas.workspace : null;
   };
   // A request that arrives while its sandbox is being frozen would wait for a daemon that cannot respond.
-  const sessionChanges = deps.sessions.onChange(({ sandboxId, status }) => {
+  const sessionChanges = sessions.onChange(({ sandboxId, status }) => {
     if (status !== "running") links.forget(sandboxId);
   });
   const open = new Set<ServerResponse>();

@@ -6,6 +6,7 @@ import type { DaemonLinks } from "../daemon-link/daemon-links.ts";
 import type { Activity } from "../sessions/idle/activity.ts";
 import type { SessionView } from "../sessions/sessions.ts";
 import { notRunningError, type CachedSession, type SessionCache } from "./access/session-cache.ts";
+import { wake, type Waker } from "./access/wake.ts";
 import { spanOf } from "../tracing/span.ts";
 import { relayToApi } from "./relay/api-relay.ts";
 import type { OutputLimit } from "../event-loop/output-limit.ts";
@@ -20,6 +21,7 @@ export interface SandboxesDeps {
   // The partner and the scope of the API key that the request carries; null if it carries no valid key.
   authenticate: (request: IncomingMessage) => Promise<{ partner: { id: string }; scope: KeyScope } | null>;
   sessionCache: SessionCache;
+  sessions: Waker;
   links: Pick<DaemonLinks, "request">;
   activity: Pick<Activity, "note" | "begin">;
   outputLimit: OutputLimit;
@@ -34,8 +36,10 @@ export interface Sandboxes {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>;
 }
 
-export function createSandboxes({ authenticate, sessionCache, links, activity, outputLimit, sockets, clock }: SandboxesDeps): Sandboxes {
-  async function authorize(request: IncomingMessage): Promise<{ session: SessionView; path: string }> {
+export function createSandboxes(deps: SandboxesDeps): Sandboxes {
+  const { authenticate, sessionCache, sessions, links, activity, outputLimit, sockets, clock } = deps;
+
+  async function authorize(request: IncomingMessage): Promise<{ cached: CachedSession; path: string }> {
     const caller = await authenticate(request);
     if (!caller) throw new AppError("unauthorized");
     if (!includesScope(caller.scope, "sessions")) throw new AppError("insufficient_scope");
@@ -44,12 +48,16 @@ export function createSandboxes({ authenticate, sessionCache, links, activity, o
     const [, , id = "", ...rest] = path.split("/");
     const cached = isSandboxId(id) ? await sessionCache.get(id) : null;
     if (cached?.session.partnerId !== partner.id) throw new AppError("session_not_found");
-    const notRunning = notRunningError(cached);
-    if (notRunning) throw notRunning;
     // The bare sandbox URL replies with the daemon's health.
     const daemonPath = rest.join("/") === "" ? "/health" : toDaemonPath(`/${rest.join("/")}`, query);
     if (daemonPath === null) throw new AppError("not_found");
-    return { session: cached.session, path: daemonPath };
+    return { cached, path: daemonPath };
+  }
+
+  function requireRunning(cached: CachedSession): SessionView {
+    const notRunning = notRunningError(cached);
+    if (notRunning) throw notRunning;
+    return cached.session;
   }
 
   // Typing arrives in many small frames, so only one in a few seconds is noted.
@@ -65,7 +73,8 @@ export function createSandboxes({ authenticate, sessionCache, links, activity, o
 
   return {
     async request(request, response) {
-      const { session, path } = await authorize(request);
+      const { cached, path } = await authorize(request);
+      const session = requireRunning(await wake(sessions, cached));
       // A command runs for as long as its request.
       const use = activity.begin(session);
       response.once("close", () => use[Symbol.dispose]());
@@ -73,7 +82,9 @@ export function createSandboxes({ authenticate, sessionCache, links, activity, o
     },
 
     async upgrade(request, socket, head) {
-      const { session, path } = await authorize(request);
+      const { cached, path } = await authorize(request);
+      // A socket does not wake the session: a client that lost it by the pause opens it again.
+      const session = requireRunning(cached);
       const { partnerId, sandboxId } = session;
       requireHandshake(request);
       activity.note(session);

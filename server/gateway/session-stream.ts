@@ -40,6 +40,9 @@ export function createSessionStreams({ sessionCache, clock, previewUrlOf }: Sess
       embedOrigins: partner.origins,
       expiresAtMs: session.status === "running" ? session.expiresAt : null,
       idlePause: idlePauseOf(session),
+      onTimeout: session.onTimeout,
+      extendUntilMs: session.status === "running" ? session.extendUntil : null,
+      autoResume: session.autoResume,
       serverNowMs: clock.now(),
       previewUrl: previewUrlOf(session.sandboxId),
     };

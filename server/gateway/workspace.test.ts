@@ -56,6 +56,9 @@ describe("the workspace's session", () => {
       branding: { logo: null, accent: null, hideAgent: false },
       expiresAtMs: gateway.session.expiresAt,
       idlePause: null,
+      onTimeout: "pause",
+      extendUntilMs: null,
+      autoResume: false,
       serverNowMs: gateway.clock.now(),
       previewUrl: `http://{port}-${gateway.sandboxId.replace("_", "-")}.localhost:${gateway.port}`,
     });

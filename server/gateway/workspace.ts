@@ -4,6 +4,7 @@ import { AppError, isAppError, isSandboxId, type SandboxId } from "@berth/contra
 import { CLOSE } from "@berth/contract/daemon.ts";
 import type { DaemonLinks } from "../daemon-link/daemon-links.ts";
 import type { Activity } from "../sessions/idle/activity.ts";
+import type { Sessions } from "../sessions/sessions.ts";
 import { checkAccess } from "./access/browser-access.ts";
 import {
   contentSecurityPolicy,
@@ -15,6 +16,7 @@ import {
 } from "./access/browser-policy.ts";
 import { launch, type LaunchDeps } from "./access/launch.ts";
 import { notRunningError, type CachedSession } from "./access/session-cache.ts";
+import { wake } from "./access/wake.ts";
 import type { AppFiles } from "./pages/app-files.ts";
 import { MANIFEST, workspaceManifest } from "./pages/app-manifest.ts";
 import { workspacePage } from "./pages/app-page.ts";
@@ -33,6 +35,7 @@ import type { UserSettingsRoute } from "./user-settings.ts";
 
 // `/workspace/…`: launch URLs, the browser app and, for browsers with a cookie, the app's API.
 export interface WorkspaceDeps extends LaunchDeps {
+  sessions: Pick<Sessions, "wake" | "extend">;
   files: AppFiles;
   streams: SessionStreams;
   previews: PreviewLinks;
@@ -51,7 +54,7 @@ export interface Workspace {
 }
 
 export function createWorkspace(deps: WorkspaceDeps): Workspace {
-  const { files, streams, previews, userSettings, activity, sockets, sessionCache, cookies, baseUrl, previewDomain } = deps;
+  const { sessions, files, streams, previews, userSettings, activity, sockets, sessionCache, cookies, baseUrl, previewDomain } = deps;
   const { origin } = new URL(baseUrl);
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -127,12 +130,24 @@ export function createWorkspace(deps: WorkspaceDeps): Workspace {
       activity.note(cached.session);
       return void response.writeHead(204, { "cache-control": "no-store" }).end();
     }
+    if (path === "resume") return resume(cached, response);
+    if (path === "extend") {
+      const session = await sessions.extend(cached.partner.id, cached.session.id);
+      return sendJson(response, 200, streams.describe({ ...cached, session }));
+    }
     if (path === "session") return sendJson(response, 200, streams.describe(cached));
     if (path === "session/stream") return streams.stream(sandboxId, response, isStillAllowed(request, sandboxId));
     if (path === "settings") return userSettings.handle(cached, request, response);
     const { port, path: shownPath, shareHours } = await readPreviewRequest(request);
     const subject = { sandboxId, partnerId: cached.partner.id, port };
     sendJson(response, 200, shareHours === undefined ? previews.issue(subject, shownPath) : previews.share(subject, shownPath, shareHours));
+  }
+
+  async function resume(cached: CachedSession, response: ServerResponse): Promise<void> {
+    const woken = await wake(sessions, cached);
+    const notRunning = notRunningError(woken);
+    if (notRunning) throw notRunning;
+    sendJson(response, 200, streams.describe(woken));
   }
 
   async function relayRequest(cached: CachedSession, rest: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -188,6 +203,8 @@ function redirect(response: ServerResponse, location: string): void {
 
 const METHODS = new Map([
   ["activity", ["POST"]],
+  ["resume", ["POST"]],
+  ["extend", ["POST"]],
   ["session", ["GET"]],
   ["session/stream", ["GET"]],
   ["settings", ["GET", "PUT"]],

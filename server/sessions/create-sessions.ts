@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { AppError, isAppError, isSandboxId, isSessionId } from "@berth/contract";
+import { MIN_EXTENSION_MS } from "@berth/contract/workspace.ts";
 import type { Clock } from "../clock.ts";
 import type { Driver } from "../drivers/driver.ts";
 import { createLoopTurns } from "../event-loop/loop-turns.ts";
@@ -149,8 +150,8 @@ export function createSessions(deps: SessionsDeps): Sessions {
     const session = await find(partnerId, id);
     if (outcomeOf("extend", session.state).do !== "update") throw notExtendable(session);
     const { timeoutMs, expiresAtMs, extendUntilMs } = session as Extract<PartnerSession, { state: "running" }>;
-    const untilMs = Math.min(clock.now() + timeoutMs, extendUntilMs ?? 0);
-    if (untilMs <= expiresAtMs) return visible(session);
+    const untilMs = Math.min(expiresAtMs + timeoutMs, extendUntilMs ?? 0);
+    if (untilMs - expiresAtMs < MIN_EXTENSION_MS) return visible(session);
     const changes = { expiresAtMs: untilMs, isWarned: untilMs - clock.now() <= WARNING_MS, updatedAtMs: nextUpdate(session) };
     const extended = await transitions.apply(session, "extend", { changes });
     if (!extended || extended === "deleted") throw new AppError("session_busy", { retryAfterSeconds: 1 });

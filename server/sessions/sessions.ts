@@ -23,7 +23,7 @@ export interface Sessions extends AsyncDisposable {
   // Resumes a session with `autoResume` that is paused, for someone who opens it; no-op if it is running. Many callers share one resume,
   // also across servers. Rejects with `session_resuming` if it takes too long, and `session_paused` without `autoResume`.
   wake(partnerId: string, id: string): Promise<SessionView>;
-  // Gives a running session its whole timeout again, as far as `extendUntil` allows. No-op if it does not.
+  // Adds the timeout of a running session once more, as far as `extendUntil` allows. No-op if it does not.
   extend(partnerId: string, id: string): Promise<SessionView>;
   // Fetches a failed source again. 409 unless it has failed.
   retrySource(partnerId: string, id: string): Promise<SessionView>;

@@ -70,6 +70,16 @@ const ACTIVE_DESTINATIONS = new Set([
   "xslt",
 ]);
 
+// True if a person opens a page in a tab. Not a frame, not what a page requests, and not a reload by the page itself: that has the same
+// origin and no user. Browsers send these headers to https and localhost.
+export function isPageOpening(request: IncomingMessage): boolean {
+  if (request.method !== "GET" || isPrefetch(request)) return false;
+  const mode = headerOf(request, "sec-fetch-mode");
+  if (mode === undefined) return request.headers.accept?.includes("text/html") ?? false;
+  if (mode !== "navigate" || headerOf(request, "sec-fetch-dest") !== "document") return false;
+  return headerOf(request, "sec-fetch-user") === "?1" || headerOf(request, "sec-fetch-site") !== "same-origin";
+}
+
 export function isPrefetch(request: IncomingMessage): boolean {
   const purposes = [headerOf(request, "sec-purpose"), headerOf(request, "purpose"), headerOf(request, "x-moz")];
   return purposes.some((purpose) => /prefetch|prerender|preview/i.test(purpose ?? ""));

@@ -11,6 +11,8 @@ export interface Cookies {
   issue(subject: CookieSubject, options?: { untilMs?: number }): string[];
   // `header` is the request's Cookie header.
   check(header: string | undefined, subject: CookieSubject): boolean;
+  // True if the valid cookie is from a link that was passed on to others.
+  isShared(header: string | undefined, subject: CookieSubject): boolean;
   clear(subject: CookieSubject): string[];
   // The Cookie header without our cookies, for a server inside a sandbox; undefined if no cookie is left.
   strip(header: string | undefined): string | undefined;
@@ -53,6 +55,11 @@ export function createCookies({ secrets, secure, clock }: CookiesOptions): Cooki
     return isSigned && now - Number.parseInt(issuedAt, 36) < LIFETIME_MS && (until === undefined || now < Number.parseInt(until, 36));
   }
 
+  function validValues(header: string | undefined, subject: CookieSubject): string[] {
+    const names = variantsOf(subject).map(({ name }) => name);
+    return parseCookies(header).flatMap(([name, value]) => (names.includes(name) && isValid(value, subject) ? [value] : []));
+  }
+
   return {
     issue(subject, { untilMs } = {}) {
       const now = clock.now();
@@ -63,10 +70,8 @@ export function createCookies({ secrets, secure, clock }: CookiesOptions): Cooki
         setCookieLine(`${name}=${value}; Max-Age=${Math.floor(lifetimeMs / 1000)}`, attributes),
       );
     },
-    check(header, subject) {
-      const names = variantsOf(subject).map(({ name }) => name);
-      return parseCookies(header).some(([name, value]) => names.includes(name) && isValid(value, subject));
-    },
+    check: (header, subject) => validValues(header, subject).length > 0,
+    isShared: (header, subject) => validValues(header, subject).every((value) => VALUE.exec(value)?.[3] !== undefined),
     clear: (subject) => variantsOf(subject).map(({ name, attributes }) => setCookieLine(`${name}=; Max-Age=0`, attributes)),
     strip(header) {
       const kept = parseCookies(header).filter(([name]) => !OURS.test(name));

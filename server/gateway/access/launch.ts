@@ -6,18 +6,20 @@ import { frameAncestors, isPrefetch } from "./browser-policy.ts";
 import type { Cookies } from "./cookie.ts";
 import type { Tickets } from "./launch-ticket.ts";
 import type { SessionCache } from "./session-cache.ts";
+import { wakeForPage, type Waker } from "./wake.ts";
 
 export interface LaunchDeps {
   tickets: Pick<Tickets, "verify">;
   cookies: Cookies;
   sessionCache: SessionCache;
+  sessions: Waker;
   log: Log;
 }
 
 // Handles launch URLs, `/workspace/?s=&partner=&ts=&sig=`: exchanges the ticket for a cookie and redirects to the workspace,
 // whose address holds no secret. A ticket works repeatedly until it expires, because browsers repeat requests.
 export async function launch(
-  { tickets, cookies, sessionCache, log }: LaunchDeps,
+  { tickets, cookies, sessionCache, sessions, log }: LaunchDeps,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -34,6 +36,7 @@ export async function launch(
   if (cached && cached.partner.id !== partnerId) return sendStatusPage(response, "forged", "*");
   if (!cached || cached.session.status === "destroyed") return sendStatusPage(response, "destroyed", "*");
   if (cached.partner.state !== "active") return sendStatusPage(response, "suspended", frameAncestors(cached.partner));
+  if ((await wakeForPage(sessions, cached)) === "full") return sendStatusPage(response, "noRoom", frameAncestors(cached.partner));
   log.info("launch.opened", { sessionId: cached.session.id, partnerId });
   response.writeHead(303, {
     location: `/workspace/${sandboxId}/`,

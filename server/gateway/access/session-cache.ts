@@ -138,5 +138,5 @@ interface Watched {
 // Everything that a watcher reacts to.
 const fingerprintOf = (cached: CachedSession | null) =>
   cached
-    ? `${cached.session.status} ${cached.session.generation} ${cached.session.idleAt} ${cached.partner.state} ${cached.partner.name} ${JSON.stringify(cached.partner.branding)}`
+    ? `${cached.session.status} ${cached.session.generation} ${cached.session.updatedAt} ${cached.session.idleAt} ${cached.partner.state} ${cached.partner.name} ${JSON.stringify(cached.partner.branding)}`
     : "none";

@@ -14,6 +14,9 @@ const session: WorkspaceSession = {
   branding: { logo: null, accent: null, hideAgent: false },
   expiresAtMs: 1,
   idlePause: null,
+  onTimeout: "pause",
+  extendUntilMs: null,
+  autoResume: false,
   serverNowMs: 0,
   previewUrl: null,
 };

@@ -49,6 +49,13 @@ const PAGES = {
     advice: "This page opens the workspace automatically when it is resumed.",
     refreshSeconds: 3,
   },
+  noRoom: {
+    status: 503,
+    title: "There is no room for your workspace right now",
+    text: "It is paused, and other workspaces use all the memory of the server. Your files are safe.",
+    advice: "This page retries automatically.",
+    refreshSeconds: 10,
+  },
   editorMissing: {
     status: 200,
     title: "Your workspace is running",
@@ -123,7 +130,7 @@ export function sendStatusPage(response: ServerResponse, name: PageName, frameAn
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
     ...(page.refreshSeconds && { refresh: String(page.refreshSeconds) }),
-    ...(page.status === 503 && { "retry-after": "1" }),
+    ...(page.status === 503 && { "retry-after": String(page.refreshSeconds ?? 1) }),
     ...(page.status === 405 && { allow: "GET" }),
   });
   response.end(response.req.method === "HEAD" ? undefined : render(name));

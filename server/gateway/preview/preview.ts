@@ -4,9 +4,10 @@ import { AppError, isAppError } from "@berth/contract";
 import type { DaemonLinks, LinkResponse } from "../../daemon-link/daemon-links.ts";
 import type { Activity } from "../../sessions/idle/activity.ts";
 import { checkAccess } from "../access/browser-access.ts";
-import { frameAncestors, isMutation, isPrefetch } from "../access/browser-policy.ts";
+import { frameAncestors, isMutation, isPageOpening, isPrefetch } from "../access/browser-policy.ts";
 import type { Cookies } from "../access/cookie.ts";
-import type { GatewayPartner, SessionCache } from "../access/session-cache.ts";
+import type { CachedSession, GatewayPartner, SessionCache } from "../access/session-cache.ts";
+import { wakeForPage, type Waker } from "../access/wake.ts";
 import { sendStatusPage } from "../pages/status-pages.ts";
 import { relayHttp } from "../relay/http-relay.ts";
 import type { OutputLimit } from "../../event-loop/output-limit.ts";
@@ -23,6 +24,7 @@ export interface PreviewDeps {
   previews: PreviewLinks;
   cookies: Cookies;
   sessionCache: SessionCache;
+  sessions: Waker;
   links: Pick<DaemonLinks, "request">;
   activity: Pick<Activity, "note">;
   outputLimit: OutputLimit;
@@ -47,10 +49,12 @@ export function createPreview(deps: PreviewDeps): Preview {
     const { path } = splitUrl(request);
     if (path === SCRIPT_PATH) return sendScript(response, appOrigin);
     if (path.startsWith("/.berth/")) return exchangeTicket(target, request, response);
-    const { cached, denied } = await checkAccess(deps, request, target);
-    if (!cached) return sendStatusPage(response, "previewSignedOut", "*");
-    const ancestors = ancestorsOf(cached.partner);
-    if (denied) return sendStatusPage(response, denied === "suspended" ? "suspended" : "previewSignedOut", ancestors);
+    const access = await checkAccess(deps, request, target);
+    if (!access.cached) return sendStatusPage(response, "previewSignedOut", "*");
+    const ancestors = ancestorsOf(access.cached.partner);
+    if (access.denied) return sendStatusPage(response, access.denied === "suspended" ? "suspended" : "previewSignedOut", ancestors);
+    const cached = await wakeIfOpened(access.cached, target, request);
+    if (cached === "full") return sendStatusPage(response, "noRoom", ancestors);
     if (cached.session.status === "destroyed") return sendStatusPage(response, "destroyed", ancestors);
     if (cached.session.status === "paused") return sendStatusPage(response, "previewPaused", ancestors);
     if (isMutation(request) && !isFromSandbox(request, target)) throw new AppError("forbidden");
@@ -76,6 +80,13 @@ export function createPreview(deps: PreviewDeps): Preview {
       if (!isAppError(error, "sandbox_unreachable")) throw error;
       sendStatusPage(response, "unavailable", ancestors);
     }
+  }
+
+  // A link that was passed on does not wake the session, because anyone may have it.
+  async function wakeIfOpened(cached: CachedSession, target: PreviewTarget, request: IncomingMessage): Promise<CachedSession | "full"> {
+    const subject = { ...target, partnerId: cached.partner.id };
+    if (!isPageOpening(request) || cookies.isShared(request.headers.cookie, subject)) return cached;
+    return wakeForPage(deps.sessions, cached);
   }
 
   // Exchanges the ticket of a link that the workspace issued for this host's own cookie.

@@ -63,7 +63,14 @@ export interface Reply {
 }
 
 export async function openGateway(
-  options: { https?: boolean; appFolder?: string; headersTimeoutMs?: number; activity?: GatewayDeps["activity"] } = {},
+  options: {
+    https?: boolean;
+    appFolder?: string;
+    headersTimeoutMs?: number;
+    activity?: GatewayDeps["activity"];
+    // Called for every wake of the session, before it is running. If it rejects, the session stays paused.
+    wake?: () => Promise<void>;
+  } = {},
 ): Promise<TestGateway> {
   const folder = mkdtempSync(join(tmpdir(), "berth-gateway-"));
   const socketPath = join(folder, "daemon.sock");
@@ -83,6 +90,12 @@ export async function openGateway(
   const daemonSockets = new Set<Socket>();
   let daemon: Server | undefined;
 
+  function setStatus(status: SessionStatus): void {
+    session.status = status;
+    session.generation++;
+    for (const listener of listeners) listener({ ...session });
+  }
+
   const server = createHttpServer();
   await once(server.listen(0, "127.0.0.1"), "listening");
   const { port } = server.address() as AddressInfo;
@@ -99,6 +112,15 @@ export async function openGateway(
   const gateway = createGateway({
     sessions: {
       bySandbox: async (id) => (id === session.sandboxId ? { ...session } : null),
+      async wake() {
+        await options.wake?.();
+        if (session.status === "paused") setStatus("running");
+        return { ...session };
+      },
+      async extend() {
+        session.expiresAt = Math.min(session.expiresAt! + session.timeoutMs, session.extendUntil ?? 0);
+        return { ...session };
+      },
       onChange(listener) {
         listeners.add(listener);
         return { [Symbol.dispose]: () => void listeners.delete(listener) };
@@ -157,11 +179,7 @@ export async function openGateway(
         }),
       );
     },
-    setStatus(status) {
-      session.status = status;
-      session.generation++;
-      for (const listener of listeners) listener({ ...session });
-    },
+    setStatus,
     launchUrl: () => new URL(tickets.issueLaunchUrl({ partnerId: partner.id, sandboxId: session.sandboxId }).url),
     async signIn() {
       const { pathname, search } = new URL(tickets.issueLaunchUrl({ partnerId: partner.id, sandboxId: session.sandboxId }).url);

@@ -1,4 +1,5 @@
 import { AppError, isSessionId, newId, type SessionStatus } from "@berth/contract";
+import { MIN_EXTENSION_MS } from "@berth/contract/workspace.ts";
 import type { Clock } from "../../clock.ts";
 import type { ChangeOptions, ListPosition, PartnerLimits, Sessions, SessionView } from "../../sessions/sessions.ts";
 import type { Store } from "../../store/open.ts";
@@ -109,8 +110,8 @@ export function createMemorySessions(store: Store, clock: Clock): Sessions {
       const session = find(partnerId, id);
       if (session.status === "destroyed") throw new AppError("session_not_found");
       if (session.status === "paused" || session.expiresAt === null) throw new AppError("session_paused");
-      const expiresAt = Math.min(clock.now() + session.timeoutMs, session.extendUntil ?? 0);
-      return expiresAt <= session.expiresAt ? session : change(session, { expiresAt });
+      const expiresAt = Math.min(session.expiresAt + session.timeoutMs, session.extendUntil ?? 0);
+      return expiresAt - session.expiresAt < MIN_EXTENSION_MS ? session : change(session, { expiresAt });
     },
     async destroy(partnerId, id, options) {
       await changing.get(id)?.catch(() => {});

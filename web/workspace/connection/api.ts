@@ -8,7 +8,7 @@ import type {
   TrashedFiles,
   WrittenFile,
 } from "@berth/contract/daemon.ts";
-import type { PreviewLink, PreviewRequest, UserSettings } from "@berth/contract/workspace.ts";
+import type { PreviewLink, PreviewRequest, UserSettings, WorkspaceSession } from "@berth/contract/workspace.ts";
 import { readLines } from "./read-lines.ts";
 
 // A response that is not a success, or status 0 if there was no response.
@@ -109,6 +109,8 @@ export function createApi(base: string, send: typeof fetch = (...args) => fetch(
       if (response.body) for await (const line of readLines(response.body)) yield JSON.parse(line) as SearchEvent;
     },
 
+    resume: () => json<WorkspaceSession>("resume", "POST"),
+    extend: () => json<WorkspaceSession>("extend", "POST"),
     reportActivity: () => json<void>("activity", "POST"),
     readSettings: () => json<UserSettings>("settings"),
     // Null if the settings have changed since the given version was read.

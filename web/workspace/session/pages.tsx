@@ -30,13 +30,17 @@ export function EndedPage({ phase }: { phase: "destroyed" | "signedOut" }) {
   return (
     <Page symbol={<CircleCheck size={22} />} title="This session has ended">
       <p>
-        {reason === "expired" ? "It was paused for too long, so its workspace was deleted." : "Its workspace was deleted."} {goBack} to
-        start a new session.
+        {END_REASONS[reason ?? ""] ?? "Its workspace was deleted."} {goBack} to start a new session.
       </p>
       <UnsavedCopies />
     </Page>
   );
 }
+
+const END_REASONS: Record<string, string> = {
+  expired: "It was paused for too long, so its workspace was deleted.",
+  timeout: "It reached its time limit, so its workspace was deleted.",
+};
 
 function Page({ symbol, title, children }: { symbol: ReactNode; title: string; children: ReactNode }) {
   return (
@@ -54,15 +58,17 @@ function Page({ symbol, title, children }: { symbol: ReactNode; title: string; c
 export function PausedOverlay() {
   const { documents } = useWorkspace();
   const session = useWorkspaceState("session", (state) => state.session);
+  const { isResuming, failure } = useWorkspaceState("resume", (state) => state);
   const unsavedCount = documents.unsaved().length;
   return (
     <div className="paused-overlay">
-      <div className="card" role="alertdialog" aria-labelledby="paused-title" aria-describedby="paused-text">
-        <div className="symbol">
-          <Pause size={22} />
-        </div>
-        <h1 id="paused-title">This session is paused</h1>
-        <p id="paused-text">{pauseReason(session)} Your files are safe. This page continues when the session is resumed.</p>
+      <div className="card" role="alertdialog" aria-labelledby="paused-title" aria-describedby="paused-text" aria-busy={isResuming}>
+        <div className="symbol">{isResuming ? <div className="spinner small" /> : <Pause size={22} />}</div>
+        <h1 id="paused-title">{isResuming ? "Your session is being resumed" : "This session is paused"}</h1>
+        <p id="paused-text">
+          {pauseReason(session)} Your files are safe.{!session?.autoResume && " This page continues when the session is resumed."}
+        </p>
+        {failure !== null && <p role="status">{failure}</p>}
         {unsavedCount > 0 && (
           <p>Unsaved changes to {unsavedCount === 1 ? "one file" : `${unsavedCount} files`} are kept in this browser.</p>
         )}
@@ -72,14 +78,22 @@ export function PausedOverlay() {
   );
 }
 
-// Only the partner's backend can resume, so the button asks the page around this one.
+// Unless the partner allows it here, only its backend can resume, so the button asks the page around this one.
 function ResumeButton() {
-  const { embedding } = useWorkspace();
-  const { canResume, isResuming } = useWorkspaceState("embedding", (state) => state);
-  if (!canResume) return null;
+  const { embedding, resume } = useWorkspace();
+  const mayResume = useWorkspaceState("session", (state) => state.session?.autoResume ?? false);
+  const isResumingHere = useWorkspaceState("resume", (state) => state.isResuming);
+  const { canResume: partnerCan, isResuming: partnerResumes } = useWorkspaceState("embedding", (state) => state);
+  const isResuming = mayResume ? isResumingHere : partnerResumes;
+  if (!mayResume && !partnerCan) return null;
   return (
     <div className="row">
-      <button type="button" className="button primary" disabled={isResuming} onClick={embedding.askToResume}>
+      <button
+        type="button"
+        className="button primary"
+        disabled={isResuming}
+        onClick={mayResume ? () => void resume.start() : embedding.askToResume}
+      >
         {isResuming ? "Resuming…" : "Resume"}
       </button>
     </div>

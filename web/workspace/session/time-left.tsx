@@ -1,17 +1,18 @@
 import { Clock } from "lucide-react";
 import { useEffect, useState } from "react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
-import { describeTimeout, formatTimeLeft, timeLeftMs } from "../state/sandbox/session.ts";
+import { canExtend, describeTimeout, formatTimeLeft, timeLeftMs } from "../state/sandbox/session.ts";
 
 const WARN_MS = 5 * 60_000;
 
-// The time until the session is paused, with a warning shortly before.
+// The time until the session is paused or destroyed, with a warning shortly before.
 export function TimeLeft() {
-  const { notices, session } = useWorkspace();
+  const { api, notices, session } = useWorkspace();
   const state = useWorkspaceState("session", (current) => current);
   const [nowMs, setNowMs] = useState(Date.now);
   const leftMs = timeLeftMs(state, nowMs);
   const isSoon = leftMs !== null && leftMs <= WARN_MS;
+  const mayExtend = canExtend(state);
 
   useEffect(() => {
     const timer = setInterval(() => setNowMs(Date.now()), isSoon ? 1000 : 15_000);
@@ -23,13 +24,18 @@ export function TimeLeft() {
   useEffect(() => {
     const warning = warnsAboutMs ? describeTimeout(session.store.getState()) : null;
     if (warning === null) return;
-    const id = notices.warn(warning);
+    const extend = () => notices.attempt("Could not extend the session", async () => session.update(await api.extend()));
+    const id = notices.warn(warning, mayExtend ? { label: "Keep working", run: () => void extend() } : undefined);
     return () => notices.dismiss(id);
-  }, [warnsAboutMs, notices, session]);
+  }, [warnsAboutMs, mayExtend, notices, session, api]);
 
   if (leftMs === null) return null;
   return (
-    <span className={isSoon ? "chip warn" : "chip"} title="Time until this session is paused" role="timer">
+    <span
+      className={isSoon ? "chip warn" : "chip"}
+      title={`Time until this session ${state.session?.onTimeout === "destroy" ? "ends" : "is paused"}`}
+      role="timer"
+    >
       <Clock size={13} />
       {formatTimeLeft(leftMs)}
     </span>

@@ -31,6 +31,7 @@ import { createFiles } from "./sandbox/files.ts";
 import { createGit } from "./git/git.ts";
 import { createLanguages } from "./sandbox/languages.ts";
 import { createPorts } from "./sandbox/ports.ts";
+import { createResume, resumeWhenSeen } from "./sandbox/resume.ts";
 import { createSearch } from "./sandbox/search.ts";
 import { createSessionStore } from "./sandbox/session.ts";
 import { createTerminals } from "./terminals/terminals.ts";
@@ -48,6 +49,8 @@ export function createWorkspace(sandboxId: string) {
   const session = createSessionStore();
   const embedded = readEmbeddedSession();
   if (embedded) session.update(embedded);
+  const resume = createResume({ resume: api.resume, onSession: session.update });
+  if (embedded?.status === "paused" && embedded.autoResume) resumeWhenSeen(resume);
   const preferences = createPreferences(embedded?.settingsOwner ?? "unknown");
   const settingsSync = createSettingsSync({
     read: api.readSettings,
@@ -172,6 +175,7 @@ export function createWorkspace(sandboxId: string) {
     preferences,
     layout,
     session,
+    resume,
     files,
     documents,
     terminals,

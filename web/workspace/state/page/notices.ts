@@ -36,7 +36,7 @@ export function createNotices() {
     offer: (text: string, action: NonNullable<Notice["action"]>) => void show({ kind: "info", text, action }),
     error: (text: string) => void show({ kind: "error", text }),
     // Returns the notice's id, so that the caller can dismiss it when it is no longer true.
-    warn: (text: string): number => show({ kind: "warning", text }),
+    warn: (text: string, action?: Notice["action"]): number => show({ kind: "warning", text, ...(action && { action }) }),
     // Runs work that the person started. Shows a failure as "{failure}: {reason}" and returns whether the work succeeded.
     attempt: async (failure: string, work: () => Promise<unknown>): Promise<boolean> => {
       try {

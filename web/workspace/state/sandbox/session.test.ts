@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { WorkspaceSession } from "@berth/contract/workspace.ts";
-import { createSessionStore, describeTimeout, formatTimeLeft, isReconnecting, timeLeftMs } from "./session.ts";
+import { canExtend, createSessionStore, describeTimeout, formatTimeLeft, isReconnecting, timeLeftMs } from "./session.ts";
 
 const session = (change: Partial<WorkspaceSession>): WorkspaceSession => ({
   sessionId: "ses_1",
@@ -14,6 +14,9 @@ const session = (change: Partial<WorkspaceSession>): WorkspaceSession => ({
   branding: { logo: null, accent: null, hideAgent: false },
   expiresAtMs: 100_000,
   idlePause: null,
+  onTimeout: "pause",
+  extendUntilMs: null,
+  autoResume: false,
   serverNowMs: 40_000,
   previewUrl: null,
   ...change,
@@ -55,6 +58,20 @@ test("the warning before the timeout says when the session pauses, what stops an
   expect(warning).toMatch(/paused at (18|06):30/);
   expect(warning).toContain("Programs stop");
   expect(warning).toContain("Acme can resume");
+  update(session({ autoResume: true }));
+  expect(describeTimeout(store.getState())).toContain("you can resume");
+  update(session({ onTimeout: "destroy", autoResume: true }));
+  expect(describeTimeout(store.getState())).toMatch(/will end at .*files will be deleted/);
+  expect(describeTimeout(store.getState())).not.toMatch(/paused|resume/);
   update(session({ generation: 2, status: "paused", expiresAtMs: null }));
   expect(describeTimeout(store.getState())).toBeNull();
+});
+
+test("a person can extend the session only if there is at least a minute to gain", () => {
+  const { store, update } = createSessionStore();
+  const canExtendUntil = (extendUntilMs: number | null) => {
+    update(session({ extendUntilMs }));
+    return canExtend(store.getState());
+  };
+  expect([null, 100_000, 159_999, 160_000].map(canExtendUntil)).toEqual([false, false, false, true]);
 });

@@ -1,5 +1,5 @@
 import { createStore } from "zustand/vanilla";
-import type { WorkspaceSession } from "@berth/contract/workspace.ts";
+import { MIN_EXTENSION_MS, type WorkspaceSession } from "@berth/contract/workspace.ts";
 
 // Decides which page is shown.
 export type Phase = "connecting" | "running" | "paused" | "destroyed" | "signedOut";
@@ -42,7 +42,7 @@ export const isAgentHidden = ({ session }: SessionState): boolean => session?.br
 export const isReconnecting = ({ phase, streamLost, eventsLost }: SessionState): boolean =>
   phase === "running" && (streamLost || eventsLost);
 
-// Milliseconds until the timeout pauses the session, by the server's clock.
+// Milliseconds until the session's timeout, by the server's clock.
 export const timeLeftMs = ({ session, skewMs }: SessionState, nowMs: number): number | null =>
   session?.expiresAtMs == null ? null : Math.max(0, session.expiresAtMs - (nowMs + skewMs));
 
@@ -50,11 +50,16 @@ export const timeLeftMs = ({ session, skewMs }: SessionState, nowMs: number): nu
 export function describeTimeout({ session, skewMs }: SessionState): string | null {
   if (session?.expiresAtMs == null) return null;
   const time = formatTime(session.expiresAtMs - skewMs);
+  if (session.onTimeout === "destroy") return `This session will end at ${time}, and all its files will be deleted. Save what you need.`;
   return (
     `This session will be paused at ${time}. Your files are kept. Programs stop and may have to be started again. ` +
-    `After that, ${session.partnerName} can resume the session.`
+    `After that, ${session.autoResume ? "you" : session.partnerName} can resume the session.`
   );
 }
+
+// Whether the person may extend the session by a time that is worth it.
+export const canExtend = ({ session }: SessionState): boolean =>
+  session?.expiresAtMs != null && session.extendUntilMs !== null && session.extendUntilMs - session.expiresAtMs >= MIN_EXTENSION_MS;
 
 // The server's clock, as far as the page knows it.
 export const serverNowMs = ({ skewMs }: SessionState, nowMs: number): number => nowMs + skewMs;
