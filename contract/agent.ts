@@ -15,6 +15,8 @@ import type { AgentState } from "./daemon.ts";
 //                         `turn` with stopReason `error`.
 // POST   /agent/answer    {conversationId, itemId, optionId}: answers a permission request. 204; 409 if already answered
 // POST   /agent/cancel    {conversationId}: cancels the turn. 204, even if none is in progress
+// POST   /agent/images    the bytes of an image, for a prompt -> {id}
+// GET    /agent/images/{id}    the bytes
 export interface PromptRequest {
   text: string;
   // Default: a new conversation.
@@ -33,13 +35,40 @@ export interface Conversation {
   busy: boolean;
   usage: Usage | null;
   // The agent's modes, such as ask first, edit freely or plan only; null if it has none.
-  modes: { current: string; available: AgentMode[] } | null;
+  modes: AgentChoice | null;
+  // The models that the agent offers; null if it offers none, or if the server decides about the model.
+  models: AgentChoice | null;
+  // A prompt can start with one of them: `/name`.
+  commands: SlashCommand[];
+  // Prompts that wait for the end of the turn. After a turn that failed or was cancelled they stay until a person sends them.
+  queue: QueuedPrompt[];
 }
 
-export interface AgentMode {
-  id: string;
+export interface AgentChoice {
+  current: string;
+  available: { id: string; name: string; description?: string }[];
+}
+
+export interface SlashCommand {
   name: string;
-  description?: string;
+  description: string;
+  // What to write after the name, for people.
+  hint?: string;
+}
+
+// What a person sends: a text, the parts of files that it refers to, and the ids of images.
+export interface Prompt {
+  text: string;
+  context?: ContextPart[];
+  images?: string[];
+}
+
+export type QueuedPrompt = Prompt & { id: string };
+
+// A file, or the lines of it that a person has selected. Lines count from 1. `text` is the selected text, which may be unsaved.
+export interface ContextPart {
+  path: string;
+  selection?: { fromLine: number; toLine: number; text: string };
 }
 
 export interface Usage {
@@ -53,18 +82,30 @@ export interface Usage {
 }
 
 // The items of a conversation, in order. `id` is unique in the conversation.
-export type ConversationItem = { id: string; atMs: number } & (
-  | { kind: "user"; text: string }
-  // Markdown; `append` messages extend it during the turn.
-  | { kind: "assistant"; text: string }
-  | { kind: "thought"; text: string }
-  | ToolItem
-  // One per turn; replaced as a whole when the agent changes it.
-  | { kind: "plan"; entries: PlanEntry[] }
-  | PermissionItem
-  // A message from the daemon: the turn was cancelled, the agent was restarted, or an error.
-  | { kind: "notice"; level: "info" | "error"; text: string }
-);
+export type ConversationItem = { id: string; atMs: number } &
+  // `checkpoint` is set as soon as the files are saved, before the agent reads the prompt.
+  (
+    | ({ kind: "user"; checkpoint?: Checkpoint } & Prompt)
+    // Markdown; `append` messages extend it during the turn.
+    | { kind: "assistant"; text: string }
+    | { kind: "thought"; text: string }
+    | ToolItem
+    // One per turn; replaced as a whole when the agent changes it.
+    | { kind: "plan"; entries: PlanEntry[] }
+    | PermissionItem
+    // A message from the daemon: the turn was cancelled, the agent was restarted, or an error.
+    | { kind: "notice"; level: "info" | "error"; text: string }
+    // A person has restored a checkpoint. `checkpoint` has the files as they were before that.
+    | { kind: "restore"; text: string; checkpoint: Checkpoint }
+  );
+
+// The files of the workspace at one moment.
+export interface Checkpoint {
+  // null if it could not be made.
+  id: string | null;
+  // Why it could not be made, or which files it leaves out. For people.
+  note?: string;
+}
 
 export interface ToolItem {
   kind: "tool";
@@ -82,7 +123,10 @@ export type ToolContent =
   // Markdown or plain output, truncated to 64 KiB.
   | { type: "text"; text: string }
   // An edit of a file. `oldText` is null for a new file.
-  | { type: "diff"; path: string; oldText: string | null; newText: string };
+  // `review` is what a person has decided about it, by the index of the hunk.
+  | { type: "diff"; path: string; oldText: string | null; newText: string; review?: Record<number, ReviewDecision> };
+
+export type ReviewDecision = "accepted" | "rejected";
 
 export interface PlanEntry {
   text: string;
@@ -105,7 +149,7 @@ export interface PermissionItem {
 export type AgentMessage =
   | { type: "hello"; agent: AgentState; conversations: Conversation[] }
   | { type: "agent"; agent: AgentState }
-  // A conversation is new, or its title, busy, usage or modes have changed.
+  // A conversation is new, or its title or another of its fields has changed.
   | { type: "conversation"; conversation: Conversation }
   | { type: "deleted"; conversationId: string }
   // The response to `open`: all items. They replace the ones that the client has.
@@ -116,7 +160,7 @@ export type AgentMessage =
   | { type: "append"; conversationId: string; itemId: string; text: string }
   // A turn has ended.
   | { type: "turn"; conversationId: string; stopReason: StopReason; message?: string }
-  // The response to `create`, and to `prompt` without a conversation. `requestId` is the one of the request.
+  // The response to `create` and `prepare`, and to `prompt` without a conversation. `requestId` is the one of the request.
   | { type: "created"; requestId: string; conversation: Conversation }
   // A command of this client failed. `message` is for people.
   | { type: "refused"; requestId?: string; conversationId?: string; code: string; message: string };
@@ -128,10 +172,21 @@ export type AgentCommand =
   | { type: "close"; conversationId: string }
   | { type: "create"; requestId: string }
   // Without a conversation, the daemon creates one, opens it for this client, and sends `created`.
-  | { type: "prompt"; requestId: string; conversationId?: string; text: string; files?: string[] }
+  | ({ type: "prompt"; requestId: string; conversationId?: string } & Prompt)
+  // A new conversation that others see only after its first prompt. The agent says at once what it offers.
+  | { type: "prepare"; requestId: string }
+  // Sends the prompt after the turn in progress. Without one, it is sent at once.
+  | ({ type: "queue"; requestId: string; conversationId: string } & Prompt)
+  | { type: "unqueue"; conversationId: string; queuedId: string }
+  | { type: "sendQueued"; conversationId: string; queuedId: string }
   | { type: "cancel"; conversationId: string }
   | { type: "answer"; conversationId: string; itemId: string; optionId: string }
   | { type: "mode"; conversationId: string; modeId: string }
+  | { type: "model"; conversationId: string; modelId: string }
+  // Restores the files to the checkpoint of an item. The response is an item of the kind `restore`.
+  | { type: "restore"; conversationId: string; itemId: string }
+  // Remembers what a person has decided about hunks of a tool's diff. It changes no file.
+  | { type: "review"; conversationId: string; itemId: string; path: string; hunks: number[]; decision: ReviewDecision }
   | { type: "delete"; conversationId: string };
 
 // The difference to git's HEAD or, without git, to the files at the start of the session.

@@ -269,6 +269,8 @@ export interface AgentState {
   name: string | null;
   missing?: string[];
   message?: string;
+  // With `ready`: whether prompts can have images.
+  acceptsImages?: boolean;
 }
 
 // The WebSocket close codes of the daemon and the gateway that the workspace understands.

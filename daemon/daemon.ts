@@ -81,7 +81,7 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
   });
   const agent = createAgentRoutes({
     environment,
-    workspace: workspace.root,
+    workspace,
     folder: join(BERTH_HOME, ".berth/agent"),
     onStateChange: (state) => events.send({ type: "agent", agent: state }),
   });

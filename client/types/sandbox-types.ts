@@ -44,6 +44,8 @@ export interface AgentState {
   name: string | null;
   missing?: string[];
   message?: string;
+  // With `ready`: whether prompts in the workspace can have images.
+  acceptsImages?: boolean;
 }
 
 export interface PromptOptions {
@@ -74,14 +76,24 @@ export interface Conversation {
 }
 
 export type ConversationItem = { id: string; atMs: number } & (
-  | { kind: "user" | "assistant" | "thought"; text: string }
+  | {
+      kind: "user";
+      text: string;
+      context?: { path: string; selection?: { fromLine: number; toLine: number; text: string } }[];
+      images?: string[];
+      checkpoint?: Checkpoint;
+    }
+  | { kind: "assistant" | "thought"; text: string }
   | {
       kind: "tool";
       title: string;
       toolKind: string;
       status: "pending" | "running" | "completed" | "failed";
       locations: { path: string; line?: number }[];
-      content: ({ type: "text"; text: string } | { type: "diff"; path: string; oldText: string | null; newText: string })[];
+      content: (
+        | { type: "text"; text: string }
+        | { type: "diff"; path: string; oldText: string | null; newText: string; review?: Record<number, "accepted" | "rejected"> }
+      )[];
       input?: string;
     }
   | { kind: "plan"; entries: { text: string; status: "pending" | "in_progress" | "completed"; priority: "high" | "medium" | "low" }[] }
@@ -93,7 +105,14 @@ export type ConversationItem = { id: string; atMs: number } & (
       outcome: null | { type: "selected"; optionId: string } | { type: "cancelled" };
     }
   | { kind: "notice"; level: "info" | "error"; text: string }
+  | { kind: "restore"; text: string; checkpoint: Checkpoint }
 );
+
+// The files of the workspace before a turn. `id` is null if they could not be copied.
+export interface Checkpoint {
+  id: string | null;
+  note?: string;
+}
 
 export interface AgentAnswer {
   text: string;

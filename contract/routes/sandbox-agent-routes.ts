@@ -7,6 +7,7 @@ import {
   OpenConversation,
   PermissionAnswer,
   PromptRequest,
+  StoredImage,
 } from "../schemas/sandbox-agent.ts";
 import { route, type Route } from "./route.ts";
 
@@ -81,6 +82,25 @@ export const AGENT_ROUTES = {
     body: { schema: CancelRequest, required: true },
     success: { status: 204, description: "No turn is in progress." },
     errors: ["bad_request", "not_found", "too_large"],
+  }),
+  addImage: route({
+    method: "POST",
+    path: `${AGENT}/images`,
+    tag: "Agent",
+    summary: "Store an image",
+    description: "Stores a PNG, JPEG, GIF or WebP image of at most 3 MiB for a prompt from the workspace. The last 100 are kept.",
+    upload: "application/octet-stream",
+    success: { status: 201, description: "The image is stored.", schema: StoredImage },
+    errors: ["bad_request", "too_large"],
+  }),
+  getImage: route({
+    method: "GET",
+    path: `${AGENT}/images/{imageId}`,
+    tag: "Agent",
+    summary: "Get an image",
+    description: "Returns the bytes of an image of a prompt.",
+    success: { status: 200, description: "The bytes.", media: ["application/octet-stream"] },
+    errors: ["not_found"],
   }),
   listConversations: route({
     method: "GET",

@@ -13,6 +13,7 @@ export const AgentState = Type.Object(
     name: Type.Union([Type.String(), Type.Null()], describe("The name of the agent.")),
     missing: Type.Optional(Type.Array(Type.String(), describe("The environment variables that it needs."))),
     message: Type.Optional(Type.String(describe("More about the status, for people."))),
+    acceptsImages: Type.Optional(Type.Boolean(describe("With `ready`: whether prompts can have images."))),
   },
   { $id: "AgentState" },
 );
@@ -28,7 +29,28 @@ const Usage = Type.Object(
   { $id: "AgentUsage", description: "What the agent reports; fields that it does not report are absent." },
 );
 
-const Mode = Type.Object({ id: Type.String(), name: Type.String(), description: Type.Optional(Type.String()) });
+const Choice = Type.Object({
+  current: Type.String(),
+  available: Type.Array(Type.Object({ id: Type.String(), name: Type.String(), description: Type.Optional(Type.String()) })),
+});
+
+const Command = Type.Object({
+  name: Type.String(),
+  description: Type.String(),
+  hint: Type.Optional(Type.String(describe("What to write after the name."))),
+});
+
+const ContextPart = Type.Object({
+  path: Type.String(),
+  selection: Type.Optional(Type.Object({ fromLine: Type.Number(), toLine: Type.Number(), text: Type.String() })),
+});
+
+const QueuedPrompt = Type.Object({
+  id: Type.String(),
+  text: Type.String(),
+  context: Type.Optional(Type.Array(ContextPart)),
+  images: Type.Optional(Type.Array(Type.String())),
+});
 
 export const Conversation = Type.Object(
   {
@@ -38,9 +60,12 @@ export const Conversation = Type.Object(
     updatedAtMs: Type.Number(describe("When it was last used, as a Unix timestamp in milliseconds.")),
     busy: Type.Boolean(describe("Whether a turn is in progress, so that prompts are refused.")),
     usage: Type.Union([Usage, Type.Null()], describe("The tokens that it has used; null if unknown.")),
-    modes: Type.Union([Type.Object({ current: Type.String(), available: Type.Array(Mode) }), Type.Null()], {
-      description: "The agent's modes; null if it has none.",
+    modes: Type.Union([Choice, Type.Null()], describe("The agent's modes; null if it has none.")),
+    models: Type.Union([Choice, Type.Null()], {
+      description: "The models that the agent offers; null if it offers none, or if the server decides about the model.",
     }),
+    commands: Type.Array(Command, describe("A prompt can start with `/` and the name of one of them.")),
+    queue: Type.Array(QueuedPrompt, describe("Prompts from the workspace that wait for the end of the turn.")),
   },
   { $id: "Conversation" },
 );
@@ -54,7 +79,7 @@ export const ConversationItem = Type.Object(
   {
     id: Type.String(describe("Unique in the conversation.")),
     atMs: Type.Number(describe("When it was added, as a Unix timestamp in milliseconds.")),
-    kind: Type.Enum(["user", "assistant", "thought", "tool", "plan", "permission", "notice"], {
+    kind: Type.Enum(["user", "assistant", "thought", "tool", "plan", "permission", "notice", "restore"], {
       description: "What it is. It decides about the other fields, which docs/agents.md lists.",
     }),
   },
@@ -107,5 +132,7 @@ export const PermissionAnswer = Type.Object(
   },
   { $id: "PermissionAnswer" },
 );
+
+export const StoredImage = Type.Object({ id: Type.String(describe("The identifier of the image.")) }, { $id: "StoredImage" });
 
 export const CancelRequest = Type.Object({ conversationId: text("The conversation.") }, { $id: "CancelRequest" });

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { join } from "node:path";
 import type { AgentMessage, Conversation, ConversationItem } from "@berth/contract/agent.ts";
 import type { AgentState } from "@berth/contract/daemon.ts";
 import { AppError } from "@berth/contract/errors.ts";
@@ -6,10 +7,18 @@ import { notFound } from "../http/errors.ts";
 import type { Environment } from "../processes/environment.ts";
 import { readForAgent, writeForAgent } from "./agent-files.ts";
 import { type AgentHandlers, runningPids } from "./connection.ts";
+import type { Workspace } from "../files/workspace.ts";
+import { type AgentSessions, createAgentSessions, CURRENT_STATE } from "./agent-sessions.ts";
+import { isModelFixed } from "./availability.ts";
+import { createCheckpoints } from "./checkpoints/checkpoints.ts";
+import { createRestores, type Restores } from "./checkpoints/restores.ts";
 import { openConversationStore, type SavedConversation } from "./conversations/conversation-store.ts";
 import { createConversation } from "./conversations/conversation.ts";
-import { createRunner } from "./runner.ts";
-import { createTurns, type Thread, type Turns } from "./turns.ts";
+import { type ImageStore, openImageStore } from "./prompts/image-store.ts";
+import { createPromptQueue, type PromptQueue } from "./prompts/prompt-queue.ts";
+import { createRunner, type Runner } from "./runner.ts";
+import { createThread, type Thread } from "./thread.ts";
+import { createTurns, type Turns } from "./turns.ts";
 
 // The agent behind the routes (routes.ts), which load this module on first use.
 export interface Agent {
@@ -20,9 +29,18 @@ export interface Agent {
   save(): void;
   conversations(): Conversation[];
   create(): Conversation;
+  // A conversation that is not listed before its first prompt. `release` gives it to the next panel.
+  prepare(): Thread;
+  release(thread: Thread): void;
+  isDraft(id: string): boolean;
   thread(id: string): Thread;
   remove(id: string): void;
   turns: Turns;
+  queue: PromptQueue;
+  runner: Pick<Runner, "connect">;
+  sessions: AgentSessions;
+  images: ImageStore;
+  restores: Restores;
   // The process of the agent, if it is running.
   pids(): number[];
   // Milliseconds since the agent last worked: 0 while it does, null if it never did.
@@ -33,7 +51,7 @@ export interface Agent {
 
 export interface AgentDeps {
   environment: Environment;
-  workspace: string;
+  workspace: Workspace;
   // The folder for conversations.
   folder: string;
   onStateChange: (state: AgentState) => void;
@@ -42,7 +60,8 @@ export interface AgentDeps {
 const SAVE_AFTER_MS = 500;
 const MAX_CONVERSATIONS = 200;
 
-export function createAgent({ environment, workspace, folder, onStateChange }: AgentDeps): Agent {
+export function createAgent({ environment, workspace: files, folder, onStateChange }: AgentDeps): Agent {
+  const workspace = files.root;
   const store = openConversationStore(folder);
   const threads = new Map<string, Thread>();
   const listeners = new Set<(message: AgentMessage) => void>();
@@ -53,7 +72,8 @@ export function createAgent({ environment, workspace, folder, onStateChange }: A
   const handlers: AgentHandlers = {
     update({ sessionId, update }) {
       const thread = bySession(sessionId);
-      if (thread && !thread.replaying) thread.live.apply(update);
+      if (!thread) sessions.keepEarly(sessionId, update);
+      else if (!thread.replaying || CURRENT_STATE.has(update.sessionUpdate)) thread.live.apply(update);
     },
     permission(request) {
       const thread = bySession(request.sessionId);
@@ -78,13 +98,22 @@ export function createAgent({ environment, workspace, folder, onStateChange }: A
     },
   });
 
+  const sessions = createAgentSessions({ workspace, isModelFixed: () => isModelFixed(environment) });
+  const checkpoints = createCheckpoints({ workspace: files, environment, folder: join(folder, "checkpoints") });
+  const images = openImageStore(join(folder, "images"));
+  const queue = createPromptQueue(() => turns);
+  const restores = createRestores({ checkpoints, isBusy: () => [...threads.values()].some(({ turn }) => turn !== null) });
   const turns = createTurns({
     runner,
+    sessions,
+    checkpoints,
+    images,
     workspace,
     onTurnEnd(thread, stopReason, message) {
       lastWorkedMs = performance.now();
       publish({ type: "turn", conversationId: thread.live.head.id, stopReason, ...(message === undefined ? {} : { message }) });
       save();
+      queue.onTurnEnd(thread, stopReason);
     },
   });
 
@@ -100,24 +129,22 @@ export function createAgent({ environment, workspace, folder, onStateChange }: A
       runner.stop();
     },
     save,
-    conversations: () => [...threads.values()].map(({ live }) => live.head).toSorted((a, b) => b.updatedAtMs - a.updatedAtMs),
+    conversations: () =>
+      listed()
+        .map(({ live }) => live.head)
+        .toSorted((a, b) => b.updatedAtMs - a.updatedAtMs),
     create() {
-      if (threads.size >= MAX_CONVERSATIONS)
-        throw new AppError("too_many", { message: `There are already ${MAX_CONVERSATIONS} conversations; delete one first` });
-      const now = Date.now();
-      const head: Conversation = {
-        id: `conv_${randomBytes(8).toString("hex")}`,
-        title: "New conversation",
-        createdAtMs: now,
-        updatedAtMs: now,
-        busy: false,
-        usage: null,
-        modes: null,
-      };
-      add({ head, sessionId: null, items: [] });
+      const { head } = makeThread().live;
       publish({ type: "conversation", conversation: head });
       return head;
     },
+    prepare() {
+      const thread = [...threads.values()].find(({ draft }) => draft === "waiting") ?? makeThread();
+      thread.draft = "shown";
+      return thread;
+    },
+    release: (thread) => void (thread.draft &&= "waiting"),
+    isDraft: (id) => (threads.get(id)?.draft ?? null) !== null,
     thread: find,
     remove(id) {
       const thread = find(id);
@@ -128,6 +155,11 @@ export function createAgent({ environment, workspace, folder, onStateChange }: A
       publish({ type: "deleted", conversationId: id });
     },
     turns,
+    queue,
+    runner,
+    sessions,
+    images,
+    restores,
     pids: runningPids,
     idleMs() {
       if ([...threads.values()].some(({ turn }) => turn && turn.waiting.size === 0)) return 0;
@@ -139,7 +171,30 @@ export function createAgent({ environment, workspace, folder, onStateChange }: A
     },
   };
 
-  function add({ head, sessionId, items }: SavedConversation): void {
+  function listed(): Thread[] {
+    return [...threads.values()].filter(({ draft }) => draft === null);
+  }
+
+  function makeThread(): Thread {
+    if (listed().length >= MAX_CONVERSATIONS)
+      throw new AppError("too_many", { message: `There are already ${MAX_CONVERSATIONS} conversations; delete one first` });
+    const now = Date.now();
+    const head: Conversation = {
+      id: `conv_${randomBytes(8).toString("hex")}`,
+      title: "New conversation",
+      createdAtMs: now,
+      updatedAtMs: now,
+      busy: false,
+      usage: null,
+      modes: null,
+      models: null,
+      commands: [],
+      queue: [],
+    };
+    return add({ head, sessionId: null, items: [] });
+  }
+
+  function add({ head, sessionId, items }: SavedConversation): Thread {
     const live = createConversation({
       head,
       items,
@@ -152,7 +207,9 @@ export function createAgent({ environment, workspace, folder, onStateChange }: A
         publish(message);
       },
     });
-    threads.set(head.id, { live, sessionId, loadedIn: null, modeOption: null, replaying: false, turn: null });
+    const thread = createThread(live, sessionId);
+    threads.set(head.id, thread);
+    return thread;
   }
 
   function save(): void {
@@ -160,6 +217,7 @@ export function createAgent({ environment, workspace, folder, onStateChange }: A
     saving = null;
     for (const [id, changes] of dirty) {
       const thread = threads.get(id);
+      if (thread?.draft) continue;
       // Write only the last version of an item that has been replaced.
       const items = [...new Set([...changes].map((item) => thread?.live.items.get(item.id) ?? item))];
       try {

@@ -40,6 +40,14 @@ export function agentEnvironment(environment: Environment, agent: AgentProgram):
   return { ...env, PATH: `${env.PATH}:${join(import.meta.dirname, "bin")}` };
 }
 
+// The server replaces the model in every request if it has a name for it, which it passes on in these variables.
+export function isModelFixed({ request: { env } }: Environment): boolean {
+  const isRelayed = (url: string | undefined) => /^http:\/\/127\.0\.0\.1:\d+\/model\//.test(url ?? "");
+  return (
+    (isRelayed(env.OPENAI_BASE_URL) && Boolean(env.OPENAI_MODEL)) || (isRelayed(env.ANTHROPIC_BASE_URL) && Boolean(env.ANTHROPIC_MODEL))
+  );
+}
+
 function agentsOf({ request: { agent, fallbackAgents = [] } }: Environment): AgentProgram[] {
   return agent ? [agent, ...fallbackAgents] : [];
 }

@@ -1,11 +1,13 @@
 import type { AgentCommand, AgentMessage } from "@berth/contract/agent.ts";
 import type { WebSocket } from "ws";
-import { isStringArray, requiredText as text } from "../http/body.ts";
+import { requiredText as text } from "../http/body.ts";
 import { badRequest, toAppError } from "../http/errors.ts";
 import { parseMessage } from "../http/sockets.ts";
 import type { Agent } from "./agent.ts";
+import { reviewDiff } from "./conversations/review.ts";
+import { parsePrompt } from "./prompts/prompt-content.ts";
+import type { Thread } from "./thread.ts";
 
-const MAX_FILES = 50;
 const MAX_BUFFERED_BYTES = 8 * 1024 * 1024;
 
 // Serves the agent's stream to one browser.
@@ -17,10 +19,14 @@ export function attachPanel(agent: Agent, socket: WebSocket): void {
     else socket.send(JSON.stringify(message));
   };
   const unlisten = agent.listen((message) => {
-    const detail = message.type === "item" || message.type === "append";
-    if (!detail || opened.has(message.conversationId)) send(message);
+    if (opened.has(idOf(message) ?? "") || !isDetail(message)) send(message);
   });
-  socket.on("close", unlisten);
+  // The conversation that this panel shows before its first prompt.
+  let prepared: Thread | null = null;
+  socket.on("close", () => {
+    unlisten();
+    if (prepared) agent.release(prepared);
+  });
   socket.on("message", (data) => {
     const command = parseMessage(data) as (AgentCommand & Record<string, unknown>) | null;
     if (!command) return;
@@ -40,27 +46,56 @@ export function attachPanel(agent: Agent, socket: WebSocket): void {
       case "create":
         return void create(text(command.requestId, "requestId"));
       case "prompt": {
-        const prompt = text(command.text, "text");
-        const files = command.files ?? [];
-        if (!isStringArray(files) || files.length > MAX_FILES) throw badRequest("files must be an array of paths");
+        const prompt = parsePrompt(command);
         const id = command.conversationId ?? create(text(command.requestId, "requestId"));
-        return await agent.turns.prompt(agent.thread(text(id, "conversationId")), prompt, { files });
+        return await agent.turns.prompt(thread(id), prompt);
       }
+      case "prepare":
+        return await prepare(text(command.requestId, "requestId"));
+      case "queue":
+        return await agent.queue.add(thread(command.conversationId), parsePrompt(command));
+      case "unqueue":
+        return agent.queue.remove(thread(command.conversationId), text(command.queuedId, "queuedId"));
+      case "sendQueued":
+        return await agent.queue.send(thread(command.conversationId), text(command.queuedId, "queuedId"));
       case "cancel":
-        return await agent.turns.cancel(agent.thread(text(command.conversationId, "conversationId")));
+        return await agent.turns.cancel(thread(command.conversationId));
       case "answer":
-        return agent.turns.answer(
-          agent.thread(text(command.conversationId, "conversationId")),
-          text(command.itemId, "itemId"),
-          text(command.optionId, "optionId"),
-        );
+        return agent.turns.answer(thread(command.conversationId), text(command.itemId, "itemId"), text(command.optionId, "optionId"));
       case "mode":
-        return await agent.turns.setMode(agent.thread(text(command.conversationId, "conversationId")), text(command.modeId, "modeId"));
+        return await agent.sessions.setMode(thread(command.conversationId), await agent.runner.connect(), text(command.modeId, "modeId"));
+      case "model":
+        return await agent.sessions.setModel(
+          thread(command.conversationId),
+          await agent.runner.connect(),
+          text(command.modelId, "modelId"),
+        );
+      case "restore":
+        return await agent.restores.restore(thread(command.conversationId), text(command.itemId, "itemId"));
+      case "review":
+        return reviewDiff(thread(command.conversationId).live, command);
       case "delete":
         return agent.remove(text(command.conversationId, "conversationId"));
       default:
         throw badRequest("This command does not exist");
     }
+  }
+
+  function thread(id: unknown): Thread {
+    return agent.thread(text(id, "conversationId"));
+  }
+
+  function isDetail(message: AgentMessage): boolean {
+    if (message.type === "item" || message.type === "append") return true;
+    return message.type === "conversation" && agent.isDraft(message.conversation.id);
+  }
+
+  async function prepare(requestId: string): Promise<void> {
+    if (!prepared?.draft) prepared = agent.prepare();
+    const { head } = prepared.live;
+    send({ type: "created", requestId, conversation: head });
+    open(head.id);
+    await agent.turns.prepare(prepared);
   }
 
   function open(id: string): void {
@@ -76,5 +111,8 @@ export function attachPanel(agent: Agent, socket: WebSocket): void {
     return conversation.id;
   }
 }
+
+const idOf = (message: AgentMessage): string | undefined =>
+  message.type === "conversation" ? message.conversation.id : "conversationId" in message ? message.conversationId : undefined;
 
 const optional = (value: unknown) => (typeof value === "string" ? value : undefined);

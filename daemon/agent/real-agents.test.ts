@@ -12,6 +12,8 @@ import { agentBecomes, agentState, openPanel, type Panel, startSession } from ".
 import { findProcess } from "../testing/processes.ts";
 import { startTestDaemon, type TestDaemon } from "../testing/test-daemon.ts";
 
+const PIXEL = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==", "base64");
+
 // Runs the same tests with every agent that is installed on this machine. The tests of an agent share one daemon and run in
 // this order, because some agents take seconds to start.
 for (const agent of AGENTS) describeWith(agent.missing, agent.name, { timeout: 120_000 }, () => testAgent(agent));
@@ -106,13 +108,35 @@ function testAgent(agent: TestAgent): void {
     const panel = await openPanel(daemon);
     await daemon.fetch("/files/content?path=src%2Fa.ts", { method: "PUT", body: "const a = 1;\nconst b = 2;\n" });
     model.script = [agent.edit(join(daemon.workspace, "src/a.ts"), "const b = 2;", "const b = 3;"), { say: "Edited." }];
-    panel.send({ type: "prompt", requestId: "1", text: "Make b three" });
+    const selection = { fromLine: 7, toLine: 7, text: "const selected = unsaved;" };
+    panel.send({
+      type: "prompt",
+      requestId: "1",
+      text: "Make b three",
+      context: [{ path: "src/a.ts" }, { path: "src/b.ts", selection }],
+    });
     await panel.turnEnds();
+    const seen = JSON.stringify(model.requests.findLast(({ body }) => JSON.stringify(body).includes("Make b three"))?.body);
+    expect(["src/a.ts", "const selected = unsaved;"].filter((part) => !seen.includes(part))).toEqual([]);
     expect(readFileSync(join(daemon.workspace, "src/a.ts"), "utf8")).toBe("const a = 1;\nconst b = 3;\n");
     const { content } = await panel.sees("tool", (item) => item.status === "completed");
     const [diff, ...more] = content.filter((part) => part.type === "diff");
     expect(more).toEqual([]);
     expect(diff).toMatchObject({ path: "src/a.ts", oldText: expect.stringContaining("b = 2"), newText: expect.stringContaining("b = 3") });
+
+    // The files can be restored to their state before the prompt, and that can be undone.
+    const id = await created(panel);
+    const said = await panel.sees("user", (item) => item.checkpoint !== undefined);
+    panel.send({ type: "restore", conversationId: id, itemId: said.id });
+    const restore = await panel.sees("restore");
+    expect(restore.text).toBe("Restored 1 file.");
+    expect(readFileSync(join(daemon.workspace, "src/a.ts"), "utf8")).toContain("b = 2");
+    panel.send({ type: "restore", conversationId: id, itemId: restore.id });
+    await panel.sees("restore", (item) => item.id !== restore.id);
+    expect(readFileSync(join(daemon.workspace, "src/a.ts"), "utf8")).toContain("b = 3");
+    panel.send({ type: "prompt", requestId: "2", conversationId: id, text: "And now?" });
+    await panel.turnEnds();
+    expect(JSON.stringify(model.requests.findLast(({ body }) => body.tools)?.body)).toContain("the user has restored the files");
     await panel.close();
   });
 
@@ -128,8 +152,22 @@ function testAgent(agent: TestAgent): void {
     await expect
       .poll(() => panel.messages.find((message) => message.type === "refused"))
       .toMatchObject({ requestId: "2", code: "agent_busy" });
+    const queued = async () => (await conversation(id))?.queue ?? [];
+    for (const text of ["First in the queue", "Second in the queue", "Never sent"])
+      panel.send({ type: "queue", requestId: text, conversationId: id, text });
+    await expect.poll(async () => (await queued()).length).toBe(3);
+    panel.send({ type: "unqueue", conversationId: id, queuedId: (await queued())[2]!.id });
     panel.send({ type: "cancel", conversationId: id });
     expect(await panel.turnEnds()).toMatchObject({ stopReason: "cancelled" });
+    // After a cancel the queue waits for a person, and then continues by itself.
+    expect((await queued()).map(({ text }) => text)).toEqual(["First in the queue", "Second in the queue"]);
+    panel.send({ type: "sendQueued", conversationId: id, queuedId: (await queued())[0]!.id });
+    expect([(await panel.turnEnds()).stopReason, (await panel.turnEnds()).stopReason]).toEqual(["end_turn", "end_turn"]);
+    expect(panel.items().flatMap((item) => (item.kind === "user" ? item.text : []))).toEqual([
+      "Think",
+      "First in the queue",
+      "Second in the queue",
+    ]);
     await expect.poll(idleMs).toBeGreaterThan(0);
     expect(words.text).toBe("Let me think about");
     model.script = [{ say: "Back again." }];
@@ -157,9 +195,25 @@ function testAgent(agent: TestAgent): void {
   test("works in the selected mode", async () => {
     await startAgentSession();
     const panel = await openPanel(daemon);
-    panel.send({ type: "prompt", requestId: "1", text: "Hello" });
-    await panel.turnEnds();
+    // The agent says what it offers before the first prompt, and others do not see the empty conversation.
+    panel.send({ type: "prepare", requestId: "0" });
     const id = await created(panel);
+    const offered = () => panel.messages.findLast((each) => each.type === "conversation" && each.conversation.id === id);
+    await expect.poll(offered, { timeout: 30_000 }).toMatchObject({
+      conversation: {
+        commands: expect.arrayContaining([expect.objectContaining({ name: agent.command })]),
+        models: { current: expect.stringContaining("scripted") },
+      },
+    });
+    expect(await conversation(id)).toBeUndefined();
+    if (agent.otherModel) {
+      panel.send({ type: "model", conversationId: id, modelId: agent.otherModel });
+      await expect.poll(offered).toMatchObject({ conversation: { models: { current: agent.otherModel } } });
+    }
+    panel.send({ type: "prompt", requestId: "1", conversationId: id, text: "Hello" });
+    await panel.turnEnds();
+    const sentModel = model.requests.findLast(({ body }) => body.tools)?.body.model;
+    expect(sentModel).toBe(agent.otherModel ?? "scripted");
     const modes = async () => (await conversation(id))?.modes;
     const { current, available } = (await modes())!;
     expect(available.map((mode) => mode.id)).toEqual(expect.arrayContaining([current, agent.carefulMode]));
@@ -248,8 +302,13 @@ function testAgent(agent: TestAgent): void {
   test("restarts after it was killed and remembers the conversation", async () => {
     await startAgentSession({ extra: openAi });
     const panel = await openPanel(daemon);
-    panel.send({ type: "prompt", requestId: "1", text: "My name is Ada" });
+    // A model that is known to see images gets the one of the prompt.
+    const picture = await daemon.fetch<{ id: string }>("/agent/images", { method: "POST", body: PIXEL });
+    expect((await daemon.fetch("/agent/images", { method: "POST", body: "no picture" })).status).toBe(400);
+    expect((await daemon.fetch(`/agent/images/${picture.json.id}`)).bytes).toEqual(PIXEL);
+    panel.send({ type: "prompt", requestId: "1", text: "My name is Ada", images: [picture.json.id] });
     await panel.turnEnds();
+    expect(model.requests.some(({ body }) => JSON.stringify(body).includes(PIXEL.toString("base64")))).toBe(true);
     const id = await created(panel);
 
     model.script = [{ sayAndHang: "Half a sen" }];

@@ -1,12 +1,14 @@
 import type { AgentState } from "@berth/contract/daemon.ts";
 import { readJson, requiredText as text } from "../http/body.ts";
+import { readBounded } from "../io/read-bounded.ts";
 import { sendJson } from "../http/reply.ts";
 import type { Route, UpgradeRoute } from "../http/route.ts";
 import { acceptSocket } from "../http/sockets.ts";
 import type { Agent, AgentDeps } from "./agent.ts";
 import { restingState } from "./availability.ts";
 import { attachPanel } from "./panel.ts";
-import { streamPrompt } from "./prompt-stream.ts";
+import { MAX_IMAGE_BYTES } from "./prompts/image-store.ts";
+import { streamPrompt } from "./prompts/prompt-stream.ts";
 
 // The agent's routes. They load the agent and its protocol library on first use, so that a session without an agent does
 // not pay for them.
@@ -121,6 +123,24 @@ export function createAgentRoutes(deps: AgentDeps): AgentRoutes {
           const loaded = await load();
           await loaded.turns.cancel(loaded.thread(text(conversationId, "conversationId")));
           response.writeHead(204).end();
+        },
+      },
+      {
+        method: "POST",
+        path: "/agent/images",
+        async handle({ request, response }) {
+          const bytes = await readBounded(request, { maxBytes: MAX_IMAGE_BYTES, tooLarge: "The image is larger than 3 MiB" });
+          sendJson(response, 201, { id: await (await load()).images.add(bytes) });
+        },
+      },
+      {
+        method: "GET",
+        path: "/agent/images/:id",
+        async handle({ response, params: { id = "" } }) {
+          const { bytes } = await (await load()).images.read(id);
+          // The browser must never render it as a page of this origin.
+          response.setHeader("X-Content-Type-Options", "nosniff");
+          response.writeHead(200, { "Content-Type": "application/octet-stream", "Cache-Control": "private, max-age=86400" }).end(bytes);
         },
       },
     ],

@@ -96,7 +96,12 @@ export function createRunner({ environment, cwd, handlers, onStateChange, onDeat
         throw new AppError("agent_stopped");
       }
       live = connection;
-      setState({ status: "ready", name: connection.about.agentInfo?.title ?? connection.about.agentInfo?.name ?? state.name });
+      const { agentInfo, agentCapabilities } = connection.about;
+      setState({
+        status: "ready",
+        name: agentInfo?.title ?? agentInfo?.name ?? state.name,
+        acceptsImages: agentCapabilities?.promptCapabilities?.image ?? false,
+      });
       void connection.ended.then(
         ({ code, signal }) => run === generation && handleDeath(connection, code === null ? String(signal) : `code ${code}`),
       );

@@ -1,76 +1,45 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { pathToFileURL } from "node:url";
-import { join } from "node:path";
-import {
-  type ContentBlock,
-  methods,
-  type NewSessionRequest,
-  RequestError,
-  type RequestPermissionRequest,
-  type RequestPermissionResponse,
-} from "@agentclientprotocol/sdk";
-import type { ConversationItem, PermissionItem, PromptRequest, StopReason } from "@berth/contract/agent.ts";
+import { methods, RequestError, type RequestPermissionRequest, type RequestPermissionResponse } from "@agentclientprotocol/sdk";
+import type { ConversationItem, PermissionItem, Prompt, PromptRequest, StopReason } from "@berth/contract/agent.ts";
 import { AppError, isAppError } from "@berth/contract/errors.ts";
 import { badRequest } from "../http/errors.ts";
 import { withTimeout } from "../io/with-timeout.ts";
-import { type AgentConnection, messageOf } from "./connection.ts";
+import { type AgentSessions, AUTH_REQUIRED } from "./agent-sessions.ts";
+import type { Checkpoints } from "./checkpoints/checkpoints.ts";
+import { messageOf } from "./connection.ts";
 import type { LiveConversation } from "./conversations/conversation.ts";
-import { modeOptionOf, modesOf, type SessionStart } from "./conversations/modes.ts";
+import type { ImageStore } from "./prompts/image-store.ts";
+import { promptContent } from "./prompts/prompt-content.ts";
 import type { Runner } from "./runner.ts";
-
-// A conversation together with the agent's session for it and the turn in progress.
-export interface Thread {
-  readonly live: LiveConversation;
-  sessionId: string | null;
-  // The connection that has this session loaded.
-  loadedIn: AgentConnection | null;
-  // The id of the session option with the modes, for an agent that offers its modes as an option.
-  modeOption: string | null;
-  // The agent is repeating an old session. Its updates are ignored, because the items already exist.
-  replaying: boolean;
-  turn: Turn | null;
-}
-
-interface Turn {
-  permissions: NonNullable<PromptRequest["permissions"]>;
-  cancelled: boolean;
-  // Pending permission requests, by item id.
-  waiting: Map<string, (outcome: PermissionItem["outcome"]) => void>;
-  // Ends the turn without the agent's answer.
-  abandon: (error: Error) => void;
-  // Resolves when the turn has ended, for whatever reason.
-  over: Promise<void>;
-}
+import type { Thread, Turn } from "./thread.ts";
 
 export interface Turns {
-  prompt(thread: Thread, text: string, options?: { files?: string[]; permissions?: PromptRequest["permissions"] }): Promise<void>;
+  prompt(thread: Thread, prompt: Prompt, options?: Pick<PromptRequest, "permissions">): Promise<void>;
   cancel(thread: Thread): Promise<void>;
   answer(thread: Thread, itemId: string, optionId: string): void;
   ask(thread: Thread, request: RequestPermissionRequest): Promise<RequestPermissionResponse>;
-  setMode(thread: Thread, modeId: string): Promise<void>;
+  // Opens the agent's session before the first prompt, so that the agent says what it offers. A stopped agent stays stopped.
+  prepare(thread: Thread): Promise<void>;
 }
 
 export interface TurnsDeps {
   runner: Runner;
+  sessions: AgentSessions;
+  checkpoints: Checkpoints;
+  images: ImageStore;
   workspace: string;
   onTurnEnd: (thread: Thread, stopReason: StopReason, message?: string) => void;
 }
 
 const CANCEL_TIMEOUT_MS = 10_000;
 const CANCEL_INTERVAL_MS = 500;
-const OPEN_TIMEOUT_MS = 60_000;
 const EXIT_REPORT_MS = 1000;
-const AUTH_REQUIRED = -32000;
 
-export function createTurns({ runner, workspace, onTurnEnd }: TurnsDeps): Turns {
-  return { prompt, cancel, answer, ask, setMode };
+export function createTurns({ runner, sessions, checkpoints, images, workspace, onTurnEnd }: TurnsDeps): Turns {
+  return { prompt, cancel, answer, ask, prepare };
 
   // Resolves when the turn has ended. Its items are published as they arrive.
-  async function prompt(
-    thread: Thread,
-    text: string,
-    { files = [], permissions = "ask" }: Parameters<Turns["prompt"]>[2] = {},
-  ): Promise<void> {
+  async function prompt(thread: Thread, given: Prompt, { permissions = "ask" }: Pick<PromptRequest, "permissions"> = {}): Promise<void> {
     if (thread.turn) throw new AppError("agent_busy");
     if (thread.live.full) throw new AppError("agent_conversation_full");
     const abandoned = Promise.withResolvers<never>();
@@ -79,15 +48,15 @@ export function createTurns({ runner, workspace, onTurnEnd }: TurnsDeps): Turns 
     const turn: Turn = { permissions, cancelled: false, waiting: new Map(), abandon: abandoned.reject, over: over.promise };
     thread.turn = turn;
     const { live } = thread;
-    if (![...live.items.values()].some((item) => item.kind === "user")) live.head.title = firstLine(text);
-    live.add({ kind: "user", text });
+    thread.draft = null;
+    if (![...live.items.values()].some((item) => item.kind === "user")) live.head.title = firstLine(given.text);
+    const said = live.add({ kind: "user", ...given });
     live.changeHead({ busy: true });
 
     let stopReason: StopReason = "error";
     let message: string | undefined;
     try {
-      const content: ContentBlock[] = [{ type: "text", text }, ...files.map((path) => linkTo(workspace, path))];
-      stopReason = await Promise.race([runTurn(thread, turn, content), abandoned.promise]);
+      stopReason = await Promise.race([runTurn(thread, turn, given, said), abandoned.promise]);
     } catch (error) {
       message = explain(await rootCause(error, abandoned.promise));
     }
@@ -103,11 +72,14 @@ export function createTurns({ runner, workspace, onTurnEnd }: TurnsDeps): Turns 
     onTurnEnd(thread, stopReason, message);
   }
 
-  async function runTurn(thread: Thread, turn: Turn, content: ContentBlock[]): Promise<StopReason> {
-    const connection = await runner.connect();
-    await openSession(thread, connection);
+  async function runTurn(thread: Thread, turn: Turn, given: Prompt, said: ConversationItem): Promise<StopReason> {
+    const [connection] = await Promise.all([openSession(thread), saveFiles(thread.live, said)]);
     // The turn was cancelled or abandoned while the agent was starting.
     if (turn.cancelled || thread.turn !== turn) return "cancelled";
+    const capabilities = connection.about.agentCapabilities?.promptCapabilities ?? {};
+    const content = await promptContent(given, { workspace, images, capabilities, note: thread.note });
+    thread.note = null;
+    thread.prompted = true;
     const response = await connection.agent.request(methods.agent.session.prompt, {
       sessionId: thread.sessionId ?? "",
       prompt: content,
@@ -115,35 +87,25 @@ export function createTurns({ runner, workspace, onTurnEnd }: TurnsDeps): Turns 
     return response.stopReason;
   }
 
-  async function openSession(thread: Thread, connection: AgentConnection): Promise<void> {
-    if (thread.loadedIn === connection) return;
-    const settings: NewSessionRequest = { cwd: workspace, mcpServers: [] };
-    if (thread.sessionId !== null && connection.about.agentCapabilities?.loadSession) {
-      thread.replaying = true;
-      try {
-        const loaded = await beforeTimeout(
-          connection.agent.request(methods.agent.session.load, { ...settings, sessionId: thread.sessionId }),
-        );
-        return opened(thread, connection, thread.sessionId, loaded);
-      } catch (error) {
-        if (error instanceof RequestError && error.code === AUTH_REQUIRED) throw error;
-        // The agent has lost the session, so a new one is created below.
-      } finally {
-        thread.replaying = false;
-      }
-    }
-    if (thread.sessionId !== null)
-      thread.live.add({ kind: "notice", level: "info", text: "The agent was restarted and does not remember the conversation so far." });
-    const created = await beforeTimeout(connection.agent.request(methods.agent.session.new, settings));
-    opened(thread, connection, created.sessionId, created);
+  async function openSession(thread: Thread) {
+    const connection = await runner.connect();
+    await sessions.open(thread, connection);
+    return connection;
   }
 
-  function opened(thread: Thread, connection: AgentConnection, sessionId: string, session: SessionStart): void {
-    thread.sessionId = sessionId;
-    thread.loadedIn = connection;
-    thread.modeOption = session.modes ? null : (modeOptionOf(session.configOptions)?.id ?? null);
-    const modes = modesOf(session);
-    if (modes) thread.live.changeHead({ modes });
+  async function saveFiles(live: LiveConversation, said: ConversationItem): Promise<void> {
+    const checkpoint = await checkpoints.take();
+    live.replace({ ...said, checkpoint } as ConversationItem);
+  }
+
+  async function prepare(thread: Thread): Promise<void> {
+    if (runner.state.status !== "ready" && runner.state.status !== "starting") return;
+    try {
+      await openSession(thread);
+    } catch (error) {
+      // The first prompt reports other errors.
+      explain(error);
+    }
   }
 
   async function cancel(thread: Thread): Promise<void> {
@@ -192,16 +154,6 @@ export function createTurns({ runner, workspace, onTurnEnd }: TurnsDeps): Turns 
     settle({ type: "selected", optionId });
   }
 
-  async function setMode(thread: Thread, modeId: string): Promise<void> {
-    if (!thread.live.head.modes?.available.some((mode) => mode.id === modeId)) throw badRequest("There is no such mode");
-    const connection = await runner.connect();
-    await openSession(thread, connection);
-    const { sessionId, modeOption: configId } = thread;
-    if (configId === null) await connection.agent.request(methods.agent.session.setMode, { sessionId: sessionId ?? "", modeId });
-    else await connection.agent.request(methods.agent.session.setConfigOption, { sessionId: sessionId ?? "", configId, value: modeId });
-    if (thread.live.head.modes) thread.live.changeHead({ modes: { ...thread.live.head.modes, current: modeId } });
-  }
-
   // Prefers the agent's own message. Error codes mean nothing to the user.
   function explain(error: unknown): string {
     if (!(error instanceof RequestError)) return messageOf(error);
@@ -218,11 +170,6 @@ export function createTurns({ runner, workspace, onTurnEnd }: TurnsDeps): Turns 
         : // The SDK puts the name of the code first.
           error.message.replace(/^Internal error: /, "");
   }
-}
-
-function beforeTimeout<T>(answer: Promise<T>): Promise<T> {
-  const seconds = OPEN_TIMEOUT_MS / 1000;
-  return withTimeout(answer, OPEN_TIMEOUT_MS, () => new Error(`The agent did not open the conversation within ${seconds} seconds`));
 }
 
 // A lost connection usually means that the process has exited. The exit is reported a moment later with a better message.
@@ -242,10 +189,6 @@ function settleTools(live: LiveConversation): void {
   for (const item of live.items.values()) {
     if (item.kind === "tool" && (item.status === "pending" || item.status === "running")) live.replace({ ...item, status: "failed" });
   }
-}
-
-function linkTo(workspace: string, path: string): ContentBlock {
-  return { type: "resource_link", name: path, uri: pathToFileURL(join(workspace, path)).href };
 }
 
 const firstLine = (text: string) => (text.trim().split("\n")[0] ?? "").slice(0, 80) || "New conversation";

@@ -63,7 +63,9 @@ function parse(path: string): (SavedConversation & { lines: number }) | null {
     return null;
   }
   if (!saved || !/^conv_[0-9a-f]{16}$/.test(saved.head.id)) return null;
-  return { ...saved, head: { ...saved.head, busy: false }, items: [...items.values()], lines };
+  // A conversation of an earlier version lacks these fields.
+  const { models = null, commands = [], queue = [] } = saved.head as Partial<Conversation>;
+  return { ...saved, head: { ...saved.head, models, commands, queue, busy: false }, items: [...items.values()], lines };
 }
 
 function parseLine(text: string): Line | null {

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { AgentMessage, Conversation, ConversationItem, PlanEntry, ToolItem } from "@berth/contract/agent.ts";
 import type { SessionUpdate, ToolCallUpdate } from "@agentclientprotocol/sdk";
-import { modesOf } from "./modes.ts";
+import { commandsOf, modelsOf, modesOf } from "./offers.ts";
 import { planOf, textOf, toolItem } from "./tool-item.ts";
 
 // One conversation as it grows. It turns the agent's updates into items, and reports every change as a message.
@@ -73,9 +73,12 @@ export function createConversation({ head, items: known, workspace, onChange }: 
         if (head.modes) changeHead({ modes: { ...head.modes, current: update.currentModeId } });
         return;
       case "config_option_update": {
-        const modes = modesOf(update);
-        return modes ? changeHead({ modes }) : undefined;
+        const [modes, models] = [modesOf(update), modelsOf(update)];
+        // A conversation without models has none because the server decides about the model.
+        return changeHead({ modes: modes ?? head.modes, models: head.models && (models ?? head.models) });
       }
+      case "available_commands_update":
+        return changeHead({ commands: commandsOf(update.availableCommands) });
       case "session_info_update":
         if (update.title) changeHead({ title: update.title.slice(0, 200) });
         return;

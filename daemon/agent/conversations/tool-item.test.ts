@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { modeOptionOf, modesOf } from "./modes.ts";
+import { commandsOf, modelsOf, modesOf, optionOf } from "./offers.ts";
 import { planOf, toolItem } from "./tool-item.ts";
 
 const item = (call: object, old: Parameters<typeof toolItem>[1] = null) => toolItem({ toolCallId: "1", ...call }, old, "/workspace");
@@ -104,6 +104,20 @@ test("modes are read from the session's modes or from its mode option, with or w
   const model = { id: "model", name: "Model", category: "model", type: "select" as const, currentValue: "x", options: [] };
   expect(modesOf({ configOptions: [model, { ...option, options: [one, two] }] })).toEqual(current);
   expect(modesOf({ configOptions: [{ ...option, options: [{ group: "g", name: "G", options: [one, two] }] }] })).toEqual(current);
-  expect(modeOptionOf([model, { ...option, options: [one, two] }])?.id).toBe("m");
+  expect(optionOf([model, { ...option, options: [one, two] }], "mode")?.id).toBe("m");
+  expect(modelsOf({ configOptions: [{ ...option, category: "model", options: [one, two] }] })).toEqual(current);
   expect([modesOf({}), modesOf({ configOptions: [model] }), modesOf({ modes: null, configOptions: null })]).toEqual([null, null, null]);
+});
+
+test("commands have a name without a slash, a short description and a hint", () => {
+  const long = "x".repeat(1000);
+  expect(
+    commandsOf([
+      { name: "/review", description: long, input: { hint: "branch" } },
+      { name: "plan", description: "Plans" },
+    ]),
+  ).toEqual([
+    { name: "review", description: `${"x".repeat(300)}…`, hint: "branch" },
+    { name: "plan", description: "Plans" },
+  ]);
 });

@@ -25,6 +25,10 @@ export interface TestAgent {
   asking: { mode: string; envVars: Record<string, string> };
   // A mode in which it does not change files without permission.
   carefulMode: string;
+  // One of the commands that it offers.
+  command: string;
+  // A model that it offers besides the configured one.
+  otherModel: string | null;
   // The variables that it reports as missing when no model is configured.
   missingVariables: string[];
   // Whether it reports a title of the conversation and the usage of the context window.
@@ -44,6 +48,8 @@ export const AGENTS: readonly TestAgent[] = [
     writeTitle: (name) => `write · ${name}`,
     asking: { mode: "approve", envVars: {} },
     carefulMode: "approve",
+    command: "compact",
+    otherModel: "gpt-5.6",
     missingVariables: ["GOOSE_PROVIDER", "GOOSE_MODEL"],
     reportsConversation: true,
   },
@@ -62,6 +68,8 @@ export const AGENTS: readonly TestAgent[] = [
     writeTitle: (name) => name,
     asking: { mode: "build", envVars: { OPENCODE_PERMISSION: JSON.stringify({ edit: "ask" }) } },
     carefulMode: "plan",
+    command: "review",
+    otherModel: null,
     missingVariables: ["OPENAI_API_KEY", "OPENAI_MODEL"],
     reportsConversation: false,
   },

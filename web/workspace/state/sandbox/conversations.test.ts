@@ -12,6 +12,9 @@ const conversation = (id: string, updatedAtMs: number): Conversation => ({
   busy: false,
   usage: null,
   modes: null,
+  models: null,
+  commands: [],
+  queue: [],
 });
 const says = (id: string, text: string): ConversationItem => ({ id, atMs: 0, kind: "assistant", text });
 const after = (view: AgentView, ...messages: AgentMessage[]) => messages.reduce(updateAgentView, view);

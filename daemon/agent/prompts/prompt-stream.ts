@@ -1,11 +1,11 @@
 import type { AgentMessage } from "@berth/contract/agent.ts";
-import { readJson, requiredText as text } from "../http/body.ts";
-import { badRequest } from "../http/errors.ts";
-import { sendJson } from "../http/reply.ts";
-import type { Call } from "../http/route.ts";
-import type { Environment } from "../processes/environment.ts";
-import type { Agent } from "./agent.ts";
-import { restingState, unavailableError } from "./availability.ts";
+import { readJson, requiredText as text } from "../../http/body.ts";
+import { badRequest } from "../../http/errors.ts";
+import { sendJson } from "../../http/reply.ts";
+import type { Call } from "../../http/route.ts";
+import type { Environment } from "../../processes/environment.ts";
+import type { Agent } from "../agent.ts";
+import { restingState, unavailableError } from "../availability.ts";
 
 const MAX_BUFFERED_BYTES = 8 * 1024 * 1024;
 const KEEP_ALIVE_MS = 15_000;
@@ -32,7 +32,7 @@ export async function streamPrompt(agent: Agent, environment: Environment, { req
     if (response.writableLength > MAX_BUFFERED_BYTES) response.destroy();
   };
   const wasIdle = thread.turn === null;
-  const turn = agent.turns.prompt(thread, prompt, { permissions });
+  const turn = agent.turns.prompt(thread, { text: prompt }, { permissions });
   let isOver = false;
   response.on("close", () => !isOver && void agent.turns.cancel(thread));
   const unlisten = agent.listen((event) => belongsTo(event, id) && send(event));

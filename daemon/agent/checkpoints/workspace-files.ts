@@ -1,0 +1,53 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { GENERATED_FOLDERS, TEMPORARY_PREFIX } from "../../files/walk.ts";
+import { createRepositories, workspacePath } from "../../git/repositories.ts";
+import { readBounded } from "../../io/read-bounded.ts";
+import { childProcess } from "../../processes/child-process.ts";
+import type { Environment } from "../../processes/environment.ts";
+
+const TIMEOUT_MS = 10_000;
+const MAX_OUTPUT = 4 * 1024 * 1024;
+
+// The regular files that belong to a checkpoint: all but generated folders and what Git ignores. null if there are too many.
+export async function listFiles(root: string, ignored: ReadonlySet<string>, max: number): Promise<string[] | null> {
+  const files: string[] = [];
+  const stack = [""];
+  for (let folder = stack.pop(); folder !== undefined; folder = stack.pop()) {
+    for (const entry of await readdir(join(root, folder), { withFileTypes: true }).catch(() => [])) {
+      const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
+      if (ignored.has(path)) continue;
+      if (entry.isFile() && !entry.name.startsWith(TEMPORARY_PREFIX)) files.push(path);
+      else if (entry.isDirectory() && !GENERATED_FOLDERS.has(entry.name)) stack.push(path);
+    }
+    if (files.length > max) return null;
+  }
+  return files.toSorted();
+}
+
+// The files and whole folders that Git ignores. Without Git, or outside a repository, that is none.
+export async function listIgnored(root: string, environment: Environment): Promise<Set<string>> {
+  const found = await Promise.all(createRepositories(root).list().map(ignoredIn));
+  return new Set(found.flat());
+
+  async function ignoredIn(repository: string): Promise<string[]> {
+    const args = ["-c", "core.fsmonitor=false", "ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z"];
+    const git = childProcess().spawn("git", args, {
+      cwd: join(root, repository),
+      env: environment.forChild({ GIT_OPTIONAL_LOCKS: "0" }),
+      stdio: ["ignore", "pipe", "ignore"],
+      timeout: TIMEOUT_MS,
+      killSignal: "SIGKILL",
+    });
+    git.on("error", () => {});
+    const output = await readBounded(git.stdout, { maxBytes: MAX_OUTPUT, tooLarge: "There are too many ignored files" });
+    const paths = output.toString().split("\0");
+    return paths.filter((path) => path !== "").map((path) => workspacePath(repository, path.replace(/\/$/, "")));
+  }
+}
+
+// Whether the path, or a folder that contains it, is in the set.
+export function isBelow(path: string, folders: ReadonlySet<string>): boolean {
+  for (let at = path.length; at > 0; at = path.lastIndexOf("/", at - 1)) if (folders.has(path.slice(0, at))) return true;
+  return false;
+}

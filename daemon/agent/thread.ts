@@ -1,0 +1,50 @@
+import type { PermissionItem, PromptRequest } from "@berth/contract/agent.ts";
+import type { AgentConnection } from "./connection.ts";
+import type { LiveConversation } from "./conversations/conversation.ts";
+
+// A conversation together with the agent's session for it and the turn in progress.
+export interface Thread {
+  readonly live: LiveConversation;
+  sessionId: string | null;
+  // Whether the session has had a prompt.
+  prompted: boolean;
+  // The connection that has this session loaded.
+  loadedIn: AgentConnection | null;
+  // Settles when the session that is being loaded is there.
+  opening: Promise<void> | null;
+  // The ids of the session options with the modes and the models, if the agent offers them as options.
+  options: { mode: string | null; model: string | null };
+  // The agent is repeating an old session. Its updates are ignored, because the items already exist.
+  replaying: boolean;
+  turn: Turn | null;
+  // A conversation without a prompt: a panel shows it, or it waits for one. null after the first prompt.
+  draft: "shown" | "waiting" | null;
+  // The next prompt tells the agent, which remembers other files.
+  note: string | null;
+}
+
+export interface Turn {
+  permissions: NonNullable<PromptRequest["permissions"]>;
+  cancelled: boolean;
+  // Pending permission requests, by item id.
+  waiting: Map<string, (outcome: PermissionItem["outcome"]) => void>;
+  // Ends the turn without the agent's answer.
+  abandon: (error: Error) => void;
+  // Resolves when the turn has ended, for whatever reason.
+  over: Promise<void>;
+}
+
+export function createThread(live: LiveConversation, sessionId: string | null): Thread {
+  return {
+    live,
+    sessionId,
+    prompted: sessionId !== null,
+    loadedIn: null,
+    opening: null,
+    options: { mode: null, model: null },
+    replaying: false,
+    turn: null,
+    draft: null,
+    note: null,
+  };
+}
