@@ -172,7 +172,8 @@ export type AgentCommand =
   | { type: "close"; conversationId: string }
   | { type: "create"; requestId: string }
   // Without a conversation, the daemon creates one, opens it for this client, and sends `created`.
-  | ({ type: "prompt"; requestId: string; conversationId?: string } & Prompt)
+  // `restoreItemId` restores the checkpoint of that item first.
+  | ({ type: "prompt"; requestId: string; conversationId?: string; restoreItemId?: string } & Prompt)
   // A new conversation that others see only after its first prompt. The agent says at once what it offers.
   | { type: "prepare"; requestId: string }
   // Sends the prompt after the turn in progress. Without one, it is sent at once.

@@ -143,6 +143,7 @@ const PARAMETERS = {
   sandboxId: pathParameter("sandboxId", "The `sandboxId` of the session."),
   terminalId: pathParameter("terminalId", "The identifier of the terminal."),
   conversationId: pathParameter("conversationId", "The identifier of the conversation."),
+  imageId: pathParameter("imageId", "The identifier of the image."),
   id: pathParameter("id", "The identifier from an earlier response."),
   deliveryId: pathParameter("deliveryId", "The identifier of the delivery."),
   idempotencyKey: {

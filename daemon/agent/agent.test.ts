@@ -5,6 +5,7 @@ import type { AgentCommand } from "@berth/contract/agent.ts";
 import type { StartRequest } from "@berth/contract/daemon.ts";
 import { agentBecomes, agentState, openPanel, startSession } from "../testing/agent-panel.ts";
 import { startTestDaemon, type TestDaemon } from "../testing/test-daemon.ts";
+import { readScriptedAgent } from "../../tests/support/agents/scripted-agent.ts";
 
 let daemon: TestDaemon;
 beforeEach(async () => void (daemon = await startTestDaemon({ BERTH_AGENT_TIMEOUT_MS: "4000" })));
@@ -110,6 +111,33 @@ describe("the agent", () => {
     }
     await expect.poll(() => panel.messages.filter((message) => message.type === "refused").length).toBeGreaterThanOrEqual(4);
     expect((await daemon.fetch("/health")).status).toBe(200);
+    await panel.close();
+  });
+
+  test("offers commands, modes and models, and sends a plan that grows in place", async () => {
+    writeFileSync(join(daemon.workspace, "agent.mjs"), await readScriptedAgent());
+    await startSession(daemon, { agent: agentOf(process.execPath, "agent.mjs") });
+    await agentBecomes(daemon, "ready");
+    const panel = await openPanel(daemon);
+    panel.send({ type: "prepare", requestId: "1" });
+    const head = () => panel.messages.findLast((message) => message.type === "conversation")?.conversation;
+    await expect.poll(head).toMatchObject({
+      modes: { current: "ask" },
+      models: { current: "small", available: [{ id: "small" }, { id: "large" }] },
+      commands: [{ name: "plan", hint: "the goal" }, { name: "explain" }],
+    });
+    const { id: conversationId } = head()!;
+    panel.send({ type: "model", conversationId, modelId: "large" });
+    panel.send({ type: "mode", conversationId, modeId: "code" });
+    await expect.poll(head).toMatchObject({ modes: { current: "code" }, models: { current: "large" } });
+    panel.send({ type: "prompt", requestId: "2", conversationId, text: "Hello" });
+    await panel.turnEnds();
+    expect((await panel.sees("assistant")).text).toBe("Hello (mode code, model large, parts text)");
+    panel.send({ type: "prompt", requestId: "3", conversationId, text: "/plan it" });
+    await panel.turnEnds();
+    const plans = panel.items().filter(({ kind }) => kind === "plan");
+    const statuses = plans.map((plan) => plan.kind === "plan" && plan.entries.map(({ status }) => status));
+    expect(statuses).toEqual([["completed", "completed", "in_progress"]]);
     await panel.close();
   });
 });

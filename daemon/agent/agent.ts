@@ -15,7 +15,7 @@ import { createRestores, type Restores } from "./checkpoints/restores.ts";
 import { openConversationStore, type SavedConversation } from "./conversations/conversation-store.ts";
 import { createConversation } from "./conversations/conversation.ts";
 import { type ImageStore, openImageStore } from "./prompts/image-store.ts";
-import { createPromptQueue, type PromptQueue } from "./prompts/prompt-queue.ts";
+import { createPromptQueue, type PromptQueue } from "./prompt-queue.ts";
 import { createRunner, type Runner } from "./runner.ts";
 import { createThread, type Thread } from "./thread.ts";
 import { createTurns, type Turns } from "./turns.ts";

@@ -48,6 +48,7 @@ export function attachPanel(agent: Agent, socket: WebSocket): void {
       case "prompt": {
         const prompt = parsePrompt(command);
         const id = command.conversationId ?? create(text(command.requestId, "requestId"));
+        if (command.restoreItemId !== undefined) await agent.restores.restore(thread(id), text(command.restoreItemId, "restoreItemId"));
         return await agent.turns.prompt(thread(id), prompt);
       }
       case "prepare":

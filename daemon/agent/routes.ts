@@ -8,7 +8,7 @@ import type { Agent, AgentDeps } from "./agent.ts";
 import { restingState } from "./availability.ts";
 import { attachPanel } from "./panel.ts";
 import { MAX_IMAGE_BYTES } from "./prompts/image-store.ts";
-import { streamPrompt } from "./prompts/prompt-stream.ts";
+import { streamPrompt } from "./prompt-stream.ts";
 
 // The agent's routes. They load the agent and its protocol library on first use, so that a session without an agent does
 // not pay for them.

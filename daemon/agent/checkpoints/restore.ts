@@ -29,12 +29,14 @@ export async function restoreFiles({ workspace, objects, target, now }: RestoreO
   // Removals come first, because a file may take the place of a folder, or a folder that of a file.
   for (const [path, present] of now.files) {
     if (target.files.has(path) || isBelow(path, target.ignored)) continue;
-    (await attempt(() => remove(path, present))) ? restored.removed.push(path) : restored.left.push(path);
+    const isRemoved = await attempt(() => remove(path, present));
+    (isRemoved ? restored.removed : restored.left).push(path);
   }
   for (const [path, wanted] of target.files) {
     const present = now.files.get(path);
     if (isEqual(wanted, present)) continue;
-    (await attempt(() => write(path, wanted, present))) ? restored.written.push(path) : restored.left.push(path);
+    const isWritten = await attempt(() => write(path, wanted, present));
+    (isWritten ? restored.written : restored.left).push(path);
   }
   return restored;
 

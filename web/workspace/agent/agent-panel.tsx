@@ -1,9 +1,11 @@
+import "../styles/agent/conversation.css";
+import "../styles/agent/composer.css";
 import { MessageSquarePlus, Sparkles, Trash2, X } from "lucide-react";
 import { useEffect } from "react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { IconButton } from "../parts/icon-button.tsx";
 import { AgentStatus } from "./agent-status.tsx";
-import { Composer } from "./composer.tsx";
+import { Composer } from "./composer/composer.tsx";
 import { ConversationList } from "./conversation-list.tsx";
 import { ConversationItems } from "./conversation/conversation-items.tsx";
 
@@ -31,11 +33,11 @@ export default function AgentPanel() {
         <ConversationItems conversationId={current} items={shown} />
       ) : pendingPrompt && current === null ? (
         <div className="items">
-          <div className="said">{pendingPrompt.text}</div>
+          <div className="said">{pendingPrompt.prompt.text}</div>
           <div className="spinner" />
         </div>
       ) : (
-        <div className="panel-body">{usable && current === null ? <EmptyConversation /> : usable ? null : <AgentStatus />}</div>
+        <div className="panel-body">{usable && (current === null || shown) ? <EmptyConversation /> : usable ? null : <AgentStatus />}</div>
       )}
       {shown && shown.length > 0 && !usable && <AgentStatus />}
       {(usable || state?.status === "failed") && <Composer disabled={!usable} />}
@@ -56,7 +58,7 @@ function EmptyConversation() {
 
 function DeleteConversation() {
   const { agent, dialogs } = useWorkspace();
-  const current = useWorkspaceState("agent", (view) => view.current);
+  const current = useWorkspaceState("agent", (view) => (view.current === view.prepared ? null : view.current));
   const remove = async () => {
     if (current === null) return;
     const confirmed = await dialogs.confirm("Delete this conversation?", "This deletes the messages. Changes to files stay.", "Delete");

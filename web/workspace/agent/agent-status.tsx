@@ -1,7 +1,7 @@
-import { KeyRound, PackageX, Sparkles, TriangleAlert } from "lucide-react";
+import { Sparkles, TriangleAlert } from "lucide-react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 
-// Shown when the agent cannot be used: why, and what to do.
+// Shown when the agent cannot be used. The reasons are for operators: `berth doctor` and GET /agent name them.
 export function AgentStatus() {
   const { agent } = useWorkspace();
   const state = useWorkspaceState("agent", (view) => view.agent);
@@ -12,39 +12,12 @@ export function AgentStatus() {
         <p>Connecting to the agent…</p>
       </div>
     );
-  if (state.status === "none")
+  if (state.status === "none" || state.status === "unavailable" || state.status === "unconfigured")
     return (
       <div className="empty">
         <Sparkles size={28} strokeWidth={1.4} />
-        <h2>No agent in this workspace</h2>
-        <p>This workspace was set up without a coding agent. You can still use files and terminals.</p>
-      </div>
-    );
-  if (state.status === "unavailable")
-    return (
-      <div className="empty">
-        <PackageX size={28} strokeWidth={1.4} />
-        <h2>The agent is not installed here</h2>
-        <p>{state.message} The operator can install it or choose another agent. You can still use files and terminals.</p>
-        <button type="button" className="button" onClick={() => void agent.start()}>
-          Check again
-        </button>
-      </div>
-    );
-  if (state.status === "unconfigured")
-    return (
-      <div className="empty">
-        <KeyRound size={28} strokeWidth={1.4} />
-        <h2>The agent has no model yet</h2>
-        <p>To use the agent, the operator must set up a model, or the session must be created with these variables:</p>
-        <ul className="variables">
-          {state.missing?.map((variable) => (
-            <li key={variable}>
-              <code>{variable}</code>
-            </li>
-          ))}
-        </ul>
-        <p>Until then nothing is sent to a model. You can still use files and terminals.</p>
+        <h2>The assistant is not available here</h2>
+        <p>You can use files, terminals and everything else as usual.</p>
       </div>
     );
   if (state.status !== "failed") return null;

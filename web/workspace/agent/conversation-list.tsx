@@ -5,7 +5,9 @@ import { Menu } from "../parts/menu.tsx";
 
 export function ConversationList() {
   const { agent } = useWorkspace();
-  const conversations = useWorkspaceState("agent", (view) => view.conversations);
+  const all = useWorkspaceState("agent", (view) => view.conversations);
+  const prepared = useWorkspaceState("agent", (view) => view.prepared);
+  const conversations = all.filter(({ id }) => id !== prepared);
   const current = useWorkspaceState("agent", (view) => view.current);
   const button = useRef<HTMLButtonElement>(null);
   const [menuAt, setMenuAt] = useState<{ x: number; y: number } | null>(null);

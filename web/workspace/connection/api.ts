@@ -61,6 +61,7 @@ export function createApi(base: string, send: typeof fetch = (...args) => fetch(
     json,
     call,
     fileUrl: (path: string) => `${base}api/files/content?${query({ path })}`,
+    imageUrl: (id: string) => `${base}api/agent/images/${id}`,
     originalPath,
     originalUrl: (path: string) => base + originalPath(path),
     archiveUrl: (path: string) => `${base}api/files/archive?path=${encodeURIComponent(path)}`,

@@ -1,46 +1,73 @@
-import { Brain, CircleAlert, Info, ListTodo } from "lucide-react";
-import { useEffect, useRef, type ReactNode } from "react";
+import { ArrowDown, Brain, CircleAlert, History as HistoryIcon, Info, ListTodo } from "lucide-react";
+import { useEffect, useRef, useState, type ReactNode } from "react";
 import type { ConversationItem } from "@berth/contract/agent.ts";
-import { useWorkspaceState } from "../../state/context.ts";
+import { useWorkspace, useWorkspaceState } from "../../state/context.ts";
 import { Markdown } from "../../parts/markdown.tsx";
+import { CopyButton } from "./copy-button.tsx";
 import { PermissionRequest } from "./permission-request.tsx";
 import { Plan } from "./plan.tsx";
+import { SaidMessage } from "./said-message.tsx";
 import { ToolCard } from "./tool-card.tsx";
 
 // A conversation. It scrolls with new items unless the person has scrolled up.
 export function ConversationItems({ conversationId, items }: { conversationId: string; items: ConversationItem[] }) {
   const list = useRef<HTMLDivElement>(null);
-  const atEnd = useRef(true);
+  const [atEnd, setAtEnd] = useState(true);
   const busy = useWorkspaceState("agent", ({ conversations }) => conversations.find(({ id }) => id === conversationId)?.busy ?? false);
+  const lastSaid = items.findLast(({ kind }) => kind === "user")?.id;
+  const scrollToEnd = () => {
+    if (list.current) list.current.scrollTop = list.current.scrollHeight;
+  };
   useEffect(() => {
-    if (list.current && atEnd.current) list.current.scrollTop = list.current.scrollHeight;
-  }, [items]);
+    if (atEnd) scrollToEnd();
+  }, [items, atEnd]);
+  // A message of this person is always shown.
+  useEffect(() => setAtEnd(true), [lastSaid]);
   return (
-    <div
-      ref={list}
-      className="items"
-      role="log"
-      aria-label="Conversation"
-      aria-busy={busy}
-      tabIndex={0}
-      onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) =>
-        (atEnd.current = scrollHeight - scrollTop - clientHeight < 40)
-      }
-    >
-      {items.map((item) => (
-        <Item key={item.id} conversationId={conversationId} item={item} />
-      ))}
-      {busy && <div className="working" role="status" aria-label="The agent is working" />}
+    <div className="items-frame">
+      <div
+        ref={list}
+        className="items"
+        role="log"
+        aria-label="Conversation"
+        aria-busy={busy}
+        tabIndex={0}
+        onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => setAtEnd(scrollHeight - scrollTop - clientHeight < 40)}
+      >
+        {items.map((item) => (
+          <Item key={item.id} conversationId={conversationId} item={item} isLastSaid={item.id === lastSaid} busy={busy} />
+        ))}
+        {busy && <div className="working" role="status" aria-label="The agent is working" />}
+      </div>
+      {!atEnd && (
+        <button type="button" className="button small to-latest" onClick={scrollToEnd}>
+          <ArrowDown size={13} /> Jump to latest
+        </button>
+      )}
     </div>
   );
 }
 
-function Item({ conversationId, item }: { conversationId: string; item: ConversationItem }): ReactNode {
+interface ItemProps {
+  conversationId: string;
+  item: ConversationItem;
+  isLastSaid: boolean;
+  busy: boolean;
+}
+
+function Item({ conversationId, item, isLastSaid, busy }: ItemProps): ReactNode {
   switch (item.kind) {
     case "user":
-      return <div className="said">{item.text}</div>;
+      return <SaidMessage conversationId={conversationId} item={item} isLast={isLastSaid} busy={busy} />;
     case "assistant":
-      return <Markdown text={item.text} />;
+      return (
+        <div className="answer">
+          <Markdown text={item.text} />
+          <div className="message-actions">
+            <CopyButton text={item.text} />
+          </div>
+        </div>
+      );
     case "thought":
       return (
         <details className="thought">
@@ -51,7 +78,7 @@ function Item({ conversationId, item }: { conversationId: string; item: Conversa
         </details>
       );
     case "tool":
-      return <ToolCard tool={item} />;
+      return <ToolCard conversationId={conversationId} tool={item} />;
     case "plan":
       return <Plan entries={item.entries} icon={<ListTodo size={14} />} />;
     case "permission":
@@ -63,5 +90,28 @@ function Item({ conversationId, item }: { conversationId: string; item: Conversa
           {item.text}
         </p>
       );
+    case "restore":
+      return <RestoredFiles conversationId={conversationId} item={item} busy={busy} />;
   }
+}
+
+interface RestoredFilesProps {
+  conversationId: string;
+  item: Extract<ConversationItem, { kind: "restore" }>;
+  busy: boolean;
+}
+
+function RestoredFiles({ conversationId, item: { id, text, checkpoint }, busy }: RestoredFilesProps) {
+  const { agent } = useWorkspace();
+  return (
+    <div className="agent-notice">
+      <HistoryIcon size={14} />
+      <span className="grow">{text}</span>
+      {checkpoint.id !== null && (
+        <button type="button" className="button small" disabled={busy} onClick={() => agent.restore(conversationId, id)}>
+          Undo
+        </button>
+      )}
+    </div>
+  );
 }

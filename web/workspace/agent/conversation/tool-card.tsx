@@ -14,15 +14,15 @@ import {
   Wrench,
   type LucideIcon,
 } from "lucide-react";
-import type { ToolContent, ToolItem } from "@berth/contract/agent.ts";
+import type { ToolItem } from "@berth/contract/agent.ts";
 import { useWorkspace } from "../../state/context.ts";
 import { nameOf } from "../../text/paths.ts";
 import { openFile } from "../../state/actions/open-actions.ts";
-import { tabFor } from "../../state/tabs/tab.ts";
-import { countLines, shortDiff } from "./short-diff.ts";
+import { FileEdit } from "./edits/file-edit.tsx";
 
 // One tool call of the agent: what it did, whether it succeeded and, when expanded, the result.
-export function ToolCard({ tool }: { tool: ToolItem }) {
+export function ToolCard({ conversationId, tool }: { conversationId: string; tool: ToolItem & { id: string } }) {
+  const { agent } = useWorkspace();
   const Icon = icons[tool.toolKind];
   const diffs = tool.content.filter((content) => content.type === "diff");
   const texts = tool.content.filter((content) => content.type === "text");
@@ -37,7 +37,12 @@ export function ToolCard({ tool }: { tool: ToolItem }) {
       <div className="tool-body">
         {tool.locations.length > 0 && diffs.length === 0 && <Locations locations={tool.locations} />}
         {diffs.map((diff) => (
-          <FileEdit key={diff.path} diff={diff} />
+          <FileEdit
+            key={diff.path}
+            diff={diff}
+            isDone={tool.status === "completed"}
+            onReview={(review) => agent.review(conversationId, tool.id, review)}
+          />
         ))}
         {tool.input && diffs.length === 0 && <pre className="tool-text">{tool.input}</pre>}
         {texts.map(({ text }, index) => (
@@ -83,34 +88,6 @@ function Locations({ locations }: { locations: ToolItem["locations"] }) {
           {line ? `:${line}` : ""}
         </button>
       ))}
-    </div>
-  );
-}
-
-function FileEdit({ diff }: { diff: Extract<ToolContent, { type: "diff" }> }) {
-  const workspace = useWorkspace();
-  const lines = shortDiff(diff.oldText ?? "", diff.newText);
-  const { added, removed } = countLines(lines);
-  return (
-    <div className="edit">
-      <div className="edit-head">
-        <button type="button" className="path truncate" onClick={() => openFile(workspace, diff.path)} title={`Open ${diff.path}`}>
-          {diff.path}
-        </button>
-        <span className="good">+{added}</span>
-        <span className="bad">−{removed}</span>
-        <button type="button" className="button small" onClick={() => workspace.layout.openTab(tabFor("diff", diff.path))}>
-          Compare
-        </button>
-      </div>
-      <pre tabIndex={0} aria-label={`Changes to ${diff.path}`}>
-        {lines.slice(0, 60).map(({ kind, text }, index) => (
-          <div key={index} className={kind}>
-            {{ added: "+", removed: "−", same: " ", gap: "⋯" }[kind]} {text}
-          </div>
-        ))}
-        {lines.length > 60 && <div className="gap">… {lines.length - 60} more lines</div>}
-      </pre>
     </div>
   );
 }

@@ -31,6 +31,16 @@ export function attachEditor(workspace: Workspace, view: EditorView, path: strin
     },
     format: async () => await view.state.facet(languageActions)?.format(view),
     goTo: (target) => goTo(view, target),
+    selection() {
+      const { doc, selection } = view.state;
+      const { from, to, empty } = selection.main;
+      if (empty) return null;
+      const last = doc.lineAt(to);
+      // A selection up to the start of a line contains nothing of that line.
+      const toLine = last.from === to ? last.number - 1 : last.number;
+      const fromLine = doc.lineAt(from).number;
+      return { fromLine, toLine: Math.max(fromLine, toLine), text: view.state.sliceDoc(from, to) };
+    },
     async symbols() {
       await bufferFor(workspace, path).languageLoaded;
       return (await view.state.facet(languageActions)?.symbols(view)) ?? symbolsOf(view.state);

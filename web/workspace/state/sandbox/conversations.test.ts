@@ -39,7 +39,7 @@ test("an item sent again replaces the one with its id, in place", () => {
 });
 
 test("a conversation started by our prompt is shown, one started elsewhere is not", () => {
-  const pending: AgentView = { ...initialAgentView, pendingPrompt: { requestId: "r1", text: "hi", conversationId: null } };
+  const pending: AgentView = { ...initialAgentView, pendingPrompt: { requestId: "r1", prompt: { text: "hi" }, conversationId: null } };
   expect(after(pending, { type: "created", requestId: "r1", conversation: conversation("a", 1) })).toMatchObject({
     current: "a",
     pendingPrompt: null,
@@ -68,15 +68,35 @@ test("a conversation deleted elsewhere disappears", () => {
 });
 
 test("a refused prompt is returned together with the reason", () => {
-  const pending: AgentView = { ...initialAgentView, pendingPrompt: { requestId: "r1", text: "hi", conversationId: null } };
+  const pending: AgentView = { ...initialAgentView, pendingPrompt: { requestId: "r1", prompt: { text: "hi" }, conversationId: null } };
   const view = after(pending, { type: "refused", requestId: "r1", code: "agent_busy", message: "The agent is busy" });
-  expect(view).toMatchObject({ pendingPrompt: null, returnedPrompt: "hi", refusal: "The agent is busy" });
+  expect(view).toMatchObject({ pendingPrompt: null, returnedPrompt: { text: "hi" }, refusal: "The agent is busy" });
 });
 
 test("a prompt that was pending at a disconnect is returned, a confirmed one is not", () => {
-  const pending: AgentView = { ...initialAgentView, items: { a: [] }, pendingPrompt: { requestId: "r1", text: "hi", conversationId: "a" } };
+  const pending: AgentView = {
+    ...initialAgentView,
+    items: { a: [] },
+    pendingPrompt: { requestId: "r1", prompt: { text: "hi" }, conversationId: "a" },
+  };
   const hello: AgentMessage = { type: "hello", agent, conversations: [conversation("a", 1)] };
   const shown: AgentMessage = { type: "item", conversationId: "a", item: { id: "1", atMs: 0, kind: "user", text: "hi" } };
-  expect(after(pending, hello).returnedPrompt).toBe("hi");
+  expect(after(pending, hello).returnedPrompt).toEqual({ text: "hi" });
   expect(after(pending, shown, hello).returnedPrompt).toBeNull();
+});
+
+test("the conversation that was prepared for this page is shown, unless the person has chosen another one", () => {
+  const preparing: AgentView = { ...initialAgentView, preparing: "r1" };
+  const prepared: AgentMessage = { type: "created", requestId: "r1", conversation: conversation("a", 1) };
+  expect(after(preparing, prepared)).toMatchObject({ current: "a", prepared: "a", preparing: null });
+  expect(after({ ...preparing, current: "b" }, prepared)).toMatchObject({ current: "b", prepared: "a" });
+  // With its first prompt it becomes an ordinary one.
+  const busy: AgentMessage = { type: "conversation", conversation: { ...conversation("a", 2), busy: true } };
+  expect(after(preparing, prepared, busy)).toMatchObject({ current: "a", prepared: null });
+});
+
+test("a prompt that waits in the queue is confirmed", () => {
+  const pending: AgentView = { ...initialAgentView, pendingPrompt: { requestId: "r1", prompt: { text: "next" }, conversationId: "a" } };
+  const queued = { ...conversation("a", 1), busy: true, queue: [{ id: "q", text: "next" }] };
+  expect(after(pending, { type: "conversation", conversation: queued }).pendingPrompt).toBeNull();
 });

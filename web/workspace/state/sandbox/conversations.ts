@@ -1,4 +1,4 @@
-import type { AgentMessage, Conversation, ConversationItem } from "@berth/contract/agent.ts";
+import type { AgentMessage, Conversation, ConversationItem, Prompt } from "@berth/contract/agent.ts";
 import type { AgentState } from "@berth/contract/daemon.ts";
 
 export interface AgentView {
@@ -9,10 +9,16 @@ export interface AgentView {
   items: Record<string, ConversationItem[]>;
   // The conversation on screen, or null for a new one.
   current: string | null;
+  // The new conversation that the daemon has prepared for this page. It is in `conversations`, but not in the list on screen.
+  prepared: string | null;
+  // The request for it.
+  preparing: string | null;
   // A prompt that the daemon has not confirmed yet.
-  pendingPrompt: { requestId: string; text: string; conversationId: string | null } | null;
-  // A prompt that may not have arrived, to put back into the message box.
-  returnedPrompt: string | null;
+  pendingPrompt: { requestId: string; prompt: Prompt; conversationId: string | null } | null;
+  // A prompt to put into the message box: it may not have arrived, or the person edits it.
+  returnedPrompt: Prompt | null;
+  // The message that the person edits, and whether the files are restored before it is sent again.
+  editing: { itemId: string; restore: boolean } | null;
   // Why the daemon rejected the last command.
   refusal: string | null;
 }
@@ -22,8 +28,11 @@ export const initialAgentView: AgentView = {
   conversations: [],
   items: {},
   current: null,
+  prepared: null,
+  preparing: null,
   pendingPrompt: null,
   returnedPrompt: null,
+  editing: null,
   refusal: null,
 };
 
@@ -34,8 +43,11 @@ export function updateAgentView(view: AgentView, message: AgentMessage): AgentVi
       return connected(view, message.agent, message.conversations);
     case "agent":
       return { ...view, agent: message.agent };
-    case "conversation":
-      return { ...view, conversations: withConversation(view.conversations, message.conversation) };
+    case "conversation": {
+      const { id, busy } = message.conversation;
+      const prepared = view.prepared === id && busy ? null : view.prepared;
+      return queueConfirmed({ ...view, prepared, conversations: withConversation(view.conversations, message.conversation) }, id);
+    }
     case "deleted":
       return withoutConversation(view, message.conversationId);
     case "opened":
@@ -59,23 +71,35 @@ export function updateAgentView(view: AgentView, message: AgentMessage): AgentVi
 function connected(view: AgentView, agent: AgentState, conversations: Conversation[]): AgentView {
   const current = conversations.some(({ id }) => id === view.current) ? view.current : null;
   // The pending prompt may or may not have arrived. Showing it twice is better than losing it.
-  const returnedPrompt = view.pendingPrompt?.text ?? view.returnedPrompt;
-  return { ...view, agent, conversations, current, items: {}, pendingPrompt: null, returnedPrompt };
+  const returnedPrompt = view.pendingPrompt?.prompt ?? view.returnedPrompt;
+  return { ...view, agent, conversations, current, items: {}, prepared: null, preparing: null, pendingPrompt: null, returnedPrompt };
 }
 
 function promptConfirmed(view: AgentView, { conversationId, item }: { conversationId: string; item: ConversationItem }): AgentView {
   return item.kind === "user" && view.pendingPrompt?.conversationId === conversationId ? { ...view, pendingPrompt: null } : view;
 }
 
+// A busy conversation confirms a prompt by the length of its queue.
+function queueConfirmed(view: AgentView, id: string): AgentView {
+  const { pendingPrompt, conversations } = view;
+  if (pendingPrompt?.conversationId !== id) return view;
+  const isQueued = conversations.find((each) => each.id === id)?.queue.at(-1)?.text === pendingPrompt.prompt.text;
+  return isQueued ? { ...view, pendingPrompt: null } : view;
+}
+
 function refused(view: AgentView, requestId: string | undefined, refusal: string): AgentView {
   const { pendingPrompt } = view;
   if (pendingPrompt === null || pendingPrompt.requestId !== requestId) return { ...view, refusal };
-  return { ...view, pendingPrompt: null, returnedPrompt: pendingPrompt.text, refusal };
+  return { ...view, pendingPrompt: null, returnedPrompt: pendingPrompt.prompt, refusal };
 }
 
 // Shows the new conversation if this page started it.
 function created(view: AgentView, requestId: string, conversation: Conversation): AgentView {
   const conversations = withConversation(view.conversations, conversation);
+  if (view.preparing === requestId) {
+    const isShown = view.current === null && view.pendingPrompt === null;
+    return { ...view, conversations, preparing: null, prepared: conversation.id, current: isShown ? conversation.id : view.current };
+  }
   if (view.pendingPrompt?.requestId !== requestId) return { ...view, conversations };
   return { ...view, conversations, items: { [conversation.id]: [], ...view.items }, current: conversation.id, pendingPrompt: null };
 }

@@ -9,6 +9,7 @@ const editorOf = (path: string): TextEditorHandle => ({
   runLanguage: () => {},
   format: async () => {},
   goTo: () => {},
+  selection: () => null,
   symbols: () => Promise.resolve([]),
 });
 

@@ -63,6 +63,8 @@ export interface TextEditorHandle {
   // Formats the text, if the language server or a formatter can.
   format(): Promise<void>;
   goTo(location: TextLocation): void;
+  // The selected lines with their text; null if nothing is selected.
+  selection(): { fromLine: number; toLine: number; text: string } | null;
   symbols(): Promise<DocumentSymbol[]>;
 }
 

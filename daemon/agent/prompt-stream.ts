@@ -1,11 +1,11 @@
 import type { AgentMessage } from "@berth/contract/agent.ts";
-import { readJson, requiredText as text } from "../../http/body.ts";
-import { badRequest } from "../../http/errors.ts";
-import { sendJson } from "../../http/reply.ts";
-import type { Call } from "../../http/route.ts";
-import type { Environment } from "../../processes/environment.ts";
-import type { Agent } from "../agent.ts";
-import { restingState, unavailableError } from "../availability.ts";
+import { readJson, requiredText as text } from "../http/body.ts";
+import { badRequest } from "../http/errors.ts";
+import { sendJson } from "../http/reply.ts";
+import type { Call } from "../http/route.ts";
+import type { Environment } from "../processes/environment.ts";
+import type { Agent } from "./agent.ts";
+import { restingState, unavailableError } from "./availability.ts";
 
 const MAX_BUFFERED_BYTES = 8 * 1024 * 1024;
 const KEEP_ALIVE_MS = 15_000;

@@ -3,6 +3,7 @@ import type { Usage } from "@berth/contract/agent.ts";
 // The usage of a conversation in one short line. Empty if the agent does not report it.
 export function describeUsage(usage: Usage | null): string {
   if (usage === null) return "";
+  if (usage.contextUsed === 0 && !usage.inputTokens) return "";
   const { contextUsed, contextSize, inputTokens, outputTokens, cost } = usage;
   const parts: string[] = [];
   if (inputTokens !== undefined || outputTokens !== undefined) parts.push(`${short((inputTokens ?? 0) + (outputTokens ?? 0))} tokens`);

@@ -1,0 +1,77 @@
+// An agent without a model, for capabilities that the real ones lack. It speaks the Agent Client Protocol over standard input and
+// output, and needs nothing but Node. A prompt with the command /plan makes and follows a plan; any other prompt is repeated,
+// together with the mode, the model and the kinds of its parts.
+import { createInterface } from "node:readline";
+
+const MODES = [
+  { id: "ask", name: "Ask first" },
+  { id: "code", name: "Write code" },
+];
+const MODELS = [
+  { value: "small", name: "Small model" },
+  { value: "large", name: "Large model" },
+];
+const STEPS = ["Read the code", "Change the code", "Run the tests"];
+const sessions = new Map();
+
+const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+const update = (sessionId, fields) => send({ method: "session/update", params: { sessionId, update: fields } });
+const configOptions = ({ model }) => [
+  { id: "model", name: "Model", category: "model", type: "select", currentValue: model, options: MODELS },
+];
+
+const methods = {
+  initialize: () => ({
+    protocolVersion: 1,
+    agentInfo: { name: "scripted", version: "1.0.0" },
+    agentCapabilities: { loadSession: false, promptCapabilities: { image: true, embeddedContext: true } },
+    authMethods: [],
+  }),
+  "session/new"() {
+    const sessionId = `session-${sessions.size + 1}`;
+    const session = { mode: "ask", model: "small" };
+    sessions.set(sessionId, session);
+    const availableCommands = [
+      { name: "plan", description: "Make a plan and follow it", input: { hint: "the goal" } },
+      { name: "explain", description: "Explain the code" },
+    ];
+    setImmediate(() => update(sessionId, { sessionUpdate: "available_commands_update", availableCommands }));
+    return { sessionId, modes: { currentModeId: session.mode, availableModes: MODES }, configOptions: configOptions(session) };
+  },
+  "session/set_mode"({ sessionId, modeId }) {
+    sessions.get(sessionId).mode = modeId;
+    return {};
+  },
+  "session/set_config_option"({ sessionId, value }) {
+    sessions.get(sessionId).model = value;
+    return { configOptions: configOptions(sessions.get(sessionId)) };
+  },
+  "session/prompt"({ sessionId, prompt }) {
+    const { mode, model } = sessions.get(sessionId);
+    const [{ text }] = prompt;
+    if (text.startsWith("/plan")) followPlan(sessionId);
+    else say(sessionId, `${text} (mode ${mode}, model ${model}, parts ${prompt.map(({ type }) => type).join(" ")})`);
+    return { stopReason: "end_turn" };
+  },
+};
+
+function say(sessionId, text) {
+  update(sessionId, { sessionUpdate: "agent_message_chunk", content: { type: "text", text } });
+}
+
+// The last step stays in progress.
+function followPlan(sessionId) {
+  for (let done = 0; done < STEPS.length; done++) {
+    const status = (index) => (index < done ? "completed" : index === done ? "in_progress" : "pending");
+    const entries = STEPS.map((content, index) => ({ content, priority: "medium", status: status(index) }));
+    update(sessionId, { sessionUpdate: "plan", entries });
+  }
+  say(sessionId, "The tests are running.");
+}
+
+createInterface({ input: process.stdin }).on("line", (line) => {
+  const { id, method, params } = JSON.parse(line);
+  if (id === undefined || method === undefined) return;
+  const handle = methods[method];
+  send(handle ? { id, result: handle(params) } : { id, error: { code: -32601, message: "Method not found" } });
+});

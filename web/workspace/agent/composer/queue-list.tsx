@@ -1,0 +1,28 @@
+import { ArrowUp, ListEnd, X } from "lucide-react";
+import type { Conversation } from "@berth/contract/agent.ts";
+import { IconButton } from "../../parts/icon-button.tsx";
+import { useWorkspace } from "../../state/context.ts";
+
+// Messages that wait for the end of the turn. After a turn that failed or was stopped, a person sends them.
+export function QueueList({ conversation: { id, queue, busy } }: { conversation: Conversation }) {
+  const { agent } = useWorkspace();
+  if (queue.length === 0) return null;
+  return (
+    <ul className="queue" aria-label="Waiting messages">
+      {queue.map((queued) => (
+        <li key={queued.id}>
+          <ListEnd size={13} />
+          <span className="grow truncate">{queued.text}</span>
+          {!busy && (
+            <IconButton label="Send now" onClick={() => agent.sendQueued(id, queued.id)}>
+              <ArrowUp size={13} />
+            </IconButton>
+          )}
+          <IconButton label="Remove from the queue" onClick={() => agent.unqueue(id, queued.id)}>
+            <X size={13} />
+          </IconButton>
+        </li>
+      ))}
+    </ul>
+  );
+}

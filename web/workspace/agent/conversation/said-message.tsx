@@ -1,0 +1,76 @@
+import { FileCode, History as HistoryIcon, Pencil, RotateCcw } from "lucide-react";
+import type { ConversationItem } from "@berth/contract/agent.ts";
+import { IconButton } from "../../parts/icon-button.tsx";
+import { openFile } from "../../state/actions/open-actions.ts";
+import { useWorkspace } from "../../state/context.ts";
+import { nameContext } from "../../text/context-name.ts";
+import { CopyButton } from "./copy-button.tsx";
+
+export interface SaidMessageProps {
+  conversationId: string;
+  item: Extract<ConversationItem, { kind: "user" }>;
+  isLast: boolean;
+  busy: boolean;
+}
+
+// A message of a person, with the state of the files before it.
+export function SaidMessage({ conversationId, item, isLast, busy }: SaidMessageProps) {
+  const workspace = useWorkspace();
+  const { agent, dialogs } = workspace;
+  const { text, context = [], images = [], checkpoint } = item;
+  const hasCheckpoint = checkpoint != null && checkpoint.id !== null;
+
+  const restore = async () => {
+    const note = `All files return to their state before this message, and new files are removed. Files that Git ignores and folders like node_modules stay. You can undo this. ${checkpoint?.note ?? ""}`;
+    if (await dialogs.confirm("Restore the files?", note.trim(), "Restore")) agent.restore(conversationId, item.id);
+  };
+
+  return (
+    <div className="said-message">
+      <div className="said">
+        {images.length > 0 && (
+          <div className="thumbnails">
+            {images.map((id) => (
+              <img key={id} src={agent.imageUrl(id)} alt="Attached" />
+            ))}
+          </div>
+        )}
+        {text}
+        {context.length > 0 && (
+          <div className="context-row">
+            {context.map((part) => (
+              <button
+                key={nameContext(part)}
+                type="button"
+                className="context-chip"
+                title={part.path}
+                onClick={() => openFile(workspace, part.path, part.selection ? { line: part.selection.fromLine, column: 1 } : undefined)}
+              >
+                <FileCode size={12} /> {nameContext(part)}
+              </button>
+            ))}
+          </div>
+        )}
+      </div>
+      <div className="message-actions">
+        {isLast && !busy && (
+          <>
+            <IconButton label="Edit message" onClick={() => agent.edit(item.id, { text, context, images }, { restore: hasCheckpoint })}>
+              <Pencil size={13} />
+            </IconButton>
+            <IconButton label="Retry" onClick={() => agent.retry({ text, context, images })}>
+              <RotateCcw size={13} />
+            </IconButton>
+          </>
+        )}
+        {hasCheckpoint && (
+          <IconButton label="Restore files to before this message" disabled={busy} onClick={() => void restore()}>
+            <HistoryIcon size={13} />
+          </IconButton>
+        )}
+        <CopyButton text={text} />
+      </div>
+      {checkpoint != null && checkpoint.id === null && <p className="agent-notice">{checkpoint.note}</p>}
+    </div>
+  );
+}
