@@ -19,7 +19,7 @@ async function openAgent(page: Page): Promise<void> {
 async function say(page: Page, text: string): Promise<void> {
   const box = panel(page).getByRole("textbox", { name: "Message to the agent" });
   await box.fill(text);
-  await panel(page).getByRole("button", { name: "Send" }).click();
+  await panel(page).getByRole("button", { name: "Send", exact: true }).click();
 }
 
 let model: ModelServer;
@@ -35,10 +35,19 @@ describeInBrowser(
     beforeEach(() => void (model.script = []));
 
     test("a prompt results in a tool card with a diff, a new file and a Markdown answer", async () => {
-      await using workspace = await suite.openWorkspace({ files: { "a.ts": "export const answer = 41;\n" } });
+      await using workspace = await suite.openWorkspace({ files: { "a.ts": "export const answer = 41;\n", "src/notes.md": "# Notes\n" } });
       const { page } = workspace;
       await openFile(page, "a.ts");
+      await editor(page).click();
+      await page.keyboard.press("Control+a");
       await openAgent(page);
+      // The selection is offered, and an at sign finds files.
+      await panel(page).getByRole("button", { name: "a.ts:1", exact: true }).click();
+      const box = panel(page).getByRole("textbox", { name: "Message to the agent" });
+      await box.fill("See @notes");
+      await page.getByRole("option", { name: "notes.md src" }).click();
+      expect(await box.inputValue()).toBe("See @src/notes.md ");
+      await expectVisible(panel(page).getByRole("button", { name: "Remove notes.md" }));
       model.script = [
         agent.edit("/workspace/a.ts", "export const answer = 41;", "export const answer = 42;"),
         agent.write("/workspace/b.ts", "export const made = true;\n"),
@@ -46,13 +55,33 @@ describeInBrowser(
       ];
       await say(page, "Correct the answer");
       await expectVisible(log(page).getByText("Correct the answer"));
+      await expectVisible(log(page).getByRole("button", { name: "notes.md" }));
       await expectVisible(log(page).getByText("+ export const answer = 42;"));
       await expectVisible(log(page).locator("strong", { hasText: "forty-two" }));
       await eventually(() => workspace.read("a.ts")).toBe("export const answer = 42;\n");
       // Editor and tree follow what the agent writes.
       await eventually(() => editor(page).innerText()).toContain("answer = 42");
       await treeItem(page, "b.ts").waitFor();
+      const prompt = JSON.stringify(model.requests.find(({ body }) => JSON.stringify(body).includes("Correct the answer"))?.body);
+      expect(["src/notes.md", "export const answer = 41;"].filter((part) => !prompt.includes(part))).toEqual([]);
       expect(await seriousFaults(page)).toEqual([]);
+
+      // An edit can be rejected, and a new file with it. An accepted edit stays.
+      const edit = (path: string) => log(page).getByRole("group", { name: `Edit of ${path}` });
+      await edit("b.ts").getByRole("button", { name: "Accept" }).click();
+      await expectVisible(edit("b.ts").getByText("Accepted"));
+      await edit("a.ts").getByRole("button", { name: "Reject" }).click();
+      await expectVisible(edit("a.ts").getByText("Rejected"));
+      expect(await workspace.read("a.ts")).toBe("export const answer = 41;\n");
+
+      // All files return to their state before the message, and that can be undone.
+      await log(page).getByRole("button", { name: "Restore files to before this message" }).click();
+      await page.getByRole("button", { name: "Restore", exact: true }).click();
+      await expectVisible(log(page).getByText("Removed 1 new file."));
+      expect(await workspace.read("b.ts")).toBeNull();
+      await log(page).getByRole("button", { name: "Undo", exact: true }).click();
+      await expectVisible(log(page).getByText("Restored 1 file."));
+      expect(await workspace.read("b.ts")).toBe("export const made = true;\n");
       // The path in the card opens the editor.
       await log(page).getByRole("button", { name: "b.ts", exact: true }).click();
       await expectVisible(page.getByLabel("Text of b.ts"));
@@ -65,10 +94,35 @@ describeInBrowser(
       model.script = [{ sayAndHang: "This will take very long" }, { say: "Here again." }];
       await say(page, "Begin");
       await expectVisible(log(page).getByText("This will take very long"));
+      // Messages wait for the end of the turn. A person can remove them.
+      const box = panel(page).getByRole("textbox", { name: "Message to the agent" });
+      const waiting = panel(page).getByRole("list", { name: "Waiting messages" }).getByRole("listitem");
+      for (const text of ["Go on", "Never mind"]) {
+        await box.fill(text);
+        await panel(page).getByRole("button", { name: "Queue", exact: true }).click();
+        await expectVisible(waiting.filter({ hasText: text }));
+      }
+      await waiting.filter({ hasText: "Never mind" }).getByRole("button", { name: "Remove from the queue" }).click();
       await panel(page).getByRole("button", { name: "Stop" }).click();
-      await expectVisible(panel(page).getByRole("button", { name: "Send" }));
-      await say(page, "Go on");
+      await expectVisible(panel(page).getByRole("button", { name: "Send", exact: true }));
+      expect(await waiting.allInnerTexts()).toEqual(["Go on"]);
+      await waiting.getByRole("button", { name: "Send now" }).click();
       await expectVisible(log(page).getByText("Here again."));
+      await expectGone(waiting);
+
+      // The last message can be sent again, as it was or changed.
+      model.script = [{ say: "The second answer." }, { say: "The third answer." }];
+      await log(page).getByRole("button", { name: "Retry" }).click();
+      await expectVisible(log(page).getByText("The second answer."));
+      await log(page).getByRole("button", { name: "Edit message" }).click();
+      expect(await box.inputValue()).toBe("Go on");
+      await expectVisible(panel(page).getByText("Editing your last message"));
+      await say(page, "Go on slowly");
+      await expectVisible(log(page).getByText("The third answer."));
+      await expectGone(panel(page).getByText("Editing your last message"));
+      await log(page).evaluate((element) => (element.scrollTop = 0));
+      await panel(page).getByRole("button", { name: "Jump to latest" }).click();
+      await expectGone(panel(page).getByRole("button", { name: "Jump to latest" }));
     });
 
     test("a permission request waits for the person's answer", async () => {
@@ -105,7 +159,7 @@ describeInBrowser(
       // The daemon starts a new agent when it notices that the old one exited.
       await eventually(() => workspace.exec(`pgrep ${agent.name} || echo none`)).not.toMatch(new RegExp(`none|${died.trim()}`));
       model.script = [{ say: "Back after a crash." }];
-      await expectVisible(panel(page).getByRole("button", { name: "Send" }));
+      await expectVisible(panel(page).getByRole("button", { name: "Send", exact: true }));
       await eventually(async () => (await suite.berth.api.call("GET", `/sandboxes/${session.sandboxId}/agent`)).body).toMatchObject({
         status: "ready",
       });
@@ -198,7 +252,7 @@ for (const other of otherAgents) {
         await say(page, "Begin");
         await expectVisible(log(page).getByText("This will take very long"));
         await panel(page).getByRole("button", { name: "Stop" }).click();
-        await expectVisible(panel(page).getByRole("button", { name: "Send" }));
+        await expectVisible(panel(page).getByRole("button", { name: "Send", exact: true }));
         await say(page, "Go on");
         await expectVisible(log(page).getByText("Here again."));
         expect(await modes.inputValue()).toBe(other.carefulMode);

@@ -9,8 +9,12 @@ describe("doctor and templates", () => {
     const findings = (await json("doctor")) as { topic: string; state: string; text: string }[];
     expect(findings.filter((finding) => finding.state === "bad")).toEqual([]);
     expect(new Set(findings.map((finding) => finding.topic))).toEqual(
-      new Set(["version", "setting", "data folder", "templates", "driver", "agent", "store"]),
+      new Set(["version", "setting", "data folder", "templates", "driver", "agent", "model", "store"]),
     );
+    expect(findings.find((finding) => finding.topic === "model")).toMatchObject({
+      state: "note",
+      text: expect.stringContaining("Set BERTH_MODEL_PROVIDER, BERTH_MODEL_API_KEY and BERTH_MODEL_NAME"),
+    });
     const agents = findings.filter((finding) => finding.topic === "agent").map(({ text }) => text);
     expect(agents).toEqual([expect.stringMatching(/^goose: /), expect.stringMatching(/^opencode: /)]);
     expect(() => rmSync(join(dataDir, "berth.db"))).toThrow("ENOENT");

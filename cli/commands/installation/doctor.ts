@@ -32,6 +32,7 @@ async function doctor(options: { json?: boolean }): Promise<void> {
     ...(await checkTemplates(config)),
     ...drivers,
     ...(await checkAgents(config, used ?? config.driver)),
+    ...checkModel(config),
     ...(await checkStore(config)),
   ];
   show(options, findings, () => toText(findings));
@@ -104,6 +105,17 @@ async function checkAgents({ sandboxRuntime, templatesFile }: Config, driver: st
     ...withoutAgent,
   ];
 }
+
+// Sessions without a model work, and a partner can bring its own key.
+function checkModel({ modelProvider, modelApiKey, modelName }: Config): Finding[] {
+  const topic = "model";
+  if (modelProvider && modelApiKey)
+    return [{ topic, state: "good", text: `${modelProvider}, ${modelName ?? "the agent chooses the model"}` }];
+  return [{ topic, state: "note", text: NO_MODEL }];
+}
+
+const NO_MODEL =
+  "No model is configured, so users read that the assistant is not available. Set BERTH_MODEL_PROVIDER, BERTH_MODEL_API_KEY and BERTH_MODEL_NAME, or create sessions with a key in envVars (docs/agents.md).";
 
 const NO_AGENT = "No agent of Berth is installed. `npm run setup` installs one if the registry has it, or a template can name another.";
 

@@ -1,6 +1,8 @@
 // An agent without a model, for capabilities that the real ones lack. It speaks the Agent Client Protocol over standard input and
-// output, and needs nothing but Node. A prompt with the command /plan makes and follows a plan; any other prompt is repeated,
-// together with the mode, the model and the kinds of its parts.
+// output, and needs nothing but Node. The command /plan makes and follows a plan, /edit changes the first and the last line of a file,
+// and any other prompt is repeated, together with the mode, the model and the kinds of its parts.
+import { readFileSync, writeFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { createInterface } from "node:readline";
 
 const MODES = [
@@ -33,7 +35,7 @@ const methods = {
     sessions.set(sessionId, session);
     const availableCommands = [
       { name: "plan", description: "Make a plan and follow it", input: { hint: "the goal" } },
-      { name: "explain", description: "Explain the code" },
+      { name: "edit", description: "Change a file", input: { hint: "path" } },
     ];
     setImmediate(() => update(sessionId, { sessionUpdate: "available_commands_update", availableCommands }));
     return { sessionId, modes: { currentModeId: session.mode, availableModes: MODES }, configOptions: configOptions(session) };
@@ -50,6 +52,7 @@ const methods = {
     const { mode, model } = sessions.get(sessionId);
     const [{ text }] = prompt;
     if (text.startsWith("/plan")) followPlan(sessionId);
+    else if (text.startsWith("/edit")) edit(sessionId, resolve(text.split(" ")[1]));
     else say(sessionId, `${text} (mode ${mode}, model ${model}, parts ${prompt.map(({ type }) => type).join(" ")})`);
     return { stopReason: "end_turn" };
   },
@@ -67,6 +70,16 @@ function followPlan(sessionId) {
     update(sessionId, { sessionUpdate: "plan", entries });
   }
   say(sessionId, "The tests are running.");
+}
+
+function edit(sessionId, path) {
+  const oldText = readFileSync(path, "utf8");
+  const newText = oldText.replace(/^.*/, "the first line").replace(/.*\n$/, "the last line\n");
+  update(sessionId, { sessionUpdate: "tool_call", toolCallId: "edit-1", title: "Edit", kind: "edit", status: "in_progress" });
+  writeFileSync(path, newText);
+  const content = [{ type: "diff", path, oldText, newText }];
+  update(sessionId, { sessionUpdate: "tool_call_update", toolCallId: "edit-1", status: "completed", content });
+  say(sessionId, "I have changed two lines.");
 }
 
 createInterface({ input: process.stdin }).on("line", (line) => {

@@ -10,7 +10,7 @@ export function EditingNote({ onCancel }: { onCancel: () => void }) {
   if (!editing) return null;
   return (
     <div className="editing">
-      <span className="grow">You edit your last message.</span>
+      <span className="grow">Editing your last message</span>
       {hasCheckpoint && (
         <label>
           <input

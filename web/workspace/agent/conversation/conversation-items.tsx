@@ -21,8 +21,9 @@ export function ConversationItems({ conversationId, items }: { conversationId: s
   useEffect(() => {
     if (atEnd) scrollToEnd();
   }, [items, atEnd]);
-  // A message of this person is always shown.
-  useEffect(() => setAtEnd(true), [lastSaid]);
+  // The last thing that a person did is always shown.
+  const lastDone = items.findLast(({ kind }) => kind === "user" || kind === "restore")?.id;
+  useEffect(() => setAtEnd(true), [lastDone]);
   return (
     <div className="items-frame">
       <div
