@@ -44,12 +44,17 @@ export interface WorkspaceSession {
   extendUntilMs: number | null;
   // Whether the page may resume the session if it is paused.
   autoResume: boolean;
+  // The repository that the session starts with; null without one.
+  source: { status: "pending" | "ready" | "failed"; reason: string | null } | null;
   // The server's time, because the browser's clock may be wrong.
   serverNowMs: number;
   // The URL pattern of previews, with `{port}` for the number; null if the server has no preview domain. For display only:
   // POST /preview returns a working link.
   previewUrl: string | null;
 }
+
+// POST /workspace/{sandboxId}/source/retry
+// Fetches a repository again that could not be fetched. 409 unless that is so.
 
 // POST /workspace/{sandboxId}/activity
 // A person uses the page. It matters only to a session with an idle timeout. The page sends it at most once in

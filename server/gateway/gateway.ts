@@ -39,7 +39,7 @@ export interface Gateway extends AsyncDisposable {
 }
 
 export interface GatewayDeps {
-  sessions: Pick<Sessions, "bySandbox" | "onChange" | "wake" | "extend">;
+  sessions: Pick<Sessions, "bySandbox" | "onChange" | "wake" | "extend" | "retrySource">;
   findPartner: SessionCacheDeps["findPartner"];
   authenticate: SandboxesDeps["authenticate"];
   links: Pick<DaemonLinks, "request" | "upgrade" | "forget">;

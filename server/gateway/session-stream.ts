@@ -43,6 +43,7 @@ export function createSessionStreams({ sessionCache, clock, previewUrlOf }: Sess
       onTimeout: session.onTimeout,
       extendUntilMs: session.status === "running" ? session.extendUntil : null,
       autoResume: session.autoResume,
+      source: session.setup?.source ? { status: session.setup.source.status, reason: session.setup.source.reason } : null,
       serverNowMs: clock.now(),
       previewUrl: previewUrlOf(session.sandboxId),
     };

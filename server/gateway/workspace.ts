@@ -35,7 +35,7 @@ import type { UserSettingsRoute } from "./user-settings.ts";
 
 // `/workspace/…`: launch URLs, the browser app and, for browsers with a cookie, the app's API.
 export interface WorkspaceDeps extends LaunchDeps {
-  sessions: Pick<Sessions, "wake" | "extend">;
+  sessions: Pick<Sessions, "wake" | "extend" | "retrySource">;
   files: AppFiles;
   streams: SessionStreams;
   previews: PreviewLinks;
@@ -135,6 +135,10 @@ export function createWorkspace(deps: WorkspaceDeps): Workspace {
       const session = await sessions.extend(cached.partner.id, cached.session.id);
       return sendJson(response, 200, streams.describe({ ...cached, session }));
     }
+    if (path === "source/retry") {
+      await sessions.retrySource(cached.partner.id, cached.session.id);
+      return void response.writeHead(204, { "cache-control": "no-store" }).end();
+    }
     if (path === "session") return sendJson(response, 200, streams.describe(cached));
     if (path === "session/stream") return streams.stream(sandboxId, response, isStillAllowed(request, sandboxId));
     if (path === "settings") return userSettings.handle(cached, request, response);
@@ -205,6 +209,7 @@ const METHODS = new Map([
   ["activity", ["POST"]],
   ["resume", ["POST"]],
   ["extend", ["POST"]],
+  ["source/retry", ["POST"]],
   ["session", ["GET"]],
   ["session/stream", ["GET"]],
   ["settings", ["GET", "PUT"]],

@@ -23,6 +23,8 @@ const followIdlePause = () => {
 };
 followIdlePause();
 workspace.session.store.subscribe(followIdlePause);
+if (workspace.session.store.getState().session?.source)
+  void loadModule(() => import("./session/source-notice.ts")).then((module) => module.followSource(workspace));
 
 const root = document.getElementById("root");
 if (root)

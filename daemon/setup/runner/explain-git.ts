@@ -18,6 +18,10 @@ export function explainGit(error: unknown, { url, ref, hasCredential }: SetupRep
   return `git failed: ${lastLine(text)}`;
 }
 
+// Whether another try may succeed: the connection ended before an answer, or in the middle of one.
+export const isLostConnection = (error: unknown): boolean =>
+  error instanceof GitFailure && /Empty reply|Connection reset|Recv failure|unexpected disconnect|early EOF|RPC failed/.test(error.message);
+
 interface Explanation {
   when: RegExp;
   say(repository: { host: string; hasCredential: boolean }): string;

@@ -1,7 +1,8 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import type { SetupRepository } from "@berth/contract/daemon.ts";
-import { explainGit } from "./explain-git.ts";
+import { explainGit, isLostConnection } from "./explain-git.ts";
 import { UnknownRef } from "./git-errors.ts";
 import { runGit } from "./run-git.ts";
 import { print } from "./print.ts";
@@ -10,14 +11,22 @@ import { print } from "./print.ts";
 // interruption. A failure has a reason for people.
 export async function fetchRepository(repository: SetupRepository, workspace: string): Promise<{ folder: string } | { reason: string }> {
   const folder = join(workspace, repository.path ?? "");
-  try {
-    mkdirSync(folder, { recursive: true });
-    await fetchInto(folder, repository);
-    return { folder };
-  } catch (error) {
-    return { reason: explainGit(error, repository) };
+  for (const pauseMs of [...PAUSES_MS, null]) {
+    try {
+      mkdirSync(folder, { recursive: true });
+      await fetchInto(folder, repository);
+      return { folder };
+    } catch (error) {
+      if (pauseMs === null || !isLostConnection(error)) return { reason: explainGit(error, repository) };
+      print(`The connection was lost. Trying again in ${pauseMs / 1000} seconds.`);
+      await delay(pauseMs);
+    }
   }
+  throw new Error("The last try returns");
 }
+
+// After a lost connection, because Berth's server may be restarting.
+const PAUSES_MS = [2_000, 4_000, 8_000];
 
 async function fetchInto(folder: string, { url, ref, depth, submodules }: SetupRepository): Promise<void> {
   const git = (...args: string[]) => runGit(args, folder);

@@ -17,6 +17,7 @@ const session: WorkspaceSession = {
   onTimeout: "pause",
   extendUntilMs: null,
   autoResume: false,
+  source: null,
   serverNowMs: 0,
   previewUrl: null,
 };

@@ -111,6 +111,7 @@ export async function openGateway(
   const tickets = createTickets({ secrets, baseUrl: origin, ttlMs: 300_000, clock });
   const gateway = createGateway({
     sessions: {
+      retrySource: async () => ({ ...session }),
       bySandbox: async (id) => (id === session.sandboxId ? { ...session } : null),
       async wake() {
         await options.wake?.();

@@ -112,6 +112,7 @@ export function createApi(base: string, send: typeof fetch = (...args) => fetch(
 
     resume: () => json<WorkspaceSession>("resume", "POST"),
     extend: () => json<WorkspaceSession>("extend", "POST"),
+    retrySource: () => json<void>("source/retry", "POST"),
     reportActivity: () => json<void>("activity", "POST"),
     readSettings: () => json<UserSettings>("settings"),
     // Null if the settings have changed since the given version was read.

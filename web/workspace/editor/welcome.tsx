@@ -11,9 +11,10 @@ import { nameOf, parentOf } from "../text/paths.ts";
 // Shown when no file is open.
 export default function Welcome() {
   const workspace = useWorkspace();
+  const isFetching = useWorkspaceState("session", (state) => state.session?.source?.status === "pending");
   return (
     <div className="welcome">
-      <h2>Your workspace is ready</h2>
+      <h2>{isFetching ? "Fetching the repository…" : "Your workspace is ready"}</h2>
       <div className="starts">
         <button type="button" className="button" onClick={() => void startNew(workspace, "file")}>
           <FilePlus size={15} />

@@ -17,6 +17,7 @@ const session = (change: Partial<WorkspaceSession>): WorkspaceSession => ({
   onTimeout: "pause",
   extendUntilMs: null,
   autoResume: false,
+  source: null,
   serverNowMs: 40_000,
   previewUrl: null,
   ...change,

@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { describeInBrowser } from "../support/browser/browser-suite.ts";
+import { eventually, expectGone, expectVisible, screenText, treeItem } from "../support/browser/workspace.ts";
+import { startGitServer, type GitServer } from "../support/git/git-server.ts";
+import { machine } from "../support/machine.ts";
+
+let git: GitServer;
+
+describeInBrowser(
+  "a session from a repository, in the browser",
+  (suite) => {
+    test("a failure is explained beside the Setup terminal, and Retry fetches the repository", async () => {
+      const source = { git: { url: git.url("shop") } };
+      // Without these, git would not use the proxy for a server on loopback.
+      const envVars = { no_proxy: "", NO_PROXY: "" };
+      await using workspace = await suite.openWorkspace({ create: { source, envVars, autoStartAgent: false } });
+      const { page } = workspace;
+      const notice = page.locator(".notice", { hasText: "The repository could not be fetched." });
+      await expectVisible(notice);
+      expect(await notice.textContent()).toContain("The repository does not exist, or it needs a token.");
+      await page.getByRole("tab", { name: "Setup" }).click();
+      await eventually(() => screenText(page)).toContain("it needs a token.");
+
+      git.password = null;
+      await notice.getByRole("button", { name: "Retry" }).click();
+      await expectVisible(treeItem(page, "README.md"));
+      await expectGone(notice);
+      await page.getByRole("tab", { name: "Setup" }).click();
+      await eventually(() => screenText(page)).toContain("prepared the shop");
+    });
+  },
+  {
+    needs: machine.command("git"),
+    async settings(resources) {
+      git = resources.use(await startGitServer("a password"));
+      git.addRepository("shop", { "README.md": "a shop\n", ".berth/setup": "echo prepared the shop" });
+      return { BERTH_EGRESS_ALLOW: git.address };
+    },
+  },
+);
