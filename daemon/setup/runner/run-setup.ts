@@ -27,6 +27,7 @@ async function main(folder: string): Promise<void> {
 async function fetchSource(plan: SetupPlan, report: (status: SetupReport["status"], rest?: Partial<SetupReport>) => void) {
   if (plan.left === "command" || !plan.git) return join(plan.workspace, plan.git?.path ?? "");
   report("source");
+  print(`Fetching ${plan.git.url}`);
   const fetched = await fetchRepository(plan.git, plan.workspace);
   if ("folder" in fetched) return fetched.folder;
   print(fetched.reason);
