@@ -131,3 +131,52 @@ export interface ConsoleAuditEntry {
 
 export const SESSION_ACTIONS = ["pause", "resume", "destroy", "extend"] as const;
 export type SessionAction = (typeof SESSION_ACTIONS)[number];
+
+export interface ConsolePartner {
+  id: string;
+  name: string;
+  state: "active" | "suspended";
+  live: number;
+  // null: no limit.
+  maxSessions: number | null;
+  maxSessionsPerUser: number | null;
+  ratePerMinute: number | null;
+  origins: readonly string[];
+  createdAt: string;
+}
+
+export interface ConsoleWebhook {
+  id: string;
+  partnerId: string;
+  url: string;
+  description: string;
+  // null: every type.
+  types: string[] | null;
+  state: "enabled" | "disabled";
+  disabledReason: string | null;
+  failingSince: string | null;
+  // At most 1,000.
+  pending: number;
+  // Since when the first due delivery waits; null if none does.
+  dueSince: string | null;
+}
+
+export interface ConsoleTemplate {
+  name: string;
+  description: string;
+  image: string | null;
+  cpus: number;
+  memoryMb: number;
+  diskMb: number;
+  processes: number;
+  egress: string;
+  agent: string | null;
+  pool: { warm: number; target: number };
+}
+
+export interface ConsoleFinding {
+  topic: string;
+  state: "good" | "note" | "bad";
+  text: string;
+  cure: string | null;
+}

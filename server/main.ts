@@ -4,6 +4,7 @@ import { Registry } from "prom-client";
 import { AppError, type SandboxId } from "@berth/contract";
 import { SECOND, systemClock, type Clock } from "./clock.ts";
 import { baseUrlOf, type Config } from "./config/config.ts";
+import { examineServer } from "./doctor/examine-server.ts";
 import type { Driver } from "./drivers/driver.ts";
 import { openDriver } from "./drivers/index.ts";
 import { createUpstreamDial } from "./egress/dial-upstream.ts";
@@ -222,6 +223,9 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
           machine: await readMachine(config.dataDir),
         }),
         readStats: (sandboxId, at) => (isAtHome({ home: at }, home) ? readStats(driver, sandboxId) : Promise.resolve(null)),
+        poolTargets: sessionServices.pool.targets,
+        examine: async () =>
+          (await examineServer(config, { store, driver, home })).map((finding) => ({ ...finding, cure: finding.cure ?? null })),
       },
       mount: gateway,
     }),

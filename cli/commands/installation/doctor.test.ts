@@ -13,7 +13,7 @@ describe("doctor and templates", () => {
     );
     expect(findings.find((finding) => finding.topic === "model")).toMatchObject({
       state: "note",
-      text: expect.stringContaining("Set BERTH_MODEL_PROVIDER, BERTH_MODEL_API_KEY and BERTH_MODEL_NAME"),
+      cure: expect.stringContaining("Set BERTH_MODEL_PROVIDER, BERTH_MODEL_API_KEY and BERTH_MODEL_NAME"),
     });
     const agents = findings.filter((finding) => finding.topic === "agent").map(({ text }) => text);
     expect(agents).toEqual([expect.stringMatching(/^goose: /), expect.stringMatching(/^opencode: /)]);
@@ -53,5 +53,6 @@ test("a template whose agent is not installed is marked in the list and by docto
     topic: "agent",
     state: "note",
     text: "the template lost has no agent on this machine; not installed: no-agent, no-other",
+    cure: "Install one of these programs, or name another agent in the template.",
   });
 });

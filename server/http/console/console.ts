@@ -1,9 +1,14 @@
 import type { FastifyInstance } from "fastify";
 import type { ConsoleLogins } from "../../keys/console-logins.ts";
+import type { UsageReports } from "../../usage/usage-reports.ts";
 import { addConsoleApi, type ConsoleApiDeps } from "./console-api.ts";
 import { addConsolePage } from "./console-page.ts";
 import { overviewRoute, type OverviewDeps } from "./overview-route.ts";
+import { partnerRoutes, type PartnerRouteDeps } from "./partner-routes.ts";
 import { sessionRoutes, type SessionRouteDeps } from "./session-routes.ts";
+import { systemRoutes, type SystemRouteDeps } from "./system-routes.ts";
+import { usageRoutes } from "./usage-routes.ts";
+import { webhookRoutes, type WebhookRouteDeps } from "./webhook-routes.ts";
 
 // The parts that only the console uses.
 export interface ConsoleDeps {
@@ -12,13 +17,27 @@ export interface ConsoleDeps {
   pageFile: string;
   readServer: OverviewDeps["readServer"];
   readStats: SessionRouteDeps["readStats"];
+  poolTargets: SystemRouteDeps["poolTargets"];
+  examine: SystemRouteDeps["examine"];
 }
 
-export type ConsoleAppDeps = Omit<ConsoleApiDeps & OverviewDeps & SessionRouteDeps, keyof ConsoleDeps>;
+type AllDeps = ConsoleApiDeps &
+  OverviewDeps &
+  SessionRouteDeps &
+  PartnerRouteDeps &
+  WebhookRouteDeps &
+  SystemRouteDeps & { usage: UsageReports };
 
 // The consoles of the operator at /console and of partners at /console/partner.
-export function addConsole(app: FastifyInstance, deps: ConsoleAppDeps, own: ConsoleDeps): void {
+export function addConsole(app: FastifyInstance, deps: Omit<AllDeps, keyof ConsoleDeps>, own: ConsoleDeps): void {
   const all = { ...deps, ...own };
   addConsolePage(app, own.pageFile);
-  addConsoleApi(app, all, [overviewRoute(all), ...sessionRoutes(all)]);
+  addConsoleApi(app, all, [
+    overviewRoute(all),
+    ...sessionRoutes(all),
+    ...partnerRoutes(all),
+    ...usageRoutes(all),
+    ...webhookRoutes(all),
+    ...systemRoutes(all),
+  ]);
 }

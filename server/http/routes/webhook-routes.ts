@@ -77,11 +77,11 @@ export function addWebhookRoutes(app: FastifyInstance, { endpoints, idempotency:
   );
 
   addRoute(app, "listDeliveries", async (request): Promise<DeliveryList> => {
-    const filter = parseFilter(request.query as Query);
+    const filter = parseDeliveryFilter(request.query as Query);
     const rows = await endpoints.deliveries(partnerIdOf(request), idOf(request), { ...filter, limit: filter.limit + 1 });
     const page = rows.slice(0, filter.limit);
     const last = rows.length > page.length ? page.at(-1) : undefined;
-    return { data: page.map(toDelivery), nextCursor: last ? encodeCursor(last) : null };
+    return { data: page.map(toDelivery), nextCursor: last ? encodeDeliveryCursor(last) : null };
   });
 
   addRoute(app, "redeliver", (request, reply) =>
@@ -127,7 +127,7 @@ const toWebhook = (row: EndpointRow): Webhook => ({
   createdAt: new Date(row.created_at).toISOString(),
 });
 
-const toDelivery = (row: ListedDelivery): Delivery => ({
+export const toDelivery = (row: ListedDelivery): Delivery => ({
   id: row.id,
   eventId: row.event_id,
   type: row.type,
@@ -139,7 +139,7 @@ const toDelivery = (row: ListedDelivery): Delivery => ({
   finishedAt: row.finished_at === null ? null : new Date(row.finished_at).toISOString(),
 });
 
-function parseFilter(query: Query): DeliveryFilter {
+export function parseDeliveryFilter(query: Query): DeliveryFilter {
   const faults: FieldFault[] = [];
   const filter: DeliveryFilter = { limit: parseLimit(query, faults) };
   const state = single(query, "state", faults);
@@ -153,4 +153,4 @@ function parseFilter(query: Query): DeliveryFilter {
   return filter;
 }
 
-const encodeCursor = (row: ListedDelivery): string => Buffer.from(`${row.created_at}.${row.id}`).toString("base64url");
+export const encodeDeliveryCursor = (row: ListedDelivery): string => Buffer.from(`${row.created_at}.${row.id}`).toString("base64url");

@@ -111,6 +111,8 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
       pageFile: join(folder, "console.html"),
       readServer: async () => SERVER,
       readStats: async () => null,
+      poolTargets: () => new Map(),
+      examine: async () => [],
     },
     ...overrides,
     sessions,

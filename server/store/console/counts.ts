@@ -42,3 +42,14 @@ export async function countCreates(db: Db, partnerId: string | null, sinceMs: nu
     .executeTakeFirstOrThrow();
   return Number(count);
 }
+
+// The warm sandboxes of the pool, by template.
+export async function countWarm(db: Db): Promise<Map<string, number>> {
+  const rows = await db
+    .selectFrom("sessions")
+    .select(["template", ({ fn }) => fn.countAll().as("count")])
+    .where("state", "=", "warm")
+    .groupBy("template")
+    .execute();
+  return new Map(rows.map(({ template, count }) => [template, Number(count)]));
+}

@@ -1,0 +1,45 @@
+import type { Driver } from "../drivers/driver.ts";
+import { compare, type Difference } from "../sessions/background/differences.ts";
+import type { Store } from "../store/open.ts";
+import type { Home } from "../store/sessions/session.ts";
+import type { Finding } from "./finding.ts";
+
+const MEANINGS: Record<Difference["kind"], string> = {
+  orphan: "belongs to no session",
+  lost: "should run and has stopped",
+  returned: "was considered lost and runs again",
+  stopped: "should be frozen and has stopped",
+  awake: "should be paused and runs",
+  frozen: "should run and is frozen",
+};
+const LIST_TIMEOUT_MS = 20_000;
+const MAX_LISTED = 100;
+
+export interface CompareParts {
+  store: Store;
+  driver: Pick<Driver, "list">;
+  home: Home;
+}
+
+// Compares the sandboxes of the engine with the store.
+export async function compareSandboxes({ store, driver, home }: CompareParts): Promise<Finding[]> {
+  const topic = "sandboxes";
+  try {
+    const malformed: Finding[] = [];
+    const onMalformed = ({ problem }: { problem: string }) => void malformed.push({ topic, state: "note", text: problem });
+    const differences = await compare({ store, driver, home, onMalformed });
+    const { length: total } = await driver.list(AbortSignal.timeout(LIST_TIMEOUT_MS));
+    if (differences.length + malformed.length === 0) return [{ topic, state: "good", text: `${total}, as in the store` }];
+    return [
+      ...malformed,
+      ...differences.slice(0, MAX_LISTED).map(({ sandboxId, kind }): Finding => ({
+        topic,
+        state: "note",
+        text: `${sandboxId} ${MEANINGS[kind]}`,
+        cure: "A running server repairs this within seconds.",
+      })),
+    ];
+  } catch (error) {
+    return [{ topic, state: "note", text: `could not be compared: ${error instanceof Error ? error.message : String(error)}` }];
+  }
+}

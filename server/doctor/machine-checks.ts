@@ -1,0 +1,115 @@
+import { access, constants, statfs } from "node:fs/promises";
+import { findAgent, probeAgents } from "../agents/installed.ts";
+import { describeConfig, type Config } from "../config/config.ts";
+import { probeDrivers, RUNTIME_DIR } from "../drivers/index.ts";
+import { loadTemplates } from "../templates.ts";
+import type { Finding } from "./finding.ts";
+
+// Checks the settings and the machine without changing anything.
+export async function checkMachine(config: Config, warnings: readonly string[]): Promise<Finding[]> {
+  const { used, findings: drivers } = await checkDrivers(config);
+  const settings = Object.entries(describeConfig(config)).map(([name, value]): Finding => ({
+    topic: "setting",
+    state: "good",
+    text: `${name} = ${value}`,
+  }));
+  return [
+    ...settings,
+    ...warnings.map((warning): Finding => ({ topic: "setting", state: "note", text: warning })),
+    ...(await checkDataFolder(config)),
+    ...checkTemplates(config),
+    ...drivers,
+    ...(await checkAgents(config, used ?? config.driver)),
+    checkModel(config),
+  ];
+}
+
+async function checkDataFolder({ dataDir }: Config): Promise<Finding[]> {
+  const topic = "data folder";
+  try {
+    await access(dataDir, constants.W_OK);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT")
+      return [{ topic, state: "good", text: `${dataDir} does not exist yet. The first start creates it.` }];
+    const cure = "Give the folder to the user that runs the server, or set BERTH_DATA_DIR to another one.";
+    return [{ topic, state: "bad", text: `${dataDir} is not writable for this user.`, cure }];
+  }
+  const { bavail, bsize } = await statfs(dataDir);
+  const freeGb = (bavail * bsize) / 1024 ** 3;
+  const text = `${dataDir}, ${freeGb.toFixed(1)} GB free`;
+  if (freeGb >= 1) return [{ topic, state: "good", text }];
+  return [{ topic, state: "note", text, cure: "Free space on this disk: sessions cannot be created or paused when it is full." }];
+}
+
+function checkTemplates({ templatesFile }: Config): Finding[] {
+  const topic = "templates";
+  try {
+    return [{ topic, state: "good", text: [...loadTemplates(templatesFile ?? undefined).keys()].join(", ") }];
+  } catch (error) {
+    const cure = "Correct the file that BERTH_TEMPLATES names. The next start refuses it.";
+    return [{ topic, state: "bad", text: error instanceof Error ? error.message : String(error), cure }];
+  }
+}
+
+async function checkDrivers(config: Config): Promise<{ used: string | undefined; findings: Finding[] }> {
+  const probes = await probeDrivers(config);
+  const used = probes.find((probe) => probe.usable);
+  const found = probes.map(({ driver, usable, reason }): Finding => {
+    const mark = driver === used?.driver ? " (in use)" : "";
+    return { topic: "driver", state: usable ? "good" : "note", text: `${driver}${mark}: ${reason}` };
+  });
+  if (used) return { used: used.driver, findings: found };
+  const cure = "Install what one of the drivers above needs, or choose another one with BERTH_DRIVER.";
+  return { used: undefined, findings: [...found, { topic: "driver", state: "bad", text: "None of these works on this machine.", cure }] };
+}
+
+// A machine without an agent still serves sessions, so nothing here is bad.
+async function checkAgents({ sandboxRuntime, templatesFile }: Config, driver: string): Promise<Finding[]> {
+  const topic = "agent";
+  if (driver === "kubernetes" || (driver === "docker" && sandboxRuntime === "image"))
+    return [{ topic, state: "good", text: "sandboxes use the agents in their image" }];
+  const probes = await probeAgents(RUNTIME_DIR);
+  const withoutAgent = readTemplates(templatesFile).flatMap((template): Finding[] => {
+    const agent = findAgent(template, { driver, runtimeDir: RUNTIME_DIR, sandboxRuntime });
+    if (agent.state !== "missing") return [];
+    const text = `the template ${template.name} has no agent on this machine; not installed: ${agent.names.join(", ")}`;
+    return [{ topic, state: "note", text, cure: "Install one of these programs, or name another agent in the template." }];
+  });
+  // One agent is enough. The template chooses which one a session gets.
+  const hasUsable = probes.some(({ state }) => state === "usable");
+  const stateOf = (state: string) => (state === "usable" || (state === "missing" && hasUsable) ? "good" : "note");
+  return [
+    ...probes.map(({ agent, state, text: message }): Finding => ({ topic, state: stateOf(state), text: `${agent}: ${message}` })),
+    ...(hasUsable ? [] : [NO_AGENT]),
+    ...withoutAgent,
+  ];
+}
+
+const NO_AGENT: Finding = {
+  topic: "agent",
+  state: "note",
+  text: "No agent of Berth is installed.",
+  cure: "`npm run setup` installs one if the registry has it, or a template can name another.",
+};
+
+// Sessions without a model work, and a partner can bring its own key.
+function checkModel({ modelProvider, modelApiKey, modelName }: Config): Finding {
+  const topic = "model";
+  if (modelProvider && modelApiKey)
+    return { topic, state: "good", text: `${modelProvider}, ${modelName ?? "the agent chooses the model"}` };
+  return {
+    topic,
+    state: "note",
+    text: "No model is configured, so users read that the assistant is not available.",
+    cure: "Set BERTH_MODEL_PROVIDER, BERTH_MODEL_API_KEY and BERTH_MODEL_NAME, or create sessions with a key in envVars (docs/agents.md).",
+  };
+}
+
+// `checkTemplates` reports a file that cannot be read.
+function readTemplates(file: string | null) {
+  try {
+    return [...loadTemplates(file ?? undefined).values()];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,65 @@
+import type { ConsoleList, ConsolePartner } from "@berth/contract/console.ts";
+import { useConsole } from "../connection/context.ts";
+import { useData } from "../connection/use-data.ts";
+import { Facts } from "../parts/facts.tsx";
+import { Failure } from "../parts/failure.tsx";
+import { count, dateTime } from "../parts/format.ts";
+import { Link } from "../parts/link.tsx";
+import { Meter, Stat } from "../parts/stat.tsx";
+import { Mark } from "../parts/status.tsx";
+import { KeyList } from "./key-list.tsx";
+import { UsageByDay } from "./usage-by-day.tsx";
+
+// The partner's own page in the partner's console.
+export function AccountPage() {
+  const { viewer } = useConsole();
+  return <PartnerDetail id={viewer.partnerId ?? ""} />;
+}
+
+const REFRESH_MS = 10_000;
+
+export function PartnerDetail({ id }: { id: string }) {
+  const { viewer } = useConsole();
+  const { data, error } = useData<ConsoleList<ConsolePartner>>("/partners", { partner: id }, { everyMs: REFRESH_MS });
+  const partner = data?.data[0];
+  return (
+    <div className="page">
+      {viewer.kind === "operator" && (
+        <nav aria-label="Breadcrumb">
+          <Link to={["partners"]}>Partners</Link>
+        </nav>
+      )}
+      <div className="head">
+        <h1>{partner?.name ?? id}</h1>
+        {partner && <Mark tint={partner.state === "active" ? "good" : "warn"}>{partner.state}</Mark>}
+      </div>
+      <Failure message={error ?? (data && !partner ? "There is no such partner." : null)} />
+      {partner && (
+        <>
+          <Quotas partner={partner} />
+          <Facts
+            facts={[
+              ["Id", <span className="mono">{partner.id}</span>],
+              ["Created", dateTime(partner.createdAt)],
+              ["Origins", partner.origins.length === 0 ? "none" : partner.origins.join(", ")],
+              ["Requests", partner.ratePerMinute === null ? "the server’s limit" : `${count(partner.ratePerMinute)} a minute and key`],
+            ]}
+          />
+          <UsageByDay partnerId={id} />
+          <KeyList partnerId={id} />
+        </>
+      )}
+    </div>
+  );
+}
+
+const Quotas = ({ partner: { live, maxSessions, maxSessionsPerUser } }: { partner: ConsolePartner }) => (
+  <section aria-label="Quotas" className="stats">
+    {maxSessions === null ? (
+      <Stat name="Live sessions" value={count(live)} note="no limit" />
+    ) : (
+      <Meter name="Live sessions" used={live} total={maxSessions} format={count} />
+    )}
+    <Stat name="Sessions per user" value={maxSessionsPerUser === null ? "no limit" : `at most ${count(maxSessionsPerUser)}`} />
+  </section>
+);
