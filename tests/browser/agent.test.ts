@@ -111,7 +111,7 @@ describeInBrowser(
       await expectGone(waiting);
 
       // The last message can be sent again, as it was or changed.
-      model.script = [{ say: "The second answer." }, { say: "The third answer." }];
+      model.script = [{ say: "The second answer." }, { say: `The third answer.${"\n\nAnother paragraph.".repeat(30)}` }];
       await log(page).getByRole("button", { name: "Retry" }).click();
       await expectVisible(log(page).getByText("The second answer."));
       await log(page).getByRole("button", { name: "Edit message" }).click();
@@ -120,6 +120,8 @@ describeInBrowser(
       await say(page, "Go on slowly");
       await expectVisible(log(page).getByText("The third answer."));
       await expectGone(panel(page).getByText("Editing your last message"));
+      await expectVisible(panel(page).getByRole("button", { name: "Send", exact: true }));
+      await expectVisible(log(page).getByText("Another paragraph.").nth(29));
       await log(page).evaluate((element) => (element.scrollTop = 0));
       await panel(page).getByRole("button", { name: "Jump to latest" }).click();
       await expectGone(panel(page).getByRole("button", { name: "Jump to latest" }));

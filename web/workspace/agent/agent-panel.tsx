@@ -32,9 +32,13 @@ export default function AgentPanel() {
       {shown && shown.length > 0 && current !== null ? (
         <ConversationItems conversationId={current} items={shown} />
       ) : pendingPrompt && current === null ? (
-        <div className="items">
-          <div className="said">{pendingPrompt.prompt.text}</div>
-          <div className="spinner" />
+        <div className="log">
+          <div className="items">
+            <div className="said-message">
+              <div className="said">{pendingPrompt.prompt.text}</div>
+            </div>
+            <div className="spinner" />
+          </div>
         </div>
       ) : (
         <div className="panel-body">{usable && (current === null || shown) ? <EmptyConversation /> : usable ? null : <AgentStatus />}</div>

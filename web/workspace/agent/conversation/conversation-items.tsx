@@ -18,9 +18,15 @@ export function ConversationItems({ conversationId, items }: { conversationId: s
   const scrollToEnd = () => {
     if (list.current) list.current.scrollTop = list.current.scrollHeight;
   };
+  // Text is rendered a moment after it arrives, and the message box below grows, so the sizes decide and not the items.
   useEffect(() => {
-    if (atEnd) scrollToEnd();
-  }, [items, atEnd]);
+    const [frame, content] = [list.current, list.current?.firstElementChild];
+    if (!atEnd || !frame || !content) return;
+    const observer = new ResizeObserver(scrollToEnd);
+    observer.observe(frame);
+    observer.observe(content);
+    return () => observer.disconnect();
+  }, [atEnd]);
   // The last thing that a person did is always shown.
   const lastDone = items.findLast(({ kind }) => kind === "user" || kind === "restore")?.id;
   useEffect(() => setAtEnd(true), [lastDone]);
@@ -28,17 +34,19 @@ export function ConversationItems({ conversationId, items }: { conversationId: s
     <div className="items-frame">
       <div
         ref={list}
-        className="items"
+        className="log"
         role="log"
         aria-label="Conversation"
         aria-busy={busy}
         tabIndex={0}
         onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => setAtEnd(scrollHeight - scrollTop - clientHeight < 40)}
       >
-        {items.map((item) => (
-          <Item key={item.id} conversationId={conversationId} item={item} isLastSaid={item.id === lastSaid} busy={busy} />
-        ))}
-        {busy && <div className="working" role="status" aria-label="The agent is working" />}
+        <div className="items">
+          {items.map((item) => (
+            <Item key={item.id} conversationId={conversationId} item={item} isLastSaid={item.id === lastSaid} busy={busy} />
+          ))}
+          {busy && <div className="working" role="status" aria-label="The agent is working" />}
+        </div>
       </div>
       {!atEnd && (
         <button type="button" className="button small to-latest" onClick={scrollToEnd}>
