@@ -48,6 +48,15 @@ test("a session gets a waiting pod, and the pool creates another one", async () 
   await poolIsReady(double);
 });
 
+test("a session with other resources than its template gets a pod of its own", async () => {
+  const { double, driver } = await start();
+  await poolIsReady(double);
+  const [waiting] = double.objects.list("pods");
+  const spec = newSpec();
+  await driver.create({ ...spec, template: { ...spec.template, memoryMb: 512 } }, deadline());
+  expect(sandboxOf(double, spec)).not.toEqual([waiting!.metadata.name]);
+});
+
 test("the pool's template contains no secret, and adds no network policy", async () => {
   const { double } = await start({}, { egress: "127.0.0.1:3129" });
   const template = double.objects.get("sandboxtemplates", "ready")!;

@@ -1,5 +1,6 @@
 import type { KubernetesObject } from "@kubernetes/client-node";
 import type { Template } from "@berth/contract";
+import { templateHash } from "../../../templates.ts";
 import { createAdoption, type Adoption } from "./adoption.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import { commonLabels, EXTENSIONS, VOLUME } from "../cluster/names.ts";
@@ -57,7 +58,10 @@ export function createWarmPools({ pools, templates, seeds, cluster, namespace, i
 
   return {
     // A session with other resources than its template cannot use the template's pool.
-    of: (template) => (templates.get(template.name) === template ? pools.get(template.name) : undefined),
+    of(template) {
+      const pooled = templates.get(template.name);
+      return pooled && templateHash(pooled) === templateHash(template) ? pools.get(template.name) : undefined;
+    },
     adopt: adoption.adopt,
     async publish(settings) {
       const current = JSON.stringify(settings);
