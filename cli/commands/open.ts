@@ -14,6 +14,7 @@ interface Options {
   template: string;
   user: string;
   idleTimeout?: Limit;
+  autoResume?: boolean;
   json?: boolean;
 }
 
@@ -24,6 +25,7 @@ function build(): Command {
     .option("--template <name>", "the template of its sandbox", DEFAULT_TEMPLATE)
     .option("--user <id>", "the user that it is for", "me")
     .option("--idle-timeout <time>", "pause it when it was not used for this long, such as 30m, or `none`", parseIdleTimeout)
+    .option("--auto-resume", "resume it when someone opens it while it is paused")
     .option("--json", "print JSON")
     .action(open);
 }
@@ -36,6 +38,7 @@ async function open(options: Options): Promise<void> {
   const { sessionId } = await call<Session>("/api/b2b/sessions", {
     externalUserId: options.user,
     template: options.template,
+    ...(options.autoResume && { autoResume: true }),
     ...(idleTimeout !== undefined && { idleTimeoutMs: idleTimeout === "none" ? null : idleTimeout }),
   });
   const { url, expiresAt } = await call<LaunchUrl>(`/api/b2b/sessions/${sessionId}/launch-url`);

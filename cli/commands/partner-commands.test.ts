@@ -34,6 +34,18 @@ describe("partners and keys", () => {
       idleTimeoutMs: 3_600_000,
       origins: [],
     });
+    expect(await json("partner", "update", "acme", "--auto-resume", "yes", "--on-timeout", "destroy", "--max-timeout", "8h")).toMatchObject(
+      {
+        autoResume: true,
+        onTimeout: "destroy",
+        maxTimeoutMs: 28_800_000,
+      },
+    );
+    expect(await json("partner", "update", "acme", "--auto-resume", "no", "--on-timeout", "none", "--max-timeout", "none")).toMatchObject({
+      autoResume: false,
+      onTimeout: null,
+      maxTimeoutMs: null,
+    });
     expect(await json("partner", "suspend", "acme")).toMatchObject({ state: "suspended" });
     expect(await json("partner", "activate", "acme")).toMatchObject({ state: "active" });
     const { stdout } = await berth("partner", "list");

@@ -7,7 +7,7 @@ import { listSessionDetails, type SessionDetails } from "@berth/server/store/ses
 import { STEPS } from "@berth/server/sessions/states/states.ts";
 import { parseCount } from "../arguments.ts";
 import { withStore, type Context } from "../context.ts";
-import { DESTROY_WAIT_MS, getSession, markForDestruction } from "../sessions/destroy-session.ts";
+import { getSession, markSession, STEP_WAIT_MS } from "../sessions/mark-session.ts";
 import { clean, cut, facts, isoOf, noteMore, orDash, relative, show, state, table } from "../terminal/output.ts";
 
 interface Options {
@@ -38,6 +38,13 @@ function build(): Command {
       .argument("<id>", "id of the session or of its sandbox")
       .option("--json", "print JSON")
       .action(showOne),
+  );
+  group.addCommand(
+    new Command("wake")
+      .description("resume a paused session")
+      .argument("<id>", "id of the session or of its sandbox")
+      .option("--json", "print JSON")
+      .action(wake),
   );
   group.addCommand(
     new Command("destroy")
@@ -106,8 +113,8 @@ async function showOne(id: string, options: Options): Promise<void> {
 
 async function destroy(id: string, options: Options): Promise<void> {
   await withStore(async (context) => {
-    const marked = await markForDestruction(context, id);
-    const ended = marked.state === "destroyed" ? marked : await waitUntilDestroyed(context, marked.id);
+    const marked = await markSession(context, id, "operator_destroy");
+    const ended = await waitWhileIn(context, marked, "destroying");
     const isDestroyed = ended.state === "destroyed";
     const text = isDestroyed
       ? `The session ${ended.id} is destroyed.\n`
@@ -116,13 +123,28 @@ async function destroy(id: string, options: Options): Promise<void> {
   });
 }
 
-async function waitUntilDestroyed({ store, clock }: Context, id: string): Promise<SessionDetails> {
-  const untilMs = clock.now() + DESTROY_WAIT_MS;
-  for (;;) {
-    const session = await getSession(store.db, id);
-    if (session.state === "destroyed" || clock.now() > untilMs) return session;
+async function wake(id: string, options: Options): Promise<void> {
+  await withStore(async (context) => {
+    const marked = await markSession(context, id, "operator_wake");
+    const ended = await waitWhileIn(context, marked, "resuming");
+    if (ended.state === "paused") throw new Error(`The session ${ended.id} could not be resumed. The server's log says why.`);
+    const isResumed = ended.status === "running";
+    const text = isResumed
+      ? `The session ${ended.id} is running.\n`
+      : `The session ${ended.id} is marked to be resumed. No server has started yet to resume it; the next one that runs will.\n`;
+    show(options, { sessionId: ended.id, status: isResumed ? "running" : "resuming" }, () => text);
+  });
+}
+
+// Waits until the server has ended the step, or for as long as it may take to take it over.
+async function waitWhileIn({ store, clock }: Context, marked: SessionDetails, step: SessionDetails["state"]): Promise<SessionDetails> {
+  const untilMs = clock.now() + STEP_WAIT_MS;
+  let session = marked;
+  while (session.state === step && clock.now() <= untilMs) {
     await delay(100);
+    session = await getSession(store.db, marked.id);
   }
+  return session;
 }
 
 function stateText({ status, state: now }: SessionDetails): string {

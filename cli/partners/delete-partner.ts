@@ -4,7 +4,7 @@ import { countLiveSessions, deletePartnerRows } from "@berth/server/store/partne
 import { listSessionDetails } from "@berth/server/store/sessions/details.ts";
 import { isAppError } from "@berth/contract";
 import type { Context } from "../context.ts";
-import { DESTROY_WAIT_MS, markForDestruction } from "../sessions/destroy-session.ts";
+import { markSession, STEP_WAIT_MS } from "../sessions/mark-session.ts";
 
 const SESSIONS_PER_ROUND = 200;
 const ROWS_PER_ROUND = 1_000;
@@ -35,7 +35,7 @@ async function destroySessions(context: Context, partnerId: string): Promise<num
     const waiting = await countLiveSessions(store.db, partnerId);
     if (waiting < fewest) {
       fewest = waiting;
-      untilMs = clock.now() + DESTROY_WAIT_MS;
+      untilMs = clock.now() + STEP_WAIT_MS;
     }
     if (waiting === 0 || clock.now() > untilMs) return waiting;
     await delay(100);
@@ -44,7 +44,7 @@ async function destroySessions(context: Context, partnerId: string): Promise<num
 
 async function markIfLive(context: Context, id: string): Promise<void> {
   try {
-    await markForDestruction(context, id);
+    await markSession(context, id, "operator_destroy");
   } catch (error) {
     // It was destroyed meanwhile.
     if (!isAppError(error, "session_not_found")) throw error;

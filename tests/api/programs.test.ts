@@ -47,6 +47,19 @@ test("an operator destroys a session, and deletes a partner, from the command li
   expect(doctor.find((finding) => finding.topic === "sandboxes")).toMatchObject({ state: "good", text: "0, as in the store" });
 });
 
+test("an operator resumes a paused session from the command line while the server runs", async () => {
+  const session = await berth.sessions.create({ externalUserId: "sleeper", autoStartAgent: false });
+  await session.pause();
+  expect(await runCliForJson(server, "session", "wake", session.sandboxId)).toEqual({ sessionId: session.sessionId, status: "running" });
+  expect((await session.exec("echo awake")).stdout).toBe("awake\n");
+  expect((await runCli(server, "session", "wake", session.sessionId)).stdout).toBe(`The session ${session.sessionId} is running.\n`);
+  await session.destroy();
+  expect(await runCli(server, "session", "wake", session.sessionId)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("There is no session"),
+  });
+});
+
 test("`berth open` creates a session through the server and prints a link that works", async () => {
   const opened = await runCliForJson<{ sessionId: string; url: string }>(server, "open", "--user", "opener", "--idle-timeout", "30m");
   const session = await berth.sessions.get(opened.sessionId);

@@ -122,6 +122,19 @@ export const RULES = {
       destroyed: { do: "answer_unchanged" },
     },
   },
+  // `berth session wake`, whether or not the session has `autoResume`.
+  operator_wake: {
+    source: "operator",
+    otherwise: notFound,
+    in: {
+      running: { do: "answer_unchanged" },
+      pausing: busy,
+      thawing: { do: "answer_unchanged" },
+      paused: enter("resuming"),
+      hibernating: busy,
+      resuming: { do: "answer_unchanged" },
+    },
+  },
   // `berth down`: sessions end paused without memory. It pulls this trigger until nothing is left to do.
   stop_all: {
     source: "operator",

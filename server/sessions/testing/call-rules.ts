@@ -102,6 +102,19 @@ export const CALL_RULES: PairRule[] = [
     holds: ({ outcome }) => isNotFound(outcome),
   },
   {
+    sentence: "the operator can wake a paused session, and a step that pauses it has to end first",
+    about: ({ trigger, place }) => trigger === "operator_wake" && isLive(place),
+    holds({ place, outcome }) {
+      if (place === "paused") return restOf(place, outcome) === "running";
+      return outcome.do === (place === "pausing" || place === "hibernating" ? "refuse" : "answer_unchanged");
+    },
+  },
+  {
+    sentence: "the operator cannot wake what is not a live session",
+    about: ({ trigger, place }) => trigger === "operator_wake" && !isLive(place),
+    holds: ({ outcome }) => isNotFound(outcome),
+  },
+  {
     sentence: "berth down pauses every session, discards every blank, and finishes what is on its way out",
     about: ({ trigger, place }) => trigger === "stop_all" && place !== "absent" && place !== "destroyed",
     holds: ({ place, outcome }) => restOf(place, outcome) === (isLive(place) ? "paused" : isVisible(place) ? "destroyed" : "absent"),
