@@ -85,6 +85,17 @@ test("a connection with a token is served under the policy of its template", asy
   expect(await say(token(), get("http://169.254.169.254/"))).toContain("403");
 });
 
+test("a session with its own policy is served under that policy", async () => {
+  const own = { sandboxId, template: "default", hasOwnPolicy: true };
+  const world = get(`http://127.0.0.1:${webPort}/`);
+  await using closed = await open({ ownPolicyOf: async () => ({ policy: "none" }) });
+  expect(await say(closed.issueToken(own), world, { at: closed })).toMatch(/403 .*no network access/s);
+  expect(await say(closed.issueToken({ sandboxId, template: "default" }), world, { at: closed })).toContain("the world");
+  // Without a policy there is no egress, and a token cannot be changed to one without its own policy.
+  expect(["", "cut"]).toContain(await say(egress.issueToken(own), world));
+  expect(["", "cut"]).toContain(await say(closed.issueToken(own).replace(".own.", "."), world, { at: closed }));
+});
+
 test("the model relay receives the sandbox id of the token", async () => {
   expect(await say(token(), get("/model/v1/messages"))).toContain(`the model for ${sandboxId}`);
 });

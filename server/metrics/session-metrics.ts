@@ -27,7 +27,7 @@ export function registerSessionMetrics(registry: Registry, { driver, countSessio
   });
   const calls = new Histogram({
     name: "berth_session_operation_duration_seconds",
-    help: "Duration of calls that create, pause, resume or destroy a session, by driver, start (warm, cold) and outcome",
+    help: "Duration of calls that create, pause, resume, wake or destroy a session, by driver, start (warm, cold) and outcome",
     labelNames: ["operation", "driver", "start", "outcome"] as const,
     buckets: BUCKETS,
     registers,

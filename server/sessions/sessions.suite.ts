@@ -138,6 +138,24 @@ export function sessionsSuite(name: string, open: () => Promise<SessionsUnderTes
       expect(await create()).toMatchObject({ idleTimeoutMs: null, idleAt: null });
     });
 
+    test("a session with autoResume wakes from a pause, and its user extends it as far as the partner allows", async () => {
+      const allowed = { ...ACME, autoResume: true, maxTimeoutMs: 90 * MINUTE };
+      const { id, extendUntil } = await sessions.create(allowed, REQUEST);
+      expect(extendUntil).toBe(tested.clock.now() + 90 * MINUTE);
+      const extended = await sessions.extend("acme", id);
+      expect(extended).toMatchObject({ expiresAt: extendUntil });
+      expect(await sessions.extend("acme", id)).toEqual(extended);
+      expect(await sessions.pause("acme", id)).toMatchObject({ extendUntil: null });
+      expect(await codeOf(sessions.extend("acme", id))).toBe("session_paused");
+      expect(await sessions.wake("acme", id)).toMatchObject({ status: "running", expiresAt: tested.clock.now() + 60 * MINUTE });
+      expect(await codeOf(sessions.wake("other", id))).toBe("session_not_found");
+      await sessions.update("acme", id, { autoResume: false, onTimeout: "destroy" });
+      expect(await sessions.pause("acme", id)).toMatchObject({ autoResume: false, onTimeout: "destroy" });
+      expect(await codeOf(sessions.wake("acme", id))).toBe("session_paused");
+      await sessions.destroy("acme", id);
+      expect(await codeOf(sessions.wake("acme", id))).toBe("session_not_found");
+    });
+
     test("generation and updatedAt identify every version of a session", async () => {
       const created = await create();
       const versions = [

@@ -41,7 +41,7 @@ export function createLedger(random: () => number): Ledger {
   const unanswered = new Set<string>();
   // Two creates with one key make one session.
   const send = (api: Api, name: string) =>
-    api.call("POST", "/api/b2b/sessions", { externalUserId: name, autoStartAgent: false }, { "idempotency-key": name });
+    api.call("POST", "/api/b2b/sessions", { externalUserId: name, autoStartAgent: false, autoResume: true }, { "idempotency-key": name });
 
   async function create(api: Api): Promise<void> {
     const name = randomUUID();
@@ -86,9 +86,15 @@ export function createLedger(random: () => number): Ledger {
     });
   }
 
-  async function move(api: Api, entry: Entry, method: string, path: string, to: SessionStatus, event: string): Promise<void> {
+  const move = (api: Api, entry: Entry, method: string, path: string, to: SessionStatus, event: string) =>
+    moveBy(api, entry, method, `/api/b2b/sessions/${entry.sessionId}${path}`, to, event);
+
+  // A call to the sandbox resumes the session first.
+  const wake = (api: Api, entry: Entry) => moveBy(api, entry, "GET", `/sandboxes/${entry.sandboxId}`, "running", "session.resumed");
+
+  async function moveBy(api: Api, entry: Entry, method: string, path: string, to: SessionStatus, event: string): Promise<void> {
     entry.allowed.add(to);
-    const answer = await api.call(method, `/api/b2b/sessions/${entry.sessionId}${path}`);
+    const answer = await api.call(method, path);
     if (answer.status === 503) return;
     if (answer.status !== 200) throw new Error(`${method} ${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`);
     entry.allowed = new Set([to]);
@@ -121,6 +127,7 @@ export function createLedger(random: () => number): Ledger {
       if (dice < 0.2 || (!running && !paused)) return live("running").length + live("paused").length < 6 ? create(api) : undefined;
       if (dice < 0.5 && running) return alone(running, () => write(api, running));
       if (dice < 0.7 && running) return alone(running, () => move(api, running, "POST", "/pause", "paused", "session.paused"));
+      if (dice < 0.8 && paused) return alone(paused, () => wake(api, paused));
       if (dice < 0.9 && paused) return alone(paused, () => move(api, paused, "POST", "/resume", "running", "session.resumed"));
       const doomed = running ?? paused;
       if (doomed && dice > 0.93) return alone(doomed, () => move(api, doomed, "DELETE", "", "destroyed", "session.destroyed"));

@@ -1,4 +1,5 @@
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Session } from "@berth/contract";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -10,16 +11,23 @@ import { missing } from "./sandboxes.ts";
 describeWith(missing, "a session of the real server", () => {
   let berth: Berth;
   let session: Session;
+  let folder: string;
 
   beforeAll(async () => {
-    berth = await startBerth({ BERTH_TEST_SECRET: "environment-of-the-server" });
+    folder = mkdtempSync(join(tmpdir(), "berth-templates-"));
+    const templates = join(folder, "templates.yaml");
+    writeFileSync(templates, "default: { maxResources: { cpus: 2, memoryMb: 4096, diskMb: 20480 } }\n");
+    berth = await startBerth({ BERTH_TEST_SECRET: "environment-of-the-server", BERTH_TEMPLATES: templates });
     session = await berth.api.create({ externalUserId: "mallory", envVars: { MINE: "for-the-session" } });
   });
-  afterAll(() => berth?.[Symbol.asyncDispose]());
+  afterAll(async () => {
+    await berth?.[Symbol.asyncDispose]();
+    rmSync(folder, { recursive: true });
+  });
 
-  async function exec(command: string): Promise<string> {
+  async function exec(command: string, { sandboxUrl }: Session = session): Promise<string> {
     const headers = { authorization: `Bearer ${berth.key}`, "content-type": "application/json" };
-    const answer = await fetch(`${session.sandboxUrl}/exec?format=text`, { method: "POST", headers, body: JSON.stringify({ command }) });
+    const answer = await fetch(`${sandboxUrl}/exec?format=text`, { method: "POST", headers, body: JSON.stringify({ command }) });
     return await answer.text();
   }
 
@@ -50,6 +58,24 @@ describeWith(missing, "a session of the real server", () => {
     const statuses = output.trim().split("\n");
     expect(statuses).toHaveLength(tries.length);
     expect(statuses.filter((status) => status !== "000" && status !== "403")).toEqual([]);
+  });
+
+  test("resources and egress of a session apply in its sandbox", async () => {
+    const resources = { cpus: 0.5, memoryMb: 128, diskMb: 64 };
+    const limited = await berth.api.create({ resources, egress: { policy: "none" }, autoStartAgent: false });
+    const { body } = await berth.api.call("GET", `/api/b2b/sessions/${limited.sessionId}?expand=details`);
+    expect(body).toMatchObject({ resources, egress: { policy: "none" } });
+    const hold = "dd if=/dev/zero of=/dev/null bs=200M count=1 2> /dev/null && echo held";
+    expect([await exec(hold, limited), await exec(hold)]).toEqual([expect.not.stringContaining("held"), "held\n"]);
+    expect(Number(await exec("df -m --output=size /workspace | tail -1", limited))).toBeLessThanOrEqual(64);
+    expect(await exec("curl -s -m 5 http://example.com/", limited)).toContain("no network access");
+    const busy = `bash -c 'TIMEFORMAT=%U; time timeout 1 sh -c "while :; do :; done"' 2>&1 | tail -1`;
+    expect(Number(await exec(busy, limited))).toBeLessThan(0.9);
+    const tooMuch = await berth.api.call("POST", "/api/b2b/sessions", { externalUserId: "mallory", resources: { memoryMb: 4097 } });
+    expect([tooMuch.status, tooMuch.body]).toEqual([
+      400,
+      { error: "Validation failed", details: [{ field: "resources.memoryMb", message: "Must be at most 4096" }] },
+    ]);
   });
 
   test("the data folder cannot be read", async () => {

@@ -13,7 +13,7 @@ export const SESSION_VARIABLES = {
     name: "BERTH_TIMEOUT_ACTION",
     kind: oneOf("pause", "destroy"),
     default: "pause",
-    help: "What happens to a session when its timeout elapses: `pause` keeps its files, `destroy` deletes them.",
+    help: "What happens when the timeout of a session elapses for which nothing else was chosen: `pause` keeps its files, `destroy` deletes them.",
   }),
   hibernateAfterMs: variable({
     name: "BERTH_HIBERNATE_AFTER",

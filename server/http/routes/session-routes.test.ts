@@ -52,6 +52,24 @@ describe("the session routes", () => {
       expect(await step("POST", tail)).toEqual([404, { error: "Session not found" }]);
   });
 
+  test("the rules of a session are echoed by its details, and most of them can be changed", async () => {
+    const rules = { autoResume: true, onTimeout: "destroy", resources: { cpus: 1 }, egress: { policy: "hosts", hosts: ["a.org"] } };
+    const { sessionId } = await create({ externalUserId: "user-1", ...rules });
+    const path = `/api/b2b/sessions/${sessionId}?expand=details`;
+    expect((await app.call("GET", path)).json).toMatchObject({ ...rules, maxTimeoutMs: null });
+    const changed = await app.call("PATCH", path, { body: { autoResume: false, onTimeout: "pause" } });
+    expect(changed.json).toMatchObject({ ...rules, autoResume: false, onTimeout: "pause" });
+    const plain = await create();
+    expect((await app.call("GET", `/api/b2b/sessions/${plain.sessionId}?expand=details`)).json).toMatchObject({
+      autoResume: false,
+      onTimeout: "pause",
+      resources: null,
+      egress: null,
+    });
+    const unknown = await app.call("POST", "/api/b2b/sessions", { body: { externalUserId: "u", resources: { gpus: 1 } } });
+    expect([unknown.status, JSON.stringify(unknown.json)]).toEqual([400, expect.stringContaining('"field":"resources')]);
+  });
+
   test("launch URLs are issued for paused sessions too", async () => {
     const { sessionId, sandboxId } = await create();
     await app.call("POST", `/api/b2b/sessions/${sessionId}/pause`);
@@ -157,6 +175,20 @@ describe("a create request", () => {
     [{ externalUserId: "u", timeoutMs: 60_000.5 }, "timeoutMs", "Must be an integer"],
     [{ externalUserId: "u", idleTimeoutMs: 119_999 }, "idleTimeoutMs", "Must be at least 120000"],
     [{ externalUserId: "u", idleTimeoutMs: "2m" }, "idleTimeoutMs", "Must be an integer"],
+    [{ externalUserId: "u", autoResume: "yes" }, "autoResume", "Must be a boolean"],
+    [{ externalUserId: "u", onTimeout: "stop" }, "onTimeout", "Must be one of pause, destroy"],
+    [{ externalUserId: "u", resources: { memoryMb: 63 } }, "resources.memoryMb", "Must be at least 64"],
+    [
+      { externalUserId: "u", resources: { memoryMb: 4096 } },
+      "resources.memoryMb",
+      "Must be 2048, because the template allows no other value",
+    ],
+    [{ externalUserId: "u", egress: { policy: "all" } }, "egress.policy", "Must be one of none, public, hosts"],
+    [
+      { externalUserId: "u", egress: { policy: "hosts", hosts: ["a.org", "a.org:25"] } },
+      "egress.hosts.1",
+      "The template does not allow this host",
+    ],
     [{ externalUserId: "u", template: 5 }, "template", "Must be a string"],
     [{ externalUserId: "u", template: "" }, "template", "Not a configured template"],
     [{ externalUserId: "u", envVars: [] }, "envVars", "Must be an object"],
