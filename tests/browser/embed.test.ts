@@ -66,6 +66,8 @@ describeInBrowser("the example partner app", (suite) => {
     const frame = childOf(page)!;
     await frame.locator('html[data-theme="dark"]').waitFor();
     await frame.getByRole("tab", { name: "one.py" }).waitFor();
+    // The user's own setting is still the system's theme.
+    await frame.getByRole("button", { name: "Theme: system" }).waitFor();
 
     // The theme is dark, so the colour is lighter than the partner's.
     await runCli(suite.berth, "partner", "update", "demo", "--accent", "#7c3aed", "--hide-agent", "yes");

@@ -32,7 +32,7 @@ export function followPartnerPage(workspace: Workspace): void {
   }
 
   function follow(command: PageMessage): void {
-    if (command.type === "theme") workspace.preferences.set({ theme: command.theme });
+    if (command.type === "theme") workspace.preferences.showPageTheme(command.theme);
     if (command.type === "resume-done") {
       embedding.resumeEnded();
       workspace.connections.retryNow();

@@ -15,9 +15,12 @@ export function createPreferences(user: string) {
   const systemDark = matchMedia("(prefers-color-scheme: dark)");
   const listeners = new Set<() => void>();
   let onChange: (keys: string[]) => void = () => {};
+  // The theme of the partner's page around this one. It is not a setting of the person, so it is not stored.
+  let pageTheme: Theme | null = null;
 
   const apply = () => {
-    const { theme, fontFamily, fontSize } = store.getState();
+    const { theme: ownTheme, fontFamily, fontSize } = store.getState();
+    const theme = pageTheme ?? ownTheme;
     const { dataset, style } = document.documentElement;
     const dark = theme === "dark" || (theme === "system" && systemDark.matches);
     dataset["theme"] = dark ? "dark" : "light";
@@ -28,6 +31,11 @@ export function createPreferences(user: string) {
   systemDark.addEventListener("change", apply);
   store.subscribe(apply);
   apply();
+
+  function showPageTheme(theme: Theme | null): void {
+    pageTheme = theme;
+    apply();
+  }
 
   function show(next: SettingsValues): void {
     values = next;
@@ -45,8 +53,12 @@ export function createPreferences(user: string) {
   return {
     store,
     set(change: Partial<PreferencesState> | ((now: PreferencesState) => Partial<PreferencesState>)) {
-      replace(changeValues(values, typeof change === "function" ? change(store.getState()) : change));
+      const changed = typeof change === "function" ? change(store.getState()) : change;
+      if (changed.theme !== undefined) showPageTheme(null);
+      replace(changeValues(values, changed));
     },
+    // Looks like the partner's page until the person chooses a theme here.
+    showPageTheme,
     reset: (name: SettingName) => replace(changeValues(values, { [name]: SETTINGS[name].default })),
     // The settings as JSON has them.
     values: (): SettingsValues => values,
