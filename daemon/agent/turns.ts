@@ -100,6 +100,8 @@ export function createTurns({ runner, sessions, checkpoints, images, workspace, 
 
   async function prepare(thread: Thread): Promise<void> {
     if (runner.state.status !== "ready" && runner.state.status !== "starting") return;
+    // The first checkpoint reads every file. The next ones, before the prompts, only those that have changed.
+    void checkpoints.take();
     try {
       await openSession(thread);
     } catch (error) {

@@ -13,17 +13,12 @@ export interface SaidMessageProps {
   busy: boolean;
 }
 
-// A message of a person, with the state of the files before it.
+// A message of a person. The files can return to their state before it at once, because the conversation then offers an undo.
 export function SaidMessage({ conversationId, item, isLast, busy }: SaidMessageProps) {
   const workspace = useWorkspace();
-  const { agent, dialogs } = workspace;
+  const { agent } = workspace;
   const { text, context = [], images = [], checkpoint } = item;
   const hasCheckpoint = checkpoint != null && checkpoint.id !== null;
-
-  const restore = async () => {
-    const note = `All files return to their state before this message, and new files are removed. Files that Git ignores and folders like node_modules stay. You can undo this. ${checkpoint?.note ?? ""}`;
-    if (await dialogs.confirm("Restore the files?", note.trim(), "Restore")) agent.restore(conversationId, item.id);
-  };
 
   return (
     <div className="said-message">
@@ -64,7 +59,7 @@ export function SaidMessage({ conversationId, item, isLast, busy }: SaidMessageP
           </>
         )}
         {hasCheckpoint && (
-          <IconButton label="Restore files to before this message" disabled={busy} onClick={() => void restore()}>
+          <IconButton label="Restore files to before this message" disabled={busy} onClick={() => agent.restore(conversationId, item.id)}>
             <HistoryIcon size={13} />
           </IconButton>
         )}
