@@ -79,6 +79,7 @@ async function checkEvents(store: Store, entries: Entry[]): Promise<string[]> {
   const count = (list: string[], type: string) => list.filter((entry) => entry === type).length;
   return entries.flatMap((entry) => {
     const found = types.get(entry.sessionId) ?? [];
+    if (count(found, "session.source_failed") > 1) return [`${entry.sessionId}: its source failed more than once`];
     return [...new Set(entry.events)]
       .filter((type) => count(found, type) < count(entry.events, type))
       .map((type) => `${entry.sessionId}: ${count(entry.events, type)} answers but ${count(found, type)} events ${type}`);
@@ -105,13 +106,15 @@ async function checkPool(store: Store, { poolSize, poolMax }: Config, elapsedMs:
 
 // Sandboxes without an owner, and everything of them that is left on the machine.
 async function checkLeftovers(store: Store, driver: Driver, { dataDir }: Config): Promise<string[]> {
-  const rows = await store.db.selectFrom("sessions").select(["sandbox_id", "state"]).execute();
+  const rows = await store.db.selectFrom("sessions").select(["sandbox_id", "state", "setup_state"]).execute();
   const owned = new Set<string>(rows.filter((row) => row.state !== "destroyed").map((row) => row.sandbox_id));
   const listed = (await driver.list(AbortSignal.timeout(20_000))).map(({ id }) => id as string);
   const orphans = listed.filter((id) => !owned.has(id)).map((id) => `the sandbox ${id} has no owner`);
   const stuck = rows.filter((row) => MUST_END.has(row.state)).map((row) => `${row.sandbox_id} is stuck in ${row.state}`);
+  const unfinished = rows.filter((row) => row.state === "running" && row.setup_state !== null);
+  const setups = unfinished.map((row) => `the setup of ${row.sandbox_id} does not end`);
   const traces = findTraces(dataDir)
     .filter(({ id }) => !owned.has(id))
     .map(({ id, what }) => `${what} is of ${id}, which has no owner`);
-  return [...orphans, ...stuck, ...traces, ...findStrayUserIds(dataDir)];
+  return [...orphans, ...stuck, ...setups, ...traces, ...findStrayUserIds(dataDir)];
 }

@@ -33,6 +33,10 @@ export interface FileRecord {
 
 const CLAIM_MS = 30_000;
 
+// A quarter of the sessions have a repository that cannot be fetched. The relay refuses its private address.
+const SOURCE = { source: { git: { url: "http://127.0.0.1:9/shop.git", token: "secret" } } };
+const sourceFor = (name: string) => (/^[0-3]/.test(name) ? SOURCE : {});
+
 export function createLedger(random: () => number): Ledger {
   const entries: Entry[] = [];
   const pick = <T>(items: T[]): T | undefined => items[Math.floor(random() * items.length)];
@@ -41,7 +45,12 @@ export function createLedger(random: () => number): Ledger {
   const unanswered = new Set<string>();
   // Two creates with one key make one session.
   const send = (api: Api, name: string) =>
-    api.call("POST", "/api/b2b/sessions", { externalUserId: name, autoStartAgent: false, autoResume: true }, { "idempotency-key": name });
+    api.call(
+      "POST",
+      "/api/b2b/sessions",
+      { externalUserId: name, autoStartAgent: false, autoResume: true, ...sourceFor(name) },
+      { "idempotency-key": name },
+    );
 
   async function create(api: Api): Promise<void> {
     const name = randomUUID();

@@ -43,6 +43,8 @@ export const FAIL_POINTS = [
   "destroying.acted",
   "destroying.left",
   "usage.counting",
+  "setup.begun",
+  "setup.source_recorded",
 ] as const;
 
 // Hibernate at once, so that every round has hibernating sessions. The pool grows after creates that found it empty.

@@ -1,0 +1,108 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { SetupReport, SetupRequest, Terminal } from "@berth/contract/daemon.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startGitServer, type GitServer } from "../../tests/support/git/git-server.ts";
+import { startTestDaemon, type TestDaemon } from "../testing/test-daemon.ts";
+
+let git: GitServer;
+let daemon: TestDaemon;
+let attempt = 0;
+
+beforeAll(async () => {
+  git = await startGitServer(null);
+  git.addRepository("shop", { "README.md": "first\n" });
+  git.git("shop", "branch", "next/feature");
+  git.git("shop", "tag", "v1.0");
+  daemon = await startTestDaemon();
+});
+
+afterAll(async () => {
+  await daemon[Symbol.asyncDispose]();
+  await git[Symbol.asyncDispose]();
+});
+
+const begin = (request: Partial<SetupRequest>) =>
+  daemon.fetch("/internal/setup", {
+    method: "POST",
+    body: { attempt: ++attempt, left: "source", git: null, command: null, defaultCommand: null, ...request },
+  });
+
+async function untilEnded(): Promise<SetupReport> {
+  for (let seen = ""; ;) {
+    const { json } = await daemon.fetch<SetupReport>(`/internal/setup?seen=${seen}`);
+    if (json.status === "done" || json.status === "failed") return json;
+    seen = json.status;
+  }
+}
+
+async function setUp(request: Partial<SetupRequest>): Promise<SetupReport> {
+  await begin(request);
+  return untilEnded();
+}
+
+const repository = (rest: object) => ({ url: git.url("shop"), hasCredential: false, ...rest });
+const inWorkspace = (path: string) => readFileSync(join(daemon.workspace, path), "utf8");
+const setupTerminals = async () =>
+  (await daemon.fetch<{ terminals: Terminal[] }>("/terminals")).json.terminals.filter(({ title }) => title === "Setup");
+
+test("branches, tags and commits are checked out, with and without a depth", async () => {
+  const commit = git.git("shop", "rev-parse", "main").trim();
+  const done = { status: "done", reason: null, exitCode: null };
+  expect(await setUp({ git: repository({ path: "a" }) })).toEqual(done);
+  expect(inWorkspace("a/.git/HEAD")).toBe("ref: refs/heads/main\n");
+  expect(await setUp({ git: repository({ path: "b", ref: "next/feature", depth: 1 }) })).toEqual(done);
+  expect(inWorkspace("b/.git/HEAD")).toBe("ref: refs/heads/next/feature\n");
+  expect(await setUp({ git: repository({ path: "c", ref: "v1.0" }) })).toEqual(done);
+  expect(await setUp({ git: repository({ path: "d/e", ref: commit }) })).toEqual(done);
+  expect([inWorkspace("c/.git/HEAD"), inWorkspace("d/e/.git/HEAD")]).toEqual([`${commit}\n`, `${commit}\n`]);
+  expect(inWorkspace("d/e/README.md")).toBe("first\n");
+  // A new attempt replaces the terminal of the one before.
+  expect(await setupTerminals()).toHaveLength(1);
+});
+
+test("a failure says in plain words what is wrong", async () => {
+  const reasonOf = async (rest: object) => (await setUp({ git: repository(rest) })).reason;
+  expect(await reasonOf({ path: "f", ref: "none" })).toBe('The repository has no branch or tag "none".');
+  expect(await reasonOf({ path: "g", ref: "f".repeat(40) })).toBe("The repository does not have this commit.");
+  expect(await reasonOf({ path: "h", url: git.url("none") })).toBe(
+    "The repository does not exist, or the token does not allow reading it.",
+  );
+  expect(await reasonOf({ path: "i", url: "http://127.0.0.1:9/shop.git" })).toBe("127.0.0.1:9 does not answer.");
+  await daemon.fetch("/files/content?path=j/README.md", { method: "PUT", body: "mine\n" });
+  expect(await reasonOf({ path: "j" })).toMatch(/^The folder has files with the names of files in the repository/);
+  expect(inWorkspace("j/README.md")).toBe("mine\n");
+});
+
+test("the command of the create precedes the repository's, and that precedes the template's", async () => {
+  git.addRepository("prepared", { ".berth/setup": "echo repository > who; exit 4\n" });
+  const source = repository({ url: git.url("prepared"), path: "k" });
+  expect(await setUp({ git: source, command: "echo create > who" })).toMatchObject({ exitCode: 0 });
+  expect(inWorkspace("k/who")).toBe("create\n");
+  expect(await setUp({ left: "command", git: source, defaultCommand: "echo template > who" })).toMatchObject({ exitCode: 4 });
+  expect(inWorkspace("k/who")).toBe("repository\n");
+  expect(await setUp({ left: "command", defaultCommand: "echo template > who" })).toMatchObject({ exitCode: 0 });
+  expect(inWorkspace("who")).toBe("template\n");
+});
+
+test("an attempt runs once, an interrupted one says so, and it begins again after a restart", async () => {
+  const first = { attempt: ++attempt, left: "command", git: null, defaultCommand: null } as const;
+  await begin({ ...first, command: "echo run >> runs" });
+  await untilEnded();
+  await begin({ ...first, command: "echo run >> runs" });
+  expect(await untilEnded()).toMatchObject({ status: "done", exitCode: 0 });
+  expect(inWorkspace("runs")).toBe("run\n");
+
+  const long = { ...first, attempt: ++attempt, command: "test -e again || { touch again; sleep 60; }" };
+  await begin(long);
+  await expect.poll(() => existsSync(join(daemon.workspace, "again")), { timeout: 30_000 }).toBe(true);
+  const [terminal] = await setupTerminals();
+  await daemon.fetch(`/terminals/${terminal?.id}`, { method: "DELETE" });
+  expect(await untilEnded()).toEqual({ status: "done", reason: null, exitCode: 130 });
+
+  await daemon.stop();
+  await daemon.restart();
+  expect(await daemon.fetch("/internal/setup")).toMatchObject({ status: 404 });
+  await begin(long);
+  expect(await untilEnded()).toMatchObject({ status: "done", exitCode: 0 });
+});

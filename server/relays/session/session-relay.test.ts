@@ -1,0 +1,159 @@
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { createServer, request as httpRequest, type IncomingMessage, type RequestListener, type Server } from "node:http";
+import { connect, type AddressInfo } from "node:net";
+import { newId } from "@berth/contract";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { createUpstreamDial } from "../../egress/dial-upstream.ts";
+import { silentLog } from "../../log.ts";
+import { createSecrets } from "../../secrets/secrets.ts";
+import { DEFAULT_TEMPLATE } from "../../templates.ts";
+import { createSessionRelays, type SessionRelays } from "./session-relay.ts";
+
+const SECRET = "the-secret-value";
+const sandboxId = newId("sbx", 1);
+const secrets = createSecrets([randomBytes(32)]);
+let answerWith: RequestListener;
+let seen: IncomingMessage[];
+let upstream: Server;
+let proxy: Server;
+let relays: SessionRelays;
+let base: string;
+
+beforeEach(async () => {
+  seen = [];
+  answerWith = (_request, response) => void response.end("fine");
+  upstream = createServer((request, response) => {
+    seen.push(request);
+    answerWith(request, response);
+  });
+  base = `http://127.0.0.1:${await listen(upstream)}`;
+  relays = open([base.slice("http://".length)]);
+  proxy = createServer((request, response) => relays.handle(request, response, { sandboxId, count: () => {} }));
+  await listen(proxy);
+});
+
+afterEach(async () => {
+  for (const server of [upstream, proxy]) {
+    server.close();
+    server.closeAllConnections();
+    await once(server, "close");
+  }
+});
+
+async function listen(server: Server): Promise<number> {
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  return (server.address() as AddressInfo).port;
+}
+
+const found = () => [
+  { name: "API", upstream: `${base}/v1`, header: "X-Api-Key", value: SECRET },
+  { name: "git", upstream: `${base}/acme/shop.git`, header: "authorization", value: `Basic ${SECRET}` },
+];
+
+const open = (allow: string[], options = {}) =>
+  createSessionRelays({ find: async () => found(), dial: createUpstreamDial(allow), secrets, log: silentLog, ...options });
+
+const access = () => relays.access(sandboxId, DEFAULT_TEMPLATE, found());
+const apiPath = () => new URL(access().env["BERTH_RELAY_API"]!).pathname;
+const gitPath = () => new URL(access().gitConfig[0]![0].slice("url.".length, -".insteadOf".length)).pathname;
+
+async function ask(path: string, options: { method?: string; body?: string; headers?: Record<string, string> } = {}) {
+  const { port } = proxy.address() as AddressInfo;
+  const request = httpRequest({ host: "127.0.0.1", port, path, method: options.method ?? "GET", headers: options.headers, agent: false });
+  request.end(options.body);
+  const [response] = (await once(request, "response")) as [IncomingMessage];
+  let text = "";
+  for await (const chunk of response) text += String(chunk);
+  return { status: response.statusCode, headers: response.headers, text };
+}
+
+test("a request reaches the upstream with the header of the server, whatever the sandbox sends in its place", async () => {
+  const headers = { "x-api-key": "forged", "X-Own": "kept", host: "elsewhere.example", "Proxy-Authorization": "x" };
+  expect(await ask(`${apiPath()}/list?all=1`, { method: "POST", body: "hello", headers })).toMatchObject({ status: 200, text: "fine" });
+  expect(seen[0]).toMatchObject({ method: "POST", url: "/v1/list?all=1" });
+  expect(seen[0]?.headers).toMatchObject({ "x-api-key": SECRET, "x-own": "kept", host: base.slice("http://".length) });
+  expect(seen[0]?.headers).not.toHaveProperty("proxy-authorization");
+});
+
+test("only addresses below the upstream are reached, and no method that returns the header", async () => {
+  for (const rest of ["/../admin", "/%2e%2e/admin", "/..%2fadmin", "/a/..%5c..%5cadmin", "/%zz", "x", "@elsewhere.example/"])
+    expect(await ask(`${apiPath()}${rest}`), rest).toMatchObject({ status: expect.toBeOneOf([403, 404]) });
+  expect(await ask(`${apiPath()}/`, { method: "TRACE" })).toMatchObject({ status: 405 });
+  expect(await ask("/relay/another-sandboxes-token/API/list")).toMatchObject({ status: 403 });
+  expect(await ask(apiPath().replace("/API", "/OTHER"))).toMatchObject({ status: 404 });
+  expect(seen).toEqual([]);
+});
+
+test("a redirect within the upstream stays in the relay, and any other one leads away from it", async () => {
+  answerWith = (request, response) =>
+    void response.writeHead(302, { location: request.url === "/v1/in" ? "/v1/there?x=1" : "http://elsewhere.example/" }).end();
+  expect((await ask(`${apiPath()}/in`)).headers.location).toBe(`${apiPath()}/there?x=1`);
+  expect((await ask(`${apiPath()}/out`)).headers.location).toBe("http://elsewhere.example/");
+});
+
+test("the relay of a repository passes on git's protocol for that repository, and nothing else", async () => {
+  expect(await ask(`${gitPath()}/info/refs?service=git-upload-pack`)).toMatchObject({ status: 200 });
+  expect(seen[0]).toMatchObject({ url: "/acme/shop.git/info/refs?service=git-upload-pack" });
+  expect(seen[0]?.headers.authorization).toBe(`Basic ${SECRET}`);
+  const refused = [
+    ["GET", "/info/refs"],
+    ["GET", "/info/refs?service=git-upload-pack&x=1"],
+    ["GET", "/config"],
+    ["GET", "/git-upload-pack"],
+    ["POST", "/info/lfs/objects/batch"],
+    ["GET", "-two/info/refs?service=git-upload-pack"],
+    ["GET", "/../other.git/info/refs?service=git-upload-pack"],
+  ] as const;
+  for (const [method, rest] of refused) {
+    const answer = await ask(`${gitPath()}${rest}`, { method });
+    expect(answer, rest).toMatchObject({ status: 403, text: "berth: The token of this session is only for its own repository.\n" });
+  }
+  expect(seen).toHaveLength(1);
+});
+
+test("a git server that refuses or redirects is explained, and its challenge does not reach git", async () => {
+  const answers: [number, string][] = [
+    [401, "The git server did not accept the token."],
+    [404, "The repository does not exist, or the token does not allow this."],
+    [301, "The git server redirects to another address. Create the session with that address."],
+  ];
+  for (const [status, sentence] of answers) {
+    answerWith = (_request, response) => void response.writeHead(status, { "www-authenticate": "Basic", location: "/elsewhere" }).end();
+    const answer = await ask(`${gitPath()}/info/refs?service=git-upload-pack`);
+    expect(answer.text).toBe(`berth: ${sentence}\n`);
+    expect(answer.headers).not.toHaveProperty("www-authenticate");
+    expect(answer.headers).not.toHaveProperty("location");
+  }
+});
+
+test("private addresses are refused unless the operator allows them", async () => {
+  relays = open([]);
+  const answer = await ask(`${apiPath()}/list`);
+  expect(answer.status).toBe(502);
+  expect(answer.text).toMatch(/cannot be reached: port \d+ is closed/);
+  expect(seen).toEqual([]);
+});
+
+test("a transfer beyond the limit is cut, in both directions, and an upstream that vanishes ends only its own request", async () => {
+  relays = open([base.slice("http://".length)], { maxBytes: 1000 });
+  answerWith = (request, response) => void request.resume().on("end", () => response.end());
+  expect(await ask(`${apiPath()}/`, { method: "POST", body: "x".repeat(2000) })).toMatchObject({ status: 413 });
+  answerWith = (_request, response) => void response.end("x".repeat(5000));
+  await expect(ask(`${apiPath()}/`)).rejects.toThrow();
+  answerWith = (request) => void request.socket.destroy();
+  expect(await ask(`${apiPath()}/`)).toMatchObject({ status: 502 });
+});
+
+test("a sandbox has a limited number of requests at once", async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  answerWith = (_request, response) => void promise.then(() => response.end("late"));
+  const { port } = proxy.address() as AddressInfo;
+  const sockets = Array.from({ length: 32 }, () => connect(port, "127.0.0.1"));
+  for (const socket of sockets) socket.write(`GET ${apiPath()}/ HTTP/1.1\r\nhost: x\r\n\r\n`);
+  await expect.poll(() => seen.length, { timeout: 30_000 }).toBe(32);
+  expect(await ask(`${apiPath()}/`)).toMatchObject({ status: 429 });
+  resolve();
+  for (const socket of sockets) socket.destroy();
+  await expect.poll(async () => (await ask(`${apiPath()}/`)).status, { timeout: 30_000 }).toBe(200);
+});
