@@ -55,12 +55,14 @@ function firstSchemaError(schema: Type.TSchema, value: unknown): FieldError | un
 }
 
 // Checks rules that the schema cannot express.
-function findInvalidValue({ root, env, egress, maxEgress, model, languageServers }: TemplateFields): FieldError | undefined {
+function findInvalidValue({ root, env, egress, maxEgress, model, languageServers, relays }: TemplateFields): FieldError | undefined {
   if (root !== undefined && !isAbsolute(root)) return { at: ["root"], message: `must be an absolute path, not "${root}"` };
   const variable = Object.keys(env ?? {}).find((name) => !VARIABLE.test(name));
   if (variable !== undefined) return { at: ["env", variable], message: "is not a valid variable name (names with BERTH_ are reserved)" };
   const language = Object.keys(languageServers ?? {}).find((name) => !LANGUAGES.some((known) => known === name));
   if (language !== undefined) return { at: ["languageServers", language], message: `is not one of ${LANGUAGES.join(", ")}` };
+  const upstream = relays?.find((relay) => !URL.canParse(relay.upstream))?.upstream;
+  if (upstream !== undefined) return { at: ["relays"], message: `has "${upstream}", which is not a URL` };
   const { provider, apiKeyVariable, baseUrl } = model ?? {};
   if ((provider === undefined) !== (apiKeyVariable === undefined) || (baseUrl !== undefined && provider === undefined))
     return { at: ["model"], message: "must name provider and apiKeyVariable together, and baseUrl only with them" };

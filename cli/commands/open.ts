@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { Command } from "commander";
-import { DEFAULT_TEMPLATE, type ErrorBody, type LaunchUrl, type Session } from "@berth/contract";
+import { DEFAULT_TEMPLATE, type ErrorBody, type LaunchUrl, type Session, type Source } from "@berth/contract";
 import { readFileIfExists } from "@berth/server/bounded-io/read-small-file.ts";
 import type { Config } from "@berth/server/config/config.ts";
 import { DEMO_KEY_FILE, DEMO_PARTNER } from "@berth/server/keys/seed.ts";
@@ -15,6 +15,9 @@ interface Options {
   user: string;
   idleTimeout?: Limit;
   autoResume?: boolean;
+  git?: string;
+  ref?: string;
+  gitTokenFile?: string;
   json?: boolean;
 }
 
@@ -26,6 +29,9 @@ function build(): Command {
     .option("--user <id>", "the user that it is for", "me")
     .option("--idle-timeout <time>", "pause it when it was not used for this long, such as 30m, or `none`", parseIdleTimeout)
     .option("--auto-resume", "resume it when someone opens it while it is paused")
+    .option("--git <url>", "start with the files of this repository")
+    .option("--ref <name>", "its branch, tag or commit")
+    .option("--git-token-file <path>", "a file with a token for it, which never enters the sandbox")
     .option("--json", "print JSON")
     .action(open);
 }
@@ -40,6 +46,7 @@ async function open(options: Options): Promise<void> {
     template: options.template,
     ...(options.autoResume && { autoResume: true }),
     ...(idleTimeout !== undefined && { idleTimeoutMs: idleTimeout === "none" ? null : idleTimeout }),
+    ...(options.git !== undefined && { source: { git: await readGitSource(options.git, options) } }),
   });
   const { url, expiresAt } = await call<LaunchUrl>(`/api/b2b/sessions/${sessionId}/launch-url`);
   const isOpened = options.json ? false : openInBrowser(url);
@@ -54,6 +61,14 @@ async function open(options: Options): Promise<void> {
         ["link", style.cyan(url)],
       ])}${hint}\n`,
   );
+}
+
+// The token is in a file, because other users of the machine see the arguments of a command.
+async function readGitSource(url: string, { ref, gitTokenFile }: Options): Promise<Source["git"]> {
+  if (gitTokenFile === undefined) return { url, ...(ref !== undefined && { ref }) };
+  const token = (await readFileIfExists(gitTokenFile))?.trim();
+  if (!token) throw new Error(`There is no token in ${gitTokenFile}.`);
+  return { url, ...(ref !== undefined && { ref }), token };
 }
 
 // The server may listen on all addresses; it is on this machine in any case.
