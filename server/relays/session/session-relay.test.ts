@@ -78,7 +78,7 @@ test("a request reaches the upstream with the header of the server, whatever the
 
 test("only addresses below the upstream are reached, and no method that returns the header", async () => {
   for (const rest of ["/../admin", "/%2e%2e/admin", "/..%2fadmin", "/a/..%5c..%5cadmin", "/%zz", "x", "@elsewhere.example/"])
-    expect(await ask(`${apiPath()}${rest}`), rest).toMatchObject({ status: expect.toBeOneOf([403, 404]) });
+    expect(await ask(`${apiPath()}${rest}`)).toMatchObject({ status: expect.toBeOneOf([403, 404]) });
   expect(await ask(`${apiPath()}/`, { method: "TRACE" })).toMatchObject({ status: 405 });
   expect(await ask("/relay/another-sandboxes-token/API/list")).toMatchObject({ status: 403 });
   expect(await ask(apiPath().replace("/API", "/OTHER"))).toMatchObject({ status: 404 });
@@ -107,7 +107,7 @@ test("the relay of a repository passes on git's protocol for that repository, an
   ] as const;
   for (const [method, rest] of refused) {
     const answer = await ask(`${gitPath()}${rest}`, { method });
-    expect(answer, rest).toMatchObject({ status: 403, text: "berth: The token of this session is only for its own repository.\n" });
+    expect(answer).toMatchObject({ status: 403, text: "berth: The token of this session is only for its own repository.\n" });
   }
   expect(seen).toHaveLength(1);
 });
@@ -140,7 +140,7 @@ test("a transfer beyond the limit is cut, in both directions, and an upstream th
   answerWith = (request, response) => void request.resume().on("end", () => response.end());
   expect(await ask(`${apiPath()}/`, { method: "POST", body: "x".repeat(2000) })).toMatchObject({ status: 413 });
   answerWith = (_request, response) => void response.end("x".repeat(5000));
-  await expect(ask(`${apiPath()}/`)).rejects.toThrow();
+  await expect(ask(`${apiPath()}/`)).rejects.toThrow("aborted");
   answerWith = (request) => void request.socket.destroy();
   expect(await ask(`${apiPath()}/`)).toMatchObject({ status: 502 });
 });
