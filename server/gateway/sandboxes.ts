@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import { AppError, includesScope, isSandboxId, type KeyScope, type SandboxId } from "@berth/contract";
+import { AppError, includesScope, isAppError, isSandboxId, type KeyScope, type SandboxId } from "@berth/contract";
 import { SECOND, type Clock } from "../clock.ts";
 import type { DaemonLinks } from "../daemon-link/daemon-links.ts";
 import type { Activity } from "../sessions/idle/activity.ts";
@@ -30,6 +30,7 @@ export interface SandboxesDeps {
 }
 
 const INPUT_INTERVAL_MS = 5 * SECOND;
+const PAUSED_MEANWHILE = "The session was paused during the request and is resumed; send the request again";
 
 export interface Sandboxes {
   request(request: IncomingMessage, response: ServerResponse): Promise<void>;
@@ -78,7 +79,13 @@ export function createSandboxes(deps: SandboxesDeps): Sandboxes {
       // A command runs for as long as its request.
       const use = activity.begin(session);
       response.once("close", () => use[Symbol.dispose]());
-      await relayToApi({ links, outputLimit, sessionCache }, { request, response, sandboxId: session.sandboxId, path });
+      const relay = () => relayToApi({ links, outputLimit, sessionCache }, { request, response, sandboxId: session.sandboxId, path });
+      await relay().catch(async (error: unknown) => {
+        if (!isAppError(error, "session_paused") || !session.autoResume || response.headersSent) throw error;
+        await sessions.wake(session.partnerId, session.id);
+        if (hasBody(request)) throw new AppError("session_resuming", { message: PAUSED_MEANWHILE, cause: error });
+        await relay();
+      });
     },
 
     async upgrade(request, socket, head) {
@@ -103,3 +110,7 @@ export function createSandboxes(deps: SandboxesDeps): Sandboxes {
     },
   };
 }
+
+// The body may be lost, so such a request cannot be sent to the sandbox again.
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";

@@ -87,6 +87,22 @@ describe("a paused session with autoResume", () => {
     expect([await send(key), gateway.woken.count]).toEqual([200, 1]);
   });
 
+  test("that is paused while a call arrives is resumed for it, and a call with a body is to be repeated", async () => {
+    await using gateway = await openPaused();
+    let calls = 0;
+    await gateway.serveDaemon((request, response) => {
+      if (++calls % 2 === 0) return void response.end("from the sandbox");
+      gateway.pause();
+      request.socket.destroy();
+    });
+    const url = `/sandboxes/${gateway.sandboxId}/files`;
+    expect(await gateway.send(url, { headers: key })).toMatchObject({ status: 200, body: "from the sandbox" });
+    expect([gateway.woken.count, calls]).toEqual([1, 2]);
+    const write = await gateway.send(url, { method: "PUT", headers: key, body: "text" });
+    expect([write.status, write.headers["x-error-code"], write.headers["retry-after"]]).toEqual([503, "session_resuming", "2"]);
+    expect([gateway.session.status, calls]).toEqual(["running", 3]);
+  });
+
   test("is resumed by the button of its page, but by nothing that the page does by itself", async () => {
     await using gateway = await openPaused();
     const cookie = await gateway.signIn();

@@ -56,6 +56,7 @@ describe("the workspace's session", () => {
       branding: { logo: null, accent: null, hideAgent: false },
       expiresAtMs: gateway.session.expiresAt,
       idlePause: null,
+      source: null,
       onTimeout: "pause",
       extendUntilMs: null,
       autoResume: false,

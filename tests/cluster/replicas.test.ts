@@ -116,6 +116,24 @@ function replicas(name: string, prepare: () => Promise<TestedCluster>, { missing
       expect((await three.call("GET", path)).body).toMatchObject({ status: "destroyed" });
     });
 
+    test("calls through all servers to a session that one has paused share one resume", async () => {
+      const all = apis();
+      const session = await all[0]!.create({ autoResume: true, autoStartAgent: false });
+      const path = `/api/b2b/sessions/${session.sessionId}`;
+      // The servers know the session as running.
+      for (const api of all) await api.exec(session.sandboxId, "echo kept > note");
+      expect((await all[2]!.call("POST", `${path}/pause`)).status).toBe(200);
+      const files = `/sandboxes/${session.sandboxId}/files/content?path=note`;
+      const answers = await Promise.all(Array.from({ length: 30 }, (_, i) => all[i % 3]!.call("GET", files)));
+      expect(new Set(answers.map(({ status, body }) => `${status} ${String(body).trim()}`))).toEqual(new Set(["200 kept"]));
+      const { data } = (await all[1]!.call("GET", "/api/b2b/events?limit=100")).body as {
+        data: { type: string; data: { sessionId: string } }[];
+      };
+      const resumed = data.filter(({ type, data: { sessionId } }) => type === "session.resumed" && sessionId === session.sessionId);
+      expect(resumed).toHaveLength(1);
+      await all[0]!.call("DELETE", path);
+    });
+
     testWith(
       missingDouble,
       "an egress token works from its own pod while the session runs, and every replica learns when it ends",

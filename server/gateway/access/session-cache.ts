@@ -9,6 +9,8 @@ import type { Sessions, SessionView } from "../../sessions/sessions.ts";
 export interface SessionCache extends AsyncDisposable {
   // null: no such sandbox, or a pooled sandbox that has no partner yet.
   get(sandboxId: SandboxId): Promise<CachedSession | null>;
+  // Reads it from the store.
+  getFresh(sandboxId: SandboxId): Promise<CachedSession | null>;
   // Calls the listener with the current value, and again after every change until disposed.
   watch(sandboxId: SandboxId, listener: (cached: CachedSession | null) => void): Disposable;
 }
@@ -112,6 +114,7 @@ export function createSessionCache({ sessions, findPartner, clock, log }: Sessio
 
   return {
     get,
+    getFresh: reload,
     watch,
     async [Symbol.asyncDispose]() {
       changes[Symbol.dispose]();

@@ -30,8 +30,8 @@ export async function relayToApi(
       },
     );
   } catch (error) {
-    // If the session was paused or destroyed during the request, that is the reason for the failure.
+    // If the session was paused or destroyed during the request, perhaps by another server, that is the reason for the failure.
     if (!isAppError(error, "sandbox_unreachable")) throw error;
-    throw notRunningError(await sessionCache.get(sandboxId), error) ?? error;
+    throw notRunningError(await sessionCache.getFresh(sandboxId), error) ?? error;
   }
 }
