@@ -26,7 +26,7 @@ export const STATUS_FILTERS = ["live", "running", "paused", "destroyed", "all"] 
 export type StatusFilter = (typeof STATUS_FILTERS)[number];
 
 // How many rows a page of sessions has at most, and how many may be asked for by their ids.
-export const CONSOLE_PAGE_ROWS = 100;
+export const CONSOLE_PAGE_ROWS = 200;
 
 export interface ConsoleSession {
   id: string;

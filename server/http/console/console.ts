@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import type { ConsoleLogins } from "../../keys/console-logins.ts";
 import type { UsageReports } from "../../usage/usage-reports.ts";
-import { addConsoleApi, type ConsoleApiDeps } from "./console-api.ts";
+import { addConsoleApi, type ConsoleApiDeps, type ConsoleRoute } from "./console-api.ts";
 import { addConsolePage } from "./console-page.ts";
 import { overviewRoute, type OverviewDeps } from "./overview-route.ts";
 import { partnerRoutes, type PartnerRouteDeps } from "./partner-routes.ts";
@@ -32,12 +32,14 @@ type AllDeps = ConsoleApiDeps &
 export function addConsole(app: FastifyInstance, deps: Omit<AllDeps, keyof ConsoleDeps>, own: ConsoleDeps): void {
   const all = { ...deps, ...own };
   addConsolePage(app, own.pageFile);
-  addConsoleApi(app, all, [
-    overviewRoute(all),
-    ...sessionRoutes(all),
-    ...partnerRoutes(all),
-    ...usageRoutes(all),
-    ...webhookRoutes(all),
-    ...systemRoutes(all),
-  ]);
+  addConsoleApi(app, all, consoleRoutes(all));
 }
+
+export const consoleRoutes = (deps: AllDeps): ConsoleRoute[] => [
+  overviewRoute(deps),
+  ...sessionRoutes(deps),
+  ...partnerRoutes(deps),
+  ...usageRoutes(deps),
+  ...webhookRoutes(deps),
+  ...systemRoutes(deps),
+];

@@ -46,9 +46,8 @@ const MAX_SCANNED = 2000;
 const BATCH = 500;
 
 export async function listConsoleSessions(db: Db, filter: ConsoleFilter): Promise<ConsolePage> {
-  const exact = filter.search === undefined ? null : await findById(db, filter.partnerId, filter.search.trim());
-  if (exact) return { rows: filter.after ? [] : [exact], next: null };
   const needle = filter.search?.trim().toLowerCase();
+  if (needle && WHOLE_ID.test(needle)) return { rows: await findById(db, filter.partnerId, needle), next: null };
   const rows: ConsoleRow[] = [];
   let after = filter.after;
   // One more row than the page may hold shows whether there is a next page.
@@ -77,12 +76,13 @@ export async function findConsoleSessions(db: Db, partnerId: string | null, ids:
     .execute();
 }
 
-async function findById(db: Db, partnerId: string | null, id: string): Promise<ConsoleRow | undefined> {
-  if (!/^(ses|sbx)_\w{26}$/.test(id)) return undefined;
+const WHOLE_ID = /^(ses|sbx)_\w{26}$/;
+
+function findById(db: Db, partnerId: string | null, id: string): Promise<ConsoleRow[]> {
   return ownedRows(db, partnerId)
     .select(COLUMNS)
     .where((row) => row.or([row("id", "=", id as SessionId), row("sandbox_id", "=", id as SandboxId)]))
-    .executeTakeFirst();
+    .execute();
 }
 
 // The only place that limits sessions to those of a partner.

@@ -7,26 +7,28 @@ import { TABLE_ROW } from "./row-height.ts";
 interface Props {
   session: ConsoleSession;
   index: number;
-  isCurrent: boolean;
+  isSelected: boolean;
   showPartner: boolean;
-  onFocus: () => void;
+  onSelect: () => void;
 }
 
-export function SessionRow({ session, index, isCurrent, showPartner, onFocus }: Props) {
+export const rowId = (sessionId: string): string => `row-${sessionId}`;
+
+export function SessionRow({ session, index, isSelected, showPartner, onSelect }: Props) {
   const { id, externalUserId, partnerId, template, createdAt, expiresAt } = session;
   return (
     <div
       role="row"
       aria-rowindex={index + 2}
-      aria-selected={isCurrent}
+      id={rowId(id)}
+      aria-selected={isSelected}
       className="table-row"
-      tabIndex={isCurrent ? 0 : -1}
-      onFocus={onFocus}
+      onClick={onSelect}
       // Its place in the whole list. The content security policy forbids styles in HTML, but not those that scripts set.
       ref={(element) => void (element && (element.style.top = `${index * TABLE_ROW}px`))}
     >
       <span role="gridcell">
-        <Link to={["sessions", id]} className="mono" title={id} tabIndex={-1}>
+        <Link to={["sessions", id]} className="mono" title={id} tabIndex={isSelected ? 0 : -1}>
           {shortId(id)}
         </Link>
       </span>

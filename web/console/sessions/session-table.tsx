@@ -3,7 +3,7 @@ import type { ConsoleSession } from "@berth/contract/console.ts";
 import { scrollToRow, useVisibleRange } from "../../workspace/browser/use-visible-range.ts";
 import { useLocation, hrefOf, navigate } from "../connection/location.ts";
 import { TABLE_ROW } from "./row-height.ts";
-import { SessionRow } from "./session-row.tsx";
+import { rowId, SessionRow } from "./session-row.tsx";
 
 // The next page is read before its rows are on the screen.
 const AHEAD = 40;
@@ -17,30 +17,27 @@ export interface SessionTableProps {
   onEnd: () => void;
 }
 
-// Renders only the rows on the screen, so that thousands of them cost no more than thirty.
+// Renders only the rows on the screen, so that thousands of them cost no more than thirty. The grid itself has the focus, because the
+// selected row may not be rendered.
 export function SessionTable({ rows, hasMore, showPartner, onVisible, onEnd }: SessionTableProps) {
+  const grid = useRef<HTMLDivElement>(null);
   const scroller = useRef<HTMLDivElement>(null);
   const range = useVisibleRange(scroller, TABLE_ROW);
   const { kind } = useLocation();
   const [current, setCurrent] = useState(0);
-  const wantsFocus = useRef(false);
   const shown = rows.slice(range.first, range.end);
+  const active = current >= range.first && current < range.end ? rows[current] : undefined;
 
   useEffect(() => {
     onVisible(shown.map(({ id }) => id));
     if (hasMore && range.end + AHEAD > rows.length) onEnd();
   });
-  useEffect(() => {
-    if (!wantsFocus.current) return;
-    wantsFocus.current = false;
-    scroller.current?.querySelector<HTMLElement>(`[aria-rowindex="${current + 2}"]`)?.focus();
-  });
 
-  const focusRow = (index: number) => {
+  const selectRow = (index: number) => {
     const next = Math.max(0, Math.min(rows.length - 1, index));
-    wantsFocus.current = true;
     setCurrent(next);
     if (scroller.current) scrollToRow(scroller.current, next, TABLE_ROW);
+    grid.current?.focus({ preventScroll: true });
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const pageRows = Math.max(1, Math.floor((scroller.current?.clientHeight ?? 0) / TABLE_ROW) - 1);
@@ -52,7 +49,7 @@ export function SessionTable({ rows, hasMore, showPartner, onVisible, onEnd }: S
       Home: 0,
       End: Infinity,
     }[event.key];
-    if (target !== undefined) focusRow(target);
+    if (target !== undefined) selectRow(target);
     else if (event.key === "Enter" && rows[current]) navigate(hrefOf(kind, ["sessions", rows[current].id]));
     else return;
     event.preventDefault();
@@ -60,8 +57,11 @@ export function SessionTable({ rows, hasMore, showPartner, onVisible, onEnd }: S
 
   return (
     <div
+      ref={grid}
       className="table"
       role="grid"
+      tabIndex={0}
+      aria-activedescendant={active && rowId(active.id)}
       aria-label="Sessions"
       aria-rowcount={hasMore ? -1 : rows.length + 1}
       data-partner={showPartner}
@@ -86,9 +86,9 @@ export function SessionTable({ rows, hasMore, showPartner, onVisible, onEnd }: S
               key={session.id}
               session={session}
               index={range.first + at}
-              isCurrent={range.first + at === current}
+              isSelected={range.first + at === current}
               showPartner={showPartner}
-              onFocus={() => setCurrent(range.first + at)}
+              onSelect={() => setCurrent(range.first + at)}
             />
           ))}
         </div>

@@ -1,0 +1,222 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import type { BrowserContextOptions, Page } from "playwright-core";
+import { beforeAll, expect, test } from "vitest";
+import type { Session } from "@berth/contract";
+import { sessionRow } from "../../server/store/testing/session-row.ts";
+import { seriousFaults } from "../support/browser/axe.ts";
+import { describeInBrowser, type BrowserSuite } from "../support/browser/browser-suite.ts";
+import { eventually, expectGone, expectVisible } from "../support/browser/workspace.ts";
+import { runCliForJson } from "../support/servers/cli.ts";
+
+const HOSTILE = "<img src=x onerror=alert(1)>";
+const MANY = 10_000;
+
+describeInBrowser("the console", (suite) => {
+  let token: string;
+  let ada: Session;
+
+  beforeAll(async () => {
+    ({
+      token: { token },
+    } = await runCliForJson<{ token: { token: string } }>(suite.berth, "console", "token", "--name", "Ada"));
+    await runCliForJson(suite.berth, "partner", "create", "other", "--max-sessions", "5");
+    ada = await suite.berth.api.create({ externalUserId: HOSTILE, metadata: { note: HOSTILE }, autoStartAgent: false });
+  });
+
+  test("an operator signs in, finds a session, pauses and resumes it, and signs out", async () => {
+    await using opened = await open(suite, "/console");
+    const { page } = opened;
+    await page.getByLabel("Operator token").fill("wrong");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await expectVisible(page.getByRole("alert").getByText("unknown, expired or revoked"));
+    await signIn(page, "Operator token", token);
+    await expectVisible(page.getByRole("region", { name: "Machine" }));
+    expect(await page.evaluate("document.cookie")).toBe("");
+
+    await page.getByRole("link", { name: "Sessions" }).click();
+    await page.getByRole("searchbox", { name: "Search" }).fill("ONERROR");
+    await eventually(() => page.url()).toContain("search=ONERROR");
+    const row = page.getByRole("row").filter({ hasText: HOSTILE });
+    await expectVisible(row);
+    await row.getByRole("link").click();
+    await expectVisible(page.getByRole("heading", { name: ada.sessionId }));
+    expect(await page.locator("img[src=x]").count()).toBe(0);
+    await expectVisible(page.getByLabel("Memory"));
+
+    await page.getByRole("button", { name: "Pause" }).click();
+    await expectVisible(page.getByRole("button", { name: "Resume" }));
+    expect((await suite.berth.api.call("GET", `/api/b2b/sessions/${ada.sessionId}`)).body).toMatchObject({ status: "paused" });
+    await expectVisible(page.getByText("by Ada from").first());
+    await page.getByRole("button", { name: "Resume" }).click();
+    await expectVisible(page.getByRole("button", { name: "Pause" }));
+    await page.getByRole("combobox", { name: "Extend" }).selectOption({ label: "to 24 h from now" });
+    await expectVisible(page.getByText(/\(in (23|24) h\)/));
+
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await expectVisible(page.getByLabel("Operator token"));
+    await page.reload();
+    await expectVisible(page.getByLabel("Operator token"));
+  });
+
+  test("ten thousand sessions are one table that renders only the rows on the screen and works with the keyboard", async () => {
+    insertMany(suite);
+    await using opened = await open(suite, "/console/sessions?status=all");
+    const { page } = opened;
+    await signIn(page, "Operator token", token);
+    const rows = page.locator(".table-row");
+    await expectVisible(rows.first());
+    await page.getByRole("grid").focus();
+    const rendered: number[] = [];
+    while ((await page.getByRole("status").textContent()) !== "10,001") {
+      await page.keyboard.press("End");
+      rendered.push(await rows.count());
+    }
+    expect(Math.max(...rendered)).toBeLessThan(100);
+    await expectVisible(page.locator('[aria-rowindex="10002"]'));
+
+    await page.keyboard.press("Home");
+    await expectVisible(page.locator('[aria-rowindex="2"][aria-selected="true"]'));
+    await page.keyboard.press("ArrowDown");
+    await expectVisible(page.locator('[aria-rowindex="3"][aria-selected="true"]'));
+    // New sessions appear and changed ones are updated without a reload.
+    await page.keyboard.press("Home");
+    await expectVisible(rows.first().getByText("running"));
+    await suite.berth.api.call("POST", `/api/b2b/sessions/${ada.sessionId}/pause`);
+    await expectVisible(rows.first().getByText("paused"));
+    await page.keyboard.press("Enter");
+    await expectVisible(page.getByRole("heading", { name: ada.sessionId }));
+    await page.goBack();
+    await expectVisible(rows.first());
+    expect(page.url()).toContain("status=all");
+  });
+
+  test("an operator issues a key that is shown once, and its partner sees only its own data with it", async () => {
+    await using opened = await open(suite, "/console/partners/other");
+    const { page } = opened;
+    await signIn(page, "Operator token", token);
+    await expectVisible(page.getByText("of 5, 5 left"));
+    await page.getByRole("button", { name: "Issue a key" }).click();
+    await page.getByRole("textbox", { name: "Name" }).fill("Console");
+    await page.getByRole("combobox", { name: "Scope" }).selectOption("admin");
+    await page.getByRole("button", { name: "Issue", exact: true }).click();
+    const key = (await page.locator("output.secret").textContent()) ?? "";
+    expect(key).toMatch(/^berth_[0-9a-f]{64}$/);
+    await page.getByRole("button", { name: "Done" }).click();
+    await expectVisible(page.getByRole("cell", { name: "Console" }));
+    expect(await page.content()).not.toContain(key);
+
+    await page.goto(`${suite.berth.url}/console/partner`);
+    await signIn(page, "API key", key);
+    await expectVisible(page.getByRole("link", { name: "Keys and usage" }));
+    expect(await page.getByRole("navigation", { name: "Pages" }).getByRole("link").allTextContents()).toEqual([
+      "Overview",
+      "Sessions",
+      "Keys and usage",
+      "Webhooks",
+      "Audit",
+    ]);
+    await page.getByRole("link", { name: "Sessions" }).click();
+    await expectVisible(page.getByText("No session matches."));
+    await page.goto(`${suite.berth.url}/console/partner/sessions/${ada.sessionId}`);
+    await expectVisible(page.getByRole("alert").getByText("Session not found"));
+    await page.getByRole("link", { name: "Keys and usage" }).click();
+    await page
+      .getByRole("row")
+      .filter({ hasText: "Console" })
+      .getByRole("button", { name: /^Revoke/ })
+      .click();
+    await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
+    // The key that this person signed in with has just ended.
+    await expectVisible(page.getByLabel("API key"));
+  });
+
+  test("axe finds no serious violations on any page, light and dark", async () => {
+    await using opened = await open(suite, "/console");
+    const { page } = opened;
+    const found: Record<string, string[]> = {};
+    // The pages in which all colours occur.
+    const inDark = ["login", "overview", "partners/other", "health"];
+    const look = async (name: string, until: string) => {
+      await expectVisible(page.locator(until).first());
+      for (const colorScheme of inDark.includes(name) ? (["dark", "light"] as const) : (["light"] as const)) {
+        await page.emulateMedia({ colorScheme });
+        await expectVisible(page.locator(`:root[data-theme="${colorScheme}"]`));
+        found[`${name} ${colorScheme}`] = await seriousFaults(page);
+      }
+    };
+    await look("login", "#secret");
+    await signIn(page, "Operator token", token);
+    await look("overview", "progress");
+    const pages = {
+      sessions: ".table-row",
+      [`sessions/${ada.sessionId}`]: ".timeline li",
+      "partners/other": "td",
+      webhooks: ".page",
+      templates: "td",
+      health: ".findings li",
+      audit: "td",
+    };
+    for (const [path, until] of Object.entries(pages)) {
+      await page.goto(`${suite.berth.url}/console/${path}`);
+      await look(path, until);
+    }
+    expect(Object.entries(found).filter(([, faults]) => faults.length > 0)).toEqual([]);
+    expect(Object.keys(found)).toHaveLength(13);
+  });
+
+  test("a session is destroyed after a question", async () => {
+    await using opened = await open(suite, `/console/sessions/${ada.sessionId}`);
+    const { page } = opened;
+    await signIn(page, "Operator token", token);
+    await page.getByRole("button", { name: "Destroy" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Destroy" }).click();
+    await expectGone(page.getByRole("button", { name: "Destroy" }));
+    await expectVisible(page.getByText("session.destroyed"));
+  });
+});
+
+interface Opened extends AsyncDisposable {
+  page: Page;
+}
+
+async function open({ berth, browser }: BrowserSuite, path: string, options: BrowserContextOptions = {}): Promise<Opened> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(30_000);
+  const faults: string[] = [];
+  page.on("pageerror", (error) => faults.push(error.message));
+  page.on("dialog", (dialog) => faults.push(dialog.message()));
+  await page.goto(berth.url + path);
+  return {
+    page,
+    async [Symbol.asyncDispose]() {
+      await context.close();
+      expect(faults).toEqual([]);
+    },
+  };
+}
+
+async function signIn(page: Page, label: string, secret: string): Promise<void> {
+  await page.getByLabel(label).fill(secret);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await expectVisible(page.getByRole("navigation", { name: "Pages" }));
+}
+
+// Sessions that are destroyed already, so that the server leaves them alone.
+function insertMany({ berth }: BrowserSuite): void {
+  const database = new DatabaseSync(join(berth.dataDir, "berth.db"));
+  database.exec("pragma busy_timeout = 30000; begin immediate");
+  const startMs = Date.now() - 3_600_000;
+  for (let at = 0; at < MANY; at++) {
+    const atMs = startMs + at;
+    const times = { expires_at: null, created_at: atMs, updated_at: atMs, destroyed_at: atMs + 1 };
+    const row = sessionRow(atMs, { partner_id: "demo", external_user_id: `user-${at}`, state: "destroyed", ...times });
+    const columns = Object.keys(row);
+    database
+      .prepare(`insert into sessions (${columns.join(", ")}) values (${columns.map(() => "?").join(", ")})`)
+      .run(...(Object.values(row) as string[]));
+  }
+  database.exec("commit");
+  database.close();
+}
