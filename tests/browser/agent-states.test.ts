@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { readScriptedAgent } from "../support/agents/scripted-agent.ts";
 import { seriousFaults } from "../support/browser/axe.ts";
+import { smallTargets } from "../support/browser/touch-targets.ts";
 import { eventually, screenText, expectVisible, typeInTerminal } from "../support/browser/workspace.ts";
 import { describeInBrowser } from "../support/browser/browser-suite.ts";
 
@@ -83,6 +84,14 @@ describeInBrowser(
       await expectVisible(panel.getByText("Accepted"));
       expect(await workspace.read("numbers.txt")).toBe(NUMBERS.replace("line 20", "the last line"));
       expect(await seriousFaults(page)).toEqual([]);
+
+      const small: Record<string, string[]> = { agent: await smallTargets(page) };
+      for (const view of ["Files", "Search", "Changes", "Ports"]) {
+        await page.getByRole("navigation", { name: "Views" }).getByRole("button", { name: view }).click();
+        await expectVisible(page.getByRole("heading", { name: view }));
+        small[view] = await smallTargets(page);
+      }
+      expect(small).toEqual({ agent: [], Files: [], Search: [], Changes: [], Ports: [] });
     });
   },
   { settings: templatesFile },
