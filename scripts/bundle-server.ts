@@ -20,11 +20,10 @@ export async function bundleServer(): Promise<void> {
     format: "esm",
     platform: "node",
     target: "node24",
-    // 15 MB, for one driver.
-    external: ["@kubernetes/client-node", "pg-native"],
+    external: ["pg-native"],
     // CommonJS packages call it for Node's own modules.
     banner: { js: 'import { createRequire as $createRequire } from "node:module"; const require = $createRequire(import.meta.url);' },
-    plugins: [ownLocation, httpWithoutFetch],
+    plugins: [ownLocation, httpWithoutFetch, usedPartOfKubernetesClient],
     metafile: true,
     logLevel: "silent",
   });
@@ -72,6 +71,18 @@ const httpWithoutFetch: Plugin = {
         contents: `const http = process.getBuiltinModule("node:http");\nexport default http;\nexport const { ${names.join(", ")} } = http;`,
       };
     });
+  },
+};
+
+// A class for each type of object and for each API, of which we use none.
+const UNUSED_IN_KUBERNETES_CLIENT = /^export .*"\.\/models\/.*$|^export .*'\.\/types\/.*$|^export .*"\.\/apis\/.*$/gm;
+
+const usedPartOfKubernetesClient: Plugin = {
+  name: "used part of the Kubernetes client",
+  setup(builder) {
+    builder.onLoad({ filter: /@kubernetes\/client-node\/dist\/gen\/index\.js$/ }, ({ path }) => ({
+      contents: readFileSync(path, "utf8").replace(UNUSED_IN_KUBERNETES_CLIENT, ""),
+    }));
   },
 };
 

@@ -16,9 +16,8 @@ export interface Connection {
   server: string;
 }
 
-// Imports the library only here, because loading it takes half a second and 60 MB.
 export async function connectCluster({ kubeconfig, namespace }: ConnectOptions): Promise<Connection> {
-  const { KubeConfig } = await import("@kubernetes/client-node");
+  const { KubeConfig } = await import("./kube-config.ts");
   const config = new KubeConfig();
   if (kubeconfig === null) config.loadFromDefault();
   else config.loadFromFile(kubeconfig);
