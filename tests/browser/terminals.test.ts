@@ -17,15 +17,15 @@ import { describeInBrowser } from "../support/browser/browser-suite.ts";
 
 describeInBrowser("terminals in the workspace", (suite) => {
   test("a command runs and its output is shown", async () => {
-    await using workspace = await suite.openWorkspace();
+    const workspace = await suite.sharedWorkspace();
     await typeInTerminal(workspace.page, "echo sum-$((20+22))\n");
     await eventually(() => screenText(workspace.page)).toContain("sum-42");
   });
 
   test("a terminal that is hidden and shown again continues at its prompt, with the keyboard focus", async () => {
-    await using workspace = await suite.openWorkspace({ files: { "README.md": "# Hello\n" } });
+    const workspace = await suite.sharedWorkspace({ "README.md": "# Hello\n" });
     const { page } = workspace;
-    await expectVisible(editor(page));
+    await openFile(page, "README.md");
     await typeInTerminal(page, "seq 1 200; echo end-$((1+1))\n");
     await eventually(() => screenText(page)).toMatch(/end-2\n.*\$$/);
     await page.keyboard.press("Control+J");
@@ -38,10 +38,19 @@ describeInBrowser("terminals in the workspace", (suite) => {
     await eventually(() => screenText(page)).toMatch(/^shown-4$/m);
   });
 
-  test("in a terminal the keys of the workspace's commands reach the workspace, and all others reach the shell", async () => {
-    await using workspace = await suite.openWorkspace({ files: { "README.md": "# Hello\n" } });
+  test("the editor and the tree follow changes made in the terminal", async () => {
+    const workspace = await suite.sharedWorkspace({ "a.txt": "before\n" });
     const { page } = workspace;
-    await expectVisible(editor(page));
+    await openFile(page, "a.txt");
+    await typeInTerminal(page, "echo changed-in-terminal > a.txt; touch new.txt\n");
+    await eventually(() => editor(page).innerText()).toContain("changed-in-terminal");
+    await expectVisible(treeItem(page, "new.txt"));
+  });
+
+  test("in a terminal the keys of the workspace's commands reach the workspace, and all others reach the shell", async () => {
+    const workspace = await suite.sharedWorkspace({ "README.md": "# Hello\n" });
+    const { page } = workspace;
+    await openFile(page, "README.md");
     await typeInTerminal(page, "cat -v\n");
     await expectVisible(page.getByRole("tab", { name: "cat" }));
     await page.keyboard.press("Control+P");
@@ -56,15 +65,6 @@ describeInBrowser("terminals in the workspace", (suite) => {
     await page.keyboard.press("Control+Shift+E");
     await eventually(() => focusIsIn(page, ".text-editor")).toBe(true);
     await expectVisible(treeItem(page, "README.md"));
-  });
-
-  test("the editor and the tree follow changes made in the terminal", async () => {
-    await using workspace = await suite.openWorkspace({ files: { "a.txt": "before\n" } });
-    const { page } = workspace;
-    await openFile(page, "a.txt");
-    await typeInTerminal(page, "echo changed-in-terminal > a.txt; touch new.txt\n");
-    await eventually(() => editor(page).innerText()).toContain("changed-in-terminal");
-    await expectVisible(treeItem(page, "new.txt"));
   });
 
   test("tabs and terminals survive a reload", async () => {

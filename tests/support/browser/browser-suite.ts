@@ -9,6 +9,9 @@ export interface BrowserSuite {
   readonly berth: Berth;
   readonly browser: Browser;
   openWorkspace(options?: WorkspaceOptions): Promise<OpenedWorkspace>;
+  // The open workspace that tests share, with these files besides those of earlier tests. A new session and page would cost
+  // more than most tests, so a test that depends on neither uses this, with files of its own.
+  sharedWorkspace(files?: WorkspaceOptions["files"]): Promise<OpenedWorkspace>;
 }
 
 export interface BrowserSuiteOptions {
@@ -24,6 +27,7 @@ export function describeInBrowser(name: string, tests: (suite: BrowserSuite) => 
     const all = new AsyncDisposableStack();
     let berth: Berth;
     let browser: Browser;
+    let shared: Promise<OpenedWorkspace> | undefined;
 
     const suite: BrowserSuite = {
       get berth() {
@@ -33,6 +37,12 @@ export function describeInBrowser(name: string, tests: (suite: BrowserSuite) => 
         return browser;
       },
       openWorkspace: (options) => openWorkspace(berth, browser, options),
+      async sharedWorkspace(files = {}) {
+        shared ??= openWorkspace(berth, browser).then((opened) => all.use(opened));
+        const workspace = await shared;
+        for (const [path, content] of Object.entries(files)) await workspace.write(path, content);
+        return workspace;
+      },
     };
 
     beforeAll(async () => {

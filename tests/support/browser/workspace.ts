@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { chromium, type Browser, type BrowserContextOptions, type Locator, type Page } from "playwright-core";
+import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Locator, type Page } from "playwright-core";
 import { expect } from "vitest";
 import type { Session } from "@berth/contract";
 import type { Berth } from "../servers/berth.ts";
@@ -62,9 +62,11 @@ export async function openWorkspace(
   const session = await berth.api.create({ externalUserId: `user-${randomUUID()}`, ...create });
   for (const [path, text] of Object.entries(files)) await berth.api.writeFile(session.sandboxId, path, text);
   const faults: string[] = [];
+  const contexts: BrowserContext[] = [];
 
   async function newPage(): Promise<Page> {
     const opened = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...context });
+    contexts.push(opened);
     const page = await opened.newPage();
     page.on("pageerror", (error) => faults.push(error.stack ?? error.message));
     page.setDefaultTimeout(30_000);
@@ -92,7 +94,7 @@ export async function openWorkspace(
       return other;
     },
     async [Symbol.asyncDispose]() {
-      for (const opened of browser.contexts()) await opened.close();
+      for (const opened of contexts) await opened.close();
       await berth.api.call("DELETE", `/api/b2b/sessions/${session.sessionId}`);
       expect(faults).toEqual([]);
     },
