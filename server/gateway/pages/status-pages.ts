@@ -107,6 +107,13 @@ const PAGES = {
     advice: "This page retries automatically.",
     refreshSeconds: 3,
   },
+  previewAsleep: {
+    status: 409,
+    title: "The workspace is paused",
+    text: "The preview is available again when the workspace is resumed.",
+    advice: "Open the workspace, or reload this page, to resume it.",
+    refreshSeconds: 3,
+  },
   previewNoServer: {
     status: 502,
     title: "No server is listening on this port",

@@ -56,7 +56,8 @@ export function createPreview(deps: PreviewDeps): Preview {
     const cached = await wakeIfOpened(access.cached, target, request);
     if (cached === "full") return sendStatusPage(response, "noRoom", ancestors);
     if (cached.session.status === "destroyed") return sendStatusPage(response, "destroyed", ancestors);
-    if (cached.session.status === "paused") return sendStatusPage(response, "previewPaused", ancestors);
+    if (cached.session.status === "paused")
+      return sendStatusPage(response, mayWake(cached, target, request) ? "previewAsleep" : "previewPaused", ancestors);
     if (isMutation(request) && !isFromSandbox(request, target)) throw new AppError("forbidden");
     activity.note(cached.session);
     const headers = headersFor(target, cached.partner);
@@ -82,11 +83,13 @@ export function createPreview(deps: PreviewDeps): Preview {
     }
   }
 
-  // A link that was passed on does not wake the session, because anyone may have it.
   async function wakeIfOpened(cached: CachedSession, target: PreviewTarget, request: IncomingMessage): Promise<CachedSession | "full"> {
-    const subject = { ...target, partnerId: cached.partner.id };
-    if (!isPageOpening(request) || cookies.isShared(request.headers.cookie, subject)) return cached;
-    return wakeForPage(deps.sessions, cached);
+    return isPageOpening(request) && mayWake(cached, target, request) ? wakeForPage(deps.sessions, cached) : cached;
+  }
+
+  // A link that was passed on does not wake the session, because anyone may have it.
+  function mayWake({ session, partner }: CachedSession, target: PreviewTarget, { headers }: IncomingMessage): boolean {
+    return session.autoResume && !cookies.isShared(headers.cookie, { ...target, partnerId: partner.id });
   }
 
   // Exchanges the ticket of a link that the workspace issued for this host's own cookie.
