@@ -23,6 +23,7 @@ import { createEnvironment } from "./processes/environment.ts";
 import { execRoutes } from "./processes/exec.ts";
 import { findRoutes } from "./search/find.ts";
 import { searchRoutes } from "./search/search.ts";
+import { openSetupFiles } from "./setup/setup-files.ts";
 import { setupRoutes } from "./setup/setup.ts";
 import { createTerminals } from "./terminals/terminals.ts";
 import { trashRoutes } from "./trash/trash.ts";
@@ -51,8 +52,15 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
   });
 
   const workspace = await openWorkspace(BERTH_WORKSPACE);
+  const setupFiles = openSetupFiles(join(BERTH_HOME, ".berth/setup"));
   const egress = openEgressForwarder(BERTH_EGRESS, () => environment.request.egressPass);
-  const environment = createEnvironment({ base: env, workspace: workspace.root, home: BERTH_HOME, proxyUrl: () => egress.url });
+  const environment = createEnvironment({
+    base: env,
+    workspace: workspace.root,
+    home: BERTH_HOME,
+    proxyUrl: () => egress.url,
+    setupEnv: setupFiles.readEnv,
+  });
 
   const ownPorts = () => (egress.url ? [Number(new URL(egress.url).port)] : []);
   const terminals = createTerminals({
@@ -101,7 +109,7 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
       ...findRoutes({ workspace }),
       ...searchRoutes({ workspace, environment }),
       ...terminals.routes,
-      ...setupRoutes({ terminals, workspace, folder: join(BERTH_HOME, ".berth/setup") }),
+      ...setupRoutes({ terminals, workspace, files: setupFiles }),
       ...ports.routes,
       ...agent.routes,
       ...changes.routes,

@@ -22,9 +22,11 @@ export interface EnvironmentOptions {
   home: string;
   // Such as http://127.0.0.1:3128; undefined if the sandbox has no egress.
   proxyUrl: () => string | undefined;
+  // Variables of the repository, which everything else overrides.
+  setupEnv: () => Record<string, string>;
 }
 
-export function createEnvironment({ base, workspace, home, proxyUrl }: EnvironmentOptions): Environment {
+export function createEnvironment({ base, workspace, home, proxyUrl, setupEnv }: EnvironmentOptions): Environment {
   let started = false;
   let request: StartRequest = { env: {}, agent: null, autoStartAgent: false };
 
@@ -39,8 +41,8 @@ export function createEnvironment({ base, workspace, home, proxyUrl }: Environme
       request = parseStart(body);
       started = true;
     },
-    forAgent: (agent) => ({ ...defaults(), ...agent.env, ...session() }),
-    forChild: (extra = {}) => ({ ...defaults(), ...session(), ...extra }),
+    forAgent: (agent) => ({ ...setupEnv(), ...defaults(), ...agent.env, ...session() }),
+    forChild: (extra = {}) => ({ ...setupEnv(), ...defaults(), ...session(), ...extra }),
   };
 
   function session(): Record<string, string> {

@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { SetupReport, SetupRequest } from "@berth/contract/daemon.ts";
+import { isStringRecord } from "../http/body.ts";
 import { replaceFile } from "../io/replace-file.ts";
 
 // The daemon and the program in the Setup terminal exchange two files: what to do, and how far it is. They survive a restart of
@@ -12,6 +13,9 @@ export interface SetupFiles {
   // null if this attempt has not begun.
   readReport(attempt: number): SetupReport | null;
   writeReport(attempt: number, report: SetupReport): void;
+  // Variables that the repository wants for all programs.
+  readEnv(): Record<string, string>;
+  writeEnv(env: Record<string, string>): void;
 }
 
 export interface SetupPlan extends SetupRequest {
@@ -21,7 +25,11 @@ export interface SetupPlan extends SetupRequest {
 }
 
 export function openSetupFiles(folder: string): SetupFiles {
-  const [planFile, reportFile] = [join(folder, "plan.json"), join(folder, "report.json")];
+  const [planFile, reportFile, envFile] = ["plan.json", "report.json", "env.json"].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
 
   function read<T>(file: string): T | null {
     try {
@@ -44,6 +52,13 @@ export function openSetupFiles(folder: string): SetupFiles {
       const found = read<SetupReport & { attempt: number }>(reportFile);
       return found?.attempt === attempt ? { status: found.status, reason: found.reason, exitCode: found.exitCode } : null;
     },
+    readEnv() {
+      const found = read<unknown>(envFile);
+      if (!isStringRecord(found)) return {};
+      // The operating system cannot pass a variable with a NUL character.
+      return Object.fromEntries(Object.entries(found).filter((pair) => !pair.join("").includes("\0")));
+    },
+    writeEnv: (env) => write(envFile, env),
     writeReport: (attempt, report) => write(reportFile, { attempt, ...report }),
   };
 }

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { SetupReport, SetupRequest, Terminal } from "@berth/contract/daemon.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startGitServer, type GitServer } from "../../tests/support/git/git-server.ts";
+import { attachScreen } from "../testing/terminal-screen.ts";
 import { startTestDaemon, type TestDaemon } from "../testing/test-daemon.ts";
 
 let git: GitServer;
@@ -83,6 +84,29 @@ test("the command of the create precedes the repository's, and that precedes the
   expect(inWorkspace("k/who")).toBe("repository\n");
   expect(await setUp({ left: "command", defaultCommand: "echo template > who" })).toMatchObject({ exitCode: 0 });
   expect(inWorkspace("who")).toBe("template\n");
+});
+
+test("a devcontainer.json sets variables and commands, and what does not apply is named", async () => {
+  const json = `{
+    // The properties that apply
+    "containerEnv": { "SHOP_MODE": "development", "SHOP_ROOT": "\${containerWorkspaceFolder}/x", "OTHER": "\${localEnv:HOME}" },
+    "postCreateCommand": { "one": "echo $SHOP_MODE > mode", "two": ["touch", "two words"] },
+    "postStartCommand": "echo started > started",
+    "forwardPorts": [3000],
+    "image": "debian", /* and one that does not */
+    "features": {},
+  }`;
+  git.addRepository("contained", { ".devcontainer/devcontainer.json": json });
+  expect(await setUp({ git: repository({ url: git.url("contained"), path: "m" }), defaultCommand: "exit 9" })).toMatchObject({
+    exitCode: 0,
+  });
+  expect([inWorkspace("m/mode"), inWorkspace("m/two words"), inWorkspace("m/started")]).toEqual(["development\n", "", "started\n"]);
+  const [terminal] = await setupTerminals();
+  const screen = await attachScreen(daemon, terminal!.id);
+  await screen.shows("these properties do not apply here: image, features, containerEnv.OTHER.");
+  await screen.close();
+  const { text } = await daemon.fetch("/exec?format=text", { method: "POST", body: { command: "echo $SHOP_MODE $SHOP_ROOT" } });
+  expect(text).toBe(`development ${join(daemon.workspace, "m/x")}\n`);
 });
 
 test("an attempt runs once, an interrupted one says so, and it begins again after a restart", async () => {

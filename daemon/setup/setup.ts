@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import type { SetupReport, SetupRequest } from "@berth/contract/daemon.ts";
 import type { Workspace } from "../files/workspace.ts";
 import { readJson } from "../http/body.ts";
@@ -7,13 +6,12 @@ import { badRequest, notFound } from "../http/errors.ts";
 import { sendJson } from "../http/reply.ts";
 import type { Route } from "../http/route.ts";
 import type { Terminals } from "../terminals/terminals.ts";
-import { openSetupFiles } from "./setup-files.ts";
+import type { SetupFiles } from "./setup-files.ts";
 
 export interface SetupDeps {
   terminals: Pick<Terminals, "create" | "remove" | "list">;
   workspace: Pick<Workspace, "root">;
-  // The folder for the files of the setup.
-  folder: string;
+  files: SetupFiles;
 }
 
 export const SETUP_TITLE = "Setup";
@@ -21,8 +19,7 @@ const LOOK_EVERY_MS = 100;
 const MAX_WAIT_MS = 15_000;
 
 // Runs the setup of a session in a terminal, so that people see its output and can interrupt it.
-export function setupRoutes({ terminals, workspace, folder }: SetupDeps): Route[] {
-  const files = openSetupFiles(folder);
+export function setupRoutes({ terminals, workspace, files }: SetupDeps): Route[] {
   // The attempt that this daemon works on. null after a restart, which ended every program.
   let current: { attempt: number; terminalId: string } | null = null;
 
@@ -43,7 +40,7 @@ export function setupRoutes({ terminals, workspace, folder }: SetupDeps): Route[
         const endMs = Date.now() + MAX_WAIT_MS;
         let found = report();
         while (found.status === seen && Date.now() < endMs && !response.destroyed) {
-          await delay(LOOK_EVERY_MS);
+          await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
           found = report();
         }
         sendJson(response, 200, found);
@@ -58,7 +55,7 @@ export function setupRoutes({ terminals, workspace, folder }: SetupDeps): Route[
     if (before) terminals.remove(before);
     const plan = { ...request, workspace: workspace.root, terminalId: null };
     files.writePlan(plan);
-    const command = [process.execPath, join(import.meta.dirname, "run-setup.cjs"), folder];
+    const command = [process.execPath, join(import.meta.dirname, "run-setup.cjs"), files.folder];
     const { id } = await terminals.create({ title: SETUP_TITLE, command });
     current = { attempt, terminalId: id };
     files.writePlan({ ...plan, terminalId: id });

@@ -14,7 +14,7 @@ async function setUp(resources: AsyncDisposableStack, limits: Partial<Checkpoint
   const { path: home } = resources.use(await mkdtempDisposable(join(tmpdir(), "berth-checkpoints-")));
   const root = join(home, "workspace");
   const workspace = await openWorkspace(root);
-  const environment = createEnvironment({ base: process.env, workspace: root, home, proxyUrl: () => undefined });
+  const environment = createEnvironment({ base: process.env, workspace: root, home, proxyUrl: () => undefined, setupEnv: () => ({}) });
   const folder = join(home, "checkpoints");
   const at = (path: string) => join(root, path);
   return {

@@ -2,7 +2,8 @@ import { join } from "node:path";
 import type { SetupReport } from "@berth/contract/daemon.ts";
 import { openSetupFiles, type SetupPlan } from "../setup-files.ts";
 import { fetchRepository } from "./fetch-repository.ts";
-import { findCommand, runCommand } from "./setup-command.ts";
+import { readDevcontainer } from "./devcontainer.ts";
+import { findCommands, runCommands } from "./setup-command.ts";
 import { print } from "./print.ts";
 
 // The program of the Setup terminal. Its argument is the folder with the files of the setup.
@@ -15,8 +16,11 @@ async function main(folder: string): Promise<void> {
   const root = await fetchSource(plan, report);
   if (root === null) return void (process.exitCode = 1);
   report("command");
-  const command = findCommand(plan, root);
-  const exitCode = command && (await runCommand(command, root));
+  const devcontainer = readDevcontainer(root, print);
+  devcontainer?.remarks.forEach(print);
+  const env = devcontainer?.containerEnv ?? {};
+  files.writeEnv(env);
+  const exitCode = await runCommands(findCommands(plan, root, devcontainer), root, env);
   report("done", { exitCode });
   if (exitCode === null) return;
   print(exitCode === 0 ? "Setup is done." : `The setup command ended with exit code ${exitCode}. Everything else works as usual.`);

@@ -3,29 +3,39 @@ import { accessSync, constants, existsSync } from "node:fs";
 import { constants as systemConstants } from "node:os";
 import { join } from "node:path";
 import type { SetupPlan } from "../setup-files.ts";
+import type { Devcontainer } from "./devcontainer.ts";
 import { print, printCommand } from "./print.ts";
-
-// A command as words, and how it is shown.
-export interface Command {
-  words: string[];
-  shown: string;
-}
 
 const FILE = ".berth/setup";
 
-// The command of the create, of the repository or of the template, in this order. null: there is none.
-export function findCommand({ command, defaultCommand }: SetupPlan, root: string): Command | null {
-  if (command !== null) return inShell(command);
-  const file = join(root, FILE);
-  if (existsSync(file)) return { words: isExecutable(file) ? [file] : ["/bin/sh", file], shown: FILE };
-  return defaultCommand === null ? null : inShell(defaultCommand);
+// The commands of the create, of the repository or of the template, in this order. Each of them is a list of words.
+export function findCommands({ command, defaultCommand }: SetupPlan, root: string, devcontainer: Devcontainer | null): string[][] {
+  return [...findMain(), ...(devcontainer?.postStart ?? [])];
+
+  function findMain(): string[][] {
+    if (command !== null) return [inShell(command)];
+    const file = join(root, FILE);
+    if (existsSync(file)) return [isExecutable(file) ? [file] : ["/bin/sh", file]];
+    if (devcontainer && devcontainer.postCreate.length > 0) return devcontainer.postCreate;
+    return defaultCommand === null ? [] : [inShell(defaultCommand)];
+  }
 }
 
-// Returns its exit code.
-export async function runCommand({ words, shown }: Command, folder: string): Promise<number> {
-  printCommand([shown]);
+// Runs commands until one fails. Returns the exit code of the last one; null if there was none.
+export async function runCommands(commands: string[][], folder: string, env: Record<string, string>): Promise<number | null> {
+  let exitCode: number | null = null;
+  for (const words of commands) {
+    exitCode = await runCommand(words, folder, env);
+    if (exitCode !== 0) return exitCode;
+  }
+  return exitCode;
+}
+
+async function runCommand(words: string[], folder: string, env: Record<string, string>): Promise<number> {
   const [file = "", ...args] = words;
-  const child = spawn(file, args, { cwd: folder, stdio: "inherit" });
+  printCommand(words[1] === "-c" ? words.slice(2) : words);
+  // The variables of the session take precedence.
+  const child = spawn(file, args, { cwd: folder, env: { ...env, ...process.env }, stdio: "inherit" });
   return new Promise((resolve) => {
     child.once("error", (error) => {
       print(`The command could not be started: ${error.message}`);
@@ -35,7 +45,7 @@ export async function runCommand({ words, shown }: Command, folder: string): Pro
   });
 }
 
-const inShell = (command: string): Command => ({ words: ["/bin/sh", "-c", command], shown: command });
+const inShell = (command: string): string[] => ["/bin/sh", "-c", command];
 
 function isExecutable(file: string): boolean {
   try {
