@@ -6,6 +6,7 @@ import type { Page } from "playwright-core";
 import { startBerth } from "../tests/support/servers/berth.ts";
 import { launchChromium, openWorkspace, type OpenedWorkspace, type WorkspaceOptions } from "../tests/support/browser/workspace.ts";
 import { startModelServer } from "../tests/support/agents/model-server.ts";
+import { takeConsolePictures } from "./screenshots-console.ts";
 import { files, modelReplies, mineOnTop, theirs } from "./screenshots-demo.ts";
 
 const folder = join(import.meta.dirname, "../docs/images");
@@ -101,6 +102,8 @@ await picture("paused", {}, async ({ page, session }) => {
 await picture("phone", { context: { viewport: { width: 390, height: 760 } } }, async ({ page }) => {
   await page.locator(".cm-content").waitFor();
 });
+
+await takeConsolePictures(berth, browser, folder);
 
 async function picture(
   name: string,

@@ -4,6 +4,7 @@ import { CONSOLE_PATHS, type ConsoleViewer, type ViewerKind } from "@berth/contr
 import type { Clock } from "../../clock.ts";
 import type { ConsoleLogins, Login, Viewer } from "../../keys/console-logins.ts";
 import { createMemoryBuckets } from "../limits/memory-buckets.ts";
+import type { Buckets } from "../limits/rate-limit.ts";
 import { parseRequiredBody } from "../requests/request-body.ts";
 import { Type } from "typebox";
 import { accessOf, consoleCookies, requireOwnPage, requireViewer, type Access } from "./access.ts";
@@ -22,14 +23,21 @@ export interface ConsoleApiDeps {
   logins: ConsoleLogins;
   clock: Clock;
   baseUrl: string;
+  // Requests per minute and login; 0 means unlimited.
+  ratePerMinute: number;
 }
 
 const ATTEMPTS_PER_MINUTE = 20;
 const Credentials = Type.Object({ secret: Type.String() });
 
 export function addConsoleApi(app: FastifyInstance, deps: ConsoleApiDeps, routes: readonly ConsoleRoute[]): void {
-  const { logins, clock, baseUrl } = deps;
+  const { logins, clock, baseUrl, ratePerMinute } = deps;
   const attempts = createMemoryBuckets(clock);
+  const calls = createMemoryBuckets(clock);
+  const limit = async (buckets: Buckets, name: string, perMinute: number) => {
+    const { allowed, resetSeconds } = await buckets.take(name, perMinute);
+    if (!allowed) throw new AppError("rate_limited", { retryAfterSeconds: resetSeconds });
+  };
   const config = { public: true } as const;
 
   for (const kind of ["operator", "partner"] as const) {
@@ -42,8 +50,7 @@ export function addConsoleApi(app: FastifyInstance, deps: ConsoleApiDeps, routes
 
     app.post(`${prefix}/login`, { config }, async (request, reply): Promise<ConsoleViewer> => {
       admit(request, reply);
-      const { allowed, resetSeconds } = await attempts.take(request.ip, ATTEMPTS_PER_MINUTE);
-      if (!allowed) throw new AppError("rate_limited", { retryAfterSeconds: resetSeconds });
+      await limit(attempts, request.ip, ATTEMPTS_PER_MINUTE);
       const { cookie, expiresAt } = await signIn(kind, parseRequiredBody(request, Credentials).secret);
       const viewer = await logins.find(cookie);
       if (!viewer) throw new AppError("unauthorized");
@@ -72,7 +79,9 @@ export function addConsoleApi(app: FastifyInstance, deps: ConsoleApiDeps, routes
         config,
         async handler(request, reply) {
           admit(request, reply);
-          return handle(accessOf(await requireViewer(logins, cookies, kind, request), request), request, reply);
+          const viewer = await requireViewer(logins, cookies, kind, request);
+          if (ratePerMinute > 0) await limit(calls, viewer.actor, ratePerMinute);
+          return handle(accessOf(viewer, request), request, reply);
         },
       });
     }

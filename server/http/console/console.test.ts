@@ -7,11 +7,12 @@ import { createTestClock } from "../../testing/test-clock.ts";
 import { startTestApp, TEST_BASE_URL, type TestApp } from "../testing/test-app.ts";
 
 const OWN = { origin: TEST_BASE_URL, [CONSOLE_HEADER]: "1" };
+const CALLS_PER_MINUTE = 60;
 const clock = createTestClock();
 let app: TestApp;
 
 beforeAll(async () => {
-  app = await startTestApp({ clock });
+  app = await startTestApp({ clock, ratePerMinute: CALLS_PER_MINUTE });
 });
 afterAll(() => app[Symbol.asyncDispose]());
 
@@ -72,6 +73,14 @@ describe("a login to the console", () => {
     for (let i = 0; i < 21; i++) statuses.push((await signIn("/console", "wrong")).status);
     expect(statuses).toEqual([...Array<number>(20).fill(401), 429]);
     await clock.advance(2 * MINUTE);
+  });
+
+  test("is limited to as many calls a minute as an API key", async () => {
+    const { cookie } = await signIn("/console", (await newToken()).token);
+    for (let i = 0; i < CALLS_PER_MINUTE; i++) expect(await statusOf("/console/api/sessions", cookie)).toBe(200);
+    expect(await statusOf("/console/api/sessions", cookie)).toBe(429);
+    await clock.advance(MINUTE);
+    expect(await statusOf("/console/api/sessions", cookie)).toBe(200);
   });
 
   test("cannot be used by another site", async () => {

@@ -44,6 +44,11 @@ export function SessionList() {
               onChange={(partner) => change({ partner })}
             />
           )}
+          {filter.template !== undefined && (
+            <button type="button" className="button" title="Show all templates" onClick={() => change({ template: "" })}>
+              Template: {filter.template} ×
+            </button>
+          )}
           <select
             className="field"
             aria-label="Status"
