@@ -2,7 +2,8 @@ import "../styles/agent/conversation.css";
 import "../styles/agent/composer.css";
 import { MessageSquarePlus, Sparkles, Trash2, X } from "lucide-react";
 import { useEffect } from "react";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { useWorkspace } from "../state/context.ts";
+import { useAgent, useAgentState } from "../state/use-agent.ts";
 import { IconButton } from "../parts/icon-button.tsx";
 import { AgentStatus } from "./agent-status.tsx";
 import { Composer } from "./composer/composer.tsx";
@@ -11,9 +12,10 @@ import { ConversationItems } from "./conversation/conversation-items.tsx";
 
 // The panel of the coding agent. Loaded together with the Markdown renderer when it is first opened.
 export default function AgentPanel() {
-  const { agent, layout } = useWorkspace();
+  const agent = useAgent();
+  const { layout } = useWorkspace();
   useEffect(() => agent.connect(), [agent]);
-  const { current, pendingPrompt, items, agent: state } = useWorkspaceState("agent", (view) => view);
+  const { current, pendingPrompt, items, agent: state } = useAgentState((view) => view);
   const shown = current === null ? undefined : items[current];
   const usable = state !== null && ["ready", "stopped", "starting"].includes(state.status);
   return (
@@ -50,7 +52,7 @@ export default function AgentPanel() {
 }
 
 function EmptyConversation() {
-  const agentName = useWorkspaceState("agent", (view) => view.agent?.name);
+  const agentName = useAgentState((view) => view.agent?.name);
   return (
     <div className="empty">
       <Sparkles size={28} strokeWidth={1.4} />
@@ -61,8 +63,9 @@ function EmptyConversation() {
 }
 
 function DeleteConversation() {
-  const { agent, dialogs } = useWorkspace();
-  const current = useWorkspaceState("agent", (view) => (view.current === view.prepared ? null : view.current));
+  const agent = useAgent();
+  const { dialogs } = useWorkspace();
+  const current = useAgentState((view) => (view.current === view.prepared ? null : view.current));
   const remove = async () => {
     if (current === null) return;
     const confirmed = await dialogs.confirm("Delete this conversation?", "This deletes the messages. Changes to files stay.", "Delete");

@@ -1,10 +1,10 @@
 import { Sparkles, TriangleAlert } from "lucide-react";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { useAgent, useAgentState } from "../state/use-agent.ts";
 
 // Shown when the agent cannot be used. The reasons are for operators: `berth doctor` and GET /agent name them.
 export function AgentStatus() {
-  const { agent } = useWorkspace();
-  const state = useWorkspaceState("agent", (view) => view.agent);
+  const agent = useAgent();
+  const state = useAgentState((view) => view.agent);
   if (state === null)
     return (
       <div className="empty" role="status">

@@ -1,14 +1,14 @@
 import { ChevronDown } from "lucide-react";
 import { useRef, useState } from "react";
-import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { useAgent, useAgentState } from "../state/use-agent.ts";
 import { Menu } from "../parts/menu.tsx";
 
 export function ConversationList() {
-  const { agent } = useWorkspace();
-  const all = useWorkspaceState("agent", (view) => view.conversations);
-  const prepared = useWorkspaceState("agent", (view) => view.prepared);
+  const agent = useAgent();
+  const all = useAgentState((view) => view.conversations);
+  const prepared = useAgentState((view) => view.prepared);
   const conversations = all.filter(({ id }) => id !== prepared);
-  const current = useWorkspaceState("agent", (view) => view.current);
+  const current = useAgentState((view) => view.current);
   const button = useRef<HTMLButtonElement>(null);
   const [menuAt, setMenuAt] = useState<{ x: number; y: number } | null>(null);
   const title = conversations.find(({ id }) => id === current)?.title ?? "New conversation";

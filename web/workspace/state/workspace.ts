@@ -25,7 +25,7 @@ import { createTabDrag } from "./tabs/tab-drag.ts";
 import { createTransfers } from "./page/transfers.ts";
 import { createTree } from "./page/tree.ts";
 import { createSettingsSync } from "./settings/sync.ts";
-import { createAgent } from "./sandbox/agent.ts";
+import { createAgentLink } from "./sandbox/agent-link.ts";
 import { readEmbeddedSession } from "./sandbox/embedded-session.ts";
 import { createFiles } from "./sandbox/files.ts";
 import { createGit } from "./git/git.ts";
@@ -74,7 +74,7 @@ export function createWorkspace(sandboxId: string) {
   const search = createSearch(api);
   const replacements = createReplacements();
   const languages = createLanguages();
-  const agent = createAgent({ api, notices });
+  const agentLink = createAgentLink();
   const git = createGit(api);
   const palette = createPalette();
   const picker = createPicker();
@@ -117,7 +117,7 @@ export function createWorkspace(sandboxId: string) {
     onGone: () => session.end("destroyed"),
   });
 
-  const connections = createConnections([events, agent]);
+  const connections = createConnections([events, agentLink]);
   const retryNow = () => {
     stream.retryNow();
     connections.retryNow();
@@ -130,7 +130,7 @@ export function createWorkspace(sandboxId: string) {
     if (event.type === "hello") return onHello(event);
     if (event.type === "terminals") return terminals.update(event.terminals);
     if (event.type === "ports") return onPorts(event.ports);
-    if (event.type === "agent") return agent.update(event.agent);
+    if (event.type === "agent") return agentLink.update(event.agent);
     if (event.overflow) return void resync();
     files.changed(event.changes);
     documents.changed(event.changes.map(({ path }) => path));
@@ -142,7 +142,7 @@ export function createWorkspace(sandboxId: string) {
     session.eventsConnected();
     terminals.update(event.terminals);
     ports.update(event.ports);
-    agent.update(event.agent);
+    agentLink.update(event.agent);
     // The first requests failed if the session was paused at that time.
     if (!wasConnected) void loadInitialView({ files, layout, documents });
     // Changes before this message were not reported.
@@ -183,7 +183,7 @@ export function createWorkspace(sandboxId: string) {
     search,
     replacements,
     languages,
-    agent,
+    agentLink,
     git,
     palette,
     picker,

@@ -1,13 +1,14 @@
 import { FileCode, Plus, X } from "lucide-react";
 import type { ContextPart } from "@berth/contract/agent.ts";
 import { useWorkspace, useWorkspaceState } from "../../state/context.ts";
+import { useAgent, useAgentState } from "../../state/use-agent.ts";
 import { nameContext } from "../../text/context-name.ts";
 
 // What goes with the message: files, selected lines and images. The active file or its selection is offered.
 export function Attachments() {
-  const { agent } = useWorkspace();
-  const context = useWorkspaceState("agent", (view) => view.context);
-  const images = useWorkspaceState("agent", (view) => view.images);
+  const agent = useAgent();
+  const context = useAgentState((view) => view.context);
+  const images = useAgentState((view) => view.images);
   const offered = useOfferedContext(context);
   if (context.length === 0 && images.length === 0 && !offered) return null;
   return (

@@ -1,10 +1,10 @@
 import type { AgentChoice, Conversation } from "@berth/contract/agent.ts";
-import { useWorkspace } from "../../state/context.ts";
+import { useAgent } from "../../state/use-agent.ts";
 import { humanize } from "../../text/humanize.ts";
 
 // The modes and models that the agent offers.
 export function Choices({ conversation: { id, modes, models } }: { conversation: Conversation }) {
-  const { agent } = useWorkspace();
+  const agent = useAgent();
   return (
     <>
       <ChoiceField label="Agent mode" choice={modes} nameOf={humanize} onChoose={(modeId) => agent.setMode(id, modeId)} />

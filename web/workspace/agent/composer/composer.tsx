@@ -1,6 +1,7 @@
 import { ArrowUp, ImagePlus, ListEnd, Square } from "lucide-react";
 import { useEffect, useRef, type FormEvent } from "react";
 import { useWorkspace, useWorkspaceState } from "../../state/context.ts";
+import { useAgent, useAgentState } from "../../state/use-agent.ts";
 import { Attachments } from "./attachments.tsx";
 import { Choices } from "./choices.tsx";
 import { EditingNote } from "./editing-note.tsx";
@@ -10,10 +11,11 @@ import { scaleImage } from "./scale-image.ts";
 import { describeUsage } from "./usage.ts";
 
 export function Composer({ disabled }: { disabled: boolean }) {
-  const { agent, layout, notices } = useWorkspace();
+  const agent = useAgent();
+  const { layout, notices } = useWorkspace();
   const text = useWorkspaceState("layout", ({ prompt: unsent }) => unsent);
   const setText = (unsent: string) => layout.set({ prompt: unsent });
-  const view = useWorkspaceState("agent", (whole) => whole);
+  const view = useAgentState((whole) => whole);
   const { current, refusal, returnedPrompt, editing } = view;
   const box = useRef<HTMLTextAreaElement>(null);
   const conversation = view.conversations.find(({ id }) => id === current);

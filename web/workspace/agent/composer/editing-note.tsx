@@ -1,10 +1,10 @@
-import { useWorkspace, useWorkspaceState } from "../../state/context.ts";
+import { useAgent, useAgentState } from "../../state/use-agent.ts";
 
 // Says that the message box holds an earlier message.
 export function EditingNote({ onCancel }: { onCancel: () => void }) {
-  const { agent } = useWorkspace();
-  const editing = useWorkspaceState("agent", (view) => view.editing);
-  const hasCheckpoint = useWorkspaceState("agent", ({ items, current }) =>
+  const agent = useAgent();
+  const editing = useAgentState((view) => view.editing);
+  const hasCheckpoint = useAgentState(({ items, current }) =>
     (items[current ?? ""] ?? []).some((item) => item.id === editing?.itemId && item.kind === "user" && item.checkpoint?.id != null),
   );
   if (!editing) return null;

@@ -1,6 +1,6 @@
 import { useId, useState, type ClipboardEvent, type KeyboardEvent, type Ref } from "react";
 import type { SlashCommand } from "@berth/contract/agent.ts";
-import { useWorkspace } from "../../state/context.ts";
+import { useAgent } from "../../state/use-agent.ts";
 import { complete } from "./mention.ts";
 import { optionId, SuggestionList } from "./suggestion-list.tsx";
 import { type Suggestion, useSuggestions } from "./use-suggestions.ts";
@@ -18,7 +18,7 @@ export interface MessageBoxProps {
 
 // The text of a message. `@` suggests files, and `/` commands of the agent.
 export function MessageBox({ ref, disabled, text, commands, onText, onSend, onImages }: MessageBoxProps) {
-  const { agent } = useWorkspace();
+  const agent = useAgent();
   const listId = useId();
   const [caret, setCaret] = useState(text.length);
   const [active, setActive] = useState(0);

@@ -1,11 +1,11 @@
 import { ArrowUp, ListEnd, X } from "lucide-react";
 import type { Conversation } from "@berth/contract/agent.ts";
 import { IconButton } from "../../parts/icon-button.tsx";
-import { useWorkspace } from "../../state/context.ts";
+import { useAgent } from "../../state/use-agent.ts";
 
 // Messages that wait for the end of the turn. After a turn that failed or was stopped, a person sends them.
 export function QueueList({ conversation: { id, queue, busy } }: { conversation: Conversation }) {
-  const { agent } = useWorkspace();
+  const agent = useAgent();
   if (queue.length === 0) return null;
   return (
     <ul className="queue" aria-label="Waiting messages">

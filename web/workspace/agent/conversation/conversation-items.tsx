@@ -1,7 +1,7 @@
 import { ArrowDown, Brain, CircleAlert, History as HistoryIcon, Info, ListTodo } from "lucide-react";
 import { useEffect, useRef, useState, type ReactNode } from "react";
 import type { ConversationItem } from "@berth/contract/agent.ts";
-import { useWorkspace, useWorkspaceState } from "../../state/context.ts";
+import { useAgent, useAgentState } from "../../state/use-agent.ts";
 import { Markdown } from "../../parts/markdown.tsx";
 import { CopyButton } from "./copy-button.tsx";
 import { PermissionRequest } from "./permission-request.tsx";
@@ -13,7 +13,7 @@ import { ToolCard } from "./tool-card.tsx";
 export function ConversationItems({ conversationId, items }: { conversationId: string; items: ConversationItem[] }) {
   const list = useRef<HTMLDivElement>(null);
   const [atEnd, setAtEnd] = useState(true);
-  const busy = useWorkspaceState("agent", ({ conversations }) => conversations.find(({ id }) => id === conversationId)?.busy ?? false);
+  const busy = useAgentState(({ conversations }) => conversations.find(({ id }) => id === conversationId)?.busy ?? false);
   const lastSaid = items.findLast(({ kind }) => kind === "user")?.id;
   const scrollToEnd = () => {
     if (list.current) list.current.scrollTop = list.current.scrollHeight;
@@ -111,7 +111,7 @@ interface RestoredFilesProps {
 }
 
 function RestoredFiles({ conversationId, item: { id, text, checkpoint }, busy }: RestoredFilesProps) {
-  const { agent } = useWorkspace();
+  const agent = useAgent();
   return (
     <div className="agent-notice">
       <HistoryIcon size={14} />

@@ -1,11 +1,11 @@
 import { ShieldQuestion } from "lucide-react";
 import type { PermissionItem } from "@berth/contract/agent.ts";
-import { useWorkspace } from "../../state/context.ts";
+import { useAgent } from "../../state/use-agent.ts";
 import { humanize } from "../../text/humanize.ts";
 
 // The agent asks for permission. If several browsers show the request, the first answer counts.
 export function PermissionRequest({ conversationId, item }: { conversationId: string; item: PermissionItem & { id: string } }) {
-  const { agent } = useWorkspace();
+  const agent = useAgent();
   const { outcome, options, title } = item;
   return (
     <div className="permission" role="group" aria-label={`Permission: ${title}`}>

@@ -3,6 +3,7 @@ import type { ConversationItem } from "@berth/contract/agent.ts";
 import { IconButton } from "../../parts/icon-button.tsx";
 import { openFile } from "../../state/actions/open-actions.ts";
 import { useWorkspace } from "../../state/context.ts";
+import { useAgent } from "../../state/use-agent.ts";
 import { nameContext } from "../../text/context-name.ts";
 import { CopyButton } from "./copy-button.tsx";
 
@@ -16,7 +17,7 @@ export interface SaidMessageProps {
 // A message of a person. The files can return to their state before it at once, because the conversation then offers an undo.
 export function SaidMessage({ conversationId, item, isLast, busy }: SaidMessageProps) {
   const workspace = useWorkspace();
-  const { agent } = workspace;
+  const agent = useAgent();
   const { text, context = [], images = [], checkpoint } = item;
   const hasCheckpoint = checkpoint != null && checkpoint.id !== null;
 

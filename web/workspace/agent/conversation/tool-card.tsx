@@ -16,13 +16,14 @@ import {
 } from "lucide-react";
 import type { ToolItem } from "@berth/contract/agent.ts";
 import { useWorkspace } from "../../state/context.ts";
+import { useAgent } from "../../state/use-agent.ts";
 import { nameOf } from "../../text/paths.ts";
 import { openFile } from "../../state/actions/open-actions.ts";
 import { FileEdit } from "./edits/file-edit.tsx";
 
 // One tool call of the agent: what it did, whether it succeeded and, when expanded, the result.
 export function ToolCard({ conversationId, tool }: { conversationId: string; tool: ToolItem & { id: string } }) {
-  const { agent } = useWorkspace();
+  const agent = useAgent();
   const Icon = icons[tool.toolKind];
   const diffs = tool.content.filter((content) => content.type === "diff");
   const texts = tool.content.filter((content) => content.type === "text");
