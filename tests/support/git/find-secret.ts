@@ -17,9 +17,9 @@ const walk = (folder) => attempt(() => {
   }
 });
 process.argv.slice(2).forEach(walk);
-for (const pid of fs.readdirSync("/proc").filter((name) => /^\\d+$/.test(name) && name !== String(process.pid))) {
+for (const pid of fs.readdirSync("/proc").filter((name) => /^\\d+$/.test(name))) {
   for (const file of ["environ", "cmdline"]) attempt(() => look(pid + " " + file, fs.readFileSync("/proc/" + pid + "/" + file)));
-  if (${options.memory}) attempt(() => {
+  if (${options.memory} && pid !== String(process.pid)) attempt(() => {
     const memory = fs.openSync("/proc/" + pid + "/mem", "r");
     for (const line of fs.readFileSync("/proc/" + pid + "/maps", "utf8").split("\\n")) {
       const [, from, to] = /^([0-9a-f]+)-([0-9a-f]+) rw/.exec(line) ?? [];
