@@ -61,9 +61,11 @@ test("an operator resumes a paused session from the command line while the serve
 });
 
 test("`berth open` creates a session through the server and prints a link that works", async () => {
-  const opened = await runCliForJson<{ sessionId: string; url: string }>(server, "open", "--user", "opener", "--idle-timeout", "30m");
+  const git = { url: "http://127.0.0.1:9/shop.git", ref: "main" };
+  const options = ["--user", "opener", "--idle-timeout", "30m", "--git", git.url, "--ref", git.ref];
+  const opened = await runCliForJson<{ sessionId: string; url: string }>(server, "open", ...options);
   const session = await berth.sessions.get(opened.sessionId);
-  expect(session).toMatchObject({ status: "running", externalUserId: "opener", idleTimeoutMs: 1_800_000 });
+  expect(session).toMatchObject({ status: "running", externalUserId: "opener", idleTimeoutMs: 1_800_000, source: { git } });
   expect((await fetch(opened.url, { redirect: "manual" })).status).toBe(303);
   const { code, stderr } = await runCli(server, "open", "--template", "none");
   expect([code, stderr]).toEqual([1, "berth: The server answered 400: Validation failed (template: Not a configured template).\n"]);
