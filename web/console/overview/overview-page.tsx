@@ -1,5 +1,7 @@
 import type { ConsoleOverview, ConsoleServer } from "@berth/contract/console.ts";
+import { useConsole } from "../connection/context.ts";
 import { useData } from "../connection/use-data.ts";
+import { UsageByDay } from "../partners/usage-by-day.tsx";
 import { bytes, count, relative, seconds } from "../parts/format.ts";
 import { Link } from "../parts/link.tsx";
 import { Meter, Stat } from "../parts/stat.tsx";
@@ -8,6 +10,7 @@ import { Failure } from "../parts/failure.tsx";
 const REFRESH_MS = 5000;
 
 export function OverviewPage() {
+  const { viewer } = useConsole();
   const { data, error } = useData<ConsoleOverview>("/overview", {}, { everyMs: REFRESH_MS });
   return (
     <div className="page">
@@ -39,6 +42,7 @@ export function OverviewPage() {
             {data.quota && <Quota {...data.quota} />}
           </section>
           {data.server && <ServerPart {...data.server} />}
+          {viewer.partnerId !== null && <UsageByDay partnerId={viewer.partnerId} />}
         </>
       )}
     </div>

@@ -9,7 +9,7 @@ export interface SessionRows {
   rows: readonly ConsoleSession[];
   hasMore: boolean;
   error: string | null;
-  // Reads the next page, unless it is being read.
+  // Reads the next page, unless it is being read. After a failure only the next refresh tries again.
   loadMore: () => void;
 }
 
@@ -35,7 +35,7 @@ export function useSessionRows(filter: Query, visibleIds: () => string[]): Sessi
   const now = useRef(state);
   now.current = state;
 
-  const loadMore = useCallback(() => {
+  const readNext = useCallback(() => {
     const { cursor } = now.current;
     if (reading.current || cursor === null) return;
     const controller = (reading.current = new AbortController());
@@ -51,19 +51,22 @@ export function useSessionRows(filter: Query, visibleIds: () => string[]): Sessi
       },
     );
   }, [api, query]);
+  const loadMore = useCallback(() => {
+    if (now.current.error === null) readNext();
+  }, [readNext]);
 
   useEffect(() => {
     now.current = NOTHING;
     setState(NOTHING);
-    loadMore();
+    readNext();
     return () => {
       reading.current?.abort();
       reading.current = null;
     };
-  }, [loadMore]);
+  }, [readNext]);
 
   const refresh = useCallback(async () => {
-    if (now.current.cursor === undefined) return loadMore();
+    if (now.current.cursor === undefined) return readNext();
     try {
       const ids = visibleIds().slice(0, CONSOLE_PAGE_ROWS).join(",");
       const [head, shown] = await Promise.all([
@@ -74,7 +77,7 @@ export function useSessionRows(filter: Query, visibleIds: () => string[]): Sessi
     } catch (error) {
       setState((before) => ({ ...before, error: error instanceof Error ? error.message : String(error) }));
     }
-  }, [api, query, loadMore, visibleIds]);
+  }, [api, query, readNext, visibleIds]);
   useInterval(refresh, REFRESH_MS);
 
   return { rows: state.rows, hasMore: state.cursor !== null, error: state.error, loadMore };
