@@ -208,14 +208,13 @@ function insertMany({ berth }: BrowserSuite): void {
   const database = new DatabaseSync(join(berth.dataDir, "berth.db"));
   database.exec("pragma busy_timeout = 30000; begin immediate");
   const startMs = Date.now() - 3_600_000;
+  const columns = Object.keys(sessionRow(startMs));
+  const insert = database.prepare(`insert into sessions (${columns.join(", ")}) values (${columns.map(() => "?").join(", ")})`);
   for (let at = 0; at < MANY; at++) {
     const atMs = startMs + at;
     const times = { expires_at: null, created_at: atMs, updated_at: atMs, destroyed_at: atMs + 1 };
     const row = sessionRow(atMs, { partner_id: "demo", external_user_id: `user-${at}`, state: "destroyed", ...times });
-    const columns = Object.keys(row);
-    database
-      .prepare(`insert into sessions (${columns.join(", ")}) values (${columns.map(() => "?").join(", ")})`)
-      .run(...(Object.values(row) as string[]));
+    insert.run(...(Object.values(row) as string[]));
   }
   database.exec("commit");
   database.close();

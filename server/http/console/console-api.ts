@@ -1,12 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { Type } from "typebox";
 import { AppError } from "@berth/contract";
 import { CONSOLE_PATHS, type ConsoleViewer, type ViewerKind } from "@berth/contract/console.ts";
 import type { Clock } from "../../clock.ts";
 import type { ConsoleLogins, Login, Viewer } from "../../keys/console-logins.ts";
+import type { Store } from "../../store/open.ts";
+import { appendAudit } from "../../store/partners/audit.ts";
 import { createMemoryBuckets } from "../limits/memory-buckets.ts";
 import type { Buckets } from "../limits/rate-limit.ts";
 import { parseRequiredBody } from "../requests/request-body.ts";
-import { Type } from "typebox";
 import { accessOf, consoleCookies, requireOwnPage, requireViewer, type Access } from "./access.ts";
 
 // A call of the console. Both consoles have the same ones, except those for operators only.
@@ -21,6 +23,7 @@ export interface ConsoleRoute {
 
 export interface ConsoleApiDeps {
   logins: ConsoleLogins;
+  store: Store;
   clock: Clock;
   baseUrl: string;
   // Requests per minute and login; 0 means unlimited.
@@ -31,7 +34,7 @@ const ATTEMPTS_PER_MINUTE = 20;
 const Credentials = Type.Object({ secret: Type.String() });
 
 export function addConsoleApi(app: FastifyInstance, deps: ConsoleApiDeps, routes: readonly ConsoleRoute[]): void {
-  const { logins, clock, baseUrl, ratePerMinute } = deps;
+  const { logins, store, clock, baseUrl, ratePerMinute } = deps;
   const attempts = createMemoryBuckets(clock);
   const calls = createMemoryBuckets(clock);
   const limit = async (buckets: Buckets, name: string, perMinute: number) => {
@@ -54,6 +57,11 @@ export function addConsoleApi(app: FastifyInstance, deps: ConsoleApiDeps, routes
       const { cookie, expiresAt } = await signIn(kind, parseRequiredBody(request, Credentials).secret);
       const viewer = await logins.find(cookie);
       if (!viewer) throw new AppError("unauthorized");
+      await appendAudit(
+        store.db,
+        accessOf(viewer, request).auditEntry("console.sign_in", viewer.partnerId ?? "", viewer.actor),
+        clock.now(),
+      );
       cookies.write(reply, cookie, expiresAt - clock.now());
       return toConsoleViewer(viewer);
     });

@@ -3,6 +3,7 @@ import { CONSOLE_HEADER } from "@berth/contract/console.ts";
 import { HOUR, MINUTE } from "../../clock.ts";
 import { issueKey, revokeKey } from "../../keys/keys.ts";
 import { issueOperatorToken, revokeOperatorToken } from "../../keys/operator-tokens.ts";
+import { listAudit } from "../../store/partners/audit.ts";
 import { createTestClock } from "../../testing/test-clock.ts";
 import { startTestApp, TEST_BASE_URL, type TestApp } from "../testing/test-app.ts";
 
@@ -29,9 +30,12 @@ const statusOf = async (path: string, cookie: string, headers: Record<string, st
 
 describe("a login to the console", () => {
   test("needs an operator token, sets a cookie that scripts cannot read, and ends when the person signs out", async () => {
-    const { token } = await newToken();
+    const { token, id } = await newToken();
     const { status, cookie, setCookie } = await signIn("/console", token);
     expect(status).toBe(200);
+    expect(await listAudit(app.store.db, { target: id, limit: 2 })).toMatchObject([
+      { action: "console.sign_in", actor: id, ip: "127.0.0.1" },
+    ]);
     expect(setCookie).toMatch(/^__Host-berth-console=[\w-]{43}; Path=\/; Max-Age=3600; HttpOnly; SameSite=Strict; Secure$/);
     expect(await statusOf("/console/api/overview", cookie)).toBe(200);
     const rows = await app.store.db.selectFrom("console_logins").selectAll().execute();
