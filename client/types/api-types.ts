@@ -119,6 +119,8 @@ export interface UpdateSession {
   onTimeout?: "pause" | "destroy";
   // Renews the token of the repository. A source that has failed is fetched again.
   source?: { git: { token: string } };
+  // New values for relays of the session.
+  relays?: Pick<Relay, "name" | "value">[];
 }
 
 export interface ListSessions {

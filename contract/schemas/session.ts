@@ -1,6 +1,6 @@
 import Type, { type Static } from "typebox";
 import { changeRules, createRules, ruleDetails } from "./session-rules.ts";
-import { MAX_RELAYS, Relay, RelayRead, SetupCommand, SetupRead, Source, SourceRead, SourceUpdate } from "./source.ts";
+import { MAX_RELAYS, Relay, RelayRead, RelayUpdate, SetupCommand, SetupRead, Source, SourceRead, SourceUpdate } from "./source.ts";
 
 // The session bodies of the partner API. These schemas are the source of the validation, the types and the OpenAPI
 // description.
@@ -159,6 +159,7 @@ export const UpdateSession = Type.Object(
     metadata: Type.Optional(Metadata),
     ...changeRules,
     source: Type.Optional(SourceUpdate),
+    relays: Type.Optional(Type.Array(RelayUpdate, { maxItems: MAX_RELAYS, description: "New values for relays of the session." })),
   },
   { $id: "UpdateSession" },
 );

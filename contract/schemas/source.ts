@@ -128,3 +128,6 @@ export const SourceUpdate = Type.Object(
   { git: Type.Object({ token: Secret("The new token. If the source has failed, it is fetched again with it.") }) },
   { $id: "SourceUpdate" },
 );
+
+export const RelayUpdate = Type.Object({ name: relay.name, value: Secret("The new value of its header.") }, { $id: "RelayUpdate" });
+export type RelayUpdate = Static<typeof RelayUpdate>;

@@ -21,7 +21,7 @@ import type { Pool } from "./pool/pool.ts";
 import type { ServerDirectory } from "./server-directory.ts";
 import type { ChangeOptions, SessionChange, Sessions, SessionView } from "./sessions.ts";
 import { outcomeOfError, secondsSince, type SessionObserver, type Start } from "./session-observer.ts";
-import { renewToken, retryChanges } from "./setup/setup-changes.ts";
+import { renewSecrets, retryChanges } from "./setup/setup-changes.ts";
 import { outcomeOf, type Outcome } from "./states/states.ts";
 import { WARNING_MS } from "./steps/step-actions.ts";
 import type { Steps } from "./steps/steps.ts";
@@ -127,7 +127,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
     const session = await find(partnerId, id);
     const outcome = outcomeOf("change", session.state);
     if (outcome.do === "refuse") throw new AppError(outcome.code);
-    const { timeoutMs, idleTimeoutMs, metadata, autoResume, onTimeout, gitToken } = change;
+    const { timeoutMs, idleTimeoutMs, metadata, autoResume, onTimeout } = change;
     const isRunning = "expiresAtMs" in session && session.expiresAtMs !== null;
     const updated = await transitions.apply(session, "change", {
       changes: {
@@ -137,7 +137,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
         ...(metadata !== undefined && { metadata }),
         ...(autoResume !== undefined && { autoResume }),
         ...(onTimeout !== undefined && { onTimeout }),
-        ...(gitToken !== undefined && renewToken(secrets, session, gitToken)),
+        ...renewSecrets(secrets, session, change),
         updatedAtMs: nextUpdate(session),
       },
       record,

@@ -1,4 +1,4 @@
-import type { EgressPolicy, Resources, TimeoutAction } from "@berth/contract";
+import type { EgressPolicy, RelayUpdate, Resources, TimeoutAction } from "@berth/contract";
 import type { ListFilter, SessionPage } from "../store/sessions/list.ts";
 import type { SessionView } from "../store/sessions/view.ts";
 import type { SetupRequest } from "./setup/new-setup.ts";
@@ -82,4 +82,6 @@ export interface SessionChange {
   onTimeout?: TimeoutAction;
   // Replaces the token of the git source.
   gitToken?: string;
+  // New values of relays.
+  relayValues?: readonly RelayUpdate[];
 }

@@ -89,6 +89,8 @@ function suite(driver: string, { node, memory }: { node: string; memory: boolean
 
     // Any other API works the same way.
     expect((await shell('curl -s -d hello "$BERTH_RELAY_PRICES/list?all"')).stdout).toBe(`${TOKEN.length} /v1/list?all hello`);
+    await session.update({ relays: [{ name: "PRICES", value: "renewed" }] });
+    expect((await shell('curl -s "$BERTH_RELAY_PRICES"')).stdout).toBe(`${"renewed".length} /v1 `);
     expect((await shell('curl -s --path-as-is "$BERTH_RELAY_PRICES/../admin"')).stdout).toContain("not below the address");
 
     const reversed = TOKEN.split("").reverse().join("");

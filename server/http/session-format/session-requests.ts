@@ -50,13 +50,14 @@ export function parseResume(body: JsonObject | undefined): { autoStartAgent: boo
 
 export function parseUpdate(body: JsonObject): SessionChange {
   requireNoFaults(findUpdateFaults(body));
-  const { timeoutMs, idleTimeoutMs, metadata, source } = body as UpdateSession;
+  const { timeoutMs, idleTimeoutMs, metadata, source, relays } = body as UpdateSession;
   return {
     ...(timeoutMs !== undefined && { timeoutMs }),
     ...(idleTimeoutMs !== undefined && { idleTimeoutMs }),
     ...(metadata && { metadata }),
     ...parseChangedRules(body as UpdateSession),
     ...(source && { gitToken: source.git.token }),
+    ...(relays && { relayValues: relays }),
   };
 }
 

@@ -1,19 +1,33 @@
-import { AppError } from "@berth/contract";
+import { AppError, type RelayUpdate } from "@berth/contract";
 import type { Secrets } from "../../secrets/secrets.ts";
 import type { PartnerSession } from "../../store/sessions/session.ts";
 import type { SessionChanges } from "../../store/sessions/write.ts";
 import { GIT_RELAY, openRelays, sealRelays, withToken } from "./session-relays.ts";
 
-// The changes that renew the token of a session's repository. A source that has failed is fetched again with it.
-export function renewToken(secrets: Secrets, session: PartnerSession, token: string): SessionChanges {
+// The changes that renew the token of a session's repository and the values of its relays. A source that has failed is fetched again
+// with a new token.
+export function renewSecrets(secrets: Secrets, session: PartnerSession, { gitToken, relayValues = [] }: RenewedSecrets): SessionChanges {
+  if (gitToken === undefined && relayValues.length === 0) return {};
   const { sandboxId, sealedRelays } = session;
-  const relays = openRelays(secrets, sealedRelays, sandboxId);
-  if (!relays.some(({ name }) => name === GIT_RELAY))
-    throw new AppError("validation_failed", {
-      details: [{ field: "source.git.token", message: "The session was created without a token, so there is none to renew" }],
-    });
-  const renewed = relays.map((relay) => (relay.name === GIT_RELAY ? withToken(relay, token) : relay));
-  return { sealedRelays: sealRelays(secrets, renewed, sandboxId)!, ...(session.state === "running" && retryChanges(session)) };
+  const renewed = new Map(openRelays(secrets, sealedRelays, sandboxId).map((relay) => [relay.name, relay]));
+  const find = (name: string, field: string, message: string) => {
+    const relay = renewed.get(name);
+    if (!relay) throw new AppError("validation_failed", { details: [{ field, message }] });
+    return relay;
+  };
+  for (const [i, { name, value }] of relayValues.entries())
+    renewed.set(name, { ...find(name, `relays.${i}.name`, "The session has no relay with this name"), value });
+  if (gitToken !== undefined) {
+    const git = find(GIT_RELAY, "source.git.token", "The session was created without a token, so there is none to renew");
+    renewed.set(GIT_RELAY, withToken(git, gitToken));
+  }
+  const retry = gitToken !== undefined && session.state === "running" ? retryChanges(session) : null;
+  return { sealedRelays: sealRelays(secrets, [...renewed.values()], sandboxId)!, ...retry };
+}
+
+interface RenewedSecrets {
+  gitToken?: string;
+  relayValues?: readonly RelayUpdate[];
 }
 
 // The changes that let a failed source be fetched again. null: it has not failed.
