@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createBerth, type Berth as Client, type BerthEvent, type Session } from "../../client/index.ts";
 import { findSecretScript } from "../support/git/find-secret.ts";
 import { startGitServer, type GitServer } from "../support/git/git-server.ts";
-import { describeWith, machine, testWith } from "../support/machine.ts";
+import { describeWith, machine } from "../support/machine.ts";
 import { daemonRuntime } from "../support/runtime.ts";
 import { startBerth, type Berth } from "../support/servers/berth.ts";
 
@@ -122,22 +122,18 @@ function suite(driver: string, { node, memory }: { node: string; memory: boolean
     expect(await server.api.readFile(session.sandboxId, "code/shop/README.md")).not.toBeNull();
   });
 
-  testWith(
-    memory ? undefined : "once is enough",
-    "a server that is killed while a repository is fetched finishes it after its restart",
-    async () => {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      git.gate = promise;
-      const before = git.requests.length;
-      const session = await create({ source: { git: { url: git.url(driver), token: TOKEN, depth: 1 } } }, "");
-      await expect.poll(() => git.requests.length, { timeout: 30_000 }).toBeGreaterThan(before);
-      expect(session.source?.status).toBe("pending");
-      await server.kill();
-      resolve();
-      await server.start();
-      await expect.poll(async () => (await session.refresh()).source?.status, { timeout: 60_000 }).not.toBe("pending");
-      expect(session.source).toMatchObject({ status: "ready" });
-      expect((await eventsOf(session)).filter(({ type }) => type === "session.source_ready")).toHaveLength(1);
-    },
-  );
+  test("a server that is killed while a repository is fetched finishes it after its restart", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    git.gate = promise;
+    const before = git.requests.length;
+    const session = await create({ source: { git: { url: git.url(driver), token: TOKEN, depth: 1 } } }, "");
+    await expect.poll(() => git.requests.length, { timeout: 30_000 }).toBeGreaterThan(before);
+    expect(session.source?.status).toBe("pending");
+    await server.kill();
+    resolve();
+    await server.start();
+    await expect.poll(async () => (await session.refresh()).source?.status, { timeout: 60_000 }).not.toBe("pending");
+    expect(session.source).toMatchObject({ status: "ready" });
+    expect((await eventsOf(session)).filter(({ type }) => type === "session.source_ready")).toHaveLength(1);
+  });
 }

@@ -26,7 +26,7 @@ export async function fetchRepository(repository: SetupRepository, workspace: st
 }
 
 // After a lost connection, because Berth's server may be restarting.
-const PAUSES_MS = [2_000, 4_000, 8_000];
+const PAUSES_MS = [2_000, 4_000, 8_000, 16_000, 30_000];
 
 async function fetchInto(folder: string, { url, ref, depth, submodules }: SetupRepository): Promise<void> {
   const git = (...args: string[]) => runGit(args, folder);

@@ -16,7 +16,7 @@ import type { Transitions } from "../states/transitions.ts";
 import type { SetupLink } from "./setup-link.ts";
 
 // Lets daemons fetch the sources of sessions and run their commands, and records the outcome. What is left to do is in the row, so a
-// setup continues after a restart of the server or of the sandbox, whoever finds it.
+// setup continues after a restart of the server or of the sandbox, on any server that finds it.
 export interface SetupWatch extends AsyncDisposable {
   // Follows the setup of this session, if it runs and has one. No-op if this server follows it already.
   follow(session: Pick<SessionView, "id">): void;

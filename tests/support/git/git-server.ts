@@ -82,7 +82,7 @@ function runBackend(root: string, request: IncomingMessage, response: ServerResp
       PATH: process.env.PATH,
       GIT_PROJECT_ROOT: root,
       GIT_HTTP_EXPORT_ALL: "1",
-      // The repositories belong to the user of the tests, whoever that is.
+      // The repositories may belong to another user than the one who runs the tests.
       GIT_CONFIG_COUNT: "1",
       GIT_CONFIG_KEY_0: "safe.directory",
       GIT_CONFIG_VALUE_0: "*",
