@@ -23,15 +23,18 @@ describeWith(await machine.oci(), "berth down", () => {
     await waitForRow(berth, "select count(*) as n from sessions where state = 'paused' and hibernated = 1", 1);
     await berth.stop();
 
-    // The server dies during its fourth create, when the sandbox exists and the row is still in a step. A create with variables
-    // always has such a step, also with a sandbox from the pool.
-    await berth.start({ BERTH_HIBERNATE_AFTER: "1h", BERTH_TEST_FAILPOINT: "create.started:4" });
+    await berth.start({ BERTH_HIBERNATE_AFTER: "1h" });
     const create = () => berth.api.create({ autoStartAgent: false, envVars: { NAME: "value" } });
     const running = await create();
     await berth.api.exec(running.sandboxId, "(sleep 1000 > /dev/null 2>&1 &)");
     const paused = await create();
     await step(berth, paused.sessionId, "pause");
     const orphan = await create();
+    await berth.stop();
+
+    // The server dies during a create, when the sandbox exists and the row is still in a step. A create with variables always has
+    // such a step, also with a sandbox from the pool.
+    await berth.start({ BERTH_HIBERNATE_AFTER: "1h", BERTH_TEST_FAILPOINT: "create.started" });
     await waitForRow(berth, "select count(*) as n from sessions where state = 'warm'", 2);
     await expect(create()).rejects.toThrow("fetch failed");
     await berth.died();
