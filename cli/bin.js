@@ -3,10 +3,9 @@
 // signals to it.
 import { spawn } from "node:child_process";
 import * as module from "node:module";
-import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { currentBundle } from "./bundle.js";
+import { serverFlags } from "./server-flags.js";
 
 const REQUIRED_MAJOR = 24;
 
@@ -14,22 +13,11 @@ if (Number(process.versions.node.split(".")[0]) >= REQUIRED_MAJOR) {
   if (process.argv[2] === "serve") restartWith(serverFlags());
   // Caches compiled code, which halves the start-up time. Without a writable folder it is a no-op.
   module.enableCompileCache?.(fileURLToPath(new URL("../node_modules/.cache/berth", import.meta.url)));
+  const { currentBundle } = await import("./bundle.js");
   const { main } = await import(currentBundle() ?? "./berth.ts");
   process.exitCode = await main(process.argv.slice(2));
 } else {
   runWith(findPinnedNode());
-}
-
-// The server forwards the output of sandboxes, which is garbage a moment later. With its defaults V8 collects the whole heap up to
-// four times a second then, for 20 ms each, and its four helper threads leave a machine with two cores none for anything else.
-function serverFlags() {
-  const helpers = Math.min(4, Math.max(1, availableParallelism() - 1));
-  return [
-    // Frequent small collections of new objects, 2 ms each, on the main thread: waiting for a helper takes longer.
-    "--max-semi-space-size=4",
-    "--no-parallel-scavenge",
-    `--v8-pool-size=${helpers}`,
-  ];
 }
 
 // Replaces this process by one with these flags, which cannot be changed later. No-op if it has them.

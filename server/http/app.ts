@@ -38,6 +38,7 @@ import { addKeyRoutes } from "./routes/key-routes.ts";
 import { addSessionRoutes, type SessionRouteDeps } from "./routes/session-routes.ts";
 import { addUsageRoutes } from "./routes/usage-routes.ts";
 import { addWebhookRoutes } from "./routes/webhook-routes.ts";
+import { compileSerializersLater } from "./serializers.ts";
 
 export interface AppDeps {
   sessions: Sessions;
@@ -102,6 +103,7 @@ export async function createApp(deps: AppDeps): Promise<App> {
     serverFactory: (handler) => createListener(handler, deps.mount, { log, tracer }),
   });
 
+  compileSerializersLater(app);
   const connections = watchConnections(app.server);
   app.setErrorHandler((error, request, reply) => replyWithError(log, error, request, reply));
   const buckets = store.engine === "postgres" ? createSharedBuckets(store, clock, log) : createMemoryBuckets(clock);

@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { serverFlags } from "../../../cli/server-flags.js";
 import { readConfig } from "../../../server/config/config.ts";
 import { openDriver } from "../../../server/drivers/index.ts";
 import { silentLog } from "../../../server/log.ts";
@@ -75,7 +76,8 @@ export async function prepareBerth(env: Record<string, string> = {}, { maxFiles 
     reportUnexpectedEnd();
     isEndExpected = false;
     const startedMs = performance.now();
-    const command = [process.execPath, join(root, "cli/bin.js"), "serve"];
+    // With its flags, the server need not restart itself, which takes a tenth of its start.
+    const command = [process.execPath, ...serverFlags(), join(root, "cli/bin.js"), "serve"];
     const limited = maxFiles === undefined ? command : ["sh", "-c", `ulimit -n ${maxFiles}; exec "$@"`, "sh", ...command];
     child = spawn(limited[0]!, limited.slice(1), {
       cwd: dataDir,
