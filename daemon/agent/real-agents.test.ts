@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest
 import type { AgentMessage, ConversationItem } from "@berth/contract/agent.ts";
 import type { DaemonActivity } from "@berth/contract/daemon.ts";
 import { withModelSettings } from "../../server/agents/settings.ts";
-import { AGENTS, type TestAgent } from "../../tests/support/agents/agents.ts";
+import { AGENTS, preferredAgent, type TestAgent } from "../../tests/support/agents/agents.ts";
 import { type ModelServer, startModelServer } from "../../tests/support/agents/model-server.ts";
 import { describeWith } from "../../tests/support/machine.ts";
 import { agentBecomes, agentState, openPanel, type Panel, startSession } from "../testing/agent-panel.ts";
@@ -299,31 +299,9 @@ function testAgent(agent: TestAgent): void {
     await second.close();
   });
 
-  test("restarts after it was killed and remembers the conversation", async () => {
-    await startAgentSession({ extra: openAi });
-    const panel = await openPanel(daemon);
-    // A model that is known to see images gets the one of the prompt.
-    const picture = await daemon.fetch<{ id: string }>("/agent/images", { method: "POST", body: PIXEL });
-    expect((await daemon.fetch("/agent/images", { method: "POST", body: "no picture" })).status).toBe(400);
-    expect((await daemon.fetch(`/agent/images/${picture.json.id}`)).bytes).toEqual(PIXEL);
-    panel.send({ type: "prompt", requestId: "1", text: "My name is Ada", images: [picture.json.id] });
-    await panel.turnEnds();
-    expect(model.requests.some(({ body }) => JSON.stringify(body).includes(PIXEL.toString("base64")))).toBe(true);
-    const id = await created(panel);
-
-    model.script = [{ sayAndHang: "Half a sen" }];
-    panel.send({ type: "prompt", requestId: "2", conversationId: id, text: "Go on" });
-    await panel.sees("assistant", (item) => item.text.startsWith("Half"));
-    process.kill(Number(pidOf()), "SIGKILL");
-    expect((await panel.sees("notice")).text).toContain("stopped unexpectedly");
-    await agentBecomes(daemon, "ready");
-    panel.send({ type: "prompt", requestId: "3", conversationId: id, text: "What is my name?" });
-    const lastRequest = () => JSON.stringify(model.requests.findLast((request) => request.body.tools)?.body);
-    await expect.poll(lastRequest).toContain("What is my name?");
-    expect(lastRequest()).toContain("My name is Ada");
-    await panel.sees("user", (item) => item.text === "My name is Ada");
-    await panel.close();
-  });
+  // The daemon restarts every agent in the same way, and the next test loads a conversation with each of them. A start of opencode
+  // takes as long as all tests with goose.
+  if (agent === preferredAgent) testRestart();
 
   test("continues the conversation after a stop of the sandbox", async () => {
     await startAgentSession({ extra: openAi });
@@ -354,4 +332,32 @@ function testAgent(agent: TestAgent): void {
     expect((await agentState(daemon)).status).toBe("stopped");
     await expect.poll(pidOf).toBeUndefined();
   });
+
+  function testRestart(): void {
+    test("restarts after it was killed and remembers the conversation", async () => {
+      await startAgentSession({ extra: openAi });
+      const panel = await openPanel(daemon);
+      // A model that is known to see images gets the one of the prompt.
+      const picture = await daemon.fetch<{ id: string }>("/agent/images", { method: "POST", body: PIXEL });
+      expect((await daemon.fetch("/agent/images", { method: "POST", body: "no picture" })).status).toBe(400);
+      expect((await daemon.fetch(`/agent/images/${picture.json.id}`)).bytes).toEqual(PIXEL);
+      panel.send({ type: "prompt", requestId: "1", text: "My name is Ada", images: [picture.json.id] });
+      await panel.turnEnds();
+      expect(model.requests.some(({ body }) => JSON.stringify(body).includes(PIXEL.toString("base64")))).toBe(true);
+      const id = await created(panel);
+
+      model.script = [{ sayAndHang: "Half a sen" }];
+      panel.send({ type: "prompt", requestId: "2", conversationId: id, text: "Go on" });
+      await panel.sees("assistant", (item) => item.text.startsWith("Half"));
+      process.kill(Number(pidOf()), "SIGKILL");
+      expect((await panel.sees("notice")).text).toContain("stopped unexpectedly");
+      await agentBecomes(daemon, "ready");
+      panel.send({ type: "prompt", requestId: "3", conversationId: id, text: "What is my name?" });
+      const lastRequest = () => JSON.stringify(model.requests.findLast((request) => request.body.tools)?.body);
+      await expect.poll(lastRequest).toContain("What is my name?");
+      expect(lastRequest()).toContain("My name is Ada");
+      await panel.sees("user", (item) => item.text === "My name is Ada");
+      await panel.close();
+    });
+  }
 }

@@ -23,13 +23,15 @@ export interface JourneyOptions {
   freezes: boolean;
   missing?: Missing;
   inBrowser?: boolean;
+  // Whether `berth down` and the egress policy are tested.
+  inFull?: boolean;
 }
 
 // The journeys of a partner and a person, unchanged, on another engine than the default, with the real server and browser.
 export function engineJourneys(
   name: string,
   prepare: () => Promise<TestedEngine>,
-  { freezes, missing, inBrowser = true }: JourneyOptions,
+  { freezes, missing, inBrowser = true, inFull = true }: JourneyOptions,
 ): void {
   describeWith(missing, name, () => {
     let engine: TestedEngine;
@@ -90,17 +92,6 @@ export function engineJourneys(
       expect(await engine.leftovers(session.sandboxId)).toEqual([]);
     });
 
-    test("egress follows the template's policy", async () => {
-      const session = await berth.api.create();
-      const ask = (url: string) => {
-        const script = `const u=new URL(process.env.HTTP_PROXY);require("http").get({host:u.hostname,port:u.port,path:"${url}",headers:{connection:"close"}},r=>r.pipe(process.stdout)).on("error",e=>console.log(e.code))`;
-        return berth.api.exec(session.sandboxId, `$(ls /opt/berth/bin/node 2> /dev/null || echo ${process.execPath}) -e '${script}'`);
-      };
-      expect((await ask(`http://127.0.0.1:${worldPort}/`)).stdout).toBe("the world");
-      expect((await ask("http://169.254.169.254/latest/meta-data")).stdout).toContain("no public address");
-      await berth.api.call("DELETE", `/api/b2b/sessions/${session.sessionId}`);
-    });
-
     test("the session of a sandbox that died is paused with its files, and can be resumed", async () => {
       const session = await berth.api.create();
       await berth.api.exec(session.sandboxId, "echo kept > note");
@@ -122,43 +113,57 @@ export function engineJourneys(
       expect(await engine.leftovers(session.sandboxId)).toEqual([]);
     });
 
-    test("berth down ends every sandbox and keeps the files; with --delete it leaves nothing behind", async () => {
-      const egress = engine.env["BERTH_EGRESS_LISTEN"]?.split(":")[0];
-      const proxy = egress === undefined ? undefined : `${engine.env["BERTH_EGRESS_ADDRESS"]!.split(":")[0]}:${await freePort(egress)}`;
-      await using own = await startBerth({
-        BERTH_LOG_LEVEL: "warn",
-        BERTH_POOL_SIZE: "1",
-        ...engine.env,
-        // This is another installation than the server above, and a warm pool belongs to one installation.
-        BERTH_KUBERNETES_WARM_POOLS: "",
-        BERTH_INSTALLATION: `down-${randomBytes(4).toString("hex")}`,
-        ...(proxy === undefined ? {} : { BERTH_EGRESS_LISTEN: proxy, BERTH_EGRESS_ADDRESS: proxy }),
-      });
-      const neighbour = await berth.api.create();
-      const running = await own.api.create();
-      await own.api.exec(running.sandboxId, "echo kept > note");
-      const paused = await own.api.create();
-      expect((await own.api.call("POST", `/api/b2b/sessions/${paused.sessionId}/pause`)).status).toBe(200);
-      await own.kill();
-
-      const kept = await runCli(own, "down", "--yes", "--json");
-      expect(kept).toMatchObject({ code: 0, stderr: "" });
-      expect(JSON.parse(kept.stdout)).toMatchObject({ ended: { orphans: 0, failures: [] }, files: null });
-      await own.start();
-      expect((await own.api.call("GET", `/api/b2b/sessions/${running.sessionId}`)).body).toMatchObject({ status: "paused" });
-      expect((await own.api.call("POST", `/api/b2b/sessions/${running.sessionId}/resume`, { autoStartAgent: false })).status).toBe(200);
-      expect((await own.api.exec(running.sandboxId, "cat note")).stdout).toBe("kept\n");
-
-      const deleted = await runCli(own, "down", "--yes", "--json", "--delete");
-      expect(deleted).toMatchObject({ code: 0, stderr: "" });
-      expect(JSON.parse(deleted.stdout)).toMatchObject({ server: expect.any(Number), ended: { destroyed: 2, failures: [] } });
-      for (const { sandboxId } of [running, paused]) expect(await engine.leftovers(sandboxId)).toEqual([]);
-      expect(existsSync(own.dataDir)).toBe(false);
-      expect((await berth.api.exec(neighbour.sandboxId, "echo untouched")).stdout).toBe("untouched\n");
-      await berth.api.call("DELETE", `/api/b2b/sessions/${neighbour.sessionId}`);
-    });
-
+    if (inFull) testEgressAndDown();
     if (inBrowser) testInBrowser();
+
+    function testEgressAndDown(): void {
+      test("egress follows the template's policy", async () => {
+        const session = await berth.api.create();
+        const ask = (url: string) => {
+          const script = `const u=new URL(process.env.HTTP_PROXY);require("http").get({host:u.hostname,port:u.port,path:"${url}",headers:{connection:"close"}},r=>r.pipe(process.stdout)).on("error",e=>console.log(e.code))`;
+          return berth.api.exec(session.sandboxId, `$(ls /opt/berth/bin/node 2> /dev/null || echo ${process.execPath}) -e '${script}'`);
+        };
+        expect((await ask(`http://127.0.0.1:${worldPort}/`)).stdout).toBe("the world");
+        expect((await ask("http://169.254.169.254/latest/meta-data")).stdout).toContain("no public address");
+        await berth.api.call("DELETE", `/api/b2b/sessions/${session.sessionId}`);
+      });
+
+      test("berth down ends every sandbox and keeps the files; with --delete it leaves nothing behind", async () => {
+        const egress = engine.env["BERTH_EGRESS_LISTEN"]?.split(":")[0];
+        const proxy = egress === undefined ? undefined : `${engine.env["BERTH_EGRESS_ADDRESS"]!.split(":")[0]}:${await freePort(egress)}`;
+        await using own = await startBerth({
+          BERTH_LOG_LEVEL: "warn",
+          BERTH_POOL_SIZE: "1",
+          ...engine.env,
+          // This is another installation than the server above, and a warm pool belongs to one installation.
+          BERTH_KUBERNETES_WARM_POOLS: "",
+          BERTH_INSTALLATION: `down-${randomBytes(4).toString("hex")}`,
+          ...(proxy === undefined ? {} : { BERTH_EGRESS_LISTEN: proxy, BERTH_EGRESS_ADDRESS: proxy }),
+        });
+        const neighbour = await berth.api.create();
+        const running = await own.api.create();
+        await own.api.exec(running.sandboxId, "echo kept > note");
+        const paused = await own.api.create();
+        expect((await own.api.call("POST", `/api/b2b/sessions/${paused.sessionId}/pause`)).status).toBe(200);
+        await own.kill();
+
+        const kept = await runCli(own, "down", "--yes", "--json");
+        expect(kept).toMatchObject({ code: 0, stderr: "" });
+        expect(JSON.parse(kept.stdout)).toMatchObject({ ended: { orphans: 0, failures: [] }, files: null });
+        await own.start();
+        expect((await own.api.call("GET", `/api/b2b/sessions/${running.sessionId}`)).body).toMatchObject({ status: "paused" });
+        expect((await own.api.call("POST", `/api/b2b/sessions/${running.sessionId}/resume`, { autoStartAgent: false })).status).toBe(200);
+        expect((await own.api.exec(running.sandboxId, "cat note")).stdout).toBe("kept\n");
+
+        const deleted = await runCli(own, "down", "--yes", "--json", "--delete");
+        expect(deleted).toMatchObject({ code: 0, stderr: "" });
+        expect(JSON.parse(deleted.stdout)).toMatchObject({ server: expect.any(Number), ended: { destroyed: 2, failures: [] } });
+        for (const { sandboxId } of [running, paused]) expect(await engine.leftovers(sandboxId)).toEqual([]);
+        expect(existsSync(own.dataDir)).toBe(false);
+        expect((await berth.api.exec(neighbour.sandboxId, "echo untouched")).stdout).toBe("untouched\n");
+        await berth.api.call("DELETE", `/api/b2b/sessions/${neighbour.sessionId}`);
+      });
+    }
 
     function testInBrowser(): void {
       describeWith(machine.chromium, "in the browser", () => {

@@ -33,8 +33,8 @@ for (const [workload, cluster, env] of [
         dispose: async () => double[Symbol.asyncDispose](),
       };
     },
-    // The browser does not depend on the kind of workload.
-    { freezes: false, inBrowser: workload === "Sandbox" },
+    // The browser does not depend on the kind of workload, and `berth down` is the same with and without a warm pool.
+    { freezes: false, inBrowser: workload === "Sandbox", inFull: workload !== "SandboxWarmPool" },
   );
 
 engineJourneys(
