@@ -1,5 +1,5 @@
 import { ArrowDown, Brain, CircleAlert, History as HistoryIcon, Info, ListTodo } from "lucide-react";
-import { useEffect, useRef, useState, type ReactNode } from "react";
+import { useCallback, useEffect, useRef, useState, type ReactNode, type RefObject, type UIEvent } from "react";
 import type { ConversationItem } from "@berth/contract/agent.ts";
 import { useAgent, useAgentState } from "../../state/use-agent.ts";
 import { Markdown } from "../../parts/markdown.tsx";
@@ -12,35 +12,12 @@ import { ToolCard } from "./tool-card.tsx";
 // A conversation. It scrolls with new items unless the person has scrolled up.
 export function ConversationItems({ conversationId, items }: { conversationId: string; items: ConversationItem[] }) {
   const list = useRef<HTMLDivElement>(null);
-  const [atEnd, setAtEnd] = useState(true);
+  const { atEnd, onScroll, scrollToEnd } = useEndOf(list, items.findLast(({ kind }) => kind === "user" || kind === "restore")?.id);
   const busy = useAgentState(({ conversations }) => conversations.find(({ id }) => id === conversationId)?.busy ?? false);
   const lastSaid = items.findLast(({ kind }) => kind === "user")?.id;
-  const scrollToEnd = () => {
-    if (list.current) list.current.scrollTop = list.current.scrollHeight;
-  };
-  // Text is rendered a moment after it arrives, and the message box below grows, so the sizes decide and not the items.
-  useEffect(() => {
-    const [frame, content] = [list.current, list.current?.firstElementChild];
-    if (!atEnd || !frame || !content) return;
-    const observer = new ResizeObserver(scrollToEnd);
-    observer.observe(frame);
-    observer.observe(content);
-    return () => observer.disconnect();
-  }, [atEnd]);
-  // The last thing that a person did is always shown.
-  const lastDone = items.findLast(({ kind }) => kind === "user" || kind === "restore")?.id;
-  useEffect(() => setAtEnd(true), [lastDone]);
   return (
     <div className="items-frame">
-      <div
-        ref={list}
-        className="log"
-        role="log"
-        aria-label="Conversation"
-        aria-busy={busy}
-        tabIndex={0}
-        onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => setAtEnd(scrollHeight - scrollTop - clientHeight < 40)}
-      >
+      <div ref={list} className="log" role="log" aria-label="Conversation" aria-busy={busy} tabIndex={0} onScroll={onScroll}>
         <div className="items">
           {items.map((item) => (
             <Item key={item.id} conversationId={conversationId} item={item} isLastSaid={item.id === lastSaid} busy={busy} />
@@ -55,6 +32,46 @@ export function ConversationItems({ conversationId, items }: { conversationId: s
       )}
     </div>
   );
+}
+
+// Follows the end of a list until the person scrolls up. The last thing that the person did is always shown.
+function useEndOf(list: RefObject<HTMLDivElement | null>, lastDone: string | undefined) {
+  const [atEnd, setAtEnd] = useState(true);
+  // Beside the state, because a list that grows in the same frame must not undo the person's scrolling.
+  const follows = useRef(true);
+  const lastTop = useRef(0);
+  const follow = (wanted: boolean) => {
+    follows.current = wanted;
+    setAtEnd(wanted);
+  };
+  const scrollToEnd = useCallback(() => {
+    if (!list.current) return;
+    list.current.scrollTop = list.current.scrollHeight;
+    lastTop.current = list.current.scrollTop;
+  }, [list]);
+  // Text is rendered a moment after it arrives, and the message box below grows, so the sizes decide and not the items.
+  useEffect(() => {
+    const [frame, content] = [list.current, list.current?.firstElementChild];
+    if (!frame || !content) return;
+    const observer = new ResizeObserver(() => follows.current && scrollToEnd());
+    observer.observe(frame);
+    observer.observe(content);
+    return () => observer.disconnect();
+  }, [list, scrollToEnd]);
+  useEffect(() => {
+    follow(true);
+    scrollToEnd();
+  }, [lastDone, scrollToEnd]);
+  return {
+    atEnd,
+    scrollToEnd,
+    onScroll({ currentTarget: { scrollHeight, scrollTop, clientHeight } }: UIEvent<HTMLElement>) {
+      if (scrollHeight - scrollTop - clientHeight < 40) follow(true);
+      // New items also increase the distance to the end, but only a person scrolls up.
+      else if (scrollTop < lastTop.current) follow(false);
+      lastTop.current = scrollTop;
+    },
+  };
 }
 
 interface ItemProps {
