@@ -69,10 +69,10 @@ function ServerPart({ driver, createSeconds, pool, refusals, webhooks, machine }
             key={start}
             name={`Create, ${start}`}
             value={p50 === null ? "–" : `≤ ${seconds(p50)}`}
-            note={`half of ${count(total)}; 99 % ${p99 === null ? "–" : `≤ ${seconds(p99)}`}`}
+            note={`median of ${creates(total)}; p99 ${p99 === null ? "–" : `≤ ${seconds(p99)}`}`}
           />
         ))}
-        <Stat name="Warm sandboxes" value={count(pool.warm)} note={`${count(pool.misses)} creates found none`} />
+        <Stat name="Warm sandboxes" value={count(pool.warm)} note={`${creates(pool.misses)} found none`} />
         <Stat
           name="Webhooks waiting"
           value={count(webhooks.pending)}
@@ -116,3 +116,5 @@ function ServerPart({ driver, createSeconds, pool, refusals, webhooks, machine }
     </>
   );
 }
+
+const creates = (number: number): string => (number === 1 ? "1 create" : `${count(number)} creates`);
