@@ -23,7 +23,7 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 30_000 } },
-    setupFiles: ["tests/support/run/leaks.ts"],
+    setupFiles: ["tests/support/run/leaks.ts", "tests/support/run/seed.ts"],
     reporters: ["default", reportSkips()],
     sequence: { sequencer: LongestFirst },
     // A worker runs one file after the other. A new worker for every file would load the same modules again, which costs more
