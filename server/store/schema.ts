@@ -1,6 +1,8 @@
 import type { Generated, Kysely } from "kysely";
 import type { KeyScope, SandboxId, SessionId, TimeoutAction } from "@berth/contract";
+import type { ConsoleLoginsTable, OperatorTokensTable } from "./console/console-tables.ts";
 import type { SessionState } from "./session-states.ts";
+import type { ModelUsageTable, UsageCountersTable, UsageDaysTable } from "./usage/usage-tables.ts";
 
 // The tables. Times are UTC milliseconds, flags are 0 or 1, JSON is text, so that SQLite and PostgreSQL hold the same values.
 // A transaction is a Db too, so every function of the store works inside one.
@@ -117,7 +119,7 @@ export interface SessionsTable {
   destroyed_at: number | null;
   // JSON of SessionSetup (sessions/setup.ts); null without a source, a command and relays.
   setup: string | null;
-  // What is left of the setup: source or command. null when nothing is left.
+  // The part of the setup that is left: source or command. null when nothing is left.
   setup_state: "source" | "command" | null;
   // Since when its current kind of time (running, paused or hibernated) is counted. null if no time is counted.
   counted_from: number | null;
@@ -229,16 +231,6 @@ export interface AuditTable {
   request_id: string | null;
 }
 
-export interface ModelUsageTable {
-  session_id: string;
-  partner_id: string;
-  external_user_id: string;
-  requests: number;
-  input_tokens: number;
-  output_tokens: number;
-  updated_at: number;
-}
-
 // The settings of the workspace that one user of a partner has chosen.
 export interface UserSettingsTable {
   partner_id: string;
@@ -257,60 +249,4 @@ export interface ServersTable {
   base_url: string;
   // Renewed every minute.
   seen_at: number;
-}
-
-// Tokens with which operators sign in to the console.
-export interface OperatorTokensTable {
-  id: string;
-  // SHA-256 of the whole token, hex. The token itself is not stored.
-  hash: string;
-  // First and last characters, for lists.
-  hint: string;
-  name: string;
-  created_at: number;
-  expires_at: number;
-  last_used_at: number | null;
-  revoked_at: number | null;
-}
-
-// Browsers that are signed in to the console: with an operator token or with a partner's API key.
-export interface ConsoleLoginsTable {
-  // SHA-256 of the cookie, hex.
-  hash: string;
-  token_id: string | null;
-  key_id: string | null;
-  created_at: number;
-  expires_at: number;
-}
-
-// The usage of a session on a day (UTC, by its first millisecond). The time since `sessions.counted_from` is not in it yet.
-export interface UsageDaysTable {
-  day: number;
-  partner_id: string;
-  session_id: string;
-  external_user_id: string;
-  template: string;
-  running_ms: number;
-  paused_ms: number;
-  hibernated_ms: number;
-  cpu_ms: number;
-  memory_peak: number;
-  // The mean is the sum divided by the number of samples.
-  memory_sum: number;
-  memory_samples: number;
-  disk_peak: number;
-  disk_sum: number;
-  disk_samples: number;
-  // To the outside, and from there.
-  egress_bytes: number;
-  ingress_bytes: number;
-  input_tokens: number;
-  output_tokens: number;
-}
-
-// The processor time of a sandbox since its start, as far as it is in `usage_days`.
-export interface UsageCountersTable {
-  session_id: string;
-  cpu_ms: number;
-  sampled_at: number;
 }
