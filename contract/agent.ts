@@ -52,11 +52,11 @@ export interface AgentChoice {
 export interface SlashCommand {
   name: string;
   description: string;
-  // What to write after the name, for people.
+  // Describes the words that follow the name, for people.
   hint?: string;
 }
 
-// What a person sends: a text, the parts of files that it refers to, and the ids of images.
+// The prompt of a person: a text, the parts of files that it refers to, and the ids of images.
 export interface Prompt {
   text: string;
   context?: ContextPart[];

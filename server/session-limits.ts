@@ -1,7 +1,7 @@
 import type { EgressPolicy, FieldFault, Resources, SessionEgress, Template } from "@berth/contract";
 import { HOST_PATTERN, isWithin } from "./egress-hosts.ts";
 
-// What a session asked for instead of the values of its template. null or absent: the value of the template.
+// The limits that a session has instead of those of its template. null or absent: the template's value.
 export interface SessionLimits {
   resources?: Resources | null;
   egress?: EgressPolicy | null;

@@ -123,7 +123,7 @@ export type RelayRead = Static<typeof RelayRead>;
 export const TemplateRelay = Type.Object({ ...relay, valueVariable: Type.String({ minLength: 1 }) });
 export type TemplateRelay = Static<typeof TemplateRelay>;
 
-// What a PATCH may renew.
+// The secrets that a PATCH may renew.
 export const SourceUpdate = Type.Object(
   { git: Type.Object({ token: Secret("The new token. If the source has failed, it is fetched again with it.") }) },
   { $id: "SourceUpdate" },

@@ -70,7 +70,7 @@ export const Template = Type.Object({
   maxTimeoutMs: Type.Optional(Type.Integer({ ...MAX_TIMEOUT_RANGE })),
   // The most that a session may ask for. Without it, a session has what the template says.
   maxResources: Type.Optional(Resources),
-  // What a session may reach at most. Without it, no more than `egress`.
+  // The widest egress that a session may ask for. Without it, a session has `egress`.
   maxEgress: Type.Optional(EgressPolicy),
   // Runs once in a new session, unless the create or the repository names another command.
   setup: Type.Optional(SetupCommand),

@@ -155,7 +155,7 @@ describe("opening a paused session", () => {
     ]);
     expect(opened).toEqual([egress, egress]);
     expect(await services.sessions.get("acme", id)).toMatchObject({ resources: { memoryMb: 4096 }, egress });
-    // What is equal to the template uses its pool.
+    // Limits that equal the template's use its pool.
     await create({ resources: { memoryMb: DEFAULT_TEMPLATE.memoryMb } });
     expect(seen).toHaveLength(2);
   });

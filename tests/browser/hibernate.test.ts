@@ -64,7 +64,7 @@ describeInBrowser(
 
       await suite.berth.api.call("POST", `${path}/pause`);
       await expectVisible(paused);
-      // What the page does by itself when it is online again, or seen again, leaves the session paused.
+      // The page reconnects when it is online or visible again, which leaves the session paused.
       const reconnecting = page.waitForEvent("websocket");
       await page.evaluate("dispatchEvent(new Event('online')); document.dispatchEvent(new Event('visibilitychange'))");
       await reconnecting;

@@ -8,7 +8,7 @@ export interface Manifest {
   id: string;
   createdAtMs: number;
   files: Map<string, KeptFile>;
-  // What Git ignored at that time.
+  // The paths that Git ignored at that time.
   ignored: Set<string>;
 }
 

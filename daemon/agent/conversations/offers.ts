@@ -1,7 +1,7 @@
 import type { AvailableCommand, LoadSessionResponse, NewSessionResponse, SessionConfigOption } from "@agentclientprotocol/sdk";
 import type { AgentChoice, SlashCommand } from "@berth/contract/agent.ts";
 
-// What an agent offers in a session. Modes, such as ask first, edit freely or plan only, are announced as modes or as the session
+// The modes and models that an agent offers in a session. Modes, such as ask first, edit freely or plan only, are announced as modes or as the session
 // option with the category "mode". Models are a session option too.
 export type SessionStart = Pick<NewSessionResponse | LoadSessionResponse, "modes" | "configOptions">;
 type SelectOption = SessionConfigOption & { type: "select" };

@@ -4,7 +4,7 @@ import { CONSOLE_HEADER, type ViewerKind } from "@berth/contract/console.ts";
 import type { ConsoleLogins, Viewer } from "../../keys/console-logins.ts";
 import type { AuditEntry } from "../../store/partners/audit.ts";
 
-// What one request to the console may see and do. Handlers pass `partnerId` on to the store and never look at the viewer.
+// The permissions of one request to the console. Handlers pass `partnerId` on to the store and never look at the viewer.
 export interface Access {
   viewer: Viewer;
   // The partner whose data the request concerns; null is every partner.

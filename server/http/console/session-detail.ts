@@ -17,7 +17,7 @@ export interface SessionDetailDeps {
   clock: Clock;
   // The configured templates, by name.
   templates: { get(name: string): Template | undefined };
-  // What a sandbox uses right now; null if it is not on this server, or does not run.
+  // The current use of a sandbox; null if it is not on this server, or does not run.
   readStats(sandboxId: SandboxId, home: Home): Promise<Omit<ConsoleStats, "at"> | null>;
 }
 

@@ -19,7 +19,7 @@ import { sendUpstream } from "./upstream-request.ts";
 // The relays of sessions and templates: `/relay/{token}/{name}/…` on a sandbox's egress proxy reaches the relay's upstream, with a
 // header that only the server knows. The relay `git` is that of the session's repository.
 export interface SessionRelays extends Relay {
-  // What programs in the sandbox need to use its relays.
+  // The settings with which programs in the sandbox use its relays.
   access(sandboxId: SandboxId, template: Template, relays: readonly NamedUpstream[]): RelayAccess;
 }
 

@@ -4,7 +4,7 @@ import { readAnswerText } from "../../daemon-link/link-errors.ts";
 import type { DaemonLinks } from "../../daemon-link/daemon-links.ts";
 import { SECOND } from "../../clock.ts";
 
-// What the daemon does for the setup of a session. It is untrusted: code in the sandbox may pretend to be the daemon, and then
+// The daemon's part in the setup of a session. The daemon is untrusted: code in the sandbox may pretend to be the daemon, and then
 // only its own session gets a wrong report.
 export interface SetupLink {
   begin(sandboxId: SandboxId, request: SetupRequest, signal: AbortSignal): Promise<void>;

@@ -190,7 +190,7 @@ export const RULES = {
   // The session is used. store/sessions/idle.ts records the uses of many sessions in one statement.
   active: { source: "use", otherwise: ignore, in: { running: update } },
 
-  // What the daemon reports of the session's source and command, and another try of a source that failed.
+  // The daemon's reports of the session's source and command, and a retry of a source that failed.
   source_ready: { source: "setup", otherwise: ignore, in: { running: { do: "update", events: ["session.source_ready"] } } },
   source_failed: { source: "setup", otherwise: ignore, in: { running: { do: "update", events: ["session.source_failed"] } } },
   setup_finished: { source: "setup", otherwise: ignore, in: { running: { do: "update", events: ["session.setup_finished"] } } },

@@ -2,7 +2,7 @@ import type { EgressPolicy, Resources, TimeoutAction } from "@berth/contract";
 import type { Selectable } from "kysely";
 import type { Db, SessionsTable } from "../schema.ts";
 
-// What was agreed for a session on create, beside its timeouts.
+// The rules of a session, beside its timeouts.
 export interface SessionRules {
   // Whether opening the session resumes it if it is paused.
   autoResume: boolean;

@@ -17,7 +17,7 @@ export interface SessionSetup {
 
 export type GitSource = Omit<Source["git"], "username" | "token">;
 
-// What is left to do: everything, or only the command.
+// The part that is left to do: everything, or only the command.
 export type SetupState = "source" | "command";
 
 export const parseSetup = (json: string | null): SessionSetup | null => (json === null ? null : (JSON.parse(json) as SessionSetup));

@@ -3,7 +3,7 @@ import type { ConsoleSessionDetail, ConsoleStats } from "@berth/contract/console
 import { bytes, count, duration } from "../parts/format.ts";
 import { Meter, Stat } from "../parts/stat.tsx";
 
-// What the sandbox uses now, against its limits, and what the session has used.
+// The current use of the sandbox against its limits, and the usage of the session so far.
 export function SessionUse({ session: { now, limits, usage } }: { session: ConsoleSessionDetail }) {
   const processors = useProcessors(now);
   const percent = (value: number) => `${Math.round(value * 100)} %`;

@@ -7,7 +7,7 @@ import { dateTime } from "../parts/format.ts";
 import { Link } from "../parts/link.tsx";
 import { MoreButton } from "../parts/more-button.tsx";
 
-// Who changed what: over the API, at the command line and in the console.
+// The audit log: changes over the API, at the command line and in the console.
 export function AuditPage() {
   const { viewer } = useConsole();
   const { rows, error, more, reload } = usePages<ConsoleAuditEntry>("/audit");

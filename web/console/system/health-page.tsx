@@ -7,7 +7,7 @@ const WORDS = { good: "good", note: "note", bad: "bad" } as const;
 const TINTS = { good: "good", note: "warn", bad: "bad" } as const;
 const ORDER = ["bad", "note", "good"];
 
-// What `berth doctor` finds, the faults first, each with its cure.
+// The findings of `berth doctor`, the faults first, each with its cure.
 export function HealthPage() {
   const { data, error, reload } = useData<ConsoleList<ConsoleFinding>>("/health");
   const findings = data?.data.toSorted((a, b) => ORDER.indexOf(a.state) - ORDER.indexOf(b.state));

@@ -4,7 +4,7 @@ import { useWorkspace, useWorkspaceState } from "../../state/context.ts";
 import { useAgent, useAgentState } from "../../state/use-agent.ts";
 import { nameContext } from "../../text/context-name.ts";
 
-// What goes with the message: files, selected lines and images. The active file or its selection is offered.
+// The attachments of a message: files, selected lines and images. The active file or its selection is offered.
 export function Attachments() {
   const agent = useAgent();
   const context = useAgentState((view) => view.context);

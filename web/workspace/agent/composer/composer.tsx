@@ -25,7 +25,7 @@ export function Composer({ disabled }: { disabled: boolean }) {
     if (returnedPrompt === null) return;
     const isEdited = editing !== null;
     const { prompt: unsent } = layout.store.getState();
-    // What the person has written meanwhile stays.
+    // Text that the person has written meanwhile stays.
     if (unsent !== "" && !isEdited) return agent.dropReturnedPrompt();
     layout.set({ prompt: agent.takeReturnedPrompt()?.text ?? "" });
     if (isEdited) box.current?.focus();

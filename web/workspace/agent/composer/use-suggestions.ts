@@ -16,7 +16,7 @@ export interface Suggestion {
 const MAX_SHOWN = 8;
 const DEBOUNCE_MS = 60;
 
-// What to offer for the word at the caret.
+// The suggestions for the word at the caret.
 export function useSuggestions(
   text: string,
   caret: number,
