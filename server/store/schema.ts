@@ -1,8 +1,8 @@
 import type { Generated, Kysely } from "kysely";
 import type { KeyScope, SandboxId, SessionId, TimeoutAction } from "@berth/contract";
-import type { ConsoleLoginsTable, OperatorTokensTable } from "./console/console-tables.ts";
+import type { ConsoleLoginsTable, OperatorTokensTable } from "./console-tables.ts";
 import type { SessionState } from "./session-states.ts";
-import type { ModelUsageTable, UsageCountersTable, UsageDaysTable } from "./usage/usage-tables.ts";
+import type { ModelUsageTable, UsageCountersTable, UsageDaysTable } from "./usage-tables.ts";
 
 // The tables. Times are UTC milliseconds, flags are 0 or 1, JSON is text, so that SQLite and PostgreSQL hold the same values.
 // A transaction is a Db too, so every function of the store works inside one.
