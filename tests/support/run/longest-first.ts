@@ -4,7 +4,6 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 // Seconds that the slowest files take on two cores. The list only decides the order; CONTRIBUTING.md shows it.
 const SLOWEST: Readonly<Record<string, number>> = {
   "tests/browser/agent.test.ts": 106,
-  "daemon/agent/real-agents.test.ts": 68,
   "tests/engines/kubernetes.test.ts": 67,
   "tests/agents/agent.test.ts": 66,
   "server/drivers/kubernetes/resilience.test.ts": 59,
@@ -25,6 +24,8 @@ const SLOWEST: Readonly<Record<string, number>> = {
   "server/drivers/kubernetes/kubernetes.test.ts": 28,
   "tests/api/source.test.ts": 27,
   "tests/browser/embed.test.ts": 27,
+  "daemon/agent/real-agents.test.ts": 23,
+  "daemon/agent/real-agents-openai.test.ts": 21,
   "tests/operator/down.test.ts": 26,
   "server/sessions/idle/idle-watch.test.ts": 25,
   "tests/browser/files/viewers.test.ts": 25,
