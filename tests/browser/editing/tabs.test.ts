@@ -36,6 +36,17 @@ describeInBrowser("tabs and editor groups", (suite) => {
     await eventually(() => editor(page).first().innerText()).not.toContain("two");
     await eventually(() => workspace.read("a.txt")).toBe("one\n");
 
+    // The separator follows the pointer, and the sizes are there after a reload.
+    const separator = page.getByRole("separator", { name: "Resize main" });
+    const place = async () => (await separator.boundingBox())!;
+    const before = await place();
+    await page.mouse.move(before.x, 300);
+    await page.mouse.down();
+    await page.mouse.move(before.x + 60, 320, { steps: 3 });
+    await page.mouse.up();
+    await eventually(async () => (await place()).x).toBe(before.x + 60);
+    expect(await page.evaluate("getSelection().toString()")).toBe("");
+
     // A file opens in the group that was used last.
     await openFile(page, "b.txt");
     await expectVisible(group(2).getByRole("tab", { name: "b.txt" }));
@@ -43,6 +54,7 @@ describeInBrowser("tabs and editor groups", (suite) => {
     await page.reload();
     await expectVisible(group(1).getByLabel("Text of a.txt"));
     await expectVisible(group(2).getByLabel("Text of b.txt"));
+    expect((await place()).x).toBe(before.x + 60);
 
     // The group closes with its last tab.
     await group(1).getByRole("tab", { name: "a.txt" }).press("Delete");

@@ -15,7 +15,7 @@ export function EditorArea() {
       <Split
         id="editor-columns"
         orientation="horizontal"
-        panels={shown.map((group) => ({ id: `group-${group.id}`, minSize: "200px", content: <EditorGroupView group={group} /> }))}
+        panels={shown.map((group) => ({ id: `group-${group.id}`, minPx: 200, content: <EditorGroupView group={group} /> }))}
       />
     </main>
   );

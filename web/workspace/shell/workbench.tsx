@@ -69,9 +69,9 @@ function WideBody() {
         id="columns"
         orientation="horizontal"
         panels={[
-          sideOpen && !compact && { id: "side", defaultSize: "260px", minSize: "170px", keepPixels: true, content: <SidePanel /> },
-          { id: "main", minSize: "260px", content: <MainBesideOverlay /> },
-          agentOpen && { id: "agent", defaultSize: "380px", minSize: "280px", keepPixels: true, content: <Agent /> },
+          sideOpen && !compact && { id: "side", px: 260, minPx: 170, content: <SidePanel /> },
+          { id: "main", minPx: 260, content: <MainBesideOverlay /> },
+          agentOpen && { id: "agent", px: 380, minPx: 280, content: <Agent /> },
         ]}
       />
       {sideOpen && compact && <SideOverlay />}
@@ -113,8 +113,8 @@ function MainColumn() {
       id="main-rows"
       orientation="vertical"
       panels={[
-        { id: "editor", minSize: "100px", content: <EditorArea /> },
-        terminalsOpen && { id: "terminals", defaultSize: "34%", minSize: "90px", content: <TerminalPanel /> },
+        { id: "editor", share: 2, minPx: 100, content: <EditorArea /> },
+        terminalsOpen && { id: "terminals", share: 1, minPx: 90, content: <TerminalPanel /> },
       ]}
     />
   );

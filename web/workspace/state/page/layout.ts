@@ -21,8 +21,8 @@ export interface LayoutState extends editors.EditorGroups {
   terminalNames: Record<string, string>;
   // The unsent message to the agent.
   prompt: string;
-  // Panel sizes of each resizable group, by group id.
-  sizes: Record<string, Record<string, number>>;
+  // The sizes in pixels that a person gave to panels side by side, by the ids of all of them.
+  panelSizes: Record<string, Record<string, number>>;
 }
 
 export type Layout = ReturnType<typeof createLayout>;
@@ -39,7 +39,7 @@ const defaults: LayoutState = {
   activeTerminal: null,
   terminalNames: {},
   prompt: "",
-  sizes: {},
+  panelSizes: {},
 };
 
 // The open tabs and panels and their arrangement. The browser stores them for each sandbox.
