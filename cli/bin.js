@@ -11,13 +11,17 @@ const REQUIRED_MAJOR = 24;
 
 if (Number(process.versions.node.split(".")[0]) >= REQUIRED_MAJOR) {
   if (process.argv[2] === "serve") restartWith(serverFlags());
-  // Caches compiled code, which halves the start-up time. Without a writable folder it is a no-op.
-  module.enableCompileCache?.(fileURLToPath(new URL("../node_modules/.cache/berth", import.meta.url)));
-  const { currentBundle } = await import("./bundle.js");
-  const { main } = await import(currentBundle() ?? "./berth.ts");
+  const { loadBundle } = await import("./bundle.js");
+  const { main } = loadBundle(process.argv[2] === "serve" ? "serve" : "command") ?? (await loadSources());
   process.exitCode = await main(process.argv.slice(2));
 } else {
   runWith(findPinnedNode());
+}
+
+async function loadSources() {
+  // Caches compiled code, which halves the start-up time. Without a writable folder it is a no-op.
+  module.enableCompileCache?.(fileURLToPath(new URL("../node_modules/.cache/berth", import.meta.url)));
+  return import("./berth.ts");
 }
 
 // Replaces this process by one with these flags, which cannot be changed later. No-op if it has them.

@@ -1,13 +1,36 @@
 import { createHash } from "node:crypto";
-import { readFileSync, statSync } from "node:fs";
+import { subscribe } from "node:diagnostics_channel";
+import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { basename, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { cachedDataVersionTag } from "node:v8";
+import { constants, Script } from "node:vm";
 
-// The URL of the bundle that scripts/bundle-server.ts made. Undefined if there is none, or if a source or a package has changed since.
+// The exports of the bundle that scripts/bundle-server.ts made. Undefined if there is none, or if a source or a package has changed since.
+// The server and the other commands run different functions, so each keeps its own compiled code.
+export function loadBundle(purpose) {
+  const path = currentBundle();
+  if (path === undefined) return undefined;
+  const cache = cacheFile(path, purpose);
+  const cachedData = readCache(cache);
+  const script = new Script(`(function (exports, require, module, __filename, __dirname) {${readFileSync(path, "latin1")}\n})`, {
+    filename: path,
+    cachedData,
+    importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+  });
+  if (cachedData === undefined || script.cachedDataRejected) writeCacheLater(cache, script, purpose);
+  const module = { exports: {} };
+  script.runInThisContext()(module.exports, createRequire(path), module, path, dirname(path));
+  return module.exports;
+}
+
 export function currentBundle() {
   try {
     const { entry, sources, packages } = JSON.parse(read("dist/bundle.json"));
     const isInstalled = ([name, version]) => JSON.parse(read(`../node_modules/${name}/package.json`)).version === version;
     return sources.every(isUnchanged) && Object.entries(packages).every(isInstalled)
-      ? new URL(`dist/${entry}`, import.meta.url).href
+      ? fileURLToPath(new URL(`dist/${entry}`, import.meta.url))
       : undefined;
   } catch {
     // Something is missing.
@@ -28,3 +51,38 @@ function isUnchanged({ path, size, changedMs, hash }) {
 }
 
 const read = (path) => readFileSync(new URL(path, import.meta.url), "utf8");
+
+// V8 does not compare the text with the compiled code, so the name contains the hash in the bundle's name. The tag stands for Node's
+// version and flags.
+function cacheFile(path, purpose) {
+  const folder = fileURLToPath(new URL("../node_modules/.cache/berth/code", import.meta.url));
+  return join(folder, `${purpose}-${basename(path, ".cjs")}-${cachedDataVersionTag()}`);
+}
+
+function readCache(file) {
+  try {
+    return readFileSync(file);
+  } catch {
+    // No process has written it yet.
+    return undefined;
+  }
+}
+
+// Node's own compile cache holds no function that is compiled when it is first called, which is most of them. The server writes its cache
+// when it has started, because it may be killed later. Other commands write theirs at the end.
+function writeCacheLater(file, script, purpose) {
+  const write = () => {
+    try {
+      const folder = dirname(file);
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(`${file}.${process.pid}`, script.createCachedData());
+      renameSync(`${file}.${process.pid}`, file);
+      const isOld = (name) => name.startsWith(`${purpose}-`) && name !== basename(file);
+      for (const name of readdirSync(folder).filter(isOld)) rmSync(join(folder, name), { force: true });
+    } catch {
+      // Without a writable folder, every start compiles.
+    }
+  };
+  if (purpose === "serve") subscribe("berth:started", write);
+  else process.once("exit", write);
+}

@@ -1,11 +1,12 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
+const CODE = "node_modules/.cache/berth/code";
 const SOURCE = 'console.log("lamp");';
 
 let folder: string;
@@ -16,17 +17,18 @@ beforeEach(() => {
   write("package.json", '{ "type": "module" }');
   write("node_modules/lamp/package.json", '{ "version": "1.2.3" }');
   write("cli/lamp.ts", SOURCE);
-  write("cli/main.js", 'import { currentBundle } from "./bundle.js";\nconsole.log(currentBundle()?.split("/").pop());');
+  write("cli/main.js", 'import { loadBundle } from "./bundle.js";\nconsole.log(loadBundle("command")?.light());');
+  write("cli/dist/lamp-1.cjs", 'exports.light = () => "on";');
   const { size, mtimeMs } = statSync(join(folder, "cli/lamp.ts"));
   const source = { path: "cli/lamp.ts", size, changedMs: Math.floor(mtimeMs), hash: createHash("sha1").update(SOURCE).digest("hex") };
-  write("cli/dist/bundle.json", JSON.stringify({ entry: "lamp-1.js", sources: [source], packages: { lamp: "1.2.3" } }));
+  write("cli/dist/bundle.json", JSON.stringify({ entry: "lamp-1.cjs", sources: [source], packages: { lamp: "1.2.3" } }));
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
 test("the bundle is used while its sources and packages are the same", async () => {
-  expect(await run()).toBe("lamp-1.js");
+  expect(await run()).toBe("on");
   utimesSync(join(folder, "cli/lamp.ts"), 1, 1);
-  expect(await run()).toBe("lamp-1.js");
+  expect(await run()).toBe("on");
 });
 
 test.each<[string, () => void]>([
@@ -37,6 +39,27 @@ test.each<[string, () => void]>([
 ])("the bundle is not used if %s", async (_, act) => {
   act();
   expect(await run()).toBe("undefined");
+});
+
+test("the compiled code is stored for the next start, and that of an older bundle is deleted", async () => {
+  await run();
+  const [stored] = readdirSync(join(folder, CODE));
+  expect(stored).toMatch(/^command-lamp-1-\d+$/);
+  expect(await run()).toBe("on");
+  expect(readdirSync(join(folder, CODE))).toEqual([stored]);
+
+  renameSync(join(folder, "cli/dist/lamp-1.cjs"), join(folder, "cli/dist/lamp-2.cjs"));
+  write("cli/dist/bundle.json", JSON.stringify({ entry: "lamp-2.cjs", sources: [], packages: {} }));
+  expect(await run()).toBe("on");
+  expect(readdirSync(join(folder, CODE))).toEqual([stored!.replace("lamp-1", "lamp-2")]);
+});
+
+test("compiled code that V8 rejects is replaced", async () => {
+  await run();
+  const [stored] = readdirSync(join(folder, CODE));
+  write(join(CODE, stored!), "not code");
+  expect(await run()).toBe("on");
+  expect(statSync(join(folder, CODE, stored!)).size).toBeGreaterThan(100);
 });
 
 const write = (path: string, text: string) => writeFileSync(join(folder, path), text);

@@ -15,15 +15,21 @@ export async function bundleServer(): Promise<void> {
     absWorkingDir: ROOT,
     entryNames: "[name]-[hash]",
     outdir: OUT,
+    outExtension: { ".js": ".cjs" },
     bundle: true,
-    splitting: true,
-    format: "esm",
+    // One file with one cache of compiled code. Modules that are imported dynamically still run only when they are needed.
+    format: "cjs",
     platform: "node",
     target: "node24",
     external: ["pg-native"],
-    // CommonJS packages call it for Node's own modules.
-    banner: { js: 'import { createRequire as $createRequire } from "node:module"; const require = $createRequire(import.meta.url);' },
-    plugins: [ownLocation, httpWithoutFetch, usedPartOfKubernetesClient],
+    minifyWhitespace: true,
+    minifySyntax: true,
+    legalComments: "none",
+    // One byte a character, as cli/bundle.js reads it.
+    charset: "ascii",
+    define: { "import.meta.url": "$url" },
+    banner: { js: 'const $url = require("node:url").pathToFileURL(__filename).href;' },
+    plugins: [ownLocation, usedPartOfKubernetesClient],
     metafile: true,
     logLevel: "silent",
   });
@@ -50,26 +56,9 @@ const ownLocation: Plugin = {
       if (path.includes("/node_modules/") || !text.includes("import.meta")) return undefined;
       const fromBundle = JSON.stringify(relative(OUT, path));
       const contents = text
-        .replaceAll("import.meta.dirname", `$dirname($resolve(import.meta.dirname, ${fromBundle}))`)
-        .replaceAll("import.meta.url", `new URL(${fromBundle}, import.meta.url)`);
+        .replaceAll("import.meta.dirname", `$dirname($resolve(__dirname, ${fromBundle}))`)
+        .replaceAll("import.meta.url", `new URL(${fromBundle}, $url)`);
       return { contents: `import { dirname as $dirname, resolve as $resolve } from "node:path";\n${contents}`, loader: "ts" };
-    });
-  },
-};
-
-// `import` of node:http reads all of its exports, and the getters of three of them load Node's fetch.
-const httpWithoutFetch: Plugin = {
-  name: "http without fetch",
-  setup(builder) {
-    builder.onResolve({ filter: /^node:http$/ }, ({ path, kind }) =>
-      kind === "import-statement" ? { path, namespace: "http" } : undefined,
-    );
-    builder.onLoad({ filter: /.*/, namespace: "http" }, async () => {
-      const http = Object.getOwnPropertyDescriptors((await import("node:http")).default);
-      const names = Object.keys(http).filter((name) => !http[name as keyof typeof http]?.get);
-      return {
-        contents: `const http = process.getBuiltinModule("node:http");\nexport default http;\nexport const { ${names.join(", ")} } = http;`,
-      };
     });
   },
 };

@@ -1,3 +1,4 @@
+import { channel } from "node:diagnostics_channel";
 import { flushCompileCache } from "node:module";
 import { setFlagsFromString } from "node:v8";
 import { Command } from "commander";
@@ -55,8 +56,10 @@ async function serve(options: { open?: boolean }): Promise<void> {
 async function finishStart(config: Config, server: Server, options: { open?: boolean }): Promise<void> {
   process.stdout.write(await startMessage(config, server));
   if (options.open && server.opensWorkspaces) openInBrowser(server.url);
-  // Now and not at the end, because the process may be killed. It makes the next start faster.
+  // Compiled code is stored now and not at the end, because the process may be killed. It makes the next start faster. cli/bundle.js
+  // stores that of the bundle.
   flushCompileCache();
+  channel("berth:started").publish({});
   setFlagsFromString(HEAP_GROWTH);
 }
 
