@@ -21,6 +21,7 @@ test("the client's types match the contract", () => {
   expectTypeOf<own.Key>().toEqualTypeOf<contract.Key>();
   expectTypeOf<own.CreateKey>().toEqualTypeOf<contract.CreateKey>();
   expectTypeOf<own.RotateKey>().toEqualTypeOf<contract.RotateKey>();
+  expectTypeOf<own.EgressHost>().toEqualTypeOf<contract.EgressHost>();
   expectTypeOf<own.UsageReport>().toEqualTypeOf<contract.UsageReport>();
   expectTypeOf<own.UsageGroup>().toEqualTypeOf<contract.UsageGroup>();
   expectTypeOf<own.Delivery>().toEqualTypeOf<contract.Delivery>();

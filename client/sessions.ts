@@ -4,7 +4,16 @@ import { createAgent, type Agent } from "./sandbox/agent.ts";
 import { exec, execStream, type Collected } from "./sandbox/exec.ts";
 import { createFiles, type Files } from "./sandbox/files.ts";
 import { sessionForUser } from "./session-for-user.ts";
-import type { CreateSession, LaunchUrl, ListSessions, Page, SessionData, SessionStatus, UpdateSession } from "./types/api-types.ts";
+import type {
+  CreateSession,
+  EgressHost,
+  LaunchUrl,
+  ListSessions,
+  Page,
+  SessionData,
+  SessionStatus,
+  UpdateSession,
+} from "./types/api-types.ts";
 import type { ExecEvent, ExecOptions, ExecResult } from "./types/sandbox-types.ts";
 
 export interface Sessions {
@@ -36,6 +45,8 @@ export interface Session extends SessionData {
   destroy(options?: CallOptions): Promise<Session>;
   // A signed URL that opens the workspace in your user's browser. It expires after a few minutes.
   launchUrl(options?: CallOptions): Promise<LaunchUrl>;
+  // The hosts that the sandbox reached or tried to reach, the last used first.
+  egressLog(options?: CallOptions): Promise<EgressHost[]>;
 
   exec(command: string | string[], options?: Collected): Promise<ExecResult>;
   execStream(command: string | string[], options?: ExecOptions): AsyncGenerator<ExecEvent>;
@@ -96,6 +107,8 @@ export function createSessions(send: Transport): Sessions {
       resume: async ({ autoStartAgent, ...options } = {}) => apply(await post<Partial<SessionData>>("resume", { autoStartAgent }, options)),
       destroy: async ({ signal } = {}) => apply(await readJson<{ status: SessionStatus }>(send({ method: "DELETE", url: path, signal }))),
       launchUrl: (options = {}) => post<LaunchUrl>("launch-url", undefined, options),
+      egressLog: async ({ signal } = {}) =>
+        (await readJson<{ data: EgressHost[] }>(send({ method: "GET", url: `${path}/egress`, signal }))).data,
       exec: (command, options) => exec(send, session.sandboxUrl, command, options),
       execStream: (command, options) => execStream(send, session.sandboxUrl, command, options),
       files: createFiles(send, sandboxUrl),

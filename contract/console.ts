@@ -92,6 +92,17 @@ export interface ConsoleSessionDetail extends ConsoleSession {
   audit: ConsoleAuditEntry[];
 }
 
+// One use of a launch URL.
+export interface ConsoleOpening {
+  openedAt: string;
+  // null while a page of it is connected.
+  endedAt: string | null;
+  address: string;
+  // The browser and its system.
+  agent: string;
+  role: string | null;
+}
+
 // null: the engine does not measure it.
 export interface ConsoleStats {
   at: string;

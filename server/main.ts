@@ -38,6 +38,8 @@ import { registerWebhookMetrics } from "./metrics/webhook-metrics.ts";
 import { createModelRelay } from "./relays/model/model-relay.ts";
 import { joinRelays } from "./relays/relays.ts";
 import { createSessionRelays } from "./relays/session/session-relay.ts";
+import { createEgressLog } from "./session-logs/egress-log.ts";
+import { createOpeningLog } from "./session-logs/opening-log.ts";
 import { createSecrets } from "./secrets/secrets.ts";
 import { openServerDirectory } from "./sessions/server-directory.ts";
 import { createSessionServices } from "./sessions/session-services.ts";
@@ -128,6 +130,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
   const observer = registerSessionMetrics(registry, { driver: driver.name, countSessions: () => countByState(store.db) });
   registerQuotaMetrics(registry, () => readQuotaUse(store.db));
 
+  opening.use(createEgressLog({ store, egress, clock, log }));
   const meter = opening.use(createUsageSampler({ store, driver, home, egress, clock, log }));
   const sessionServices = opening.use(
     createSessionServices({
@@ -155,6 +158,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
   const { sessions } = sessionServices;
   registerPoolMetrics(registry, sessionServices.pool);
 
+  const openings = opening.use(createOpeningLog({ store, home, clock, log }));
   const keys = opening.use(createAuthenticator({ store, clock, log }));
   const tickets = createTickets({ secrets, baseUrl, ttlMs: config.launchTtlMs, clock });
   const localPartner = isForThisMachine(config, baseUrl) ? DEMO_PARTNER : null;
@@ -168,6 +172,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
     links,
     activity: sessionServices.activity,
     tickets,
+    openings,
     settingsStore: {
       read: (owner) => readUserSettings(store.db, owner, clock.now()),
       write: (owner, stored) => writeUserSettings(store.db, owner, stored, clock.now()),

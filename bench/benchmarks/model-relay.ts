@@ -110,10 +110,9 @@ async function openRelay({ resources }: Run): Promise<Relay> {
     log: silentLog,
     env: {},
   });
-  const server = createServer((request, response) => relay.handle(request, response, { sandboxId, count: () => {} })).listen(
-    0,
-    "127.0.0.1",
-  );
+  const server = createServer((request, response) =>
+    relay.handle(request, response, { sandboxId, count: () => {}, note: () => () => {} }),
+  ).listen(0, "127.0.0.1");
   await once(server, "listening");
   stack.defer(async () => {
     server.close();

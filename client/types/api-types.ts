@@ -229,6 +229,21 @@ export interface Delivery {
   finishedAt: string | null;
 }
 
+// One host that a sandbox reached, or tried to.
+export interface EgressHost {
+  // `*` stands for all further ones, after 200 hosts of a session.
+  host: string;
+  port: number;
+  outcome: "allowed" | "refused" | "unreachable";
+  // The rule that allowed it, or the reason for which there was no connection.
+  rule: string;
+  connections: number;
+  sentBytes: number;
+  receivedBytes: number;
+  firstAt: string;
+  lastAt: string;
+}
+
 export type UsageGroup = "day" | "session" | "user" | "template";
 
 export interface UsageRequest {

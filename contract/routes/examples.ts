@@ -47,6 +47,21 @@ const delivery = {
 };
 
 export const EXAMPLES: Record<string, unknown> = {
+  EgressLog: {
+    data: [
+      {
+        host: "registry.npmjs.org",
+        port: 443,
+        outcome: "allowed",
+        rule: "*.npmjs.org",
+        connections: 12,
+        sentBytes: 40_312,
+        receivedBytes: 8_120_554,
+        firstAt: "2030-01-31T09:31:00.000Z",
+        lastAt: "2030-01-31T09:31:20.000Z",
+      },
+    ],
+  },
   UsageReport: {
     from: "2030-01-01",
     to: "2030-02-01",

@@ -1,4 +1,5 @@
 import Type from "typebox";
+import { EgressLog } from "../schemas/egress-log.ts";
 import {
   CreateSession,
   LaunchUrl,
@@ -147,6 +148,16 @@ export const SESSION_ROUTES = {
       "engine_unavailable",
       "sandbox_timeout",
     ],
+  }),
+  getEgress: route({
+    method: "GET",
+    path: "/api/b2b/sessions/{id}/egress",
+    tag: "Sessions",
+    summary: "Get the egress log of a session",
+    description:
+      "Returns the hosts that the session's sandbox reached or tried to reach, added up for each host. New connections appear within some seconds. The log is kept as long as the session is readable.",
+    success: { status: 200, description: "The hosts.", schema: EgressLog },
+    errors: ["session_not_found"],
   }),
   issueLaunchUrl: route({
     method: "POST",

@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import { SECOND } from "../clock.ts";
 import { createFairShare } from "./limits/fair-share.ts";
 import { parseAllowances } from "./policy/allowances.ts";
-import { dialTarget } from "./proxy/dial-target.ts";
+import { dialTarget, type Refusal } from "./proxy/dial-target.ts";
 import { createResolve } from "./proxy/resolve.ts";
 
 const DIAL_TIMEOUT_MS = 10 * SECOND;
@@ -19,6 +19,6 @@ export function createUpstreamDial(allow: readonly string[]) {
     takeQuerySlot: () => queries.take("relays"),
     timeoutMs: DIAL_TIMEOUT_MS,
   };
-  return async (target: { host: string; port: number }, signal: AbortSignal): Promise<Socket | { reason: string }> =>
+  return async (target: { host: string; port: number }, signal: AbortSignal): Promise<Socket | Refusal> =>
     dialTarget(target, options, signal);
 }

@@ -1,5 +1,6 @@
 import type { SandboxId, Template } from "@berth/contract";
 import type { EgressCounters } from "./proxy/proxy-factory.ts";
+import type { HostCount } from "./proxy/host-counts.ts";
 import type { Traffic } from "./proxy/traffic.ts";
 
 // The network access of sandboxes, through one proxy per sandbox. Every method is idempotent.
@@ -12,4 +13,6 @@ export interface Egress extends AsyncDisposable {
   readonly counters: Readonly<EgressCounters>;
   // The bytes that each sandbox has exchanged with the outside since the last call.
   takeTraffic(): ReadonlyMap<SandboxId, Traffic>;
+  // The hosts that each sandbox reached, or tried to, since the last call.
+  takeHosts(): ReadonlyMap<SandboxId, readonly HostCount[]>;
 }

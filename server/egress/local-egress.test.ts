@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { PUBLIC, useTestEgress } from "./testing/use-test-egress.ts";
 
-const { id, current, open, tunnel, socketPath } = useTestEgress();
+const { id, current, open, get, tunnel, socketPath } = useTestEgress();
 
 test("close ends tunnels and removes the socket, and open is idempotent", async () => {
   await open(PUBLIC);
@@ -42,4 +42,30 @@ test("bytes to and from the outside are counted once, while the connection is op
   const after = current.egress.takeTraffic().get(id)!;
   expect(after.sentBytes).toBeGreaterThan(0);
   expect(current.egress.takeTraffic()).toEqual(new Map());
+});
+
+test("hosts are counted by outcome and rule, with their bytes, and a flood of names is counted together", async () => {
+  await open({ policy: "hosts", hosts: [`127.0.0.1:${current.webPort}`, "*.invalid"] }, { resolve: async () => [] });
+  await get(`http://127.0.0.1:${current.webPort}/echo`, { method: "POST", body: "hello" });
+  await get("http://other.example/");
+  await get("http://nothing.invalid/");
+  const [reached, refused, unknown] = [...(current.egress.takeHosts().get(id) ?? [])].sort((a, b) => a.host.localeCompare(b.host));
+  expect(reached).toMatchObject({
+    host: "127.0.0.1",
+    port: current.webPort,
+    outcome: "allowed",
+    rule: "BERTH_EGRESS_ALLOW",
+    connections: 1,
+  });
+  expect(reached!.sentBytes).toBeGreaterThan(50);
+  expect(reached!.receivedBytes).toBeGreaterThan(50);
+  expect(unknown).toMatchObject({ host: "other.example", port: 80, outcome: "refused", connections: 1 });
+  expect(unknown!.rule).toContain("is not an allowed host");
+  expect(refused).toMatchObject({ host: "nothing.invalid", outcome: "refused", rule: "nothing.invalid has no public address" });
+  expect(current.egress.takeHosts()).toEqual(new Map());
+
+  for (let n = 0; n < 205; n++) await get(`http://h${n}.example/`);
+  const hosts = current.egress.takeHosts().get(id) ?? [];
+  expect(hosts).toHaveLength(201);
+  expect(hosts.at(-1)).toMatchObject({ host: "*", port: 0, outcome: "refused", connections: 5 });
 });

@@ -16,7 +16,7 @@ export function createLocalEgress(options: LocalEgressOptions): Egress {
   const parent = join(options.dataDir, "egress");
   const { maxConnections = 256 } = options;
   const counters: EgressCounters = { allowed: 0, refused: 0 };
-  const traffic = createTrafficMeter();
+  const traffic = createTrafficMeter(options.clock);
   const createProxy = createProxyFactory(options, counters, traffic);
   const proxies = new Map<SandboxId, Promise<AsyncDisposable>>();
 
@@ -33,6 +33,7 @@ export function createLocalEgress(options: LocalEgressOptions): Egress {
   return {
     counters,
     takeTraffic: traffic.take,
+    takeHosts: traffic.takeHosts,
     async open(sandboxId, { egress }) {
       const opening = proxies.get(sandboxId) ?? openSocket(sandboxId, egress);
       proxies.set(sandboxId, opening);

@@ -40,7 +40,7 @@ const MAX_UNIDENTIFIED = 32;
 export async function createNetworkEgress(options: NetworkEgressOptions): Promise<NetworkEgress> {
   const { listen, tokens, templates, ownPolicyOf, log, maxConnections = 256, maxPerSecond = 500, floodRestMs: restMs = 1_000 } = options;
   const counters: EgressCounters = { allowed: 0, refused: 0 };
-  const traffic = createTrafficMeter();
+  const traffic = createTrafficMeter(options.clock);
   const createProxy = createProxyFactory(options, counters, traffic);
   const proxies = new Map<SandboxId, SandboxProxy & { sockets: Map<Socket, string> }>();
   const sockets = new Set<Socket>();
@@ -104,6 +104,7 @@ export async function createNetworkEgress(options: NetworkEgressOptions): Promis
   return {
     counters,
     takeTraffic: traffic.take,
+    takeHosts: traffic.takeHosts,
     get port() {
       const address = server.address();
       return typeof address === "object" && address ? address.port : 0;

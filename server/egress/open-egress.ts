@@ -34,7 +34,7 @@ export async function openEgress({
   log,
   onRelay,
 }: OpenEgressOptions): Promise<Egress & Partial<Pick<NetworkEgress, "issueToken">>> {
-  const common = { log, allow: config.egressAllow, ...(onRelay ? { onRelay } : {}) };
+  const common = { log, clock, allow: config.egressAllow, ...(onRelay ? { onRelay } : {}) };
   // Sandboxes on this machine reach a Unix socket.
   if (driver.traits.hostBound) return createLocalEgress({ ...common, dataDir: config.dataDir });
   if (config.egressListen !== null)
@@ -43,7 +43,6 @@ export async function openEgress({
       listen: config.egressListen,
       tokens: createEgressTokens(secrets),
       templates,
-      clock,
       running,
       ownPolicyOf,
       sharedAddresses: config.egressMasqueraded,
@@ -56,6 +55,7 @@ export async function openEgress({
   return {
     counters: { allowed: 0, refused: 0 },
     takeTraffic: () => new Map(),
+    takeHosts: () => new Map(),
     async open() {},
     async close() {},
     async [Symbol.asyncDispose]() {},

@@ -10,6 +10,7 @@ import type { Secrets } from "../secrets/secrets.ts";
 import type { Activity } from "../sessions/idle/activity.ts";
 import type { Sessions } from "../sessions/sessions.ts";
 import { createCookies } from "./access/cookie.ts";
+import type { OpeningRecorder } from "./access/launch.ts";
 import type { Tickets } from "./access/launch-ticket.ts";
 import { createSessionCache, type SessionCacheDeps } from "./access/session-cache.ts";
 import { createAppFiles } from "./pages/app-files.ts";
@@ -47,6 +48,7 @@ export interface GatewayDeps {
   activity: Pick<Activity, "note" | "begin">;
   tickets: Pick<Tickets, "verify">;
   settingsStore: SettingsStore;
+  openings: OpeningRecorder;
   secrets: Pick<Secrets, "derive">;
   registry: Registry;
   clock: Clock;
@@ -80,6 +82,8 @@ export function createGateway(deps: GatewayDeps): Gateway {
     cookies,
     sessionCache,
     sessions,
+    openings: deps.openings,
+    clock,
     log,
     files,
     streams,

@@ -116,6 +116,27 @@ describe("the workspace's session", () => {
     expect(await stream.next()).toBe("end");
   });
 
+  test("belongs to the opening whose cookie it has, until it is closed", async () => {
+    const seen: object[] = [];
+    const openings = {
+      add: (opening: object) => void seen.push(opening),
+      connect: ({ openedAt }: { openedAt: number }) => {
+        seen.push({ connected: openedAt });
+        return { [Symbol.dispose]: () => void seen.push({ closed: openedAt }) };
+      },
+    };
+    await using gateway = await openGateway({ openings });
+    const openedAt = gateway.clock.now();
+    const cookie = await gateway.signIn();
+    await gateway.clock.advance(STREAM_KEEP_ALIVE_MS);
+    const stream = await openStream(gateway, cookie);
+    gateway.setStatus("destroyed");
+    while ((await stream.next()) !== "end");
+    await expect.poll(() => seen).toHaveLength(3);
+    const { id: sessionId } = gateway.session;
+    expect(seen).toMatchObject([{ sessionId, openedAt, address: "127.0.0.1", role: null }, { connected: openedAt }, { closed: openedAt }]);
+  });
+
   test("limits the number of streams and counts them in the metrics", async () => {
     await using gateway = await openGateway();
     const cookie = await gateway.signIn();

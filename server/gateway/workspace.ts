@@ -54,7 +54,8 @@ export interface Workspace {
 }
 
 export function createWorkspace(deps: WorkspaceDeps): Workspace {
-  const { sessions, files, streams, previews, userSettings, activity, sockets, sessionCache, cookies, baseUrl, previewDomain } = deps;
+  const { sessions, files, streams, previews, userSettings, activity, sockets, openings, sessionCache, cookies, baseUrl, previewDomain } =
+    deps;
   const { origin } = new URL(baseUrl);
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -140,11 +141,21 @@ export function createWorkspace(deps: WorkspaceDeps): Workspace {
       return void response.writeHead(204, { "cache-control": "no-store" }).end();
     }
     if (path === "session") return sendJson(response, 200, streams.describe(cached));
-    if (path === "session/stream") return streams.stream(sandboxId, response, isStillAllowed(request, sandboxId));
+    if (path === "session/stream") return openStream(cached, request, response);
     if (path === "settings") return userSettings.handle(cached, request, response);
     const { port, path: shownPath, shareHours } = await readPreviewRequest(request);
     const subject = { sandboxId, partnerId: cached.partner.id, port };
     sendJson(response, 200, shareHours === undefined ? previews.issue(subject, shownPath) : previews.share(subject, shownPath, shareHours));
+  }
+
+  // A page has this stream open for as long as it exists.
+  function openStream({ session, partner }: CachedSession, request: IncomingMessage, response: ServerResponse): void {
+    const { sandboxId } = session;
+    streams.stream(sandboxId, response, isStillAllowed(request, sandboxId));
+    const openedAt = cookies.issuedAt(request.headers.cookie, { sandboxId, partnerId: partner.id });
+    if (openedAt === null) return;
+    const connection = openings.connect({ sessionId: session.id, openedAt });
+    response.once("close", () => connection[Symbol.dispose]());
   }
 
   async function resume(cached: CachedSession, response: ServerResponse): Promise<void> {

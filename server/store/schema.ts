@@ -1,6 +1,7 @@
 import type { Generated, Kysely } from "kysely";
 import type { KeyScope, SandboxId, SessionId, TimeoutAction } from "@berth/contract";
 import type { ConsoleLoginsTable, OperatorTokensTable } from "./console-tables.ts";
+import type { EgressHostsTable, OpeningsTable } from "./session-log-tables.ts";
 import type { SessionState } from "./session-states.ts";
 import type { ModelUsageTable, UsageCountersTable, UsageDaysTable } from "./usage-tables.ts";
 
@@ -26,6 +27,8 @@ export interface Tables {
   servers: ServersTable;
   operator_tokens: OperatorTokensTable;
   console_logins: ConsoleLoginsTable;
+  openings: OpeningsTable;
+  egress_hosts: EgressHostsTable;
 }
 
 export interface PartnersTable {

@@ -22,6 +22,7 @@ describeInBrowser("the console", (suite) => {
     } = await runCliForJson<{ token: { token: string } }>(suite.berth, "console", "token", "--name", "Ada"));
     await runCliForJson(suite.berth, "partner", "create", "other", "--max-sessions", "5");
     ada = await suite.berth.api.create({ externalUserId: HOSTILE, metadata: { note: HOSTILE }, autoStartAgent: false });
+    await useSession(suite, ada);
   });
 
   test("an operator signs in, finds a session, pauses and resumes it, and signs out", async () => {
@@ -169,12 +170,25 @@ describeInBrowser("the console", (suite) => {
     await using opened = await open(suite, `/console/sessions/${ada.sessionId}`);
     const { page } = opened;
     await signIn(page, "Operator token", token);
+    const [openings, hosts] = [page.getByRole("region", { name: "Opened by" }), page.getByRole("region", { name: "Egress" })];
+    await expectVisible(openings.getByText(/^Chrome \d+ on Linux$/));
+    await expectVisible(hosts.getByRole("row").filter({ hasText: "192.0.2.7:80" }).getByText("refused"));
     await page.getByRole("button", { name: "Destroy" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Destroy" }).click();
     await expectGone(page.getByRole("button", { name: "Destroy" }));
     await expectVisible(page.getByText("session.destroyed"));
   });
 });
+
+// Opens the workspace in a browser, and asks for a host that no sandbox may reach.
+async function useSession({ berth, browser }: BrowserSuite, { sessionId, sandboxId }: Session): Promise<void> {
+  const { url } = (await berth.api.call("POST", `/api/b2b/sessions/${sessionId}/launch-url`)).body as { url: string };
+  const page = await browser.newPage();
+  await page.goto(url);
+  await expectVisible(page.getByRole("tab").first());
+  await page.close();
+  await berth.api.exec(sandboxId, "curl -s http://192.0.2.7/ || true");
+}
 
 interface Opened extends AsyncDisposable {
   page: Page;

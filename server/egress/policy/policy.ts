@@ -28,6 +28,12 @@ export function permittedAddresses(
   return open ? `${target.host} has no public address` : closedPort(target);
 }
 
+// The rule that allowed a connection to this address, for the egress log.
+export function allowingRule(policy: EgressPolicy, target: Target, address: string): string {
+  if (!isPortOpen(policy, target) || !isPublicAddress(address)) return "BERTH_EGRESS_ALLOW";
+  return (policy.policy === "hosts" && patternsFor(policy.hosts, target)[0]) || policy.policy;
+}
+
 const closedPort = ({ port }: Target) => `port ${port} is closed`;
 
 // Whether the port is open for every address that the policy permits. A host pattern of the template opens the port it names.

@@ -17,8 +17,10 @@ export interface EgressProxyOptions extends DialOptions {
   boundaryOf: (socket: CoverableStream) => ConnectionBoundary;
   // Handles requests to the server itself. False: they are not for a relay.
   onRelay?: ((request: IncomingMessage, response: ServerResponse) => boolean) | undefined;
-  onAllowed: (outer: Socket) => void;
+  onAllowed: (target: Target, outer: Socket) => void;
   onRefused: (target: Target | undefined, reason: string) => void;
+  // The policy allows it, but there is no connection.
+  onUnreachable: (target: Target, reason: string) => void;
   idleTimeoutMs: number;
   headersTimeoutMs: number;
   maxConnections: number;
@@ -40,6 +42,7 @@ export function createEgressProxy(options: EgressProxyOptions): Server {
     onRelay,
     onAllowed,
     onRefused,
+    onUnreachable,
     idleTimeoutMs,
     headersTimeoutMs,
     maxConnections,
@@ -71,7 +74,7 @@ export function createEgressProxy(options: EgressProxyOptions): Server {
 
   async function openConnection(target: Target, caller: Duplex | ServerResponse, boundary: ConnectionBoundary): Promise<Socket | Refusal> {
     const slot = takeConnectionSlot();
-    if (!slot) return { status: 503, reason: "too many connections are open" };
+    if (!slot) return fail(target, { status: 503, reason: "too many connections are open" });
     const gone = new AbortController();
     const leave = () => gone.abort();
     caller.once("close", leave);
@@ -79,11 +82,11 @@ export function createEgressProxy(options: EgressProxyOptions): Server {
     caller.off("close", leave);
     if (isRefusal(outer)) {
       slot[Symbol.dispose]();
-      return outer.status === 403 ? refuse(target, outer.reason) : outer;
+      return outer.status === 403 ? refuse(target, outer.reason) : fail(target, outer);
     }
     outer.once("close", () => slot[Symbol.dispose]());
     boundary.cover(outer);
-    onAllowed(outer);
+    onAllowed(target, outer);
     outer.setTimeout(idleTimeoutMs, () => outer.destroy());
     outer.on("error", () => outer.destroy());
     return outer;
@@ -92,6 +95,11 @@ export function createEgressProxy(options: EgressProxyOptions): Server {
   function refuse(target: Target | undefined, reason: string): Refusal {
     onRefused(target, reason);
     return { status: 403, reason };
+  }
+
+  function fail(target: Target, refusal: Refusal): Refusal {
+    onUnreachable(target, refusal.reason);
+    return refusal;
   }
 
   async function tunnel(request: IncomingMessage, inner: Duplex, head: Buffer, boundary: ConnectionBoundary): Promise<void> {

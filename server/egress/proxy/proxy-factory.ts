@@ -1,17 +1,19 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { EgressPolicy, SandboxId } from "@berth/contract";
-import { MINUTE } from "../../clock.ts";
+import { MINUTE, type Clock } from "../../clock.ts";
 import { createFairTurns } from "../../event-loop/fair-turns.ts";
 import { createConnectionBoundaries } from "../../faults/connection-boundary.ts";
 import { createFairShare } from "../limits/fair-share.ts";
 import type { Log } from "../../log.ts";
 import { parseAllowances } from "../policy/allowances.ts";
+import { allowingRule } from "../policy/policy.ts";
 import { createEgressProxy } from "./egress-proxy.ts";
 import { createFloodLimit, type FloodLimit } from "../limits/flood-limit.ts";
 import type { Target } from "../policy/target.ts";
 import { createResolve, type Resolve } from "./resolve.ts";
-import type { TrafficMeter } from "./traffic.ts";
+import type { Visit } from "./host-counts.ts";
+import type { Traffic, TrafficMeter } from "./traffic.ts";
 
 export interface EgressCounters {
   allowed: number;
@@ -34,6 +36,7 @@ export interface ProxyFactoryOptions {
   // Connections and requests of one sandbox, and how long it is locked out after exceeding that.
   maxPerSecond?: number;
   floodRestMs?: number;
+  clock?: Pick<Clock, "now">;
   // A monotonic clock.
   nowMs?: () => number;
 }
@@ -42,7 +45,9 @@ export interface ProxyFactoryOptions {
 export interface RelayCaller {
   sandboxId: SandboxId;
   // Counts a connection to the outside, and its bytes.
-  count(outer: Socket): void;
+  count(visit: Visit, outer: Socket): void;
+  // Records a connection that serves several sandboxes, or an attempt. The result adds its bytes.
+  note(visit: Visit): (bytes: Traffic) => void;
 }
 
 export interface SandboxProxy {
@@ -76,10 +81,11 @@ export function createProxyFactory(
     const logRefusal = createRefusalLog(log, sandboxId, nowMs);
     const caller: RelayCaller = {
       sandboxId,
-      count(outer) {
+      count(visit, outer) {
         counters.allowed++;
-        traffic.count(sandboxId, outer);
+        traffic.count(sandboxId, visit, outer);
       },
+      note: (visit) => traffic.note(sandboxId, visit),
     };
     const flood = createFloodLimit({ maxPerSecond, restMs, nowMs });
     const proxy = createEgressProxy({
@@ -95,11 +101,14 @@ export function createProxyFactory(
       maxConnections,
       takeConnectionSlot: () => outside.take(sandboxId),
       onRelay: onRelay && ((request, response) => onRelay(request, response, caller)),
-      onAllowed: caller.count,
+      onAllowed: (target, outer) =>
+        caller.count({ ...target, outcome: "allowed", rule: allowingRule(policy, target, outer.remoteAddress ?? "") }, outer),
       onRefused(target, reason) {
         counters.refused++;
         logRefusal(target, reason);
+        if (target) caller.note({ ...target, outcome: "refused", rule: reason });
       },
+      onUnreachable: (target, reason) => void caller.note({ ...target, outcome: "unreachable", rule: reason }),
     });
     const serve = (socket: Socket) => {
       const hasTurn = turns.enter(sandboxId, () => void (socket.destroyed || proxy.emit("connection", socket)));

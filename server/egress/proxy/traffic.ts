@@ -1,11 +1,17 @@
 import type { Socket } from "node:net";
 import type { SandboxId } from "@berth/contract";
+import { systemClock, type Clock } from "../../clock.ts";
+import { createHostCounts, type HostCount, type Visit } from "./host-counts.ts";
 
-// Counts the bytes that sandboxes exchange with the outside.
+// Counts the bytes that sandboxes exchange with the outside, and with which hosts.
 export interface TrafficMeter {
-  count(sandboxId: SandboxId, outer: Socket): void;
+  count(sandboxId: SandboxId, visit: Visit, outer: Socket): void;
+  // Counts an attempt that led to no connection, or a connection whose bytes the caller reports with the result.
+  note(sandboxId: SandboxId, visit: Visit): (bytes: Traffic) => void;
   // The bytes since the last call, also those of connections that are still open.
   take(): Map<SandboxId, Traffic>;
+  // The hosts since the last call, likewise.
+  takeHosts(): Map<SandboxId, HostCount[]>;
 }
 
 export interface Traffic {
@@ -13,35 +19,58 @@ export interface Traffic {
   receivedBytes: number;
 }
 
-export function createTrafficMeter(): TrafficMeter {
-  let counted = new Map<SandboxId, Traffic>();
-  const open = new Set<{ sandboxId: SandboxId; outer: Socket } & Traffic>();
+interface Connection extends Traffic {
+  sandboxId: SandboxId;
+  visit: Visit;
+  outer: Socket;
+}
 
-  function settle(connection: { sandboxId: SandboxId; outer: Socket } & Traffic): void {
-    const { sandboxId, outer } = connection;
+export function createTrafficMeter(clock: Pick<Clock, "now"> = systemClock): TrafficMeter {
+  let counted = new Map<SandboxId, Traffic>();
+  const hosts = createHostCounts(clock);
+  const open = new Set<Connection>();
+
+  function settle(connection: Connection): void {
+    const { sandboxId, visit, outer } = connection;
     const { bytesWritten, bytesRead } = outer;
+    const bytes = { sentBytes: bytesWritten - connection.sentBytes, receivedBytes: bytesRead - connection.receivedBytes };
+    if (bytes.sentBytes + bytes.receivedBytes <= 0) return;
     const total = counted.get(sandboxId) ?? { sentBytes: 0, receivedBytes: 0 };
-    total.sentBytes += bytesWritten - connection.sentBytes;
-    total.receivedBytes += bytesRead - connection.receivedBytes;
-    if (total.sentBytes + total.receivedBytes > 0) counted.set(sandboxId, total);
+    total.sentBytes += bytes.sentBytes;
+    total.receivedBytes += bytes.receivedBytes;
+    counted.set(sandboxId, total);
+    hosts.add(sandboxId, visit, { connections: 0, ...bytes });
     connection.sentBytes = bytesWritten;
     connection.receivedBytes = bytesRead;
   }
 
+  function settleAll(): void {
+    for (const connection of open) settle(connection);
+  }
+
   return {
-    count(sandboxId, outer) {
-      const connection = { sandboxId, outer, sentBytes: 0, receivedBytes: 0 };
+    count(sandboxId, visit, outer) {
+      const connection = { sandboxId, visit, outer, sentBytes: 0, receivedBytes: 0 };
+      hosts.add(sandboxId, visit, { connections: 1, sentBytes: 0, receivedBytes: 0 });
       open.add(connection);
       outer.once("close", () => {
         settle(connection);
         open.delete(connection);
       });
     },
+    note(sandboxId, visit) {
+      hosts.add(sandboxId, visit, { connections: 1, sentBytes: 0, receivedBytes: 0 });
+      return (bytes) => hosts.add(sandboxId, visit, { connections: 0, ...bytes });
+    },
     take() {
-      for (const connection of open) settle(connection);
+      settleAll();
       const taken = counted;
       counted = new Map();
       return taken;
+    },
+    takeHosts() {
+      settleAll();
+      return hosts.take();
     },
   };
 }

@@ -8,9 +8,11 @@ import { isSameSignature, signLines } from "./signature.ts";
 // cookie, so that one browser can have several workspaces open.
 export interface Cookies {
   // Returns Set-Cookie lines, like `clear` and `evict`. The cookie is valid for a week, or until a time before that.
-  issue(subject: CookieSubject, options?: { untilMs?: number }): string[];
+  issue(subject: CookieSubject, options?: { untilMs?: number; issuedAt?: number }): string[];
   // `header` is the request's Cookie header.
   check(header: string | undefined, subject: CookieSubject): boolean;
+  // When the valid cookie was issued; null if there is none.
+  issuedAt(header: string | undefined, subject: CookieSubject): number | null;
   // True if the valid cookie is from a link that was passed on to others.
   isShared(header: string | undefined, subject: CookieSubject): boolean;
   clear(subject: CookieSubject): string[];
@@ -61,8 +63,7 @@ export function createCookies({ secrets, secure, clock }: CookiesOptions): Cooki
   }
 
   return {
-    issue(subject, { untilMs } = {}) {
-      const now = clock.now();
+    issue(subject, { untilMs, issuedAt: now = clock.now() } = {}) {
       const times = untilMs === undefined ? now.toString(36) : `${now.toString(36)}-${untilMs.toString(36)}`;
       const value = `${times}.${sign(keys[0]!, subject, times)}`;
       const lifetimeMs = Math.min(LIFETIME_MS, (untilMs ?? Infinity) - now);
@@ -71,6 +72,10 @@ export function createCookies({ secrets, secure, clock }: CookiesOptions): Cooki
       );
     },
     check: (header, subject) => validValues(header, subject).length > 0,
+    issuedAt(header, subject) {
+      const newest = validValues(header, subject).map(issueTime);
+      return newest.length === 0 ? null : Math.max(...newest);
+    },
     isShared: (header, subject) => validValues(header, subject).every((value) => VALUE.exec(value)?.[3] !== undefined),
     clear: (subject) => variantsOf(subject).map(({ name, attributes }) => setCookieLine(`${name}=; Max-Age=0`, attributes)),
     strip(header) {

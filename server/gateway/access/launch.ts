@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log.ts";
 import { sendStatusPage } from "../pages/status-pages.ts";
 import { splitUrl } from "../requests/request-parts.ts";
@@ -13,13 +14,21 @@ export interface LaunchDeps {
   cookies: Cookies;
   sessionCache: SessionCache;
   sessions: Waker;
+  openings: OpeningRecorder;
+  clock: Pick<Clock, "now">;
   log: Log;
+}
+
+// Records who opened a session, and how long its pages stay connected.
+export interface OpeningRecorder {
+  add(opening: { sessionId: string; openedAt: number; address: string; userAgent: string | undefined; role: string | null }): void;
+  connect(opening: { sessionId: string; openedAt: number }): Disposable;
 }
 
 // Handles launch URLs, `/workspace/?s=&partner=&ts=&sig=`: exchanges the ticket for a cookie and redirects to the workspace,
 // whose address holds no secret. A ticket works repeatedly until it expires, because browsers repeat requests.
 export async function launch(
-  { tickets, cookies, sessionCache, sessions, log }: LaunchDeps,
+  { tickets, cookies, sessionCache, sessions, openings, clock, log }: LaunchDeps,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -37,10 +46,19 @@ export async function launch(
   if (!cached || cached.session.status === "destroyed") return sendStatusPage(response, "destroyed", "*");
   if (cached.partner.state !== "active") return sendStatusPage(response, "suspended", frameAncestors(cached.partner));
   if ((await wakeForPage(sessions, cached)) === "full") return sendStatusPage(response, "noRoom", frameAncestors(cached.partner));
-  log.info("launch.opened", { sessionId: cached.session.id, partnerId });
+  const openedAt = clock.now();
+  const { id: sessionId } = cached.session;
+  openings.add({
+    sessionId,
+    openedAt,
+    address: request.socket.remoteAddress?.replace(/^::ffff:/, "") ?? "",
+    userAgent: request.headers["user-agent"],
+    role: null,
+  });
+  log.info("launch.opened", { sessionId, partnerId });
   response.writeHead(303, {
     location: `/workspace/${sandboxId}/`,
-    "set-cookie": [...cookies.issue({ sandboxId, partnerId }), ...cookies.evict(request.headers.cookie, sandboxId)],
+    "set-cookie": [...cookies.issue({ sandboxId, partnerId }, { issuedAt: openedAt }), ...cookies.evict(request.headers.cookie, sandboxId)],
     "content-length": 0,
     "cache-control": "no-store",
     "referrer-policy": "no-referrer",

@@ -68,6 +68,7 @@ export async function openGateway(
     appFolder?: string;
     headersTimeoutMs?: number;
     activity?: GatewayDeps["activity"];
+    openings?: GatewayDeps["openings"];
     // Called for every wake of the session, before it is running. If it rejects, the session stays paused.
     wake?: () => Promise<void>;
   } = {},
@@ -136,6 +137,7 @@ export async function openGateway(
     activity: options.activity ?? { note: () => {}, begin: () => ({ [Symbol.dispose]() {} }) },
     tickets,
     settingsStore: settingsInMemory(),
+    openings: options.openings ?? { add() {}, connect: () => ({ [Symbol.dispose]() {} }) },
     secrets,
     registry,
     clock,

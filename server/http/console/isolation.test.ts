@@ -5,6 +5,8 @@ import { issueKey } from "../../keys/keys.ts";
 import { issueOperatorToken } from "../../keys/operator-tokens.ts";
 import { appendEvent } from "../../store/events.ts";
 import { appendAudit } from "../../store/partners/audit.ts";
+import { addEgressHosts } from "../../store/session-logs/egress-hosts.ts";
+import { insertOpenings } from "../../store/session-logs/openings.ts";
 import { insertSessionRow, sessionRow } from "../../store/testing/session-row.ts";
 import { addUsage, dayOf } from "../../store/usage/days.ts";
 import { startTestApp, TEST_BASE_URL, type TestApp } from "../testing/test-app.ts";
@@ -14,6 +16,11 @@ import { consoleRoutes } from "./console.ts";
 const OTHER = "zzother";
 const HEADERS = { origin: TEST_BASE_URL, [CONSOLE_HEADER]: "1" };
 const ROUTES = consoleRoutes({} as never).map(({ method, path, operatorOnly = false }) => ({ method, path, operatorOnly }));
+
+const OTHER_HOST = {
+  ...{ host: `${OTHER}.example`, port: 443, outcome: "allowed" as const, rule: "public" },
+  ...{ connections: 1, sentBytes: 1, receivedBytes: 1, firstAt: 1, lastAt: 1 },
+};
 
 let app: TestApp;
 let otherIds: string[];
@@ -41,6 +48,10 @@ async function createOther(): Promise<string[]> {
   await insertSessionRow(db, row);
   await appendEvent(db, { partnerId: OTHER, sessionId: row.id, type: "session.created", at: nowMs, data: { note: OTHER } });
   await appendAudit(db, { partnerId: OTHER, actor: "key_x", action: `${OTHER}.create`, target: row.id, ip: null, requestId: null }, nowMs);
+  await addEgressHosts(db, row.id, [OTHER_HOST]);
+  await insertOpenings(db, [
+    { sessionId: row.id, openedAt: nowMs, address: "192.0.2.1", agent: `${OTHER} browser`, role: null, endedAt: null },
+  ]);
   const owner = { session_id: row.id, partner_id: OTHER, external_user_id: OTHER, template: "default" };
   await addUsage(db, [{ ...owner, day: dayOf(nowMs), running_ms: 987_654_000 }]);
   const webhook = (await app.call("POST", "/api/b2b/webhooks", { key, body: { url: `http://127.0.0.1:1/${OTHER}` } })).json as {
@@ -79,6 +90,8 @@ test("the same calls show an operator the other partner's data", async () => {
   const urls = [
     "/sessions",
     `/sessions/${session}`,
+    `/sessions/${session}/openings`,
+    `/sessions/${session}/egress`,
     "/partners",
     `/keys?partner=${OTHER}`,
     "/webhooks",
@@ -92,6 +105,17 @@ test("the same calls show an operator the other partner's data", async () => {
   }
   expect((await call("operator", "GET", `/usage?partner=${OTHER}`)).text).toContain("987654");
   expect((await call("operator", "GET", `/usage.csv?partner=${OTHER}`)).text).toContain("987654");
+});
+
+test("the partner API gives a session's egress log to its own partner only", async () => {
+  const { key } = await issueKey(app.store.db, systemClock, OTHER, { scope: "sessions" });
+  const { json: created } = await app.call("POST", "/api/b2b/sessions", { key, body: { externalUserId: "ada" } });
+  const { sessionId } = created as { sessionId: string };
+  await addEgressHosts(app.store.db, sessionId, [OTHER_HOST]);
+  const path = `/api/b2b/sessions/${sessionId}/egress`;
+  expect((await app.call("GET", path)).status).toBe(404);
+  const { status, json } = await app.call("GET", path, { key });
+  expect([status, json]).toMatchObject([200, { data: [{ host: `${OTHER}.example`, outcome: "allowed", connections: 1 }] }]);
 });
 
 test("a partner sees that it was the operator who changed something, but not who and from where", async () => {

@@ -1,11 +1,19 @@
 import type { FastifyRequest } from "fastify";
-import { AppError, UpdateSession } from "@berth/contract";
-import { SESSION_ACTIONS, type ConsoleSessionDetail, type SessionAction } from "@berth/contract/console.ts";
+import { AppError, UpdateSession, type EgressLog } from "@berth/contract";
+import {
+  SESSION_ACTIONS,
+  type ConsoleList,
+  type ConsoleOpening,
+  type ConsoleSessionDetail,
+  type SessionAction,
+} from "@berth/contract/console.ts";
 import type { ChangeOptions, Sessions } from "../../sessions/sessions.ts";
 import { appendAudit } from "../../store/partners/audit.ts";
+import { openingsOf, type Opening } from "../../store/session-logs/openings.ts";
 import { spanOf } from "../../tracing/span.ts";
 import { parseRequiredBody } from "../requests/request-body.ts";
 import type { Query } from "../session-format/list-query.ts";
+import { readEgressLog } from "../session-format/egress-log.ts";
 import { parseUpdate } from "../session-format/session-requests.ts";
 import type { Access } from "./access.ts";
 import type { ConsoleRoute } from "./console-api.ts";
@@ -35,6 +43,21 @@ export function sessionRoutes(deps: SessionRouteDeps): ConsoleRoute[] {
   return [
     { method: "GET", path: "/sessions", handle: ({ partnerId }, request) => readSessionList(store, partnerId, request.query as Query) },
     { method: "GET", path: "/sessions/:id", handle: (access, request) => readSessionDetail(deps, access, idOf(request)) },
+    {
+      method: "GET",
+      path: "/sessions/:id/openings",
+      async handle({ partnerId }, request): Promise<ConsoleList<ConsoleOpening>> {
+        const { id } = await requireSession(store, partnerId, idOf(request));
+        return { data: (await openingsOf(store.db, id)).map(toConsoleOpening), nextCursor: null };
+      },
+    },
+    {
+      method: "GET",
+      path: "/sessions/:id/egress",
+      async handle({ partnerId }, request): Promise<EgressLog> {
+        return readEgressLog(store.db, (await requireSession(store, partnerId, idOf(request))).id);
+      },
+    },
     ...SESSION_ACTIONS.map((action): ConsoleRoute => ({
       method: "POST",
       path: `/sessions/:id/${action}`,
@@ -52,5 +75,13 @@ function parseExtend(request: FastifyRequest): { timeoutMs: number } {
   if (timeoutMs === undefined) throw new AppError("validation_failed", { details: [{ field: "timeoutMs", message: "Required" }] });
   return { timeoutMs };
 }
+
+const toConsoleOpening = ({ openedAt, endedAt, address, agent, role }: Opening): ConsoleOpening => ({
+  openedAt: new Date(openedAt).toISOString(),
+  endedAt: endedAt === null ? null : new Date(endedAt).toISOString(),
+  address,
+  agent,
+  role,
+});
 
 const idOf = (request: FastifyRequest): string => (request.params as { id: string }).id;

@@ -20,6 +20,7 @@ import type { Idempotency, Result, Save } from "../requests/idempotency.ts";
 import { encodeCursor, parseExpand, parseList, parseWait, type Query } from "../session-format/list-query.ts";
 import { auditEntry, idOf, partnerIdOf } from "./route-context.ts";
 import { parseCreate, parseResume, parseUpdate } from "../session-format/session-requests.ts";
+import { readEgressLog } from "../session-format/egress-log.ts";
 import { etagOf, formatSession, matchesEtag, pageJson, rememberTexts, toResumed, toSession } from "../session-format/session-view.ts";
 
 export interface SessionRouteDeps {
@@ -96,6 +97,11 @@ export function addSessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): 
     await servers.learn([session]);
     const baseUrl = baseUrlOf(session);
     return format === "brief" ? textOf(baseUrl, session) : JSON.stringify(formatSession(baseUrl, session, format));
+  });
+
+  addRoute(app, "getEgress", async (request) => {
+    const { id } = await sessions.get(partnerIdOf(request), idOf(request));
+    return readEgressLog(store.db, id);
   });
 
   addRoute(app, "updateSession", async (request) => {

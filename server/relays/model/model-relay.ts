@@ -15,7 +15,7 @@ import { type ModelConfig, modelEnv, modelOf } from "./provider/model-config.ts"
 import { createModelLimits } from "./admission/model-limits.ts";
 import { sendRefusal, ModelRefusal } from "./admission/model-refusal.ts";
 import { presentedToken, providerBody, providerHeaders, providerTarget, type ProviderTarget } from "./request/provider-request.ts";
-import type { Relay } from "../relays.ts";
+import { visitOf, type Relay, type RelayCaller } from "../relays.ts";
 import { createSandboxTokens } from "../sandbox-tokens.ts";
 import { openUpstream, type Upstream } from "./provider/provider-connection.ts";
 import { readRequestBody } from "./request/request-body.ts";
@@ -70,9 +70,10 @@ export function createModelRelay({
 
   return {
     prefix: "model",
-    handle(request, response, { sandboxId }) {
+    handle(request, response, caller) {
+      const { sandboxId } = caller;
       response.on("error", () => {});
-      relay(request, response, sandboxId).catch((error: unknown) => {
+      relay(request, response, caller).catch((error: unknown) => {
         if (error instanceof ModelRefusal) return sendRefusal(response, error);
         if (!response.destroyed) log.warn("model.failed", { sandboxId, error: String(error) });
         sendRefusal(response, new ModelRefusal(502, "model_unreachable", "The model does not answer. Try again in a moment."));
@@ -84,7 +85,8 @@ export function createModelRelay({
     },
   };
 
-  async function relay(request: IncomingMessage, response: ServerResponse, sandboxId: SandboxId): Promise<void> {
+  async function relay(request: IncomingMessage, response: ServerResponse, caller: RelayCaller): Promise<void> {
+    const { sandboxId } = caller;
     using _slot = limits.admit(sandboxId);
     if (!tokens.check(sandboxId, presentedToken(request.headers)))
       throw new ModelRefusal(401, "unauthorized", "The model token of the session is missing or invalid");
@@ -98,7 +100,7 @@ export function createModelRelay({
     const disconnected = new AbortController();
     response.once("close", () => disconnected.abort());
     const policy = requestPolicyOf(template, model);
-    const exchange = await sendRequest({ user, model, policy, target, request, sandboxId, disconnected: disconnected.signal });
+    const exchange = await sendRequest({ user, model, policy, target, request, caller, disconnected: disconnected.signal });
     try {
       await sendAnswer(exchange, response, disconnected.signal);
     } finally {
@@ -108,7 +110,8 @@ export function createModelRelay({
 
   // Sends the request to the provider. Its body stays in memory until the provider has received it, and the sandbox's next
   // request waits until then.
-  async function sendRequest({ user, model, policy, target, request, sandboxId, disconnected }: RelayedRequest): Promise<Exchange> {
+  async function sendRequest({ user, model, policy, target, request, caller, disconnected }: RelayedRequest): Promise<Exchange> {
+    const { sandboxId } = caller;
     using slot = await limits.takeBodySlot(sandboxId, disconnected);
     await checkCap(user, model);
     const { body, promptTokens } = target.api === null ? NO_BODY : await readBody(target.api);
@@ -118,7 +121,8 @@ export function createModelRelay({
       const url = model.baseUrl + target.path;
       const headers = providerHeaders(model, request.headers);
       const boundary = createConnectionBoundary({ log, connection: "model provider", fields: { sandboxId } });
-      const options = { timeoutMs: answerTimeoutMs, signal: disconnected, lookup, boundary };
+      const onBytes = caller.note(visitOf(new URL(url), "model"));
+      const options = { timeoutMs: answerTimeoutMs, signal: disconnected, lookup, onBytes, boundary };
       const upstream = openUpstream({ url, method: target.method, headers, body, ...options });
       await upstream.sent;
       return { model, upstream, count };
@@ -176,7 +180,7 @@ interface RelayedRequest {
   policy: RequestPolicy;
   target: ProviderTarget;
   request: IncomingMessage;
-  sandboxId: SandboxId;
+  caller: RelayCaller;
   disconnected: AbortSignal;
 }
 

@@ -29,7 +29,7 @@ beforeEach(async () => {
   });
   base = `http://127.0.0.1:${await listen(upstream)}`;
   relays = open([base.slice("http://".length)]);
-  proxy = createServer((request, response) => relays.handle(request, response, { sandboxId, count: () => {} }));
+  proxy = createServer((request, response) => relays.handle(request, response, { sandboxId, count: () => {}, note: () => () => {} }));
   await listen(proxy);
 });
 

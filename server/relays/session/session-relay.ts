@@ -79,7 +79,7 @@ export function createSessionRelays(deps: SessionRelaysDeps): SessionRelays {
     const gone = new AbortController();
     response.once("close", () => gone.abort());
     const boundary = createConnectionBoundary({ log, connection: "relay upstream", fields: { sandboxId: caller.sandboxId } });
-    const socket = await connectUpstream({ url: target.url, dial, boundary, onDialled: caller.count, signal: gone.signal });
+    const socket = await connectUpstream({ url: target.url, name: found.name, dial, boundary, caller, signal: gone.signal });
     try {
       if (request.headers.expect !== undefined) response.writeContinue();
       const { method } = target;

@@ -2,30 +2,39 @@ import { once } from "node:events";
 import { isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { ConnectionBoundary } from "../../faults/connection-boundary.ts";
+import { visitOf, type RelayCaller } from "../relays.ts";
 import { RelayRefusal } from "./relay-refusal.ts";
 
 // Connects to an upstream, or says why not. Private addresses are refused unless the operator allows them.
-export type DialUpstream = (target: { host: string; port: number }, signal: AbortSignal) => Promise<Socket | { reason: string }>;
+export type DialUpstream = (
+  target: { host: string; port: number },
+  signal: AbortSignal,
+) => Promise<Socket | { status: number; reason: string }>;
 
 export interface UpstreamConnection {
   url: URL;
+  // The name of the relay.
+  name: string;
   dial: DialUpstream;
   // The upstream is untrusted: a failure caused by its bytes closes only its own connection.
   boundary: ConnectionBoundary;
-  onDialled(socket: Socket): void;
+  caller: Pick<RelayCaller, "count" | "note">;
   signal: AbortSignal;
 }
 
 const TLS_TIMEOUT_MS = 15_000;
 
 // A connection to the upstream for one request, with TLS for https.
-export async function connectUpstream({ url, dial, boundary, onDialled, signal }: UpstreamConnection): Promise<Socket> {
-  const host = url.hostname.replace(/^\[|\]$/g, "");
-  const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
+export async function connectUpstream({ url, name, dial, boundary, caller, signal }: UpstreamConnection): Promise<Socket> {
+  const visit = visitOf(url, `relay ${name}`);
+  const { host, port } = visit;
   const dialled = await dial({ host, port }, signal);
-  if ("reason" in dialled) throw new RelayRefusal(502, `${url.host} cannot be reached: ${dialled.reason}.`);
+  if ("reason" in dialled) {
+    caller.note({ ...visit, outcome: dialled.status === 403 ? "refused" : "unreachable" });
+    throw new RelayRefusal(502, `${url.host} cannot be reached: ${dialled.reason}.`);
+  }
   boundary.cover(dialled);
-  onDialled(dialled);
+  caller.count(visit, dialled);
   if (url.protocol !== "https:") return dialled;
   const secured = connectTls({ socket: dialled, ...(isIP(host) === 0 && { servername: host }), ALPNProtocols: ["http/1.1"] });
   boundary.cover(secured);

@@ -13,7 +13,7 @@ export async function deletePartnerRows(db: Db, partnerId: string, limit: number
   const usedDays = db.selectFrom("usage_days").where("partner_id", "=", partnerId);
   const usedDay = usedDays.select("day").orderBy("day").limit(1);
   const usedSessions = usedDays.select("session_id").where("day", "=", usedDay).limit(limit);
-  const sessions = db.selectFrom("sessions").select("id").where("partner_id", "=", partnerId).limit(limit);
+  const sessions = db.selectFrom("sessions").select("id").where("partner_id", "=", partnerId).orderBy("id").limit(limit);
   for (const deletion of [
     db.deleteFrom("events").where("seq", "in", events),
     db.deleteFrom("idempotency").where("partner_id", "=", partnerId),
@@ -21,6 +21,8 @@ export async function deletePartnerRows(db: Db, partnerId: string, limit: number
     db.deleteFrom("model_usage").where("session_id", "in", usage),
     db.deleteFrom("user_settings").where("partner_id", "=", partnerId),
     db.deleteFrom("keys").where("partner_id", "=", partnerId),
+    db.deleteFrom("openings").where("session_id", "in", sessions),
+    db.deleteFrom("egress_hosts").where("session_id", "in", sessions),
     db.deleteFrom("sessions").where("id", "in", sessions),
   ]) {
     const { numDeletedRows } = await deletion.executeTakeFirst();

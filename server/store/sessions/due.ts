@@ -1,4 +1,5 @@
 import type { Db } from "../schema.ts";
+import { deleteSessionLogs } from "../session-logs/delete-logs.ts";
 import { parseSessions } from "./parse-session.ts";
 import { sessionsAt } from "./read.ts";
 import type { Home, Session } from "./session.ts";
@@ -59,13 +60,18 @@ export async function sessionsPausedTooLong(db: Db, home: Home, pausedBeforeMs: 
   return parseSessions(rows) as PausedSession[];
 }
 
-// Deletes the rows of sessions that were destroyed long ago: the trigger `purge` of sessions/states/states.ts, for many at once.
+// Deletes the rows of sessions that were destroyed long ago, with their logs: the trigger `purge` of sessions/states/states.ts, for
+// many at once.
 export async function purgeTombstones(db: Db, destroyedBeforeMs: number, limit: number): Promise<void> {
-  const old = db
+  const old = await db
     .selectFrom("sessions")
     .select("id")
     .where("state", "=", "destroyed")
     .where("destroyed_at", "<=", destroyedBeforeMs)
-    .limit(limit);
-  await db.deleteFrom("sessions").where("id", "in", old).execute();
+    .limit(limit)
+    .execute();
+  if (old.length === 0) return;
+  const ids = old.map(({ id }) => id);
+  await deleteSessionLogs(db, ids);
+  await db.deleteFrom("sessions").where("id", "in", ids).execute();
 }

@@ -8,6 +8,8 @@ import { dateTime, duration, relative } from "../parts/format.ts";
 import { Link } from "../parts/link.tsx";
 import { Status } from "../parts/status.tsx";
 import { SessionActions } from "./session-actions.tsx";
+import { EgressList } from "./egress-list.tsx";
+import { OpeningList } from "./opening-list.tsx";
 import { SessionUse } from "./session-use.tsx";
 import { Timeline } from "./timeline.tsx";
 
@@ -36,6 +38,8 @@ export function SessionDetail({ id }: { id: string }) {
         <>
           <SessionFacts session={session} />
           <SessionUse session={session} />
+          <OpeningList sessionId={id} />
+          <EgressList sessionId={id} />
           <Timeline session={session} />
         </>
       )}

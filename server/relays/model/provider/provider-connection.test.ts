@@ -16,7 +16,17 @@ function ask(boundary: ConnectionBoundary, host = "127.0.0.1") {
   const { port } = new URL(provider.url);
   const lookup = toLookup(async () => ["127.0.0.1"]);
   const { signal } = new AbortController();
-  return openUpstream({ url: `http://${host}:${port}/`, method: "GET", headers: {}, body: [], timeoutMs: 5_000, signal, lookup, boundary });
+  return openUpstream({
+    url: `http://${host}:${port}/`,
+    method: "GET",
+    headers: {},
+    body: [],
+    timeoutMs: 5_000,
+    signal,
+    lookup,
+    onBytes: () => {},
+    boundary,
+  });
 }
 
 // A boundary that gives the test access to the work that it contains.

@@ -13,6 +13,8 @@ export interface UpstreamRequest {
   // Aborts the request.
   signal: AbortSignal;
   lookup: LookupFunction;
+  // Called when the request has ended. The connection may have served others before.
+  onBytes: (bytes: { sentBytes: number; receivedBytes: number }) => void;
   // The provider is untrusted: a failure caused by its bytes closes only its own connection.
   boundary: ConnectionBoundary;
 }
@@ -30,7 +32,7 @@ export interface Upstream {
 // Providers send one or two of these. Without a limit they could keep the connection open forever.
 const MAX_INTERIM_ANSWERS = 16;
 
-export function openUpstream({ url, method, headers, body, timeoutMs, signal, lookup, boundary }: UpstreamRequest): Upstream {
+export function openUpstream({ url, method, headers, body, timeoutMs, signal, lookup, onBytes, boundary }: UpstreamRequest): Upstream {
   const target = new URL(url);
   const start = target.protocol === "https:" ? httpsRequest : httpRequest;
   const length = body.reduce((sum, { length: bytes }) => sum + bytes, 0);
@@ -42,6 +44,12 @@ export function openUpstream({ url, method, headers, body, timeoutMs, signal, lo
     lookup,
   });
   boundary.cover(outgoing);
+  outgoing.once("socket", ({ bytesWritten, bytesRead }) => {
+    outgoing.once("close", () => {
+      const { socket } = outgoing;
+      if (socket) onBytes({ sentBytes: socket.bytesWritten - bytesWritten, receivedBytes: socket.bytesRead - bytesRead });
+    });
+  });
   outgoing.once("response", (response) => boundary.cover(response));
   const answer = answerTo(outgoing, timeoutMs);
   // The caller awaits the answer later. Until then a rejection must not count as unhandled.

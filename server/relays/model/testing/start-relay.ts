@@ -81,10 +81,9 @@ export async function startTestRelay({ upstreamUrl, config, template, ...deps }:
     const sandboxId = newId("sbx", Date.now());
     const sessionId = newId("ses", Date.now());
     await insertSessionRow(store.db, sessionRow(++sandboxes, { id: sessionId, sandbox_id: sandboxId, external_user_id: "ada" }));
-    const server = createServer((request, response) => relay.handle(request, response, { sandboxId, count: () => {} })).listen(
-      0,
-      "127.0.0.1",
-    );
+    const server = createServer((request, response) =>
+      relay.handle(request, response, { sandboxId, count: () => {}, note: () => () => {} }),
+    ).listen(0, "127.0.0.1");
     await once(server, "listening");
     closing.defer(async () => {
       server.close();

@@ -1,0 +1,115 @@
+import { SECOND, type Clock } from "../clock.ts";
+import { runWork } from "../event-loop/loop-work.ts";
+import type { Log } from "../log.ts";
+import type { Store } from "../store/open.ts";
+import { endOpenings, insertOpenings, MAX_OPENINGS, setOpeningEnd, type Opening } from "../store/session-logs/openings.ts";
+import type { Home } from "../store/sessions/session.ts";
+import { shortenAgent } from "./shorten-agent.ts";
+
+// Records who opened which session: one row for each launch URL that was used, with the time when its last page was closed. Rows
+// are written together every FLUSH_MS, so that opening a workspace waits for no write. A crash loses at most these.
+export interface OpeningLog extends AsyncDisposable {
+  add(opening: NewOpening): void;
+  // A page of this opening is connected until the result is disposed.
+  connect(opening: OpeningId): Disposable;
+  flush(): Promise<void>;
+}
+
+export interface OpeningId {
+  sessionId: string;
+  openedAt: number;
+}
+
+export interface NewOpening extends OpeningId {
+  address: string;
+  userAgent: string | undefined;
+  role: string | null;
+}
+
+export interface OpeningLogDeps {
+  store: Store;
+  home: Home;
+  clock: Clock;
+  log: Log;
+}
+
+const FLUSH_MS = 2 * SECOND;
+const MAX_WAITING = 5000;
+const BATCH = 100;
+const WORK = { name: "openings" };
+
+interface Pages extends OpeningId {
+  connected: number;
+  // When the last one was closed.
+  endedAt: number;
+}
+
+export function createOpeningLog({ store, home, clock, log }: OpeningLogDeps): OpeningLog {
+  let added: Omit<Opening, "endedAt">[] = [];
+  // The openings with connected pages, and those that changed since the last flush.
+  const pages = new Map<string, Pages>();
+  let changed = new Set<string>();
+
+  const endOf = (opening: OpeningId): number | null => {
+    const known = pages.get(keyOf(opening));
+    // An opening without a page ended when it began: a program fetched the URL.
+    return known ? (known.connected > 0 ? null : known.endedAt) : opening.openedAt;
+  };
+
+  async function flush(): Promise<void> {
+    const inserted = newestOfEach(added).map((opening) => ({ ...opening, endedAt: endOf(opening) }));
+    const written = new Set(inserted.map(keyOf));
+    const ended = [...changed].flatMap((key) => (written.has(key) ? [] : (pages.get(key) ?? [])));
+    const updated = ended.map((opening) => ({ ...opening, endedAt: endOf(opening) }));
+    added = [];
+    changed = new Set();
+    for (const [key, { connected }] of pages) if (connected === 0) pages.delete(key);
+    for (let at = 0; at < inserted.length; at += BATCH)
+      await store.transaction((tx) => insertOpenings(tx, inserted.slice(at, at + BATCH)), { sync: "later" });
+    for (let at = 0; at < updated.length; at += BATCH)
+      await store.transaction(
+        async (tx) => {
+          for (const opening of updated.slice(at, at + BATCH)) await setOpeningEnd(tx, opening);
+        },
+        { sync: "later" },
+      );
+  }
+
+  const logFailure = (work: () => Promise<void>) =>
+    runWork(WORK, work).catch((error: unknown) => log.warn("openings.failed", { error: String(error) }));
+  // On a cluster, other servers may hold pages of the same sessions.
+  const ending = home.host === null ? undefined : logFailure(() => endOpenings(store.db, home, clock.now()));
+  const timer = clock.every(FLUSH_MS, () => logFailure(flush));
+
+  return {
+    flush,
+    add({ userAgent, ...opening }) {
+      if (added.length < MAX_WAITING) added.push({ ...opening, agent: shortenAgent(userAgent) });
+    },
+    connect({ sessionId, openedAt }) {
+      const key = keyOf({ sessionId, openedAt });
+      const known = pages.get(key) ?? { sessionId, openedAt, connected: 0, endedAt: openedAt };
+      pages.set(key, known);
+      if (known.connected++ === 0) changed.add(key);
+      return {
+        [Symbol.dispose]() {
+          known.endedAt = clock.now();
+          if (--known.connected === 0) changed.add(key);
+        },
+      };
+    },
+    async [Symbol.asyncDispose]() {
+      await ending;
+      await timer[Symbol.asyncDispose]();
+      await logFailure(flush);
+    },
+  };
+}
+
+const keyOf = ({ sessionId, openedAt }: OpeningId): string => `${sessionId} ${openedAt}`;
+
+// A launch URL works repeatedly, so a program could open one session many times between two flushes.
+function newestOfEach<Given extends OpeningId>(openings: readonly Given[]): Given[] {
+  const bySession = Map.groupBy(openings, ({ sessionId }) => sessionId);
+  return [...bySession.values()].flatMap((some) => [...new Map(some.slice(-MAX_OPENINGS).map((one) => [keyOf(one), one])).values()]);
+}
