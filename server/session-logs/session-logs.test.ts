@@ -78,8 +78,15 @@ onBothEngines("the logs of sessions", (databases) => {
     };
     await using egress = createEgressLog({ store, egress: { takeHosts }, clock, log: silentLog });
     const visit = (n: number): EgressHost => ({
-      ...{ outcome: "allowed", host: `h${n}`, port: 443, rule: "public", connections: 1, sentBytes: 2, receivedBytes: 3 },
-      ...{ firstAt: NOW, lastAt: NOW + n },
+      outcome: "allowed",
+      host: `h${n}`,
+      port: 443,
+      rule: "public",
+      connections: 1,
+      sentBytes: 2,
+      receivedBytes: 3,
+      firstAt: NOW,
+      lastAt: NOW + n,
     });
     for (const from of [0, 150]) {
       hosts.set(

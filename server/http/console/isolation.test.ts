@@ -18,8 +18,15 @@ const HEADERS = { origin: TEST_BASE_URL, [CONSOLE_HEADER]: "1" };
 const ROUTES = consoleRoutes({} as never).map(({ method, path, operatorOnly = false }) => ({ method, path, operatorOnly }));
 
 const OTHER_HOST = {
-  ...{ host: `${OTHER}.example`, port: 443, outcome: "allowed" as const, rule: "public" },
-  ...{ connections: 1, sentBytes: 1, receivedBytes: 1, firstAt: 1, lastAt: 1 },
+  host: `${OTHER}.example`,
+  port: 443,
+  outcome: "allowed" as const,
+  rule: "public",
+  connections: 1,
+  sentBytes: 1,
+  receivedBytes: 1,
+  firstAt: 1,
+  lastAt: 1,
 };
 
 let app: TestApp;
