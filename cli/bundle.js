@@ -6,6 +6,7 @@ import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { cachedDataVersionTag } from "node:v8";
 import { constants, Script } from "node:vm";
+import { resetLateFlags, setLateFlags } from "./server-flags.js";
 
 // The exports of the bundle that scripts/bundle-server.ts made. Undefined if there is none, or if a source or a package has changed since.
 // The server and the other commands run different functions, so each keeps its own compiled code.
@@ -68,21 +69,37 @@ function readCache(file) {
   }
 }
 
-// Node's own compile cache holds no function that is compiled when it is first called, which is most of them. The server writes its cache
-// when it has started, because it may be killed later. Other commands write theirs at the end.
+// Node's own compile cache holds no function that is compiled when it is first called, which is most of them. The server stores its code
+// a minute after its start, with that of the first requests, or at its end if that is earlier.
+const STORE_MS = 60_000;
+
 function writeCacheLater(file, script, purpose) {
   const write = () => {
-    try {
-      const folder = dirname(file);
-      mkdirSync(folder, { recursive: true });
-      writeFileSync(`${file}.${process.pid}`, script.createCachedData());
-      renameSync(`${file}.${process.pid}`, file);
-      const isOld = (name) => name.startsWith(`${purpose}-`) && name !== basename(file);
-      for (const name of readdirSync(folder).filter(isOld)) rmSync(join(folder, name), { force: true });
-    } catch {
-      // Without a writable folder, every start compiles.
-    }
+    clearTimeout(timer);
+    process.off("exit", write);
+    resetLateFlags();
+    writeCache(file, script.createCachedData(), purpose);
+    setLateFlags();
   };
-  if (purpose === "serve") subscribe("berth:started", write);
-  else process.once("exit", write);
+  let timer;
+  if (purpose !== "serve") process.once("exit", () => writeCache(file, script.createCachedData(), purpose));
+  else {
+    subscribe("berth:started", () => {
+      timer = setTimeout(write, STORE_MS).unref();
+      process.once("exit", write);
+    });
+  }
+}
+
+function writeCache(file, code, purpose) {
+  try {
+    const folder = dirname(file);
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(`${file}.${process.pid}`, code);
+    renameSync(`${file}.${process.pid}`, file);
+    const isOld = (name) => name.startsWith(`${purpose}-`) && name !== basename(file);
+    for (const name of readdirSync(folder).filter(isOld)) rmSync(join(folder, name), { force: true });
+  } catch {
+    // Without a writable folder, every start compiles.
+  }
 }

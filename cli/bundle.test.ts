@@ -1,6 +1,17 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -13,7 +24,7 @@ let folder: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "berth-bundle-"));
   for (const path of ["cli/dist", "node_modules/lamp"]) mkdirSync(join(folder, path), { recursive: true });
-  copyFileSync(join(import.meta.dirname, "bundle.js"), join(folder, "cli/bundle.js"));
+  for (const file of ["bundle.js", "server-flags.js"]) copyFileSync(join(import.meta.dirname, file), join(folder, "cli", file));
   write("package.json", '{ "type": "module" }');
   write("node_modules/lamp/package.json", '{ "version": "1.2.3" }');
   write("cli/lamp.ts", SOURCE);
@@ -52,6 +63,24 @@ test("the compiled code is stored for the next start, and that of an older bundl
   write("cli/dist/bundle.json", JSON.stringify({ entry: "lamp-2.cjs", sources: [], packages: {} }));
   expect(await run()).toBe("on");
   expect(readdirSync(join(folder, CODE))).toEqual([stored!.replace("lamp-1", "lamp-2")]);
+});
+
+test("a server that has started stores its code at its end, for the flags of its start", async () => {
+  write("cli/main.js", 'import { loadBundle } from "./bundle.js";\nloadBundle("serve").start();');
+  write("cli/dist/lamp-1.cjs", "exports.start = () => {};");
+  await run();
+  expect(existsSync(join(folder, CODE))).toBe(false);
+
+  const lateFlags = 'require("node:v8").setFlagsFromString("--heap-growing-percent=300")';
+  write(
+    "cli/dist/lamp-1.cjs",
+    `exports.start = () => { require("node:diagnostics_channel").channel("berth:started").publish({}); ${lateFlags}; };`,
+  );
+  await run();
+  const [stored] = readdirSync(join(folder, CODE));
+  const { mtimeMs } = statSync(join(folder, CODE, stored!));
+  await run();
+  expect(statSync(join(folder, CODE, stored!)).mtimeMs).toBe(mtimeMs);
 });
 
 test("compiled code that V8 rejects is replaced", async () => {

@@ -1,10 +1,10 @@
 import { channel } from "node:diagnostics_channel";
 import { flushCompileCache } from "node:module";
-import { setFlagsFromString } from "node:v8";
 import { Command } from "commander";
 import type { Config } from "@berth/server/config/config.ts";
 import type { Server } from "@berth/server/main.ts";
 import { openInBrowser } from "../../terminal/browser.ts";
+import { setLateFlags } from "../../server-flags.js";
 import { prettyLog } from "../../terminal/pretty-log.ts";
 import { style } from "../../terminal/style.ts";
 
@@ -13,10 +13,6 @@ export const command = build();
 function build(): Command {
   return new Command().option("--open", "open the start page in a browser, if this is a desktop").action(serve);
 }
-
-// A full collection when the heap has quadrupled, because V8 counts the bytes that the server forwards as part of the heap (see
-// cli/bin.js). It is set after the start: on the command line it makes V8 reject the compiled code of Node's own modules.
-const HEAP_GROWTH = "--heap-growing-percent=300";
 
 // Longer than requests in flight may take when the server closes.
 const EXIT_MS = 20_000;
@@ -56,11 +52,11 @@ async function serve(options: { open?: boolean }): Promise<void> {
 async function finishStart(config: Config, server: Server, options: { open?: boolean }): Promise<void> {
   process.stdout.write(await startMessage(config, server));
   if (options.open && server.opensWorkspaces) openInBrowser(server.url);
-  // Compiled code is stored now and not at the end, because the process may be killed. It makes the next start faster. cli/bundle.js
-  // stores that of the bundle.
+  // Compiled code is stored now and not at the end, because the process may be killed. It makes the next start faster. No-op for the
+  // bundle, whose code cli/bundle.js stores.
   flushCompileCache();
   channel("berth:started").publish({});
-  setFlagsFromString(HEAP_GROWTH);
+  setLateFlags();
 }
 
 // `first` resolves at the first signal. A second one ends the process at once, unless it comes within a second: the terminal and
