@@ -19,6 +19,8 @@ export default defineConfig({
     outDir: "dist",
     emptyOutDir: true,
     target: "es2022",
+    // All browsers with this target know `modulepreload`.
+    modulePreload: { polyfill: false },
     // workspace/size.test.ts limits what loads first. Lazy chunks may be large.
     chunkSizeWarningLimit: 1000,
     // Without these groups, code shared with lazy chunks and with the console becomes many small files, and browsers load only six

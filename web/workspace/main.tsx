@@ -3,7 +3,11 @@ import { createRoot } from "react-dom/client";
 import { refuseStrayFiles } from "./browser/file-drops.ts";
 import { loadModule } from "./browser/load-module.ts";
 import { prefetchSidePanels } from "./shell/side-panel.tsx";
-import { App } from "./shell/app.tsx";
+import { App, EndedPage } from "./shell/app.tsx";
+import { OpenDialogs } from "./shell/dialogs.tsx";
+import { PausedOverlay } from "./shell/workbench.tsx";
+import { ConflictBar } from "./editor/file-view.tsx";
+import { NameField } from "./files/tree-row.tsx";
 import { WorkspaceContext } from "./state/context.ts";
 import { createWorkspace } from "./state/workspace.ts";
 import "./styles/index.css";
@@ -40,4 +44,8 @@ if (root)
 // arrives while the browser is busy with the editor.
 void Promise.race([workspace.initialRequest, new Promise((resolve) => setTimeout(resolve, 100))])
   .then(() => loadModule(() => import("./editor/text-editor.tsx")))
-  .then(() => setTimeout(() => void prefetchSidePanels(), 1000));
+  .then(() => {
+    // Small parts that must appear at once, or without a connection to the server.
+    for (const part of [OpenDialogs, NameField, ConflictBar, PausedOverlay, EndedPage]) part.prefetch().catch(() => {});
+    setTimeout(() => void prefetchSidePanels(), 1000);
+  });

@@ -1,3 +1,5 @@
+import "../styles/panels.css";
+import "../styles/source-control.css";
 import { GitBranch, GitCompare, RefreshCw, Undo2 } from "lucide-react";
 import { lazy, Suspense, useEffect, useState } from "react";
 import type { Change, Changes } from "@berth/contract/agent.ts";

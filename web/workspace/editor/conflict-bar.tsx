@@ -5,7 +5,7 @@ import { tabFor } from "../state/tabs/tab.ts";
 import type { TextDocument } from "../state/documents/document.ts";
 
 // Shows a conflict with the file on disk or a failed save, with the possible actions.
-export function ConflictBar({ doc }: { doc: TextDocument }) {
+export default function ConflictBar({ doc }: { doc: TextDocument }) {
   if (doc.conflict?.kind === "changed") return <ChangedOnDisk path={doc.path} />;
   if (doc.conflict?.kind === "deleted") return <DeletedOnDisk path={doc.path} />;
   if (doc.failure !== null) return <NotSaved path={doc.path} reason={doc.failure} />;

@@ -1,24 +1,32 @@
 import { FileX } from "lucide-react";
-import { useEffect, useState } from "react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
-import { loadModule } from "../browser/load-module.ts";
+import { lazyPart } from "../browser/lazy-part.ts";
 import { nameOf } from "../text/paths.ts";
-import { TextOrView, viewOf } from "../viewers/text-or-view.tsx";
-import { Viewer } from "../viewers/viewer.tsx";
+import { textViewOf } from "../viewers/text-view.ts";
 import { closeTab } from "../state/actions/tab-actions.ts";
-import { ConflictBar } from "./conflict-bar.tsx";
 import type { TextEditorProps } from "./text-editor.tsx";
+
+const Loading = () => (
+  <div className="loading-center" aria-busy="true">
+    <div className="spinner" />
+  </div>
+);
+
+const TextEditor = lazyPart(() => import("./text-editor.tsx"), <Loading />);
+const TextOrView = lazyPart(() => import("../viewers/text-or-view.tsx"), <Loading />);
+const Viewer = lazyPart(() => import("../viewers/viewer.tsx"), <Loading />);
+export const ConflictBar = lazyPart(() => import("./conflict-bar.tsx"));
 
 export function FileView({ path, group, active }: TextEditorProps) {
   const file = useWorkspaceState("documents", (state) => state.files[path]);
   if (file === undefined || file.kind === "loading") return <Loading />;
   if (file.kind === "failed") return <Failed path={path} group={group} message={file.message} gone={file.gone} />;
   if (file.kind !== "text") return <Viewer path={path} file={file} />;
-  const view = viewOf(path);
-  const editor = <LazyTextEditor key={path} path={path} group={group} active={active} />;
+  const view = textViewOf(path);
+  const editor = <TextEditor key={path} path={path} group={group} active={active} />;
   return (
     <>
-      <ConflictBar doc={file.document} />
+      {(file.document.conflict || file.document.failure !== null) && <ConflictBar doc={file.document} />}
       {view === null ? (
         editor
       ) : (
@@ -28,22 +36,6 @@ export function FileView({ path, group, active }: TextEditorProps) {
       )}
     </>
   );
-}
-
-// Not `lazy`: React delays what Suspense reveals for 300 ms after the last reveal, and people wait for the first text.
-type TextEditor = (typeof import("./text-editor.tsx"))["default"];
-let loadedEditor: TextEditor | null = null;
-
-function LazyTextEditor(props: TextEditorProps) {
-  const [Editor, setEditor] = useState(() => loadedEditor);
-  useEffect(() => {
-    if (Editor) return;
-    void loadModule(() => import("./text-editor.tsx")).then((loaded) => {
-      loadedEditor = loaded.default;
-      setEditor(() => loaded.default);
-    });
-  }, [Editor]);
-  return Editor ? <Editor {...props} /> : <Loading />;
 }
 
 function Failed({ path, group, message, gone }: { path: string; group: string; message: string; gone: boolean }) {
@@ -64,9 +56,3 @@ function Failed({ path, group, message, gone }: { path: string; group: string; m
     </div>
   );
 }
-
-const Loading = () => (
-  <div className="loading-center" aria-busy="true">
-    <div className="spinner" />
-  </div>
-);

@@ -6,7 +6,7 @@ import type { Workspace } from "../state/workspace.ts";
 import { joinPath, nameError, parentOf } from "../text/paths.ts";
 
 // The text field for a name in the tree. Enter accepts the name, and so does leaving the field; Escape does not.
-export function NameField({ naming, name }: { naming: Naming; name: string }) {
+export default function NameField({ naming, name }: { naming: Naming; name: string }) {
   const workspace = useWorkspace();
   const input = useRef<HTMLInputElement>(null);
   const finished = useRef(false);

@@ -1,7 +1,7 @@
 import type { KeyboardEvent } from "react";
+import { loadModule } from "../browser/load-module.ts";
 import { matchesShortcut } from "../browser/shortcuts.ts";
 import { openFile, showFile } from "../state/actions/open-actions.ts";
-import { deletePaths, undoLast } from "../state/actions/delete-action.ts";
 import { paste } from "../state/actions/file-actions.ts";
 import type { Workspace } from "../state/workspace.ts";
 import { toggleFolder } from "./toggle-folder.ts";
@@ -17,6 +17,8 @@ export interface TreeView {
 }
 
 const TYPE_AHEAD_MS = 800;
+
+const loadDeletion = () => loadModule(() => import("../state/actions/delete-action.ts"));
 
 // The keyboard of the tree. Returns a handler that returns whether the key had a meaning.
 export function createTreeKeys(workspace: Workspace): (event: KeyboardEvent, view: TreeView) => boolean {
@@ -38,10 +40,14 @@ export function createTreeKeys(workspace: Workspace): (event: KeyboardEvent, vie
 
   function runShortcut(event: KeyboardEvent, view: TreeView, node: TreeNode | undefined): boolean {
     const chosen = () => tree.chosen(node?.path ?? null);
+    const remove = async () => {
+      const paths = chosen();
+      await (await loadDeletion()).deletePaths(workspace, paths);
+    };
     const actions: [string, () => unknown][] = [
       ["Mod+A", () => tree.selectAll(view.rows.nodes.map(({ path }) => path))],
       ["Mod+V", () => paste(workspace)],
-      ["Mod+Z", () => undoLast(workspace)],
+      ["Mod+Z", async () => (await loadDeletion()).undoLast(workspace)],
       ["Escape", () => (node ? tree.select(node.path) : tree.clear(), tree.hold(null))],
     ];
     if (node)
@@ -51,8 +57,8 @@ export function createTreeKeys(workspace: Workspace): (event: KeyboardEvent, vie
         ["ArrowRight", () => node.folder && !view.isExpanded(node.path) && toggleFolder(workspace, node.path)],
         ["ArrowLeft", () => node.folder && view.isExpanded(node.path) && toggleFolder(workspace, node.path)],
         ["F2", () => tree.name({ kind: "rename", path: node.path })],
-        ["Delete", () => deletePaths(workspace, chosen())],
-        ["Mod+Backspace", () => deletePaths(workspace, chosen())],
+        ["Delete", remove],
+        ["Mod+Backspace", remove],
         ["Mod+C", () => tree.hold({ kind: "copy", paths: chosen() })],
         ["Mod+X", () => tree.hold({ kind: "cut", paths: chosen() })],
       );

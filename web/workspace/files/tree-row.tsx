@@ -1,13 +1,15 @@
 import { ChevronRight, CornerDownRight, Folder, FolderOpen } from "lucide-react";
 import { memo, type CSSProperties } from "react";
+import { lazyPart } from "../browser/lazy-part.ts";
 import { FileIcon } from "../parts/file-icon.tsx";
 import { useWorkspaceState } from "../state/context.ts";
 import { letterOf } from "../state/git/git-marks.ts";
 import type { Naming } from "../state/page/tree.ts";
 import { nameOf } from "../text/paths.ts";
-import { NameField } from "./name-field.tsx";
 import type { TreeNode } from "./tree-rows.ts";
 import { ROW_HEIGHT } from "../browser/use-visible-range.ts";
+
+export const NameField = lazyPart(() => import("./name-field.tsx"));
 
 export interface TreeRowProps {
   node: TreeNode;

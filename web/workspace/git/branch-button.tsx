@@ -1,6 +1,6 @@
 import { ArrowDown, ArrowUp, GitBranch } from "lucide-react";
+import { loadModule } from "../browser/load-module.ts";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
-import { pickBranch } from "../state/actions/git-actions.ts";
 
 // The current branch in the status bar. Nothing is shown without a repository.
 export function BranchButton() {
@@ -13,16 +13,11 @@ export function BranchButton() {
   const operation = useWorkspaceState("git", ({ repository }) => repository?.operation ?? null);
   const running = useWorkspaceState("git", (state) => state.running?.name ?? null);
   if (name === null) return null;
+  const pickBranch = async () => (await loadModule(() => import("../state/actions/git-actions.ts"))).pickBranch(workspace);
   const counts = [ahead > 0 && `${ahead} to push`, behind > 0 && `${behind} to pull`].filter(Boolean).join(", ");
   const label = `Branch ${name}${counts === "" ? "" : `, ${counts}`}`;
   return (
-    <button
-      type="button"
-      className="branch"
-      aria-label={label}
-      title={`${label}. Switch branch`}
-      onClick={() => void pickBranch(workspace)}
-    >
+    <button type="button" className="branch" aria-label={label} title={`${label}. Switch branch`} onClick={() => void pickBranch()}>
       <GitBranch size={13} aria-hidden="true" />
       <span className="truncate">{name}</span>
       {operation !== null && <span>({operation})</span>}

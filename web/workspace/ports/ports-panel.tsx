@@ -1,3 +1,4 @@
+import "../styles/panels.css";
 import { AppWindow, ExternalLink, Radio, Share2 } from "lucide-react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { IconButton } from "../parts/icon-button.tsx";

@@ -1,3 +1,4 @@
+import "../styles/panels.css";
 import { ExternalLink, RotateCw } from "lucide-react";
 import { useCallback, useEffect, useRef, useState, type FormEvent } from "react";
 import { readAddress } from "./read-address.ts";

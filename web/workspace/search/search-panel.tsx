@@ -1,3 +1,4 @@
+import "../styles/panels.css";
 import { ReplaceAll, Undo2 } from "lucide-react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { replaceAll, undoReplace } from "../state/actions/replace-actions.ts";

@@ -1,6 +1,9 @@
+import { lazyPart } from "../browser/lazy-part.ts";
+import { ConnectingPage } from "../session/connecting-page.tsx";
 import { useWorkspaceState } from "../state/context.ts";
-import { ConnectingPage, EndedPage } from "../session/pages.tsx";
 import { Workbench } from "./workbench.tsx";
+
+export const EndedPage = lazyPart(() => import("../session/ended-page.tsx"));
 
 export function App() {
   const phase = useWorkspaceState("session", (state) => state.phase);

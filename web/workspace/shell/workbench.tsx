@@ -1,17 +1,15 @@
 import { lazy, Suspense, useEffect, useMemo, type KeyboardEvent } from "react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { lazyPart } from "../browser/lazy-part.ts";
 import { loadModule } from "../browser/load-module.ts";
 import { NoticeList } from "./notice-list.tsx";
 import { activeTabOf } from "../state/tabs/editor-groups.ts";
 import { nameOf } from "../text/paths.ts";
-import { PickerDialog } from "./picker-dialog.tsx";
-import { QuestionDialog } from "./question-dialog.tsx";
+import { Dialogs } from "./dialogs.tsx";
 import { isCompactScreen, useIsCompactScreen, useIsNarrowScreen } from "../browser/media-query.ts";
 import { createCommands } from "../palette/commands/commands.ts";
-import { PaletteDialog } from "../palette/palette-dialog.tsx";
 import { useCommandShortcuts } from "../palette/use-command-shortcuts.ts";
 import { focusEditor } from "../state/actions/focus-actions.ts";
-import { PausedOverlay } from "../session/pages.tsx";
 import { TerminalPanel } from "../terminals/terminal-panel.tsx";
 import { ActivityBar } from "./activity-bar.tsx";
 import { EditorArea } from "./editor-area.tsx";
@@ -21,6 +19,7 @@ import { Split } from "./split.tsx";
 import { StatusBar } from "./status-bar.tsx";
 import { TopBar } from "./top-bar.tsx";
 
+export const PausedOverlay = lazyPart(() => import("../session/paused-overlay.tsx"));
 const AgentPanel = lazy(() => loadModule(() => import("../agent/agent-panel.tsx")));
 
 export function Workbench() {
@@ -39,9 +38,7 @@ export function Workbench() {
           {narrow ? <NarrowBody /> : <WideBody />}
         </div>
         <StatusBar />
-        <PaletteDialog commands={commands} />
-        <PickerDialog />
-        <QuestionDialog />
+        <Dialogs commands={commands} />
         <NoticeList />
       </div>
       {paused && <PausedOverlay />}

@@ -1,27 +1,20 @@
+import "../styles/editor/viewers.css";
 import { lazy, Suspense, useEffect, useState, type ReactNode } from "react";
 import { loadModule } from "../browser/load-module.ts";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import type { TextDocument } from "../state/documents/document.ts";
-import { extensionOf, nameOf } from "../text/paths.ts";
+import { nameOf } from "../text/paths.ts";
+import type { TextView } from "./text-view.ts";
 
 const ImageViewer = lazy(() => loadModule(() => import("./image-viewer.tsx")));
 const TableViewer = lazy(() => loadModule(() => import("./table-viewer.tsx")));
 
-const labels = { table: "Table", picture: "Picture" };
-type View = keyof typeof labels;
-
-// How a text can be shown other than as a text.
-export function viewOf(path: string): View | null {
-  const extension = extensionOf(path);
-  if (extension === "svg") return "picture";
-  return extension === "csv" || extension === "tsv" ? "table" : null;
-}
-
+const labels: Record<TextView, string> = { table: "Table", picture: "Picture" };
 // The files that this page shows as text although they have another view.
 const shownAsText = new Set<string>();
 
 // A text that is shown as a picture or a table until the person wants to see or edit the text.
-export function TextOrView({ doc, view, children }: { doc: TextDocument; view: View; children: ReactNode }) {
+export default function TextOrView({ doc, view, children }: { doc: TextDocument; view: TextView; children: ReactNode }) {
   const { path } = doc;
   const isRevealed = useWorkspaceState("cursor", ({ reveal }) => reveal?.path === path);
   const [asText, setAsText] = useState(() => shownAsText.has(path));
@@ -60,7 +53,7 @@ export function TextOrView({ doc, view, children }: { doc: TextDocument; view: V
 }
 
 // A picture of SVG comes from a data URL: scripts in it do not run, it loads nothing, and the browser opens no page with it.
-function OtherView({ path, view, children }: { path: string; view: View; children: ReactNode }) {
+function OtherView({ path, view, children }: { path: string; view: TextView; children: ReactNode }) {
   const { documents } = useWorkspace();
   const text = documents.textOf(path);
   if (view === "table")

@@ -12,7 +12,7 @@ const HexViewer = lazy(() => loadModule(() => import("./hex-viewer.tsx")));
 type Shown = Extract<OpenFile, { size: number }>;
 
 // Shows a file that is not a text. Nothing in it can run: pictures and sound are drawn by the browser, and bytes are only listed.
-export function Viewer({ path, file }: { path: string; file: Shown }) {
+export default function Viewer({ path, file }: { path: string; file: Shown }) {
   return <Suspense fallback={<div className="loading-center" aria-busy="true" />}>{viewerOf(path, file)}</Suspense>;
 }
 

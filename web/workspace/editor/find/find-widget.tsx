@@ -1,3 +1,4 @@
+import "../../styles/editor/find.css";
 import { findNext, findPrevious, replaceNext } from "@codemirror/search";
 import type { EditorState } from "@codemirror/state";
 import { runScopeHandlers, type EditorView } from "@codemirror/view";

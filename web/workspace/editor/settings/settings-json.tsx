@@ -1,3 +1,4 @@
+import "../../styles/editor/settings.css";
 import { LanguageDescription } from "@codemirror/language";
 import { languages } from "@codemirror/language-data";
 import { lintGutter, setDiagnostics } from "@codemirror/lint";

@@ -1,3 +1,4 @@
+import "../../styles/editor/settings.css";
 import { Braces } from "lucide-react";
 import { useState } from "react";
 import { openPage } from "../../state/actions/open-actions.ts";

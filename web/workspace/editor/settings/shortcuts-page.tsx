@@ -1,3 +1,4 @@
+import "../../styles/editor/settings.css";
 import { useMemo, useState } from "react";
 import { formatShortcut } from "../../browser/shortcuts.ts";
 import { createCommands } from "../../palette/commands/commands.ts";

@@ -1,6 +1,6 @@
+import { loadModule } from "../../browser/load-module.ts";
 import type { SideView } from "../../state/page/layout.ts";
 import type { Workspace } from "../../state/workspace.ts";
-import { undoReplace } from "../../state/actions/replace-actions.ts";
 import { focusReplace, focusSearch, focusSideView, focusTerminals, toggleTerminals } from "../../state/actions/focus-actions.ts";
 import { openMarkdownPreview, openPage } from "../../state/actions/open-actions.ts";
 import { saveFile } from "../../state/actions/save-file.ts";
@@ -9,7 +9,6 @@ import { isAgentHidden } from "../../state/sandbox/session.ts";
 import type { Command } from "./command.ts";
 import { gitCommands } from "./git-commands.ts";
 import { tabCommands } from "./tab-commands.ts";
-import { cloneRepository } from "../../state/actions/clone-action.ts";
 import { revealInTree, startNew } from "../../state/actions/file-actions.ts";
 import { createLanguageCommands } from "./language-commands.ts";
 import { createEditorCommands } from "./editor-commands.ts";
@@ -27,6 +26,7 @@ export function createCommands(workspace: Workspace): Command[] {
     layout.showSideView("files");
     if (path !== null) revealInTree(workspace, path);
   };
+  const clone = async () => (await loadModule(() => import("../../state/actions/clone-action.ts"))).cloneRepository(workspace);
   const side = (view: SideView) => () => focusSideView(workspace, view);
   const theme = (to: "system" | "light" | "dark") => () => preferences.set({ theme: to });
   return [
@@ -39,7 +39,7 @@ export function createCommands(workspace: Workspace): Command[] {
     { id: "file.saveAll", title: "Save all", shortcut: "Mod+Alt+S", run: () => void documents.saveAll() },
     { id: "file.new", title: "New file…", run: () => void startNew(workspace, "file") },
     { id: "folder.new", title: "New folder…", run: () => void startNew(workspace, "folder") },
-    { id: "git.clone", title: "Clone repository…", run: () => void cloneRepository(workspace) },
+    { id: "git.clone", title: "Clone repository…", run: () => void clone() },
     { id: "file.reveal", title: "Show the active file in the tree", run: reveal },
     ...tabCommands(workspace),
     { id: "markdown.preview", title: "Preview this Markdown file", shortcut: "Mod+Shift+V", run: () => openMarkdownPreview(workspace) },
@@ -50,7 +50,7 @@ export function createCommands(workspace: Workspace): Command[] {
       id: "search.undo",
       title: "Undo replace in files",
       isAvailable: () => workspace.replacements.store.getState().changes.length > 0,
-      run: () => void undoReplace(workspace),
+      run: () => void loadModule(() => import("../../state/actions/replace-actions.ts")).then((actions) => actions.undoReplace(workspace)),
     },
     { id: "view.changes", title: "Show changes", shortcut: "Mod+Shift+G", run: side("changes") },
     ...gitCommands(workspace),

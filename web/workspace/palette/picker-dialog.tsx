@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { fuzzyFilter } from "../palette/fuzzy.ts";
+import { fuzzyFilter } from "./fuzzy.ts";
 import { ChoiceDialog } from "../parts/choice-dialog.tsx";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import type { PickerItem, PickerList } from "../state/page/picker.ts";

@@ -1,0 +1,57 @@
+import "../styles/session.css";
+import { Pause } from "lucide-react";
+import type { WorkspaceSession } from "@berth/contract/workspace.ts";
+import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+
+// Covers the workbench while the session is paused.
+export default function PausedOverlay() {
+  const { documents } = useWorkspace();
+  const session = useWorkspaceState("session", (state) => state.session);
+  const { isResuming, failure } = useWorkspaceState("resume", (state) => state);
+  const unsavedCount = documents.unsaved().length;
+  return (
+    <div className="paused-overlay">
+      <div className="card" role="alertdialog" aria-labelledby="paused-title" aria-describedby="paused-text" aria-busy={isResuming}>
+        <div className="symbol">{isResuming ? <div className="spinner small" /> : <Pause size={22} />}</div>
+        <h1 id="paused-title">{isResuming ? "Your session is being resumed" : "This session is paused"}</h1>
+        <p id="paused-text">
+          {pauseReason(session)} Your files are safe.{!session?.autoResume && " This page continues when the session is resumed."}
+        </p>
+        {failure !== null && <p role="status">{failure}</p>}
+        {unsavedCount > 0 && (
+          <p>Unsaved changes to {unsavedCount === 1 ? "one file" : `${unsavedCount} files`} are kept in this browser.</p>
+        )}
+        <ResumeButton />
+      </div>
+    </div>
+  );
+}
+
+// Unless the partner allows it here, only its backend can resume, so the button asks the page around this one.
+function ResumeButton() {
+  const { embedding, resume } = useWorkspace();
+  const mayResume = useWorkspaceState("session", (state) => state.session?.autoResume ?? false);
+  const isResumingHere = useWorkspaceState("resume", (state) => state.isResuming);
+  const { canResume: partnerCan, isResuming: partnerResumes } = useWorkspaceState("embedding", (state) => state);
+  const isResuming = mayResume ? isResumingHere : partnerResumes;
+  if (!mayResume && !partnerCan) return null;
+  return (
+    <div className="row">
+      <button
+        type="button"
+        className="button primary"
+        disabled={isResuming}
+        onClick={mayResume ? () => void resume.start() : embedding.askToResume}
+      >
+        {isResuming ? "Resuming…" : "Resume"}
+      </button>
+    </div>
+  );
+}
+
+function pauseReason(session: WorkspaceSession | null): string {
+  if (session?.reason === "timeout") return "It reached its time limit.";
+  if (session?.reason === "idle") return "It was not used for a while.";
+  if (session?.reason === "failed") return "Its sandbox stopped unexpectedly.";
+  return `${session?.partnerName ?? "Your provider"} paused it.`;
+}
