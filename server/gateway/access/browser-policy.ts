@@ -27,7 +27,9 @@ export function contentSecurityPolicy(baseUrl: string, ancestors: string, previe
     "img-src 'self' data: blob:",
     "media-src 'self' blob:",
     `connect-src 'self' ${socket}`,
-    `frame-src ${previewDomain === null ? "'none'" : `${protocol}//*.${previewDomain}`}`,
+    // PDF files are shown in a frame, as a copy that the page has made. Chromium's viewer is an object in that frame.
+    "object-src blob:",
+    `frame-src blob:${previewDomain === null ? "" : ` ${protocol}//*.${previewDomain}`}`,
     "manifest-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",

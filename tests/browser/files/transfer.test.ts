@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
@@ -49,7 +49,7 @@ describeInBrowser("uploads and downloads", (suite) => {
     await rm(outside, { recursive: true });
   });
 
-  test("a folder's path can be copied, and it can be downloaded as a zip", async () => {
+  test("a folder's path can be copied, and it can be downloaded as a zip, with progress", async () => {
     await using workspace = await suite.openWorkspace({ files: { "folder/a.txt": "a\n" }, closed: true });
     const { page } = workspace;
     // As on a plain http host, where browsers offer less.
@@ -61,10 +61,22 @@ describeInBrowser("uploads and downloads", (suite) => {
     await page.getByRole("combobox").press("Control+V");
     await eventually(() => page.getByRole("combobox").inputValue()).toBe("folder");
     await page.keyboard.press("Escape");
-    await treeItem(page, "folder").click({ button: "right" });
+    const startDownload = async () => {
+      await treeItem(page, "folder").click({ button: "right" });
+      await page.getByRole("menuitem", { name: "Download as zip" }).click();
+    };
+    // The server is slow, so that the download can be cancelled.
+    await page.route("**/api/files/archive**", () => undefined);
+    await startDownload();
+    await expectVisible(page.getByText("Downloading folder.zip: 0 B so far"));
+    await page.getByRole("button", { name: "Cancel the download" }).click();
+    await expectVisible(page.getByText("The download of folder.zip was cancelled."));
+    await page.unrouteAll({ behavior: "ignoreErrors" });
     const downloading = page.waitForEvent("download");
-    await page.getByRole("menuitem", { name: "Download as zip" }).click();
-    expect((await downloading).suggestedFilename()).toBe("folder.zip");
+    await startDownload();
+    const zip = await downloading;
+    expect(zip.suggestedFilename()).toBe("folder.zip");
+    expect((await readFile(await zip.path())).subarray(0, 2).toString()).toBe("PK");
   });
 });
 

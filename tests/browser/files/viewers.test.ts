@@ -5,7 +5,7 @@ import { editor, eventually, expectVisible, tab, treeItem } from "../../support/
 import { describeInBrowser } from "../../support/browser/browser-suite.ts";
 
 describeInBrowser("what the workspace shows of a file", (suite) => {
-  test("pictures, tables, sound and bytes are shown, and nothing in them runs", async () => {
+  test("pictures, tables, sound, PDF files and bytes are shown, and nothing in them runs", async () => {
     const script = "window.top.hasRun = true";
     const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20" onload="${script}"><script>${script}</script></svg>`;
     const csv = `name,note\n${Array.from({ length: 5000 }, (_, i) => `row ${i},"a, b"\n`).join("")}`;
@@ -15,9 +15,17 @@ describeInBrowser("what the workspace shows of a file", (suite) => {
       "table.csv": csv,
       "tone.wav": silence(10),
       "data.bin": new Uint8Array(200_000).map((_, i) => i),
+      "paper.pdf": "%PDF-1.4\n%%EOF\n",
+      "page.pdf": `<script>${script}</script>`,
     };
-    await using workspace = await suite.openWorkspace({ files });
+    await using workspace = await suite.openWorkspace({ files, closed: true });
     const { page } = workspace;
+    // A headless browser has no viewer for PDF files.
+    await page.addInitScript("Object.defineProperty(Navigator.prototype, 'pdfViewerEnabled', { get: () => true })");
+    await page.addInitScript(
+      "const create = URL.createObjectURL; URL.createObjectURL = (blob) => ((window.lastType = blob.type), create.call(URL, blob))",
+    );
+    await page.goto(await workspace.link());
     await treeItem(page, "dot.png").click();
     await eventually(() => widthOf(page.getByRole("img", { name: "dot.png" }))).toBe(1);
     await expectVisible(page.getByText("1 × 1 pixels"));
@@ -50,6 +58,14 @@ describeInBrowser("what the workspace shows of a file", (suite) => {
     await page.getByRole("group", { name: "Bytes of data.bin" }).press("End");
     await expectVisible(page.getByText("00030d30"));
     expect(await seriousFaults(page)).toEqual([]);
+
+    await treeItem(page, "paper.pdf").click();
+    await expectVisible(page.locator('iframe[title="Pages of paper.pdf"][src^="blob:"]'));
+    expect(await page.evaluate("window.lastType")).toBe("application/pdf");
+    await treeItem(page, "page.pdf").click();
+    await expectVisible(page.getByText("It is not a PDF file, although its name says so."));
+    await expectVisible(page.getByRole("button", { name: "Download" }));
+    expect(await page.evaluate<boolean>("window.hasRun === true")).toBe(false);
   });
 
   test("the README is open on the first visit, and one click shows its preview with images, task boxes and links", async () => {

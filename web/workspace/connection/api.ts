@@ -55,16 +55,19 @@ export function createApi(base: string, send: typeof fetch = (...args) => fetch(
     return (response.status === 204 ? undefined : await response.json().catch(() => undefined)) as T;
   };
 
+  const filePath = (path: string) => `api/files/content?${query({ path })}`;
   const originalPath = (path: string) => `api/changes/original?${query({ path })}`;
 
   return {
     json,
     call,
-    fileUrl: (path: string) => `${base}api/files/content?${query({ path })}`,
+    urlOf: (path: string) => base + path,
+    filePath,
+    fileUrl: (path: string) => base + filePath(path),
     imageUrl: (id: string) => `${base}api/agent/images/${id}`,
     originalPath,
     originalUrl: (path: string) => base + originalPath(path),
-    archiveUrl: (path: string) => `${base}api/files/archive?path=${encodeURIComponent(path)}`,
+    archivePath: (path: string) => `api/files/archive?path=${encodeURIComponent(path)}`,
     socketUrl: (path: string) => new URL(`${base}api/${path}`, location.href).href.replace(/^http/, "ws"),
 
     listFolder: (path: string) => json<FolderListing>(`api/files?path=${encodeURIComponent(path)}`),
@@ -80,7 +83,7 @@ export function createApi(base: string, send: typeof fetch = (...args) => fetch(
 
     // `bytes` is null if the file is larger than the limit.
     async readFile(path: string, limitBytes: number): Promise<FileContent> {
-      const response = await call(`api/files/content?${query({ path })}`, { cache: "no-store" });
+      const response = await call(filePath(path), { cache: "no-store" });
       const etag = response.headers.get("etag") ?? "";
       const size = Number(response.headers.get("content-length") ?? 0);
       if (size > limitBytes) {
@@ -92,7 +95,7 @@ export function createApi(base: string, send: typeof fetch = (...args) => fetch(
     },
     async readRange(path: string, start: number, length: number, signal: AbortSignal): Promise<Uint8Array> {
       const headers = { range: `bytes=${start}-${start + length - 1}` };
-      const response = await call(`api/files/content?${query({ path })}`, { cache: "no-store", headers, signal });
+      const response = await call(filePath(path), { cache: "no-store", headers, signal });
       return new Uint8Array(await response.arrayBuffer());
     },
     // `match` is the version that must still be on disk. With null the file must not exist; with undefined any version is replaced.
@@ -100,7 +103,7 @@ export function createApi(base: string, send: typeof fetch = (...args) => fetch(
       const headers = new Headers({ "content-type": "application/octet-stream" });
       if (match === null) headers.set("if-none-match", "*");
       else if (match !== undefined) headers.set("if-match", match);
-      const response = await call(`api/files/content?${query({ path })}`, { method: "PUT", body, headers });
+      const response = await call(filePath(path), { method: "PUT", body, headers });
       return (await response.json()) as WrittenFile;
     },
 

@@ -13,12 +13,12 @@ import {
   Upload,
 } from "lucide-react";
 import { copyText } from "../browser/clipboard.ts";
-import { download } from "../browser/download.ts";
 import { formatShortcut } from "../browser/shortcuts.ts";
 import { Menu, type MenuItem } from "../parts/menu.tsx";
 import { useWorkspace } from "../state/context.ts";
 import { isMarkdown } from "../state/actions/open-actions.ts";
 import { deletePaths } from "../state/actions/delete-action.ts";
+import { downloadFile, downloadFolder } from "../state/actions/download-action.ts";
 import { duplicate, paste, startNew } from "../state/actions/file-actions.ts";
 import { pickRevision } from "../state/actions/git-actions.ts";
 import { tabFor } from "../state/tabs/tab.ts";
@@ -68,7 +68,7 @@ function itemsFor(workspace: Workspace, node: TreeNode): MenuItem[] {
 }
 
 function itemsForOne(workspace: Workspace, { path, folder }: TreeNode): MenuItem[] {
-  const { api, layout } = workspace;
+  const { layout } = workspace;
   const parentFolder = folder ? path : parentOf(path);
   const preview: MenuItem = { label: "Preview", icon: <Eye size={size} />, run: () => layout.openTab(tabFor("markdown", path)) };
   const commits: MenuItem = { label: "History", icon: <HistoryIcon size={size} />, run: () => void pickRevision(workspace, path) };
@@ -82,7 +82,7 @@ function itemsForOne(workspace: Workspace, { path, folder }: TreeNode): MenuItem
       label: folder ? "Download as zip" : "Download",
       icon: <Download size={size} />,
       divided: true,
-      run: () => download(folder ? api.archiveUrl(path) : api.fileUrl(path), path),
+      run: () => void (folder ? downloadFolder : downloadFile)(workspace, path),
     },
   ];
 }

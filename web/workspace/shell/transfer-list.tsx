@@ -1,21 +1,21 @@
-import { Upload, X } from "lucide-react";
+import { Download, Upload, X } from "lucide-react";
 import { IconButton } from "../parts/icon-button.tsx";
 import { useWorkspaceState } from "../state/context.ts";
 import { formatBytes } from "../text/paths.ts";
 
-// The progress of uploads.
+// The progress of uploads and downloads.
 export function TransferList() {
   const list = useWorkspaceState("transfers", (state) => state.list);
-  return list.map(({ id, text, doneBytes, totalBytes, cancel }) => (
+  return list.map(({ id, kind, text, doneBytes, totalBytes, cancel }) => (
     <div key={id} className="notice transfer">
-      <Upload size={16} />
+      {kind === "upload" ? <Upload size={16} /> : <Download size={16} />}
       <div className="grow">
         <p>
-          {text}: {formatBytes(doneBytes)} of {formatBytes(totalBytes)}
+          {text}: {formatBytes(doneBytes)} {totalBytes === null ? "so far" : `of ${formatBytes(totalBytes)}`}
         </p>
-        <progress aria-label={text} max={Math.max(1, totalBytes)} value={doneBytes} />
+        <progress aria-label={text} {...(totalBytes === null ? {} : { max: Math.max(1, totalBytes), value: doneBytes })} />
       </div>
-      <IconButton label="Cancel the upload" onClick={cancel}>
+      <IconButton label={`Cancel the ${kind}`} onClick={cancel}>
         <X size={14} />
       </IconButton>
     </div>

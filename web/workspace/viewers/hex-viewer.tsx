@@ -5,7 +5,7 @@ import { useWorkspace } from "../state/context.ts";
 import { describeError } from "../state/page/notices.ts";
 import { formatBytes, nameOf } from "../text/paths.ts";
 import { BYTES_PER_ROW, hexRow } from "./hex-rows.ts";
-import { DownloadLink } from "./not-shown.tsx";
+import { DownloadButton } from "./not-shown.tsx";
 
 const PAGE_BYTES = 64 * 1024;
 const MAX_PAGES = 16;
@@ -41,7 +41,7 @@ export default function HexViewer({ path, size }: { path: string; size: number }
           Bytes of a file that is not a text ({formatBytes(size)}
           {size > MAX_BYTES && `, the first ${formatBytes(MAX_BYTES)} are shown`})
         </span>
-        <DownloadLink path={path} />
+        <DownloadButton path={path} />
       </div>
       {error !== null && <p className="viewer-error">Could not load the bytes: {error}</p>}
       <div ref={scroller} className="hex-view" tabIndex={0} role="group" aria-label={`Bytes of ${nameOf(path)}`}>

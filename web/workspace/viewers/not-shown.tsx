@@ -1,4 +1,5 @@
 import { Download, FileQuestion } from "lucide-react";
+import { downloadFile } from "../state/actions/download-action.ts";
 import { useWorkspace } from "../state/context.ts";
 import { nameOf } from "../text/paths.ts";
 
@@ -9,17 +10,17 @@ export function NotShown({ path, text }: { path: string; text: string }) {
       <FileQuestion size={32} strokeWidth={1.4} />
       <h2>{nameOf(path)} cannot be shown here</h2>
       <p>{text}</p>
-      <DownloadLink path={path} />
+      <DownloadButton path={path} />
     </div>
   );
 }
 
-export function DownloadLink({ path }: { path: string }) {
-  const { api } = useWorkspace();
+export function DownloadButton({ path }: { path: string }) {
+  const workspace = useWorkspace();
   return (
-    <a className="button small" href={api.fileUrl(path)} download={nameOf(path)}>
+    <button type="button" className="button small" onClick={() => void downloadFile(workspace, path)}>
       <Download size={14} />
       Download
-    </a>
+    </button>
   );
 }

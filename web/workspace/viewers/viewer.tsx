@@ -7,6 +7,7 @@ import { NotShown } from "./not-shown.tsx";
 
 const ImageViewer = lazy(() => loadModule(() => import("./image-viewer.tsx")));
 const MediaViewer = lazy(() => loadModule(() => import("./media-viewer.tsx")));
+const PdfViewer = lazy(() => loadModule(() => import("./pdf-viewer.tsx")));
 const HexViewer = lazy(() => loadModule(() => import("./hex-viewer.tsx")));
 
 type Shown = Extract<OpenFile, { size: number }>;
@@ -20,8 +21,7 @@ function viewerOf(path: string, file: Shown): ReactNode {
   if (file.kind === "image") return <PictureFile key={path} path={path} file={file} />;
   if (file.kind === "audio" || file.kind === "video") return <MediaViewer key={path} path={path} kind={file.kind} version={file.version} />;
   if (file.kind === "binary") return <HexViewer key={`${path} ${file.version}`} path={path} size={file.size} />;
-  // The page's content security policy lets nothing from the sandbox into a frame, which the browser's PDF viewer needs.
-  if (file.kind === "pdf") return <NotShown path={path} text={`It is a PDF file (${formatBytes(file.size)}). Download it to read it.`} />;
+  if (file.kind === "pdf") return <PdfViewer key={path} path={path} version={file.version} size={file.size} />;
   return <NotShown path={path} text={`At ${formatBytes(file.size)} it is too large for the editor. Download it instead.`} />;
 }
 

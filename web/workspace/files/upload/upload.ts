@@ -32,7 +32,9 @@ async function upload(workspace: Workspace, found: Promise<Upload[]>, folder: st
 function send(workspace: Workspace, folder: string, uploads: Upload[], replace: "never" | "always"): Promise<Upload[]> {
   const totalBytes = uploads.reduce((sum, { file }) => sum + file.size, 0);
   const text = `Uploading ${uploads.length === 1 ? uploads[0]?.path : `${uploads.length} files`}`;
-  return workspace.transfers.run({ text, totalBytes }, (progress) => sendFiles(workspace, folder, uploads, { replace, ...progress }));
+  return workspace.transfers.run({ kind: "upload", text, totalBytes }, (progress) =>
+    sendFiles(workspace, folder, uploads, { replace, ...progress }),
+  );
 }
 
 const isCancelled = (error: unknown) => error instanceof DOMException && error.name === "AbortError";

@@ -27,6 +27,7 @@ export function createCommands(workspace: Workspace): Command[] {
     if (path !== null) revealInTree(workspace, path);
   };
   const clone = async () => (await loadModule(() => import("../../state/actions/clone-action.ts"))).cloneRepository(workspace);
+  const downloadAll = async () => (await loadModule(() => import("../../state/actions/download-action.ts"))).downloadFolder(workspace, "");
   const side = (view: SideView) => () => focusSideView(workspace, view);
   const theme = (to: "system" | "light" | "dark") => () => preferences.set({ theme: to });
   return [
@@ -105,6 +106,6 @@ export function createCommands(workspace: Workspace): Command[] {
     { id: "theme.system", title: "Theme: system", run: theme("system") },
     { id: "theme.light", title: "Theme: light", run: theme("light") },
     { id: "theme.dark", title: "Theme: dark", run: theme("dark") },
-    { id: "download", title: "Download workspace as zip", run: () => location.assign(workspace.api.archiveUrl("")) },
+    { id: "download", title: "Download workspace as zip", run: () => void downloadAll() },
   ];
 }

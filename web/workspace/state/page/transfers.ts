@@ -1,34 +1,52 @@
 import { createStore } from "zustand/vanilla";
 
-// Files that are being sent to the sandbox.
+// Files on their way to or from the sandbox.
 export interface Transfer {
   id: number;
+  kind: "upload" | "download";
   text: string;
   doneBytes: number;
-  totalBytes: number;
+  // Null if it is not known, as for a folder that is packed while it is sent.
+  totalBytes: number | null;
   cancel: () => void;
+}
+
+export interface TransferProgress {
+  signal: AbortSignal;
+  report: (doneBytes: number) => void;
+  // Tells the total as soon as it is known.
+  expect: (totalBytes: number) => void;
 }
 
 export type Transfers = ReturnType<typeof createTransfers>;
 
-export function createTransfers() {
+// The page shows progress only so often, because a download has thousands of parts.
+const SHOW_EVERY_MS = 100;
+
+export function createTransfers(nowMs: () => number = () => performance.now()) {
   const store = createStore<{ list: Transfer[] }>(() => ({ list: [] }));
   let lastId = 0;
   return {
     store,
     // Shows the progress of some work until it ends. Cancelling aborts the signal.
     async run<T>(
-      { text, totalBytes }: Pick<Transfer, "text" | "totalBytes">,
-      work: (progress: { signal: AbortSignal; report: (doneBytes: number) => void }) => Promise<T>,
+      { kind, text, totalBytes }: Pick<Transfer, "kind" | "text" | "totalBytes">,
+      work: (progress: TransferProgress) => Promise<T>,
     ): Promise<T> {
       const id = ++lastId;
       const aborting = new AbortController();
-      const started: Transfer = { id, text, totalBytes, doneBytes: 0, cancel: () => aborting.abort() };
+      const started: Transfer = { id, kind, text, totalBytes, doneBytes: 0, cancel: () => aborting.abort() };
       store.setState(({ list }) => ({ list: [...list, started] }));
-      const report = (doneBytes: number) =>
-        store.setState(({ list }) => ({ list: list.map((transfer) => (transfer.id === id ? { ...transfer, doneBytes } : transfer)) }));
+      const change = (changed: Partial<Transfer>) =>
+        store.setState(({ list }) => ({ list: list.map((transfer) => (transfer.id === id ? { ...transfer, ...changed } : transfer)) }));
+      let shownAtMs = -Infinity;
+      const report = (doneBytes: number) => {
+        if (nowMs() - shownAtMs < SHOW_EVERY_MS) return;
+        shownAtMs = nowMs();
+        change({ doneBytes });
+      };
       try {
-        return await work({ signal: aborting.signal, report });
+        return await work({ signal: aborting.signal, report, expect: (total) => change({ totalBytes: total }) });
       } finally {
         store.setState(({ list }) => ({ list: list.filter((transfer) => transfer.id !== id) }));
       }

@@ -1,0 +1,49 @@
+import { readBlob } from "../../connection/read-blob.ts";
+import { download } from "../../browser/download.ts";
+import { nameOf } from "../../text/paths.ts";
+import type { Workspace } from "../workspace.ts";
+
+// A larger file is left to the browser, which writes it to the disk while it arrives.
+const MAX_BYTES = 512 * 1024 * 1024;
+
+export const downloadFile = (workspace: Workspace, path: string): Promise<void> =>
+  downloadUrl(workspace, { from: workspace.api.filePath(path), name: nameOf(path) });
+
+// The folder as a zip. Without a path it is the whole workspace.
+export const downloadFolder = (workspace: Workspace, path: string): Promise<void> =>
+  downloadUrl(workspace, { from: workspace.api.archivePath(path), name: `${nameOf(path) || "workspace"}.zip` });
+
+interface Source {
+  // The path of the API.
+  from: string;
+  name: string;
+}
+
+// Shows how much has arrived, and lets the person cancel.
+async function downloadUrl({ api, transfers, notices }: Workspace, { from, name }: Source): Promise<void> {
+  await notices.attempt(`Could not download ${name}`, () =>
+    transfers.run({ kind: "download", text: `Downloading ${name}`, totalBytes: null }, async ({ signal, report, expect }) => {
+      try {
+        const response = await api.call(from, { signal, cache: "no-store" });
+        const length = response.headers.get("content-length");
+        if (length !== null) expect(Number(length));
+        if (Number(length) > MAX_BYTES) {
+          await response.body?.cancel();
+          return download(api.urlOf(from), name);
+        }
+        save(await readBlob(response, report), name);
+      } catch (error) {
+        if (!signal.aborted) throw error;
+        notices.info(`The download of ${name} was cancelled.`);
+      }
+    }),
+  );
+}
+
+const KEEP_MS = 60_000;
+
+function save(blob: Blob, name: string): void {
+  const url = URL.createObjectURL(blob);
+  download(url, name);
+  setTimeout(() => URL.revokeObjectURL(url), KEEP_MS);
+}
