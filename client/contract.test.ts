@@ -14,6 +14,8 @@ test("the client's types match the contract", () => {
   expectTypeOf<own.UpdateSession>().toEqualTypeOf<contract.UpdateSession>();
   expectTypeOf<own.LaunchUrl>().toEqualTypeOf<contract.LaunchUrl>();
   expectTypeOf<own.Page<own.SessionData>>().toEqualTypeOf<contract.SessionList>();
+  expectTypeOf<own.SnapshotData>().toEqualTypeOf<contract.Snapshot>();
+  expectTypeOf<contract.ForkedSessions>().toExtend<own.ForkedSessions>();
   expectTypeOf<contract.SessionEvent>().toExtend<own.BerthEvent>();
   expectTypeOf<own.Webhook>().toEqualTypeOf<contract.Webhook>();
   expectTypeOf<own.CreateWebhook>().toEqualTypeOf<contract.CreateWebhook>();

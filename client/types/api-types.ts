@@ -62,12 +62,21 @@ export interface CreateSession {
   // Both only within what the template allows.
   resources?: Resources;
   egress?: SessionEgress;
-  // Start with the files of a git repository.
-  source?: { git: GitSource };
+  // Start with the files of a git repository, of a snapshot or of another session.
+  source?: Source;
+  // With a snapshot or a session as the source: 1 to 20 sessions. Use `sessions.fork` for it.
+  count?: number;
   // A shell command that runs once, when the source is there and before the agent starts.
   setup?: string;
   // APIs that programs in the sandbox call with a credential that only the server knows.
   relays?: Relay[];
+}
+
+// Exactly one of them.
+export interface Source {
+  git?: GitSource;
+  snapshotId?: string;
+  sessionId?: string;
 }
 
 export interface GitSource {
@@ -87,7 +96,9 @@ export interface GitSource {
 }
 
 export interface SourceData {
-  git: Omit<GitSource, "username" | "token">;
+  git?: Omit<GitSource, "username" | "token">;
+  snapshotId?: string;
+  sessionId?: string;
   status: "pending" | "ready" | "failed";
   // Why it failed, for people.
   reason: string | null;
@@ -131,6 +142,24 @@ export interface ListSessions {
   pageSize?: number;
 }
 
+export interface SnapshotData {
+  id: string;
+  // Empty if it has none.
+  name: string;
+  status: "creating" | "ready";
+  // The session that it was taken of.
+  sessionId: string;
+  template: string;
+  // The space that it occupies; null if that is not known.
+  bytes: number | null;
+  createdAt: string;
+}
+
+export interface ForkedSessions {
+  // Either a session or an error.
+  sessions: { session: SessionData | null; error: { code: string; message: string } | null }[];
+}
+
 export interface LaunchUrl {
   url: string;
   // A Unix timestamp in milliseconds.
@@ -156,7 +185,10 @@ export type EventType =
   | "session.failed"
   | "session.source_ready"
   | "session.source_failed"
-  | "session.setup_finished";
+  | "session.setup_finished"
+  | "snapshot.created"
+  | "snapshot.failed"
+  | "snapshot.deleted";
 
 export interface BerthEvent {
   id: string;

@@ -96,6 +96,7 @@ function listTemplates(schemas: Record<string, Json>, names: string[]): void {
 
 const TAGS = [
   { name: "Sessions", description: "A session is one user's workspace, backed by a sandbox." },
+  { name: "Snapshots", description: "Copies of the files of sessions, from which new sessions start." },
   { name: "Events", description: "The events of your sessions, in order." },
   { name: "Webhooks", description: "Webhooks send events to your backend, signed according to the Standard Webhooks specification." },
   { name: "Keys", description: "Your API keys. The scope of a key limits which calls it may make." },

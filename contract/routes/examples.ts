@@ -21,6 +21,15 @@ const webhook = {
   disabledReason: null,
   createdAt: "2030-01-31T09:00:00.000Z",
 };
+const snapshot = {
+  id: "snp_01kan2v8r07t9x3z5b8dafchkn",
+  name: "before the upgrade",
+  status: "ready",
+  sessionId,
+  template: "default",
+  bytes: 48_234_496,
+  createdAt: "2030-01-31T09:40:00.000Z",
+};
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const key = {
   id: "key_01kan2v8r06s8w2y4a7c9ebgjm",
@@ -103,6 +112,16 @@ export const EXAMPLES: Record<string, unknown> = {
     url: "https://berth.example/workspace/?s=c2J4XzAxa2Fu&partner=acme&ts=1896082200000&sig=3q2-7wWbHn0Zq1vTqJ8mXk5yQ0aR2cU4sE6gI8kM0oQ",
     expiresAt: 1_896_082_500_000,
   },
+  ForkedSessions: {
+    sessions: [
+      { session, error: null },
+      { session: null, error: { code: "session_quota", message: "The limit of 100 live sessions is reached" } },
+    ],
+  },
+  CreateSnapshot: { name: "before the upgrade" },
+  Snapshot: snapshot,
+  SnapshotList: { data: [snapshot], nextCursor: null },
+  DeletedSnapshot: { id: snapshot.id, deleted: true },
   EventList: { data: [event], nextCursor: eventId },
   CreateKey: { name: key.name, scope: key.scope, expiresAt: key.expiresAt },
   RotateKey: { overlapMs: 3_600_000 },

@@ -3,12 +3,14 @@ import { EVENT_ROUTES } from "./event-routes.ts";
 import { KEY_ROUTES } from "./key-routes.ts";
 import { route, scopeOf, type Route } from "./route.ts";
 import { SESSION_ROUTES } from "./session-routes.ts";
+import { SNAPSHOT_ROUTES } from "./snapshot-routes.ts";
 import { USAGE_ROUTES } from "./usage-routes.ts";
 
 // Every route of the partner API as plain data. The server registers its handlers from this table, and the OpenAPI
 // description is derived from it, so the two cannot differ.
 export const ROUTES = {
   ...SESSION_ROUTES,
+  ...SNAPSHOT_ROUTES,
   ...EVENT_ROUTES,
   ...KEY_ROUTES,
   ...USAGE_ROUTES,

@@ -12,6 +12,7 @@ import {
   StatusOnly,
   UpdateSession,
 } from "../schemas/session.ts";
+import { ForkedSessions } from "../schemas/snapshot.ts";
 import { query, route } from "./route.ts";
 
 const expand = query(
@@ -30,10 +31,23 @@ export const SESSION_ROUTES = {
     query: [query("wait", "`source`: answer when the source is there or has failed, at most after ten minutes.", Type.Enum(["source"]))],
     body: { schema: CreateSession, required: true },
     idempotent: true,
-    success: { status: 201, description: "The session is running.", schema: Session },
+    success: {
+      status: 201,
+      description: "The session is running.",
+      schema: Session,
+      also: [
+        { status: 207, description: "With `count`: a result for each session. At least one of them is running.", schema: ForkedSessions },
+      ],
+    },
     errors: [
       "validation_failed",
+      "session_not_found",
+      "snapshot_not_found",
+      "session_busy",
+      "snapshot_busy",
       "session_quota",
+      "session_elsewhere",
+      "snapshots_unsupported",
       "body_too_large",
       "unsupported_media_type",
       "sandbox_failed",

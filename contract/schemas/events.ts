@@ -12,6 +12,9 @@ export const EVENT_TYPES = [
   "session.source_ready",
   "session.source_failed",
   "session.setup_finished",
+  "snapshot.created",
+  "snapshot.failed",
+  "snapshot.deleted",
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 // Only sent to a webhook, at its owner's request.
@@ -29,7 +32,8 @@ export const SessionEvent = Type.Object(
       { sessionId: Type.String({ description: "The identifier of the session." }) },
       {
         additionalProperties: true,
-        description: "The session at the time of the event: `sessionId`, `sandboxId`, `externalUserId`, `status`, `reason` and `metadata`.",
+        description:
+          "The session at the time of the event: `sessionId`, `sandboxId`, `externalUserId`, `status`, `reason` and `metadata`. An event of a snapshot has `snapshotId`, `name`, `bytes` and `reason`, and the session that it was taken of.",
       },
     ),
   },

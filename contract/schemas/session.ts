@@ -15,6 +15,9 @@ export const METADATA_LIMITS = { entries: 50, keyLength: 64, valueLength: 512 } 
 // Reserved for Berth inside a sandbox.
 export const RESERVED_ENV_PREFIX = "BERTH_";
 
+// Sessions that one call may create from one source.
+export const MAX_FORKS = 20;
+
 // Databases and environment variables cannot store NUL.
 const PLAIN = "^[^\\u0000]*$";
 export const ENV_NAME_RULE = "A name has 1 to 128 characters, no = and no NUL, and does not begin with BERTH_";
@@ -97,6 +100,14 @@ export const CreateSession = Type.Object(
     metadata: Type.Optional(Metadata),
     ...createRules,
     source: Type.Optional(Source),
+    count: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: MAX_FORKS,
+        description:
+          "With a snapshot or a session as the source: create this many sessions. The response is then 207, with a result for each of them.",
+      }),
+    ),
     setup: Type.Optional(SetupCommand),
     relays: Type.Optional(
       Type.Array(Relay, {

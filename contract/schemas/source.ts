@@ -37,27 +37,40 @@ const gitSource = {
   submodules: Type.Optional(Type.Boolean({ default: false, description: "Whether to fetch submodules too." })),
 };
 
-export const Source = Type.Object(
-  {
-    git: Type.Object({
-      ...gitSource,
-      username: Type.Optional(
-        Type.String({
-          minLength: 1,
-          maxLength: 256,
-          pattern: "^[\\x21-\\x39\\x3b-\\x7e]+$",
-          default: "x-access-token",
-          description: "The user name that belongs to the token, for servers that check it.",
-        }),
-      ),
-      token: Type.Optional(
-        Secret(
-          "A token or password for the repository. It never enters the sandbox: clone, fetch and push of this repository go through the server, which adds it. The API never returns it.",
-        ),
-      ),
+const GitSource = Type.Object({
+  ...gitSource,
+  username: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 256,
+      pattern: "^[\\x21-\\x39\\x3b-\\x7e]+$",
+      default: "x-access-token",
+      description: "The user name that belongs to the token, for servers that check it.",
     }),
+  ),
+  token: Type.Optional(
+    Secret(
+      "A token or password for the repository. It never enters the sandbox: clone, fetch and push of this repository go through the server, which adds it. The API never returns it.",
+    ),
+  ),
+});
+export type GitSource = Static<typeof GitSource>;
+
+const filesSource = {
+  snapshotId: Type.Optional(
+    Type.String({ description: "Start with the files of this snapshot.", examples: ["snp_01k9zq3v8g2p7s9x4z6b8dafhk"] }),
+  ),
+  sessionId: Type.Optional(
+    Type.String({ description: "Start with the files that this session has now: a fork.", examples: ["ses_01k9zq3v8e4m7t2x5c6b9d0fgh"] }),
+  ),
+};
+
+export const Source = Type.Object(
+  { git: Type.Optional(GitSource), ...filesSource },
+  {
+    $id: "Source",
+    description: "Start with the files of a git repository, of a snapshot or of another session. Name exactly one of the three.",
   },
-  { $id: "Source", description: "Start with the files of a git repository." },
 );
 export type Source = Static<typeof Source>;
 
@@ -66,7 +79,8 @@ export type SourceStatus = (typeof SOURCE_STATUSES)[number];
 
 export const SourceRead = Type.Object(
   {
-    git: Type.Object(gitSource),
+    git: Type.Optional(Type.Object(gitSource)),
+    ...filesSource,
     status: Type.Enum([...SOURCE_STATUSES], { description: "Whether the files are there." }),
     reason: Type.Union([Type.String(), Type.Null()], { description: "Why the source failed, for people; otherwise null." }),
   },

@@ -1,4 +1,5 @@
 import Type, { type Static } from "typebox";
+import { ID_BODY } from "../ids.ts";
 import { IDLE_TIMEOUT_RANGE } from "./session.ts";
 import { MAX_TIMEOUT_RANGE, Resources, TIMEOUT_ACTIONS } from "./session-rules.ts";
 import { MAX_RELAYS, SetupCommand, TemplateRelay } from "./source.ts";
@@ -72,6 +73,8 @@ export const Template = Type.Object({
   maxResources: Type.Optional(Resources),
   // The widest egress that a session may ask for. Without it, a session has `egress`.
   maxEgress: Type.Optional(EgressPolicy),
+  // The operator's snapshot whose files every new sandbox starts with, unless a create names another source.
+  snapshot: Type.Optional(Type.String({ pattern: `^snp_${ID_BODY}$` })),
   // Runs once in a new session, unless the create or the repository names another command.
   setup: Type.Optional(SetupCommand),
   // APIs that sandboxes use with a credential that only the server knows.
