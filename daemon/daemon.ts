@@ -153,6 +153,15 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
       },
       {
         method: "POST",
+        path: "/internal/save",
+        handle({ response }) {
+          terminals.save();
+          agent.save();
+          sendJson(response, 200, { status: "ok" });
+        },
+      },
+      {
+        method: "POST",
         path: "/internal/stop",
         handle({ response }) {
           terminals.stop();

@@ -18,6 +18,8 @@ export interface AgentRoutes {
   readonly state: AgentState;
   // Applies the settings that the server has just sent.
   onSessionStart(): void;
+  // Writes the conversations to disk.
+  save(): void;
   // Stops the agent and writes the conversations to disk.
   stop(): void;
   // The process of the agent, if it is running.
@@ -59,6 +61,7 @@ export function createAgentRoutes(deps: AgentDeps): AgentRoutes {
           (error: unknown) => console.error("The agent could not be loaded:", error),
         );
     },
+    save: () => agent?.save(),
     stop() {
       agent?.stop();
       agent?.save();

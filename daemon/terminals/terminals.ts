@@ -25,6 +25,8 @@ export interface Terminals {
   remove(id: string): void;
   // Writes all output to disk synchronously and ends the programs, before the sandbox stops.
   stop(): void;
+  // Writes the output to the scrollback files.
+  save(): void;
   // If the sandbox was not stopped after `stop`, restores the terminals like a restart does.
   onSessionStart(): void;
 }
@@ -60,6 +62,7 @@ export function createTerminals({ environment, workspace, folder, onChange }: Te
     list,
     create,
     remove,
+    save: () => save({ sync: false }),
     stop() {
       save({ sync: true });
       // From here on nothing is saved: after a restart these programs count as stopped, not as exited.

@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import type { SandboxId, Template } from "@berth/contract";
+import type { SandboxId, SnapshotId, Template } from "@berth/contract";
 
 // One way of running sandboxes. `testing/driver.suite.ts` checks this contract against every driver.
 //
@@ -59,6 +59,15 @@ export interface Driver extends AsyncDisposable {
   // is untrusted, so the caller must bound what it reads. Rejects with `sandbox_unreachable`.
   dial(id: SandboxId, signal: AbortSignal): Promise<Socket>;
 
+  // Copies the files of workspace and home, as they are at one moment, in whatever condition the sandbox is. A running sandbox is frozen
+  // for as short as possible, and is running when this returns. Resolves when the copy would survive a power cut. A repeated call
+  // replaces an incomplete copy. Rejects with `snapshots_unsupported` if the engine's storage cannot do this.
+  takeSnapshot(id: SandboxId, snapshotId: SnapshotId, signal: AbortSignal): Promise<TakenSnapshot>;
+  // No-op if it does not exist. Sandboxes that were created from it keep their files.
+  deleteSnapshot(snapshotId: SnapshotId, signal: AbortSignal): Promise<void>;
+  // Every snapshot of this installation of which anything is left, including incomplete ones.
+  listSnapshots(signal: AbortSignal): Promise<SnapshotId[]>;
+
   // Returns the owner of a network address: the sandbox, the node that runs it (the source address of its connections if the network
   // masquerades them), or null for neither. Only for drivers whose sandboxes have their own network.
   addressOwner?(id: SandboxId, address: string, signal: AbortSignal): Promise<"sandbox" | "node" | null>;
@@ -83,6 +92,15 @@ export interface SandboxSpec {
   template: Template;
   // SHA-256 (hex) of the token that callers of the daemon must send.
   tokenHash: string;
+  // Where the files of a new sandbox come from. Without effect on a sandbox that has files.
+  snapshot?: SnapshotId | undefined;
+}
+
+export interface TakenSnapshot {
+  // The space that the copy occupies; null if the engine does not say.
+  bytes: number | null;
+  // For how long the sandbox was frozen; 0 if it did not run.
+  frozenMs: number;
 }
 
 // - running: the daemon should answer.

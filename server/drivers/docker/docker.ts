@@ -1,11 +1,11 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { AppError, isSandboxId, type SandboxId } from "@berth/contract";
+import { AppError, isSandboxId, type SandboxId, type SnapshotId } from "@berth/contract";
 import { DAEMON_SOCKET } from "@berth/contract/daemon.ts";
 import type { Log } from "../../log.ts";
 import { awaitDaemon } from "../daemon-health.ts";
 import { withDriverErrors } from "../driver-errors.ts";
-import type { Driver, SandboxCondition, SandboxSpec, SandboxSummary } from "../driver.ts";
+import type { Driver, SandboxCondition, SandboxSpec, SandboxSummary, TakenSnapshot } from "../driver.ts";
 import { dialSocketFile } from "../host/dial-socket.ts";
 import { createKeyedLock } from "../../event-loop/keyed-lock.ts";
 import { coverVolumes, describeContainer, LABEL } from "./container.ts";
@@ -42,6 +42,8 @@ export function createDockerDriver(options: DockerOptions): Driver {
   const containers = createContainers({ engine, installation, log });
   const freezer = createFreezer(containers, lateEventMs);
   const withLock = createKeyedLock();
+  // Frozen for a snapshot, and about to run again.
+  const copying = new Set<SandboxId>();
   // A server that is not root cannot give its folders to another user, so sandboxes run as its own user.
   const uid = process.getuid?.() || 1000;
   const storage = createSandboxStorage({ dataDir, uid, bounded: boundDisks });
@@ -67,7 +69,7 @@ export function createDockerDriver(options: DockerOptions): Driver {
   async function startContainer(spec: SandboxSpec, signal: AbortSignal): Promise<void> {
     const { id } = spec;
     const config = describe(spec);
-    await storage.open(id, spec.template.diskMb, signal);
+    await storage.open(id, { diskMb: spec.template.diskMb, snapshot: spec.snapshot }, signal);
     // Remove the socket of an earlier run, so that only the new daemon can be reached.
     await rm(join(storage.foldersOf(id).control, DAEMON_SOCKET), { recursive: true, force: true });
     const label = await containers.label(id, LABEL.spec, signal);
@@ -93,10 +95,22 @@ export function createDockerDriver(options: DockerOptions): Driver {
   async function conditionOf(id: SandboxId, reported: ContainerStatus | undefined): Promise<SandboxCondition> {
     const status = freezer.actualStatus(id, reported);
     if (status === "running") return "running";
-    if (status === "paused") return "frozen";
+    if (status === "paused") return copying.has(id) ? "running" : "frozen";
     return (await storage.has(id)) ? "stopped" : "absent";
   }
   const inspect = async (id: SandboxId, signal: AbortSignal) => conditionOf(id, await containers.status(id, signal));
+
+  async function takeSnapshot(id: SandboxId, snapshotId: SnapshotId, signal: AbortSignal): Promise<TakenSnapshot> {
+    const isRunning = (await inspect(id, signal)) === "running";
+    const undo = AbortSignal.timeout(UNDO_TIMEOUT_MS);
+    const hold = isRunning ? { freeze: () => freezer.freeze(id, signal), thaw: () => freezer.thaw(id, undo) } : undefined;
+    if (isRunning) copying.add(id);
+    try {
+      return await storage.snapshots.take(snapshotId, storage.folderOf(id), hold, signal);
+    } finally {
+      copying.delete(id);
+    }
+  }
 
   const operation = <Result>(id: SandboxId, signal: AbortSignal, work: () => Promise<Result>) =>
     withLock(id, () => withDriverErrors(signal, work));
@@ -135,6 +149,9 @@ export function createDockerDriver(options: DockerOptions): Driver {
       }),
 
     destroy: (id, signal) => operation(id, signal, () => remove(id, signal)),
+    takeSnapshot: (id, snapshotId, signal) => operation(id, signal, () => takeSnapshot(id, snapshotId, signal)),
+    deleteSnapshot: (snapshotId, signal) => withDriverErrors(signal, () => storage.snapshots.remove(snapshotId)),
+    listSnapshots: () => storage.snapshots.list(),
     inspect: (id, signal) => withDriverErrors(signal, () => inspect(id, signal)),
 
     list: (signal) =>

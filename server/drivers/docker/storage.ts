@@ -1,8 +1,9 @@
 import { chown, mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { isSandboxId, type SandboxId } from "@berth/contract";
+import { isSandboxId, type SandboxId, type SnapshotId } from "@berth/contract";
 import { readMountPoints } from "../host/mounts.ts";
 import { mustRun, run } from "../host/run.ts";
+import { createVolumeSnapshots, type VolumeSnapshots } from "../host/volume-snapshots.ts";
 import { createVolumes } from "../host/volumes.ts";
 import type { SandboxFolders } from "./container.ts";
 
@@ -12,19 +13,22 @@ import type { SandboxFolders } from "./container.ts";
 export interface SandboxStorage {
   foldersOf(id: SandboxId): SandboxFolders;
   // Creates or opens the folders. Idempotent.
-  open(id: SandboxId, diskMb: number, signal: AbortSignal): Promise<void>;
+  open(id: SandboxId, options: { diskMb: number; snapshot?: SnapshotId | undefined }, signal: AbortSignal): Promise<void>;
   // Releases the mounts. The files stay. Idempotent.
   close(id: SandboxId): Promise<void>;
   // Deletes the files. Idempotent.
   remove(id: SandboxId): Promise<void>;
   has(id: SandboxId): Promise<boolean>;
   list(): Promise<SandboxId[]>;
+  snapshots: VolumeSnapshots;
+  folderOf(id: SandboxId): string;
 }
 
 const CONTROL_OPTIONS = "size=64k,nr_inodes=16,mode=700,nosuid,nodev,noexec";
 
 export function createSandboxStorage({ dataDir, uid, bounded }: { dataDir: string; uid: number; bounded: boolean }): SandboxStorage {
   const volumes = createVolumes({ bounded });
+  const snapshots = createVolumeSnapshots(dataDir, volumes);
   const sandboxesDir = join(dataDir, "sandboxes");
   const folderOf = (id: SandboxId) => join(sandboxesDir, id);
 
@@ -43,9 +47,11 @@ export function createSandboxStorage({ dataDir, uid, bounded }: { dataDir: strin
 
   return {
     foldersOf,
+    folderOf,
+    snapshots,
     close,
 
-    async open(id, diskMb, signal) {
+    async open(id, { diskMb, snapshot }, signal) {
       const { control, egress } = foldersOf(id);
       // The server owns the egress folder, so that the sandbox cannot replace the socket in it.
       await mkdir(egress, { recursive: true, mode: 0o755 });
@@ -53,7 +59,7 @@ export function createSandboxStorage({ dataDir, uid, bounded }: { dataDir: strin
       if (bounded && !readMountPoints().includes(control))
         await mustRun("mount", ["-t", "tmpfs", "-o", `${CONTROL_OPTIONS},uid=${uid},gid=${uid}`, "berth", control]);
       if (!bounded) await chown(control, uid, uid);
-      await volumes.open(folderOf(id), { diskMb, owner: uid, signal });
+      await volumes.open(folderOf(id), { diskMb, owner: uid, source: snapshots.sourceOf(snapshot), signal });
     },
 
     async remove(id) {

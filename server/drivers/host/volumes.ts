@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { readFileIfReadable } from "../../bounded-io/read-small-file.ts";
 import { findMounts, isMounted, unmount } from "./mounts.ts";
 import { mustRun, run } from "./run.ts";
+import { giveFiles, isRestoring, restoreVolume } from "./restore-volume.ts";
 import { makeImage } from "./volume-image.ts";
 
 // The disk of a sandbox: a sparse file that holds a file system, mounted while the sandbox runs. It limits bytes and inodes, and
@@ -11,8 +12,12 @@ import { makeImage } from "./volume-image.ts";
 // a limit.
 export interface Volumes {
   readonly bounded: boolean;
-  // Creates the volume in `folder` or opens the existing one. Idempotent.
-  open(folder: string, options: { diskMb: number; owner: number; signal: AbortSignal }): Promise<Volume>;
+  // Creates the volume in `folder` or opens the existing one. Idempotent. A new volume is empty, or has the files of the snapshot in
+  // the folder that `source` returns, and the size of its disk.
+  open(
+    folder: string,
+    options: { diskMb: number; owner: number; source?: (() => string) | undefined; signal: AbortSignal },
+  ): Promise<Volume>;
   // The number of the loop device of an open volume, such as 7:3. undefined if it has none.
   deviceOf(folder: string): string | undefined;
   // The space that the volume in `folder` occupies on the host's disk. null if it is a plain folder or does not exist.
@@ -34,9 +39,10 @@ const MOUNT_OPTIONS = "nosuid,nodev,noatime,discard,noinit_itable,errors=remount
 export function createVolumes({ bounded }: { bounded: boolean }): Volumes {
   return {
     bounded,
-    async open(folder, { diskMb, owner, signal }) {
+    async open(folder, { diskMb, owner, source, signal }) {
       const [mountPoint, image] = [join(folder, "volume"), join(folder, "volume.img")];
       mkdirSync(mountPoint, { recursive: true });
+      if (source !== undefined && !existsSync(image) && readdirSync(mountPoint).length === 0) await restoreVolume(folder, source(), signal);
       if ((bounded || existsSync(image)) && !isMounted(mountPoint)) {
         // A new image cannot be attached to a loop device yet.
         const attached = existsSync(image) ? findLoopDevice(image) : undefined;
@@ -44,6 +50,7 @@ export function createVolumes({ bounded }: { bounded: boolean }): Volumes {
         await mountImage(image, mountPoint, attached);
       }
       const volume = { workspace: join(mountPoint, "workspace"), home: join(mountPoint, "home") };
+      if (isRestoring(folder)) await giveFiles(folder, [volume.workspace, volume.home], owner, signal);
       for (const path of [volume.workspace, volume.home]) {
         mkdirSync(path, { recursive: true });
         chownSync(path, owner, owner);

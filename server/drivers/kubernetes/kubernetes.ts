@@ -139,6 +139,12 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
 
     destroy: (id, signal) => operation(id, signal, () => destroy(id, signal)),
 
+    async takeSnapshot() {
+      throw new AppError("snapshots_unsupported");
+    },
+    async deleteSnapshot() {},
+    listSnapshots: async () => [],
+
     async inspect(id, signal) {
       const name = nameOf(id);
       const workload = await workloads.read(name, signal);

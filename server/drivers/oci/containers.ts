@@ -3,12 +3,13 @@ import type { Socket } from "node:net";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { AppError, isSandboxId, type SandboxId } from "@berth/contract";
+import { AppError, isSandboxId, type SandboxId, type SnapshotId } from "@berth/contract";
 import { DAEMON_SOCKET } from "@berth/contract/daemon.ts";
 import { awaitDaemon } from "../daemon-health.ts";
-import type { SandboxCondition, SandboxSpec, SandboxStats } from "../driver.ts";
+import type { SandboxCondition, SandboxSpec, SandboxStats, TakenSnapshot } from "../driver.ts";
 import { dialSocketFile } from "../host/dial-socket.ts";
 import { createSemaphore } from "../host/semaphore.ts";
+import { createVolumeSnapshots } from "../host/volume-snapshots.ts";
 import { createVolumes } from "../host/volumes.ts";
 import { readFileIfReadable } from "../../bounded-io/read-small-file.ts";
 import { cgroupPrefix, openCgroups } from "./cgroups/cgroups.ts";
@@ -32,6 +33,9 @@ export interface Containers extends AsyncDisposable {
   awaitDaemon(id: SandboxId, signal: AbortSignal): Promise<void>;
   freeze(id: SandboxId, signal: AbortSignal): Promise<void>;
   thaw(id: SandboxId): void;
+  takeSnapshot(id: SandboxId, snapshotId: SnapshotId, signal: AbortSignal): Promise<TakenSnapshot>;
+  deleteSnapshot(snapshotId: SnapshotId): Promise<void>;
+  listSnapshots(): Promise<SnapshotId[]>;
   // Asks the container to end, and waits for it for a short time. No-op if it does not run.
   requestStop(id: SandboxId): Promise<void>;
   // Kills the container and releases its mounts. The files stay. Idempotent.
@@ -75,6 +79,9 @@ export function createContainers(options: ContainersOptions): Containers {
   const launchDeps = { runtime, kind, cgroups, volumes, diskWriteLimitMib, userIds: createUserIds(sandboxesDir), rootsDir, runtimeDir };
   const removals = createRemovals({ parent: sandboxesDir, release: releaseMounts, onError: options.onRemovalError });
   const priorities = createCpuPriorities({ cgroups, list: listFolders });
+  const snapshots = createVolumeSnapshots(dataDir, volumes);
+  // Frozen for a snapshot, and about to run again.
+  const copying = new Set<SandboxId>();
   const limitStarts = createSemaphore(MAX_CONCURRENT_STARTS);
 
   const folderOf = (id: SandboxId) => join(sandboxesDir, id);
@@ -153,7 +160,7 @@ export function createContainers(options: ContainersOptions): Containers {
 
   return {
     condition(id) {
-      if (isAlive(id)) return cgroups.isFrozen(id) ? "frozen" : "running";
+      if (isAlive(id)) return cgroups.isFrozen(id) && !copying.has(id) ? "frozen" : "running";
       return existsSync(folderOf(id)) || runtime.has(id) || removals.unfinished().includes(id) ? "stopped" : "absent";
     },
 
@@ -165,7 +172,8 @@ export function createContainers(options: ContainersOptions): Containers {
       mkdirSync(join(dataDir, "egress"), { recursive: true, mode: 0o700 });
       mkdirSync(egressOf(id), { recursive: true, mode: 0o755 });
       await limitStarts(signal, async () => {
-        await launchContainer(launchDeps, spec, { folder: folderOf(id), egress: egressOf(id) }, signal);
+        const source = snapshots.sourceOf(spec.snapshot);
+        await launchContainer(launchDeps, spec, { folder: folderOf(id), egress: egressOf(id), source }, signal);
         if (!kind.opaque) checkMounts(id);
       });
       await awaitAnswer(id, signal);
@@ -174,6 +182,20 @@ export function createContainers(options: ContainersOptions): Containers {
     awaitDaemon: awaitAnswer,
     freeze: (id, signal) => cgroups.freeze(id, signal),
     thaw: (id) => cgroups.thaw(id),
+
+    async takeSnapshot(id, snapshotId, signal) {
+      const isRunning = isAlive(id) && !cgroups.isFrozen(id);
+      const hold = isRunning ? { freeze: () => cgroups.freeze(id, signal), thaw: () => cgroups.thaw(id) } : undefined;
+      if (isRunning) copying.add(id);
+      try {
+        return await snapshots.take(snapshotId, folderOf(id), hold, signal);
+      } finally {
+        copying.delete(id);
+      }
+    },
+
+    deleteSnapshot: snapshots.remove,
+    listSnapshots: snapshots.list,
 
     async requestStop(id) {
       const pid = initPidOf(id);

@@ -32,6 +32,8 @@ export interface LaunchFolders {
   // The sandbox's own folder: volume, bundle and process id.
   folder: string;
   egress: string;
+  // Finds the folder of the snapshot that a new volume starts with.
+  source: (() => string) | undefined;
 }
 
 const DAEMON_ENV = {
@@ -54,12 +56,12 @@ export const pidFileOf = (folder: string) => join(folder, "init.pid");
 export async function launchContainer(
   { runtime, kind, cgroups, volumes, diskWriteLimitMib, userIds, rootsDir, runtimeDir }: LaunchDeps,
   { id, template, tokenHash }: SandboxSpec,
-  { folder, egress }: LaunchFolders,
+  { folder, egress, source }: LaunchFolders,
   signal: AbortSignal,
 ): Promise<void> {
   const ids = userIds.of(folder);
   const [volume, namespace] = await Promise.allSettled([
-    volumes.open(folder, { diskMb: template.diskMb, owner: ids.user, signal }),
+    volumes.open(folder, { diskMb: template.diskMb, owner: ids.user, source, signal }),
     // gVisor has its own kernel, so nothing is charged to the creator of the namespace.
     kind.opaque ? undefined : openUserNamespace(ids, signal),
   ]);

@@ -137,6 +137,9 @@ export function createOciDriver(options: OciDriverOptions): Driver {
         checked.delete(id);
       }),
 
+    takeSnapshot: (id, snapshotId, signal) => operation(id, signal, () => containers.takeSnapshot(id, snapshotId, signal)),
+    deleteSnapshot: (snapshotId, signal) => withDriverErrors(signal, () => containers.deleteSnapshot(snapshotId)),
+    listSnapshots: () => containers.listSnapshots(),
     inspect: async (id) => containers.condition(id),
     list: async () => containers.list().map((id) => ({ id, condition: containers.condition(id) })),
     stats: async (id) => containers.stats(id),

@@ -1,14 +1,15 @@
 import { spawn } from "node:child_process";
-import { mkdirSync, realpathSync } from "node:fs";
+import { existsSync, mkdirSync, realpathSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { AppError, isAppError, isSandboxId, type SandboxId } from "@berth/contract";
+import { AppError, isAppError, isSandboxId, type SandboxId, type SnapshotId } from "@berth/contract";
 import { DAEMON_SOCKET } from "@berth/contract/daemon.ts";
 import type { Log } from "../../log.ts";
 import { awaitDaemon } from "../daemon-health.ts";
 import { withDriverErrors } from "../driver-errors.ts";
-import type { Driver, SandboxCondition, SandboxSpec } from "../driver.ts";
+import type { Driver, SandboxCondition, SandboxSpec, TakenSnapshot } from "../driver.ts";
+import { createFolderSnapshots } from "../host/folder-snapshots.ts";
 import { dialSocketFile } from "../host/dial-socket.ts";
 import { findRelatedProcesses, readProcess, type ProcessEntry } from "../host/process-table.ts";
 import { mustRun, PLAIN_PATH } from "../host/run.ts";
@@ -25,6 +26,7 @@ export interface ProcessDriverOptions {
   startTimeoutMs?: number;
 }
 
+const FILES = ["home", "workspace"];
 const STOP_TIMEOUT_MS = 5_000;
 const FREEZE_TIMEOUT_MS = 1_000;
 
@@ -43,6 +45,9 @@ export function createProcessDriver(options: ProcessDriverOptions): Driver {
   const dataDir = realpathSync(options.dataDir);
   const sandboxesDir = join(dataDir, "sandboxes");
   const withLock = createKeyedLock();
+  const snapshots = createFolderSnapshots(dataDir);
+  // Frozen for a snapshot, and about to run again.
+  const copying = new Set<SandboxId>();
   log.warn("driver.unisolated", {
     warning: "Sandboxes are plain processes. Code in them can do everything that the server's user can do.",
   });
@@ -78,7 +83,45 @@ export function createProcessDriver(options: ProcessDriverOptions): Driver {
     if (!names) return "absent";
     const daemon = await findDaemon(id);
     if (!daemon) return "stopped";
-    return daemon.state === "T" ? "frozen" : "running";
+    return daemon.state === "T" && !copying.has(id) ? "frozen" : "running";
+  }
+
+  // The files appear under their names only when they are complete.
+  async function restoreFiles({ id, snapshot }: SandboxSpec, signal: AbortSignal): Promise<void> {
+    const { folder, workspace } = pathsOf(id);
+    if (snapshot === undefined || existsSync(workspace)) return;
+    const draft = join(folder, "restored");
+    await mustRun("rm", ["-rf", "--", draft]);
+    await mkdir(draft, { recursive: true, mode: 0o700 });
+    await snapshots.restore(snapshot, draft, signal);
+    for (const name of FILES) await rename(join(draft, name), join(folder, name));
+  }
+
+  async function freeze(id: SandboxId, daemon: ProcessEntry): Promise<void> {
+    // The daemon first, because it starts the others.
+    signalAll([daemon], "SIGSTOP");
+    freezeAll(() => findProcesses(id, daemon));
+    // Signals are asynchronous, so wait until the daemon has stopped.
+    const endMs = performance.now() + FREEZE_TIMEOUT_MS;
+    while ((await findDaemon(id))?.state !== "T" && performance.now() < endMs) await sleep(1);
+  }
+
+  async function takeSnapshot(id: SandboxId, snapshotId: SnapshotId, signal: AbortSignal): Promise<TakenSnapshot> {
+    if (snapshots.has(snapshotId)) return { bytes: await snapshots.size(snapshotId, signal), frozenMs: 0 };
+    const condition = await conditionOf(id);
+    if (condition === "absent") throw new AppError("sandbox_failed", { message: "The sandbox's files do not exist" });
+    const daemon = condition === "running" ? await findDaemon(id) : undefined;
+    const startedMs = performance.now();
+    copying.add(id);
+    try {
+      if (daemon) await freeze(id, daemon);
+      await snapshots.take(snapshotId, pathsOf(id).folder, FILES, signal);
+    } finally {
+      if (daemon) signalAll(findProcesses(id, daemon), "SIGCONT");
+      copying.delete(id);
+    }
+    const frozenMs = daemon ? performance.now() - startedMs : 0;
+    return { bytes: await snapshots.complete(snapshotId, signal), frozenMs };
   }
 
   async function start(spec: SandboxSpec, signal: AbortSignal): Promise<void> {
@@ -92,10 +135,12 @@ export function createProcessDriver(options: ProcessDriverOptions): Driver {
     }
   }
 
-  async function startDaemon({ id, tokenHash }: SandboxSpec, flags: readonly string[], signal: AbortSignal): Promise<StartedDaemon> {
+  async function startDaemon(spec: SandboxSpec, flags: readonly string[], signal: AbortSignal): Promise<StartedDaemon> {
+    const { id, tokenHash } = spec;
     const paths = pathsOf(id);
     // If an earlier server died before it stored the daemon's process id, that daemon still runs.
     await kill(id);
+    await restoreFiles(spec, signal);
     for (const folder of [paths.workspace, paths.home, paths.tmp, paths.control, paths.egress])
       await mkdir(folder, { recursive: true, mode: 0o700 });
     signal.throwIfAborted();
@@ -185,13 +230,7 @@ export function createProcessDriver(options: ProcessDriverOptions): Driver {
     pause: (id, signal) =>
       operation(id, signal, async () => {
         const daemon = await findDaemon(id);
-        if (!daemon) return;
-        // The daemon first, because it starts the others.
-        signalAll([daemon], "SIGSTOP");
-        freezeAll(() => findProcesses(id, daemon));
-        // Signals are asynchronous, so wait until the daemon has stopped.
-        const endMs = performance.now() + FREEZE_TIMEOUT_MS;
-        while ((await conditionOf(id)) === "running" && performance.now() < endMs) await sleep(1);
+        if (daemon) await freeze(id, daemon);
       }),
 
     hibernate: (id, signal) => operation(id, signal, () => stop(id)),
@@ -209,6 +248,9 @@ export function createProcessDriver(options: ProcessDriverOptions): Driver {
       }),
 
     destroy: (id, signal) => operation(id, signal, () => remove(id)),
+    takeSnapshot: (id, snapshotId, signal) => operation(id, signal, () => takeSnapshot(id, snapshotId, signal)),
+    deleteSnapshot: (snapshotId, signal) => withDriverErrors(signal, () => snapshots.remove(snapshotId)),
+    listSnapshots: () => snapshots.list(),
     inspect: (id) => conditionOf(id),
 
     async list() {

@@ -24,6 +24,8 @@ export interface SuiteOptions {
   testTimeoutMs?: number;
   // How the sandboxes differ from the default template.
   template?: Partial<Template>;
+  // Why the storage of this driver cannot take snapshots.
+  snapshotsMissing?: string;
   // The daemon listens on the network, not on a socket file.
   overNetwork?: boolean;
 }
@@ -34,7 +36,7 @@ const TOKEN = "a token of the suite";
 export function driverSuite(
   name: string,
   makeDriver: () => Promise<SuiteDriver>,
-  { missing, testTimeoutMs, template = {}, overNetwork = false }: SuiteOptions = {},
+  { missing, testTimeoutMs, template = {}, snapshotsMissing, overNetwork = false }: SuiteOptions = {},
 ): void {
   const options = testTimeoutMs === undefined ? {} : { timeout: testTimeoutMs };
   describeWith(missing, `${name} driver`, options, () => {
@@ -194,6 +196,50 @@ export function driverSuite(
       const [one, two] = await Promise.all([created(), created()]);
       await sh(one.id, "echo secret > note");
       expect(await sh(two.id, "ls; cat note 2> /dev/null || echo none")).toBe("none\n");
+    });
+
+    const forSnapshots = snapshotsMissing === undefined ? test : test.skip;
+    forSnapshots("a snapshot has the files of one moment, and sandboxes start with them", async () => {
+      const spec = await created();
+      await sh(spec.id, "mkdir app; echo one > app/note; ln -s app/note link; echo settings > ~/.settings");
+      const snapshotId = newId("snp", Date.now());
+      const { bytes } = await driver.takeSnapshot(spec.id, snapshotId, deadline());
+      expect(bytes ?? 1).toBeGreaterThan(0);
+      expect(await driver.inspect(spec.id, deadline())).toBe("running");
+      await sh(spec.id, "echo two > app/note; echo more > ~/.settings");
+      const forks = [newSpec(), newSpec()];
+      await Promise.all(forks.map((fork) => driver.create({ ...fork, snapshot: snapshotId }, deadline())));
+      await driver.deleteSnapshot(snapshotId, deadline());
+      await driver.deleteSnapshot(snapshotId, deadline());
+      expect(await driver.listSnapshots(deadline())).toEqual([]);
+      for (const { id } of forks)
+        expect(await sh(id, "cat link ~/.settings; echo mine >> app/note; tail -1 app/note")).toBe("one\nsettings\nmine\n");
+      expect(await sh(spec.id, "cat app/note")).toBe("two\n");
+    });
+
+    forSnapshots("frozen and stopped sandboxes have snapshots too, and stay as they are", async () => {
+      for (const stop of ["pause", "hibernate"] as const) {
+        const spec = await created();
+        await sh(spec.id, `echo ${stop} > note; sync`);
+        await driver[stop](spec.id, deadline());
+        const before = await driver.inspect(spec.id, deadline());
+        const snapshotId = newId("snp", Date.now());
+        expect(await driver.takeSnapshot(spec.id, snapshotId, deadline())).toMatchObject({ frozenMs: 0 });
+        expect(await driver.inspect(spec.id, deadline())).toBe(before);
+        const fork = newSpec();
+        await driver.create({ ...fork, snapshot: snapshotId }, deadline());
+        expect(await sh(fork.id, "cat note")).toBe(`${stop}\n`);
+        expect(await driver.listSnapshots(deadline())).toEqual([snapshotId]);
+        await driver.deleteSnapshot(snapshotId, deadline());
+      }
+    });
+
+    forSnapshots("a sandbox does not start without the files of its snapshot", async () => {
+      const spec = newSpec();
+      await expect(driver.create({ ...spec, snapshot: newId("snp", Date.now()) }, deadline())).rejects.toMatchObject({
+        code: "sandbox_failed",
+      });
+      expect(await driver.inspect(spec.id, deadline())).toBe("absent");
     });
 
     test("a running sandbox has statistics", async () => {

@@ -1,0 +1,80 @@
+import { existsSync, statfsSync } from "node:fs";
+import { join } from "node:path";
+import { AppError, type SnapshotId } from "@berth/contract";
+import type { TakenSnapshot } from "../driver.ts";
+import { watchBlockWrites } from "./block-writes.ts";
+import { copyImage, type Hold } from "./copy-image.ts";
+import { createFolderSnapshots } from "./folder-snapshots.ts";
+import { isMounted } from "./mounts.ts";
+import type { Volumes } from "./volumes.ts";
+
+// Snapshots of the volumes of sandboxes.
+export interface VolumeSnapshots {
+  // Copies the volume in `folder`. `hold` stops its writers, if the sandbox runs.
+  take(id: SnapshotId, folder: string, hold: Hold | undefined, signal: AbortSignal): Promise<TakenSnapshot>;
+  // For `Volumes.open`. Throws when it is called if there is no such snapshot.
+  sourceOf(id: SnapshotId | undefined): (() => string) | undefined;
+  remove(id: SnapshotId): Promise<void>;
+  list(): Promise<SnapshotId[]>;
+}
+
+const MIN_FREE_BYTES = 256 * 1024 * 1024;
+
+export function createVolumeSnapshots(dataDir: string, volumes: Pick<Volumes, "deviceOf" | "usedBytes">): VolumeSnapshots {
+  const snapshots = createFolderSnapshots(dataDir);
+
+  function checkFreeSpace(bytes: number): void {
+    const { bavail, bsize } = statfsSync(dataDir);
+    if (bavail * bsize < bytes + MIN_FREE_BYTES)
+      throw new AppError("capacity_reached", { message: "The disk of the server has no room for the copy of the files" });
+  }
+
+  // A volume without a limit is a plain folder.
+  async function copyFolder(id: SnapshotId, folder: string, hold: Hold | undefined, signal: AbortSignal): Promise<number> {
+    const startedMs = performance.now();
+    try {
+      await hold?.freeze();
+      await snapshots.take(id, join(folder, "volume"), ["workspace", "home"], signal);
+    } finally {
+      await hold?.thaw();
+    }
+    return hold ? performance.now() - startedMs : 0;
+  }
+
+  async function copyVolume(id: SnapshotId, folder: string, hold: Hold | undefined, signal: AbortSignal): Promise<number> {
+    const [image, mountPoint] = [join(folder, "volume.img"), join(folder, "volume")];
+    const device = volumes.deviceOf(folder);
+    const source = {
+      image,
+      mountPoint: isMounted(mountPoint) ? mountPoint : undefined,
+      watchWrites: () => (device === undefined ? undefined : watchBlockWrites(device, id)),
+      hold,
+    };
+    return await copyImage(source, join(await snapshots.draft(id), "volume.img"), signal);
+  }
+
+  return {
+    async take(id, folder, hold, signal) {
+      if (snapshots.has(id)) return { bytes: await snapshots.size(id, signal), frozenMs: 0 };
+      const hasImage = existsSync(join(folder, "volume.img"));
+      if (!hasImage && !existsSync(join(folder, "volume")))
+        throw new AppError("sandbox_failed", { message: "The sandbox's files do not exist" });
+      checkFreeSpace(volumes.usedBytes(folder) ?? 0);
+      const frozenMs = await (hasImage ? copyVolume : copyFolder)(id, folder, hold, signal);
+      return { bytes: await snapshots.complete(id, signal), frozenMs };
+    },
+
+    sourceOf(id) {
+      if (id === undefined) return undefined;
+      return () => {
+        const folder = snapshots.folderOf(id);
+        if (!snapshots.has(id)) throw new AppError("sandbox_failed", { message: "The snapshot does not exist" });
+        checkFreeSpace(volumes.usedBytes(folder) ?? 0);
+        return folder;
+      };
+    },
+
+    remove: snapshots.remove,
+    list: snapshots.list,
+  };
+}
