@@ -149,13 +149,18 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
       servers,
       rules: config,
       capacity: { maxSandboxes: config.maxSandboxes ?? Infinity, reserveBytes: MEMORY_RESERVE_BYTES },
+      snapshotLimits: {
+        maxSnapshots: config.maxSnapshots,
+        maxSnapshotBytes: config.maxSnapshotMib * 2 ** 20,
+        snapshotRetentionMs: config.snapshotRetentionMs,
+      },
       poolSize: config.poolSize,
       poolMax: config.poolMax ?? (driver.traits.hostBound ? POOL_MAX : config.poolSize),
       observer,
       stepTimeoutMs: driver.traits.hostBound ? STEP_TIMEOUT_MS.local : STEP_TIMEOUT_MS.cluster,
     }),
   );
-  const { sessions } = sessionServices;
+  const { sessions, snapshots } = sessionServices;
   registerPoolMetrics(registry, sessionServices.pool);
 
   const openings = opening.use(createOpeningLog({ store, home, clock, log }));
@@ -195,10 +200,12 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
   const wakeWebhooks = (partnerId: string) => runWork(LOOP_WORK.webhooks, () => webhooks.wake(partnerId));
   const endpoints = createEndpoints({ store, secrets, clock, allowPrivate, onQueued: wakeWebhooks });
   opening.use(sessions.onChange(({ partnerId }) => wakeWebhooks(partnerId)));
+  opening.use(snapshots.onEvent(wakeWebhooks));
   const feed = opening.use(createFeed({ store, sessions, clock }));
   const app = opening.use(
     await createApp({
       sessions,
+      snapshots,
       authenticate: keys.authenticate,
       tickets,
       feed,

@@ -26,6 +26,8 @@ export interface DaemonLinks extends AsyncDisposable {
   // `start` gives the daemon its environment and agent; `stop` announces that the sandbox is about to stop.
   start(sandboxId: SandboxId, start: StartRequest, options?: StartOptions): Promise<void>;
   stop(sandboxId: SandboxId, signal?: AbortSignal): Promise<void>;
+  // Lets the daemon write the terminals' output and the conversations to its files, and go on.
+  save(sandboxId: SandboxId, signal?: AbortSignal): Promise<void>;
   // Like `start`, for a sandbox that waits for its session. Also lets the daemon run its first command, which takes longer than
   // all others, and keeps a connection open for the session's first request.
   prepare(sandboxId: SandboxId, start: StartRequest, signal?: AbortSignal): Promise<void>;
@@ -244,6 +246,7 @@ export function createDaemonLinks({
     request,
     upgrade,
     start: (sandboxId, start, options) => post(sandboxId, "/internal/start", start, options),
+    save: (sandboxId, signal) => post(sandboxId, "/internal/save", {}, { timeoutMs: STOP_TIMEOUT_MS, ...(signal && { signal }) }),
     stop: (sandboxId, signal) => post(sandboxId, "/internal/stop", {}, { timeoutMs: STOP_TIMEOUT_MS, ...(signal && { signal }) }),
     prepare,
     isPrepared: (sandboxId) => linkBySandbox.get(sandboxId)?.prepared?.isReady ?? false,

@@ -10,6 +10,7 @@ import type { Tickets } from "../gateway/access/launch-ticket.ts";
 import type { Log } from "../log.ts";
 import type { Secrets } from "../secrets/secrets.ts";
 import type { Sessions } from "../sessions/sessions.ts";
+import type { Snapshots } from "../sessions/snapshots/snapshots.ts";
 import type { OwnKeys } from "../keys/own-keys.ts";
 import type { Store } from "../store/open.ts";
 import type { UsageReports } from "../usage/usage-reports.ts";
@@ -36,12 +37,14 @@ import { addEventRoutes } from "./routes/event-routes.ts";
 import { openIdempotency } from "./requests/idempotency.ts";
 import { addKeyRoutes } from "./routes/key-routes.ts";
 import { addSessionRoutes, type SessionRouteDeps } from "./routes/session-routes.ts";
+import { addSnapshotRoutes } from "./routes/snapshot-routes.ts";
 import { addUsageRoutes } from "./routes/usage-routes.ts";
 import { addWebhookRoutes } from "./routes/webhook-routes.ts";
 import { compileSerializersLater } from "./serializers.ts";
 
 export interface AppDeps {
   sessions: Sessions;
+  snapshots: Snapshots;
   authenticate: Authenticate;
   tickets: Pick<Tickets, "issueLaunchUrl">;
   feed: Feed;
@@ -116,6 +119,7 @@ export async function createApp(deps: AppDeps): Promise<App> {
   addHealth(app, { store, isDraining: () => draining });
   const idempotency = await openIdempotency(deps);
   addSessionRoutes(app, { ...deps, idempotency });
+  addSnapshotRoutes(app, { ...deps, idempotency });
   addEventRoutes(app, deps);
   addWebhookRoutes(app, { ...deps, idempotency });
   addKeyRoutes(app, { ...deps, idempotency });

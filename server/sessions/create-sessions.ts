@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { AppError, isAppError, isSandboxId, isSessionId } from "@berth/contract";
+import { AppError, isAppError, isSandboxId, isSessionId, type Template } from "@berth/contract";
 import { MIN_EXTENSION_MS } from "@berth/contract/workspace.ts";
 import type { Clock } from "../clock.ts";
 import type { Driver } from "../drivers/driver.ts";
@@ -55,7 +55,10 @@ export function createSessions(deps: SessionsDeps): Sessions {
   const create: Sessions["create"] = async (partner, request, { record, span } = {}) => {
     const named = templates.get(request.template);
     if (!named) throw new AppError("validation_failed", { details: [{ field: "template", message: "Unknown template" }] });
-    const template = limitTemplate(named, request);
+    const limited = limitTemplate(named, request);
+    // A warm sandbox fits only if it starts with the same files.
+    const snapshot = request.files?.snapshotId ?? (request.source ? undefined : limited.snapshot);
+    const template = snapshot === limited.snapshot ? limited : withSnapshot(limited, snapshot);
     const kind = { template, templateHash: templateHash(template, driver.traits.recipe) };
     const startedMs = performance.now();
     try {
@@ -198,6 +201,11 @@ export function createSessions(deps: SessionsDeps): Sessions {
 interface Call extends ChangeOptions {
   trigger: "pause" | "resume" | "wake" | "destroy";
   changes?: SessionChanges;
+}
+
+function withSnapshot(template: Template, snapshot: string | undefined): Template {
+  const { snapshot: _, ...rest } = template;
+  return { ...rest, ...(snapshot !== undefined && { snapshot }) };
 }
 
 const POLL_MS = 25;

@@ -24,6 +24,8 @@ import type { ServerDirectory } from "./server-directory.ts";
 import { ignoreAll, type SessionObserver } from "./session-observer.ts";
 import type { Sessions } from "./sessions.ts";
 import { followSetups } from "./setup-runs/follow-setups.ts";
+import { createSnapshotServices } from "./snapshots/snapshot-services.ts";
+import type { SnapshotLimits, Snapshots } from "./snapshots/snapshots.ts";
 import { createSteps, LEASE_MARGIN_MS } from "./steps/steps.ts";
 import { createStepActions, type StepActionsDeps } from "./steps/step-actions.ts";
 import { createTransitions } from "./states/transitions.ts";
@@ -31,6 +33,7 @@ import { createTransitions } from "./states/transitions.ts";
 // Sessions and everything that acts on them over time: the pool, timers and reconciliation.
 export interface SessionServices extends AsyncDisposable {
   sessions: Sessions;
+  snapshots: Snapshots;
   // Callers report every use of a session here.
   activity: Pick<Activity, "note" | "begin">;
   reconcile: Reconcile;
@@ -41,13 +44,14 @@ export interface SessionServices extends AsyncDisposable {
 
 export interface SessionServicesDeps extends StepActionsDeps {
   store: Store;
-  links: StepActionsDeps["links"] & Pick<DaemonLinks, "request">;
+  links: StepActionsDeps["links"] & Pick<DaemonLinks, "request" | "save">;
   // null if the sandboxes are not bound to a machine.
   host: string | null;
   servers: Pick<ServerDirectory, "elsewhere">;
   // `timeoutAction` is for sessions that name none, and whose template and partner name none.
   rules: ScheduleDeps["rules"] & { timeoutAction: TimeoutAction };
   capacity: CapacityOptions;
+  snapshotLimits: SnapshotLimits;
   poolSize: number;
   // Absent: the pool does not grow.
   poolMax?: number;
@@ -62,6 +66,7 @@ const POOL_PARALLEL = Math.min(8, Math.max(1, Math.floor(availableParallelism() 
 const TICK_MS = 1 * SECOND;
 const BUSY_SAMPLE_MS = 30 * SECOND;
 const RECONCILE_MS = 10 * SECOND;
+const TIDY_MS = 60 * SECOND;
 
 export function createSessionServices(deps: SessionServicesDeps): SessionServices {
   const {
@@ -97,6 +102,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
   const idleWatch = createIdleWatch({ store, steps, activity, agentActivity, home, clock, log });
   const busySandboxes = createBusySandboxes({ store, driver, templates, activity, home, clock });
   const setups = followSetups({ ...deps, transitions, changes, home });
+  const { snapshots, tidy } = createSnapshotServices({ ...deps, home, owner, onFound: observer.found });
   const timers: AsyncDisposable[] = [];
 
   const logFailure = (name: string, work: () => Promise<unknown>) => () =>
@@ -115,6 +121,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
 
   return {
     sessions,
+    snapshots,
     activity,
     reconcile,
     pool,
@@ -123,7 +130,10 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
       await reopenEgress();
       // Calls do not wait for this: a session in a step that a dead server left answers like one in any other step. On one
       // machine every earlier process of this home is dead, whatever its leases say. In a cluster it may be alive.
-      const repairing = logFailure("reconcile", () => reconcile.run({ predecessors: host !== null }))().then(pool.fillSoon);
+      const repairing = logFailure("reconcile", async () => {
+        const predecessors = host !== null;
+        await Promise.all([reconcile.run({ predecessors }), tidy.finishAbandoned({ predecessors }).then(tidy.removeOrphans)]);
+      })().then(pool.fillSoon);
       timers.push(
         { [Symbol.asyncDispose]: () => repairing },
         clock.every(TICK_MS, logFailure("schedule", schedule.tick)),
@@ -135,6 +145,12 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
           logFailure("reconcile", () => reconcile.finishSteps()),
         ),
         clock.every(RECONCILE_MS, logFailure("reconcile", reconcile.repairDifferences)),
+        clock.every(
+          RECONCILE_MS,
+          logFailure("snapshots", () => tidy.finishAbandoned()),
+        ),
+        clock.every(TIDY_MS, logFailure("snapshots", tidy.removeOrphans)),
+        clock.every(TIDY_MS, logFailure("snapshots", tidy.removeOld)),
         clock.every(RECONCILE_MS, logFailure("pool", pool.fill)),
       );
     },

@@ -35,6 +35,25 @@ export const SESSION_VARIABLES = {
     defaultHelp: "30",
     help: "Days for which the API still returns a destroyed session. After that its record is deleted.",
   }),
+  maxSnapshots: variable({
+    name: "BERTH_MAX_SNAPSHOTS",
+    kind: wholeNumber(0, 1_000_000),
+    default: 100,
+    help: "Snapshots that each partner may have. `0` turns snapshots off; forks of sessions still work.",
+  }),
+  maxSnapshotMib: variable({
+    name: "BERTH_MAX_SNAPSHOT_MIB",
+    kind: wholeNumber(0, 1_000_000_000),
+    default: 102_400,
+    help: "MiB that the snapshots of each partner may occupy together.",
+  }),
+  snapshotRetentionMs: variable<number | null>({
+    name: "BERTH_SNAPSHOT_DAYS",
+    kind: days(3650),
+    default: null,
+    defaultHelp: "no limit",
+    help: "Days after which a snapshot is deleted. Those of the operator are kept.",
+  }),
   templatesFile: variable<string | null>({
     name: "BERTH_TEMPLATES",
     kind: anyText,

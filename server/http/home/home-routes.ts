@@ -51,7 +51,8 @@ export function addHome(app: FastifyInstance, deps: HomeDeps): void {
     if (!partner || !isLocalCaller(request) || !isSameOrigin(request)) throw new AppError("forbidden");
     const template = new URLSearchParams(request.rawBody?.toString("utf8")).get("template") ?? DEFAULT_TEMPLATE;
     try {
-      const session = await sessions.create(partner, parseCreate({ externalUserId: "me", template }, templates), {
+      const { request: wanted } = parseCreate({ externalUserId: "me", template }, templates);
+      const session = await sessions.create(partner, wanted, {
         record: (tx, created) => appendAudit(tx, auditEntry(request, partner.id, created.id), clock.now()),
       });
       return await reply.headers(headers).redirect(tickets.issueLaunchUrl(session).url, 303);

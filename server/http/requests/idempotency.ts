@@ -13,6 +13,9 @@ export interface Idempotency {
   // Runs `work` and sends its result, or sends the stored result of an earlier request. `save` stores the result in the
   // transaction of the work; it throws if another request has taken over the key, which rolls the work back.
   runOnce: (request: FastifyRequest, reply: FastifyReply, work: (save?: Save) => Promise<Result>) => Promise<FastifyReply>;
+  // The same for a part of a request that creates several things. If the request is repeated after a crash, parts that were done are
+  // not done again.
+  runPart: (request: FastifyRequest, part: number, work: (save?: Save) => Promise<Result>) => Promise<Result>;
 }
 
 export interface Result {
@@ -40,6 +43,44 @@ export async function openIdempotency({ store, secrets, clock, log, host }: Idem
   // Release keys that this server held when it died, so that retries need not wait for their leases.
   await releaseKeysOf(store.db, host);
 
+  async function perform(claim: Claim, work: (save: Save) => Promise<Result>): Promise<Performed> {
+    const context = `idempotency:${claim.partnerId}:${claim.scope}`;
+    // A power cut that loses this claim also ends the request.
+    const found = await store.transaction((tx) => claimKey(tx, claim, clock.now(), clock.now() + LEASE_MS, clock.now() + KEPT_MS), {
+      sync: "later",
+    });
+    if (found.is === "mismatch") throw new AppError("idempotency_mismatch");
+    if (found.is === "in_flight") throw new AppError("idempotency_in_flight", { retryAfterSeconds: 1 });
+    if (found.is === "done") {
+      // The first request may still wait for this.
+      await store.sync();
+      return { status: found.status, text: secrets.open(found.body, context), isReplayed: true };
+    }
+
+    let saved = false;
+    const save: Save = async (tx, { status, body, staleAt }) => {
+      const stored = { status, body: secrets.seal(JSON.stringify(body), context), ...(staleAt !== undefined && { expiresAt: staleAt }) };
+      if (!(await storeAnswer(tx, claim, stored))) throw new AppError("idempotency_in_flight", { retryAfterSeconds: 1 });
+      saved = true;
+    };
+    const renewals = clock.every(LEASE_MS / 3, () =>
+      renewKey(store.db, claim, clock.now() + LEASE_MS).catch((error: unknown) =>
+        log.warn("idempotency.not_renewed", { error: String(error) }),
+      ),
+    );
+    try {
+      const result = await work(save);
+      if (!saved) await save(store.db, result);
+      return { status: result.status, text: JSON.stringify(result.body), isReplayed: false };
+    } catch (error) {
+      // If the release fails too, the lease expires on its own.
+      await releaseKey(store.db, claim).catch(() => {});
+      throw error;
+    } finally {
+      await renewals[Symbol.asyncDispose]();
+    }
+  }
+
   return {
     async runOnce(request, reply, work) {
       const key = keyOf(request);
@@ -47,45 +88,23 @@ export async function openIdempotency({ store, secrets, clock, log, host }: Idem
         const { status, body } = await work();
         return reply.code(status).send(body);
       }
-      const claim = claimOf(request, key, host);
-      const context = `idempotency:${claim.partnerId}:${claim.scope}`;
-      // A power cut that loses this claim also ends the request.
-      const found = await store.transaction((tx) => claimKey(tx, claim, clock.now(), clock.now() + LEASE_MS, clock.now() + KEPT_MS), {
-        sync: "later",
-      });
-      if (found.is === "mismatch") throw new AppError("idempotency_mismatch");
-      if (found.is === "in_flight") throw new AppError("idempotency_in_flight", { retryAfterSeconds: 1 });
-      if (found.is === "done") {
-        // The first request may still wait for this.
-        await store.sync();
-        reply.header("idempotent-replayed", "true");
-        return sendText(reply, found.status, secrets.open(found.body, context));
-      }
-
-      let saved = false;
-      const save: Save = async (tx, { status, body, staleAt }) => {
-        const stored = { status, body: secrets.seal(JSON.stringify(body), context), ...(staleAt !== undefined && { expiresAt: staleAt }) };
-        if (!(await storeAnswer(tx, claim, stored))) throw new AppError("idempotency_in_flight", { retryAfterSeconds: 1 });
-        saved = true;
-      };
-      const renewals = clock.every(LEASE_MS / 3, () =>
-        renewKey(store.db, claim, clock.now() + LEASE_MS).catch((error: unknown) =>
-          log.warn("idempotency.not_renewed", { error: String(error) }),
-        ),
-      );
-      try {
-        const result = await work(save);
-        if (!saved) await save(store.db, result);
-        return sendText(reply, result.status, JSON.stringify(result.body));
-      } catch (error) {
-        // If the release fails too, the lease expires on its own.
-        await releaseKey(store.db, claim).catch(() => {});
-        throw error;
-      } finally {
-        await renewals[Symbol.asyncDispose]();
-      }
+      const { status, text, isReplayed } = await perform(claimOf(request, [key], host), work);
+      if (isReplayed) reply.header("idempotent-replayed", "true");
+      return sendText(reply, status, text);
+    },
+    async runPart(request, part, work) {
+      const key = keyOf(request);
+      if (key === null) return work();
+      const { status, text } = await perform(claimOf(request, [key, `part ${part}`], host), work);
+      return { status, body: JSON.parse(text) as object };
     },
   };
+}
+
+interface Performed {
+  status: number;
+  text: string;
+  isReplayed: boolean;
 }
 
 function keyOf(request: FastifyRequest): string | null {
@@ -95,11 +114,11 @@ function keyOf(request: FastifyRequest): string | null {
   throw new AppError("validation_failed", { details: [{ field: "Idempotency-Key", message: "Must have 1 to 255 characters" }] });
 }
 
-function claimOf(request: FastifyRequest, key: string, host: string): Claim {
+function claimOf(request: FastifyRequest, key: string[], host: string): Claim {
   const params = Object.values(request.params as Record<string, string>);
   return {
     partnerId: request.principal.partner.id,
-    scope: digest([request.method, request.routeOptions.url ?? "", ...params, key].join("\n")),
+    scope: digest([request.method, request.routeOptions.url ?? "", ...params, ...key].join("\n")),
     fingerprint: digest(request.rawBody ?? ""),
     owner: `${host}/${randomUUID()}`,
   };

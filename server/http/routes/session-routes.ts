@@ -9,6 +9,7 @@ import type { Tickets } from "../../gateway/access/launch-ticket.ts";
 import type { ServerDirectory } from "../../sessions/server-directory.ts";
 import { awaitSource } from "../../sessions/setup-runs/await-source.ts";
 import type { ChangeOptions, Sessions, SessionView } from "../../sessions/sessions.ts";
+import type { SessionFiles, Snapshots } from "../../sessions/snapshots/snapshots.ts";
 import { appendAudit } from "../../store/partners/audit.ts";
 import type { Store } from "../../store/open.ts";
 import { SLICE_BYTES } from "../../store/page-budget.ts";
@@ -18,13 +19,15 @@ import { parseOptionalBody, parseRequiredBody } from "../requests/request-body.t
 import { addRoute } from "../requests/route.ts";
 import type { Idempotency, Result, Save } from "../requests/idempotency.ts";
 import { encodeCursor, parseExpand, parseList, parseWait, type Query } from "../session-format/list-query.ts";
+import { forkSessions, type RunPart } from "./fork-sessions.ts";
 import { auditEntry, idOf, partnerIdOf } from "./route-context.ts";
-import { parseCreate, parseResume, parseUpdate } from "../session-format/session-requests.ts";
 import { readEgressLog } from "../session-format/egress-log.ts";
+import { filesFrom, parseCreate, parseResume, parseUpdate } from "../session-format/session-requests.ts";
 import { etagOf, formatSession, matchesEtag, pageJson, rememberTexts, toResumed, toSession } from "../session-format/session-view.ts";
 
 export interface SessionRouteDeps {
   sessions: Sessions;
+  snapshots: Pick<Snapshots, "templateOf" | "withFiles">;
   tickets: Pick<Tickets, "issueLaunchUrl">;
   templates: Pick<Templates, "get">;
   idempotency: Idempotency;
@@ -34,7 +37,7 @@ export interface SessionRouteDeps {
 }
 
 export function addSessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): void {
-  const { sessions, tickets, templates, store, clock, servers } = deps;
+  const { sessions, snapshots, tickets, templates, store, clock, servers } = deps;
   const { baseUrlOf } = servers;
   const { runOnce } = deps.idempotency;
   const nextSlice = createLoopTurns();
@@ -56,14 +59,25 @@ export function addSessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): 
   }
 
   addRoute(app, "createSession", (request, reply) =>
-    runOnce(request, reply, async (save) => {
-      const toResult = (session: SessionView): Result => ({ status: 201, body: toSession(baseUrlOf(session), session) });
-      const options = recordChange(request, "session.create", save, toResult);
-      const createRequest = parseCreate(parseRequiredBody(request, CreateSession), templates);
+    runOnce(request, reply, async (saveAll) => {
+      const body = parseRequiredBody(request, CreateSession);
+      const source = filesFrom(body);
+      const sourceTemplate = source && (await snapshots.templateOf(partnerIdOf(request), source));
+      const { request: createRequest, from, count } = parseCreate(body, templates, sourceTemplate);
       const wait = parseWait(request.query as Query);
-      const session = await sessions.create(request.principal.partner, createRequest, options);
-      if (wait === "source") await awaitSource(sessions, session, AbortSignal.any([closing.signal, disconnected(request)]));
-      return toResult(session);
+      const toResult = (session: SessionView): Result => ({ status: 201, body: toSession(baseUrlOf(session), session) });
+      const createOne = async (save?: Save, files?: SessionFiles) => {
+        const options = recordChange(request, "session.create", save, toResult);
+        const session = await sessions.create(request.principal.partner, { ...createRequest, ...(files && { files }) }, options);
+        if (wait === "source") await awaitSource(sessions, session, AbortSignal.any([closing.signal, disconnected(request)]));
+        return toResult(session);
+      };
+      if (!from) return createOne(saveAll);
+      return snapshots.withFiles(partnerIdOf(request), from, (files) => {
+        if (count === null) return createOne(saveAll, files);
+        const runPart: RunPart = (part, work) => deps.idempotency.runPart(request, part, work);
+        return forkSessions(count, runPart, (save) => createOne(save, files));
+      });
     }),
   );
 

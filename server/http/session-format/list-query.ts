@@ -77,9 +77,14 @@ export function single(query: Query, name: string, faults: FieldFault[]): string
 export const encodeCursor = ({ createdAt, id }: ListPosition): string => Buffer.from(`${createdAt}.${id}`).toString("base64url");
 
 export function decodeCursor(cursor: string): ListPosition | null {
+  const position = decodePosition(cursor);
+  return position && isSessionId(position.id) ? position : null;
+}
+
+export function decodePosition(cursor: string): ListPosition | null {
   const [, time = "", id = ""] = /^(\d{1,15})\.(.+)$/.exec(Buffer.from(cursor, "base64url").toString("latin1")) ?? [];
   const position = { createdAt: Number(time), id };
-  return isSessionId(id) && encodeCursor(position) === cursor ? position : null;
+  return encodeCursor(position) === cursor ? position : null;
 }
 
 const isStatus = (text: string): text is SessionStatus => (SESSION_STATUSES as readonly string[]).includes(text);

@@ -1,5 +1,6 @@
 import { CreateSession, DEFAULT_TEMPLATE, ENV_LIMITS, ResumeSession, TIMEOUT_MS, UpdateSession } from "@berth/contract";
 import type { CreateRequest, SessionChange } from "../../sessions/sessions.ts";
+import type { FilesFrom } from "../../sessions/snapshots/snapshots.ts";
 import type { Templates } from "../../templates.ts";
 import { requireNoFaults } from "../requests/field-faults.ts";
 import type { JsonObject } from "../requests/request-body.ts";
@@ -13,11 +14,21 @@ const findCreateFaults = compileFaultFinder(CreateSession);
 const findResumeFaults = compileFaultFinder(ResumeSession);
 const findUpdateFaults = compileFaultFinder(UpdateSession);
 
-export function parseCreate(body: JsonObject, templates: Pick<Templates, "get">): CreateRequest {
+// A create request, and where the files of the session come from if not from a repository.
+export interface ParsedCreate {
+  request: CreateRequest;
+  from: FilesFrom | null;
+  // null: one session, and a reply that is that session.
+  count: number | null;
+}
+
+// `sourceTemplate` is the template of a create that names none.
+export function parseCreate(body: JsonObject, templates: Pick<Templates, "get">, sourceTemplate?: string | null): ParsedCreate {
+  const defaultTemplate = sourceTemplate ?? DEFAULT_TEMPLATE;
   const faults = findCreateFaults(body);
   const request = body as CreateSession;
   const isFaulty = (field: string) => faults.some((fault) => fault.field === field || fault.field.startsWith(`${field}.`));
-  const template = isFaulty("template") ? undefined : templates.get(request.template ?? DEFAULT_TEMPLATE);
+  const template = isFaulty("template") ? undefined : templates.get(request.template ?? defaultTemplate);
   if (!isFaulty("template") && request.template !== undefined && !template) {
     faults.push({ field: "template", message: "Not a configured template" });
   }
@@ -27,19 +38,30 @@ export function parseCreate(body: JsonObject, templates: Pick<Templates, "get">)
   }
   if (!isFaulty("source") && !isFaulty("relays")) faults.push(...findSetupFaults(request));
   requireNoFaults(faults);
+  return { request: toCreateRequest(request, defaultTemplate), from: filesFrom(request), count: request.count ?? null };
+}
+
+function toCreateRequest(request: CreateSession, defaultTemplate: string): CreateRequest {
   return {
     externalUserId: request.externalUserId,
     envVars: request.envVars ?? {},
-    template: request.template ?? DEFAULT_TEMPLATE,
+    template: request.template ?? defaultTemplate,
     timeoutMs: request.timeoutMs ?? TIMEOUT_MS.default,
     ...(request.idleTimeoutMs !== undefined && { idleTimeoutMs: request.idleTimeoutMs }),
     autoStartAgent: request.autoStartAgent ?? true,
     metadata: request.metadata ?? {},
     ...parseCreateRules(request),
-    ...(request.source && { source: request.source }),
+    ...(request.source?.git && { source: { git: request.source.git } }),
     ...(request.setup !== undefined && { setup: request.setup }),
     ...(request.relays && { relays: request.relays }),
   };
+}
+
+// Also for a body that was not checked yet.
+export function filesFrom({ source }: { source?: unknown }): FilesFrom | null {
+  const { snapshotId, sessionId } = (source ?? {}) as Record<string, unknown>;
+  if (typeof snapshotId === "string") return { snapshotId };
+  return typeof sessionId === "string" ? { sessionId } : null;
 }
 
 export function parseResume(body: JsonObject | undefined): { autoStartAgent: boolean } {

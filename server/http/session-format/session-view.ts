@@ -1,5 +1,6 @@
-import type { ResumedSession, Session, SessionRead } from "@berth/contract";
+import type { ResumedSession, Session, SessionRead, SourceRead } from "@berth/contract";
 import type { SessionView } from "../../sessions/sessions.ts";
+import type { SetupSource } from "../../store/sessions/session-setup.ts";
 import { ruleDetailsOf } from "./rule-requests.ts";
 
 // How a session is sent to partners: with its five fields, or with all details.
@@ -34,12 +35,23 @@ export const withDetails = (baseUrl: string, view: SessionView): SessionRead => 
   ...ruleDetailsOf(view),
 });
 
+// The snapshot of a fork is deleted once the session runs.
+function toSourceRead(source: SetupSource): SourceRead {
+  if (source.git || source.sessionId === undefined) return source;
+  const { snapshotId: _, ...fork } = source;
+  return fork;
+}
+
 // Present only if the create named them, or if the template has a command.
 function setupDetails({ setup }: SessionView): Pick<SessionRead, "source" | "setup" | "relays"> {
   if (!setup) return {};
   const { source, status, exitCode, relays } = setup;
   const hasCommand = source !== null || status !== "none";
-  return { ...(source && { source }), ...(hasCommand && { setup: { status, exitCode } }), ...(relays.length > 0 && { relays }) };
+  return {
+    ...(source && { source: toSourceRead(source) }),
+    ...(hasCommand && { setup: { status, exitCode } }),
+    ...(relays.length > 0 && { relays }),
+  };
 }
 
 // A page of the list as JSON. Stored metadata is copied without parsing it: parsing and serializing a full page would block

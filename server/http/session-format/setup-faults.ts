@@ -4,9 +4,15 @@ import type { CreateSession, FieldFault } from "@berth/contract";
 const FORBIDDEN_HEADERS = new Set("host connection content-length transfer-encoding upgrade te trailer expect".split(" "));
 
 // The faults of `source` and `relays` that their schemas cannot express.
-export function findSetupFaults({ source, relays = [] }: Pick<CreateSession, "source" | "relays">): FieldFault[] {
+export function findSetupFaults({ source, relays = [], count, resources }: CreateSession): FieldFault[] {
   const faults: FieldFault[] = [];
-  if (source && !isUsableUrl(source.git.url))
+  const named = source ? [source.git, source.snapshotId, source.sessionId].filter((value) => value !== undefined).length : 0;
+  if (source && named !== 1) faults.push({ field: "source", message: "Must have exactly one of git, snapshotId and sessionId" });
+  const hasFiles = source?.snapshotId !== undefined || source?.sessionId !== undefined;
+  if (count !== undefined && !hasFiles) faults.push({ field: "count", message: "Needs a source with a snapshotId or a sessionId" });
+  if (hasFiles && resources?.diskMb !== undefined)
+    faults.push({ field: "resources.diskMb", message: "The disk has the size of the source's disk" });
+  if (source?.git && !isUsableUrl(source.git.url))
     faults.push({ field: "source.git.url", message: "Must be the https or http URL of a repository" });
   for (const [i, { name, upstream, header }] of relays.entries()) {
     if (!isUsableUrl(upstream)) faults.push({ field: `relays.${i}.upstream`, message: "Must be an https or http URL" });

@@ -23,6 +23,7 @@ import { DEFAULT_TEMPLATE } from "../../templates.ts";
 import { createUsageReports } from "../../usage/usage-reports.ts";
 import { createApp, type App, type AppDeps } from "../app.ts";
 import { checkReply } from "./check-reply.ts";
+import { NO_SNAPSHOTS } from "./no-snapshots.ts";
 import { createMemorySessions } from "./memory-sessions.ts";
 
 // The HTTP API on a free port, with a real store and without sandboxes.
@@ -89,6 +90,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
   const endpoints = createEndpoints({ store, secrets, clock, allowPrivate: true, onQueued: webhooks.wake });
   const feed = createFeed({ store, sessions, clock });
   const app = await createApp({
+    snapshots: NO_SNAPSHOTS,
     feed,
     endpoints,
     ownKeys: createOwnKeys({ store, clock, onChange: authenticator.forget }),

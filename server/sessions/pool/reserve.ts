@@ -151,7 +151,7 @@ export function inStep(session: Session | "deleted"): SessionInStep {
 const poolOf = ({ home }: ReserveDeps, { template, templateHash }: Kind) => ({ template: template.name, templateHash, home });
 
 // A rule that the request does not name is that of the template, of the partner, or of the server.
-const ownerOf = ({ rules }: ReserveDeps, { kind: { template }, partner, request }: Wanted): Omit<NewOwner, keyof SealedValues> => ({
+const ownerOf = ({ rules, clock }: ReserveDeps, { kind: { template }, partner, request }: Wanted): Omit<NewOwner, keyof SealedValues> => ({
   partnerId: partner.id,
   externalUserId: request.externalUserId,
   metadata: request.metadata,
@@ -163,19 +163,19 @@ const ownerOf = ({ rules }: ReserveDeps, { kind: { template }, partner, request 
   maxTimeoutMs: template.maxTimeoutMs ?? partner.maxTimeoutMs ?? null,
   resources: request.resources ?? null,
   egress: request.egress ?? null,
-  ...setupOf(template, request),
+  ...setupOf(template, request, clock.now()),
 });
 
-function setupOf(template: Template, request: CreateRequest): Pick<NewOwner, "setup" | "setupState"> {
-  const { setup, setupState } = newSetup(request, template);
+function setupOf(template: Template, request: CreateRequest, nowMs: number): Pick<NewOwner, "setup" | "setupState"> {
+  const { setup, setupState } = newSetup(request, template, nowMs);
   return { setup, setupState };
 }
 
-function seal({ secrets }: ReserveDeps, { kind, request }: Wanted, sandboxId: SandboxId): SealedValues {
+function seal({ secrets, clock }: ReserveDeps, { kind, request }: Wanted, sandboxId: SandboxId): SealedValues {
   const hasEnv = Object.keys(request.envVars).length > 0;
   return {
     sealedEnv: hasEnv ? secrets.seal(JSON.stringify(request.envVars), sandboxId) : null,
-    sealedRelays: sealRelays(secrets, newSetup(request, kind.template).relays, sandboxId),
+    sealedRelays: sealRelays(secrets, newSetup(request, kind.template, clock.now()).relays, sandboxId),
   };
 }
 

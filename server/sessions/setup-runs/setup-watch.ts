@@ -119,8 +119,14 @@ export function createSetupWatch(deps: SetupWatchDeps): SetupWatch {
 
   function requestOf(session: SessionInSetup): SetupRequest {
     const { source, command, attempt } = session.setup;
-    const git = source && { ...source.git, hasCredential: hasGitCredential(session) };
-    return { attempt, left: session.setupState ?? "command", git, command, defaultCommand: templates.get(session.template)?.setup ?? null };
+    const git = source?.git && { ...source.git, hasCredential: hasGitCredential(session) };
+    return {
+      attempt,
+      left: session.setupState ?? "command",
+      git: git ?? null,
+      command,
+      defaultCommand: templates.get(session.template)?.setup ?? null,
+    };
   }
 
   return {

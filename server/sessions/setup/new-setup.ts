@@ -1,10 +1,13 @@
-import type { Relay, Source, Template } from "@berth/contract";
+import type { GitSource, Relay, Template } from "@berth/contract";
 import type { SessionSetup, SetupState } from "../../store/sessions/session-setup.ts";
+import type { SessionFiles } from "../snapshots/snapshots.ts";
 import { GIT_RELAY, gitRelayOf, type SessionRelay } from "./session-relays.ts";
 
 // The part of a create request that says how the session is set up.
 export interface SetupRequest {
-  source?: Source;
+  source?: { git: GitSource };
+  // Instead of a source: the snapshot that the files of the sandbox are copied from.
+  files?: SessionFiles;
   // A shell command.
   setup?: string;
   relays?: Relay[];
@@ -17,18 +20,29 @@ export interface NewSetup {
   relays: SessionRelay[];
 }
 
-// The setup of a new session, with its secrets apart from the rest.
-export function newSetup({ source, setup: command, relays = [] }: SetupRequest, template: Pick<Template, "setup">): NewSetup {
-  const hasCommand = command !== undefined || template.setup !== undefined;
-  if (!source && !hasCommand && relays.length === 0) return { setup: null, setupState: null, relays: [] };
+// The setup of a new session, with its secrets apart from the rest. Files of a snapshot have been set up before, so only a command of
+// the create itself runs.
+export function newSetup(
+  { source, files, setup: command, relays = [] }: SetupRequest,
+  template: Pick<Template, "setup" | "snapshot">,
+  nowMs: number,
+): NewSetup {
+  const isSetUp = files !== undefined || (source === undefined && template.snapshot !== undefined);
+  const hasCommand = command !== undefined || (template.setup !== undefined && !isSetUp);
+  if (!source && !files && !hasCommand && relays.length === 0) return { setup: null, setupState: null, relays: [] };
   const setupState = source ? "source" : hasCommand ? "command" : null;
   return {
     setup: {
-      source: source ? { git: withoutSecrets(source.git), status: "pending", reason: null } : null,
+      source: source
+        ? { git: withoutSecrets(source.git), status: "pending", reason: null }
+        : files
+          ? { ...files, status: "ready", reason: null }
+          : null,
       command: command ?? null,
       status: setupState ? "pending" : "none",
       exitCode: null,
-      attempt: 1,
+      // The files of a snapshot have the report of an earlier setup, whose number must be another one.
+      attempt: isSetUp ? nowMs : 1,
       relays: relays.map(({ name, upstream, header }) => ({ name, upstream, header })),
     },
     setupState,
@@ -39,7 +53,7 @@ export function newSetup({ source, setup: command, relays = [] }: SetupRequest, 
 // Whether the repository is reached through a relay, because it has a token.
 export const hasGitRelay = (relays: readonly SessionRelay[]): boolean => relays.some(({ name }) => name === GIT_RELAY);
 
-function withoutSecrets({ url, ref, depth, path, submodules }: Source["git"]) {
+function withoutSecrets({ url, ref, depth, path, submodules }: GitSource) {
   return {
     url,
     ...(ref !== undefined && { ref }),

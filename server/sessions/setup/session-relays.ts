@@ -1,4 +1,4 @@
-import type { Relay, SandboxId, Source } from "@berth/contract";
+import type { GitSource, Relay, SandboxId } from "@berth/contract";
 import type { Secrets } from "../../secrets/secrets.ts";
 
 // A relay of a session, with its secret. `username` is set for the relay of the session's repository.
@@ -8,7 +8,7 @@ export type SessionRelay = Relay & { username?: string };
 export const GIT_RELAY = "git";
 const DEFAULT_USERNAME = "x-access-token";
 
-export function gitRelayOf({ url, username = DEFAULT_USERNAME }: Source["git"], token: string): SessionRelay {
+export function gitRelayOf({ url, username = DEFAULT_USERNAME }: GitSource, token: string): SessionRelay {
   return { name: GIT_RELAY, upstream: url, header: "authorization", value: basic(username, token), username };
 }
 

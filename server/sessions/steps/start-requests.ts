@@ -1,4 +1,4 @@
-import type { SandboxId, Template } from "@berth/contract";
+import type { SandboxId, SnapshotId, Template } from "@berth/contract";
 import type { StartRequest } from "@berth/contract/daemon.ts";
 import { withModelSettings } from "../../agents/settings.ts";
 import type { Secrets } from "../../secrets/secrets.ts";
@@ -68,6 +68,13 @@ const hasOwnPolicy = (session: Session): boolean => isPartnerSession(session) &&
 // Whether a session starts exactly as a blank does.
 export const isLikeBlank = (session: PartnerSession): boolean =>
   session.sealedEnv === null && session.sealedRelays === null && !session.autoStartAgent && !hasOwnPolicy(session);
+
+// The snapshot with the files of a new sandbox: that of the create, or of the template if the create names no source.
+export function snapshotOf(session: Session, template: Template): SnapshotId | undefined {
+  const source = isPartnerSession(session) ? session.setup?.source : null;
+  if (source) return "snapshotId" in source ? source.snapshotId : undefined;
+  return template.snapshot as SnapshotId | undefined;
+}
 
 // The template of the session's sandbox, with what the session has agreed on instead.
 export function findTemplate(templates: Templates, session: Session): Template {

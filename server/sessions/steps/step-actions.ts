@@ -10,7 +10,7 @@ import { idleTimes, NO_TIMES } from "../../store/sessions/idle.ts";
 import type { PartnerSession, Session, SessionInStep, Step } from "../../store/sessions/session.ts";
 import type { SessionChanges } from "../../store/sessions/write.ts";
 import { inSpan, type Span } from "../../tracing/span.ts";
-import { createStartRequests, findTemplate, isLikeBlank, type StartRequestsDeps } from "./start-requests.ts";
+import { createStartRequests, findTemplate, snapshotOf, isLikeBlank, type StartRequestsDeps } from "./start-requests.ts";
 
 // The work of a step on its sandbox, and the changes that it writes when it ends. Everything here is idempotent: a step that a dead server
 // left behind is done again.
@@ -59,7 +59,8 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
 
   function specOf(session: Session): SandboxSpec {
     const { sandboxId, sealedToken } = session;
-    return { id: sandboxId, template: templateOf(session), tokenHash: sha256Hex(secrets.open(sealedToken, sandboxId)) };
+    const template = templateOf(session);
+    return { id: sandboxId, template, snapshot: snapshotOf(session, template), tokenHash: sha256Hex(secrets.open(sealedToken, sandboxId)) };
   }
 
   async function createSandbox(session: Session, signal: AbortSignal, span?: Span): Promise<void> {

@@ -57,6 +57,7 @@ export async function openTestSessions(
     servers: { elsewhere: async () => new AppError("session_elsewhere") },
     rules: { timeoutAction: "pause", hibernateAfterMs: 10 * MINUTE, pausedMs: 30 * 24 * 60 * MINUTE, tombstoneMs: 30 * 24 * 60 * MINUTE },
     capacity: { maxSandboxes: 100, reserveBytes: 0 },
+    snapshotLimits: { maxSnapshots: 100, maxSnapshotBytes: 2 ** 40, snapshotRetentionMs: null },
     poolSize: 0,
     stepTimeoutMs: 20_000,
     ...options,

@@ -13,6 +13,7 @@ import { up as idleTimeout } from "./0010-idle-timeout.ts";
 import { up as sessionRules } from "./0011-session-rules.ts";
 import { up as console } from "./0012-console.ts";
 import { up as setup } from "./0013-setup.ts";
+import { up as snapshots } from "./0014-snapshots.ts";
 import { up as sessionLogs } from "./0017-session-logs.ts";
 
 export interface Migration {
@@ -36,5 +37,6 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: "session-rules", up: sessionRules },
   { name: "console", up: console },
   { name: "setup", up: setup },
+  { name: "snapshots", up: snapshots },
   { name: "session-logs", up: sessionLogs },
 ];

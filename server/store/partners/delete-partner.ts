@@ -1,10 +1,12 @@
 import type { Db } from "../schema.ts";
+import { abandonSnapshotsOf } from "../snapshots/write.ts";
 
 // Deletes up to `limit` rows of a partner, and the partner itself when nothing else of it is left. Returns whether the partner
 // is deleted. Call it repeatedly: deleting everything in one statement would block other writers. Throws if a session that is
 // not destroyed remains. The audit log stays: it is the operator's record.
 export async function deletePartnerRows(db: Db, partnerId: string, limit: number): Promise<boolean> {
   if ((await countLiveSessions(db, partnerId)) > 0) throw new Error(`The partner ${partnerId} still has sessions`);
+  await abandonSnapshotsOf(db, partnerId);
   if (await deleteWebhookRows(db, partnerId, limit)) return false;
   const keys = db.selectFrom("keys").select("id").where("partner_id", "=", partnerId);
   await db.deleteFrom("rate_buckets").where("key_id", "in", keys).execute();

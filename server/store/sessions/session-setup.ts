@@ -1,10 +1,10 @@
-import type { RelayRead, Source, SourceStatus } from "@berth/contract";
+import type { GitSource as NamedGitSource, RelayRead, SnapshotId, SourceStatus } from "@berth/contract";
 
 // How the files of a session come into its sandbox, and the command that runs then. Stored as JSON in `sessions.setup`, without
 // secrets.
 export interface SessionSetup {
   // null: the session starts with an empty workspace.
-  source: { git: GitSource; status: SourceStatus; reason: string | null } | null;
+  source: SetupSource | null;
   // The command of the create. null: that of the repository or of the template, if there is one.
   command: string | null;
   // `none`: there was no command.
@@ -15,7 +15,13 @@ export interface SessionSetup {
   relays: RelayRead[];
 }
 
-export type GitSource = Omit<Source["git"], "username" | "token">;
+// A repository, or the files of a snapshot. A fork has the snapshot that exists while it is created, and the session.
+export type SetupSource = ({ git: GitSource } | { git?: undefined; snapshotId: SnapshotId; sessionId?: string }) & {
+  status: SourceStatus;
+  reason: string | null;
+};
+
+export type GitSource = Omit<NamedGitSource, "username" | "token">;
 
 // The part that is left to do: everything, or only the command.
 export type SetupState = "source" | "command";

@@ -1,0 +1,98 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { AppError, isSessionId, isSnapshotId, type SnapshotId } from "@berth/contract";
+import type { Log } from "../../log.ts";
+import type { Store } from "../../store/open.ts";
+import { findSession } from "../../store/sessions/read.ts";
+import { isAtHome, isPartnerSession, type Home, type PartnerSession } from "../../store/sessions/session.ts";
+import { viewOf } from "../../store/sessions/view.ts";
+import { findSnapshot, listSnapshots, type StoredSnapshot } from "../../store/snapshots/read.ts";
+import type { ServerDirectory } from "../server-directory.ts";
+import type { FilesFrom, Snapshots } from "./snapshots.ts";
+import type { SnapshotWork } from "./snapshot-work.ts";
+
+export interface SnapshotsDeps {
+  store: Store;
+  work: SnapshotWork;
+  home: Home;
+  servers: Pick<ServerDirectory, "elsewhere">;
+  onEvent: Snapshots["onEvent"];
+  log: Log;
+}
+
+const POLL_MS = 25;
+const STEP_WAIT_MS = 30_000;
+
+export function createSnapshots({ store, work, home, servers, onEvent, log }: SnapshotsDeps): Snapshots {
+  async function findOwn(partnerId: string, id: string): Promise<StoredSnapshot> {
+    const snapshot = await findSnapshot(store.db, isSnapshotId(id) ? id : UNUSED_ID);
+    const isVisible = snapshot?.partnerId === partnerId && snapshot.purpose === "keep" && snapshot.state !== "deleting";
+    if (!isVisible) throw new AppError("snapshot_not_found");
+    return snapshot;
+  }
+
+  async function atHome<Found extends { home: Home }>(found: Found): Promise<Found> {
+    if (!isAtHome(found, home)) throw await servers.elsewhere(found.home);
+    return found;
+  }
+
+  async function findLive(partnerId: string, id: string): Promise<PartnerSession> {
+    const session = isSessionId(id) ? await findSession(store.db, id) : undefined;
+    const isLive = session && isPartnerSession(session) && session.partnerId === partnerId && viewOf(session) !== null;
+    if (!isLive || session.state === "destroyed" || session.state === "destroying") throw new AppError("session_not_found");
+    return session;
+  }
+
+  // Waits for the end of a step.
+  async function findCopyable(partnerId: string, id: string): Promise<PartnerSession> {
+    for (const endMs = performance.now() + STEP_WAIT_MS; performance.now() < endMs; await delay(POLL_MS)) {
+      const session = await atHome(await findLive(partnerId, id));
+      if (session.state === "running" || session.state === "paused") return session;
+    }
+    throw new AppError("session_busy", { retryAfterSeconds: 1 });
+  }
+
+  async function findReady(partnerId: string, id: string): Promise<StoredSnapshot> {
+    const snapshot = await atHome(await findOwn(partnerId, id));
+    if (snapshot.state !== "ready") throw new AppError("snapshot_busy");
+    return snapshot;
+  }
+
+  const withFiles: Snapshots["withFiles"] = async (partnerId, from, act) => {
+    if ("snapshotId" in from) return act({ snapshotId: (await findReady(partnerId, from.snapshotId)).id });
+    const session = await findCopyable(partnerId, from.sessionId);
+    const copy = await work.make(session, { purpose: "fork", name: "" });
+    try {
+      return await act({ snapshotId: copy.id, sessionId: session.id });
+    } finally {
+      await work
+        .discard(copy)
+        .catch((error: unknown) => log.warn("snapshot.discard_failed", { snapshotId: copy.id, error: String(error) }));
+    }
+  };
+
+  async function templateOf(partnerId: string, from: FilesFrom): Promise<string | null> {
+    const source = "snapshotId" in from ? findOwn(partnerId, from.snapshotId) : findLive(partnerId, from.sessionId);
+    return source.then(
+      ({ template }) => template,
+      () => null,
+    );
+  }
+
+  return {
+    async take(partnerId, sessionId, options) {
+      return work.make(await findCopyable(partnerId, sessionId), { purpose: "keep", ...options });
+    },
+    get: findOwn,
+    list: (partnerId, filter) => listSnapshots(store.db, { ...filter, partnerId }),
+    async remove(partnerId, id, record) {
+      const snapshot = await findReady(partnerId, id);
+      await work.discard(snapshot, record);
+    },
+    templateOf,
+    withFiles,
+    onEvent,
+  };
+}
+
+// A malformed id is looked up too, so that every 404 takes the same time.
+const UNUSED_ID: SnapshotId = `snp_${"0".repeat(26)}`;

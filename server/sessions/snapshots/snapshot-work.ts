@@ -1,0 +1,146 @@
+import { AppError, newId, type EventType } from "@berth/contract";
+import { MINUTE, type Clock } from "../../clock.ts";
+import type { DaemonLinks } from "../../daemon-link/daemon-links.ts";
+import type { Driver } from "../../drivers/driver.ts";
+import { failpoint } from "../../faults/failpoints.ts";
+import type { Log } from "../../log.ts";
+import { appendEvent } from "../../store/events.ts";
+import type { Store } from "../../store/open.ts";
+import { lockPartner } from "../../store/partners/partners.ts";
+import type { Db } from "../../store/schema.ts";
+import type { Home, Lease, PartnerSession } from "../../store/sessions/session.ts";
+import { snapshotUse, type StoredSnapshot } from "../../store/snapshots/read.ts";
+import { beginDeletion, finishSnapshot, insertSnapshot, releaseSnapshot, removeSnapshot } from "../../store/snapshots/write.ts";
+import type { SnapshotLimits, SnapshotRecorder } from "./snapshots.ts";
+
+// Makes and deletes snapshots so that a crash loses nothing: the row comes before the files and goes after them.
+export interface SnapshotWork {
+  make(session: PartnerSession, options: MakeOptions): Promise<StoredSnapshot>;
+  // Deletes the files and then the row. No-op if the snapshot has changed since it was read.
+  discard(snapshot: StoredSnapshot, record?: SnapshotRecorder): Promise<void>;
+}
+
+export interface MakeOptions {
+  purpose: StoredSnapshot["purpose"];
+  name: string;
+  record?: SnapshotRecorder | undefined;
+}
+
+export interface SnapshotWorkDeps {
+  store: Store;
+  driver: Driver;
+  links: Pick<DaemonLinks, "save">;
+  home: Home;
+  owner: string;
+  limits: SnapshotLimits;
+  clock: Clock;
+  log: Log;
+  // An event of this partner was stored.
+  onEvent(partnerId: string): void;
+}
+
+const COPY_TIMEOUT_MS = 10 * MINUTE;
+// Also long enough for the sessions that are forked from a copy.
+const LEASE_MS = 30 * MINUTE;
+const SAVE_TIMEOUT_MS = 5_000;
+
+export function createSnapshotWork(deps: SnapshotWorkDeps): SnapshotWork {
+  const { store, driver, links, home, owner, limits, clock, log, onEvent } = deps;
+  const lease = (): Lease => ({ owner, untilMs: clock.now() + LEASE_MS });
+
+  async function begin(session: PartnerSession, { purpose, name }: MakeOptions): Promise<StoredSnapshot> {
+    const { partnerId, id: sessionId, template } = session;
+    const nowMs = clock.now();
+    const row = { id: newId("snp", nowMs), partnerId, sessionId, purpose, name, template, home, lease: lease(), nowMs };
+    await store.transaction(async (tx) => {
+      if (purpose === "keep") await checkQuota(tx, partnerId, { more: 1, bytes: 0 });
+      await insertSnapshot(tx, row);
+    });
+    return { ...row, state: "creating", bytes: null, leaseUntilMs: row.lease.untilMs, createdAtMs: nowMs };
+  }
+
+  async function checkQuota(tx: Db, partnerId: string, { more, bytes }: { more: number; bytes: number }): Promise<void> {
+    if (store.engine === "postgres") await lockPartner(tx, partnerId);
+    const use = await snapshotUse(tx, partnerId);
+    if (use.count + more > limits.maxSnapshots)
+      throw new AppError("snapshot_quota", { message: `The limit of ${limits.maxSnapshots} snapshots is reached` });
+    if (use.bytes + bytes > limits.maxSnapshotBytes)
+      throw new AppError("snapshot_quota", {
+        message: `The limit of ${Math.floor(limits.maxSnapshotBytes / 2 ** 20)} MiB for snapshots is reached`,
+      });
+  }
+
+  // Terminals and conversations are in the daemon's memory for some seconds before it writes them.
+  async function saveDaemon({ state, sandboxId }: PartnerSession): Promise<void> {
+    if (state !== "running") return;
+    await links
+      .save(sandboxId, AbortSignal.timeout(SAVE_TIMEOUT_MS))
+      .catch((error: unknown) => log.warn("snapshot.daemon_not_saved", { sandboxId, error: String(error) }));
+  }
+
+  async function make(session: PartnerSession, options: MakeOptions): Promise<StoredSnapshot> {
+    const begun = await begin(session, options);
+    failpoint("snapshot.begun");
+    try {
+      await saveDaemon(session);
+      const startedMs = performance.now();
+      const { bytes, frozenMs } = await driver.takeSnapshot(session.sandboxId, begun.id, AbortSignal.timeout(COPY_TIMEOUT_MS));
+      failpoint("snapshot.copied");
+      const done = await complete(begun, bytes, options.record);
+      failpoint("snapshot.left");
+      const times = { tookMs: Math.round(performance.now() - startedMs), frozenMs: Math.round(frozenMs) };
+      log.info("snapshot.created", { snapshotId: begun.id, sessionId: session.id, sandboxId: session.sandboxId, bytes, ...times });
+      return done;
+    } catch (error) {
+      log.error("snapshot.failed", { snapshotId: begun.id, sessionId: session.id, error: describe(error) });
+      await discard(begun).catch((second: unknown) => log.error("snapshot.undo_failed", { snapshotId: begun.id, error: String(second) }));
+      throw error;
+    }
+  }
+
+  async function complete({ id, purpose, partnerId }: StoredSnapshot, bytes: number | null, record?: SnapshotRecorder) {
+    const done = await store.transaction(async (tx) => {
+      if (purpose === "keep" && partnerId !== null) await checkQuota(tx, partnerId, { more: 0, bytes: bytes ?? 0 });
+      const finished = await finishSnapshot(tx, id, owner, bytes);
+      if (!finished) throw new AppError("session_busy", { message: "Another server took over this snapshot" });
+      await record?.(tx, finished);
+      await announce(tx, finished, "snapshot.created");
+      return finished;
+    });
+    if (partnerId !== null) onEvent(partnerId);
+    return done;
+  }
+
+  async function discard(snapshot: StoredSnapshot, record?: SnapshotRecorder): Promise<void> {
+    const taken = await store.transaction(async (tx) => {
+      if (!(await beginDeletion(tx, snapshot, lease()))) return false;
+      await record?.(tx, snapshot);
+      if (snapshot.state === "creating") await announce(tx, snapshot, "snapshot.failed");
+      if (snapshot.state === "ready") await announce(tx, snapshot, "snapshot.deleted");
+      return true;
+    });
+    if (!taken) return;
+    failpoint("snapshot_delete.begun");
+    if (snapshot.partnerId !== null) onEvent(snapshot.partnerId);
+    try {
+      await driver.deleteSnapshot(snapshot.id, AbortSignal.timeout(COPY_TIMEOUT_MS));
+    } catch (error) {
+      // The next look of any server tries again.
+      await releaseSnapshot(store.db, snapshot.id);
+      throw error;
+    }
+    failpoint("snapshot_delete.deleted");
+    await removeSnapshot(store.db, snapshot.id);
+  }
+
+  async function announce(tx: Db, snapshot: StoredSnapshot, type: EventType): Promise<void> {
+    const { id: snapshotId, partnerId, sessionId, name, bytes, purpose } = snapshot;
+    if (purpose === "fork" || partnerId === null) return;
+    await appendEvent(tx, { partnerId, sessionId, type, at: clock.now(), data: { sessionId, snapshotId, name, bytes } });
+  }
+
+  return { make, discard };
+}
+
+const describe = (error: unknown): string =>
+  error instanceof Error ? `${error.message}${error.cause ? `: ${describe(error.cause)}` : ""}` : String(error);

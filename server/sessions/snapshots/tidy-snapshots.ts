@@ -1,0 +1,70 @@
+import type { Clock } from "../../clock.ts";
+import type { Driver } from "../../drivers/driver.ts";
+import type { Log } from "../../log.ts";
+import type { Store } from "../../store/open.ts";
+import type { Home } from "../../store/sessions/session.ts";
+import { abandonedSnapshots, snapshotIdsAt, snapshotsTakenBefore, type StoredSnapshot } from "../../store/snapshots/read.ts";
+import type { SnapshotWork } from "./snapshot-work.ts";
+
+// Deletes what a dead server has left of snapshots, and snapshots whose retention has ended.
+export interface TidySnapshots {
+  // `predecessors`: also those of other processes of this home, which are known to be dead.
+  finishAbandoned(options?: { predecessors: boolean }): Promise<void>;
+  removeOrphans(): Promise<void>;
+  removeOld(): Promise<void>;
+}
+
+export interface TidySnapshotsDeps {
+  store: Store;
+  driver: Pick<Driver, "listSnapshots" | "deleteSnapshot">;
+  work: SnapshotWork;
+  home: Home;
+  owner: string;
+  // null: snapshots are kept until they are deleted.
+  retentionMs: number | null;
+  clock: Clock;
+  log: Log;
+  onFound(kind: string): void;
+}
+
+const BATCH = 100;
+const ENGINE_TIMEOUT_MS = 60_000;
+
+export function createTidySnapshots(deps: TidySnapshotsDeps): TidySnapshots {
+  const { store, driver, work, home, owner, retentionMs, clock, log, onFound } = deps;
+
+  async function discardAll(snapshots: StoredSnapshot[], reason: string): Promise<void> {
+    for (const snapshot of snapshots) {
+      log.info("snapshot.discarded", { snapshotId: snapshot.id, state: snapshot.state, reason });
+      await work
+        .discard(snapshot)
+        .catch((error: unknown) => log.error("snapshot.discard_failed", { snapshotId: snapshot.id, error: String(error) }));
+    }
+  }
+
+  return {
+    async finishAbandoned({ predecessors } = { predecessors: false }) {
+      const onlyOwnerAlive = predecessors ? owner : undefined;
+      const found = await abandonedSnapshots(store.db, home, { nowMs: clock.now(), onlyOwnerAlive });
+      for (const _ of found) onFound("snapshot_abandoned");
+      await discardAll(found, "abandoned");
+    },
+
+    async removeOrphans() {
+      // The list comes first: a copy is made only after its row, so a copy of the list without a row has no owner.
+      const listed = await driver.listSnapshots(AbortSignal.timeout(ENGINE_TIMEOUT_MS));
+      if (listed.length === 0) return;
+      const known = await snapshotIdsAt(store.db, home);
+      for (const snapshotId of listed.filter((id) => !known.has(id))) {
+        onFound("snapshot_orphan");
+        log.warn("snapshot.orphan", { snapshotId });
+        await driver.deleteSnapshot(snapshotId, AbortSignal.timeout(ENGINE_TIMEOUT_MS));
+      }
+    },
+
+    async removeOld() {
+      if (retentionMs === null) return;
+      await discardAll(await snapshotsTakenBefore(store.db, home, clock.now() - retentionMs, BATCH), "retention");
+    },
+  };
+}
