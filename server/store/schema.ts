@@ -2,7 +2,7 @@ import type { Generated, Kysely } from "kysely";
 import type { KeyScope, SandboxId, SessionId, TimeoutAction } from "@berth/contract";
 import type { ConsoleLoginsTable, OperatorTokensTable } from "./console-tables.ts";
 import type { EgressHostsTable, OpeningsTable } from "./session-log-tables.ts";
-import type { SnapshotsTable } from "./snapshots/snapshot-table.ts";
+import type { SnapshotsTable } from "./snapshot-table.ts";
 import type { SessionState } from "./session-states.ts";
 import type { ModelUsageTable, UsageCountersTable, UsageDaysTable } from "./usage-tables.ts";
 
