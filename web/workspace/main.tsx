@@ -21,13 +21,13 @@ if (parent !== window)
 // Few sessions have an idle timeout.
 let followsIdlePause = false;
 const followIdlePause = () => {
-  if (followsIdlePause || !workspace.session.store.getState().session?.idlePause) return;
+  if (followsIdlePause || !workspace.mayEdit || !workspace.session.store.getState().session?.idlePause) return;
   followsIdlePause = true;
   void loadModule(() => import("./session/idle-pause.ts")).then((module) => module.followIdlePause(workspace));
 };
 followIdlePause();
 workspace.session.store.subscribe(followIdlePause);
-if (workspace.session.store.getState().session?.source)
+if (workspace.mayEdit && workspace.session.store.getState().session?.source)
   void loadModule(() => import("./session/source-notice.ts")).then((module) => module.followSource(workspace));
 
 const root = document.getElementById("root");

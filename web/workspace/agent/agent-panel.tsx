@@ -13,7 +13,7 @@ import { ConversationItems } from "./conversation/conversation-items.tsx";
 // The panel of the coding agent. Loaded together with the Markdown renderer when it is first opened.
 export default function AgentPanel() {
   const agent = useAgent();
-  const { layout } = useWorkspace();
+  const { mayEdit, layout } = useWorkspace();
   useEffect(() => agent.connect(), [agent]);
   const { current, pendingPrompt, items, agent: state } = useAgentState((view) => view);
   const shown = current === null ? undefined : items[current];
@@ -23,10 +23,14 @@ export default function AgentPanel() {
       <div className="panel-head">
         <h2 className="hidden-visually">Agent</h2>
         <ConversationList />
-        <IconButton label="New conversation" onClick={() => agent.show(null)}>
-          <MessageSquarePlus size={15} />
-        </IconButton>
-        <DeleteConversation />
+        {mayEdit && (
+          <>
+            <IconButton label="New conversation" onClick={() => agent.show(null)}>
+              <MessageSquarePlus size={15} />
+            </IconButton>
+            <DeleteConversation />
+          </>
+        )}
         <IconButton label="Hide agent" onClick={() => layout.toggle("agentOpen")}>
           <X size={15} />
         </IconButton>
@@ -46,18 +50,20 @@ export default function AgentPanel() {
         <div className="panel-body">{usable && (current === null || shown) ? <EmptyConversation /> : usable ? null : <AgentStatus />}</div>
       )}
       {shown && shown.length > 0 && !usable && <AgentStatus />}
-      {(usable || state?.status === "failed") && <Composer disabled={!usable} />}
+      {!mayEdit && <p className="agent-notice">Your link is for viewing only. You can read the conversations, but not send messages.</p>}
+      {mayEdit && (usable || state?.status === "failed") && <Composer disabled={!usable} />}
     </section>
   );
 }
 
 function EmptyConversation() {
+  const { mayEdit } = useWorkspace();
   const agentName = useAgentState((view) => view.agent?.name);
   return (
     <div className="empty">
       <Sparkles size={28} strokeWidth={1.4} />
-      <h2>What should we work on?</h2>
-      <p>{agentName ?? "The agent"} can read and change files in this workspace and run commands. You see every step here.</p>
+      <h2>{mayEdit ? "What should we work on?" : "No conversations yet"}</h2>
+      {mayEdit && <p>{agentName ?? "The agent"} can read and change files in this workspace and run commands. You see every step here.</p>}
     </div>
   );
 }

@@ -1,9 +1,11 @@
 import { Sparkles, TriangleAlert } from "lucide-react";
+import { useWorkspace } from "../state/context.ts";
 import { useAgent, useAgentState } from "../state/use-agent.ts";
 
 // Shown when the agent cannot be used. The reasons are for operators: `berth doctor` and GET /agent name them.
 export function AgentStatus() {
   const agent = useAgent();
+  const { mayEdit } = useWorkspace();
   const state = useAgentState((view) => view.agent);
   if (state === null)
     return (
@@ -26,9 +28,11 @@ export function AgentStatus() {
       <TriangleAlert size={28} strokeWidth={1.4} />
       <h2>The agent could not start</h2>
       <p>{state.message ?? "It exited without an error message."}</p>
-      <button type="button" className="button" onClick={() => void agent.start()}>
-        Try again
-      </button>
+      {mayEdit && (
+        <button type="button" className="button" onClick={() => void agent.start()}>
+          Try again
+        </button>
+      )}
     </div>
   );
 }

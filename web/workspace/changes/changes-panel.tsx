@@ -52,12 +52,14 @@ function SessionChanges() {
         {changes?.changes.map((change) => (
           <ChangeRow key={change.path} change={change} />
         ))}
-        <div className="git-start">
-          <button type="button" className="button" onClick={() => void initializeRepository(workspace)}>
-            <GitBranch size={14} />
-            Initialize repository
-          </button>
-        </div>
+        {workspace.mayEdit && (
+          <div className="git-start">
+            <button type="button" className="button" onClick={() => void initializeRepository(workspace)}>
+              <GitBranch size={14} />
+              Initialize repository
+            </button>
+          </div>
+        )}
       </div>
     </>
   );
@@ -88,7 +90,7 @@ function useChanges() {
 }
 
 function ChangeRow({ change }: { change: Change }) {
-  const { layout, dialogs, notices, api } = useWorkspace();
+  const { mayEdit, layout, dialogs, notices, api } = useWorkspace();
   const { path, kind, linesAdded, linesDeleted } = change;
   const revert = async () => {
     const text =
@@ -113,9 +115,11 @@ function ChangeRow({ change }: { change: Change }) {
       </button>
       {linesAdded !== undefined && <span className="mono good">+{linesAdded}</span>}
       {linesDeleted !== undefined && <span className="mono bad">−{linesDeleted}</span>}
-      <IconButton label={`Revert ${path}`} onClick={() => void revert()}>
-        <Undo2 size={14} />
-      </IconButton>
+      {mayEdit && (
+        <IconButton label={`Revert ${path}`} onClick={() => void revert()}>
+          <Undo2 size={14} />
+        </IconButton>
+      )}
     </div>
   );
 }

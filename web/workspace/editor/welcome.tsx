@@ -14,20 +14,24 @@ export default function Welcome() {
   const isFetching = useWorkspaceState("session", (state) => state.session?.source?.status === "pending");
   return (
     <div className="welcome">
-      <h2>{isFetching ? "Fetching the repository…" : "Your workspace is ready"}</h2>
+      <h2>{isFetching ? "Fetching the repository…" : workspace.mayEdit ? "Your workspace is ready" : "You are viewing this workspace"}</h2>
       <div className="starts">
-        <button type="button" className="button" onClick={() => void startNew(workspace, "file")}>
-          <FilePlus size={15} />
-          New file
-        </button>
-        <button type="button" className="button" onClick={() => chooseUpload(workspace, "files", "")}>
-          <Upload size={15} />
-          Upload files
-        </button>
-        <button type="button" className="button" onClick={() => void cloneRepository(workspace)}>
-          <FolderGit2 size={15} />
-          Clone repository
-        </button>
+        {workspace.mayEdit && (
+          <>
+            <button type="button" className="button" onClick={() => void startNew(workspace, "file")}>
+              <FilePlus size={15} />
+              New file
+            </button>
+            <button type="button" className="button" onClick={() => chooseUpload(workspace, "files", "")}>
+              <Upload size={15} />
+              Upload files
+            </button>
+            <button type="button" className="button" onClick={() => void cloneRepository(workspace)}>
+              <FolderGit2 size={15} />
+              Clone repository
+            </button>
+          </>
+        )}
         <button type="button" className="button" onClick={() => workspace.palette.open("files")}>
           <Search size={15} />
           Go to file

@@ -9,7 +9,7 @@ import { chooseUpload, isFileDrag, uploadDropped } from "./uploads.ts";
 
 export function Explorer() {
   const workspace = useWorkspace();
-  const { files, layout } = workspace;
+  const { mayEdit, files, layout } = workspace;
   const isKnown = useWorkspaceState("files", (state) => state.folders[""] !== undefined);
   const isEmpty = useWorkspaceState("files", (state) => state.folders[""]?.length === 0);
   const isNaming = useWorkspaceState("tree", (state) => state.naming !== null);
@@ -22,13 +22,17 @@ export function Explorer() {
     <>
       <div className="panel-head">
         <h2>Files</h2>
-        <IconButton label="New file" onClick={() => void startNew(workspace, "file")}>
-          <FilePlus size={15} />
-        </IconButton>
-        <IconButton label="New folder" onClick={() => void startNew(workspace, "folder")}>
-          <FolderPlus size={15} />
-        </IconButton>
-        <UploadButton />
+        {mayEdit && (
+          <>
+            <IconButton label="New file" onClick={() => void startNew(workspace, "file")}>
+              <FilePlus size={15} />
+            </IconButton>
+            <IconButton label="New folder" onClick={() => void startNew(workspace, "folder")}>
+              <FolderPlus size={15} />
+            </IconButton>
+            <UploadButton />
+          </>
+        )}
         <IconButton label="Refresh" onClick={() => void files.reloadAll()}>
           <RefreshCw size={14} />
         </IconButton>
@@ -37,7 +41,7 @@ export function Explorer() {
         </IconButton>
       </div>
       <div className="panel-body explorer">
-        {isEmpty && !isNaming ? <EmptyWorkspace /> : isKnown && <FileTree />}
+        {isEmpty && !isNaming && mayEdit ? <EmptyWorkspace /> : isKnown && <FileTree />}
         <TreeNotes />
       </div>
     </>

@@ -28,6 +28,8 @@ import type { TreeNode } from "./tree-rows.ts";
 import { chooseUpload } from "./uploads.ts";
 
 const size = 14;
+// The items that change nothing.
+const VIEWER_ITEMS = /^(Preview$|History$|Download|Copy path)/;
 
 export interface FileMenuProps {
   node: TreeNode;
@@ -42,9 +44,9 @@ export default function FileMenu({ node, at, onClose }: FileMenuProps) {
 }
 
 function itemsFor(workspace: Workspace, node: TreeNode): MenuItem[] {
-  const { tree } = workspace;
+  const { tree, mayEdit } = workspace;
   const paths = tree.chosen(node.path);
-  return [
+  const all = [
     ...(paths.length === 1 ? itemsForOne(workspace, node) : []),
     { label: "Cut", icon: <Scissors size={size} />, shortcut: "Mod+X", divided: true, run: () => tree.hold({ kind: "cut", paths }) },
     { label: "Copy", icon: <Copy size={size} />, shortcut: "Mod+C", run: () => tree.hold({ kind: "copy", paths }) },
@@ -65,6 +67,7 @@ function itemsFor(workspace: Workspace, node: TreeNode): MenuItem[] {
       run: () => void deletePaths(workspace, paths),
     },
   ].map(withShortcut);
+  return mayEdit ? all : all.filter(({ label }) => VIEWER_ITEMS.test(label));
 }
 
 function itemsForOne(workspace: Workspace, { path, folder }: TreeNode): MenuItem[] {

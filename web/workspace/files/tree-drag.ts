@@ -22,7 +22,8 @@ export function useTreeDrag(nodeAt: (event: DragEvent) => TreeNode | undefined) 
     return node === undefined ? "" : node.folder ? node.path : parentOf(node.path);
   };
   const mayDrop = (event: DragEvent, folder: string) =>
-    isFileDrag(event.dataTransfer) || (dragged.current.length > 0 && !dragged.current.some((path) => isWithin(folder, path)));
+    workspace.mayEdit &&
+    (isFileDrag(event.dataTransfer) || (dragged.current.length > 0 && !dragged.current.some((path) => isWithin(folder, path))));
 
   // A collapsed folder expands when something is held over it.
   function expandSoon(node: TreeNode | undefined): void {

@@ -17,6 +17,8 @@ export interface TreeView {
 }
 
 const TYPE_AHEAD_MS = 800;
+// The keys that change files.
+const CHANGES = new Set(["Mod+V", "Mod+X", "Mod+Z", "F2", "Delete", "Mod+Backspace"]);
 
 const loadDeletion = () => loadModule(() => import("../state/actions/delete-action.ts"));
 
@@ -62,7 +64,8 @@ export function createTreeKeys(workspace: Workspace): (event: KeyboardEvent, vie
         ["Mod+C", () => tree.hold({ kind: "copy", paths: chosen() })],
         ["Mod+X", () => tree.hold({ kind: "cut", paths: chosen() })],
       );
-    const action = actions.find(([shortcut]) => matchesShortcut(event, shortcut));
+    const allowed = workspace.mayEdit ? actions : actions.filter(([shortcut]) => !CHANGES.has(shortcut));
+    const action = allowed.find(([shortcut]) => matchesShortcut(event, shortcut));
     void action?.[1]();
     return action !== undefined;
   }

@@ -17,7 +17,14 @@ export function BranchButton() {
   const counts = [ahead > 0 && `${ahead} to push`, behind > 0 && `${behind} to pull`].filter(Boolean).join(", ");
   const label = `Branch ${name}${counts === "" ? "" : `, ${counts}`}`;
   return (
-    <button type="button" className="branch" aria-label={label} title={`${label}. Switch branch`} onClick={() => void pickBranch()}>
+    <button
+      type="button"
+      className="branch"
+      aria-label={label}
+      title={workspace.mayEdit ? `${label}. Switch branch` : `${label}. Your link is for viewing only`}
+      disabled={!workspace.mayEdit}
+      onClick={() => void pickBranch()}
+    >
       <GitBranch size={13} aria-hidden="true" />
       <span className="truncate">{name}</span>
       {operation !== null && <span>({operation})</span>}

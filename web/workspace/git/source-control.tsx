@@ -9,6 +9,7 @@ import { SyncButtons } from "./sync-buttons.tsx";
 // The repository: staged files, changed files, and the next commit.
 export default function SourceControl({ repository }: { repository: GitRepository }) {
   const workspace = useWorkspace();
+  const { mayEdit } = workspace;
   const { files, truncated, operation } = repository;
   const conflicts = files.filter(({ conflict }) => conflict);
   const staged = files.filter((file) => file.staged !== null);
@@ -19,7 +20,7 @@ export default function SourceControl({ repository }: { repository: GitRepositor
   return (
     <>
       <Repositories />
-      {operation !== null && (
+      {operation !== null && mayEdit && (
         <div className="git-operation">
           <p>
             {conflicts.length > 0
@@ -38,13 +39,17 @@ export default function SourceControl({ repository }: { repository: GitRepositor
           </div>
         </div>
       )}
-      <CommitBox repository={repository} />
-      <SyncButtons repository={repository} />
+      {mayEdit && (
+        <>
+          <CommitBox repository={repository} />
+          <SyncButtons repository={repository} />
+        </>
+      )}
       <div className="panel-body">
         {files.length === 0 && <p className="tree-note">No changes since the last commit.</p>}
-        <FileGroup title="Merge conflicts" side="conflict" files={conflicts} actions={[stage]} />
-        <FileGroup title="Staged" side="staged" files={staged} actions={[unstage]} />
-        <FileGroup title="Not staged" side="unstaged" files={unstaged} actions={[discard, stage]} />
+        <FileGroup title="Merge conflicts" side="conflict" files={conflicts} actions={mayEdit ? [stage] : []} />
+        <FileGroup title="Staged" side="staged" files={staged} actions={mayEdit ? [unstage] : []} />
+        <FileGroup title="Not staged" side="unstaged" files={unstaged} actions={mayEdit ? [discard, stage] : []} />
         {truncated && (
           <p className="tree-note">There are more changes than can be shown. Files that Git should not track belong in .gitignore.</p>
         )}

@@ -6,6 +6,7 @@ import { sharePort } from "./share-port.ts";
 import { openPreview } from "../state/actions/open-actions.ts";
 
 export default function PortsPanel() {
+  const { mayEdit } = useWorkspace();
   const list = useWorkspaceState("ports", (state) => state.list);
   return (
     <>
@@ -13,6 +14,7 @@ export default function PortsPanel() {
         <h2>Ports</h2>
       </div>
       <div className="panel-body">
+        {!mayEdit && <p className="tree-note">Your link is for viewing only. Ask someone who can edit to share a port with you.</p>}
         {list.length === 0 ? <NoPorts /> : list.map(({ port, program }) => <PortRow key={port} port={port} program={program} />)}
       </div>
     </>
@@ -21,7 +23,7 @@ export default function PortsPanel() {
 
 function PortRow({ port, program }: { port: number; program: string | null }) {
   const workspace = useWorkspace();
-  const { layout, ports, notices } = workspace;
+  const { mayEdit, layout, ports, notices } = workspace;
   const openInNewTab = () => void notices.attempt(`Could not open port ${port}`, () => ports.openInNewTab(port));
   return (
     <div className="list-row">
@@ -30,20 +32,25 @@ function PortRow({ port, program }: { port: number; program: string | null }) {
         className="list-row link grow"
         style={{ padding: 0 }}
         title={`Show port ${port} beside the code`}
+        disabled={!mayEdit}
         onClick={() => layout.openPreviewBeside(port)}
       >
         <span className="number">{port}</span>
         <span className="grow truncate muted">{program ?? "Unknown program"}</span>
       </button>
-      <IconButton label={`Preview port ${port} here`} onClick={() => openPreview(workspace, port)}>
-        <AppWindow size={15} />
-      </IconButton>
-      <IconButton label={`Open port ${port} in a new tab`} onClick={openInNewTab}>
-        <ExternalLink size={15} />
-      </IconButton>
-      <IconButton label={`Share port ${port}`} onClick={() => void sharePort(workspace, port)}>
-        <Share2 size={15} />
-      </IconButton>
+      {mayEdit && (
+        <>
+          <IconButton label={`Preview port ${port} here`} onClick={() => openPreview(workspace, port)}>
+            <AppWindow size={15} />
+          </IconButton>
+          <IconButton label={`Open port ${port} in a new tab`} onClick={openInNewTab}>
+            <ExternalLink size={15} />
+          </IconButton>
+          <IconButton label={`Share port ${port}`} onClick={() => void sharePort(workspace, port)}>
+            <Share2 size={15} />
+          </IconButton>
+        </>
+      )}
     </div>
   );
 }

@@ -3,7 +3,7 @@ import { IconButton } from "../parts/icon-button.tsx";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 
 export function SearchForm() {
-  const { search } = useWorkspace();
+  const { mayEdit, search } = useWorkspace();
   const { text, include, exclude, matchCase, word, regex, replaceShown, replacement, error } = useWorkspaceState(
     "search",
     (state) => state,
@@ -11,9 +11,16 @@ export function SearchForm() {
   return (
     <div className="search-form" role="search">
       <div className="search-row">
-        <IconButton label="Show replace" className="expand" aria-expanded={replaceShown} onClick={() => search.showReplace(!replaceShown)}>
-          <ChevronRight size={15} />
-        </IconButton>
+        {mayEdit && (
+          <IconButton
+            label="Show replace"
+            className="expand"
+            aria-expanded={replaceShown}
+            onClick={() => search.showReplace(!replaceShown)}
+          >
+            <ChevronRight size={15} />
+          </IconButton>
+        )}
         <div className="query">
           <input
             autoFocus

@@ -5,7 +5,7 @@ import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 
 // Covers the workbench while the session is paused.
 export default function PausedOverlay() {
-  const { documents } = useWorkspace();
+  const { mayEdit, documents } = useWorkspace();
   const session = useWorkspaceState("session", (state) => state.session);
   const { isResuming, failure } = useWorkspaceState("resume", (state) => state);
   const unsavedCount = documents.unsaved().length;
@@ -15,7 +15,7 @@ export default function PausedOverlay() {
         <div className="symbol">{isResuming ? <div className="spinner small" /> : <Pause size={22} />}</div>
         <h1 id="paused-title">{isResuming ? "Your session is being resumed" : "This session is paused"}</h1>
         <p id="paused-text">
-          {pauseReason(session)} Your files are safe.{!session?.autoResume && " This page continues when the session is resumed."}
+          {pauseReason(session)} Your files are safe.{(!session?.autoResume || !mayEdit) && " This page continues when the session is resumed."}
         </p>
         {failure !== null && <p role="status">{failure}</p>}
         {unsavedCount > 0 && (
@@ -29,12 +29,12 @@ export default function PausedOverlay() {
 
 // Unless the partner allows it here, only its backend can resume, so the button asks the page around this one.
 function ResumeButton() {
-  const { embedding, resume } = useWorkspace();
+  const { mayEdit, embedding, resume } = useWorkspace();
   const mayResume = useWorkspaceState("session", (state) => state.session?.autoResume ?? false);
   const isResumingHere = useWorkspaceState("resume", (state) => state.isResuming);
   const { canResume: partnerCan, isResuming: partnerResumes } = useWorkspaceState("embedding", (state) => state);
   const isResuming = mayResume ? isResumingHere : partnerResumes;
-  if (!mayResume && !partnerCan) return null;
+  if (!mayEdit || (!mayResume && !partnerCan)) return null;
   return (
     <div className="row">
       <button

@@ -7,12 +7,12 @@ const WARN_MS = 5 * 60_000;
 
 // The time until the session is paused or destroyed, with a warning shortly before.
 export function TimeLeft() {
-  const { api, notices, session } = useWorkspace();
+  const { mayEdit, api, notices, session } = useWorkspace();
   const state = useWorkspaceState("session", (current) => current);
   const [nowMs, setNowMs] = useState(Date.now);
   const leftMs = timeLeftMs(state, nowMs);
   const isSoon = leftMs !== null && leftMs <= WARN_MS;
-  const mayExtend = canExtend(state);
+  const mayExtend = mayEdit && canExtend(state);
 
   useEffect(() => {
     const timer = setInterval(() => setNowMs(Date.now()), isSoon ? 1000 : 15_000);

@@ -6,7 +6,7 @@ import { encodingNames } from "../text/encoding.ts";
 import { isReconnecting } from "../state/sandbox/session.ts";
 
 export function StatusBar() {
-  const { preferences, documents, layout } = useWorkspace();
+  const { mayEdit, preferences, documents, layout } = useWorkspace();
   const reconnecting = useWorkspaceState("session", isReconnecting);
   const { autosave, wrapLines } = useWorkspaceState("preferences", (state) => state);
   const unsaved = useWorkspaceState(
@@ -45,16 +45,18 @@ export function StatusBar() {
       <button type="button" className="optional" aria-pressed={wrapLines} onClick={() => preferences.set({ wrapLines: !wrapLines })}>
         Wrap: {wrapLines ? "on" : "off"}
       </button>
-      <button type="button" className="optional" aria-pressed={autosave} onClick={() => preferences.set({ autosave: !autosave })}>
-        Autosave: {!autosave ? "off" : failing ? "retrying" : "on"}
-      </button>
+      {mayEdit && (
+        <button type="button" className="optional" aria-pressed={autosave} onClick={() => preferences.set({ autosave: !autosave })}>
+          Autosave: {!autosave ? "off" : failing ? "retrying" : "on"}
+        </button>
+      )}
     </footer>
   );
 }
 
 // UTF-8 is not worth mentioning.
 function EncodingButton() {
-  const { documents, dialogs } = useWorkspace();
+  const { mayEdit, documents, dialogs } = useWorkspace();
   const path = useWorkspaceState("layout", activeFile);
   const encoding = useWorkspaceState("documents", ({ files }) => {
     const file = path === null ? undefined : files[path];
@@ -66,7 +68,7 @@ function EncodingButton() {
     if (await dialogs.confirm("Convert to UTF-8?", text, "Convert", "primary")) await documents.convert(path, "utf-8");
   };
   return (
-    <button type="button" onClick={() => void convert()}>
+    <button type="button" disabled={!mayEdit} onClick={() => void convert()}>
       {encodingNames[encoding]}
     </button>
   );

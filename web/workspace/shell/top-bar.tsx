@@ -1,4 +1,4 @@
-import { Moon, PanelBottom, PanelLeft, Search, Sparkles, Sun, SunMoon } from "lucide-react";
+import { Eye, Moon, PanelBottom, PanelLeft, Search, Sparkles, Sun, SunMoon } from "lucide-react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { IconButton } from "../parts/icon-button.tsx";
 import { formatShortcut } from "../browser/shortcuts.ts";
@@ -29,6 +29,12 @@ export function TopBar() {
         <kbd>{formatShortcut("Mod+P")}</kbd>
       </button>
       <div className="side end">
+        {!workspace.mayEdit && (
+          <span className="chip" title="Your link lets you see this workspace, but not change it">
+            <Eye size={13} />
+            View only
+          </span>
+        )}
         <Reconnecting />
         <TimeLeft />
         <ThemeButton />

@@ -6,8 +6,8 @@ type AgentStoreState = ReturnType<Agent["store"]["getState"]>;
 
 // The agent of the workspace. Only the agent panel uses it, so it is in the panel's chunk.
 export function useAgent(): Agent {
-  const { agentLink, api, notices } = useWorkspace();
-  return agentLink.open(() => createAgent({ api, notices }));
+  const { mayEdit, agentLink, api, notices } = useWorkspace();
+  return agentLink.open(() => createAgent({ api, notices, mayEdit }));
 }
 
 // Selects a value of the agent. The component renders again only when this value changes.

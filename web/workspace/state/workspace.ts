@@ -49,24 +49,29 @@ export function createWorkspace(sandboxId: string) {
   const session = createSessionStore();
   const embedded = readEmbeddedSession();
   if (embedded) session.update(embedded);
+  // A viewer changes nothing. The server and the daemon enforce it; the page only leaves out what would be refused.
+  const mayEdit = embedded?.visitor.role !== "viewer";
   const resume = createResume({ resume: api.resume, onSession: session.update });
-  if (embedded?.status === "paused" && embedded.autoResume) resumeWhenSeen(resume);
-  const preferences = createPreferences(embedded?.settingsOwner ?? "unknown");
+  if (mayEdit && embedded?.status === "paused" && embedded.autoResume) resumeWhenSeen(resume);
+  const preferences = createPreferences((mayEdit && embedded?.settingsOwner) || "unknown");
   const settingsSync = createSettingsSync({
     read: api.readSettings,
     write: api.writeSettings,
     values: preferences.values,
     show: preferences.show,
   });
-  preferences.onChanged(settingsSync.changed);
-  void settingsSync.pull();
+  // The settings on the server are those of the user whom the session belongs to.
+  if (mayEdit) {
+    preferences.onChanged(settingsSync.changed);
+    void settingsSync.pull();
+  }
   applyAccent({ session, preferences });
   const files = createFiles(api);
   const documents = createDocuments({
     api,
     notices,
-    drafts: openDrafts(sandboxId),
-    autosave: () => preferences.store.getState().autosave,
+    drafts: openDrafts(mayEdit ? sandboxId : `viewer ${sandboxId}`),
+    autosave: () => mayEdit && preferences.store.getState().autosave,
     autosaveAfterMs: () => preferences.store.getState().autosaveDelayMs,
   });
   const terminals = createTerminals({ api, layout, notices });
@@ -149,12 +154,14 @@ export function createWorkspace(sandboxId: string) {
     void resync();
     wasConnected = true;
     // The first visit to an empty workspace opens a terminal. If a pause prevented that, the next connection opens it.
-    const isWanted = event.terminals.length === 0 && layout.store.getState().terminalsOpen;
+    const isWanted = mayEdit && event.terminals.length === 0 && layout.store.getState().terminalsOpen;
     hadTerminal = hadTerminal.then(async (had) => had || !isWanted || (await terminals.createUnfocused()) !== null);
   }
 
   function onPorts(list: ListeningPort[]): void {
-    for (const { port, program } of ports.update(list))
+    const added = ports.update(list);
+    if (!mayEdit) return;
+    for (const { port, program } of added)
       notices.offer(`${program ?? "A program"} listens on port ${port}.`, {
         label: "Open",
         run: () => layout.openPreviewBeside(port),
@@ -168,6 +175,7 @@ export function createWorkspace(sandboxId: string) {
 
   return {
     sandboxId,
+    mayEdit,
     api,
     notices,
     dialogs,

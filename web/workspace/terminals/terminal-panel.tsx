@@ -17,7 +17,7 @@ const TerminalView = lazy(async () => {
 
 export function TerminalPanel() {
   const workspace = useWorkspace();
-  const { terminals } = workspace;
+  const { mayEdit, terminals } = workspace;
   const list = useWorkspaceState("terminals", (state) => state.list);
   const groups = useWorkspaceState("layout", (state) => state.terminalGroups);
   const active = useWorkspaceState("layout", (state) => state.activeTerminal);
@@ -31,12 +31,16 @@ export function TerminalPanel() {
             <TerminalTab key={group[0]} terminals={group.flatMap((id) => known.get(id) ?? [])} active={group.includes(active ?? "")} />
           ))}
         </div>
-        <IconButton label="New terminal" onClick={() => void terminals.create()}>
-          <Plus size={16} />
-        </IconButton>
-        <IconButton label="Split terminal" disabled={active === null} onClick={() => void terminals.split()}>
-          <Columns2 size={15} />
-        </IconButton>
+        {mayEdit && (
+          <>
+            <IconButton label="New terminal" onClick={() => void terminals.create()}>
+              <Plus size={16} />
+            </IconButton>
+            <IconButton label="Split terminal" disabled={active === null} onClick={() => void terminals.split()}>
+              <Columns2 size={15} />
+            </IconButton>
+          </>
+        )}
         <IconButton label="Hide terminals" onClick={() => toggleTerminals(workspace)}>
           <X size={15} />
         </IconButton>
@@ -60,14 +64,16 @@ function Group({ terminals, shown }: { terminals: Terminal[]; shown: boolean }) 
 }
 
 function NoTerminals() {
-  const { terminals } = useWorkspace();
+  const { mayEdit, terminals } = useWorkspace();
   return (
     <div className="empty">
       <SquareTerminal size={26} strokeWidth={1.4} />
       <p>No open terminals.</p>
-      <button type="button" className="button" onClick={() => void terminals.create()}>
-        New terminal
-      </button>
+      {mayEdit && (
+        <button type="button" className="button" onClick={() => void terminals.create()}>
+          New terminal
+        </button>
+      )}
     </div>
   );
 }

@@ -43,11 +43,12 @@ export function screenFor(workspace: Workspace, id: string): TerminalScreen {
 }
 
 function createScreen(workspace: Workspace, id: string): TerminalScreen {
-  const { api, terminals, preferences } = workspace;
+  const { mayEdit, api, terminals, preferences } = workspace;
   const element = document.createElement("div");
   element.style.height = "100%";
   const xterm = new Xterm({
     allowProposedApi: true,
+    disableStdin: !mayEdit,
     ...screenOptions(preferences.store.getState()),
     lineHeight: 1.2,
     macOptionIsMeta: true,
@@ -62,7 +63,7 @@ function createScreen(workspace: Workspace, id: string): TerminalScreen {
   xterm.registerLinkProvider(fileLinkProvider(workspace, xterm));
 
   let used = false;
-  xterm.onKey(() => (used = true));
+  xterm.onKey(() => (used = mayEdit));
   const stream: TerminalStream = openTerminalStream({
     url: (offset) => api.socketUrl(`terminals/${id}${offset === null ? "" : `?offset=${offset}`}`),
     sink: {
@@ -102,7 +103,9 @@ function createScreen(workspace: Workspace, id: string): TerminalScreen {
   const registration = workspace.connections.add(stream);
 
   // Fits the screen to its container and reports the new size to the program.
+  // A viewer sees the screen in the size that the others gave it.
   function fit(): void {
+    if (!mayEdit) return;
     const before = `${xterm.cols}x${xterm.rows}`;
     fitAddon.fit();
     if (before !== `${xterm.cols}x${xterm.rows}`) stream.resize(xterm.cols, xterm.rows);

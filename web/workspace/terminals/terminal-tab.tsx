@@ -19,7 +19,8 @@ export function TerminalTab({ terminals, active }: { terminals: Terminal[]; acti
     const renamed = terminals.find((terminal) => terminal.id === activeTerminal) ?? first;
     void renameTerminal(workspace, renamed.id, terminalName(renamed, names));
   };
-  const closeAll = () => terminals.forEach(({ id }) => void workspace.terminals.close(id));
+  const { mayEdit } = workspace;
+  const closeAll = () => mayEdit && terminals.forEach(({ id }) => void workspace.terminals.close(id));
   const openMenu = (event: MouseEvent) => {
     event.preventDefault();
     setMenuAt({ x: event.clientX, y: event.clientY });
@@ -38,15 +39,17 @@ export function TerminalTab({ terminals, active }: { terminals: Terminal[]; acti
         <span className="truncate">{title}</span>
         {terminals.length === 1 && first.exit && <ExitMark exit={first.exit} />}
       </button>
-      <IconButton
-        label={terminals.length === 1 ? `Close ${title}` : `Close all of ${title}`}
-        className="close"
-        tabIndex={-1}
-        aria-hidden="true"
-        onClick={closeAll}
-      >
-        <X size={13} />
-      </IconButton>
+      {mayEdit && (
+        <IconButton
+          label={terminals.length === 1 ? `Close ${title}` : `Close all of ${title}`}
+          className="close"
+          tabIndex={-1}
+          aria-hidden="true"
+          onClick={closeAll}
+        >
+          <X size={13} />
+        </IconButton>
+      )}
       {menuAt && (
         <Menu
           label={title}
@@ -54,11 +57,11 @@ export function TerminalTab({ terminals, active }: { terminals: Terminal[]; acti
           onClose={() => setMenuAt(null)}
           items={[
             { label: "Rename", shortcut: "F2", run: rename },
-            ...(terminals.length === 1 ? [] : terminals).map(({ id, title: own }) => ({
+            ...(terminals.length === 1 || !mayEdit ? [] : terminals).map(({ id, title: own }) => ({
               label: `Close ${names[id] || own}`,
               run: () => workspace.terminals.closePane(id),
             })),
-            { label: terminals.length === 1 ? "Close" : "Close all", danger: true, run: closeAll },
+            ...(mayEdit ? [{ label: terminals.length === 1 ? "Close" : "Close all", danger: true, run: closeAll }] : []),
           ]}
         />
       )}

@@ -50,13 +50,15 @@ export default function TerminalView({ terminal, split }: { terminal: Terminal; 
       {split && <PaneHead terminal={terminal} />}
       {finding && <FindBar terminalScreen={screenFor(workspace, terminal.id)} onClose={endFinding} />}
       <div ref={container} className="screen" />
-      {active && isTouchScreen && !terminal.exit && <TouchKeys terminalScreen={screenFor(workspace, terminal.id)} />}
+      {active && isTouchScreen && !terminal.exit && workspace.mayEdit && <TouchKeys terminalScreen={screenFor(workspace, terminal.id)} />}
       {terminal.exit && (
         <div className="ended" role="status">
           <span className="grow">The program has ended ({describeExit(terminal.exit)}).</span>
-          <button type="button" className="button small" onClick={() => void workspace.terminals.close(terminal.id)}>
-            Close
-          </button>
+          {workspace.mayEdit && (
+            <button type="button" className="button small" onClick={() => void workspace.terminals.close(terminal.id)}>
+              Close
+            </button>
+          )}
         </div>
       )}
     </div>
@@ -65,14 +67,16 @@ export default function TerminalView({ terminal, split }: { terminal: Terminal; 
 
 // Names one of several terminals side by side, and closes it.
 function PaneHead({ terminal }: { terminal: Terminal }) {
-  const { terminals } = useWorkspace();
+  const { mayEdit, terminals } = useWorkspace();
   const name = useWorkspaceState("layout", (state) => terminalName(terminal, state.terminalNames));
   return (
     <div className="pane-head">
       <span className="grow truncate">{name}</span>
-      <IconButton label={`Close ${name}`} onClick={() => terminals.closePane(terminal.id)}>
-        <X size={13} />
-      </IconButton>
+      {mayEdit && (
+        <IconButton label={`Close ${name}`} onClick={() => terminals.closePane(terminal.id)}>
+          <X size={13} />
+        </IconButton>
+      )}
     </div>
   );
 }

@@ -1,6 +1,7 @@
 import { ArrowDown, Brain, CircleAlert, History as HistoryIcon, Info, ListTodo } from "lucide-react";
 import { useCallback, useEffect, useRef, useState, type ReactNode, type RefObject, type UIEvent } from "react";
 import type { ConversationItem } from "@berth/contract/agent.ts";
+import { useWorkspace } from "../../state/context.ts";
 import { useAgent, useAgentState } from "../../state/use-agent.ts";
 import { Markdown } from "../../parts/markdown.tsx";
 import { CopyButton } from "./copy-button.tsx";
@@ -129,11 +130,12 @@ interface RestoredFilesProps {
 
 function RestoredFiles({ conversationId, item: { id, text, checkpoint }, busy }: RestoredFilesProps) {
   const agent = useAgent();
+  const { mayEdit } = useWorkspace();
   return (
     <div className="agent-notice">
       <HistoryIcon size={14} />
       <span className="grow">{text}</span>
-      {checkpoint.id !== null && (
+      {checkpoint.id !== null && mayEdit && (
         <button type="button" className="button small" disabled={busy} onClick={() => agent.restore(conversationId, id)}>
           Undo
         </button>

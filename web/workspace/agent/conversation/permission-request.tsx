@@ -1,11 +1,13 @@
 import { ShieldQuestion } from "lucide-react";
 import type { PermissionItem } from "@berth/contract/agent.ts";
+import { useWorkspace } from "../../state/context.ts";
 import { useAgent } from "../../state/use-agent.ts";
 import { humanize } from "../../text/humanize.ts";
 
 // The agent asks for permission. If several browsers show the request, the first answer counts.
 export function PermissionRequest({ conversationId, item }: { conversationId: string; item: PermissionItem & { id: string } }) {
   const agent = useAgent();
+  const { mayEdit } = useWorkspace();
   const { outcome, options, title } = item;
   return (
     <div className="permission" role="group" aria-label={`Permission: ${title}`}>
@@ -19,6 +21,7 @@ export function PermissionRequest({ conversationId, item }: { conversationId: st
             <button
               key={id}
               type="button"
+              disabled={!mayEdit}
               className={`button small ${kind === "allow_once" ? "primary" : kind.startsWith("reject") ? "danger" : ""}`}
               onClick={() => agent.answer(conversationId, item.id, id)}
             >

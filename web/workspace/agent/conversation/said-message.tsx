@@ -49,7 +49,7 @@ export function SaidMessage({ conversationId, item, isLast, busy }: SaidMessageP
         )}
       </div>
       <div className="message-actions">
-        {isLast && !busy && (
+        {isLast && !busy && workspace.mayEdit && (
           <>
             <IconButton label="Edit message" onClick={() => agent.edit(item.id, { text, context, images }, { restore: hasCheckpoint })}>
               <Pencil size={13} />
@@ -59,7 +59,7 @@ export function SaidMessage({ conversationId, item, isLast, busy }: SaidMessageP
             </IconButton>
           </>
         )}
-        {hasCheckpoint && (
+        {hasCheckpoint && workspace.mayEdit && (
           <IconButton label="Restore files to before this message" disabled={busy} onClick={() => agent.restore(conversationId, item.id)}>
             <HistoryIcon size={13} />
           </IconButton>

@@ -45,7 +45,10 @@ function createBuffer(workspace: Workspace, firstPath: string): CodeBuffer {
 
   const views = createSharedViews({
     createState: (extension) =>
-      EditorState.create({ doc: text, extensions: [editorSetup({ path, text, preferences: chosen }), extension] }),
+      EditorState.create({
+        doc: text,
+        extensions: [editorSetup({ path, text, preferences: chosen }), EditorState.readOnly.of(!workspace.mayEdit), extension],
+      }),
     onUpdate({ view, state: { doc }, transactions, docChanged, selectionSet }) {
       if (transactions.some(isEdit)) documents.edited(path, { differs: saved === null || !doc.eq(saved) });
       if (view === reporting && (docChanged || selectionSet)) reportPosition(view);

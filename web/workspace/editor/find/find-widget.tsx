@@ -79,6 +79,7 @@ function FindWidget({ view, state, focusRequest }: FindWidgetProps) {
       <IconButton
         label="Show replace"
         className="expand"
+        disabled={state.readOnly}
         aria-expanded={replaceShown}
         onClick={() => view.dispatch({ effects: showReplace.of(!replaceShown) })}
       >
@@ -121,7 +122,7 @@ function FindWidget({ view, state, focusRequest }: FindWidgetProps) {
             </IconButton>
           </div>
         </div>
-        {replaceShown && <ReplaceRow view={view} value={options.replace} onChange={(replace) => change({ replace })} />}
+        {replaceShown && !state.readOnly && <ReplaceRow view={view} value={options.replace} onChange={(replace) => change({ replace })} />}
       </div>
     </div>
   );

@@ -45,8 +45,12 @@ class PeekWidget extends WidgetType {
     const place = element("span", "cm-git-peek-place", `Change ${changes.chunks.indexOf(chunk) + 1} of ${changes.chunks.length}`);
     bar.append(
       place,
-      button("Stage", "Stage this change", () => stageOpened(view)),
-      button("Revert", "Revert this change", () => revertOpened(view)),
+      ...(view.state.readOnly
+        ? []
+        : [
+            button("Stage", "Stage this change", () => stageOpened(view)),
+            button("Revert", "Revert this change", () => revertOpened(view)),
+          ]),
       button("↑", "Previous change", () => moveToChange(view, -1)),
       button("↓", "Next change", () => moveToChange(view, 1)),
       button("×", "Close", () => closePeek(view)),

@@ -10,7 +10,8 @@ const MAX_CHARS = 250_000;
 // needs it.
 export async function languageSupport(workspace: Workspace, path: string, text: () => Text): Promise<Extension> {
   const language = fileLanguage(path);
-  if (language === null || text().length > MAX_CHARS) return [];
+  // A language server is a program of the sandbox, and viewers start none.
+  if (!workspace.mayEdit || language === null || text().length > MAX_CHARS) return [];
   const { clientFor } = await loadModule(() => import("./clients.ts"));
   const client = await clientFor(workspace, language.language);
   return client?.support(path, language, text) ?? [];

@@ -12,10 +12,11 @@ import { tabCommands } from "./tab-commands.ts";
 import { revealInTree, startNew } from "../../state/actions/file-actions.ts";
 import { createLanguageCommands } from "./language-commands.ts";
 import { createEditorCommands } from "./editor-commands.ts";
+import { isViewerCommand } from "./viewer-commands.ts";
 
 // All commands, in the order of the palette. A command without a title is only a second shortcut.
 export function createCommands(workspace: Workspace): Command[] {
-  const { layout, documents, terminals, palette, preferences, activeEditor, session } = workspace;
+  const { mayEdit, layout, documents, terminals, palette, preferences, activeEditor, session } = workspace;
   const hasEditor = () => activeEditor.current() !== null;
   const activeFile = () => {
     const tab = activeTabOf(layout.store.getState());
@@ -30,7 +31,7 @@ export function createCommands(workspace: Workspace): Command[] {
   const downloadAll = async () => (await loadModule(() => import("../../state/actions/download-action.ts"))).downloadFolder(workspace, "");
   const side = (view: SideView) => () => focusSideView(workspace, view);
   const theme = (to: "system" | "light" | "dark") => () => preferences.set({ theme: to });
-  return [
+  const all: Command[] = [
     { id: "files.open", title: "Go to file…", shortcut: "Mod+P", inTerminal: true, run: () => palette.open("files") },
     { id: "palette", title: "Show all commands", shortcut: "Mod+Shift+P", run: () => palette.open("commands") },
     { id: "palette.f1", title: "", shortcut: "F1", inTerminal: true, run: () => palette.open("commands") },
@@ -108,4 +109,5 @@ export function createCommands(workspace: Workspace): Command[] {
     { id: "theme.dark", title: "Theme: dark", run: theme("dark") },
     { id: "download", title: "Download workspace as zip", run: () => void downloadAll() },
   ];
+  return mayEdit ? all : all.filter(isViewerCommand);
 }

@@ -18,7 +18,7 @@ interface Attachments {
 const nothingAttached: Attachments = { context: [], images: [] };
 
 // The connection to the agent. It opens when the agent panel is first shown.
-export function createAgent({ api, notices }: { api: Api; notices: Notices }) {
+export function createAgent({ api, notices, mayEdit }: { api: Api; notices: Notices; mayEdit: boolean }) {
   const store = createStore<AgentView & Attachments & { online: boolean }>(() => ({
     ...initialAgentView,
     ...nothingAttached,
@@ -46,8 +46,8 @@ export function createAgent({ api, notices }: { api: Api; notices: Notices }) {
     const { current, items } = store.getState();
     if (current !== null && current !== id) send({ type: "close", conversationId: current });
     store.setState({ current: id, refusal: null, editing: null });
-    if (id === null) prepare();
-    else if (items[id] === undefined) send({ type: "open", conversationId: id });
+    if (id === null) return void (mayEdit && prepare());
+    if (items[id] === undefined) send({ type: "open", conversationId: id });
   }
 
   // The daemon answers with an empty conversation, in which the agent says what it offers.

@@ -3,6 +3,7 @@ import type { WorkspaceSession } from "@berth/contract/workspace.ts";
 import { canExtend, createSessionStore, describeTimeout, formatTimeLeft, isReconnecting, timeLeftMs } from "./session.ts";
 
 const session = (change: Partial<WorkspaceSession>): WorkspaceSession => ({
+  visitor: { role: "editor", displayName: null },
   sessionId: "ses_1",
   sandboxId: "sbx_1",
   status: "running",

@@ -32,7 +32,7 @@ export function FileEdit({ diff, onReview, isDone }: FileEditProps) {
     if (await workspace.notices.attempt(`Could not reject the change to ${path}`, work)) onReview({ path, hunks: chosen, decision });
     setWorking(false);
   };
-  const canDecide = isDone && !working;
+  const canDecide = isDone && !working && workspace.mayEdit;
 
   return (
     <div className="edit" role="group" aria-label={`Edit of ${path}`}>
