@@ -12,6 +12,7 @@ test("the client's types match the contract", () => {
   expectTypeOf<contract.Session>().toExtend<own.SessionData>();
   expectTypeOf<own.CreateSession>().toEqualTypeOf<contract.CreateSession>();
   expectTypeOf<own.UpdateSession>().toEqualTypeOf<contract.UpdateSession>();
+  expectTypeOf<own.IssueLaunchUrl>().toEqualTypeOf<contract.IssueLaunchUrl>();
   expectTypeOf<own.LaunchUrl>().toEqualTypeOf<contract.LaunchUrl>();
   expectTypeOf<own.Page<own.SessionData>>().toEqualTypeOf<contract.SessionList>();
   expectTypeOf<own.SnapshotData>().toEqualTypeOf<contract.Snapshot>();

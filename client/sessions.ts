@@ -7,6 +7,7 @@ import { sessionForUser } from "./session-for-user.ts";
 import type {
   CreateSession,
   EgressHost,
+  IssueLaunchUrl,
   LaunchUrl,
   ListSessions,
   Page,
@@ -44,7 +45,7 @@ export interface Session extends SessionData {
   // Permanently deletes the session and its files. Idempotent.
   destroy(options?: CallOptions): Promise<Session>;
   // A signed URL that opens the workspace in your user's browser. It expires after a few minutes.
-  launchUrl(options?: CallOptions): Promise<LaunchUrl>;
+  launchUrl(options?: CallOptions & IssueLaunchUrl): Promise<LaunchUrl>;
   // The hosts that the sandbox reached or tried to reach, the last used first.
   egressLog(options?: CallOptions): Promise<EgressHost[]>;
 
@@ -106,7 +107,10 @@ export function createSessions(send: Transport): Sessions {
       pause: async (options = {}) => apply(await post<{ status: SessionStatus }>("pause", undefined, options)),
       resume: async ({ autoStartAgent, ...options } = {}) => apply(await post<Partial<SessionData>>("resume", { autoStartAgent }, options)),
       destroy: async ({ signal } = {}) => apply(await readJson<{ status: SessionStatus }>(send({ method: "DELETE", url: path, signal }))),
-      launchUrl: (options = {}) => post<LaunchUrl>("launch-url", undefined, options),
+      launchUrl({ role, displayName, ...options } = {}) {
+        const isPlain = role === undefined && displayName === undefined;
+        return post<LaunchUrl>("launch-url", isPlain ? undefined : { role, displayName }, options);
+      },
       egressLog: async ({ signal } = {}) =>
         (await readJson<{ data: EgressHost[] }>(send({ method: "GET", url: `${path}/egress`, signal }))).data,
       exec: (command, options) => exec(send, session.sandboxUrl, command, options),

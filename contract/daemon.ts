@@ -281,6 +281,7 @@ export const CLOSE = {
   sessionPaused: 4409,
   sessionDestroyed: 4410,
   unauthorized: 4401,
+  viewOnly: 4403,
   languageServerFailed: 4500,
   serverRestarting: 4503,
 } as const;

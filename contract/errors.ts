@@ -7,6 +7,7 @@ export const ERRORS = {
   unauthorized: { status: 401, retryable: false, message: "Unauthorized" },
   insufficient_scope: { status: 403, retryable: false, message: "The scope of this API key does not include this call" },
   forbidden: { status: 403, retryable: false, message: "Forbidden" },
+  view_only: { status: 403, retryable: false, message: "This link is for viewing only: it does not let you change anything" },
   not_found: { status: 404, retryable: false, message: "Not found" },
   session_not_found: { status: 404, retryable: false, message: "Session not found" },
   snapshot_not_found: { status: 404, retryable: false, message: "Snapshot not found" },

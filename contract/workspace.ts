@@ -1,6 +1,7 @@
 // The server's API for the workspace page. The page also uses the daemon's API (daemon.ts) below
 // `/workspace/{sandboxId}/api/`. Every request needs the workspace cookie; without it, the response is 401. Errors are
-// `{error, details?}` with the code in the header X-Error-Code. Plain types, no imports: the browser loads this file too.
+// `{error, details?}` with the code in the header X-Error-Code. Plain types: the browser loads this file too.
+import type { Visitor } from "./visitor.ts";
 
 // GET /workspace/{sandboxId}/session          WorkspaceSession
 // GET /workspace/{sandboxId}/session/stream   the same as server-sent events: `data: {WorkspaceSession}` immediately and
@@ -22,6 +23,8 @@ export interface Branding {
 }
 
 export interface WorkspaceSession {
+  // The person who has this page open.
+  visitor: Visitor;
   sessionId: string;
   sandboxId: string;
   status: "running" | "paused" | "destroyed";

@@ -33,6 +33,8 @@ const VERSION = "0.1.0";
 export interface Daemon {
   // Ends all processes of the daemon.
   stop(): void;
+  // All calls of its API: the method, `WS` for a WebSocket, and the path.
+  calls: readonly (readonly [method: string, path: string])[];
 }
 
 // Answers the requests that arrive at `server`. The settings are environment variables.
@@ -97,29 +99,28 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
   const languages = createLanguageRoutes({ environment, workspace: workspace.root });
   const relay = portRelay({ hiddenPorts: ownPorts });
 
-  answerRequests(server, {
-    authentication,
-    routes: [
-      ...controlRoutes(),
-      ...execRoutes({ environment, workspace }),
-      ...fileRoutes({ workspace, onList: watcher.include }),
-      ...contentRoutes({ workspace }),
-      ...trashRoutes({ workspace, folder: join(BERTH_HOME, ".berth/trash") }),
-      ...ignoredRoutes({ workspace, environment }),
-      ...findRoutes({ workspace }),
-      ...searchRoutes({ workspace, environment }),
-      ...terminals.routes,
-      ...setupRoutes({ terminals, workspace, files: setupFiles }),
-      ...ports.routes,
-      ...agent.routes,
-      ...changes.routes,
-      ...gitRoutes({ workspace, environment, watch: watcher.include }),
-      ...relay.routes,
-    ],
-    upgrades: [...terminals.upgrades, ...events.upgrades, ...agent.upgrades, ...languages.upgrades, ...relay.upgrades],
-  });
+  const routes = [
+    ...controlRoutes(),
+    ...execRoutes({ environment, workspace }),
+    ...fileRoutes({ workspace, onList: watcher.include }),
+    ...contentRoutes({ workspace }),
+    ...trashRoutes({ workspace, folder: join(BERTH_HOME, ".berth/trash") }),
+    ...ignoredRoutes({ workspace, environment }),
+    ...findRoutes({ workspace }),
+    ...searchRoutes({ workspace, environment }),
+    ...terminals.routes,
+    ...setupRoutes({ terminals, workspace, files: setupFiles }),
+    ...ports.routes,
+    ...agent.routes,
+    ...changes.routes,
+    ...gitRoutes({ workspace, environment, watch: watcher.include }),
+    ...relay.routes,
+  ];
+  const upgrades = [...terminals.upgrades, ...events.upgrades, ...agent.upgrades, ...languages.upgrades, ...relay.upgrades];
+  answerRequests(server, { authentication, routes, upgrades });
 
   return {
+    calls: [...routes.map(({ method, path }) => [method, path] as const), ...upgrades.map(({ path }) => ["WS", path] as const)],
     stop() {
       terminals.stop();
       agent.stop();

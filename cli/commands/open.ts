@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import { DEFAULT_TEMPLATE, type ErrorBody, type LaunchUrl, type Session, type Source } from "@berth/contract";
 import { readFileIfExists } from "@berth/server/bounded-io/read-small-file.ts";
 import type { Config } from "@berth/server/config/config.ts";
@@ -18,6 +18,7 @@ interface Options {
   git?: string;
   ref?: string;
   gitTokenFile?: string;
+  role?: "editor" | "viewer";
   json?: boolean;
 }
 
@@ -32,6 +33,7 @@ function build(): Command {
     .option("--git <url>", "start with the files of this repository")
     .option("--ref <name>", "its branch, tag or commit")
     .option("--git-token-file <path>", "a file with a token for it, which never enters the sandbox")
+    .addOption(new Option("--role <role>", "what the link lets a person do").choices(["editor", "viewer"]))
     .option("--json", "print JSON")
     .action(open);
 }
@@ -48,7 +50,9 @@ async function open(options: Options): Promise<void> {
     ...(idleTimeout !== undefined && { idleTimeoutMs: idleTimeout === "none" ? null : idleTimeout }),
     ...(options.git !== undefined && { source: { git: await readGitSource(options.git, options) } }),
   });
-  const { url, expiresAt } = await call<LaunchUrl>(`/api/b2b/sessions/${sessionId}/launch-url`);
+  const { url, expiresAt } = await call<LaunchUrl>(`/api/b2b/sessions/${sessionId}/launch-url`, {
+    ...(options.role && { role: options.role }),
+  });
   const isOpened = options.json ? false : openInBrowser(url);
   const minutes = Math.round((expiresAt - Date.now()) / 60_000);
   const hint = isOpened ? "It opens in your browser." : `Open the link in a browser within ${minutes} minutes.`;

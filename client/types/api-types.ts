@@ -164,6 +164,15 @@ export interface LaunchUrl {
   url: string;
   // A Unix timestamp in milliseconds.
   expiresAt: number;
+  // As you asked for; absent if you did not.
+  role?: "editor" | "viewer";
+}
+
+export interface IssueLaunchUrl {
+  // A viewer sees the workspace and changes nothing. Default: "editor".
+  role?: "editor" | "viewer";
+  // The name of the person, for others in the same workspace; at most 64 characters.
+  displayName?: string;
 }
 
 export interface Page<T> {

@@ -108,9 +108,11 @@ export const EXAMPLES: Record<string, unknown> = {
   ResumeSession: { autoStartAgent: true },
   ResumedSession: { status: "running", sandboxId, sandboxUrl },
   Status: { status: "paused" },
+  IssueLaunchUrl: { role: "viewer", displayName: "Ada Lovelace" },
   LaunchUrl: {
     url: "https://berth.example/workspace/?s=c2J4XzAxa2Fu&partner=acme&ts=1896082200000&sig=3q2-7wWbHn0Zq1vTqJ8mXk5yQ0aR2cU4sE6gI8kM0oQ",
     expiresAt: 1_896_082_500_000,
+    role: "viewer",
   },
   ForkedSessions: {
     sessions: [

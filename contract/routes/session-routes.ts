@@ -2,6 +2,7 @@ import Type from "typebox";
 import { EgressLog } from "../schemas/egress-log.ts";
 import {
   CreateSession,
+  IssueLaunchUrl,
   LaunchUrl,
   ResumedSession,
   ResumeSession,
@@ -179,9 +180,10 @@ export const SESSION_ROUTES = {
     tag: "Sessions",
     summary: "Issue a launch URL",
     description:
-      "Issues a signed URL that opens the session's workspace in your user's browser. It expires after a few minutes. A request body is ignored.",
+      "Issues a signed URL that opens the session's workspace in your user's browser. It expires after a few minutes. With `role: viewer` it opens the workspace for viewing only. A request body that is not a JSON object is ignored.",
+    body: { schema: IssueLaunchUrl, required: false },
     idempotent: true,
     success: { status: 200, description: "The URL and its expiry.", schema: LaunchUrl },
-    errors: ["session_not_found", "body_too_large"],
+    errors: ["validation_failed", "session_not_found", "body_too_large"],
   }),
 } as const;

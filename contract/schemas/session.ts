@@ -1,4 +1,5 @@
 import Type, { type Static } from "typebox";
+import { MAX_DISPLAY_NAME_LENGTH } from "../visitor.ts";
 import { changeRules, createRules, ruleDetails } from "./session-rules.ts";
 import { MAX_RELAYS, Relay, RelayRead, RelayUpdate, SetupCommand, SetupRead, Source, SourceRead, SourceUpdate } from "./source.ts";
 
@@ -20,6 +21,8 @@ export const MAX_FORKS = 20;
 
 // Databases and environment variables cannot store NUL.
 const PLAIN = "^[^\\u0000]*$";
+// No control characters, and none that reverse the order of the text around a name.
+const PRINTABLE = "^[^\\u0000-\\u001f\\u007f-\\u009f\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]*$";
 export const ENV_NAME_RULE = "A name has 1 to 128 characters, no = and no NUL, and does not begin with BERTH_";
 export const METADATA_KEY_RULE = "A key has 1 to 64 characters and no NUL";
 
@@ -202,10 +205,32 @@ export const StatusOnly = Type.Object(
 );
 export type StatusOnly = Static<typeof StatusOnly>;
 
+export const IssueLaunchUrl = Type.Object(
+  {
+    role: Type.Optional(
+      Type.Enum(["editor", "viewer"], {
+        default: "editor",
+        description: "An `editor` may do everything in the workspace. A `viewer` sees it and changes nothing.",
+      }),
+    ),
+    displayName: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: MAX_DISPLAY_NAME_LENGTH,
+        pattern: PRINTABLE,
+        description: "The name of the person, for others in the same workspace. Default: `Guest`.",
+      }),
+    ),
+  },
+  { $id: "IssueLaunchUrl" },
+);
+export type IssueLaunchUrl = Static<typeof IssueLaunchUrl>;
+
 export const LaunchUrl = Type.Object(
   {
     url: Type.String({ format: "uri", description: "The signed URL to open in the user's browser." }),
     expiresAt: Type.Number({ description: "When the URL expires, as a Unix timestamp in milliseconds." }),
+    role: Type.Optional(Type.Enum(["editor", "viewer"], { description: "The role that the request asked for." })),
   },
   { $id: "LaunchUrl" },
 );

@@ -1,4 +1,5 @@
 import type { AgentCommand, AgentMessage } from "@berth/contract/agent.ts";
+import { AppError } from "@berth/contract/errors.ts";
 import type { WebSocket } from "ws";
 import { requiredText as text } from "../http/body.ts";
 import { badRequest, toAppError } from "../http/errors.ts";
@@ -10,8 +11,14 @@ import type { Thread } from "./thread.ts";
 
 const MAX_BUFFERED_BYTES = 8 * 1024 * 1024;
 
-// Serves the agent's stream to one browser.
-export function attachPanel(agent: Agent, socket: WebSocket): void {
+type Allows = (command: AgentCommand["type"]) => boolean;
+
+// The commands of a viewer, who reads conversations.
+const VIEWER_COMMANDS: readonly AgentCommand["type"][] = ["open", "close"];
+export const allowsViewer: Allows = (command) => VIEWER_COMMANDS.includes(command);
+
+// Serves the agent's stream to one browser. Other commands than those that `allows` accepts are refused.
+export function attachPanel(agent: Agent, socket: WebSocket, allows: Allows): void {
   const opened = new Set<string>();
   const send = (message: AgentMessage) => {
     // Disconnect a browser that is too far behind. It reconnects and loads everything again.
@@ -38,6 +45,7 @@ export function attachPanel(agent: Agent, socket: WebSocket): void {
   send({ type: "hello", agent: agent.state, conversations: agent.conversations() });
 
   async function run(command: AgentCommand): Promise<void> {
+    if (!allows(command.type)) throw new AppError("view_only");
     switch (command.type) {
       case "open":
         return open(text(command.conversationId, "conversationId"));

@@ -4,9 +4,10 @@ import { readBounded } from "../io/read-bounded.ts";
 import { sendJson } from "../http/reply.ts";
 import type { Route, UpgradeRoute } from "../http/route.ts";
 import { acceptSocket } from "../http/sockets.ts";
+import { isViewer } from "../http/viewers.ts";
 import type { Agent, AgentDeps } from "./agent.ts";
 import { restingState } from "./availability.ts";
-import { attachPanel } from "./panel.ts";
+import { allowsViewer, attachPanel } from "./panel.ts";
 import { MAX_IMAGE_BYTES } from "./prompts/image-store.ts";
 import { streamPrompt } from "./prompt-stream.ts";
 
@@ -152,7 +153,8 @@ export function createAgentRoutes(deps: AgentDeps): AgentRoutes {
         path: "/agent/stream",
         async upgrade(call) {
           const loaded = await load();
-          acceptSocket(call, (socket) => attachPanel(loaded, socket));
+          const allows = isViewer(call.request) ? allowsViewer : () => true;
+          acceptSocket(call, (socket) => attachPanel(loaded, socket, allows));
         },
       },
     ],

@@ -5,6 +5,7 @@ import type { Authentication } from "./authentication.ts";
 import { readJson } from "./body.ts";
 import { notFound } from "./errors.ts";
 import { refuseUpgrade, sendError, sendJson } from "./reply.ts";
+import { requireAllowed } from "./viewers.ts";
 import { matchPath, parseTarget, type Route, type UpgradeRoute } from "./route.ts";
 
 export interface AnswerOptions {
@@ -44,8 +45,12 @@ export function answerRequests(server: RequestSource, { authentication, routes, 
       for (const route of routes) {
         const params = matchPath(route.path, segments);
         if (!params) continue;
-        if (route.method === "*" || route.method === request.method) return await route.handle({ request, response, params, query });
-        allowed.push(route.method);
+        if (route.method !== "*" && route.method !== request.method) {
+          allowed.push(route.method);
+          continue;
+        }
+        requireAllowed(request, route.method, route.path);
+        return await route.handle({ request, response, params, query });
       }
       if (allowed.length === 0) throw notFound(NO_SUCH_PATH);
       response.setHeader("Allow", allowed.join(", "));
@@ -62,7 +67,9 @@ export function answerRequests(server: RequestSource, { authentication, routes, 
       const { segments, query } = parseTarget(request.url ?? "/");
       for (const route of upgrades) {
         const params = matchPath(route.path, segments);
-        if (params) return await route.upgrade({ request, socket, head, params, query });
+        if (!params) continue;
+        requireAllowed(request, "WS", route.path);
+        return await route.upgrade({ request, socket, head, params, query });
       }
       throw notFound(NO_SUCH_PATH);
     }

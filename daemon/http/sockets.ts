@@ -1,5 +1,7 @@
+import { ROLE_HEADER } from "@berth/contract/visitor.ts";
 import { type WebSocket, WebSocketServer } from "ws";
 import type { Upgrade } from "./route.ts";
+import { isViewer } from "./viewers.ts";
 
 const PING_MS = 5000;
 // Tolerate one missed pong: after a freeze the timer fires before the pong that has been waiting in the socket.
@@ -9,6 +11,10 @@ const MAX_MISSED_BEHIND_OUTPUT = 14;
 const MAX_MESSAGE_BYTES = 1024 * 1024;
 
 const accepting = new WebSocketServer({ noServer: true, perMessageDeflate: false, maxPayload: MAX_MESSAGE_BYTES, clientTracking: false });
+// The server relays a viewer only to a daemon that confirms the role.
+accepting.on("headers", (headers, request) => {
+  if (isViewer(request)) headers.push(`${ROLE_HEADER}: ${request.headers[ROLE_HEADER]}`);
+});
 
 // Completes the handshake. Pings keep proxies from closing an idle connection, and detect dead peers.
 export function acceptSocket({ request, socket, head }: Upgrade, opened: (socket: WebSocket) => void): void {

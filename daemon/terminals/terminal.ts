@@ -14,6 +14,8 @@ export interface LiveTerminal {
   // No-op if the program is running or has exited.
   start(): void;
   attach(socket: WebSocket, offset: number | null): void;
+  // A client that only sees the output. It types nothing, has no size, and its pace does not hold back the program.
+  attachViewer(socket: WebSocket, offset: number | null): void;
   // Ends the program and keeps the terminal with its output.
   hangUp(): void;
   // Ends the program and closes all connections with this WebSocket code.
@@ -47,6 +49,7 @@ interface Client {
   // Reusable send buffers: new ones would accumulate faster than V8 collects them.
   frames: Buffer[];
   progressAtMs: number;
+  isViewer: boolean;
   // The size that the client last requested.
   size: { cols: number; rows: number } | null;
 }
@@ -76,7 +79,7 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
   // The start of the current line when the output was last cleared.
   let clearedAt = 0;
 
-  return { describe, start, attach, hangUp, close, workingFolder };
+  return { describe, start, attach, attachViewer, hangUp, close, workingFolder };
 
   function describe(): Terminal {
     const { id, title, createdAtMs } = options;
@@ -122,7 +125,9 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
   // Applies back-pressure: pauses the program until a browser that is far behind has caught up, or has stalled.
   function holdBack(): void {
     const now = Date.now();
-    const behind = [...clients].some((client) => ring.end - client.sent > HOLD_BACK_BYTES && now - client.progressAtMs < STALLED_MS);
+    const behind = [...clients].some(
+      (client) => !client.isViewer && ring.end - client.sent > HOLD_BACK_BYTES && now - client.progressAtMs < STALLED_MS,
+    );
     if (!behind) return release();
     if (holding || !pty) return;
     pty.pause();
@@ -137,6 +142,21 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
   }
 
   function attach(socket: WebSocket, offset: number | null): void {
+    const client = addClient(socket, offset, { isViewer: false });
+    socket.on("message", (data: Buffer, isBinary: boolean) => {
+      if (isBinary) writeInput(client, data);
+      else handleMessage(client, parseMessage(data) as TerminalFromClient | null);
+    });
+  }
+
+  function attachViewer(socket: WebSocket, offset: number | null): void {
+    const client = addClient(socket, offset, { isViewer: true });
+    socket.on("message", (data: Buffer, isBinary: boolean) => {
+      if (!isBinary) handleDrawn(client, parseMessage(data) as TerminalFromClient | null);
+    });
+  }
+
+  function addClient(socket: WebSocket, offset: number | null, { isViewer }: Pick<Client, "isViewer">): Client {
     const known = offset !== null && offset >= ring.start && offset <= ring.end;
     const client: Client = {
       socket,
@@ -145,6 +165,7 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
       inFlight: 0,
       frames: [],
       progressAtMs: Date.now(),
+      isViewer,
       size: null,
     };
     clients.add(client);
@@ -157,10 +178,7 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
       const latest = [...clients].findLast(({ size }) => size !== null)?.size;
       if (latest) resize(latest.cols, latest.rows);
     });
-    socket.on("message", (data: Buffer, isBinary: boolean) => {
-      if (isBinary) writeInput(client, data);
-      else handleMessage(client, parseMessage(data) as TerminalFromClient | null);
-    });
+    return client;
   }
 
   function writeInput({ socket }: Client, data: Buffer): void {
@@ -178,6 +196,10 @@ export function createTerminal(options: TerminalOptions): LiveTerminal {
       return resize(message.cols, message.rows);
     }
     if (message?.type === "clear") return clear(client);
+    handleDrawn(client, message);
+  }
+
+  function handleDrawn(client: Client, message: TerminalFromClient | null): void {
     if (message?.type === "drawn" && Number.isSafeInteger(message.offset)) {
       client.drawn = Math.min(message.offset, client.sent);
       client.progressAtMs = Date.now();

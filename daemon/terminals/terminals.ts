@@ -8,6 +8,7 @@ import { badRequest, notFound } from "../http/errors.ts";
 import { sendJson } from "../http/reply.ts";
 import type { Route, UpgradeRoute } from "../http/route.ts";
 import { acceptSocket } from "../http/sockets.ts";
+import { isViewer } from "../http/viewers.ts";
 import type { ReplaceOptions } from "../io/replace-file.ts";
 import type { Environment } from "../processes/environment.ts";
 import { openPty } from "./pty.ts";
@@ -104,8 +105,10 @@ export function createTerminals({ environment, workspace, folder, onChange }: Te
           acceptSocket(call, (socket) => {
             const entry = entries.get(call.params.id ?? "");
             if (!entry) return socket.close(CLOSE.terminalGone, "There is no such terminal");
+            const from = offset !== null && /^\d{1,15}$/.test(offset) ? Number(offset) : null;
+            if (isViewer(call.request)) return entry.live.attachViewer(socket, from);
             if (!tryStart(entry.live)) return socket.close(1013, "The sandbox has reached its limit of processes");
-            entry.live.attach(socket, offset !== null && /^\d{1,15}$/.test(offset) ? Number(offset) : null);
+            entry.live.attach(socket, from);
           });
         },
       },

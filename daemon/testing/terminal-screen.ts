@@ -22,8 +22,8 @@ export async function createTerminal(daemon: TestDaemon, body: object = {}): Pro
 }
 
 // Connects to a terminal as a browser does. The offset is that of the last byte that the browser has seen.
-export async function attachScreen(daemon: TestDaemon, id: string, offset?: number): Promise<Screen> {
-  const socket = daemon.connect(`/terminals/${id}${offset === undefined ? "" : `?offset=${offset}`}`);
+export async function attachScreen(daemon: TestDaemon, id: string, offset?: number, headers?: Record<string, string>): Promise<Screen> {
+  const socket = daemon.connect(`/terminals/${id}${offset === undefined ? "" : `?offset=${offset}`}`, headers);
   const messages: TerminalFromDaemon[] = [];
   let tail = "";
   const screen: Screen = {

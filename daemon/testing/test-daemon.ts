@@ -20,7 +20,7 @@ export interface TestDaemon extends AsyncDisposable {
   fetch<Json = AnyReply>(path: string, options?: FetchOptions): Promise<Reply<Json>>;
   // Resolves when the response starts, for streams.
   open(path: string, options?: FetchOptions): Promise<IncomingMessage>;
-  connect(path: string): WebSocket;
+  connect(path: string, headers?: Record<string, string>): WebSocket;
   stop(signal?: NodeJS.Signals): Promise<number | null>;
   // Starts a new daemon with the same files.
   restart(): Promise<void>;
@@ -144,7 +144,8 @@ export async function startTestDaemon(env: Record<string, string> = {}, command 
         json: parseLoosely(text) as Json,
       };
     },
-    connect: (path) => new WebSocket(`ws+unix:${socketPath}:${path}`, { headers: { [TOKEN_HEADER]: TOKEN }, perMessageDeflate: false }),
+    connect: (path, headers = {}) =>
+      new WebSocket(`ws+unix:${socketPath}:${path}`, { headers: { [TOKEN_HEADER]: TOKEN, ...headers }, perMessageDeflate: false }),
     stop,
     async restart() {
       child = await launch();

@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { AppError, type SandboxId } from "@berth/contract";
 import { STREAM_KEEP_ALIVE_MS, type WorkspaceSession } from "@berth/contract/workspace.ts";
+import type { Visitor } from "@berth/contract/visitor.ts";
 import type { Clock } from "../clock.ts";
 import { idleWarningMs } from "../sessions/idle/activity.ts";
 import type { SessionView } from "../sessions/sessions.ts";
@@ -9,11 +10,16 @@ import { settingsOwnerOf } from "./user-settings.ts";
 
 // The session as the workspace page sees it: once, or as a stream of server-sent events.
 export interface SessionStreams extends AsyncDisposable {
-  describe(cached: CachedSession): WorkspaceSession;
-  // `isStillAllowed` is checked periodically, because cookies expire.
-  stream(sandboxId: SandboxId, response: ServerResponse, isStillAllowed: () => Promise<boolean>): void;
+  describe(cached: CachedSession, visitor: Visitor): WorkspaceSession;
+  stream(sandboxId: SandboxId, response: ServerResponse, reader: StreamReader): void;
   // The number of open streams.
   count: () => number;
+}
+
+export interface StreamReader {
+  visitor: Visitor;
+  // Checked periodically, because cookies expire.
+  isStillAllowed: () => Promise<boolean>;
 }
 
 export interface SessionStreamsDeps {
@@ -27,8 +33,9 @@ const MAX_STREAMS_PER_SANDBOX = 100;
 export function createSessionStreams({ sessionCache, clock, previewUrlOf }: SessionStreamsDeps): SessionStreams {
   const open = new Map<ServerResponse, { sandboxId: SandboxId; isStillAllowed: () => Promise<boolean> }>();
 
-  function describe({ session, partner }: CachedSession): WorkspaceSession {
+  function describe({ session, partner }: CachedSession, visitor: Visitor): WorkspaceSession {
     return {
+      visitor,
       sessionId: session.id,
       sandboxId: session.sandboxId,
       status: session.status,
@@ -49,7 +56,7 @@ export function createSessionStreams({ sessionCache, clock, previewUrlOf }: Sess
     };
   }
 
-  function stream(sandboxId: SandboxId, response: ServerResponse, isStillAllowed: () => Promise<boolean>): void {
+  function stream(sandboxId: SandboxId, response: ServerResponse, { visitor, isStillAllowed }: StreamReader): void {
     const siblings = [...open.values()].filter((other) => other.sandboxId === sandboxId);
     if (siblings.length >= MAX_STREAMS_PER_SANDBOX)
       throw new AppError("rate_limited", { message: "Too many pages of this workspace are open; close some of them" });
@@ -63,7 +70,7 @@ export function createSessionStreams({ sessionCache, clock, previewUrlOf }: Sess
     open.set(response, { sandboxId, isStillAllowed });
     const watch = sessionCache.watch(sandboxId, (cached) => {
       const isActive = cached?.partner.state === "active";
-      if (isActive) response.write(`data: ${JSON.stringify(describe(cached))}\n\n`);
+      if (isActive) response.write(`data: ${JSON.stringify(describe(cached, visitor))}\n\n`);
       if (!isActive || cached.session.status === "destroyed") response.end();
     });
     response.once("close", () => {

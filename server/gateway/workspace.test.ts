@@ -45,6 +45,7 @@ describe("the workspace's session", () => {
     const send = async () =>
       JSON.parse((await gateway.send(`/workspace/${gateway.sandboxId}/session`, { headers: { cookie } })).body) as object;
     expect(await send()).toEqual({
+      visitor: { role: "editor", displayName: null },
       sessionId: gateway.session.id,
       sandboxId: gateway.sandboxId,
       status: "running",

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { AppError, isAppError, isSandboxId, type SandboxId } from "@berth/contract";
 import { CLOSE } from "@berth/contract/daemon.ts";
+import { isViewerCall, ROLE_HEADER, type Visitor } from "@berth/contract/visitor.ts";
 import type { DaemonLinks } from "../daemon-link/daemon-links.ts";
 import type { Activity } from "../sessions/idle/activity.ts";
 import type { Sessions } from "../sessions/sessions.ts";
@@ -27,6 +28,7 @@ import { relayToApi } from "./relay/api-relay.ts";
 import type { OutputLimit } from "../event-loop/output-limit.ts";
 import { toDaemonPath } from "./relay/daemon-path.ts";
 import { closeReasonFor, type SocketRelay } from "./relay/socket-relay.ts";
+import { visitorHeaders } from "./relay/sandbox-headers.ts";
 import { acceptAndClose, handshakeHeaders, requireHandshake } from "./relay/websocket-handshake.ts";
 import { sendJson } from "./requests/reply.ts";
 import { splitUrl } from "./requests/request-parts.ts";
@@ -74,7 +76,7 @@ export function createWorkspace(deps: WorkspaceDeps): Workspace {
 
   async function openPage(sandboxId: SandboxId, request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (isMutation(request)) return sendStatusPage(response, "notAllowed", "*");
-    const { cached, denied } = await checkAccess(deps, request, { sandboxId });
+    const { cached, denied, visitor } = await checkAccess(deps, request, { sandboxId });
     if (denied) return sendStatusPage(response, denied, cached ? frameAncestors(cached.partner) : "*");
     const ancestors = frameAncestors(cached.partner);
     if (cached.session.status === "destroyed") {
@@ -83,8 +85,8 @@ export function createWorkspace(deps: WorkspaceDeps): Workspace {
     }
     const page = files.page();
     if (page === null) return sendStatusPage(response, cached.session.status === "paused" ? "paused" : "editorMissing", ancestors);
-    activity.note(cached.session);
-    const { body, headers } = workspacePage(page, streams.describe(cached));
+    if (visitor.role === "editor") activity.note(cached.session);
+    const { body, headers } = workspacePage(page, streams.describe(cached, visitor));
     response.writeHead(200, {
       ...headers,
       "content-type": "text/html; charset=utf-8",
@@ -99,10 +101,10 @@ export function createWorkspace(deps: WorkspaceDeps): Workspace {
   }
 
   async function sendManifest(sandboxId: SandboxId, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { cached, denied } = await checkAccess(deps, request, { sandboxId });
+    const { cached, denied, visitor } = await checkAccess(deps, request, { sandboxId });
     if (denied) throw new AppError("unauthorized");
     if (isMutation(request)) throw new AppError("method_not_allowed");
-    const body = workspaceManifest(streams.describe(cached));
+    const body = workspaceManifest(streams.describe(cached, visitor));
     response.writeHead(200, {
       "content-type": "application/manifest+json",
       "content-length": Buffer.byteLength(body),
@@ -114,34 +116,35 @@ export function createWorkspace(deps: WorkspaceDeps): Workspace {
 
   // The app's API: even its errors are JSON.
   async function handleAppRequest(sandboxId: SandboxId, rest: string[], request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { cached, denied } = await checkAccess(deps, request, { sandboxId });
+    const { cached, denied, visitor } = await checkAccess(deps, request, { sandboxId });
     if (denied) throw new AppError("unauthorized");
     const trusted = isMutation(request) ? isFromOrigin(request, origin) : !isCrossOrigin(request);
     if (!trusted || isActiveContentLoad(request)) throw new AppError("forbidden");
     const [first, ...deeper] = rest;
     const path = rest.join("/");
-    if (first === "api") return relayRequest(cached, `/${deeper.join("/")}`, request, response);
+    if (first === "api") return relayRequest({ cached, visitor }, `/${deeper.join("/")}`, request, response);
     const methods = METHODS.get(path);
     if (methods === undefined) throw new AppError("not_found");
     if (!methods.includes(request.method ?? "")) {
       response.setHeader("allow", methods.join(", "));
       throw new AppError("method_not_allowed");
     }
+    if (visitor.role === "viewer" && !VIEWER_PATHS.includes(path)) throw new AppError("view_only");
     if (path === "activity") {
       activity.note(cached.session);
       return void response.writeHead(204, { "cache-control": "no-store" }).end();
     }
-    if (path === "resume") return resume(cached, response);
+    if (path === "resume") return resume({ cached, visitor }, response);
     if (path === "extend") {
       const session = await sessions.extend(cached.partner.id, cached.session.id);
-      return sendJson(response, 200, streams.describe({ ...cached, session }));
+      return sendJson(response, 200, streams.describe({ ...cached, session }, visitor));
     }
     if (path === "source/retry") {
       await sessions.retrySource(cached.partner.id, cached.session.id);
       return void response.writeHead(204, { "cache-control": "no-store" }).end();
     }
-    if (path === "session") return sendJson(response, 200, streams.describe(cached));
-    if (path === "session/stream") return openStream(cached, request, response);
+    if (path === "session") return sendJson(response, 200, streams.describe(cached, visitor));
+    if (path === "session/stream") return openStream({ cached, visitor }, request, response);
     if (path === "settings") return userSettings.handle(cached, request, response);
     const { port, path: shownPath, shareHours } = await readPreviewRequest(request);
     const subject = { sandboxId, partnerId: cached.partner.id, port };
@@ -149,28 +152,34 @@ export function createWorkspace(deps: WorkspaceDeps): Workspace {
   }
 
   // A page has this stream open for as long as it exists.
-  function openStream({ session, partner }: CachedSession, request: IncomingMessage, response: ServerResponse): void {
+  function openStream({ cached: { session, partner }, visitor }: Entered, request: IncomingMessage, response: ServerResponse): void {
     const { sandboxId } = session;
-    streams.stream(sandboxId, response, isStillAllowed(request, sandboxId));
+    streams.stream(sandboxId, response, { visitor, isStillAllowed: isStillAllowed(request, sandboxId) });
     const openedAt = cookies.issuedAt(request.headers.cookie, { sandboxId, partnerId: partner.id });
     if (openedAt === null) return;
     const connection = openings.connect({ sessionId: session.id, openedAt });
     response.once("close", () => connection[Symbol.dispose]());
   }
 
-  async function resume(cached: CachedSession, response: ServerResponse): Promise<void> {
+  async function resume({ cached, visitor }: Entered, response: ServerResponse): Promise<void> {
     const woken = await wake(sessions, cached);
     const notRunning = notRunningError(woken);
     if (notRunning) throw notRunning;
-    sendJson(response, 200, streams.describe(woken));
+    sendJson(response, 200, streams.describe(woken, visitor));
   }
 
-  async function relayRequest(cached: CachedSession, rest: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function relayRequest(
+    { cached, visitor }: Entered,
+    rest: string,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
     const notRunning = notRunningError(cached);
     if (notRunning) throw notRunning;
     const path = toDaemonPath(rest, splitUrl(request).query);
     if (path === null) throw new AppError("not_found");
-    await relayToApi(deps, { request, response, sandboxId: cached.session.sandboxId, path });
+    if (visitor.role === "viewer" && !isViewerCall(request.method ?? "", rest)) throw new AppError("view_only");
+    await relayToApi(deps, { request, response, sandboxId: cached.session.sandboxId, path, visitor });
   }
 
   async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
@@ -181,10 +190,12 @@ export function createWorkspace(deps: WorkspaceDeps): Workspace {
     const daemonPath = toDaemonPath(`/${rest.join("/")}`, query);
     if (!isSandboxId(sandboxId) || first !== "api" || daemonPath === null) throw new AppError("not_found");
     const close = (code: number, reason: string) => acceptAndClose(request, socket, code, reason);
-    const { cached, denied } = await checkAccess(deps, request, { sandboxId });
+    const { cached, denied, visitor } = await checkAccess(deps, request, { sandboxId });
     if (denied) return close(CLOSE.unauthorized, denied);
     const closeReason = closeReasonFor(cached);
     if (closeReason) return close(closeReason.code, closeReason.reason);
+    const isViewer = visitor.role === "viewer";
+    if (isViewer && !isViewerCall("WS", `/${rest.join("/")}`)) return close(CLOSE.viewOnly, "viewers cannot use this");
     try {
       await sockets.relay({
         request,
@@ -192,9 +203,11 @@ export function createWorkspace(deps: WorkspaceDeps): Workspace {
         head,
         sandboxId,
         path: daemonPath,
-        headers: handshakeHeaders(request),
+        headers: { ...handshakeHeaders(request), ...visitorHeaders(visitor) },
         span: spanOf(request),
         isStillAllowed: isStillAllowed(request, sandboxId),
+        // A daemon that is older than this server does not know viewers.
+        ...(isViewer && { accepts: (headers) => headers[ROLE_HEADER] === visitor.role }),
         refuse: ({ code, reason }) => close(code, reason),
       });
     } catch (error) {
@@ -215,6 +228,15 @@ function redirect(response: ServerResponse, location: string): void {
   response.writeHead(308, { location, "cache-control": "no-store", "content-length": 0 });
   response.end();
 }
+
+// A session and the person who has it open.
+interface Entered {
+  cached: CachedSession;
+  visitor: Visitor;
+}
+
+// The paths of METHODS that a viewer may use. The settings are those of the user whom the session belongs to.
+const VIEWER_PATHS = ["session", "session/stream"];
 
 const METHODS = new Map([
   ["activity", ["POST"]],

@@ -1,13 +1,14 @@
 import type { IncomingMessage } from "node:http";
 import type { SandboxId } from "@berth/contract";
+import type { Visitor } from "@berth/contract/visitor.ts";
 import type { Cookies } from "./cookie.ts";
 import type { CachedSession, SessionCache } from "./session-cache.ts";
 
 // Access is granted if the session exists, the browser holds its cookie, and the partner is not suspended. The session may
 // be running, paused or destroyed.
 export type BrowserAccess =
-  | { cached: CachedSession; denied?: undefined }
-  | { cached: CachedSession | null; denied: "signedOut" | "suspended" };
+  | { cached: CachedSession; visitor: Visitor; denied?: undefined }
+  | { cached: CachedSession | null; visitor?: undefined; denied: "signedOut" | "suspended" };
 
 export async function checkAccess(
   { cookies, sessionCache }: { cookies: Cookies; sessionCache: SessionCache },
@@ -17,6 +18,7 @@ export async function checkAccess(
   const cached = await sessionCache.get(sandboxId);
   if (!cached) return { cached, denied: "signedOut" };
   const subject = { sandboxId, partnerId: cached.partner.id, ...(port !== undefined && { port }) };
-  if (!cookies.check(request.headers.cookie, subject)) return { cached, denied: "signedOut" };
-  return cached.partner.state === "active" ? { cached } : { cached, denied: "suspended" };
+  const visitor = cookies.visitorOf(request.headers.cookie, subject);
+  if (!visitor) return { cached, denied: "signedOut" };
+  return cached.partner.state === "active" ? { cached, visitor } : { cached, denied: "suspended" };
 }

@@ -1,4 +1,5 @@
 import type { SandboxId } from "@berth/contract";
+import { ANONYMOUS_EDITOR, type Visitor } from "@berth/contract/visitor.ts";
 import { DAY, type Clock } from "../../clock.ts";
 import type { Secrets } from "../../secrets/secrets.ts";
 import { isSameSignature, signLines } from "./signature.ts";
@@ -7,10 +8,11 @@ import { isSameSignature, signLines } from "./signature.ts";
 // Every request looks up the session and the partner, so a cookie is useless once either is gone. Each sandbox has its own
 // cookie, so that one browser can have several workspaces open.
 export interface Cookies {
-  // Returns Set-Cookie lines, like `clear` and `evict`. The cookie is valid for a week, or until a time before that.
-  issue(subject: CookieSubject, options?: { untilMs?: number; issuedAt?: number }): string[];
-  // `header` is the request's Cookie header.
-  check(header: string | undefined, subject: CookieSubject): boolean;
+  // Returns Set-Cookie lines, like `clear` and `evict`. The cookie is valid for a week, or until a time before that. Without `visitor`,
+  // it is for an editor without a name.
+  issue(subject: CookieSubject, options?: { untilMs?: number; issuedAt?: number; visitor?: Visitor }): string[];
+  // The person that a valid cookie is for; null without one. `header` is the request's Cookie header.
+  visitorOf(header: string | undefined, subject: CookieSubject): Visitor | null;
   // When the valid cookie was issued; null if there is none.
   issuedAt(header: string | undefined, subject: CookieSubject): number | null;
   // True if the valid cookie is from a link that was passed on to others.
@@ -40,8 +42,9 @@ export interface CookiesOptions {
 }
 
 const LIFETIME_MS = 7 * DAY;
-// Each cookie takes about 100 bytes, and Node rejects requests with more than 16 KiB of headers.
+// A cookie takes about 100 bytes, and up to 500 with a name. Node rejects requests with more than 16 KiB of headers.
 const MAX_WORKSPACES = 40;
+const MAX_COOKIE_BYTES = 8 * 1024;
 const FRAMED = "Secure; SameSite=None; Partitioned";
 
 export function createCookies({ secrets, secure, clock }: CookiesOptions): Cookies {
@@ -51,9 +54,9 @@ export function createCookies({ secrets, secure, clock }: CookiesOptions): Cooki
   function isValid(value: string, subject: CookieSubject): boolean {
     const match = VALUE.exec(value);
     if (!match) return false;
-    const [, times = "", issuedAt = "", until, sig = ""] = match;
+    const [, times = "", issuedAt = "", until, person, sig = ""] = match;
     const now = clock.now();
-    const isSigned = keys.filter((key) => isSameSignature(sig, sign(key, subject, times))).length > 0;
+    const isSigned = keys.filter((key) => isSameSignature(sig, sign(key, subject, times, person))).length > 0;
     return isSigned && now - Number.parseInt(issuedAt, 36) < LIFETIME_MS && (until === undefined || now < Number.parseInt(until, 36));
   }
 
@@ -63,15 +66,20 @@ export function createCookies({ secrets, secure, clock }: CookiesOptions): Cooki
   }
 
   return {
-    issue(subject, { untilMs, issuedAt: now = clock.now() } = {}) {
+    issue(subject, { untilMs, issuedAt: now = clock.now(), visitor = ANONYMOUS_EDITOR } = {}) {
       const times = untilMs === undefined ? now.toString(36) : `${now.toString(36)}-${untilMs.toString(36)}`;
-      const value = `${times}.${sign(keys[0]!, subject, times)}`;
+      const person = encodeVisitor(visitor);
+      const sig = sign(keys[0]!, subject, times, person);
+      const value = [times, ...(person === undefined ? [] : [person]), sig].join(".");
       const lifetimeMs = Math.min(LIFETIME_MS, (untilMs ?? Infinity) - now);
       return variantsOf(subject).map(({ name, attributes }) =>
         setCookieLine(`${name}=${value}; Max-Age=${Math.floor(lifetimeMs / 1000)}`, attributes),
       );
     },
-    check: (header, subject) => validValues(header, subject).length > 0,
+    visitorOf(header, subject) {
+      const visitors = validValues(header, subject).map((value) => decodeVisitor(VALUE.exec(value)?.[4]));
+      return visitors.find(({ role }) => role === "viewer") ?? visitors[0] ?? null;
+    },
     issuedAt(header, subject) {
       const newest = validValues(header, subject).map(issueTime);
       return newest.length === 0 ? null : Math.max(...newest);
@@ -86,17 +94,37 @@ export function createCookies({ secrets, secure, clock }: CookiesOptions): Cooki
     evict(header, keep) {
       const others = parseCookies(header).filter(([name]) => WORKSPACE.test(name) && !name.endsWith(keep));
       const oldestFirst = others.toSorted(([, a], [, b]) => issueTime(a) - issueTime(b));
-      const excess = oldestFirst.slice(0, Math.max(0, others.length + 1 - MAX_WORKSPACES));
+      let bytes = others.reduce((sum, [name, value]) => sum + name.length + value.length, 0);
+      const excess = oldestFirst.filter(([name, value], index) => {
+        if (others.length - index < MAX_WORKSPACES && bytes < MAX_COOKIE_BYTES) return false;
+        bytes -= name.length + value.length;
+        return true;
+      });
       return excess.map(([name]) => setCookieLine(`${name}=; Max-Age=0`, name.startsWith("__Host-") ? FRAMED : "SameSite=Lax"));
     },
   };
 }
 
-// `times` is when the cookie was issued and, if it ends early, until when it is valid.
-const sign = (key: Buffer, { sandboxId, partnerId, port }: CookieSubject, times: string) =>
-  signLines(key, ["v1", port === undefined ? "workspace" : `preview ${port}`, partnerId, sandboxId, times]);
+// `times` is when the cookie was issued and, if it ends early, until when it is valid. `person` is undefined for an editor without a name,
+// and with it the cookie is signed as another version.
+function sign(key: Buffer, { sandboxId, partnerId, port }: CookieSubject, times: string, person: string | undefined): string {
+  const lines = [port === undefined ? "workspace" : `preview ${port}`, partnerId, sandboxId, times];
+  return signLines(key, person === undefined ? ["v1", ...lines] : ["v2", ...lines, person]);
+}
 
-const VALUE = /^(([0-9a-z]{1,11})(?:-([0-9a-z]{1,11}))?)\.([A-Za-z0-9_-]{43})$/;
+function encodeVisitor({ role, displayName }: Visitor): string | undefined {
+  if (role === "editor" && displayName === null) return undefined;
+  return Buffer.from(JSON.stringify([role, displayName])).toString("base64url");
+}
+
+// Only for a value with a valid signature.
+function decodeVisitor(person: string | undefined): Visitor {
+  if (person === undefined) return ANONYMOUS_EDITOR;
+  const [role, displayName] = JSON.parse(Buffer.from(person, "base64url").toString()) as [Visitor["role"], string | null];
+  return { role, displayName };
+}
+
+const VALUE = /^(([0-9a-z]{1,11})(?:-([0-9a-z]{1,11}))?)(?:\.([A-Za-z0-9_-]{1,600}))?\.([A-Za-z0-9_-]{43})$/;
 const OURS = /^(__Host-)?berth-/i;
 const WORKSPACE = /^(__Host-)?berth-sbx_/;
 

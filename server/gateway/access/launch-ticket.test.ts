@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { newId, type SandboxId } from "@berth/contract";
+import { ANONYMOUS_EDITOR } from "@berth/contract/visitor.ts";
 import { MINUTE, SECOND } from "../../clock.ts";
 import { createTestClock } from "../../testing/test-clock.ts";
 import { createSecrets } from "../../secrets/secrets.ts";
@@ -37,7 +38,7 @@ describe("a launch URL", () => {
 
   test("opens the sandbox until it expires", async () => {
     const { clock, tickets, query } = setUp();
-    expect(tickets.verify(query)).toEqual({ valid: true, partnerId: "acme", sandboxId });
+    expect(tickets.verify(query)).toEqual({ valid: true, partnerId: "acme", sandboxId, visitor: ANONYMOUS_EDITOR });
     await clock.advance(5 * MINUTE - 1);
     expect(tickets.verify(query)).toMatchObject({ valid: true });
     await clock.advance(1);
@@ -116,7 +117,7 @@ describe("a launch URL", () => {
 
   test("never verifies a query that was not issued, and never throws", () => {
     const { tickets, query } = setUp();
-    const names = fc.constantFrom("s", "partner", "ts", "sig", "S", "x", "__proto__");
+    const names = fc.constantFrom("s", "partner", "ts", "sig", "role", "name", "S", "x", "__proto__");
     const pairs = fc.array(fc.tuple(names, fc.oneof(fc.string(), fc.base64String(), fc.constant("acme"), fc.nat().map(String))), {
       maxLength: 6,
     });
@@ -133,15 +134,18 @@ describe("a launch URL", () => {
     );
   });
 
-  test("verifies for every partner and every time of issue", () => {
+  test("verifies for every partner, person and time of issue", () => {
+    const displayName = fc.option(fc.string({ unit: "grapheme", minLength: 1, maxLength: 64 }).filter((name) => [...name].length <= 64));
+    const visitors = fc.record({ role: fc.constantFrom("editor" as const, "viewer" as const), displayName });
     const partner = fc.stringMatching(/^[a-z][a-z0-9-]{0,30}$/);
     fc.assert(
-      fc.property(partner, fc.nat(4_000_000_000_000), (partnerId, nowMs) => {
+      fc.property(partner, visitors, fc.nat(4_000_000_000_000), (partnerId, visitor, nowMs) => {
         const clock = createTestClock(nowMs + 1);
         const tickets = createTickets({ secrets: createSecrets([oldKey]), baseUrl: "http://localhost:8080", ttlMs: MINUTE, clock });
         const id = newId("sbx", nowMs);
-        const { url } = tickets.issueLaunchUrl({ partnerId, sandboxId: id });
-        expect(tickets.verify(new URL(url).search.slice(1))).toEqual({ valid: true, partnerId, sandboxId: id });
+        const launch = { partnerId, sandboxId: id, visitor };
+        const { url } = tickets.issueLaunchUrl(launch);
+        expect(tickets.verify(new URL(url).search.slice(1))).toEqual({ valid: true, ...launch });
       }),
       { numRuns: 200 },
     );

@@ -1,4 +1,5 @@
 import { isSandboxId, type SandboxId } from "@berth/contract";
+import { ANONYMOUS_EDITOR, type Visitor } from "@berth/contract/visitor.ts";
 import type { Clock } from "../../clock.ts";
 import type { Secrets } from "../../secrets/secrets.ts";
 import { isSameSignature, signLines } from "./signature.ts";
@@ -6,14 +7,21 @@ import { isSameSignature, signLines } from "./signature.ts";
 // The signed part of a launch URL: which partner may open which sandbox, and when the URL was issued. Anyone who holds the
 // URL can use it until it expires, so it is short-lived and exchanged for a cookie on first use.
 export interface Tickets {
-  // `ownerUrl` is the base URL of the server that holds the sandbox; this server, if absent.
-  issueLaunchUrl(launch: { partnerId: string; sandboxId: SandboxId }, ownerUrl?: string): { url: string; expiresAt: number };
+  // `visitor` is the person whom the URL is for; an editor without a name, if absent. `ownerUrl` is the base URL of the server that holds
+  // the sandbox; this server, if absent.
+  issueLaunchUrl(launch: Launch, ownerUrl?: string): { url: string; expiresAt: number };
   // `query` is the URL's query, undecoded and without the question mark.
   verify(query: string): TicketVerdict;
 }
 
+export interface Launch {
+  partnerId: string;
+  sandboxId: SandboxId;
+  visitor?: Visitor;
+}
+
 export type TicketVerdict =
-  | { valid: true; partnerId: string; sandboxId: SandboxId }
+  | ({ valid: true } & Required<Launch>)
   // early: issued in the future, which only a server with a wrong clock does.
   | { valid: false; fault: "malformed" | "forged" | "expired" | "early" };
 
@@ -29,48 +37,71 @@ const MAX_CLOCK_SKEW_MS = 30_000;
 export function createTickets({ secrets, baseUrl, ttlMs, clock }: TicketsOptions): Tickets {
   const keys = secrets.derive("launch-v1");
   return {
-    issueLaunchUrl({ partnerId, sandboxId }, ownerUrl = baseUrl) {
+    issueLaunchUrl({ partnerId, sandboxId, visitor = ANONYMOUS_EDITOR }, ownerUrl = baseUrl) {
       const ts = clock.now();
       const url = new URL("/workspace/", ownerUrl);
-      const reference = encodeURIComponent(encodeReference(sandboxId));
-      url.search = `s=${reference}&partner=${encodeURIComponent(partnerId)}&ts=${ts}&sig=${sign(keys[0]!, partnerId, sandboxId, ts)}`;
+      const role = visitor.role === "editor" ? "" : visitor.role;
+      const name = (visitor.displayName ?? "").toWellFormed();
+      const fields = { s: encodeReference(sandboxId), partner: partnerId, ts: String(ts), ...(role && { role }), ...(name && { name }) };
+      const sig = sign(keys[0]!, { partnerId, sandboxId, ts, role, name });
+      url.search = Object.entries({ ...fields, sig })
+        .map(([field, value]) => `${field}=${encodeURIComponent(value)}`)
+        .join("&");
       return { url: url.href, expiresAt: ts + ttlMs };
     },
 
     verify(query) {
       const fields = parse(query);
       if (!fields) return { valid: false, fault: "malformed" };
-      const { partnerId, sandboxId, ts, sig } = fields;
+      const { partnerId, sandboxId, ts, role, name, sig } = fields;
       // Try every key, even after a match, so that the duration reveals nothing.
-      const matches = keys.filter((key) => isSameSignature(sig, sign(key, partnerId, sandboxId, ts)));
+      const matches = keys.filter((key) => isSameSignature(sig, sign(key, fields)));
       if (matches.length === 0) return { valid: false, fault: "forged" };
       const ageMs = clock.now() - ts;
       if (ageMs < -MAX_CLOCK_SKEW_MS) return { valid: false, fault: "early" };
       if (ageMs >= ttlMs) return { valid: false, fault: "expired" };
-      return { valid: true, partnerId, sandboxId };
+      const visitor: Visitor = { role: role === "" ? "editor" : "viewer", displayName: name === "" ? null : name };
+      return { valid: true, partnerId, sandboxId, visitor };
     },
   };
 }
 
-const sign = (key: Buffer, partnerId: string, sandboxId: string, ts: number) => signLines(key, ["v1", partnerId, sandboxId, ts]);
+interface Fields {
+  partnerId: string;
+  sandboxId: SandboxId;
+  ts: number;
+  // "" if the URL has none.
+  role: string;
+  name: string;
+}
+
+// A URL with a role or a name is signed as another version, so that it is not valid without them.
+const sign = (key: Buffer, { partnerId, sandboxId, ts, role, name }: Fields) =>
+  role === "" && name === ""
+    ? signLines(key, ["v1", partnerId, sandboxId, ts])
+    : signLines(key, ["v2", partnerId, sandboxId, ts, role, encodeURIComponent(name)]);
 
 const encodeReference = (sandboxId: string) => Buffer.from(sandboxId).toString("base64");
 
-const NAMES = ["s", "partner", "ts", "sig"] as const;
+const REQUIRED = ["s", "partner", "ts", "sig"];
+const OPTIONAL = ["role", "name"];
 const PARTNER = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 const TIMESTAMP = /^[1-9][0-9]{0,14}$/;
 const SIGNATURE = /^[A-Za-z0-9_-]{43}$/;
-const MAX_QUERY_LENGTH = 1024;
+const MAX_QUERY_LENGTH = 2048;
 
-// Accepts each name exactly once, no other names, and only the canonical encoding, so that nothing goes unchecked.
-function parse(query: string): { partnerId: string; sandboxId: SandboxId; ts: number; sig: string } | null {
+// Accepts each field at most once, no other fields, and only the canonical encoding, so that nothing goes unchecked.
+function parse(query: string): (Fields & { sig: string }) | null {
   if (query.length > MAX_QUERY_LENGTH) return null;
   const entries = [...new URLSearchParams(query)];
   const values = Object.fromEntries(entries);
-  if (entries.length !== NAMES.length || !NAMES.every((name) => Object.hasOwn(values, name))) return null;
-  const { s = "", partner = "", ts = "", sig = "" } = values;
+  const fields = Object.keys(values);
+  if (entries.length !== fields.length || !REQUIRED.every((field) => fields.includes(field))) return null;
+  if (!fields.every((field) => REQUIRED.includes(field) || (OPTIONAL.includes(field) && values[field] !== ""))) return null;
+  const { s = "", partner = "", ts = "", sig = "", role = "", name = "" } = values;
+  if (role !== "" && role !== "viewer") return null;
   if (!PARTNER.test(partner) || !TIMESTAMP.test(ts) || !SIGNATURE.test(sig)) return null;
   const sandboxId = Buffer.from(s, "base64").toString("latin1");
   if (!isSandboxId(sandboxId) || encodeReference(sandboxId) !== s) return null;
-  return { partnerId: partner, sandboxId, ts: Number(ts), sig };
+  return { partnerId: partner, sandboxId, ts: Number(ts), role, name, sig };
 }

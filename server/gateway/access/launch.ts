@@ -40,12 +40,14 @@ export async function launch(
     log.info("launch.refused", { fault: ticket.fault });
     return sendStatusPage(response, ticket.fault === "early" ? "expired" : ticket.fault, "*");
   }
-  const { sandboxId, partnerId } = ticket;
+  const { sandboxId, partnerId, visitor } = ticket;
   const cached = await sessionCache.get(sandboxId);
   if (cached && cached.partner.id !== partnerId) return sendStatusPage(response, "forged", "*");
   if (!cached || cached.session.status === "destroyed") return sendStatusPage(response, "destroyed", "*");
   if (cached.partner.state !== "active") return sendStatusPage(response, "suspended", frameAncestors(cached.partner));
-  if ((await wakeForPage(sessions, cached)) === "full") return sendStatusPage(response, "noRoom", frameAncestors(cached.partner));
+  // A viewer changes nothing, so the page of a paused session stays paused for them.
+  if (visitor.role === "editor" && (await wakeForPage(sessions, cached)) === "full")
+    return sendStatusPage(response, "noRoom", frameAncestors(cached.partner));
   const openedAt = clock.now();
   const { id: sessionId } = cached.session;
   openings.add({
@@ -53,12 +55,15 @@ export async function launch(
     openedAt,
     address: request.socket.remoteAddress?.replace(/^::ffff:/, "") ?? "",
     userAgent: request.headers["user-agent"],
-    role: null,
+    role: visitor.role,
   });
-  log.info("launch.opened", { sessionId, partnerId });
+  log.info("launch.opened", { sessionId, partnerId, role: visitor.role });
   response.writeHead(303, {
     location: `/workspace/${sandboxId}/`,
-    "set-cookie": [...cookies.issue({ sandboxId, partnerId }, { issuedAt: openedAt }), ...cookies.evict(request.headers.cookie, sandboxId)],
+    "set-cookie": [
+      ...cookies.issue({ sandboxId, partnerId }, { issuedAt: openedAt, visitor }),
+      ...cookies.evict(request.headers.cookie, sandboxId),
+    ],
     "content-length": 0,
     "cache-control": "no-store",
     "referrer-policy": "no-referrer",

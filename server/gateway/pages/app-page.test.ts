@@ -3,6 +3,7 @@ import type { WorkspaceSession } from "@berth/contract/workspace.ts";
 import { workspacePage } from "./app-page.ts";
 
 const session: WorkspaceSession = {
+  visitor: { role: "editor", displayName: null },
   sessionId: "ses_1",
   sandboxId: "sbx_1",
   status: "running",

@@ -1,14 +1,24 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { AppError, isAppError, type SandboxId } from "@berth/contract";
+import type { Visitor } from "@berth/contract/visitor.ts";
 import { notRunningError, type SessionCache } from "../access/session-cache.ts";
 import { spanOf } from "../../tracing/span.ts";
 import { relayHttp, type HttpRelayDeps } from "./http-relay.ts";
-import { headersFromSandbox, headersToSandbox } from "./sandbox-headers.ts";
+import { headersFromSandbox, headersToSandbox, visitorHeaders } from "./sandbox-headers.ts";
+
+interface ApiRequest {
+  request: IncomingMessage;
+  response: ServerResponse;
+  sandboxId: SandboxId;
+  path: string;
+  // The person at the workspace page; absent for a partner's backend.
+  visitor?: Visitor;
+}
 
 // Relays an authorized request, from a partner's backend or from the workspace page, to the daemon's API.
 export async function relayToApi(
   { links, outputLimit, sessionCache }: HttpRelayDeps & { sessionCache: SessionCache },
-  { request, response, sandboxId, path }: { request: IncomingMessage; response: ServerResponse; sandboxId: SandboxId; path: string },
+  { request, response, sandboxId, path, visitor }: ApiRequest,
 ): Promise<void> {
   try {
     await relayHttp(
@@ -18,7 +28,7 @@ export async function relayToApi(
         response,
         sandboxId,
         path,
-        headers: headersToSandbox(request.headers),
+        headers: { ...headersToSandbox(request.headers), ...(visitor && visitorHeaders(visitor)) },
         span: spanOf(request),
         responseHeaders: headersFromSandbox,
         intercept({ status }) {

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
+import { NAME_HEADER, ROLE_HEADER, type Visitor } from "@berth/contract/visitor.ts";
 
 // The headers that the relay passes between a caller and a daemon. Both are allowlists: the caller's keys and cookies never
 // reach the sandbox, and a sandbox's reply cannot act on our origin (no cookies, redirects or policies). Previews have
@@ -27,6 +28,12 @@ const FROM_SANDBOX = [
 ];
 
 export const headersToSandbox = (headers: IncomingHttpHeaders): Record<string, string> => pick(headers, TO_SANDBOX);
+
+// Tells the daemon who the person at the workspace page is.
+export const visitorHeaders = ({ role, displayName }: Visitor): Record<string, string> => ({
+  ...(role !== "editor" && { [ROLE_HEADER]: role }),
+  ...(displayName !== null && { [NAME_HEADER]: encodeURIComponent(displayName) }),
+});
 
 // The reply may be a user's file of any type. These headers stop a browser from treating it as our page, script or frame.
 export function headersFromSandbox(headers: IncomingHttpHeaders): Record<string, string> {

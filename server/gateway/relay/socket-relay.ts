@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { SandboxId } from "@berth/contract";
 import { CLOSE } from "@berth/contract/daemon.ts";
@@ -29,6 +29,8 @@ export interface SocketUpgrade {
   headers: Record<string, string>;
   // Absent for previews, as in http-relay.ts.
   span?: Span | undefined;
+  // Whether the daemon's answer to the handshake will do; every answer, if absent.
+  accepts?: (headers: IncomingHttpHeaders) => boolean;
   // Called when the caller sends something, except answers to pings.
   onInput?: () => void;
   // Checked periodically while the socket is open, because keys are revoked and cookies expire.
@@ -66,6 +68,10 @@ export function createSocketRelay({ links, sessionCache, outputLimit, clock }: S
     const answer = await upgradeDaemon(upgrade);
     if (!answer) return void socket.destroy();
     if ("refused" in answer) return upgrade.refuse({ ...closeReasonForRefusal(answer), ...answer });
+    if (upgrade.accepts?.(answer.headers) === false) {
+      answer.socket.destroy();
+      return upgrade.refuse({ code: CLOSE.viewOnly, reason: "the sandbox does not support viewers" });
+    }
     if (socket.destroyed) return void answer.socket.destroy();
 
     socket.write(acceptHandshake(request, answer.headers["sec-websocket-protocol"]));

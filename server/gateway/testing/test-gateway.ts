@@ -12,6 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Registry } from "prom-client";
 import { newId, type KeyScope, type SandboxId, type SessionStatus } from "@berth/contract";
+import type { Visitor } from "@berth/contract/visitor.ts";
 import { createTestClock } from "../../testing/test-clock.ts";
 import { createDaemonLinks } from "../../daemon-link/daemon-links.ts";
 import { socketDriver } from "../../daemon-link/testing/socket-driver.ts";
@@ -41,9 +42,9 @@ export interface TestGateway extends AsyncDisposable {
   serveRawDaemon(listener: (socket: Socket) => void): Promise<void>;
   // Changes the session and notifies listeners.
   setStatus(status: SessionStatus): void;
-  launchUrl(): URL;
+  launchUrl(visitor?: Visitor): URL;
   // Follows the launch URL and returns the cookie.
-  signIn(): Promise<string>;
+  signIn(visitor?: Visitor): Promise<string>;
   send(path: string, options?: SendOptions): Promise<Reply>;
 }
 
@@ -161,6 +162,8 @@ export async function openGateway(
     return next;
   }
 
+  const launchUrl = (visitor?: Visitor) =>
+    new URL(tickets.issueLaunchUrl({ partnerId: partner.id, sandboxId: session.sandboxId, ...(visitor && { visitor }) }).url);
   const send = (path: string, request: SendOptions = {}) => sendTo(port, path, request);
   return {
     port,
@@ -183,9 +186,9 @@ export async function openGateway(
       );
     },
     setStatus,
-    launchUrl: () => new URL(tickets.issueLaunchUrl({ partnerId: partner.id, sandboxId: session.sandboxId }).url),
-    async signIn() {
-      const { pathname, search } = new URL(tickets.issueLaunchUrl({ partnerId: partner.id, sandboxId: session.sandboxId }).url);
+    launchUrl,
+    async signIn(visitor) {
+      const { pathname, search } = launchUrl(visitor);
       const { headers } = await send(pathname + search);
       return (headers["set-cookie"] ?? []).map((line) => line.split(";")[0]!).join("; ");
     },

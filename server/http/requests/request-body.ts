@@ -42,6 +42,15 @@ export function parseOptionalBody(request: FastifyRequest): JsonObject | undefin
   return value === undefined ? undefined : requireObject(value);
 }
 
+// Parses a body that is a JSON object, whatever its media type says; undefined if it is anything else.
+export function readObjectBody({ rawBody }: FastifyRequest): JsonObject | undefined {
+  try {
+    return rawBody === null ? undefined : requireObject(parse(rawBody));
+  } catch {
+    return undefined;
+  }
+}
+
 // A missing body and `null` lack every required field, so the error names those too.
 export function parseRequiredBody(request: FastifyRequest, schema: TObject): JsonObject {
   const value = parseJson(request);

@@ -85,6 +85,30 @@ describe("the session routes", () => {
     expect(Number(searchParams.get("ts")) + 300_000).toBe(expiresAt);
   });
 
+  test("launch URLs carry the role and the name of a person, whatever media type the body claims", async () => {
+    const { sessionId } = await create();
+    const launch = (body: unknown, headers = {}) => app.call("POST", `/api/b2b/sessions/${sessionId}/launch-url`, { body, headers });
+    const { status, json } = await launch({ role: "viewer", displayName: "Ada 🚢" });
+    const { url, role } = json as { url: string; role: string };
+    expect([status, role, new URL(url).searchParams.get("role"), new URL(url).searchParams.get("name")]).toEqual([
+      200,
+      "viewer",
+      "viewer",
+      "Ada 🚢",
+    ]);
+    // As curl sends it by default.
+    const form = { "content-type": "application/x-www-form-urlencoded" };
+    expect((await launch('{"role":"viewer"}', form)).json).toMatchObject({ role: "viewer" });
+    for (const body of [
+      { role: "owner" },
+      { role: null },
+      { displayName: "" },
+      { displayName: "x".repeat(65) },
+      { displayName: "a\u202eb" },
+    ])
+      expect([body, (await launch(body)).status]).toEqual([body, 400]);
+  });
+
   test("routes without a body ignore whatever is sent", async () => {
     const { sessionId } = await create();
     const path = `/api/b2b/sessions/${sessionId}`;

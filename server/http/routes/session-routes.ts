@@ -15,14 +15,14 @@ import type { Store } from "../../store/open.ts";
 import { SLICE_BYTES } from "../../store/page-budget.ts";
 import type { Templates } from "../../templates.ts";
 import { spanOf } from "../../tracing/span.ts";
-import { parseOptionalBody, parseRequiredBody } from "../requests/request-body.ts";
+import { parseOptionalBody, parseRequiredBody, readObjectBody } from "../requests/request-body.ts";
 import { addRoute } from "../requests/route.ts";
 import type { Idempotency, Result, Save } from "../requests/idempotency.ts";
 import { encodeCursor, parseExpand, parseList, parseWait, type Query } from "../session-format/list-query.ts";
 import { forkSessions, type RunPart } from "./fork-sessions.ts";
 import { auditEntry, idOf, partnerIdOf } from "./route-context.ts";
 import { readEgressLog } from "../session-format/egress-log.ts";
-import { filesFrom, parseCreate, parseResume, parseUpdate } from "../session-format/session-requests.ts";
+import { filesFrom, parseCreate, parseLaunch, parseResume, parseUpdate } from "../session-format/session-requests.ts";
 import { etagOf, formatSession, matchesEtag, pageJson, rememberTexts, toResumed, toSession } from "../session-format/session-view.ts";
 
 export interface SessionRouteDeps {
@@ -151,11 +151,13 @@ export function addSessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): 
 
   addRoute(app, "issueLaunchUrl", (request, reply) =>
     runOnce(request, reply, async () => {
+      const { role, displayName } = parseLaunch(readObjectBody(request));
       const session = await sessions.get(partnerIdOf(request), idOf(request));
       if (session.status === "destroyed") throw new AppError("session_not_found");
       await appendAudit(store.db, auditEntry(request, "session.launch_url", session.id), clock.now());
       await servers.learn([session]);
-      const body = tickets.issueLaunchUrl(session, baseUrlOf(session));
+      const visitor = { role: role ?? "editor", displayName: displayName ?? null };
+      const body = { ...tickets.issueLaunchUrl({ ...session, visitor }, baseUrlOf(session)), ...(role && { role }) };
       // An expired URL is useless, so a retry after that gets a new one.
       return { status: 200, body, staleAt: body.expiresAt };
     }),

@@ -1,4 +1,4 @@
-import { CreateSession, DEFAULT_TEMPLATE, ENV_LIMITS, ResumeSession, TIMEOUT_MS, UpdateSession } from "@berth/contract";
+import { CreateSession, DEFAULT_TEMPLATE, ENV_LIMITS, IssueLaunchUrl, ResumeSession, TIMEOUT_MS, UpdateSession } from "@berth/contract";
 import type { CreateRequest, SessionChange } from "../../sessions/sessions.ts";
 import type { FilesFrom } from "../../sessions/snapshots/snapshots.ts";
 import type { Templates } from "../../templates.ts";
@@ -12,6 +12,7 @@ import { findRuleFaults, parseChangedRules, parseCreateRules } from "./rule-requ
 
 const findCreateFaults = compileFaultFinder(CreateSession);
 const findResumeFaults = compileFaultFinder(ResumeSession);
+const findLaunchFaults = compileFaultFinder(IssueLaunchUrl);
 const findUpdateFaults = compileFaultFinder(UpdateSession);
 
 // A create request, and where the files of the session come from if not from a repository.
@@ -68,6 +69,14 @@ export function parseResume(body: JsonObject | undefined): { autoStartAgent: boo
   if (!body) return { autoStartAgent: true };
   requireNoFaults(findResumeFaults(body));
   return { autoStartAgent: (body as ResumeSession).autoStartAgent ?? true };
+}
+
+// Before launch URLs had roles, their request had no body, and one that was sent was ignored. Anything but a JSON object still is.
+export function parseLaunch(body: JsonObject | undefined): IssueLaunchUrl {
+  if (!body) return {};
+  requireNoFaults(findLaunchFaults(body));
+  const { role, displayName } = body as IssueLaunchUrl;
+  return { ...(role !== undefined && { role }), ...(displayName !== undefined && { displayName }) };
 }
 
 export function parseUpdate(body: JsonObject): SessionChange {

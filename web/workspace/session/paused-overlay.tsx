@@ -15,7 +15,8 @@ export default function PausedOverlay() {
         <div className="symbol">{isResuming ? <div className="spinner small" /> : <Pause size={22} />}</div>
         <h1 id="paused-title">{isResuming ? "Your session is being resumed" : "This session is paused"}</h1>
         <p id="paused-text">
-          {pauseReason(session)} Your files are safe.{(!session?.autoResume || !mayEdit) && " This page continues when the session is resumed."}
+          {pauseReason(session)} Your files are safe.
+          {(!session?.autoResume || !mayEdit) && " This page continues when the session is resumed."}
         </p>
         {failure !== null && <p role="status">{failure}</p>}
         {unsavedCount > 0 && (
