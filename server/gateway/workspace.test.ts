@@ -135,7 +135,11 @@ describe("the workspace's session", () => {
     while ((await stream.next()) !== "end");
     await expect.poll(() => seen).toHaveLength(3);
     const { id: sessionId } = gateway.session;
-    expect(seen).toMatchObject([{ sessionId, openedAt, address: "127.0.0.1", role: null }, { connected: openedAt }, { closed: openedAt }]);
+    expect(seen).toMatchObject([
+      { sessionId, openedAt, address: "127.0.0.1", role: "editor" },
+      { connected: openedAt },
+      { closed: openedAt },
+    ]);
   });
 
   test("limits the number of streams and counts them in the metrics", async () => {
