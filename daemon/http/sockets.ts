@@ -13,7 +13,7 @@ const MAX_MESSAGE_BYTES = 1024 * 1024;
 const accepting = new WebSocketServer({ noServer: true, perMessageDeflate: false, maxPayload: MAX_MESSAGE_BYTES, clientTracking: false });
 // The server relays a viewer only to a daemon that confirms the role.
 accepting.on("headers", (headers, request) => {
-  if (isViewer(request)) headers.push(`${ROLE_HEADER}: ${request.headers[ROLE_HEADER]}`);
+  if (isViewer(request)) headers.push(`${ROLE_HEADER}: ${String(request.headers[ROLE_HEADER])}`);
 });
 
 // Completes the handshake. Pings keep proxies from closing an idle connection, and detect dead peers.

@@ -60,7 +60,7 @@ describe("a viewer", () => {
     const reached: string[] = [];
     await gateway.serveDaemon((request, response) => {
       reached.push(
-        `${request.method} ${request.url} ${request.headers[ROLE_HEADER]} ${decodeURIComponent(String(request.headers[NAME_HEADER]))}`,
+        `${request.method} ${request.url} ${String(request.headers[ROLE_HEADER])} ${decodeURIComponent(String(request.headers[NAME_HEADER]))}`,
       );
       response.end("{}");
     });

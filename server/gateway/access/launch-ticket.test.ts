@@ -135,7 +135,7 @@ describe("a launch URL", () => {
   });
 
   test("verifies for every partner, person and time of issue", () => {
-    const displayName = fc.option(fc.string({ unit: "grapheme", minLength: 1, maxLength: 64 }).filter((name) => [...name].length <= 64));
+    const displayName = fc.option(fc.string({ unit: "binary", minLength: 1, maxLength: 64 }));
     const visitors = fc.record({ role: fc.constantFrom("editor" as const, "viewer" as const), displayName });
     const partner = fc.stringMatching(/^[a-z][a-z0-9-]{0,30}$/);
     fc.assert(
