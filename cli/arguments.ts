@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "commander";
-import { IDLE_TIMEOUT_RANGE, MAX_TIMEOUT_RANGE } from "@berth/contract";
+import { IDLE_TIMEOUT_RANGE, MAX_TIMEOUT_RANGE, VOLUME_SIZE_MB } from "@berth/contract";
 import { DAY } from "@berth/server/clock.ts";
 import { duration, origin, wholeNumber, type Kind } from "@berth/server/config/kinds.ts";
 
@@ -12,6 +12,8 @@ export function parseDuration(text: string): number {
 }
 
 export const parseCount = argument(wholeNumber(1, 10_000));
+
+export const parseVolumeSize = argument(wholeNumber(VOLUME_SIZE_MB.minimum, VOLUME_SIZE_MB.maximum));
 
 // A limit, or `none`. Not null, which commander treats as an option that is not set.
 export type Limit = number | "none";

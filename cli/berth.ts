@@ -13,6 +13,7 @@ const COMMANDS: Record<string, { about: string; load: () => Promise<{ command: C
   session: { about: "list, show and destroy sessions", load: () => import("./commands/session.ts") },
   top: { about: "show what live sessions use, updated every two seconds", load: () => import("./commands/top.ts") },
   usage: { about: "show what the sessions of partners used", load: () => import("./commands/usage.ts") },
+  volume: { about: "manage the volumes of partners", load: () => import("./commands/volume.ts") },
   template: { about: "list the templates for sandboxes", load: () => import("./commands/template.ts") },
   reseal: { about: "encrypt all stored secrets with the first master key", load: () => import("./commands/installation/reseal.ts") },
   audit: { about: "show who changed what, newest first", load: () => import("./commands/audit.ts") },

@@ -25,6 +25,8 @@ test("the client's types match the contract", () => {
   expectTypeOf<own.CreateKey>().toEqualTypeOf<contract.CreateKey>();
   expectTypeOf<own.RotateKey>().toEqualTypeOf<contract.RotateKey>();
   expectTypeOf<own.EgressHost>().toEqualTypeOf<contract.EgressHost>();
+  expectTypeOf<own.Volume>().toEqualTypeOf<contract.Volume>();
+  expectTypeOf<own.CreateVolume>().toEqualTypeOf<contract.CreateVolume>();
   expectTypeOf<own.UsageReport>().toEqualTypeOf<contract.UsageReport>();
   expectTypeOf<own.UsageGroup>().toEqualTypeOf<contract.UsageGroup>();
   expectTypeOf<own.Delivery>().toEqualTypeOf<contract.Delivery>();

@@ -3,6 +3,7 @@ import { createKeys, type Keys } from "./keys.ts";
 import { createTransport, type TransportOptions } from "./http/transport.ts";
 import { createSessions, type Sessions } from "./sessions.ts";
 import { createUsageReader, type UsageReader } from "./usage.ts";
+import { createVolumes, type Volumes } from "./volumes.ts";
 import { createWebhooks, type Webhooks } from "./webhooks/webhooks.ts";
 
 export interface Berth extends UsageReader {
@@ -10,6 +11,7 @@ export interface Berth extends UsageReader {
   events: Events;
   webhooks: Webhooks;
   keys: Keys;
+  volumes: Volumes;
 }
 
 export type BerthOptions = TransportOptions;
@@ -22,6 +24,7 @@ export function createBerth(options: BerthOptions): Berth {
     events: createEvents(send),
     webhooks: createWebhooks(send),
     keys: createKeys(send),
+    volumes: createVolumes(send),
     ...createUsageReader(send),
   };
 }
@@ -37,4 +40,5 @@ export type { Keys } from "./keys.ts";
 export type { Files } from "./sandbox/files.ts";
 export type { Paged } from "./http/paging.ts";
 export type { CallOptions, PendingSession, Session, Sessions } from "./sessions.ts";
+export type { Volumes } from "./volumes.ts";
 export type { Webhooks } from "./webhooks/webhooks.ts";

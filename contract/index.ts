@@ -12,4 +12,5 @@ export { includesScope, scopeOf, type Parameter, type Route } from "./routes/rou
 export * from "./routes/routes.ts";
 export { SANDBOX_ROUTES } from "./routes/sandbox-routes.ts";
 export * from "./schemas/usage.ts";
+export * from "./schemas/volume.ts";
 export * from "./schemas/webhook.ts";

@@ -22,6 +22,7 @@ import { presentedKey } from "./http/limits/authentication.ts";
 import { createAuthenticator } from "./keys/authenticate.ts";
 import { createConsoleLogins } from "./keys/console-logins.ts";
 import { createOwnKeys } from "./keys/own-keys.ts";
+import { createVolumes } from "./sessions/volumes/volumes.ts";
 import { checkMasterKey } from "./keys/check-master-key.ts";
 import { readPartner } from "./keys/partners.ts";
 import { DEMO_PARTNER, seedDemo } from "./keys/seed.ts";
@@ -212,6 +213,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
       endpoints,
       ownKeys: createOwnKeys({ store, clock, onChange: keys.forget }),
       usage: createUsageReports({ store, clock, prices: config }),
+      volumes: createVolumes({ store, driver, home, clock, limits: { volumes: config.maxVolumes, volumesMb: config.maxVolumesGb * 1024 } }),
       templates,
       store,
       secrets,

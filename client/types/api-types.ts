@@ -21,6 +21,7 @@ export interface SessionData {
   source?: SourceData;
   setup?: SetupData;
   relays?: Omit<Relay, "value">[];
+  volumes?: VolumeMount[];
   stopReason?: "api" | "timeout" | "idle" | "retention" | "sandbox_lost" | null;
   // Whether opening the session resumes it if it is paused.
   autoResume?: boolean;
@@ -70,6 +71,32 @@ export interface CreateSession {
   setup?: string;
   // APIs that programs in the sandbox call with a credential that only the server knows.
   relays?: Relay[];
+  // Volumes to mount. The session keeps them until it is destroyed.
+  volumes?: VolumeMount[];
+}
+
+export interface VolumeMount {
+  name: string;
+  // Below /mnt, /data or /home/user.
+  path: string;
+  // One session at a time may have a volume `rw`.
+  mode: "ro" | "rw";
+}
+
+export interface CreateVolume {
+  // Lowercase letters, digits and hyphens; unique among your volumes.
+  name: string;
+  // Default: 10,240.
+  sizeMb?: number;
+}
+
+export interface Volume {
+  volumeId: string;
+  name: string;
+  sizeMb: number;
+  createdAt: string;
+  // The sessions that mount it, paused ones included.
+  usedBy: { sessionId: string; mode: "ro" | "rw" }[];
 }
 
 // Exactly one of them.

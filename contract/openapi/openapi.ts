@@ -101,6 +101,7 @@ const TAGS = [
   { name: "Webhooks", description: "Webhooks send events to your backend, signed according to the Standard Webhooks specification." },
   { name: "Keys", description: "Your API keys. The scope of a key limits which calls it may make." },
   { name: "Usage", description: "What your sessions used, and what it costs at the operator's prices." },
+  { name: "Volumes", description: "Named disks that outlive sessions, for caches and datasets." },
   { name: "Description", description: "The description of this API." },
   {
     name: "Commands",

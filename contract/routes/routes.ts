@@ -5,6 +5,7 @@ import { route, scopeOf, type Route } from "./route.ts";
 import { SESSION_ROUTES } from "./session-routes.ts";
 import { SNAPSHOT_ROUTES } from "./snapshot-routes.ts";
 import { USAGE_ROUTES } from "./usage-routes.ts";
+import { VOLUME_ROUTES } from "./volume-routes.ts";
 
 // Every route of the partner API as plain data. The server registers its handlers from this table, and the OpenAPI
 // description is derived from it, so the two cannot differ.
@@ -14,6 +15,7 @@ export const ROUTES = {
   ...EVENT_ROUTES,
   ...KEY_ROUTES,
   ...USAGE_ROUTES,
+  ...VOLUME_ROUTES,
   getDescription: route({
     method: "GET",
     path: "/api/b2b/docs",

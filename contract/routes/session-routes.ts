@@ -18,7 +18,7 @@ import { query, route } from "./route.ts";
 
 const expand = query(
   "expand",
-  "`details` adds `externalUserId`, `template`, `metadata`, `source`, `setup`, `relays`, `expiresAt` and `stopReason`.",
+  "`details` adds `externalUserId`, `template`, `metadata`, `source`, `setup`, `relays`, `volumes`, `expiresAt` and `stopReason`.",
   Type.Enum(["details"]),
 );
 
@@ -49,6 +49,8 @@ export const SESSION_ROUTES = {
       "session_quota",
       "session_elsewhere",
       "snapshots_unsupported",
+      "volume_in_use",
+      "volumes_unsupported",
       "body_too_large",
       "unsupported_media_type",
       "sandbox_failed",

@@ -1,6 +1,7 @@
 import Type, { type Static } from "typebox";
 import { MAX_DISPLAY_NAME_LENGTH } from "../visitor.ts";
 import { changeRules, createRules, ruleDetails } from "./session-rules.ts";
+import { VolumeMount, VolumeMounts } from "./volume.ts";
 import { MAX_RELAYS, Relay, RelayRead, RelayUpdate, SetupCommand, SetupRead, Source, SourceRead, SourceUpdate } from "./source.ts";
 
 // The session bodies of the partner API. These schemas are the source of the validation, the types and the OpenAPI
@@ -118,6 +119,11 @@ export const CreateSession = Type.Object(
         description: "APIs that programs in the sandbox may call with a credential that only the server knows.",
       }),
     ),
+    volumes: Type.Optional({
+      ...VolumeMounts,
+      description:
+        "Volumes to mount. They replace those of the template with the same name. The session keeps them until it is destroyed, also while it is paused.",
+    }),
   },
   { $id: "CreateSession" },
 );
@@ -132,6 +138,7 @@ const details = {
   source: Type.Optional(SourceRead),
   setup: Type.Optional(SetupRead),
   relays: Type.Optional(Type.Array(RelayRead)),
+  volumes: Type.Optional(Type.Array(VolumeMount, { description: "The volumes that the session mounts." })),
   expiresAt: Type.Optional(
     Type.Union([Type.String({ format: "date-time" }), Type.Null()], {
       description: "When the timeout will pause or destroy the session; null unless it is running.",

@@ -3,6 +3,7 @@ import { ID_BODY } from "../ids.ts";
 import { IDLE_TIMEOUT_RANGE } from "./session.ts";
 import { MAX_TIMEOUT_RANGE, Resources, TIMEOUT_ACTIONS } from "./session-rules.ts";
 import { MAX_RELAYS, SetupCommand, TemplateRelay } from "./source.ts";
+import { VolumeMounts } from "./volume.ts";
 
 // A named configuration for sandboxes. The server reads templates from a file and fills in the defaults.
 
@@ -79,6 +80,8 @@ export const Template = Type.Object({
   setup: Type.Optional(SetupCommand),
   // APIs that sandboxes use with a credential that only the server knows.
   relays: Type.Optional(Type.Array(TemplateRelay, { maxItems: MAX_RELAYS })),
+  // Volumes of the partner, by name. Sessions of such a template do not use the pool.
+  volumes: Type.Optional(VolumeMounts),
   env: Type.Record(Type.String(), Type.String(), { default: {} }),
   egress: EgressPolicy,
   // Overrides the server's model for sessions of this template. Requests still go through the server.

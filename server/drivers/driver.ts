@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import type { SandboxId, SnapshotId, Template } from "@berth/contract";
+import type { SandboxId, SnapshotId, Template, VolumeId, VolumeMode } from "@berth/contract";
 
 // One way of running sandboxes. `testing/driver.suite.ts` checks this contract against every driver.
 //
@@ -71,6 +71,21 @@ export interface Driver extends AsyncDisposable {
   // Returns the owner of a network address: the sandbox, the node that runs it (the source address of its connections if the network
   // masquerades them), or null for neither. Only for drivers whose sandboxes have their own network.
   addressOwner?(id: SandboxId, address: string, signal: AbortSignal): Promise<"sandbox" | "node" | null>;
+
+  // Absent if sandboxes of this driver cannot mount volumes.
+  readonly volumes?: DriverVolumes;
+}
+
+// The volumes of partners. A volume is created when the first sandbox mounts it, and outlives its sandboxes.
+export interface DriverVolumes {
+  // `home`: only below /home/user.
+  readonly paths: "all" | "home";
+
+  // Deletes the files of a volume that no sandbox mounts. No-op if there are none.
+  remove(id: VolumeId, signal: AbortSignal): Promise<void>;
+
+  // Every volume of this installation of which anything is left.
+  list(signal: AbortSignal): Promise<VolumeId[]>;
 }
 
 export type DriverName = "oci" | "docker" | "kubernetes" | "process";
@@ -94,6 +109,15 @@ export interface SandboxSpec {
   tokenHash: string;
   // Where the files of a new sandbox come from. Without effect on a sandbox that has files.
   snapshot?: SnapshotId | undefined;
+  // Mounted while the sandbox runs. Absent: none.
+  volumes?: readonly SandboxVolume[];
+}
+
+export interface SandboxVolume {
+  id: VolumeId;
+  path: string;
+  mode: VolumeMode;
+  sizeMb: number;
 }
 
 export interface TakenSnapshot {

@@ -39,6 +39,7 @@ import { addKeyRoutes } from "./routes/key-routes.ts";
 import { addSessionRoutes, type SessionRouteDeps } from "./routes/session-routes.ts";
 import { addSnapshotRoutes } from "./routes/snapshot-routes.ts";
 import { addUsageRoutes } from "./routes/usage-routes.ts";
+import { addVolumeRoutes, type VolumeRouteDeps } from "./routes/volume-routes.ts";
 import { addWebhookRoutes } from "./routes/webhook-routes.ts";
 import { compileSerializersLater } from "./serializers.ts";
 
@@ -51,6 +52,7 @@ export interface AppDeps {
   endpoints: Endpoints;
   ownKeys: OwnKeys;
   usage: UsageReports;
+  volumes: VolumeRouteDeps["volumes"];
   templates: Pick<Templates, "get" | "keys">;
   store: Store;
   secrets: Pick<Secrets, "seal" | "open">;
@@ -124,6 +126,7 @@ export async function createApp(deps: AppDeps): Promise<App> {
   addWebhookRoutes(app, { ...deps, idempotency });
   addKeyRoutes(app, { ...deps, idempotency });
   addUsageRoutes(app, deps);
+  addVolumeRoutes(app, { ...deps, idempotency });
   addHome(app, deps);
   if (deps.console) addConsole(app, deps, deps.console);
   addDocsRoutes(app, { baseUrl: deps.baseUrl, templates: deps.templates.keys() });

@@ -26,13 +26,14 @@ import { outcomeOf, type Outcome } from "./states/states.ts";
 import { WARNING_MS } from "./steps/step-actions.ts";
 import type { Steps } from "./steps/steps.ts";
 import type { Transitions } from "./states/transitions.ts";
+import { withVolumes } from "./volumes/mounts.ts";
 import { createWakeOnce } from "./wake-once.ts";
 
 export interface SessionsDeps {
   store: Store;
   transitions: Transitions;
   steps: Steps;
-  driver: Pick<Driver, "traits">;
+  driver: Pick<Driver, "name" | "traits" | "volumes">;
   templates: Templates;
   capacity: Capacity;
   home: Home;
@@ -55,7 +56,7 @@ export function createSessions(deps: SessionsDeps): Sessions {
   const create: Sessions["create"] = async (partner, request, { record, span } = {}) => {
     const named = templates.get(request.template);
     if (!named) throw new AppError("validation_failed", { details: [{ field: "template", message: "Unknown template" }] });
-    const limited = limitTemplate(named, request);
+    const limited = withVolumes(limitTemplate(named, request), request.volumes, driver);
     // A warm sandbox fits only if it starts with the same files.
     const snapshot = request.files?.snapshotId ?? (request.source ? undefined : limited.snapshot);
     const template = snapshot === limited.snapshot ? limited : withSnapshot(limited, snapshot);

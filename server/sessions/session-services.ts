@@ -29,6 +29,7 @@ import type { SnapshotLimits, Snapshots } from "./snapshots/snapshots.ts";
 import { createSteps, LEASE_MARGIN_MS } from "./steps/steps.ts";
 import { createStepActions, type StepActionsDeps } from "./steps/step-actions.ts";
 import { createTransitions } from "./states/transitions.ts";
+import { createReconcileVolumes } from "./volumes/reconcile-volumes.ts";
 
 // Sessions and everything that acts on them over time: the pool, timers and reconciliation.
 export interface SessionServices extends AsyncDisposable {
@@ -96,6 +97,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
   const placement = createPlacement({ ...deps, steps, capacity, home, pool, lease: transitions.lease });
   const sessions = createSessions({ ...deps, observer, transitions, steps, capacity, home, changes, placement, pool });
   const reconcile = createReconcile({ ...deps, transitions, steps, home, owner, onFound: observer.found });
+  const reconcileVolumes = createReconcileVolumes({ store, driver, home, log, onFound: observer.found });
   const schedule = createSchedule({ ...deps, transitions, steps, capacity, home });
   const activity = createActivity({ store, clock, log });
   const agentActivity = createAgentActivity({ links, clock });
@@ -133,6 +135,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
       const repairing = logFailure("reconcile", async () => {
         const predecessors = host !== null;
         await Promise.all([reconcile.run({ predecessors }), tidy.finishAbandoned({ predecessors }).then(tidy.removeOrphans)]);
+        await reconcileVolumes();
       })().then(pool.fillSoon);
       timers.push(
         { [Symbol.asyncDispose]: () => repairing },
@@ -151,6 +154,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
         ),
         clock.every(TIDY_MS, logFailure("snapshots", tidy.removeOrphans)),
         clock.every(TIDY_MS, logFailure("snapshots", tidy.removeOld)),
+        clock.every(RECONCILE_MS, logFailure("reconcile", reconcileVolumes)),
         clock.every(RECONCILE_MS, logFailure("pool", pool.fill)),
       );
     },

@@ -1,4 +1,4 @@
-import type { EgressPolicy, RelayUpdate, Resources, TimeoutAction } from "@berth/contract";
+import type { EgressPolicy, RelayUpdate, Resources, TimeoutAction, VolumeMount } from "@berth/contract";
 import type { ListFilter, SessionPage } from "../store/sessions/list.ts";
 import type { SessionView } from "../store/sessions/view.ts";
 import type { SetupRequest } from "./setup/new-setup.ts";
@@ -62,6 +62,7 @@ export interface CreateRequest extends SetupRequest {
   // Within what the template allows. Absent: as the template says.
   resources?: Resources;
   egress?: EgressPolicy;
+  volumes?: VolumeMount[];
 }
 
 export interface ChangeOptions {

@@ -4,6 +4,7 @@ import type { ConsoleLoginsTable, OperatorTokensTable } from "./console-tables.t
 import type { EgressHostsTable, OpeningsTable } from "./session-log-tables.ts";
 import type { SnapshotsTable } from "./snapshot-table.ts";
 import type { SessionState } from "./session-states.ts";
+import type { VolumeMountsTable, VolumesTable } from "./volume-tables.ts";
 import type { ModelUsageTable, UsageCountersTable, UsageDaysTable } from "./usage-tables.ts";
 
 // The tables. Times are UTC milliseconds, flags are 0 or 1, JSON is text, so that SQLite and PostgreSQL hold the same values.
@@ -31,6 +32,8 @@ export interface Tables {
   console_logins: ConsoleLoginsTable;
   openings: OpeningsTable;
   egress_hosts: EgressHostsTable;
+  volumes: VolumesTable;
+  volume_mounts: VolumeMountsTable;
 }
 
 export interface PartnersTable {
@@ -114,6 +117,8 @@ export interface SessionsTable {
   // JSON of the values that a create named; null for those of the template.
   resources: string | null;
   egress: string | null;
+  // JSON of MountedVolume[]; null without volumes.
+  volumes: string | null;
   paused_at: number | null;
   // 1 if the session is paused and its sandbox gave its memory back.
   hibernated: number;

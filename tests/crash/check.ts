@@ -113,8 +113,12 @@ async function checkLeftovers(store: Store, driver: Driver, { dataDir }: Config)
   const stuck = rows.filter((row) => MUST_END.has(row.state)).map((row) => `${row.sandbox_id} is stuck in ${row.state}`);
   const unfinished = rows.filter((row) => row.state === "running" && row.setup_state !== null);
   const setups = unfinished.map((row) => `the setup of ${row.sandbox_id} does not end`);
+  const volumes = new Map((await store.db.selectFrom("volumes").select(["id", "state"]).execute()).map(({ id, state }) => [id, state]));
+  const files = (await driver.volumes?.list(AbortSignal.timeout(20_000))) ?? [];
+  const lost = files.filter((id) => !volumes.has(id)).map((id) => `the volume ${id} has files and no row`);
+  const undeleted = [...volumes].filter(([, state]) => state === "deleting").map(([id]) => `the volume ${id} is not deleted`);
   const traces = findTraces(dataDir)
     .filter(({ id }) => !owned.has(id))
     .map(({ id, what }) => `${what} is of ${id}, which has no owner`);
-  return [...orphans, ...stuck, ...setups, ...traces, ...findStrayUserIds(dataDir)];
+  return [...orphans, ...stuck, ...setups, ...lost, ...undeleted, ...traces, ...findStrayUserIds(dataDir)];
 }

@@ -5,7 +5,16 @@ import { STEPS } from "../../server/sessions/states/states.ts";
 import { FAIL_POINTS, crash } from "./rounds.ts";
 
 // The short form: a few fail points and a random moment. The long form is `npm run test:crash -- --rounds 200`.
-const SHORT = ["make.created", "creating.acted", "pause.frozen", "hibernate.stopped", "resume.woken", "remove.destroyed", "usage.counting"];
+const SHORT = [
+  "make.created",
+  "creating.acted",
+  "pause.frozen",
+  "hibernate.stopped",
+  "resume.woken",
+  "remove.destroyed",
+  "usage.counting",
+  "volume.deleting",
+];
 
 test(
   "a server that is killed at step boundaries or a random moment loses nothing and leaves nothing behind",

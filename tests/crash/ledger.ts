@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Session, SessionList, SessionStatus } from "@berth/contract";
+import type { Session, SessionList, SessionStatus, Volume } from "@berth/contract";
 import type { Api } from "../support/servers/api.ts";
 
 // Every response that the partner got, which a crash must not contradict. A call without a response may have taken effect or
@@ -42,30 +42,42 @@ export function createLedger(random: () => number): Ledger {
   const pick = <T>(items: T[]): T | undefined => items[Math.floor(random() * items.length)];
   const live = (status: SessionStatus) => entries.filter((entry) => !entry.busy && entry.allowed.size === 1 && entry.allowed.has(status));
 
-  const unanswered = new Set<string>();
+  // The creates without a response, with the fields that they add.
+  const unanswered = new Map<string, object>();
   // Two creates with one key make one session.
-  const send = (api: Api, name: string) =>
+  const send = (api: Api, name: string, extra: object) =>
     api.call(
       "POST",
       "/api/b2b/sessions",
-      { externalUserId: name, autoStartAgent: false, autoResume: true, ...sourceFor(name) },
+      { externalUserId: name, autoStartAgent: false, autoResume: true, ...sourceFor(name), ...extra },
       { "idempotency-key": name },
     );
 
-  async function create(api: Api): Promise<void> {
+  async function create(api: Api, extra: object = {}): Promise<Entry> {
     const name = randomUUID();
-    unanswered.add(name);
-    const answer = await send(api, name);
+    unanswered.set(name, extra);
+    const answer = await send(api, name, extra);
     if (answer.status !== 201) throw new Error(`create answered ${answer.status}: ${JSON.stringify(answer.body)}`);
     unanswered.delete(name);
-    enter(answer.body);
+    return enter(answer.body);
+  }
+
+  // A session writes to a new volume and is destroyed, and then the volume is deleted.
+  async function useVolume(api: Api): Promise<void> {
+    const name = randomUUID();
+    const volume = await api.call("POST", "/api/b2b/volumes", { name, sizeMb: 32 });
+    if (volume.status !== 201) throw new Error(`the creation of a volume answered ${volume.status}`);
+    const entry = await create(api, { volumes: [{ name, path: "/home/user/cache", mode: "rw" }] });
+    await alone(entry, () => move(api, entry, "DELETE", "", "destroyed", "session.destroyed"));
+    const { status } = await api.call("DELETE", `/api/b2b/volumes/${(volume.body as Volume).volumeId}`);
+    if (status !== 200) throw new Error(`the deletion of a volume answered ${status}`);
   }
 
   // The key may be held by a dead server until its lease expires.
-  async function sendUntilFree(api: Api, name: string) {
+  async function sendUntilFree(api: Api, name: string, extra: object) {
     const endMs = performance.now() + CLAIM_MS;
     for (;;) {
-      const answer = await send(api, name);
+      const answer = await send(api, name, extra);
       if (answer.status !== 409 || performance.now() > endMs) return answer;
       await delay(200);
     }
@@ -73,8 +85,8 @@ export function createLedger(random: () => number): Ledger {
 
   async function retry(api: Api): Promise<string[]> {
     const faults: string[] = [];
-    for (const name of unanswered) {
-      const answer = await sendUntilFree(api, name);
+    for (const [name, extra] of unanswered) {
+      const answer = await sendUntilFree(api, name, extra);
       unanswered.delete(name);
       const { data } = (await api.call("GET", `/api/b2b/sessions?externalUserId=${name}`)).body as SessionList;
       if (answer.status !== 201 || data.length !== 1)
@@ -84,15 +96,17 @@ export function createLedger(random: () => number): Ledger {
     return faults;
   }
 
-  function enter(session: Session): void {
-    entries.push({
+  function enter(session: Session): Entry {
+    const entry: Entry = {
       sessionId: session.sessionId,
       sandboxId: session.sandboxId,
       allowed: new Set(["running"]),
       files: new Map(),
       events: ["session.created"],
       busy: false,
-    });
+    };
+    entries.push(entry);
+    return entry;
   }
 
   const move = (api: Api, entry: Entry, method: string, path: string, to: SessionStatus, event: string) =>
@@ -133,11 +147,13 @@ export function createLedger(random: () => number): Ledger {
       const dice = random();
       const running = pick(live("running"));
       const paused = pick(live("paused"));
-      if (dice < 0.2 || (!running && !paused)) return live("running").length + live("paused").length < 6 ? create(api) : undefined;
+      if (dice < 0.2 || (!running && !paused))
+        return live("running").length + live("paused").length < 6 ? void (await create(api)) : undefined;
       if (dice < 0.5 && running) return alone(running, () => write(api, running));
       if (dice < 0.7 && running) return alone(running, () => move(api, running, "POST", "/pause", "paused", "session.paused"));
       if (dice < 0.8 && paused) return alone(paused, () => wake(api, paused));
       if (dice < 0.9 && paused) return alone(paused, () => move(api, paused, "POST", "/resume", "running", "session.resumed"));
+      if (dice >= 0.9 && dice < 0.93) return useVolume(api);
       const doomed = running ?? paused;
       if (doomed && dice > 0.93) return alone(doomed, () => move(api, doomed, "DELETE", "", "destroyed", "session.destroyed"));
     },

@@ -45,10 +45,18 @@ export const FAIL_POINTS = [
   "usage.counting",
   "setup.begun",
   "setup.source_recorded",
+  "volume.deleting",
+  "volume.removed",
 ] as const;
 
 // Hibernate at once, so that every round has hibernating sessions. The pool grows after creates that found it empty.
-const SETTINGS = { BERTH_HIBERNATE_AFTER: "0s", BERTH_POOL_SIZE: "1", BERTH_POOL_MAX: "2", BERTH_LOG_LEVEL: "warn" };
+const SETTINGS = {
+  BERTH_HIBERNATE_AFTER: "0s",
+  BERTH_POOL_SIZE: "1",
+  BERTH_POOL_MAX: "2",
+  BERTH_LOG_LEVEL: "warn",
+  BERTH_MAX_VOLUMES: "1000",
+};
 
 // Each round runs the server, kills it, restarts it and checks it. All rounds use one data folder, so that damage accumulates.
 export async function* crash(options: {

@@ -81,4 +81,16 @@ export const SESSION_VARIABLES = {
     defaultHelp: "no limit",
     help: "Largest number of sandboxes on this server. Beyond it, creating a session or resuming a hibernated one fails with 503. Warm sandboxes count, but make room for sessions.",
   }),
+  maxVolumes: variable({
+    name: "BERTH_MAX_VOLUMES",
+    kind: wholeNumber(0, 10_000),
+    default: 20,
+    help: "Volumes that each partner may have.",
+  }),
+  maxVolumesGb: variable({
+    name: "BERTH_MAX_VOLUMES_GB",
+    kind: wholeNumber(0, 1_000_000),
+    default: 100,
+    help: "The sizes of all volumes of a partner in all, in GiB. A volume takes only the space of its files.",
+  }),
 };

@@ -9,7 +9,7 @@ const settings: ContainerSettings = {
   installation: "suite",
   image: "berth-sandbox",
   uid: 1000,
-  folders: { control: "/d/run", egress: "/d/egress", workspace: "/d/workspace", home: "/d/home" },
+  folders: { control: "/d/run", egress: "/d/egress", workspace: "/d/workspace", home: "/d/home", volumes: "/d/volumes" },
   runtimeDir: "/runtime",
 };
 

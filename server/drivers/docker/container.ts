@@ -30,6 +30,8 @@ export interface SandboxFolders {
   egress: string;
   workspace: string;
   home: string;
+  // Has a mount for each volume of a partner, by its id.
+  volumes: string;
 }
 
 const OPEN_FILES = 16_384;
@@ -128,7 +130,11 @@ function environment({ tokenHash }: SandboxSpec): string[] {
   ];
 }
 
-function mounts({ id, template }: SandboxSpec, { folders, runtimeDir }: ContainerSettings, labels: Record<string, string>) {
+function mounts(
+  { id, template, volumes: mounted = [] }: SandboxSpec,
+  { folders, runtimeDir }: ContainerSettings,
+  labels: Record<string, string>,
+) {
   const volume = (kind: (typeof VOLUME_KINDS)[number], target: string, options: LocalVolumeOptions) => ({
     Type: "volume",
     Source: volumeName(id, kind),
@@ -151,6 +157,7 @@ function mounts({ id, template }: SandboxSpec, { folders, runtimeDir }: Containe
     ...(template.runtime === undefined ? [volume("terminals", "/dev/pts", TERMINALS)] : []),
     bind(folders.control, "/run/berth", { readOnly: false }),
     bind(folders.egress, "/run/berth-egress", { readOnly: true }),
+    ...mounted.map(({ id: volumeId, path, mode }) => bind(posix.join(folders.volumes, volumeId), path, { readOnly: mode === "ro" })),
     ...(runtimeDir === null ? [] : [bind(runtimeDir, "/opt/berth", { readOnly: true })]),
   ];
 }

@@ -69,7 +69,7 @@ export function createDockerDriver(options: DockerOptions): Driver {
   async function startContainer(spec: SandboxSpec, signal: AbortSignal): Promise<void> {
     const { id } = spec;
     const config = describe(spec);
-    await storage.open(id, { diskMb: spec.template.diskMb, snapshot: spec.snapshot }, signal);
+    await storage.open(id, { diskMb: spec.template.diskMb, snapshot: spec.snapshot, volumes: spec.volumes ?? [] }, signal);
     // Remove the socket of an earlier run, so that only the new daemon can be reached.
     await rm(join(storage.foldersOf(id).control, DAEMON_SOCKET), { recursive: true, force: true });
     const label = await containers.label(id, LABEL.spec, signal);
@@ -162,6 +162,8 @@ export function createDockerDriver(options: DockerOptions): Driver {
       }),
 
     stats: (id, signal) => containers.stats(id, signal),
+    // Only mounts of this server limit their size.
+    ...(boundDisks ? { volumes: storage.namedVolumes } : {}),
     dial,
 
     async [Symbol.asyncDispose]() {

@@ -5,6 +5,9 @@ import { readMountPoints } from "../host/mounts.ts";
 import { mustRun, run } from "../host/run.ts";
 import { createVolumeSnapshots, type VolumeSnapshots } from "../host/volume-snapshots.ts";
 import { createVolumes } from "../host/volumes.ts";
+import type { SandboxVolume } from "../driver.ts";
+import { makeMountPoint } from "../host/named-volumes/mount-points.ts";
+import { createNamedVolumes, type NamedVolumes } from "../host/named-volumes/named-volumes.ts";
 import type { SandboxFolders } from "./container.ts";
 
 // The folders of sandboxes on the Engine's machine: the volume with workspace and home, the control folder, and the egress folder.
@@ -13,7 +16,7 @@ import type { SandboxFolders } from "./container.ts";
 export interface SandboxStorage {
   foldersOf(id: SandboxId): SandboxFolders;
   // Creates or opens the folders. Idempotent.
-  open(id: SandboxId, options: { diskMb: number; snapshot?: SnapshotId | undefined }, signal: AbortSignal): Promise<void>;
+  open(id: SandboxId, options: StorageOptions, signal: AbortSignal): Promise<void>;
   // Releases the mounts. The files stay. Idempotent.
   close(id: SandboxId): Promise<void>;
   // Deletes the files. Idempotent.
@@ -22,6 +25,13 @@ export interface SandboxStorage {
   list(): Promise<SandboxId[]>;
   snapshots: VolumeSnapshots;
   folderOf(id: SandboxId): string;
+  readonly namedVolumes: NamedVolumes;
+}
+
+export interface StorageOptions {
+  diskMb: number;
+  snapshot?: SnapshotId | undefined;
+  volumes: readonly SandboxVolume[];
 }
 
 const CONTROL_OPTIONS = "size=64k,nr_inodes=16,mode=700,nosuid,nodev,noexec";
@@ -29,6 +39,7 @@ const CONTROL_OPTIONS = "size=64k,nr_inodes=16,mode=700,nosuid,nodev,noexec";
 export function createSandboxStorage({ dataDir, uid, bounded }: { dataDir: string; uid: number; bounded: boolean }): SandboxStorage {
   const volumes = createVolumes({ bounded });
   const snapshots = createVolumeSnapshots(dataDir, volumes);
+  const namedVolumes = createNamedVolumes({ folder: join(dataDir, "volumes"), bounded });
   const sandboxesDir = join(dataDir, "sandboxes");
   const folderOf = (id: SandboxId) => join(sandboxesDir, id);
 
@@ -37,11 +48,13 @@ export function createSandboxStorage({ dataDir, uid, bounded }: { dataDir: strin
     workspace: join(folderOf(id), "volume/workspace"),
     home: join(folderOf(id), "volume/home"),
     egress: join(dataDir, "egress", id),
+    volumes: join(folderOf(id), "volumes"),
   });
 
   async function close(id: SandboxId): Promise<void> {
     const { control } = foldersOf(id);
     if (readMountPoints().includes(control)) await run("umount", ["--lazy", control]);
+    await namedVolumes.detach(folderOf(id));
     await volumes.close(folderOf(id));
   }
 
@@ -50,9 +63,10 @@ export function createSandboxStorage({ dataDir, uid, bounded }: { dataDir: strin
     folderOf,
     snapshots,
     close,
+    namedVolumes,
 
-    async open(id, { diskMb, snapshot }, signal) {
-      const { control, egress } = foldersOf(id);
+    async open(id, { diskMb, snapshot, volumes: mounted }, signal) {
+      const { control, egress, home } = foldersOf(id);
       // The server owns the egress folder, so that the sandbox cannot replace the socket in it.
       await mkdir(egress, { recursive: true, mode: 0o755 });
       await mkdir(control, { recursive: true, mode: 0o700 });
@@ -60,6 +74,10 @@ export function createSandboxStorage({ dataDir, uid, bounded }: { dataDir: strin
         await mustRun("mount", ["-t", "tmpfs", "-o", `${CONTROL_OPTIONS},uid=${uid},gid=${uid}`, "berth", control]);
       if (!bounded) await chown(control, uid, uid);
       await volumes.open(folderOf(id), { diskMb, owner: uid, source: snapshots.sourceOf(snapshot), signal });
+      for (const volume of mounted) {
+        makeMountPoint(home, volume.path, uid);
+        await namedVolumes.attach(folderOf(id), volume, { owner: uid, signal });
+      }
     },
 
     async remove(id) {

@@ -40,15 +40,10 @@ export function createVolumes({ bounded }: { bounded: boolean }): Volumes {
   return {
     bounded,
     async open(folder, { diskMb, owner, source, signal }) {
-      const [mountPoint, image] = [join(folder, "volume"), join(folder, "volume.img")];
-      mkdirSync(mountPoint, { recursive: true });
-      if (source !== undefined && !existsSync(image) && readdirSync(mountPoint).length === 0) await restoreVolume(folder, source(), signal);
-      if ((bounded || existsSync(image)) && !isMounted(mountPoint)) {
-        // A new image cannot be attached to a loop device yet.
-        const attached = existsSync(image) ? findLoopDevice(image) : undefined;
-        if (!existsSync(image)) await makeImage(image, diskMb, signal);
-        await mountImage(image, mountPoint, attached);
-      }
+      mkdirSync(join(folder, "volume"), { recursive: true });
+      const isNew = !existsSync(join(folder, "volume.img")) && readdirSync(join(folder, "volume")).length === 0;
+      if (source !== undefined && isNew) await restoreVolume(folder, source(), signal);
+      const mountPoint = await openDisk(folder, { bounded, diskMb, signal });
       const volume = { workspace: join(mountPoint, "workspace"), home: join(mountPoint, "home") };
       if (isRestoring(folder)) await giveFiles(folder, [volume.workspace, volume.home], owner, signal);
       for (const path of [volume.workspace, volume.home]) {
@@ -76,6 +71,32 @@ export function createVolumes({ bounded }: { bounded: boolean }): Volumes {
       if (device !== undefined) await untilReleased(device, image);
     },
   };
+}
+
+// Mounts the image in `folder`, which is created on first use, and returns its mount point. Without loop devices that is a plain folder.
+export async function openDisk(folder: string, { bounded, diskMb, signal }: DiskOptions): Promise<string> {
+  const [mountPoint, image] = [join(folder, "volume"), join(folder, "volume.img")];
+  mkdirSync(mountPoint, { recursive: true });
+  if ((bounded || existsSync(image)) && !isMounted(mountPoint)) {
+    // A new image cannot be attached to a loop device yet.
+    const attached = existsSync(image) ? findLoopDevice(image) : undefined;
+    if (!existsSync(image)) await makeImage(image, diskMb, signal);
+    await mountImage(image, mountPoint, attached);
+  }
+  return mountPoint;
+}
+
+export interface DiskOptions {
+  bounded: boolean;
+  diskMb: number;
+  signal: AbortSignal;
+}
+
+// Waits until no mount uses the image in `folder`. False if one still does after the timeout.
+export async function untilDiskReleased(folder: string): Promise<boolean> {
+  const image = join(folder, "volume.img");
+  const device = findLoopDevice(image);
+  return device === undefined || (await untilReleased(device, image));
 }
 
 // Checks whether volumes can be bounded here, by creating one.

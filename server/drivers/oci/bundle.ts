@@ -3,6 +3,8 @@ import { join } from "node:path";
 import type { Template } from "@berth/contract";
 import { cpuShares } from "../host/isolation/cpu-shares.ts";
 import { processLimits, PSEUDO_TERMINALS, readHostLimits } from "../host/isolation/host-limits.ts";
+import type { BundleVolume } from "./filesystem/attach-volumes.ts";
+import { VOLUME_PARENTS } from "./filesystem/unrestricted-mounts.ts";
 import type { RuntimeKind } from "./runtime/runtime-kinds.ts";
 import { seccompProfile } from "../host/isolation/seccomp.ts";
 import { idMappings, USER, type UserIds } from "./users/user-ids.ts";
@@ -20,6 +22,7 @@ export interface BundleOptions {
   egress: string;
   // The host's folder for the daemon's socket. Absent if the socket is in a tmpfs of the sandbox.
   control?: string | undefined;
+  volumes?: readonly BundleVolume[];
   userIds: UserIds;
   // The path of the sandbox's user namespace. Absent if the runtime creates one.
   userNamespace?: string | undefined;
@@ -95,7 +98,8 @@ const MASKED = [
 // Sandboxes see the host's /usr for its programs. These folders may contain private settings or sources.
 const HIDDEN = ["/usr/etc", "/usr/local/etc", "/usr/src", "/usr/local/src"];
 
-function mountsOf({ template, kind, rootEntries = [], workspace, home, runtimeDir, egress, control }: BundleOptions) {
+function mountsOf(options: BundleOptions) {
+  const { template, kind, rootEntries = [], workspace, home, runtimeDir, egress, control, volumes = [] } = options;
   const tmpfs = (destination: string, ...options: string[]) => ({
     destination,
     type: "tmpfs",
@@ -133,6 +137,11 @@ function mountsOf({ template, kind, rootEntries = [], workspace, home, runtimeDi
     bind("/run/berth-egress", egress, "ro", "noexec"),
     bind("/workspace", workspace),
     bind("/home/user", home),
+    // The runtime creates the mount points below these folders, and it must not do that in the root that sandboxes share.
+    ...VOLUME_PARENTS.filter((parent) => volumes.some(({ path }) => path.startsWith(`${parent}/`))).map((parent) =>
+      tmpfs(parent, "mode=755", "size=64k", "nr_inodes=128", "noexec"),
+    ),
+    ...volumes.map(({ path, source, mode }) => bind(path, source, ...(mode === "ro" ? ["ro"] : []))),
   ];
 }
 

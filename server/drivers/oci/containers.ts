@@ -10,6 +10,7 @@ import type { SandboxCondition, SandboxSpec, SandboxStats, TakenSnapshot } from 
 import { dialSocketFile } from "../host/dial-socket.ts";
 import { createSemaphore } from "../host/semaphore.ts";
 import { createVolumeSnapshots } from "../host/volume-snapshots.ts";
+import { createNamedVolumes, type NamedVolumes } from "../host/named-volumes/named-volumes.ts";
 import { createVolumes } from "../host/volumes.ts";
 import { readFileIfReadable } from "../../bounded-io/read-small-file.ts";
 import { cgroupPrefix, openCgroups } from "./cgroups/cgroups.ts";
@@ -49,6 +50,7 @@ export interface Containers extends AsyncDisposable {
   // To be called periodically. See CpuPriorities.
   updateCpuPriorities(): Promise<void>;
   dial(id: SandboxId, signal: AbortSignal): Promise<Socket>;
+  readonly namedVolumes: NamedVolumes;
 }
 
 export interface ContainersOptions {
@@ -75,8 +77,19 @@ export function createContainers(options: ContainersOptions): Containers {
   const runtime = createRuntime(options.runtime, join(dataDir, "containers"), startTimeoutMs);
   const kind = kindOf(options.runtime);
   const volumes = createVolumes({ bounded: options.boundDisks });
+  const namedVolumes = createNamedVolumes({ folder: join(dataDir, "volumes"), bounded: options.boundDisks });
   const { diskWriteLimitMib } = options;
-  const launchDeps = { runtime, kind, cgroups, volumes, diskWriteLimitMib, userIds: createUserIds(sandboxesDir), rootsDir, runtimeDir };
+  const launchDeps = {
+    runtime,
+    kind,
+    cgroups,
+    volumes,
+    namedVolumes,
+    diskWriteLimitMib,
+    userIds: createUserIds(sandboxesDir),
+    rootsDir,
+    runtimeDir,
+  };
   const removals = createRemovals({ parent: sandboxesDir, release: releaseMounts, onError: options.onRemovalError });
   const priorities = createCpuPriorities({ cgroups, list: listFolders });
   const snapshots = createVolumeSnapshots(dataDir, volumes);
@@ -99,9 +112,9 @@ export function createContainers(options: ContainersOptions): Containers {
   }
 
   // The operator may mount file systems below a folder that sandboxes see, at any time. No sandbox may write to them.
-  function checkMounts(id: SandboxId): void {
+  function checkMounts({ id, volumes: mounted = [] }: SandboxSpec): void {
     const pid = initPidOf(id);
-    const found = pid === undefined ? [] : findUnrestrictedMounts(readFileIfReadable(`/proc/${pid}/mountinfo`) ?? "");
+    const found = pid === undefined ? [] : findUnrestrictedMounts(readFileIfReadable(`/proc/${pid}/mountinfo`) ?? "", mounted);
     if (found.length > 0) throw new Error(`${options.runtime}: ${unrestrictedMountsError(found)}`);
   }
 
@@ -123,10 +136,16 @@ export function createContainers(options: ContainersOptions): Containers {
 
   async function releaseMounts(folder: string): Promise<void> {
     await closeControlFolder(folder);
+    await detachVolumes(folder);
     const device = volumes.deviceOf(folder);
     // Before the device is released, because the next sandbox may get it at once.
     if (device !== undefined) cgroups.unlimitWrites(device);
     await volumes.close(folder);
+  }
+
+  async function detachVolumes(folder: string): Promise<void> {
+    for (const device of namedVolumes.devicesIn(folder)) cgroups.unlimitWrites(device);
+    await namedVolumes.detach(folder);
   }
 
   async function stop(id: SandboxId): Promise<void> {
@@ -138,6 +157,8 @@ export function createContainers(options: ContainersOptions): Containers {
     await removals.finish(id);
     await removeContainer(id);
     rmSync(egressOf(id), { recursive: true, force: true });
+    // Not in the background: another session may mount them for writing as soon as this one is gone.
+    await detachVolumes(folderOf(id));
     await removals.begin(id);
   }
 
@@ -174,7 +195,7 @@ export function createContainers(options: ContainersOptions): Containers {
       await limitStarts(signal, async () => {
         const source = snapshots.sourceOf(spec.snapshot);
         await launchContainer(launchDeps, spec, { folder: folderOf(id), egress: egressOf(id), source }, signal);
-        if (!kind.opaque) checkMounts(id);
+        if (!kind.opaque) checkMounts(spec);
       });
       await awaitAnswer(id, signal);
     },
@@ -221,6 +242,7 @@ export function createContainers(options: ContainersOptions): Containers {
     stats: (id) => ({ ...cgroups.stats(id), diskBytes: volumes.usedBytes(folderOf(id)) }),
     updateCpuPriorities: () => priorities.update(),
     dial,
+    namedVolumes,
     [Symbol.asyncDispose]: () => removals[Symbol.asyncDispose](),
   };
 }

@@ -5,11 +5,13 @@ import { DAEMON_SOCKET } from "@berth/contract/daemon.ts";
 import type { SandboxSpec } from "../driver.ts";
 import { processLimits } from "../host/isolation/host-limits.ts";
 import { PLAIN_PATH } from "../host/run.ts";
+import type { NamedVolumes } from "../host/named-volumes/named-volumes.ts";
 import type { Volumes } from "../host/volumes.ts";
 import { bundleConfig } from "./bundle.ts";
 import type { Cgroups } from "./cgroups/cgroups.ts";
 import { openControlFolder } from "./filesystem/control-folder.ts";
 import { prepareHostRoot, prepareTemplateRoot } from "./filesystem/root.ts";
+import { attachVolumes } from "./filesystem/attach-volumes.ts";
 import { privateMountPaths } from "./runtime/private-mounts.ts";
 import type { RuntimeKind } from "./runtime/runtime-kinds.ts";
 import type { Runtime } from "./runtime/runtime.ts";
@@ -21,6 +23,7 @@ export interface LaunchDeps {
   kind: RuntimeKind;
   cgroups: Cgroups;
   volumes: Volumes;
+  namedVolumes: NamedVolumes;
   // MiB a second; 0 for no limit.
   diskWriteLimitMib: number;
   userIds: { of(folder: string): UserIds };
@@ -54,8 +57,8 @@ export const pidFileOf = (folder: string) => join(folder, "init.pid");
 // Opens the sandbox's volume, writes its bundle, and starts the container. Resolves when the container runs, which is before its
 // daemon answers.
 export async function launchContainer(
-  { runtime, kind, cgroups, volumes, diskWriteLimitMib, userIds, rootsDir, runtimeDir }: LaunchDeps,
-  { id, template, tokenHash }: SandboxSpec,
+  { runtime, kind, cgroups, volumes, namedVolumes, diskWriteLimitMib, userIds, rootsDir, runtimeDir }: LaunchDeps,
+  { id, template, tokenHash, volumes: mounted = [] }: SandboxSpec,
   { folder, egress, source }: LaunchFolders,
   signal: AbortSignal,
 ): Promise<void> {
@@ -63,21 +66,28 @@ export async function launchContainer(
   const [volume, namespace] = await Promise.allSettled([
     volumes.open(folder, { diskMb: template.diskMb, owner: ids.user, source, signal }),
     // gVisor has its own kernel, so nothing is charged to the creator of the namespace.
-    kind.opaque ? undefined : openUserNamespace(ids, signal),
+    kind.opaque && mounted.length === 0 ? undefined : openUserNamespace(ids, signal),
   ]);
   await using userNamespace = namespace.status === "fulfilled" ? namespace.value : undefined;
   if (volume.status === "rejected") throw volume.reason;
   if (namespace.status === "rejected") throw namespace.reason;
   const { workspace, home } = volume.value;
-  const folders = { workspace, home, runtimeDir, egress };
+  const attached = await attachVolumes(
+    namedVolumes,
+    mounted,
+    { folder, home, owner: ids.user, userNamespace: userNamespace?.path },
+    signal,
+  );
+  const folders = { workspace, home, runtimeDir, egress, ...attached.sources };
   const privateMounts = kind.opaque ? { ...folders, control: await openControlFolder(folder, ids.user, signal) } : undefined;
   const config = bundleConfig({
     template,
     kind,
     ...rootOf(template, kind, rootsDir),
     ...(privateMounts ? privateMountPaths(privateMounts) : folders),
+    volumes: attached.mounts(privateMounts ? privateMountPaths(attached.sources) : attached.sources),
     userIds: ids,
-    userNamespace: userNamespace?.path,
+    userNamespace: kind.opaque ? undefined : userNamespace?.path,
     cgroupsPath: cgroups.pathOf(id),
     args: ["/bin/sh", "/opt/berth/init.sh"],
     env: { ...DAEMON_ENV, BERTH_TOKEN_HASH: tokenHash },
@@ -85,8 +95,8 @@ export async function launchContainer(
   writeFileSync(join(folder, "config.json"), JSON.stringify(config), { mode: 0o600 });
   if (!kind.opaque) cgroups.limitSocketBuffers(id, (template.memoryMb * 1024 * 1024) / SOCKET_BUFFERS_SHARE);
   await runtime.start(id, { bundle: folder, pidFile: pidFileOf(folder), limits: processLimits(template), privateMounts }, signal);
-  const device = volumes.deviceOf(folder);
-  if (device !== undefined && diskWriteLimitMib > 0) cgroups.limitWrites(id, device, diskWriteLimitMib * 1024 * 1024);
+  const devices = [volumes.deviceOf(folder), ...namedVolumes.devicesIn(folder)].filter((device) => device !== undefined);
+  if (diskWriteLimitMib > 0) for (const device of devices) cgroups.limitWrites(id, device, diskWriteLimitMib * 1024 * 1024);
 }
 
 function rootOf({ root }: Template, kind: RuntimeKind, rootsDir: string): { root: string; rootEntries?: string[] } {

@@ -143,6 +143,7 @@ export function createOciDriver(options: OciDriverOptions): Driver {
     inspect: async (id) => containers.condition(id),
     list: async () => containers.list().map((id) => ({ id, condition: containers.condition(id) })),
     stats: async (id) => containers.stats(id),
+    volumes: containers.namedVolumes,
     dial: containers.dial,
     // Sandboxes outlive the server, but the remains of destroyed ones should not.
     async [Symbol.asyncDispose]() {

@@ -14,6 +14,7 @@ import { dialSocketFile } from "../host/dial-socket.ts";
 import { findRelatedProcesses, readProcess, type ProcessEntry } from "../host/process-table.ts";
 import { mustRun, PLAIN_PATH } from "../host/run.ts";
 import { createKeyedLock } from "../../event-loop/keyed-lock.ts";
+import { createLinkedVolumes } from "./linked-volumes.ts";
 import { cpuMsOf, memoryOf } from "./process-usage.ts";
 import { OTHER_MACHINE, snapshotFlags } from "./snapshot-flags.ts";
 import { awaitEnd, freezeAll, killAll, signalAll } from "./signals.ts";
@@ -48,6 +49,7 @@ export function createProcessDriver(options: ProcessDriverOptions): Driver {
   const snapshots = createFolderSnapshots(dataDir);
   // Frozen for a snapshot, and about to run again.
   const copying = new Set<SandboxId>();
+  const linked = createLinkedVolumes(join(dataDir, "volumes"));
   log.warn("driver.unisolated", {
     warning: "Sandboxes are plain processes. Code in them can do everything that the server's user can do.",
   });
@@ -136,13 +138,14 @@ export function createProcessDriver(options: ProcessDriverOptions): Driver {
   }
 
   async function startDaemon(spec: SandboxSpec, flags: readonly string[], signal: AbortSignal): Promise<StartedDaemon> {
-    const { id, tokenHash } = spec;
+    const { id, tokenHash, volumes = [] } = spec;
     const paths = pathsOf(id);
     // If an earlier server died before it stored the daemon's process id, that daemon still runs.
     await kill(id);
     await restoreFiles(spec, signal);
     for (const folder of [paths.workspace, paths.home, paths.tmp, paths.control, paths.egress])
       await mkdir(folder, { recursive: true, mode: 0o700 });
+    for (const volume of volumes) linked.link(paths.home, volume);
     signal.throwIfAborted();
     const child = spawn(join(runtimeDir, "bin/node"), [...flags, join(runtimeDir, "daemon.cjs")], {
       // The path of the socket is relative to the control folder, because an absolute one may exceed the limit for socket paths.
@@ -266,6 +269,7 @@ export function createProcessDriver(options: ProcessDriverOptions): Driver {
     },
 
     dial,
+    volumes: linked,
     // Sandboxes outlive the server, so there is nothing to release.
     async [Symbol.asyncDispose]() {},
   };

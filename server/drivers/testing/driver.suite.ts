@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { describeWith, testWith, type Missing } from "../../../tests/support/machine.ts";
 import { DEFAULT_TEMPLATE } from "../../templates.ts";
 import type { Driver, SandboxSpec } from "../driver.ts";
+import { volumesSuite } from "./volumes.suite.ts";
 
 export interface SuiteDriver {
   driver: Driver;
@@ -247,6 +248,8 @@ export function driverSuite(
       const stats = await driver.stats(id, deadline());
       expect([stats.memoryBytes, stats.cpuMs, stats.pids].filter((value) => value !== null && !(value > 0))).toEqual([]);
     });
+
+    volumesSuite(() => ({ driver, newSpec }), exec);
 
     const noSocketFile = overNetwork ? "the daemon listens on the network" : undefined;
     testWith(noSocketFile, "a socket that was replaced by a symbolic link is not followed", async () => {

@@ -265,6 +265,7 @@ function sampleSession(nowMs: number): SessionView {
     maxTimeoutMs: null,
     resources: null,
     egress: null,
+    volumes: null,
     setup: null,
     stopReason: null,
     createdAt: nowMs,

@@ -115,8 +115,27 @@ describe("a partner's keys", () => {
 
 describe("the scope of a key", () => {
   const NEEDED: Record<KeyScope, string[]> = {
-    read: ["getSession", "getUsage", "getWebhook", "listDeliveries", "listEvents", "listSessions", "listWebhooks"],
-    sessions: ["createSession", "destroySession", "issueLaunchUrl", "pauseSession", "resumeSession", "updateSession"],
+    read: [
+      "getSession",
+      "getUsage",
+      "getVolume",
+      "getWebhook",
+      "listDeliveries",
+      "listEvents",
+      "listSessions",
+      "listVolumes",
+      "listWebhooks",
+    ],
+    sessions: [
+      "createSession",
+      "createVolume",
+      "deleteVolume",
+      "destroySession",
+      "issueLaunchUrl",
+      "pauseSession",
+      "resumeSession",
+      "updateSession",
+    ],
     admin: [
       "createKey",
       "createWebhook",

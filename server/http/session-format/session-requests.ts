@@ -55,6 +55,7 @@ function toCreateRequest(request: CreateSession, defaultTemplate: string): Creat
     ...(request.source?.git && { source: { git: request.source.git } }),
     ...(request.setup !== undefined && { setup: request.setup }),
     ...(request.relays && { relays: request.relays }),
+    ...(request.volumes && { volumes: request.volumes }),
   };
 }
 

@@ -25,6 +25,7 @@ const viewWith = (changes: Partial<SessionView>): SessionView => ({
   maxTimeoutMs: null,
   resources: null,
   egress: null,
+  volumes: null,
   setup: null,
   stopReason: null,
   createdAt: 1000,

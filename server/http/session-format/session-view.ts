@@ -29,6 +29,7 @@ export const withDetails = (baseUrl: string, view: SessionView): SessionRead => 
   template: view.template,
   idleTimeoutMs: view.idleTimeoutMs,
   ...setupDetails(view),
+  ...(view.volumes && { volumes: view.volumes.map(({ name, path, mode }) => ({ name, path, mode })) }),
   metadata: JSON.parse(view.metadataJson) as Record<string, string>,
   expiresAt: view.expiresAt === null ? null : new Date(view.expiresAt).toISOString(),
   stopReason: view.stopReason as SessionRead["stopReason"],

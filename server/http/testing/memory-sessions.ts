@@ -76,6 +76,7 @@ export function createMemorySessions(store: Store, clock: Clock): Sessions {
         maxTimeoutMs: partner.maxTimeoutMs ?? null,
         resources: request.resources ?? null,
         egress: request.egress ?? null,
+        volumes: null,
         setup: null,
         stopReason: null,
         createdAt,

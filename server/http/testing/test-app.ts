@@ -13,6 +13,7 @@ import { createTickets } from "../../gateway/access/launch-ticket.ts";
 import { createConsoleLogins } from "../../keys/console-logins.ts";
 import { createAuthenticator } from "../../keys/authenticate.ts";
 import { issueKey } from "../../keys/keys.ts";
+import { createVolumes } from "../../sessions/volumes/volumes.ts";
 import { createOwnKeys } from "../../keys/own-keys.ts";
 import { createPartner, type PartnerChanges } from "../../keys/partners.ts";
 import { silentLog, type Log } from "../../log.ts";
@@ -95,6 +96,13 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     endpoints,
     ownKeys: createOwnKeys({ store, clock, onChange: authenticator.forget }),
     usage: createUsageReports({ store, clock, prices: readConfig({}).config }),
+    volumes: createVolumes({
+      store,
+      driver: { name: "process", volumes: { paths: "all", list: async () => [], remove: async () => {} } },
+      home: { driver: "process", host: null },
+      clock,
+      limits: { volumes: 3, volumesMb: 1024 },
+    }),
     authenticate,
     tickets,
     templates,

@@ -111,7 +111,9 @@ export function createPool(deps: PoolDeps): Pool {
 
   async function makePlan(): Promise<FillPlan> {
     const blanks = await sessionsInState(store.db, home, ["warming", "warm"]);
-    const kinds = [...templates.values()].map((template) => ({ template, templateHash: templateHash(template, driver.traits.recipe) }));
+    // The volumes of a template belong to a partner, and a warm sandbox to none.
+    const pooled = [...templates.values()].filter(({ volumes = [] }) => volumes.length === 0);
+    const kinds = pooled.map((template) => ({ template, templateHash: templateHash(template, driver.traits.recipe) }));
     const [room, excess] = [capacity.roomForBlanks(blanks.length), await capacity.excess(store.db)];
     const plan = planFill({ blanks, kinds, nowMs: clock.now(), size, max, demandFor: demand.targetOf, room, excess });
     for (const { kind, have, target } of plan.targets) {

@@ -15,6 +15,7 @@ import { newSetup } from "../setup/new-setup.ts";
 import { sealRelays } from "../setup/session-relays.ts";
 import { stepOf } from "../states/states.ts";
 import type { Steps } from "../steps/steps.ts";
+import { claimVolumes } from "../volumes/claim-volumes.ts";
 import { applyTransition, type Recorder } from "../states/transitions.ts";
 
 export interface ReserveDeps {
@@ -117,7 +118,9 @@ async function claim(deps: ReserveDeps, tx: Db, wanted: Wanted): Promise<Session
 async function insertNew(deps: ReserveDeps, tx: Db, wanted: Wanted): Promise<SessionInStep> {
   await deps.capacity.admit(tx);
   const blank = newBlank(deps, wanted.kind, stepOf("create", "absent"));
-  const owner = { ...ownerOf(deps, wanted), ...seal(deps, wanted, blank.sandboxId) };
+  const mounts = wanted.kind.template.volumes ?? [];
+  const volumes = await claimVolumes(tx, { partnerId: wanted.partner.id, sessionId: blank.id, home: deps.home, mounts });
+  const owner = { ...ownerOf(deps, wanted), ...seal(deps, wanted, blank.sandboxId), volumes };
   return inStep(await insertSession(tx, { ...blank, owner }));
 }
 
@@ -163,6 +166,8 @@ const ownerOf = ({ rules, clock }: ReserveDeps, { kind: { template }, partner, r
   maxTimeoutMs: template.maxTimeoutMs ?? partner.maxTimeoutMs ?? null,
   resources: request.resources ?? null,
   egress: request.egress ?? null,
+  // A sandbox of the pool has none.
+  volumes: null,
   ...setupOf(template, request, clock.now()),
 });
 

@@ -7,7 +7,7 @@ import type { DaemonLinks } from "../../daemon-link/daemon-links.ts";
 import type { Log } from "../../log.ts";
 import { sha256Hex } from "../../secrets/secrets.ts";
 import { idleTimes, NO_TIMES } from "../../store/sessions/idle.ts";
-import type { PartnerSession, Session, SessionInStep, Step } from "../../store/sessions/session.ts";
+import { isPartnerSession, type PartnerSession, type Session, type SessionInStep, type Step } from "../../store/sessions/session.ts";
 import type { SessionChanges } from "../../store/sessions/write.ts";
 import { inSpan, type Span } from "../../tracing/span.ts";
 import { createStartRequests, findTemplate, snapshotOf, isLikeBlank, type StartRequestsDeps } from "./start-requests.ts";
@@ -60,7 +60,9 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
   function specOf(session: Session): SandboxSpec {
     const { sandboxId, sealedToken } = session;
     const template = templateOf(session);
-    return { id: sandboxId, template, snapshot: snapshotOf(session, template), tokenHash: sha256Hex(secrets.open(sealedToken, sandboxId)) };
+    const volumes = isPartnerSession(session) ? session.volumes : null;
+    const tokenHash = sha256Hex(secrets.open(sealedToken, sandboxId));
+    return { id: sandboxId, template, snapshot: snapshotOf(session, template), tokenHash, ...(volumes && { volumes }) };
   }
 
   async function createSandbox(session: Session, signal: AbortSignal, span?: Span): Promise<void> {

@@ -16,12 +16,16 @@ export async function deletePartnerRows(db: Db, partnerId: string, limit: number
   const usedDay = usedDays.select("day").orderBy("day").limit(1);
   const usedSessions = usedDays.select("session_id").where("day", "=", usedDay).limit(limit);
   const sessions = db.selectFrom("sessions").select("id").where("partner_id", "=", partnerId).orderBy("id").limit(limit);
+  const volumes = db.selectFrom("volumes").select("id").where("partner_id", "=", partnerId);
   for (const deletion of [
     db.deleteFrom("events").where("seq", "in", events),
     db.deleteFrom("idempotency").where("partner_id", "=", partnerId),
     db.deleteFrom("usage_days").where("day", "=", usedDay).where("partner_id", "=", partnerId).where("session_id", "in", usedSessions),
     db.deleteFrom("model_usage").where("session_id", "in", usage),
     db.deleteFrom("user_settings").where("partner_id", "=", partnerId),
+    db.deleteFrom("volume_mounts").where("volume_id", "in", volumes),
+    // The servers delete the files of volumes without a row.
+    db.deleteFrom("volumes").where("partner_id", "=", partnerId),
     db.deleteFrom("keys").where("partner_id", "=", partnerId),
     db.deleteFrom("openings").where("session_id", "in", sessions),
     db.deleteFrom("egress_hosts").where("session_id", "in", sessions),

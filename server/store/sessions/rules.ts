@@ -1,6 +1,7 @@
 import type { EgressPolicy, Resources, TimeoutAction } from "@berth/contract";
 import type { Selectable } from "kysely";
 import type { Db, SessionsTable } from "../schema.ts";
+import type { MountedVolume } from "../volume-tables.ts";
 
 // The rules of a session, beside its timeouts.
 export interface SessionRules {
@@ -12,9 +13,11 @@ export interface SessionRules {
   // null: the values of the template.
   resources: Resources | null;
   egress: EgressPolicy | null;
+  // null: none.
+  volumes: MountedVolume[] | null;
 }
 
-export const RULE_COLUMNS = ["auto_resume", "on_timeout", "max_timeout_ms", "resources", "egress"] as const;
+export const RULE_COLUMNS = ["auto_resume", "on_timeout", "max_timeout_ms", "resources", "egress", "volumes"] as const;
 
 export const parseRules = (row: Pick<Selectable<SessionsTable>, (typeof RULE_COLUMNS)[number]>): SessionRules => ({
   autoResume: row.auto_resume === 1,
@@ -22,22 +25,25 @@ export const parseRules = (row: Pick<Selectable<SessionsTable>, (typeof RULE_COL
   maxTimeoutMs: row.max_timeout_ms,
   resources: row.resources === null ? null : (JSON.parse(row.resources) as Resources),
   egress: row.egress === null ? null : (JSON.parse(row.egress) as EgressPolicy),
+  volumes: row.volumes === null ? null : (JSON.parse(row.volumes) as MountedVolume[]),
 });
 
-export const rulesOf = ({ autoResume, onTimeout, maxTimeoutMs, resources, egress }: SessionRules): SessionRules => ({
+export const rulesOf = ({ autoResume, onTimeout, maxTimeoutMs, resources, egress, volumes }: SessionRules): SessionRules => ({
   autoResume,
   onTimeout,
   maxTimeoutMs,
   resources,
   egress,
+  volumes,
 });
 
-export const ruleColumns = ({ autoResume, onTimeout, maxTimeoutMs, resources, egress }: SessionRules) => ({
+export const ruleColumns = ({ autoResume, onTimeout, maxTimeoutMs, resources, egress, volumes }: SessionRules) => ({
   auto_resume: autoResume ? 1 : 0,
   on_timeout: onTimeout,
   max_timeout_ms: maxTimeoutMs,
   resources: resources && JSON.stringify(resources),
   egress: egress && JSON.stringify(egress),
+  volumes: volumes && JSON.stringify(volumes),
 });
 
 // Sessions that were created before a session had its own action get that of the server.

@@ -178,7 +178,7 @@ function columnsOf(changes: SessionChanges): Updateable<SessionsTable> {
   return {
     ...(lease !== undefined && leaseColumns(lease)),
     ...(metadata !== undefined && { metadata: JSON.stringify(metadata) }),
-    ...(owner === null && { partner_id: null, external_user_id: null, env: null, ...setupColumns(null), relays: null }),
+    ...(owner === null && { partner_id: null, external_user_id: null, env: null, volumes: null, ...setupColumns(null), relays: null }),
     ...(secrets === null && { env: null, relays: null, setup_state: null, token: "" }),
     ...defined({
       stop_reason: changes.stopReason,

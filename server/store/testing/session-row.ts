@@ -39,6 +39,7 @@ export function sessionRow(nowMs: number, overrides: Partial<SessionRow> = {}): 
     extend_until: null,
     resources: null,
     egress: null,
+    volumes: null,
     paused_at: null,
     hibernated: 0,
     stop_reason: null,

@@ -58,8 +58,21 @@ describeWith(machine.linux, "root folders", () => {
     symlinkSync("usr/bin", join(root, "bin"));
     writeFileSync(join(root, "note"), "of the template");
     const { path, entries } = prepareTemplateRoot(join(folder, "parent"), root);
-    expect(entries.toSorted()).toEqual(["home", "note", "opt", "run", "usr"]);
-    expect(readdirSync(path).toSorted()).toEqual(["bin", "dev", "home", "note", "opt", "proc", "run", "tmp", "usr", "workspace"]);
+    expect(entries.toSorted()).toEqual(["data", "home", "mnt", "note", "opt", "run", "usr"]);
+    expect(readdirSync(path).toSorted()).toEqual([
+      "bin",
+      "data",
+      "dev",
+      "home",
+      "mnt",
+      "note",
+      "opt",
+      "proc",
+      "run",
+      "tmp",
+      "usr",
+      "workspace",
+    ]);
     expect(readlinkSync(join(path, "bin"))).toBe("usr/bin");
     expect(readFileSync(join(path, "note"), "utf8")).toBe("");
     expect(readdirSync(join(path, "usr"))).toEqual([]);

@@ -102,6 +102,8 @@ const MOUNT_POINTS: Record<string, number> = {
   workspace: 0o755,
   "home/user": 0o755,
   "opt/berth": 0o755,
+  mnt: 0o755,
+  data: 0o755,
 };
 
 function planHostRoot(): RootPlan {
@@ -113,7 +115,7 @@ function planHostRoot(): RootPlan {
   );
   return {
     modes: MOUNT_POINTS,
-    folders: [...Object.keys(MOUNT_POINTS), "usr", "etc/ssl", "var", "root", "mnt"],
+    folders: [...Object.keys(MOUNT_POINTS), "usr", "etc/ssl", "var", "root"],
     links: { ...Object.fromEntries(hostLinks), "var/tmp": "/tmp", "var/run": "/run", "etc/mtab": "/proc/self/mounts" },
     files: FILES,
     copies,

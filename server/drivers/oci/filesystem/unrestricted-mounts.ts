@@ -1,17 +1,30 @@
+import type { VolumeMode } from "@berth/contract";
 import { parseMounts } from "../../host/mounts.ts";
 
 // Everything below these paths belongs to the sandbox alone. (/proc and /dev belong to its namespaces, and the runtime masks
 // parts of them.)
 const PRIVATE_PATHS = ["/proc", "/dev", "/tmp", "/run/berth", "/workspace", "/home/user"];
+// Folders for the mount points of volumes, which are in the sandbox's memory.
+export const VOLUME_PARENTS = ["/mnt", "/data"];
 const REQUIRED_OPTIONS = ["ro", "nosuid", "nodev"];
+
+interface MountedPath {
+  path: string;
+  mode: VolumeMode;
+}
 
 // Finds the mounts in a sandbox's `mountinfo` that are shared with other sandboxes and lack a required option. A runtime that does
 // not know recursive mount options ignores them. Then every sandbox could write to file systems that the operator has mounted
 // below a shared folder.
-export function findUnrestrictedMounts(mountinfo: string): string[] {
+export function findUnrestrictedMounts(mountinfo: string, volumes: readonly MountedPath[] = []): string[] {
+  const required = (point: string) => {
+    const volume = volumes.find(({ path }) => path === point);
+    if (volume?.mode === "rw" || VOLUME_PARENTS.includes(point)) return ["nosuid", "nodev"];
+    if (!volume && PRIVATE_PATHS.some((path) => point === path || point.startsWith(`${path}/`))) return [];
+    return point === "/" ? ["ro"] : REQUIRED_OPTIONS;
+  };
   return parseMounts(mountinfo)
-    .filter(({ point }) => !PRIVATE_PATHS.some((path) => point === path || point.startsWith(`${path}/`)))
-    .filter(({ point, options }) => !(point === "/" ? ["ro"] : REQUIRED_OPTIONS).every((option) => options.includes(option)))
+    .filter(({ point, options }) => !required(point).every((option) => options.includes(option)))
     .map(({ point }) => point);
 }
 

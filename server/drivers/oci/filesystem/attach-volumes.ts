@@ -1,0 +1,47 @@
+import type { VolumeMode } from "@berth/contract";
+import type { SandboxVolume } from "../../driver.ts";
+import { makeMountPoint } from "../../host/named-volumes/mount-points.ts";
+import type { NamedVolumes } from "../../host/named-volumes/named-volumes.ts";
+import { USER } from "../users/user-ids.ts";
+
+// A mount of the bundle.
+export interface BundleVolume {
+  // In the sandbox.
+  path: string;
+  source: string;
+  mode: VolumeMode;
+}
+
+export interface AttachedVolumes {
+  // Folders of the host, each with a name that is unique in the sandbox.
+  sources: Record<string, string>;
+  // The mounts of the bundle. `paths` are the paths at which the runtime sees the sources.
+  mounts(paths: Record<string, string>): BundleVolume[];
+}
+
+export interface AttachTarget {
+  // The sandbox's folder.
+  folder: string;
+  home: string;
+  // The host's id of the sandbox's user.
+  owner: number;
+  userNamespace: string | undefined;
+}
+
+// Mounts the volumes of a sandbox on the host, from where the runtime binds them into the sandbox.
+export async function attachVolumes(
+  namedVolumes: NamedVolumes,
+  volumes: readonly SandboxVolume[],
+  { folder, home, owner, userNamespace }: AttachTarget,
+  signal: AbortSignal,
+): Promise<AttachedVolumes> {
+  const sources: Record<string, string> = {};
+  for (const [i, volume] of volumes.entries()) {
+    makeMountPoint(home, volume.path, owner);
+    sources[`volume${i}`] = await namedVolumes.attach(folder, volume, { owner: USER, userNamespace, signal });
+  }
+  return {
+    sources,
+    mounts: (paths) => volumes.map(({ path, mode }, i) => ({ path, mode, source: paths[`volume${i}`] ?? "" })),
+  };
+}

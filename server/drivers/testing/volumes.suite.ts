@@ -1,0 +1,84 @@
+import { newId, type SandboxId, type VolumeMode } from "@berth/contract";
+import { afterEach, expect, test } from "vitest";
+import type { Driver, SandboxSpec, SandboxVolume } from "../driver.ts";
+
+interface Opened {
+  driver: Driver;
+  newSpec(): SandboxSpec;
+}
+
+const PATH = "/home/user/shared/cache";
+
+// The part of driver.suite.ts about volumes. Without them, a driver only has to say so.
+export function volumesSuite(opened: () => Opened, exec: (driver: Driver, id: SandboxId, command: string) => Promise<string>): void {
+  const used = new Set<SandboxVolume["id"]>();
+  const sandboxes = new Set<SandboxId>();
+  const newVolume = (): SandboxVolume => {
+    const id = newId("vol", Date.now());
+    used.add(id);
+    return { id, path: PATH, mode: "rw", sizeMb: 32 };
+  };
+  const created = async (volume: SandboxVolume, mode: VolumeMode) => {
+    const { driver, newSpec } = opened();
+    const spec = { ...newSpec(), volumes: [{ ...volume, mode }] };
+    sandboxes.add(spec.id);
+    await driver.create(spec, deadline());
+    return spec;
+  };
+  const sh = ({ id }: SandboxSpec, command: string) => exec(opened().driver, id, command);
+  // The home of a sandbox without isolation is another one.
+  const AT = "cd ~/shared/cache";
+
+  afterEach(async () => {
+    const { driver } = opened();
+    for (const id of sandboxes) await driver.destroy(id, deadline());
+    for (const id of used) await driver.volumes?.remove(id, deadline());
+    sandboxes.clear();
+    used.clear();
+  });
+
+  test("a volume keeps its files when the sandbox that has written them is gone, and others read them", async (context) => {
+    const { driver } = opened();
+    if (!driver.volumes) return context.skip();
+    const volume = newVolume();
+    const writer = await created(volume, "rw");
+    await sh(writer, `${AT} && mkdir -m 700 private && echo data > private/file && chmod 600 private/file`);
+    await driver.destroy(writer.id, deadline());
+    const [one, two] = [await created(volume, "ro"), await created(volume, "ro")];
+    expect(await sh(one, `${AT} && cat private/file`)).toBe("data\n");
+    expect(await sh(two, `${AT} && cat private/file; ls -A`)).toBe("data\nprivate\n");
+    if (driver.traits.isolates) {
+      expect(await sh(one, `${AT}; touch new 2>&1; rm -r private 2>&1; chmod 777 . 2>&1; echo`)).not.toMatch(/^$/);
+      expect(await sh(two, `${AT} && ls -A`)).toBe("private\n");
+    }
+    const next = await created(volume, "rw");
+    await sh(next, `${AT} && echo more >> private/file`);
+    expect(await sh(two, `${AT} && cat private/file`)).toBe("data\nmore\n");
+  });
+
+  test("a volume is there again after a hibernation", async (context) => {
+    const { driver } = opened();
+    if (!driver.volumes) return context.skip();
+    const spec = await created(newVolume(), "rw");
+    await sh(spec, `${AT} && echo kept > file`);
+    await driver.hibernate(spec.id, deadline());
+    await driver.resume(spec, deadline());
+    expect(await sh(spec, `${AT} && cat file && touch writable`)).toBe("kept\n");
+  });
+
+  test("a removed volume leaves nothing, and a second removal is a no-op", async (context) => {
+    const { driver } = opened();
+    if (!driver.volumes) return context.skip();
+    const volume = newVolume();
+    const spec = await created(volume, "rw");
+    await sh(spec, `${AT} && echo gone > file`);
+    expect(await driver.volumes.list(deadline())).toEqual([volume.id]);
+    await driver.destroy(spec.id, deadline());
+    await driver.volumes.remove(volume.id, deadline());
+    await driver.volumes.remove(volume.id, deadline());
+    expect(await driver.volumes.list(deadline())).toEqual([]);
+    expect(await sh(await created(volume, "ro"), `${AT} && ls -A`)).toBe("");
+  });
+}
+
+const deadline = () => AbortSignal.timeout(60_000);

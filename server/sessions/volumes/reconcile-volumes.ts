@@ -1,0 +1,39 @@
+import type { VolumeId } from "@berth/contract";
+import type { Driver } from "../../drivers/driver.ts";
+import type { Log } from "../../log.ts";
+import type { Store } from "../../store/open.ts";
+import type { Home } from "../../store/sessions/session.ts";
+import { deletingVolumes, deleteVolumeRow, knownVolumes } from "../../store/volumes/volumes.ts";
+
+export interface ReconcileVolumesDeps {
+  store: Store;
+  driver: Pick<Driver, "volumes">;
+  home: Home;
+  log: Log;
+  onFound(kind: string): void;
+}
+
+const TIMEOUT_MS = 30_000;
+
+// Finishes deletions that a dead server left, and deletes the files of volumes that have no row. A volume has its row before it has
+// files, so the list comes first.
+export function createReconcileVolumes({ store, driver, home, log, onFound }: ReconcileVolumesDeps): () => Promise<void> {
+  return async () => {
+    if (!driver.volumes) return;
+    const volumes = driver.volumes;
+    const remove = (id: VolumeId) => volumes.remove(id, AbortSignal.timeout(TIMEOUT_MS));
+    const existing = await volumes.list(AbortSignal.timeout(TIMEOUT_MS));
+    const known = await knownVolumes(store.db, existing);
+    for (const id of existing.filter((one) => !known.has(one))) {
+      onFound("volume_orphan");
+      log.warn("reconcile.volume_orphan", { volumeId: id });
+      await remove(id);
+    }
+    for (const id of await deletingVolumes(store.db, home)) {
+      onFound("volume_deleting");
+      log.warn("reconcile.volume_deleting", { volumeId: id });
+      await remove(id);
+      await deleteVolumeRow(store.db, id);
+    }
+  };
+}
