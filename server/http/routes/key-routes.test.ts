@@ -116,19 +116,24 @@ describe("a partner's keys", () => {
 describe("the scope of a key", () => {
   const NEEDED: Record<KeyScope, string[]> = {
     read: [
+      "getEgress",
       "getSession",
+      "getSnapshot",
       "getUsage",
       "getVolume",
       "getWebhook",
       "listDeliveries",
       "listEvents",
       "listSessions",
+      "listSnapshots",
       "listVolumes",
       "listWebhooks",
     ],
     sessions: [
       "createSession",
+      "createSnapshot",
       "createVolume",
+      "deleteSnapshot",
       "deleteVolume",
       "destroySession",
       "issueLaunchUrl",
