@@ -91,9 +91,14 @@ export async function releaseKeysOf(db: Db, host: string): Promise<void> {
     .execute();
 }
 
-export async function purgeIdempotency(db: Db, nowMs: number, limit: number): Promise<void> {
+export async function purgeIdempotency(db: Db, nowMs: number, limit: number): Promise<number> {
   const old = db.selectFrom("idempotency").select("scope").where("expires_at", "<=", nowMs).limit(limit);
-  await db.deleteFrom("idempotency").where("expires_at", "<=", nowMs).where("scope", "in", old).execute();
+  const { numDeletedRows } = await db
+    .deleteFrom("idempotency")
+    .where("expires_at", "<=", nowMs)
+    .where("scope", "in", old)
+    .executeTakeFirstOrThrow();
+  return Number(numDeletedRows);
 }
 
 const theRow = (db: Db, claim: Claim) =>

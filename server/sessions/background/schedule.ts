@@ -1,4 +1,4 @@
-import { DAY, type Clock } from "../../clock.ts";
+import { DAY, MINUTE, type Clock } from "../../clock.ts";
 import type { Log } from "../../log.ts";
 import { purgeIdempotency } from "../../store/idempotency.ts";
 import type { Store } from "../../store/open.ts";
@@ -29,10 +29,13 @@ export interface ScheduleDeps {
 }
 
 const BATCH = 100;
+const PURGE_INTERVAL_MS = MINUTE;
 // How long the settings of a user without sessions are kept after their last use.
 const UNUSED_SETTINGS_MS = 90 * DAY;
 
 export function createSchedule({ store, transitions, steps, capacity, home, clock, log, rules }: ScheduleDeps): Schedule {
+  let nextPurgeMs = 0;
+
   async function tick(): Promise<void> {
     const { db } = store;
     const nowMs = clock.now();
@@ -43,9 +46,18 @@ export function createSchedule({ store, transitions, steps, capacity, home, cloc
     const hibernateBeforeMs = capacity.isMemoryLow() ? nowMs : nowMs - rules.hibernateAfterMs;
     await each(await due.sessionsToHibernate(db, home, hibernateBeforeMs, BATCH), (session) => steps.run(session, "hibernate"));
     await each(await due.sessionsPausedTooLong(db, home, nowMs - rules.pausedMs, BATCH), (session) => steps.run(session, "retention"));
-    await due.purgeTombstones(db, nowMs - rules.tombstoneMs, BATCH);
-    await purgeIdempotency(db, nowMs, BATCH);
-    await purgeUserSettings(db, nowMs - UNUSED_SETTINGS_MS, BATCH);
+    if (nowMs >= nextPurgeMs) nextPurgeMs = (await purge(nowMs)) ? nowMs : nowMs + PURGE_INTERVAL_MS;
+  }
+
+  // Deletes rows that are no longer needed. Returns whether there may be more of them.
+  async function purge(nowMs: number): Promise<boolean> {
+    const { db } = store;
+    const deleted = [
+      await due.purgeTombstones(db, nowMs - rules.tombstoneMs, BATCH),
+      await purgeIdempotency(db, nowMs, BATCH),
+      await purgeUserSettings(db, nowMs - UNUSED_SETTINGS_MS, BATCH),
+    ];
+    return deleted.includes(BATCH);
   }
 
   async function warn(session: Session): Promise<void> {

@@ -56,7 +56,7 @@ export async function writeUserSettings(
 }
 
 // Deletes settings that were last used before a time and whose user has no session any more.
-export async function purgeUserSettings(db: Db, beforeMs: number, limit: number): Promise<void> {
+export async function purgeUserSettings(db: Db, beforeMs: number, limit: number): Promise<number> {
   const unused = await db
     .selectFrom("user_settings")
     .select(["partner_id", "external_user_id"])
@@ -80,6 +80,7 @@ export async function purgeUserSettings(db: Db, beforeMs: number, limit: number)
       .where("external_user_id", "=", external_user_id)
       .where("used_at", "<", beforeMs)
       .execute();
+  return unused.length;
 }
 
 const ofOwner = (db: Db, { partnerId, externalUserId }: SettingsOwner) =>

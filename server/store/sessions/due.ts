@@ -62,7 +62,7 @@ export async function sessionsPausedTooLong(db: Db, home: Home, pausedBeforeMs: 
 
 // Deletes the rows of sessions that were destroyed long ago, with their logs: the trigger `purge` of sessions/states/states.ts, for
 // many at once.
-export async function purgeTombstones(db: Db, destroyedBeforeMs: number, limit: number): Promise<void> {
+export async function purgeTombstones(db: Db, destroyedBeforeMs: number, limit: number): Promise<number> {
   const old = await db
     .selectFrom("sessions")
     .select("id")
@@ -70,8 +70,9 @@ export async function purgeTombstones(db: Db, destroyedBeforeMs: number, limit: 
     .where("destroyed_at", "<=", destroyedBeforeMs)
     .limit(limit)
     .execute();
-  if (old.length === 0) return;
+  if (old.length === 0) return 0;
   const ids = old.map(({ id }) => id);
   await deleteSessionLogs(db, ids);
   await db.deleteFrom("sessions").where("id", "in", ids).execute();
+  return old.length;
 }
