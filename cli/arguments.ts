@@ -1,7 +1,8 @@
 import { InvalidArgumentError } from "commander";
-import { IDLE_TIMEOUT_RANGE, MAX_TIMEOUT_RANGE, VOLUME_SIZE_MB } from "@berth/contract";
+import { VOLUME_SIZE_MB } from "@berth/contract";
 import { DAY } from "@berth/server/clock.ts";
 import { duration, origin, wholeNumber, type Kind } from "@berth/server/config/kinds.ts";
+import { idleTimeout, limit, maxTimeout } from "@berth/server/keys/partner-fields.ts";
 
 const anyDuration = duration(0, 3650 * DAY);
 
@@ -19,25 +20,21 @@ export const parseVolumeSize = argument(wholeNumber(VOLUME_SIZE_MB.minimum, VOLU
 export type Limit = number | "none";
 
 export function parseLimit(text: string): Limit {
-  return text === "none" ? text : argument({ ...wholeNumber(0, 1_000_000), allowed: "a whole number up to 1000000, or none" })(text);
+  return text === "none" ? text : argument(orNone(limit))(text);
 }
-
-const idleTimeout = duration(IDLE_TIMEOUT_RANGE.minimum, IDLE_TIMEOUT_RANGE.maximum);
 
 // The idle timeout of sessions in milliseconds, or `none`.
 export function parseIdleTimeout(text: string): Limit {
   if (text === "none") return text;
   requireUnit(text);
-  return argument({ ...idleTimeout, allowed: "a duration from 2m to 24h, such as 30m, or none" })(text);
+  return argument(orNone(idleTimeout))(text);
 }
-
-const maxTimeout = duration(MAX_TIMEOUT_RANGE.minimum, MAX_TIMEOUT_RANGE.maximum);
 
 // How long people may keep a session running, in milliseconds, or `none`.
 export function parseMaxTimeout(text: string): Limit {
   if (text === "none") return text;
   requireUnit(text);
-  return argument({ ...maxTimeout, allowed: "a duration from 1m to 7d, such as 8h, or none" })(text);
+  return argument(orNone(maxTimeout))(text);
 }
 
 // May be repeated. `none` is an empty list.
@@ -49,6 +46,8 @@ export function parsePartnerId(text: string): string {
   if (/^[a-z0-9][a-z0-9_-]{0,62}$/.test(text)) return text;
   throw new InvalidArgumentError("Allowed: up to 63 lowercase letters, digits, - and _, starting with a letter or digit.");
 }
+
+const orNone = <T>(kind: Kind<T>): Kind<T> => ({ ...kind, allowed: `${kind.allowed}, or none` });
 
 function requireUnit(text: string): void {
   if (/^\d+$/.test(text)) throw new InvalidArgumentError(`Add the unit to ${text}, such as ${text}d for days; s, m and h work too.`);

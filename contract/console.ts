@@ -1,4 +1,6 @@
+import type { TimeoutAction } from "./schemas/session-rules.ts";
 import type { SessionStatus } from "./schemas/session.ts";
+import type { Branding } from "./workspace.ts";
 
 // The private API between the server and the console in the browser. It may change with every version; programs use the partner API.
 
@@ -156,6 +158,17 @@ export interface ConsolePartner {
   createdAt: string;
 }
 
+export interface ConsolePartnerDetail extends ConsolePartner {
+  branding: Branding;
+  idleTimeoutMs: number | null;
+  maxTimeoutMs: number | null;
+  // null: the server's default.
+  autoResume: boolean | null;
+  onTimeout: TimeoutAction | null;
+  // Changes with every change of the settings. A form sends it back.
+  version: string;
+}
+
 export interface ConsoleWebhook {
   id: string;
   partnerId: string;
@@ -183,6 +196,33 @@ export interface ConsoleTemplate {
   egress: string;
   agent: string | null;
   pool: { warm: number; target: number };
+}
+
+// The fields of the form for a template, as a person types them.
+export const TEMPLATE_FORM_FIELDS = [
+  "name",
+  "description",
+  "image",
+  "root",
+  "cpus",
+  "memoryMb",
+  "diskMb",
+  "pids",
+  "egress",
+  "hosts",
+  "agent",
+  "setup",
+  "more",
+] as const;
+export type TemplateForm = Record<(typeof TEMPLATE_FORM_FIELDS)[number], string>;
+
+export interface ConsoleTemplateCheck {
+  // `field` is one of the form.
+  faults: { field: string; message: string }[];
+  // For the templates file; null with faults.
+  yaml: string | null;
+  // Whether a template with this name is configured, which this one would replace.
+  replaces: boolean;
 }
 
 export interface ConsoleFinding {

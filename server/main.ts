@@ -229,6 +229,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
       localPartner,
       console: {
         logins: createConsoleLogins({ store, clock, authenticate: keys.authenticate }),
+        forgetKeys: keys.forget,
         pageFile: join(WEB_FOLDER, "console.html"),
         readServer: async () => ({
           driver: driver.name,

@@ -17,17 +17,30 @@ export interface FieldError {
 }
 
 // Returns the first error in the fields of one template.
-export function findFieldError(fields: object): FieldError | undefined {
-  const unknown = Object.keys(fields).find((field) => !(field in Schema.properties));
-  if (unknown !== undefined)
-    return { at: [unknown], message: `is not a field of a template; the fields are ${Object.keys(Schema.properties).join(", ")}` };
-  const template = fields as TemplateFields;
-  // TypeBox reports only "must match anyOf" for a union, so the fields that are unions are checked first.
-  for (const field of ["egress", "maxEgress"] as const)
-    if (template[field] !== undefined && !Value.Check(EgressPolicy, template[field]))
-      return { at: [field], message: "must be {policy: none}, {policy: public} or {policy: hosts, hosts: [names]}" };
-  return findAgentError(template.agent) ?? firstSchemaError(Schema, fields) ?? findInvalidValue(template);
+export const findFieldError = (fields: object): FieldError | undefined => findFieldErrors(fields)[0];
+
+// Returns all errors, at most one for each field.
+export function findFieldErrors(fields: object): FieldError[] {
+  const unknown = Object.keys(fields).filter((field) => !(field in Schema.properties));
+  const known = Object.fromEntries(Object.entries(fields).filter(([field]) => !unknown.includes(field))) as TemplateFields;
+  const names = Object.keys(Schema.properties).join(", ");
+  const errors = [
+    ...unknown.map((field) => ({ at: [field], message: `is not a field of a template; the fields are ${names}` })),
+    ...findEgressErrors(known),
+    ...findAgentErrors(known.agent),
+    ...schemaErrors(Schema, known),
+  ];
+  const byField = new Map(errors.toReversed().map((error) => [error.at[0] ?? "", error]));
+  // The other rules assume values of the right type.
+  const valid = Object.fromEntries(Object.entries(known).filter(([field]) => !byField.has(field))) as TemplateFields;
+  return [...new Set(errors.map(({ at }) => byField.get(at[0] ?? "")!)), ...findInvalidValues(valid)];
 }
+
+// TypeBox reports only "must match anyOf" for a union, so the fields that are unions are checked first.
+const findEgressErrors = (template: TemplateFields): FieldError[] =>
+  (["egress", "maxEgress"] as const)
+    .filter((field) => template[field] !== undefined && !Value.Check(EgressPolicy, template[field]))
+    .map((field) => ({ at: [field], message: "must be {policy: none}, {policy: public} or {policy: hosts, hosts: [names]}" }));
 
 const Schema = Type.Object({
   ...Type.Partial(Type.Omit(Template, ["name", "fallbackAgents"])).properties,
@@ -36,41 +49,40 @@ const Schema = Type.Object({
 
 const VARIABLE = /^(?!BERTH_)[^=\0]+$/;
 
-function findAgentError(agent: unknown): FieldError | undefined {
-  if (agent === undefined || agent === null) return undefined;
+function findAgentErrors(agent: unknown): FieldError[] {
+  if (agent === undefined || agent === null) return [];
   const agents: unknown[] = Array.isArray(agent) ? agent : [agent];
-  if (agents.length === 0) return { at: ["agent"], message: "must name a command, or be null" };
-  for (const each of agents) {
-    if (typeof each === "string" && each !== "") continue;
-    const error = firstSchemaError(Type.Partial(AgentSpec), each);
-    if (error) return { at: ["agent", ...error.at], message: error.message };
-    if (typeof (each as Partial<AgentSpec>).command !== "string") return { at: ["agent"], message: "must name a command" };
-  }
-  return undefined;
+  if (agents.length === 0) return [{ at: ["agent"], message: "must name a command, or be null" }];
+  return agents.flatMap((each) => {
+    if (typeof each === "string" && each !== "") return [];
+    const errors = schemaErrors(Type.Partial(AgentSpec), each);
+    if (errors.length > 0) return errors.map(({ at, message }) => ({ at: ["agent", ...at], message }));
+    return typeof (each as Partial<AgentSpec>).command === "string" ? [] : [{ at: ["agent"], message: "must name a command" }];
+  });
 }
 
-function firstSchemaError(schema: Type.TSchema, value: unknown): FieldError | undefined {
-  const error = Value.Errors(schema, value)[0];
-  return error && { at: error.instancePath.split("/").slice(1), message: error.message };
-}
+const schemaErrors = (schema: Type.TSchema, value: unknown): FieldError[] =>
+  Value.Errors(schema, value).map(({ instancePath, message }) => ({ at: instancePath.split("/").slice(1), message }));
 
 // Checks rules that the schema cannot express.
-function findInvalidValue({ root, env, egress, maxEgress, model, languageServers, relays }: TemplateFields): FieldError | undefined {
-  if (root !== undefined && !isAbsolute(root)) return { at: ["root"], message: `must be an absolute path, not "${root}"` };
+function findInvalidValues({ root, env, egress, maxEgress, model, languageServers, relays }: TemplateFields): FieldError[] {
+  const errors: FieldError[] = [];
+  const add = (at: string[], message: string) => void errors.push({ at, message });
+  if (root !== undefined && !isAbsolute(root)) add(["root"], `must be an absolute path, not "${root}"`);
   const variable = Object.keys(env ?? {}).find((name) => !VARIABLE.test(name));
-  if (variable !== undefined) return { at: ["env", variable], message: "is not a valid variable name (names with BERTH_ are reserved)" };
+  if (variable !== undefined) add(["env", variable], "is not a valid variable name (names with BERTH_ are reserved)");
   const language = Object.keys(languageServers ?? {}).find((name) => !LANGUAGES.some((known) => known === name));
-  if (language !== undefined) return { at: ["languageServers", language], message: `is not one of ${LANGUAGES.join(", ")}` };
+  if (language !== undefined) add(["languageServers", language], `is not one of ${LANGUAGES.join(", ")}`);
   const upstream = relays?.find((relay) => !URL.canParse(relay.upstream))?.upstream;
-  if (upstream !== undefined) return { at: ["relays"], message: `has "${upstream}", which is not a URL` };
+  if (upstream !== undefined) add(["relays"], `has "${upstream}", which is not a URL`);
   const { provider, apiKeyVariable, baseUrl } = model ?? {};
   if ((provider === undefined) !== (apiKeyVariable === undefined) || (baseUrl !== undefined && provider === undefined))
-    return { at: ["model"], message: "must name provider and apiKeyVariable together, and baseUrl only with them" };
-  return findInvalidHost("egress", egress) ?? findInvalidHost("maxEgress", maxEgress);
+    add(["model"], "must name provider and apiKeyVariable together, and baseUrl only with them");
+  return [...errors, ...findInvalidHosts("egress", egress), ...findInvalidHosts("maxEgress", maxEgress)];
 }
 
-function findInvalidHost(field: string, egress: EgressPolicy | undefined): FieldError | undefined {
+function findInvalidHosts(field: string, egress: EgressPolicy | undefined): FieldError[] {
   const host = egress?.policy === "hosts" ? egress.hosts.find((name) => !HOST_PATTERN.test(name)) : undefined;
-  if (host === undefined) return undefined;
-  return { at: [field, "hosts"], message: `has "${host}", which is not a host, *.domain or address with an optional :port` };
+  if (host === undefined) return [];
+  return [{ at: [field, "hosts"], message: `has "${host}", which is not a host, *.domain or address with an optional :port` }];
 }

@@ -38,7 +38,7 @@ export function loadTemplates(path: string | undefined): Templates {
   if (!isMap(document.contents)) return fail([], "a mapping from template names to templates is needed here");
 
   for (const [name, fields] of Object.entries(document.toJS() as Record<string, unknown>)) {
-    if (!NAME.test(name)) fail([name], `the template name "${name}" must be lowercase letters, digits and hyphens, at most 63`);
+    if (!TEMPLATE_NAME.test(name)) fail([name], `the template name "${name}" must be lowercase letters, digits and hyphens, at most 63`);
     if (fields !== null && (typeof fields !== "object" || Array.isArray(fields)))
       fail([name], `${name} must be a mapping of a template's fields`);
     const error = findFieldError(fields ?? {});
@@ -54,7 +54,7 @@ export function templateHash(template: Template, recipe = ""): string {
   return createHash("sha256").update(canonicalJson(made)).update(recipe).digest("hex").slice(0, 16);
 }
 
-const NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
+export const TEMPLATE_NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
 const SESSION_FIELDS: ReadonlySet<string> = new Set<keyof Template>([
   "setup",
   "idleTimeoutMs",

@@ -2,10 +2,7 @@ import { readFileSync, statSync } from "node:fs";
 import { extname } from "node:path";
 import { InvalidArgumentError } from "commander";
 import type { Branding } from "@berth/contract/workspace.ts";
-
-const TYPES: Record<string, string> = { ".svg": "image/svg+xml", ".png": "image/png", ".webp": "image/webp", ".jpg": "image/jpeg" };
-// Every page of the partner's workspaces contains the logo.
-const MAX_LOGO_BYTES = 16 * 1024;
+import { accent, LOGO_TYPES, MAX_LOGO_BYTES } from "@berth/server/keys/partner-fields.ts";
 
 export interface BrandingOptions {
   // `none` for our own.
@@ -17,7 +14,7 @@ export interface BrandingOptions {
 // A file's content as a data: URL, or `none`.
 export function parseLogo(path: string): string {
   if (path === "none") return path;
-  const type = TYPES[extname(path).toLowerCase()];
+  const type = (LOGO_TYPES as Record<string, string>)[extname(path).slice(1).toLowerCase()];
   if (!type) throw new InvalidArgumentError("Allowed: an .svg, .png, .webp or .jpg file, or none.");
   const bytes = statSync(path, { throwIfNoEntry: false })?.size;
   if (bytes === undefined) throw new InvalidArgumentError(`There is no file ${path}.`);
@@ -26,16 +23,16 @@ export function parseLogo(path: string): string {
 }
 
 export function parseAccent(text: string): string {
-  if (text === "none" || /^#[0-9a-f]{6}$/i.test(text)) return text;
-  throw new InvalidArgumentError("Allowed: a colour such as #7c3aed, or none.");
+  if (text === "none" || accent.parse(text) !== undefined) return text;
+  throw new InvalidArgumentError(`Allowed: ${accent.allowed}, or none.`);
 }
 
 // undefined: no option changes the branding.
-export function changedBranding(before: Branding, { logo, accent, hideAgent }: BrandingOptions): Branding | undefined {
-  if (logo === undefined && accent === undefined && hideAgent === undefined) return undefined;
+export function changedBranding(before: Branding, { logo, accent: colour, hideAgent }: BrandingOptions): Branding | undefined {
+  if (logo === undefined && colour === undefined && hideAgent === undefined) return undefined;
   return {
     logo: logo === undefined ? before.logo : orNull(logo),
-    accent: accent === undefined ? before.accent : orNull(accent),
+    accent: colour === undefined ? before.accent : orNull(colour),
     hideAgent: hideAgent === undefined ? before.hideAgent : hideAgent === "yes",
   };
 }

@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import type { BrowserContextOptions, Page } from "playwright-core";
 import { beforeAll, expect, test } from "vitest";
 import type { Session } from "@berth/contract";
 import { sessionRow } from "../../server/store/testing/session-row.ts";
 import { seriousFaults } from "../support/browser/axe.ts";
 import { describeInBrowser, type BrowserSuite } from "../support/browser/browser-suite.ts";
+import { openConsole, signIn, tabTo } from "../support/browser/console.ts";
 import { eventually, expectGone, expectVisible } from "../support/browser/workspace.ts";
 import { runCliForJson } from "../support/servers/cli.ts";
 
@@ -26,7 +26,7 @@ describeInBrowser("the console", (suite) => {
   });
 
   test("an operator signs in, finds a session, pauses and resumes it, and signs out", async () => {
-    await using opened = await open(suite, "/console");
+    await using opened = await openConsole(suite, "/console");
     const { page } = opened;
     await page.getByLabel("Operator token").fill("wrong");
     await page.getByRole("button", { name: "Sign in" }).click();
@@ -62,7 +62,7 @@ describeInBrowser("the console", (suite) => {
 
   test("ten thousand sessions are one table that renders only the rows on the screen and works with the keyboard", async () => {
     insertMany(suite);
-    await using opened = await open(suite, "/console/sessions?status=all");
+    await using opened = await openConsole(suite, "/console/sessions?status=all");
     const { page } = opened;
     await signIn(page, "Operator token", token);
     const rows = page.locator(".table-row");
@@ -93,7 +93,7 @@ describeInBrowser("the console", (suite) => {
   });
 
   test("an operator issues a key that is shown once, and its partner sees only its own data with it", async () => {
-    await using opened = await open(suite, "/console/partners/other");
+    await using opened = await openConsole(suite, "/console/partners/other");
     const { page } = opened;
     await signIn(page, "Operator token", token);
     await expectVisible(page.getByText("of 5, 5 left"));
@@ -132,19 +132,74 @@ describeInBrowser("the console", (suite) => {
     await expectVisible(page.getByLabel("API key"));
   });
 
+  test("an operator changes a partner's limits with the keyboard alone, and a wrong value is named beside its field", async () => {
+    await using opened = await openConsole(suite, "/console");
+    const { page } = opened;
+    await tabTo(page, page.getByLabel("Operator token"));
+    await page.keyboard.type(token);
+    await page.keyboard.press("Enter");
+    await tabTo(page, page.getByRole("link", { name: "Partners" }));
+    await page.keyboard.press("Enter");
+    await tabTo(page, page.getByRole("link", { name: "other", exact: true }));
+    await page.keyboard.press("Enter");
+    await tabTo(page, page.getByRole("button", { name: "Change limits" }));
+    await page.keyboard.press("Enter");
+    const limit = page.getByRole("textbox", { name: "Live sessions", exact: true });
+    await tabTo(page, limit);
+    await page.keyboard.type("many");
+    await page.keyboard.press("Enter");
+    await expectVisible(page.getByRole("alert").getByText("Allowed: a whole number up to 1000000"));
+    expect(await limit.getAttribute("aria-invalid")).toBe("true");
+    await page.keyboard.press("ControlOrMeta+A");
+    await page.keyboard.type("7");
+    await page.keyboard.press("Enter");
+    await expectVisible(page.getByText("of 7, 7 left"));
+    await expectGone(page.getByRole("dialog"));
+
+    // The focus is back where it was, and Escape closes a dialog without a change.
+    await tabTo(page, page.getByRole("button", { name: "Change origins and branding" }));
+    await page.keyboard.press("Enter");
+    await tabTo(page, page.getByRole("textbox", { name: "Origins" }));
+    await page.keyboard.type("https://a.example");
+    await page.keyboard.press("Escape");
+    await expectGone(page.getByRole("dialog"));
+    await expectGone(page.getByText("https://a.example"));
+  });
+
+  test("the form for a template names faults beside their fields and gives the lines for the file", async () => {
+    await using opened = await openConsole(suite, "/console/templates");
+    const { page } = opened;
+    await signIn(page, "Operator token", token);
+    await page.getByRole("link", { name: "Write a template" }).click();
+    await page.getByRole("textbox", { name: "Name" }).fill("python");
+    await page.getByRole("textbox", { name: "Memory in MiB" }).fill("12");
+    await page.getByRole("button", { name: "Check" }).click();
+    await expectVisible(page.getByRole("alert").getByText("must be >= 64"));
+    await page.getByRole("textbox", { name: "Memory in MiB" }).fill("512");
+    await page.getByRole("button", { name: "Check" }).click();
+    await expectVisible(page.getByRole("region", { name: "The template" }).getByText("memoryMb: 512"));
+  });
+
   test("axe finds no serious violations on any page, light and dark", async () => {
-    await using opened = await open(suite, "/console");
+    await using opened = await openConsole(suite, "/console");
     const { page } = opened;
     const found: Record<string, string[]> = {};
-    // The pages in which all colours occur.
-    const inDark = ["login", "overview", "partners/other", "health"];
-    const look = async (name: string, until: string) => {
+    // The other pages have no colours of their own.
+    const onlyLight = ["sessions", "webhooks", "templates", "audit", "partner webhooks", "partner audit"];
+    const look = async (name: string, until: string, part?: string) => {
       await expectVisible(page.locator(until).first());
-      for (const colorScheme of inDark.includes(name) ? (["dark", "light"] as const) : (["light"] as const)) {
+      for (const colorScheme of onlyLight.includes(name) ? (["light"] as const) : (["dark", "light"] as const)) {
         await page.emulateMedia({ colorScheme });
         await expectVisible(page.locator(`:root[data-theme="${colorScheme}"]`));
-        found[`${name} ${colorScheme}`] = await seriousFaults(page);
+        found[`${name} ${colorScheme}`] = await seriousFaults(page, part);
       }
+    };
+    // Opens the dialog, looks at it and closes it.
+    const lookAtDialog = async (button: string | RegExp) => {
+      await page.getByRole("button", { name: button }).first().click();
+      await look(String(button), "dialog[open]", "dialog");
+      await page.keyboard.press("Escape");
+      await expectGone(page.getByRole("dialog"));
     };
     await look("login", "#secret");
     await signIn(page, "Operator token", token);
@@ -155,19 +210,32 @@ describeInBrowser("the console", (suite) => {
       "partners/other": "td",
       webhooks: ".page",
       templates: "td",
+      "templates/new": "textarea",
       health: ".findings li",
       audit: "td",
     };
     for (const [path, until] of Object.entries(pages)) {
       await page.goto(`${suite.berth.url}/console/${path}`);
       await look(path, until);
+      if (path.startsWith("sessions/")) await lookAtDialog("Destroy");
+      if (path === "partners/other")
+        for (const button of ["Change limits", "Change origins and branding", "Issue a key", /^Revoke/]) await lookAtDialog(button);
+    }
+    await page.goto(`${suite.berth.url}/console/partner`);
+    await look("partner login", "#secret");
+    await signIn(page, "API key", suite.berth.key);
+    await look("partner overview", "progress, .stat");
+    for (const [path, until] of Object.entries({ sessions: ".table-row", account: "td", webhooks: ".page", audit: "td" })) {
+      await page.goto(`${suite.berth.url}/console/partner/${path}`);
+      await look(`partner ${path}`, until);
+      if (path === "account") await lookAtDialog("Change origins and branding");
     }
     expect(Object.entries(found).filter(([, faults]) => faults.length > 0)).toEqual([]);
-    expect(Object.keys(found)).toHaveLength(13);
+    expect(Object.keys(found)).toHaveLength(36);
   });
 
   test("a session is destroyed after a question", async () => {
-    await using opened = await open(suite, `/console/sessions/${ada.sessionId}`);
+    await using opened = await openConsole(suite, `/console/sessions/${ada.sessionId}`);
     const { page } = opened;
     await signIn(page, "Operator token", token);
     const [openings, hosts] = [page.getByRole("region", { name: "Opened by" }), page.getByRole("region", { name: "Egress" })];
@@ -188,33 +256,6 @@ async function useSession({ berth, browser }: BrowserSuite, { sessionId, sandbox
   await expectVisible(page.getByRole("tab").first());
   await page.close();
   await berth.api.exec(sandboxId, "curl -s http://192.0.2.7/ || true");
-}
-
-interface Opened extends AsyncDisposable {
-  page: Page;
-}
-
-async function open({ berth, browser }: BrowserSuite, path: string, options: BrowserContextOptions = {}): Promise<Opened> {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
-  const page = await context.newPage();
-  page.setDefaultTimeout(30_000);
-  const faults: string[] = [];
-  page.on("pageerror", (error) => faults.push(error.message));
-  page.on("dialog", (dialog) => faults.push(dialog.message()));
-  await page.goto(berth.url + path);
-  return {
-    page,
-    async [Symbol.asyncDispose]() {
-      await context.close();
-      expect(faults).toEqual([]);
-    },
-  };
-}
-
-async function signIn(page: Page, label: string, secret: string): Promise<void> {
-  await page.getByLabel(label).fill(secret);
-  await page.getByRole("button", { name: "Sign in" }).click();
-  await expectVisible(page.getByRole("navigation", { name: "Pages" }));
 }
 
 // Sessions that are destroyed already, so that the server leaves them alone.

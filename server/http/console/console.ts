@@ -4,6 +4,7 @@ import type { UsageReports } from "../../usage/usage-reports.ts";
 import { addConsoleApi, type ConsoleApiDeps, type ConsoleRoute } from "./console-api.ts";
 import { addConsolePage } from "./console-page.ts";
 import { overviewRoute, type OverviewDeps } from "./overview-route.ts";
+import { partnerChangeRoutes, type PartnerChangeDeps } from "./partner-changes.ts";
 import { partnerRoutes, type PartnerRouteDeps } from "./partner-routes.ts";
 import { sessionRoutes, type SessionRouteDeps } from "./session-routes.ts";
 import { systemRoutes, type SystemRouteDeps } from "./system-routes.ts";
@@ -15,6 +16,7 @@ export interface ConsoleDeps {
   logins: ConsoleLogins;
   // The page that Vite builds.
   pageFile: string;
+  forgetKeys: PartnerChangeDeps["forgetKeys"];
   readServer: OverviewDeps["readServer"];
   readStats: SessionRouteDeps["readStats"];
   poolTargets: SystemRouteDeps["poolTargets"];
@@ -25,6 +27,7 @@ type AllDeps = ConsoleApiDeps &
   OverviewDeps &
   SessionRouteDeps &
   PartnerRouteDeps &
+  PartnerChangeDeps &
   WebhookRouteDeps &
   SystemRouteDeps & { usage: UsageReports };
 
@@ -39,6 +42,7 @@ export const consoleRoutes = (deps: AllDeps): ConsoleRoute[] => [
   overviewRoute(deps),
   ...sessionRoutes(deps),
   ...partnerRoutes(deps),
+  ...partnerChangeRoutes(deps),
   ...usageRoutes(deps),
   ...webhookRoutes(deps),
   ...systemRoutes(deps),

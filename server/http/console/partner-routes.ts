@@ -89,7 +89,7 @@ export function requirePartner({ partnerId }: Access): string {
 
 const idOf = (request: FastifyRequest): string => (request.params as { id: string }).id;
 
-const toConsolePartner = (partner: PartnerUse): ConsolePartner => ({
+export const toConsolePartner = (partner: PartnerUse): ConsolePartner => ({
   id: partner.id,
   name: partner.name,
   state: partner.state,

@@ -1,11 +1,12 @@
 import type { Template } from "@berth/contract";
-import type { ConsoleAuditEntry, ConsoleFinding, ConsoleList, ConsoleTemplate } from "@berth/contract/console.ts";
+import type { ConsoleAuditEntry, ConsoleFinding, ConsoleList, ConsoleTemplate, ConsoleTemplateCheck } from "@berth/contract/console.ts";
 import { countWarm } from "../../store/console/counts.ts";
 import type { Store } from "../../store/open.ts";
 import { listAudit } from "../../store/partners/audit.ts";
 import type { Templates } from "../../templates.ts";
 import { toConsoleAudit } from "./audit-entries.ts";
 import type { ConsoleRoute } from "./console-api.ts";
+import { checkTemplate, parseForm } from "./template-check.ts";
 
 export interface SystemRouteDeps {
   store: Store;
@@ -32,6 +33,12 @@ export function systemRoutes({ store, templates, poolTargets, examine }: SystemR
         const poolOf = (name: string) => ({ warm: warm.get(name) ?? 0, target: poolTargets().get(name) ?? 0 });
         return { data: all.map((template) => ({ ...toConsoleTemplate(template), pool: poolOf(template.name) })), nextCursor: null };
       },
+    },
+    {
+      method: "POST",
+      path: "/templates/check",
+      operatorOnly: true,
+      handle: (_access, request): ConsoleTemplateCheck => checkTemplate(parseForm(request), templates),
     },
     {
       method: "GET",

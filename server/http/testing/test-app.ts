@@ -118,6 +118,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     localPartner: null,
     console: {
       logins: createConsoleLogins({ store, clock, authenticate }),
+      forgetKeys: authenticator.forget,
       pageFile: join(folder, "console.html"),
       readServer: async () => SERVER,
       readStats: async () => null,

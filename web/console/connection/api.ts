@@ -14,10 +14,13 @@ export type Query = Record<string, string | null | undefined>;
 export class ApiError extends Error {
   // 0 if there was no answer.
   readonly status: number;
+  // The faults of a form, by field.
+  readonly faults: Record<string, string>;
 
-  constructor(status: number, message: string) {
+  constructor(status: number, message: string, faults: Record<string, string> = {}) {
     super(message);
     this.status = status;
+    this.faults = faults;
   }
 }
 
@@ -32,7 +35,7 @@ export function createApi(kind: ViewerKind, { onSignedOut }: { onSignedOut: () =
     );
     if (response.ok) return response;
     if (response.status === 401 && path !== "/login") onSignedOut();
-    throw new ApiError(response.status, await readError(response));
+    throw await readError(response);
   }
 
   return {
@@ -49,8 +52,9 @@ export function queryText(query: Query): string {
   return given.length === 0 ? "" : `?${new URLSearchParams(given).toString()}`;
 }
 
-async function readError(response: Response): Promise<string> {
-  const body = (await response.json().catch(() => null)) as { error?: string; details?: { message: string }[] } | null;
+async function readError(response: Response): Promise<ApiError> {
+  const body = (await response.json().catch(() => null)) as { error?: string; details?: { field: string; message: string }[] } | null;
   const details = body?.details?.map(({ message }) => message).join("; ");
-  return [body?.error ?? `The server answered ${response.status}`, details].filter(Boolean).join(": ");
+  const message = [body?.error ?? `The server answered ${response.status}`, details].filter(Boolean).join(": ");
+  return new ApiError(response.status, message, Object.fromEntries(body?.details?.map((fault) => [fault.field, fault.message]) ?? []));
 }

@@ -1,13 +1,13 @@
-import type { ConsoleList, ConsolePartner } from "@berth/contract/console.ts";
+import type { ConsolePartner, ConsolePartnerDetail } from "@berth/contract/console.ts";
 import { useConsole } from "../connection/context.ts";
 import { useData } from "../connection/use-data.ts";
-import { Facts } from "../parts/facts.tsx";
 import { Failure } from "../parts/failure.tsx";
-import { count, dateTime } from "../parts/format.ts";
+import { count } from "../parts/format.ts";
 import { Link } from "../parts/link.tsx";
 import { Meter, Stat } from "../parts/stat.tsx";
 import { Mark } from "../parts/status.tsx";
 import { KeyList } from "./key-list.tsx";
+import { PartnerSettings } from "./partner-settings.tsx";
 import { UsageByDay } from "./usage-by-day.tsx";
 
 // The partner's own page in the partner's console.
@@ -20,8 +20,7 @@ const REFRESH_MS = 10_000;
 
 export function PartnerDetail({ id }: { id: string }) {
   const { viewer } = useConsole();
-  const { data, error } = useData<ConsoleList<ConsolePartner>>("/partners", { partner: id }, { everyMs: REFRESH_MS });
-  const partner = data?.data[0];
+  const { data: partner, error, reload } = useData<ConsolePartnerDetail>("/partner", { partner: id }, { everyMs: REFRESH_MS });
   return (
     <div className="page">
       {viewer.kind === "operator" && (
@@ -33,18 +32,11 @@ export function PartnerDetail({ id }: { id: string }) {
         <h1>{partner?.name ?? id}</h1>
         {partner && <Mark tint={partner.state === "active" ? "good" : "warn"}>{partner.state}</Mark>}
       </div>
-      <Failure message={error ?? (data && !partner ? "There is no such partner." : null)} />
+      <Failure message={error} />
       {partner && (
         <>
           <Quotas partner={partner} />
-          <Facts
-            facts={[
-              ["Id", <span className="mono">{partner.id}</span>],
-              ["Created", dateTime(partner.createdAt)],
-              ["Origins", partner.origins.length === 0 ? "none" : partner.origins.join(", ")],
-              ["Requests", partner.ratePerMinute === null ? "the server’s limit" : `${count(partner.ratePerMinute)} a minute and key`],
-            ]}
-          />
+          <PartnerSettings partner={partner} onChanged={reload} />
           <UsageByDay partnerId={id} />
           <KeyList partnerId={id} />
         </>

@@ -13,6 +13,13 @@ export function duration(ms: number): string {
   return `${Math.round(Math.abs(ms) / length)} ${unit}`;
 }
 
+// "30m", as people write it in forms; empty if there is none.
+export function durationText(ms: number | null): string {
+  if (ms === null) return "";
+  const [unit, length] = UNITS.find(([, unitMs]) => ms % unitMs === 0) ?? ["s", 1000];
+  return `${ms / length}${unit[0]}`;
+}
+
 // "5 min ago", "in 23 h".
 export function relative(iso: string | null, nowMs = Date.now()): string {
   if (iso === null) return "–";

@@ -4,12 +4,21 @@ import { DataTable } from "../parts/data-table.tsx";
 import { Failure } from "../parts/failure.tsx";
 import { count } from "../parts/format.ts";
 import { Link } from "../parts/link.tsx";
+import { TemplateFormPage } from "./template-form.tsx";
 
-export function TemplatesPage() {
+export const TemplatesPage = ({ rest: [part] }: { rest: string[] }) => (part === "new" ? <TemplateFormPage /> : <TemplateList />);
+
+function TemplateList() {
   const { data, error } = useData<ConsoleList<ConsoleTemplate>>("/templates", {}, { everyMs: 5000 });
   return (
     <div className="page">
-      <h1>Templates</h1>
+      <div className="head">
+        <h1>Templates</h1>
+        <span className="grow" />
+        <Link to={["templates", "new"]} className="button">
+          Write a template
+        </Link>
+      </div>
       <p className="muted">
         Templates come from the file that <code>BERTH_TEMPLATES</code> names.
       </p>
