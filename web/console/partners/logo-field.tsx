@@ -13,7 +13,7 @@ export function LogoField({ logo, fault, onChange }: Props) {
     const file = target.files?.[0];
     if (!file) return;
     const reader = new FileReader();
-    reader.addEventListener("load", () => onChange(String(reader.result)));
+    reader.addEventListener("load", () => onChange(reader.result as string));
     reader.readAsDataURL(file);
   };
   return (
