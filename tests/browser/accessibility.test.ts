@@ -6,24 +6,54 @@ import { describeInBrowser } from "../support/browser/browser-suite.ts";
 const files = { "README.md": "# Read me\n\nSome text.\n", "src/main.ts": "export const answer = 42;\n" };
 
 describeInBrowser("accessibility of the workspace", (suite) => {
-  test.each(["light", "dark"] as const)("axe finds no serious violations in the panels with the %s theme", async (colorScheme) => {
-    await using workspace = await suite.openWorkspace({ files, context: { colorScheme } });
-    const { page } = workspace;
-    await expectVisible(editor(page));
+  test("axe finds no serious violations in the panels, in light and dark", async () => {
+    const { page } = await suite.sharedWorkspace(files);
+    await openFile(page, "README.md");
     await eventually(() => screenText(page)).toContain("$");
-    const found: Record<string, string[]> = { files: await seriousFaults(page) };
-    for (const view of ["Search", "Changes", "Ports"]) {
-      await page.getByRole("navigation", { name: "Views" }).getByRole("button", { name: view }).click();
-      found[view] = await seriousFaults(page);
-    }
     await page.getByRole("button", { name: "Agent", exact: true }).click();
     await expectVisible(page.getByRole("region", { name: "Agent" }));
-    found.agent = await seriousFaults(page);
-    expect(found).toEqual({ files: [], Search: [], Changes: [], Ports: [], agent: [] });
+    const found: Record<string, string[]> = {};
+    for (const view of ["Search", "Changes", "Ports", "Files"]) {
+      await page.getByRole("navigation", { name: "Views" }).getByRole("button", { name: view }).click();
+      for (const colorScheme of ["dark", "light"] as const) {
+        await page.emulateMedia({ colorScheme });
+        await eventually(() => page.evaluate<string>("getComputedStyle(document.documentElement).colorScheme")).toContain(colorScheme);
+        found[`${view}, ${colorScheme}`] = await seriousFaults(page);
+      }
+    }
+    expect(Object.entries(found).filter(([, faults]) => faults.length > 0)).toEqual([]);
+    expect(Object.keys(found)).toHaveLength(8);
+    await page.getByRole("button", { name: "Agent", exact: true }).click();
+  });
+
+  test("the arrow keys move through the file tree", async () => {
+    const { page } = await suite.sharedWorkspace(files);
+    await treeItem(page, "src").focus();
+    await page.keyboard.press("ArrowRight");
+    await expectVisible(treeItem(page, "main.ts"));
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await expectVisible(page.getByLabel("Text of src/main.ts"));
+  });
+
+  test("a file can be found, opened, edited and saved with the keyboard alone", async () => {
+    const workspace = await suite.sharedWorkspace(files);
+    const { page } = workspace;
+    await expectVisible(treeItem(page, "README.md"));
+    await page.keyboard.press("Control+P");
+    // Type and press Enter at once: Enter must not choose from the results of an earlier query.
+    await page.keyboard.type("main");
+    await page.keyboard.press("Enter");
+    await expectVisible(page.getByLabel("Text of src/main.ts"));
+    await eventually(() => page.evaluate<boolean>("document.activeElement.classList.contains('cm-content')")).toBe(true);
+    await page.keyboard.press("Control+Home");
+    await page.keyboard.type("// first\n");
+    await page.keyboard.press("Control+S");
+    await eventually(() => workspace.read("src/main.ts")).toBe("// first\nexport const answer = 42;\n");
   });
 
   test("axe finds no serious violations in dialogs, menus and the paused page", async () => {
-    await using workspace = await suite.openWorkspace({ files });
+    const workspace = await suite.sharedWorkspace(files);
     const { page } = workspace;
     await expectVisible(editor(page));
     await page.keyboard.press("F1");
@@ -46,33 +76,6 @@ describeInBrowser("accessibility of the workspace", (suite) => {
     await expectVisible(page.getByRole("heading", { name: "This session is paused" }));
     found.paused = await seriousFaults(page);
     expect(found).toEqual({ palette: [], menu: [], naming: [], question: [], paused: [] });
-  });
-
-  test("a file can be found, opened, edited and saved with the keyboard alone", async () => {
-    await using workspace = await suite.openWorkspace({ files });
-    const { page } = workspace;
-    await expectVisible(editor(page));
-    await page.keyboard.press("Control+P");
-    // Type and press Enter at once: Enter must not choose from the results of an earlier query.
-    await page.keyboard.type("main");
-    await page.keyboard.press("Enter");
-    await expectVisible(page.getByLabel("Text of src/main.ts"));
-    await eventually(() => page.evaluate<boolean>("document.activeElement.classList.contains('cm-content')")).toBe(true);
-    await page.keyboard.press("Control+Home");
-    await page.keyboard.type("// first\n");
-    await page.keyboard.press("Control+S");
-    await eventually(() => workspace.read("src/main.ts")).toBe("// first\nexport const answer = 42;\n");
-  });
-
-  test("the arrow keys move through the file tree", async () => {
-    await using workspace = await suite.openWorkspace({ files });
-    const { page } = workspace;
-    await treeItem(page, "src").focus();
-    await page.keyboard.press("ArrowRight");
-    await expectVisible(treeItem(page, "main.ts"));
-    await page.keyboard.press("ArrowDown");
-    await page.keyboard.press("Enter");
-    await expectVisible(page.getByLabel("Text of src/main.ts"));
   });
 
   test("the workspace works at the width of a phone", async () => {

@@ -5,21 +5,20 @@ import { describeInBrowser } from "../../support/browser/browser-suite.ts";
 
 describeInBrowser("search and replace in files", (suite) => {
   test("a search result opens its line", async () => {
-    await using workspace = await suite.openWorkspace({ files: { "src/a.ts": "one\ntwo\nneedle here\n", "b.txt": "hay\n" } });
-    const { page } = workspace;
+    const { page } = await suite.sharedWorkspace({ "src/a.ts": "one\ntwo\nthimble here\n", "b.txt": "hay\n" });
     await expectVisible(treeItem(page, "b.txt"));
     await page.keyboard.press("Control+Shift+F");
-    await page.getByRole("textbox", { name: "Search in files" }).fill("needle");
+    await page.getByRole("textbox", { name: "Search in files" }).fill("thimble");
     await expectVisible(page.getByText("1 match in 1 file"));
-    await page.getByRole("button", { name: /needle here/ }).click();
+    await page.getByRole("button", { name: /thimble here/ }).click();
     await expectVisible(page.getByLabel("Text of src/a.ts"));
-    await expectVisible(page.getByText("Ln 3, Col 7 (6 selected)"));
+    await expectVisible(page.getByText("Ln 3, Col 8 (7 selected)"));
+    await page.getByRole("navigation", { name: "Views" }).getByRole("button", { name: "Files" }).click();
   });
 
   test("the search keeps its query, takes the selected text, and shows the matches of every file", async () => {
     const files = { "a.log": "needle\n".repeat(150), "src/b.ts": "const needle = 1;\n" };
-    await using workspace = await suite.openWorkspace({ files });
-    const { page } = workspace;
+    const { page } = await suite.sharedWorkspace(files);
     const query = page.getByRole("textbox", { name: "Search in files" });
     await openFile(page, "a.log");
     await editor(page).getByText("needle").first().dblclick();
