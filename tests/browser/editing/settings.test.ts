@@ -18,6 +18,17 @@ describeInBrowser("the settings of a user", (suite) => {
     await page.getByRole("spinbutton", { name: "Font size" }).fill("20");
     await page.getByRole("searchbox", { name: "Search settings" }).fill("");
     expect(await seriousFaults(page)).toEqual([]);
+
+    // This browser has no GPU, so terminals use it only on request. A browser may take it away again.
+    const canvases = page.locator(".terminal-view canvas");
+    await expectVisible(page.locator(".terminal-view .xterm-rows"));
+    expect(await canvases.count()).toBe(0);
+    await page.getByRole("combobox", { name: "GPU acceleration" }).selectOption("On");
+    await expectVisible(canvases.first());
+    await page.evaluate(`for (const canvas of document.querySelectorAll(".terminal-view canvas"))
+      canvas.getContext("webgl2")?.getExtension("WEBGL_lose_context").loseContext()`);
+    await expectGone(canvases);
+    await expectVisible(page.locator(".terminal-view .xterm-rows"));
     await tab(page, "a.txt").click();
     await eventually(() => fontSize(page)).toBe("20px");
 

@@ -7,6 +7,7 @@ import { copyText } from "../browser/clipboard.ts";
 import type { Workspace } from "../state/workspace.ts";
 import { findText, nextMatch, type FindDirection } from "./output/buffer-text.ts";
 import { fileLinkProvider, openHiddenUrl, openUrl } from "./output/terminal-links.ts";
+import { createGpuRenderer } from "./gpu-renderer.ts";
 import { screenOptions } from "./screen-options.ts";
 import { bytesOf, withControl, type TouchKey } from "./output/key-bytes.ts";
 import { openTerminalStream, type TerminalStream } from "./terminal-stream.ts";
@@ -62,6 +63,8 @@ function createScreen(workspace: Workspace, id: string): TerminalScreen {
   xterm.unicode.activeVersion = "11";
   xterm.registerLinkProvider(fileLinkProvider(workspace, xterm));
 
+  const gpu = createGpuRenderer(xterm, () => element.isConnected && fit());
+
   let used = false;
   xterm.onKey(() => (used = mayEdit));
   const stream: TerminalStream = openTerminalStream({
@@ -98,7 +101,9 @@ function createScreen(workspace: Workspace, id: string): TerminalScreen {
   });
   const themeListener = preferences.onApplied(() => {
     xterm.options = { ...screenOptions(preferences.store.getState()), theme: readTheme() };
-    if (element.isConnected) fit();
+    if (!element.isConnected) return;
+    gpu.apply(preferences.store.getState().terminalGpu);
+    fit();
   });
   const registration = workspace.connections.add(stream);
 
@@ -119,6 +124,7 @@ function createScreen(workspace: Workspace, id: string): TerminalScreen {
     mount(container) {
       container.append(element);
       if (!xterm.element) xterm.open(element);
+      gpu.apply(preferences.store.getState().terminalGpu);
       // xterm draws nothing until its own observer reports that the screen is visible, and a resize before that moves the view
       // away from the prompt. Observers are called in the order of their creation, so this one is called after xterm's.
       let visible = false;
@@ -144,6 +150,7 @@ function createScreen(workspace: Workspace, id: string): TerminalScreen {
           resized.disconnect();
           element.removeEventListener("focusin", onFocus);
           element.remove();
+          gpu[Symbol.dispose]();
         },
       };
     },
@@ -173,6 +180,7 @@ function createScreen(workspace: Workspace, id: string): TerminalScreen {
       stream[Symbol.dispose]();
       themeListener[Symbol.dispose]();
       registration[Symbol.dispose]();
+      gpu[Symbol.dispose]();
       xterm.dispose();
       element.remove();
     },

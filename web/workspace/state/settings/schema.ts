@@ -176,6 +176,15 @@ export const SETTINGS = {
     max: 100_000,
     unit: "lines",
   },
+  terminalGpu: {
+    key: "terminal.gpuAcceleration",
+    group: "Terminal",
+    title: "GPU acceleration",
+    description: "Draws terminals with the graphics processor, if the browser offers one.",
+    type: "choice",
+    default: "auto",
+    choices: { auto: "Automatic", on: "On", off: "Off" },
+  },
   spokenTerminals: {
     key: "terminal.screenReader",
     group: "Terminal",
