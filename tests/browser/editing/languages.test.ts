@@ -31,9 +31,9 @@ describeInBrowser("language servers in the workspace", (suite) => {
     await openFile(page, "plain.js");
     await openFile(page, "main.ts");
     await expectVisible(page.locator(".cm-lintRange-error", { hasText: "text" }));
-    await page.getByRole("button", { name: "2 errors and 0 warnings in this file" }).waitFor();
+    await page.getByRole("button", { name: "2 errors and 0 warnings" }).waitFor();
     await workspace.write("late.ts", "export {};\n");
-    await page.getByRole("button", { name: "1 error and 0 warnings in this file" }).waitFor();
+    await page.getByRole("button", { name: "1 error and 0 warnings" }).waitFor();
     await nameOn(page, 2, "greet").click();
     await page.keyboard.press("F8");
     await expectVisible(page.getByText("Type 'string' is not assignable to type 'number'"));
@@ -99,7 +99,7 @@ describeInBrowser("language servers in the workspace", (suite) => {
     await page.goto(await workspace.link());
     await openFile(page, "run.sh");
     await openFile(page, "spaced.ts");
-    await page.getByRole("button", { name: "0 errors and 0 warnings in this file" }).waitFor();
+    await page.getByRole("button", { name: "0 errors and 0 warnings" }).waitFor();
     await page.keyboard.press("Control+,");
     await page.getByRole("checkbox", { name: "Format on save" }).check();
     await tab(page, "spaced.ts").click();
@@ -109,11 +109,27 @@ describeInBrowser("language servers in the workspace", (suite) => {
     await expectVisible(page.getByText("bash-language-server does not run"));
   });
 
-  test("completion and hover come from the server, and a file without a server has none of its commands", async () => {
-    await using workspace = await suite.openWorkspace({ files: { ...TYPESCRIPT, "notes.txt": "F12\n" } });
+  test("quick fixes, problems of all files, completion and hover come from the server, and only files with a server have them", async () => {
+    const fix = `import { z } from "./z.ts";\nimport { a } from "./a.ts";\nexport const all: number = greet("all") + a + z;\n`;
+    const values = { "a.ts": "export const a = 1;\n", "z.ts": "export const z = 1;\n" };
+    await using workspace = await suite.openWorkspace({ files: { ...TYPESCRIPT, ...values, "fix.ts": fix, "notes.txt": "F12\n" } });
     const { page } = workspace;
+    await openFile(page, "fix.ts");
+    await expectVisible(page.locator(".cm-lintRange-error", { hasText: "greet" }));
+    await nameOn(page, 2, "greet").click();
+    await page.keyboard.press("Control+.");
+    await page.getByRole("option", { name: /import from "\.\/greet/ }).click();
+    await eventually(() => editor(page).innerText()).toContain("import { greet } from");
+    await page.keyboard.press("Shift+Alt+O");
+    await eventually(async () => (await editor(page).innerText()).split("\n")[0]).toContain("./a.ts");
+    await openFile(page, "a.ts");
+    await page.getByRole("button", { name: "1 error and 0 warnings" }).click();
+    await expectVisible(page.getByRole("region", { name: "Problems in fix.ts" }).getByText("is not assignable to type 'number'"));
+    await editor(page).click();
+    await page.keyboard.press("F8");
+    await expectVisible(page.getByLabel("Text of fix.ts"));
+    await page.keyboard.press("Control+Shift+E");
     await openFile(page, "other.ts");
-    await page.getByRole("button", { name: "0 errors and 0 warnings in this file" }).waitFor();
     await nameOn(page, 2, "greet").hover();
     await expectVisible(page.locator(".cm-tooltip").getByText("greet(name: string): string"));
     await editor(page).click();

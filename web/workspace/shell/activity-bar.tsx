@@ -1,4 +1,4 @@
-import { Files, GitCompare, Radio, Search, Settings } from "lucide-react";
+import { CircleAlert, Files, GitCompare, Radio, Search, Settings } from "lucide-react";
 import { openPage } from "../state/actions/open-actions.ts";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import type { SideView } from "../state/page/layout.ts";
@@ -7,6 +7,7 @@ const views = [
   { view: "files", label: "Files", icon: Files },
   { view: "search", label: "Search", icon: Search },
   { view: "changes", label: "Changes", icon: GitCompare },
+  { view: "problems", label: "Problems", icon: CircleAlert },
   { view: "ports", label: "Ports", icon: Radio },
 ] as const satisfies { view: SideView; label: string; icon: typeof Files }[];
 

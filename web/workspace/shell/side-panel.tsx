@@ -5,18 +5,20 @@ import { Explorer } from "../files/explorer.tsx";
 
 const importSearch = () => import("../search/search-panel.tsx");
 const importChanges = () => import("../changes/changes-panel.tsx");
+const importProblems = () => import("../problems/problems-panel.tsx");
 const importPorts = () => import("../ports/ports-panel.tsx");
 
 const panels = {
   files: Explorer,
   search: lazy(() => loadModule(importSearch)),
   changes: lazy(() => loadModule(importChanges)),
+  problems: lazy(() => loadModule(importProblems)),
   ports: lazy(() => loadModule(importPorts)),
 };
 
 // Loads the panels before they are needed, so that the first one that is shown can be used at once. A failure is not
 // handled before a panel is shown, because the page would reload while the person types.
-export const prefetchSidePanels = () => Promise.allSettled([importSearch(), importChanges(), importPorts()]);
+export const prefetchSidePanels = () => Promise.allSettled([importSearch(), importChanges(), importProblems(), importPorts()]);
 
 export function SidePanel() {
   const view = useWorkspaceState("layout", (state) => state.sideView);

@@ -5,9 +5,11 @@ import DOMPurify from "dompurify";
 import { EditorView } from "@codemirror/view";
 import type { Workspace } from "../../state/workspace.ts";
 import { languageCommands } from "./commands/extension.ts";
+import { applyWorkspaceEdit } from "./commands/workspace-edit.ts";
 import { connectLanguage } from "./protocol/connection.ts";
 import { createDiagnostics } from "./diagnostics.ts";
 import type { FileLanguage } from "./file-language.ts";
+import type { WorkspaceEdit } from "./protocol/messages.ts";
 import { ServerFiles } from "./protocol/server-files.ts";
 import { languageTheme } from "./theme.ts";
 import { createFileReports } from "./protocol/file-reports.ts";
@@ -38,7 +40,7 @@ export function openClient(workspace: Workspace, language: Language, onEnd: () =
       transport = createTransport({
         send: connection.send,
         workspaceFolders: [{ uri: server.rootUri, name: "workspace" }],
-        answer: (method, params) => answer(server, method, params),
+        answer: (method, params) => answer(workspace, server, method, params),
       });
       client.connect(transport);
       languages.setServer(language, { name: server.name, status: "running" });
@@ -73,7 +75,9 @@ export function openClient(workspace: Workspace, language: Language, onEnd: () =
     documents.store.subscribe((state) => {
       for (const { uri } of files.files) {
         const path = pathAt(server.rootUri, uri);
-        if (path !== null && !state.files[path]) files.release(uri);
+        if (path === null || state.files[path]) continue;
+        files.release(uri);
+        languages.forgetProblems(path);
       }
     });
     const report = createFileReports(server.rootUri, created);
@@ -99,10 +103,18 @@ const clientCapabilities = {
     workspaceFolders: true,
     didChangeWatchedFiles: { dynamicRegistration: true },
     workspaceEdit: { documentChanges: true },
+    applyEdit: true,
     diagnostics: { refreshSupport: true },
   },
   textDocument: {
     rename: { prepareSupport: true },
+    codeAction: {
+      codeActionLiteralSupport: { codeActionKind: { valueSet: ["", "quickfix", "refactor", "source", "source.organizeImports"] } },
+      isPreferredSupport: true,
+      disabledSupport: true,
+      dataSupport: true,
+      resolveSupport: { properties: ["edit"] },
+    },
     definition: { linkSupport: true },
     documentSymbol: { hierarchicalDocumentSymbolSupport: true },
     publishDiagnostics: { versionSupport: true, tagSupport: { valueSet: [1, 2] } },
@@ -110,8 +122,14 @@ const clientCapabilities = {
 };
 
 // The server's requests. We watch all files and need no progress, so most of them need only an answer.
-function answer({ settings }: LanguageServer, method: string, params: unknown): unknown {
+function answer(workspace: Workspace, { settings, rootUri }: LanguageServer, method: string, params: unknown): unknown {
+  if (method === "workspace/applyEdit") return applyEdit(workspace, rootUri, (params as { edit: WorkspaceEdit }).edit);
   if (method !== "workspace/configuration") return null;
   const { items } = params as { items: { section?: string }[] };
   return items.map(({ section }) => (section === undefined ? settings : (settings[section] ?? null)));
+}
+
+// A command of the server, such as one that organizes imports, makes its changes through us.
+async function applyEdit(workspace: Workspace, rootUri: string, edit: WorkspaceEdit): Promise<{ applied: boolean }> {
+  return { applied: await workspace.notices.attempt("Could not apply the change", () => applyWorkspaceEdit(workspace, rootUri, edit)) };
 }

@@ -1,9 +1,12 @@
 import { type LSPClient, type LSPClientExtension, LSPPlugin } from "@codemirror/lsp-client";
 import { type Diagnostic, setDiagnostics } from "@codemirror/lint";
-import { ViewPlugin, type ViewUpdate } from "@codemirror/view";
-import type { Languages } from "../../state/sandbox/languages.ts";
+import { EditorSelection } from "@codemirror/state";
+import { type EditorView, ViewPlugin, type ViewUpdate } from "@codemirror/view";
+import type { Languages, Problem } from "../../state/sandbox/languages.ts";
+import { withSource } from "./protocol/diagnostic-source.ts";
 import type { ServerDiagnostic } from "./protocol/messages.ts";
 import type { ServerFile, ServerFiles } from "./protocol/server-files.ts";
+import { languageActions } from "./commands/actions.ts";
 import { pathAt } from "./protocol/uris.ts";
 
 export interface Diagnostics {
@@ -18,6 +21,8 @@ export interface Diagnostics {
 const SEVERITIES = ["error", "warning", "info", "hint"] as const;
 const TYPING_PAUSE_MS = 300;
 const UNUSED = 1;
+const HINT = 4;
+const MAX_PULLED = 50;
 
 // Shows the problems that a server finds. Some servers report them by themselves; others must be asked after every change.
 export function createDiagnostics({ rootUri, languages }: { rootUri: string; languages: Languages }): Diagnostics {
@@ -38,7 +43,7 @@ export function createDiagnostics({ rootUri, languages }: { rootUri: string; lan
     timer = setTimeout(() => void update(), afterMs);
   }
 
-  // A change in one file can cause a problem in another, so all visible files are asked for.
+  // A change in one file can cause a problem in another, so all open files are asked for, the visible ones first.
   async function update(): Promise<void> {
     const owner = client;
     if (!owner || isWaiting) return;
@@ -48,8 +53,8 @@ export function createDiagnostics({ rootUri, languages }: { rootUri: string; lan
     isWaiting = false;
     owner.sync();
     if (!owner.serverCapabilities?.diagnosticProvider) return;
-    const visible = filesOf(owner).filter(({ views }) => views.size > 0);
-    await Promise.all(visible.map((file) => pull(owner, file)));
+    const files = filesOf(owner).toSorted((a, b) => Number(b.views.size > 0) - Number(a.views.size > 0));
+    await Promise.all(files.slice(0, MAX_PULLED).map((file) => pull(owner, file)));
   }
 
   async function pull(owner: LSPClient, file: ServerFile): Promise<void> {
@@ -69,20 +74,25 @@ export function createDiagnostics({ rootUri, languages }: { rootUri: string; lan
         plugin.unsyncedChanges.mapPos(plugin.fromPosition(position, plugin.syncedDoc));
       const diagnostics = items.map((item): Diagnostic => {
         const { range, severity = 1, message, source, tags } = item;
-        return {
+        const diagnostic = {
           from: at(range.start),
           to: Math.max(at(range.start), at(range.end)),
           severity: SEVERITIES[severity - 1] ?? "error",
           message,
           ...(source === undefined ? {} : { source }),
           ...(tags?.includes(UNUSED) ? { markClass: "cm-unused-code" } : {}),
+          ...(severity !== HINT && plugin.client.serverCapabilities?.codeActionProvider ? { actions: [quickFix] } : {}),
         };
+        return withSource(diagnostic, item);
       });
       view.dispatch(setDiagnostics(view.state, diagnostics));
     }
-    const count = (wanted: number) => items.filter(({ severity = 1 }) => severity === wanted).length;
-    const path = pathAt(rootUri, file.uri);
-    if (path !== null) languages.setProblems(path, { errors: count(1), warnings: count(2) });
+    report(file.uri, items);
+  }
+
+  function report(uri: string, items: ServerDiagnostic[]): void {
+    const path = pathAt(rootUri, uri);
+    if (path !== null) languages.setProblems(path, items.flatMap(problemOf));
   }
 
   return {
@@ -98,9 +108,10 @@ export function createDiagnostics({ rootUri, languages }: { rootUri: string; lan
     },
     extension: {
       notificationHandlers: {
-        "textDocument/publishDiagnostics"(owner, report: { uri: string; version?: number; diagnostics: ServerDiagnostic[] }) {
-          const file = fileAt(owner, report.uri);
-          if (file && (report.version == null || report.version === file.version)) show(file, report.diagnostics);
+        "textDocument/publishDiagnostics"(owner, published: { uri: string; version?: number; diagnostics: ServerDiagnostic[] }) {
+          const file = fileAt(owner, published.uri);
+          if (!file) report(published.uri, published.diagnostics);
+          else if (published.version == null || published.version === file.version) show(file, published.diagnostics);
           return true;
         },
       },
@@ -113,4 +124,21 @@ export function createDiagnostics({ rootUri, languages }: { rootUri: string; lan
       ),
     },
   };
+}
+
+// In the box that shows a problem.
+const quickFix = {
+  name: "Quick fix",
+  apply(view: EditorView, from: number) {
+    view.dispatch({ selection: EditorSelection.cursor(from) });
+    view.state.facet(languageActions)?.run(view, "quickFix");
+  },
+};
+
+// Hints are marks in the text, not problems.
+function problemOf({ range, severity = 1, message, source, code }: ServerDiagnostic): Problem[] {
+  const kind = SEVERITIES[severity - 1] ?? "error";
+  if (kind === "hint") return [];
+  const origin = [source, code].filter((part) => part !== undefined).join(" ");
+  return [{ severity: kind, message, source: origin || null, line: range.start.line + 1, column: range.start.character + 1 }];
 }

@@ -56,6 +56,7 @@ export function createCommands(workspace: Workspace): Command[] {
     },
     { id: "view.changes", title: "Show changes", shortcut: "Mod+Shift+G", run: side("changes") },
     ...gitCommands(workspace),
+    { id: "view.problems", title: "Show problems", shortcut: "Mod+Shift+M", run: side("problems") },
     { id: "view.ports", title: "Show ports", run: side("ports") },
     ...(isAgentHidden(session.store.getState())
       ? []

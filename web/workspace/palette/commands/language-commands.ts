@@ -10,7 +10,8 @@ const ENTRIES: [command: LanguageCommand, title: string, shortcut: string][] = [
   ["formatDocument", "Format document", "Shift+Alt+F"],
   ["nextProblem", "Go to next problem", "F8"],
   ["previousProblem", "Go to previous problem", "Shift+F8"],
-  ["showProblems", "Show problems", "Mod+Shift+M"],
+  ["quickFix", "Quick fix…", "Mod+."],
+  ["organizeImports", "Organize imports", "Shift+Alt+O"],
   ["signatureHelp", "Show parameters", "Mod+Shift+Space"],
 ];
 

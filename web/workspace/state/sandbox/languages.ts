@@ -7,16 +7,21 @@ export interface ServerState {
   status: "starting" | "running" | "failed";
 }
 
-export interface Problems {
-  errors: number;
-  warnings: number;
+export interface Problem {
+  severity: "error" | "warning" | "info";
+  message: string;
+  // Who found it, with the number of the rule: "ts 2322".
+  source: string | null;
+  // From 1.
+  line: number;
+  column: number;
 }
 
 export interface LanguagesState {
   // By language.
   servers: Record<string, ServerState>;
-  // By path.
-  problems: Record<string, Problems>;
+  // By path, for all files that a server has reported on.
+  problems: Record<string, readonly Problem[]>;
 }
 
 export type Languages = ReturnType<typeof createLanguages>;
@@ -35,9 +40,16 @@ export function createLanguages() {
         return { servers: { ...servers, [language]: { name: language, status: "starting", ...before, ...server } } };
       });
     },
-    setProblems: (path: string, problems: Problems) => store.setState((state) => ({ problems: { ...state.problems, [path]: problems } })),
+    setProblems: (path: string, problems: readonly Problem[]) =>
+      store.setState((state) => ({ problems: { ...state.problems, [path]: problems } })),
+    // No server knows the file any more.
+    forgetProblems: (path: string) => store.setState(({ problems: { [path]: _forgotten, ...problems } }) => ({ problems })),
     // Language servers follow changes on disk through us.
     filesChanged: (changes: readonly FileChange[]) => listeners.forEach((listener) => listener(changes)),
     onFilesChanged: (listener: (changes: readonly FileChange[]) => void) => void listeners.add(listener),
   };
+}
+
+export function countProblems({ problems }: LanguagesState, severity: Problem["severity"]): number {
+  return Object.values(problems).reduce((sum, list) => sum + list.filter((problem) => problem.severity === severity).length, 0);
 }

@@ -51,7 +51,8 @@ export type LanguageCommand =
   | "formatDocument"
   | "nextProblem"
   | "previousProblem"
-  | "showProblems"
+  | "quickFix"
+  | "organizeImports"
   | "signatureHelp";
 
 export interface TextEditorHandle {

@@ -1,12 +1,14 @@
-import { openLintPanel } from "@codemirror/lint";
 import { showSignatureHelp } from "@codemirror/lsp-client";
-import { EditorState, type Extension, Prec } from "@codemirror/state";
+import { type Extension, Prec } from "@codemirror/state";
 import { EditorView, type KeyBinding, keymap } from "@codemirror/view";
 import type { LanguageCommand } from "../../../state/tabs/active-editor.ts";
+import { openFile } from "../../../state/actions/open-actions.ts";
 import { describeError } from "../../../state/page/notices.ts";
 import { languageActions } from "./actions.ts";
+import { organizeImports, showCodeActions } from "./code-actions.ts";
 import { formatDocument } from "./format.ts";
 import { findReferences, goToDefinition, type NavigationDeps } from "./navigation.ts";
+import { problemElsewhere } from "./problem-elsewhere.ts";
 import { goToProblem, problemTip } from "./problem-tip.ts";
 import { renameField, renameSymbol } from "./rename.ts";
 import { serverSymbols } from "./server-symbols.ts";
@@ -21,7 +23,10 @@ export function languageCommands(deps: NavigationDeps, path: string): Extension 
   const { workspace } = deps;
   const { notices } = workspace;
   const toProblem = (direction: 1 | -1) => (view: EditorView) => {
-    if (!goToProblem(view, direction)) notices.info("No problems were found in this file");
+    if (goToProblem(view, direction)) return;
+    const elsewhere = problemElsewhere(workspace.languages.store.getState().problems, path, direction);
+    if (elsewhere) return openFile(workspace, elsewhere.path, elsewhere);
+    if (!goToProblem(view, direction, { from: direction === 1 ? -1 : view.state.doc.length + 1 })) notices.info("No problems were found");
   };
   const commands: Record<LanguageCommand, Run> = {
     goToDefinition: (view) => goToDefinition(deps, view),
@@ -30,7 +35,8 @@ export function languageCommands(deps: NavigationDeps, path: string): Extension 
     formatDocument: (view) => formatDocument({ workspace, view, path, report: notices }),
     nextProblem: toProblem(1),
     previousProblem: toProblem(-1),
-    showProblems: (view) => void openLintPanel(view),
+    quickFix: (view) => showCodeActions(deps, view),
+    organizeImports: (view) => organizeImports(deps, view),
     signatureHelp: (view) => void showSignatureHelp(view),
   };
   const attempt = async (work: Promise<void> | void) => {
@@ -66,7 +72,6 @@ export function languageCommands(deps: NavigationDeps, path: string): Extension 
         return true;
       },
     }),
-    EditorState.phrases.of({ "No diagnostics": "No problems", Diagnostics: "Problems" }),
     renameField,
     problemTip,
   ];
@@ -79,5 +84,6 @@ const KEYS: [string, LanguageCommand][] = [
   ["Shift-Alt-f", "formatDocument"],
   ["F8", "nextProblem"],
   ["Shift-F8", "previousProblem"],
-  ["Mod-Shift-m", "showProblems"],
+  ["Mod-.", "quickFix"],
+  ["Shift-Alt-o", "organizeImports"],
 ];

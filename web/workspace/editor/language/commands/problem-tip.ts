@@ -21,13 +21,12 @@ interface Place {
   problem: Diagnostic;
 }
 
-// Goes to the next or the previous problem, around the ends of the text. Returns false if there is none.
-export function goToProblem(view: EditorView, direction: 1 | -1): boolean {
+// Goes to the next or the previous problem, from the cursor or another place. Returns false if there is none.
+export function goToProblem(view: EditorView, direction: 1 | -1, { from: start = view.state.selection.main.head } = {}): boolean {
   const places: Place[] = [];
   forEachDiagnostic(view.state, (problem, from, to) => problem.severity !== "hint" && places.push({ from, to, problem }));
-  const { head } = view.state.selection.main;
   const ordered = places.toSorted((a, b) => direction * (a.from - b.from));
-  const target = ordered.find(({ from }) => direction * (from - head) > 0) ?? ordered[0];
+  const target = ordered.find(({ from }) => direction * (from - start) > 0);
   if (!target) return false;
   const { from, problem } = target;
   view.dispatch({

@@ -41,6 +41,23 @@ export interface ServerDiagnostic {
   tags?: number[];
 }
 
+export interface Command {
+  title: string;
+  command: string;
+  arguments?: unknown[];
+}
+
+export interface CodeAction {
+  title: string;
+  kind?: string;
+  isPreferred?: boolean;
+  // Why it cannot be applied now.
+  disabled?: { reason: string };
+  edit?: WorkspaceEdit;
+  // Runs after the edit.
+  command?: Command;
+}
+
 export interface DocumentSymbol {
   name: string;
   detail?: string;

@@ -34,8 +34,10 @@ export function positionAt(view: EditorView, offset: number): Position {
   return { line: line.number - 1, character: offset - line.from };
 }
 
+type Capability = "renameProvider" | "documentFormattingProvider" | "documentSymbolProvider" | "codeActionProvider";
+
 // Whether the server offers something. Some servers fail if they are asked for the rest.
-export const offers = (view: EditorView, capability: "renameProvider" | "documentFormattingProvider" | "documentSymbolProvider"): boolean =>
+export const offers = (view: EditorView, capability: Capability): boolean =>
   Boolean(LSPPlugin.get(view)?.client.serverCapabilities?.[capability]);
 
 // Whether the server wants to be asked if a name can be changed.

@@ -19,7 +19,7 @@ export interface TransportOptions {
   send: (text: string) => void;
   // For `initialize`.
   workspaceFolders: { uri: string; name: string }[];
-  // Answers a request of the server.
+  // Answers a request of the server, at once or later.
   answer: (method: string, params: unknown) => unknown;
 }
 
@@ -36,6 +36,11 @@ export function createTransport({ send, workspaceFolders, answer }: TransportOpt
     for (const handler of handlers) handler(text);
   };
 
+  async function reply(id: string | number, method: string, params: unknown): Promise<void> {
+    const result = await answer(method, params);
+    send(JSON.stringify({ jsonrpc: "2.0", id, result: result ?? null }));
+  }
+
   return {
     send(text) {
       const message = JSON.parse(text) as Message;
@@ -51,7 +56,7 @@ export function createTransport({ send, workspaceFolders, answer }: TransportOpt
       const message = JSON.parse(text) as Message;
       const { id, method } = message;
       if (id === undefined) return deliver(text);
-      if (method !== undefined) return send(JSON.stringify({ jsonrpc: "2.0", id, result: answer(method, message.params) ?? null }));
+      if (method !== undefined) return void reply(id, method, message.params);
       const asked = pending.get(id);
       // Answered already, or a second answer.
       if (asked === undefined) return;
