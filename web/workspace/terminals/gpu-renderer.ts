@@ -16,7 +16,7 @@ export function createGpuRenderer(xterm: Terminal, onSwitched: () => void): GpuR
   let wanted = false;
   let failed = false;
 
-  function stop(): void {
+  function removeAddon(): void {
     if (!addon) return;
     addon.dispose();
     addon = null;
@@ -31,7 +31,7 @@ export function createGpuRenderer(xterm: Terminal, onSwitched: () => void): GpuR
       const created = new loaded.WebglAddon();
       created.onContextLoss(() => {
         failed = true;
-        stop();
+        removeAddon();
       });
       xterm.loadAddon(created);
       addon = created;
@@ -44,12 +44,12 @@ export function createGpuRenderer(xterm: Terminal, onSwitched: () => void): GpuR
   return {
     apply(mode) {
       wanted = !failed && mode !== "off" && hasGpu(mode);
-      if (!wanted) stop();
+      if (!wanted) removeAddon();
       else if (!addon) void start();
     },
     [Symbol.dispose]() {
       wanted = false;
-      stop();
+      removeAddon();
     },
   };
 }

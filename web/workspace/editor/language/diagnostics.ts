@@ -87,10 +87,10 @@ export function createDiagnostics({ rootUri, languages }: { rootUri: string; lan
       });
       view.dispatch(setDiagnostics(view.state, diagnostics));
     }
-    report(file.uri, items);
+    list(file.uri, items);
   }
 
-  function report(uri: string, items: ServerDiagnostic[]): void {
+  function list(uri: string, items: ServerDiagnostic[]): void {
     const path = pathAt(rootUri, uri);
     if (path !== null) languages.setProblems(path, items.flatMap(problemOf));
   }
@@ -110,7 +110,7 @@ export function createDiagnostics({ rootUri, languages }: { rootUri: string; lan
       notificationHandlers: {
         "textDocument/publishDiagnostics"(owner, published: { uri: string; version?: number; diagnostics: ServerDiagnostic[] }) {
           const file = fileAt(owner, published.uri);
-          if (!file) report(published.uri, published.diagnostics);
+          if (!file) list(published.uri, published.diagnostics);
           else if (published.version == null || published.version === file.version) show(file, published.diagnostics);
           return true;
         },
@@ -139,6 +139,6 @@ const quickFix = {
 function problemOf({ range, severity = 1, message, source, code }: ServerDiagnostic): Problem[] {
   const kind = SEVERITIES[severity - 1] ?? "error";
   if (kind === "hint") return [];
-  const origin = [source, code].filter((part) => part !== undefined).join(" ");
-  return [{ severity: kind, message, source: origin || null, line: range.start.line + 1, column: range.start.character + 1 }];
+  const from = [source, code].filter((part) => part !== undefined).join(" ");
+  return [{ severity: kind, message, source: from || null, line: range.start.line + 1, column: range.start.character + 1 }];
 }
