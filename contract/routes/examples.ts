@@ -114,12 +114,6 @@ export const EXAMPLES: Record<string, unknown> = {
     expiresAt: 1_896_082_500_000,
     role: "viewer",
   },
-  ForkedSessions: {
-    sessions: [
-      { session, error: null },
-      { session: null, error: { code: "session_quota", message: "The limit of 100 live sessions is reached" } },
-    ],
-  },
   CreateSnapshot: { name: "before the upgrade" },
   Snapshot: snapshot,
   SnapshotList: { data: [snapshot], nextCursor: null },

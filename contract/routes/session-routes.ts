@@ -13,7 +13,6 @@ import {
   StatusOnly,
   UpdateSession,
 } from "../schemas/session.ts";
-import { ForkedSessions } from "../schemas/snapshot.ts";
 import { query, route } from "./route.ts";
 
 const expand = query(
@@ -28,18 +27,13 @@ export const SESSION_ROUTES = {
     path: "/api/b2b/sessions",
     tag: "Sessions",
     summary: "Create a session",
-    description: "Creates a session for one of your users. The response is sent when its sandbox is ready.",
+    // The response 207 has no schema of its own, because a client that was generated from this description expects a session.
+    description:
+      "Creates a session for one of your users. The response is sent when its sandbox is ready. With `count`, the response is 207 and has a result for each session, `{sessions: [{session, error}]}`: one of the two is null, and an error has `code` and `message`. At least one session is running then.",
     query: [query("wait", "`source`: answer when the source is there or has failed, at most after ten minutes.", Type.Enum(["source"]))],
     body: { schema: CreateSession, required: true },
     idempotent: true,
-    success: {
-      status: 201,
-      description: "The session is running.",
-      schema: Session,
-      also: [
-        { status: 207, description: "With `count`: a result for each session. At least one of them is running.", schema: ForkedSessions },
-      ],
-    },
+    success: { status: 201, description: "The session is running.", schema: Session },
     errors: [
       "validation_failed",
       "session_not_found",

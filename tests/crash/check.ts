@@ -8,6 +8,7 @@ import { silentLog } from "../../server/log.ts";
 import type { SessionState } from "../../server/store/sessions/session.ts";
 import { openStore, type Store } from "../../server/store/open.ts";
 import type { Berth } from "../support/servers/berth.ts";
+import { findSnapshotLeftovers } from "./check-snapshots.ts";
 import { checkUsage } from "./check-usage.ts";
 import type { KeyRing } from "./key-ring.ts";
 import type { Entry, Ledger } from "./ledger.ts";
@@ -120,5 +121,14 @@ async function checkLeftovers(store: Store, driver: Driver, { dataDir }: Config)
   const traces = findTraces(dataDir)
     .filter(({ id }) => !owned.has(id))
     .map(({ id, what }) => `${what} is of ${id}, which has no owner`);
-  return [...orphans, ...stuck, ...setups, ...lost, ...undeleted, ...traces, ...findStrayUserIds(dataDir)];
+  return [
+    ...orphans,
+    ...stuck,
+    ...setups,
+    ...lost,
+    ...undeleted,
+    ...traces,
+    ...(await findSnapshotLeftovers(store, driver)),
+    ...findStrayUserIds(dataDir),
+  ];
 }

@@ -14,6 +14,7 @@ const SHORT = [
   "remove.destroyed",
   "usage.counting",
   "volume.deleting",
+  "snapshot.copied",
 ];
 
 test(

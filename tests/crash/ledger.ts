@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Session, SessionList, SessionStatus, Volume } from "@berth/contract";
 import type { Api } from "../support/servers/api.ts";
+import { createSnapshotLedger } from "./snapshot-ledger.ts";
 
 // Every response that the partner got, which a crash must not contradict. A call without a response may have taken effect or
 // not, so it adds an allowed state; the next response removes it.
@@ -42,6 +43,9 @@ export function createLedger(random: () => number): Ledger {
   const pick = <T>(items: T[]): T | undefined => items[Math.floor(random() * items.length)];
   const live = (status: SessionStatus) => entries.filter((entry) => !entry.busy && entry.allowed.size === 1 && entry.allowed.has(status));
 
+  const snapshots = createSnapshotLedger(random);
+  // The sessions whose files creates copy, by the names of the creates.
+  const sources = new Map<string, Entry>();
   // The creates without a response, with the fields that they add.
   const unanswered = new Map<string, object>();
   // Two creates with one key make one session.
@@ -53,13 +57,14 @@ export function createLedger(random: () => number): Ledger {
       { "idempotency-key": name },
     );
 
-  async function create(api: Api, extra: object = {}): Promise<Entry> {
+  async function create(api: Api, extra: object = {}, source?: Entry): Promise<Entry> {
     const name = randomUUID();
+    if (source) sources.set(name, source);
     unanswered.set(name, extra);
     const answer = await send(api, name, extra);
     if (answer.status !== 201) throw new Error(`create answered ${answer.status}: ${JSON.stringify(answer.body)}`);
     unanswered.delete(name);
-    return enter(answer.body);
+    return enter(answer.body, source?.files);
   }
 
   // A session writes to a new volume and is destroyed, and then the volume is deleted.
@@ -91,17 +96,18 @@ export function createLedger(random: () => number): Ledger {
       const { data } = (await api.call("GET", `/api/b2b/sessions?externalUserId=${name}`)).body as SessionList;
       if (answer.status !== 201 || data.length !== 1)
         faults.push(`the retried create ${name} answered ${answer.status}, and there are ${data.length} sessions of it`);
-      else enter(answer.body);
+      else enter(answer.body, sources.get(name)?.files);
     }
-    return faults;
+    return [...faults, ...(await snapshots.check(api))];
   }
 
-  function enter(session: Session): Entry {
+  // A fork begins with the files of its source.
+  function enter(session: Session, files: Entry["files"] = new Map()): Entry {
     const entry: Entry = {
       sessionId: session.sessionId,
       sandboxId: session.sandboxId,
       allowed: new Set(["running"]),
-      files: new Map(),
+      files: new Map([...files].map(([name, record]) => [name, { ...record, perhaps: [...record.perhaps] }])),
       events: ["session.created"],
       busy: false,
     };
@@ -140,6 +146,12 @@ export function createLedger(random: () => number): Ledger {
     await call().finally(() => (entry.busy = false));
   }
 
+  async function snapshot(api: Api, entry: Entry): Promise<void> {
+    const isFork = random() < 0.3 && live("running").length + live("paused").length < 6;
+    const source = { sessionId: entry.sessionId };
+    return alone(entry, async () => (isFork ? void (await create(api, { source }, entry)) : snapshots.act(api, entry)));
+  }
+
   return {
     retry,
     entries: () => entries,
@@ -149,7 +161,8 @@ export function createLedger(random: () => number): Ledger {
       const paused = pick(live("paused"));
       if (dice < 0.2 || (!running && !paused))
         return live("running").length + live("paused").length < 6 ? void (await create(api)) : undefined;
-      if (dice < 0.5 && running) return alone(running, () => write(api, running));
+      if (dice < 0.35) return snapshot(api, running ?? paused!);
+      if (dice < 0.55 && running) return alone(running, () => write(api, running));
       if (dice < 0.7 && running) return alone(running, () => move(api, running, "POST", "/pause", "paused", "session.paused"));
       if (dice < 0.8 && paused) return alone(paused, () => wake(api, paused));
       if (dice < 0.9 && paused) return alone(paused, () => move(api, paused, "POST", "/resume", "running", "session.resumed"));

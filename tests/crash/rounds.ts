@@ -47,6 +47,13 @@ export const FAIL_POINTS = [
   "setup.source_recorded",
   "volume.deleting",
   "volume.removed",
+  "snapshot.begun",
+  "snapshot.copied",
+  "snapshot.left",
+  "snapshot_delete.begun",
+  "snapshot_delete.deleted",
+  "snapshot.copied, then snapshot_delete.begun",
+  "snapshot.begun, then snapshot_delete.deleted",
 ] as const;
 
 // Hibernate at once, so that every round has hibernating sessions. The pool grows after creates that found it empty.

@@ -33,11 +33,10 @@ const EVENT = /block_rq_complete: \d+,\d+ (\w+) \(.*?\) (\d+) \+ (\d+) /;
 
 // Follows the writes to a device with this number, such as 7:3. undefined if the kernel does not offer that here.
 export function watchBlockWrites(device: string, name: string): BlockWrites | undefined {
-  const instance = join(INSTANCES, `berth-${name}`);
+  const instance = instanceOf(name);
   const [major = 0, minor = 0] = device.split(":").map(Number);
   try {
-    // A server that died may have left it.
-    if (existsSync(instance)) rmdirSync(instance);
+    endWatch(name);
     mkdirSync(instance);
     const event = join(instance, "events/block/block_rq_complete");
     writeFileSync(join(instance, "buffer_size_kb"), String(BUFFER_KIB));
@@ -45,10 +44,17 @@ export function watchBlockWrites(device: string, name: string): BlockWrites | un
     writeFileSync(join(event, "enable"), "1");
     return createReader(instance);
   } catch {
-    if (existsSync(instance)) rmdirSync(instance);
+    endWatch(name);
     return undefined;
   }
 }
+
+// Ends a watch that a server left when it died. No-op if there is none.
+export function endWatch(name: string): void {
+  if (existsSync(instanceOf(name))) rmdirSync(instanceOf(name));
+}
+
+const instanceOf = (name: string) => join(INSTANCES, `berth-${name}`);
 
 function createReader(instance: string): BlockWrites {
   const pipe = openSync(join(instance, "trace_pipe"), constants.O_RDONLY | constants.O_NONBLOCK);

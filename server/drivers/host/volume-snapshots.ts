@@ -2,7 +2,7 @@ import { existsSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 import { AppError, type SnapshotId } from "@berth/contract";
 import type { TakenSnapshot } from "../driver.ts";
-import { watchBlockWrites } from "./block-writes.ts";
+import { endWatch, watchBlockWrites } from "./block-writes.ts";
 import { copyImage, type Hold } from "./copy-image.ts";
 import { createFolderSnapshots } from "./folder-snapshots.ts";
 import { isMounted } from "./mounts.ts";
@@ -74,7 +74,10 @@ export function createVolumeSnapshots(dataDir: string, volumes: Pick<Volumes, "d
       };
     },
 
-    remove: snapshots.remove,
+    async remove(id) {
+      endWatch(id);
+      await snapshots.remove(id);
+    },
     list: snapshots.list,
   };
 }

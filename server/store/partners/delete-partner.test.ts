@@ -1,3 +1,4 @@
+import { newId } from "@berth/contract";
 import { sql } from "kysely";
 import { expect, test } from "vitest";
 import { DAY } from "../../clock.ts";
@@ -13,6 +14,7 @@ import { appendAudit } from "./audit.ts";
 import { deletePartnerRows } from "./delete-partner.ts";
 import { insertKey } from "./keys.ts";
 import { addModelUsage } from "./model-usage.ts";
+import { insertSnapshot } from "../snapshots/write.ts";
 import { addUsage, dayOf } from "../usage/days.ts";
 import { writeUserSettings } from "./user-settings.ts";
 
@@ -93,6 +95,17 @@ async function fill(store: Store, partnerId: string): Promise<void> {
   await store.transaction((tx) =>
     appendAudit(tx, { partnerId, actor: "cli", action: "partner.create", target: partnerId, ip: null, requestId: null }, nowMs),
   );
+  await insertSnapshot(db, {
+    id: newId("snp", nowMs),
+    partnerId,
+    sessionId: "ses",
+    purpose: "keep",
+    name: "",
+    template: "default",
+    home: { driver: "process", host: "here" },
+    lease: { owner: "server", untilMs: nowMs },
+    nowMs,
+  });
   await insertEndpoint(db, endpointRow(`whk_${partnerId}`, partnerId, nowMs));
   await sql`insert into webhook_deliveries (id, endpoint_id, lane, seq, event_id, type, payload, state, attempts, created_at)
     values (${`dlv_${partnerId}`}, ${`whk_${partnerId}`}, 'ses', 1, 'evt', 'session.created', '{}', 'pending', 0, ${nowMs})`.execute(db);
