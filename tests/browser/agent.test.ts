@@ -10,10 +10,17 @@ const panel = (page: Page) => page.getByRole("region", { name: "Agent" });
 const log = (page: Page) => page.getByRole("log", { name: "Conversation" });
 
 async function openAgent(page: Page): Promise<void> {
-  await page.getByRole("button", { name: "Agent", exact: true }).click();
+  if (!(await panel(page).isVisible())) await page.getByRole("button", { name: "Agent", exact: true }).click();
   await expectVisible(panel(page).getByRole("textbox", { name: "Message to the agent" }));
   // Some agents need several seconds of CPU time to start, and the machine may be busy.
   await expect.poll(() => panel(page).getByText("The agent is starting…").count(), { timeout: 60_000 }).toBe(0);
+}
+
+// A conversation of its own in the workspace that tests share.
+async function startConversation(page: Page): Promise<void> {
+  await openAgent(page);
+  await panel(page).getByTitle("New conversation").click();
+  await expectGone(log(page).locator(".answer"));
 }
 
 async function say(page: Page, text: string): Promise<void> {
@@ -35,7 +42,7 @@ describeInBrowser(
     beforeEach(() => void (model.script = []));
 
     test("a prompt results in a tool card with a diff, a new file and a Markdown answer", async () => {
-      await using workspace = await suite.openWorkspace({ files: { "a.ts": "export const answer = 41;\n", "src/notes.md": "# Notes\n" } });
+      const workspace = await suite.sharedWorkspace({ "a.ts": "export const answer = 41;\n", "src/notes.md": "# Notes\n" });
       const { page } = workspace;
       await openFile(page, "a.ts");
       await editor(page).click();
@@ -87,9 +94,8 @@ describeInBrowser(
     });
 
     test("a turn can be stopped, and the conversation continues", async () => {
-      await using workspace = await suite.openWorkspace();
-      const { page } = workspace;
-      await openAgent(page);
+      const { page } = await suite.sharedWorkspace();
+      await startConversation(page);
       model.script = [{ sayAndHang: "This will take very long" }, { say: "Here again." }];
       await say(page, "Begin");
       await expectVisible(log(page).getByText("This will take very long"));
@@ -144,10 +150,39 @@ describeInBrowser(
       await expectVisible(request.getByText("Answered:"));
     });
 
+    test("several conversations can exist, and each can be deleted", async () => {
+      const { page } = await suite.sharedWorkspace();
+      await startConversation(page);
+      model.script = [{ say: "First answer." }, { say: "Second answer." }];
+      await say(page, "First question");
+      await expectVisible(log(page).getByText("First answer."));
+      await panel(page).getByRole("button", { name: "New conversation" }).click();
+      await say(page, "Second question");
+      await expectVisible(log(page).getByText("Second answer."));
+      await expectGone(log(page).getByText("First answer."));
+      await panel(page).getByRole("button", { name: "Delete conversation" }).click();
+      await page.getByRole("button", { name: "Delete", exact: true }).click();
+      await expectGone(log(page).getByText("Second answer."));
+    });
+
+    test("an error of the model is shown, and the session keeps working", async () => {
+      const workspace = await suite.sharedWorkspace();
+      const { page } = workspace;
+      await startConversation(page);
+      model.script = Array.from({ length: 8 }, () => ({ status: 400, error: "the model has had enough" }));
+      await say(page, "Hello");
+      await expectVisible(
+        log(page)
+          .getByText(/the model has had enough/)
+          .first(),
+      );
+      expect(await workspace.exec("echo fine")).toBe("fine\n");
+    });
+
     test("the conversation survives a reload, an agent crash, and a pause and resume", async () => {
-      await using workspace = await suite.openWorkspace();
+      const workspace = await suite.sharedWorkspace();
       const { page, session } = workspace;
-      await openAgent(page);
+      await startConversation(page);
       model.script = [{ say: "The word is heliotrope." }];
       await say(page, "Remember a word");
       await expectVisible(log(page).getByText("The word is heliotrope."));
@@ -175,36 +210,6 @@ describeInBrowser(
       model.script = [{ say: "Back after a pause." }];
       await say(page, "And now?");
       await expectVisible(log(page).getByText("Back after a pause."));
-    });
-
-    test("several conversations can exist, and each can be deleted", async () => {
-      await using workspace = await suite.openWorkspace();
-      const { page } = workspace;
-      await openAgent(page);
-      model.script = [{ say: "First answer." }, { say: "Second answer." }];
-      await say(page, "First question");
-      await expectVisible(log(page).getByText("First answer."));
-      await panel(page).getByRole("button", { name: "New conversation" }).click();
-      await say(page, "Second question");
-      await expectVisible(log(page).getByText("Second answer."));
-      await expectGone(log(page).getByText("First answer."));
-      await panel(page).getByRole("button", { name: "Delete conversation" }).click();
-      await page.getByRole("button", { name: "Delete", exact: true }).click();
-      await expectGone(log(page).getByText("Second answer."));
-    });
-
-    test("an error of the model is shown, and the session keeps working", async () => {
-      await using workspace = await suite.openWorkspace();
-      const { page } = workspace;
-      await openAgent(page);
-      model.script = Array.from({ length: 8 }, () => ({ status: 400, error: "the model has had enough" }));
-      await say(page, "Hello");
-      await expectVisible(
-        log(page)
-          .getByText(/the model has had enough/)
-          .first(),
-      );
-      expect(await workspace.exec("echo fine")).toBe("fine\n");
     });
   },
   { settings: scriptedModel, needs: agent.missing },
