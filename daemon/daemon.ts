@@ -19,6 +19,7 @@ import { answerRequests, type RequestSource } from "./http/server.ts";
 import { createLanguageRoutes } from "./languages/routes.ts";
 import { createPortMonitor } from "./ports/port-monitor.ts";
 import { portRelay } from "./ports/port-relay.ts";
+import { childProcess } from "./processes/child-process.ts";
 import { createEnvironment } from "./processes/environment.ts";
 import { execRoutes } from "./processes/exec.ts";
 import { findRoutes } from "./search/find.ts";
@@ -155,9 +156,11 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
       {
         method: "POST",
         path: "/internal/save",
-        handle({ response }) {
+        async handle({ response }) {
           terminals.save();
           agent.save();
+          // The storage of a cluster copies only what is on the disk.
+          await new Promise((resolve) => childProcess().execFile("sync", ["-f", workspace.root], resolve));
           sendJson(response, 200, { status: "ok" });
         },
       },

@@ -1,3 +1,5 @@
+import { newId } from "@berth/contract";
+import { expect, test } from "vitest";
 import { driverOptions, openDouble, uncollected, warmPoolOf } from "../../../tests/support/kubernetes/driver.ts";
 import { openRealCluster, realCluster } from "../../../tests/support/kubernetes/real.ts";
 import { driverSuite } from "../testing/driver.suite.ts";
@@ -41,5 +43,14 @@ for (const [name, overrides, missing] of [
         dispose: async () => cluster[Symbol.asyncDispose](),
       };
     },
-    { missing, overNetwork: true, testTimeoutMs: 120_000 },
+    { missing, overNetwork: true, testTimeoutMs: 120_000, snapshotsMissing: "the storage of the cluster may not make snapshots" },
   );
+
+test("a cluster whose storage makes no snapshots says so, and its sandboxes work", async () => {
+  const { double, open } = await openDouble({ snapshots: false });
+  await using _cluster = double;
+  await using driver = await open();
+  const signal = AbortSignal.timeout(30_000);
+  await expect(driver.takeSnapshot(newId("sbx", 1), newId("snp", 1), signal)).rejects.toMatchObject({ code: "snapshots_unsupported" });
+  expect(await driver.listSnapshots(signal)).toEqual([]);
+});

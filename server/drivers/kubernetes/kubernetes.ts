@@ -17,6 +17,7 @@ import { openEgressAddress } from "./network/egress-address.ts";
 import type { PodSettings } from "./pods/pod-spec.ts";
 import { newestFirst, sandboxOf, watchPods } from "./pods/pod-watch.ts";
 import { ensureRunning, suspend, type StartDeps } from "./sandbox-start.ts";
+import { createVolumeSnapshots } from "./volume-snapshots.ts";
 import { postponeShutdowns } from "./shutdown-times.ts";
 import { createClaims } from "./warm-pools/claims.ts";
 import { createWarmPools, type WarmPoolsSettings } from "./warm-pools/warm-pools.ts";
@@ -51,6 +52,7 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
   const claims = (await mayHaveClaims(cluster, namespace, kind)) ? createClaims({ cluster, namespace, installation }) : null;
   const workloads = createWorkloads({ cluster, namespace, installation, kind, claims });
   const warmPools = options.warmPools && createWarmPools({ ...options.warmPools, cluster, namespace, installation });
+  const snapshots = createVolumeSnapshots({ cluster, namespace, installation });
   const { image, userNamespace, imagePullSecrets, storageClass, nodeSelector } = options;
   const currentSettings = async (): Promise<PodSettings> => ({
     image,
@@ -64,7 +66,7 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
   const pods = watchPods({ cluster, namespace, installation, log });
   const shutdownAt = () => new Date(clock.now() + deadManMs);
   const waitDeps = { cluster, pods, workloads, namespace, stuckMs, scheduleWaitMs };
-  const startDeps: StartDeps = { ...waitDeps, installation, kind, claims, warmPools, currentSettings, shutdownAt, log };
+  const startDeps: StartDeps = { ...waitDeps, installation, kind, claims, warmPools, snapshots, currentSettings, shutdownAt, log };
   const disposed = new AbortController();
   const postponing = clock.every(deadManMs / 4, () =>
     postponeShutdowns(
@@ -139,11 +141,13 @@ export async function createKubernetesDriver(options: KubernetesOptions): Promis
 
     destroy: (id, signal) => operation(id, signal, () => destroy(id, signal)),
 
-    async takeSnapshot() {
-      throw new AppError("snapshots_unsupported");
-    },
-    async deleteSnapshot() {},
-    listSnapshots: async () => [],
+    takeSnapshot: (id, snapshotId, signal) =>
+      operation(id, signal, async () => {
+        const object = await workloads.objectOf(nameOf(id), signal);
+        return snapshots.take(snapshotId, kind.volumeClaimName(object), signal);
+      }),
+    deleteSnapshot: (snapshotId, signal) => withDriverErrors(signal, () => snapshots.remove(snapshotId, signal)),
+    listSnapshots: (signal) => withDriverErrors(signal, () => snapshots.list(signal)),
 
     async inspect(id, signal) {
       const name = nameOf(id);

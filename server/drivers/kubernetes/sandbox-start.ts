@@ -6,6 +6,7 @@ import { ANNOTATION, nameOf } from "./cluster/names.ts";
 import type { PodSettings } from "./pods/pod-spec.ts";
 import { isAlive, runIdOf } from "./pods/pod-state.ts";
 import type { Claims } from "./warm-pools/claims.ts";
+import type { VolumeSnapshots } from "./volume-snapshots.ts";
 import type { WarmPools } from "./warm-pools/warm-pools.ts";
 import type { Workload, WorkloadKind } from "./workloads/workload-kinds.ts";
 
@@ -15,6 +16,7 @@ export interface StartDeps extends WaitDeps {
   // null if the cluster has no warm pools, or our account may not use them.
   claims: Claims | null;
   warmPools: WarmPools | undefined;
+  snapshots: Pick<VolumeSnapshots, "claimFields">;
   currentSettings(): Promise<PodSettings>;
   // The shutdown time of a sandbox that starts now.
   shutdownAt(): Date;
@@ -27,7 +29,8 @@ const CREATE_TIMEOUT_MS = 30_000;
 export async function ensureRunning(deps: StartDeps, spec: SandboxSpec, signal: AbortSignal): Promise<boolean> {
   const { kind, installation, workloads, warmPools } = deps;
   const name = nameOf(spec.id);
-  const wanted = kind.describe(spec, name, installation, await deps.currentSettings(), deps.shutdownAt());
+  const settings = { ...(await deps.currentSettings()), ...(await claimFieldsOf(deps, spec, signal)) };
+  const wanted = kind.describe(spec, name, installation, settings, deps.shutdownAt());
   const created = await createWorkload(deps, spec, wanted, signal);
   if (!created) {
     if (await continueRun(deps, name, wanted, signal)) return false;
@@ -39,6 +42,12 @@ export async function ensureRunning(deps: StartDeps, spec: SandboxSpec, signal: 
   return true;
 }
 
+// Only a new sandbox needs its snapshot, which may have been deleted since.
+async function claimFieldsOf({ workloads, snapshots }: StartDeps, { id, snapshot }: SandboxSpec, signal: AbortSignal) {
+  if (snapshot === undefined || (await workloads.read(nameOf(id), signal))) return {};
+  return { claimFields: await snapshots.claimFields(snapshot, signal) };
+}
+
 // Ends the sandbox's pod and keeps its volume. No-op if there is no workload.
 export async function suspend(deps: StartDeps, name: string, signal: AbortSignal): Promise<void> {
   const podName = await deps.workloads.podOf(name, signal);
@@ -46,12 +55,18 @@ export async function suspend(deps: StartDeps, name: string, signal: AbortSignal
 }
 
 // Creates a workload, or takes one from the template's warm pool. Returns false if the workload exists.
-async function createWorkload(deps: StartDeps, { id, template }: SandboxSpec, wanted: Workload, signal: AbortSignal): Promise<boolean> {
+async function createWorkload(
+  deps: StartDeps,
+  { id, template, snapshot }: SandboxSpec,
+  wanted: Workload,
+  signal: AbortSignal,
+): Promise<boolean> {
   const { cluster, namespace, kind, claims, warmPools, workloads, log } = deps;
   const name = nameOf(id);
   // A Sandbox from a warm pool has another name, so `create` alone would not find it.
   if (claims && (await workloads.read(name, signal))) return false;
-  const pool = warmPools?.of(template);
+  // The volumes of a warm pool are empty.
+  const pool = snapshot === undefined ? warmPools?.of(template) : undefined;
   if (warmPools === undefined || pool === undefined || !claims) {
     // Not aborted by the caller's signal: a deletion cannot undo a creation that the API server has not finished.
     const created = await cluster.create(kind.path(namespace), wanted, AbortSignal.timeout(CREATE_TIMEOUT_MS));

@@ -27,6 +27,8 @@ export interface ApiServerOptions {
   // Whether agent-sandbox is installed, and whether its extensions are.
   crds: boolean;
   extensions: boolean;
+  // Whether the storage can make snapshots.
+  snapshots: boolean;
   // Called before an object that controllers act on is deleted.
   removed(resource: string, object: ApiObject): void;
 }
@@ -41,10 +43,11 @@ export const KINDS: Record<string, { kind: string; apiVersion: string }> = {
   sandboxtemplates: { kind: "SandboxTemplate", apiVersion: "extensions.agents.x-k8s.io/v1beta1" },
   sandboxwarmpools: { kind: "SandboxWarmPool", apiVersion: "extensions.agents.x-k8s.io/v1beta1" },
   sandboxclaims: { kind: "SandboxClaim", apiVersion: "extensions.agents.x-k8s.io/v1beta1" },
+  volumesnapshots: { kind: "VolumeSnapshot", apiVersion: "snapshot.storage.k8s.io/v1" },
   storageclasses: { kind: "StorageClass", apiVersion: "storage.k8s.io/v1" },
 };
 
-export async function startApiServer({ objects, kubelet, crds, extensions, removed }: ApiServerOptions): Promise<ApiServer> {
+export async function startApiServer({ objects, kubelet, crds, extensions, snapshots, removed }: ApiServerOptions): Promise<ApiServer> {
   const sockets = new Set<Socket>();
   const watches = new Set<ServerResponse>();
   const forbidden = new Set<string>();
@@ -84,6 +87,8 @@ export async function startApiServer({ objects, kubelet, crds, extensions, remov
     if (url.pathname === "/version") return send(response, 200, { gitVersion: "v1.36.0-double" });
     if (url.pathname === "/apis/extensions.agents.x-k8s.io/v1beta1")
       return extensions ? send(response, 200, { resources: [] }) : send(response, 404, { message: "not found" });
+    if (url.pathname === "/apis/snapshot.storage.k8s.io/v1")
+      return snapshots ? send(response, 200, { resources: [] }) : send(response, 404, { message: "not found" });
     if (url.pathname === "/apis/agents.x-k8s.io/v1beta1")
       return crds ? send(response, 200, { resources: [] }) : send(response, 404, { message: "not found" });
     const body = await readJson(request);

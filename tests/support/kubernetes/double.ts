@@ -5,6 +5,7 @@ import { KINDS, startApiServer, type ApiServer } from "./api-server.ts";
 import { reconcile, restricted } from "./controllers.ts";
 import { createKubelet, type Kubelet } from "./kubelet.ts";
 import { createObjects, type ApiObject, type Objects } from "./objects.ts";
+import { followSnapshots } from "./volume-snapshots.ts";
 
 // A small Kubernetes: the API over real HTTP, the controllers that the driver relies on, and pods that are real processes.
 // Tests can make it drop watches, forget its history, go down, refuse calls and be slow.
@@ -32,6 +33,8 @@ export interface DoubleOptions {
   // How long after its node went silent a pod is evicted; null: never.
   evictAfterMs?: number | null;
   storageClasses?: string[];
+  // Whether the storage can make snapshots. Default: it can.
+  snapshots?: boolean;
   // Admission beyond Pod Security `restricted`, such as a quota.
   refusePod?: () => string | null;
 }
@@ -103,7 +106,9 @@ export async function startKubernetesDouble(options: DoubleOptions): Promise<Kub
   // No controller reacts to Event objects.
   const listening = objects.onChange(({ kind }) => kind === "events" || stir());
 
+  const storage = followSnapshots(objects, join(folder, "volumes"), join(folder, "snapshots"));
   const { port, ...api } = await startApiServer({
+    snapshots: options.snapshots ?? true,
     objects,
     kubelet,
     crds,
@@ -134,6 +139,7 @@ export async function startKubernetesDouble(options: DoubleOptions): Promise<Kub
     },
     async [Symbol.asyncDispose]() {
       listening[Symbol.dispose]();
+      storage[Symbol.dispose]();
       await kubelet[Symbol.asyncDispose]();
       await api[Symbol.asyncDispose]();
       await rm(folder, { recursive: true, force: true });

@@ -16,6 +16,8 @@ export interface PodSettings {
   storageClass: string | null;
   // Labels of the nodes that sandboxes may run on.
   nodeSelector: Record<string, string>;
+  // For a new volume that starts with a snapshot.
+  claimFields?: Pick<V1PersistentVolumeClaimSpec, "dataSource" | "resources">;
 }
 
 // The daemon accepts callers whose token has this hash. A pod in a warm pool has no token yet; its daemon accepts a token
@@ -111,10 +113,14 @@ function describeContainer(spec: PodFor, { image, egress }: PodSettings): V1Cont
   };
 }
 
-export function describeVolumeClaim({ template }: { template: Template }, { storageClass }: PodSettings): V1PersistentVolumeClaimSpec {
+export function describeVolumeClaim(
+  { template }: { template: Template },
+  { storageClass, claimFields }: PodSettings,
+): V1PersistentVolumeClaimSpec {
   return {
     accessModes: ["ReadWriteOnce"],
     resources: { requests: { storage: `${template.diskMb}Mi` } },
+    ...claimFields,
     ...(storageClass === null ? {} : { storageClassName: storageClass }),
   };
 }
