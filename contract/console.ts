@@ -18,6 +18,15 @@ export interface ConsoleViewer {
   expiresAt: string;
 }
 
+// The ways to sign in, besides a secret.
+export interface ConsoleSignIn {
+  hasIdentityProvider: boolean;
+}
+
+// Why a sign-in at the identity provider failed, in the query `sign-in` of the page.
+export const SIGN_IN_FAULTS = ["unreachable", "denied", "invalid", "not_allowed", "expired"] as const;
+export type SignInFault = (typeof SIGN_IN_FAULTS)[number];
+
 export interface ConsoleList<Row> {
   data: Row[];
   // null at the end. A page may be short or empty although there are more.

@@ -21,6 +21,7 @@ import { createApp } from "./http/app.ts";
 import { presentedKey } from "./http/limits/authentication.ts";
 import { createAuthenticator } from "./keys/authenticate.ts";
 import { createConsoleLogins } from "./keys/console-logins.ts";
+import { createOidcProvider } from "./keys/oidc-provider.ts";
 import { createOwnKeys } from "./keys/own-keys.ts";
 import { createVolumes } from "./sessions/volumes/volumes.ts";
 import { checkMasterKey } from "./keys/check-master-key.ts";
@@ -192,6 +193,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
     maxShareHours: config.maxShareHours,
     appFolder: WEB_FOLDER,
   });
+  const oidc = openOidc(config, baseUrl);
   const allowPrivate = config.webhookAllowPrivate;
   const sendingClock = nameClockWork(clock, LOOP_WORK.webhooks);
   const webhookMetrics = registerWebhookMetrics(registry, { readBacklog: () => readBacklog(store.db, clock.now()), nowMs: clock.now });
@@ -228,7 +230,8 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
       ratePerMinute: config.ratePerMinute,
       localPartner,
       console: {
-        logins: createConsoleLogins({ store, clock, authenticate: keys.authenticate }),
+        logins: createConsoleLogins({ store, clock, authenticate: keys.authenticate, hasRule: (rule) => oidc?.hasRule(rule) ?? false }),
+        oidc,
         forgetKeys: keys.forget,
         pageFile: join(WEB_FOLDER, "console.html"),
         readServer: async () => ({
@@ -265,6 +268,15 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
 async function readStats(driver: Driver, sandboxId: SandboxId) {
   const stats = await driver.stats(sandboxId, AbortSignal.timeout(STATS_TIMEOUT_MS)).catch(() => null);
   return stats && { cpuMs: stats.cpuMs, memoryBytes: stats.memoryBytes, diskBytes: stats.diskBytes, processes: stats.pids };
+}
+
+// null: operators sign in with tokens only.
+function openOidc(
+  { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecret: clientSecret, oidcAllow: allow }: Config,
+  baseUrl: string,
+) {
+  if (issuer === null || clientId === null) return null;
+  return createOidcProvider({ issuer, clientId, clientSecret, allow, redirectUri: `${baseUrl}/console/oidc/callback` });
 }
 
 const toConsoleBacklog = ({ pending, dueSinceMs }: WebhookBacklog) => ({

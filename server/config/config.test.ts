@@ -127,6 +127,20 @@ test("PostgreSQL requires a configured master key", () => {
   expect(readConfig({ BERTH_DATABASE_URL: url, BERTH_MASTER_KEY: KEY }).config.databaseUrl).toBe(url);
 });
 
+test("an identity provider needs a client, and who may sign in", () => {
+  const issuer = { BERTH_CONSOLE_OIDC_ISSUER: "https://login.example.com" };
+  expect(faultsOf(issuer)).toEqual([expect.stringContaining("BERTH_CONSOLE_OIDC_ALLOW")]);
+  const all = {
+    ...issuer,
+    BERTH_CONSOLE_OIDC_CLIENT_ID: "berth",
+    BERTH_CONSOLE_OIDC_ALLOW: "ada@example.com, @ops.example.com,groups=a b",
+  };
+  expect(readConfig(all).config.oidcAllow).toEqual(["ada@example.com", "@ops.example.com", "groups=a b"]);
+  for (const wrong of ["http://login.example.com", "login.example.com"])
+    expect(faultsOf({ ...all, BERTH_CONSOLE_OIDC_ISSUER: wrong })).toEqual([expect.stringContaining("https:// address")]);
+  expect(faultsOf({ ...all, BERTH_CONSOLE_OIDC_ALLOW: "everyone" })).toEqual([expect.stringContaining("an e-mail address, @domain")]);
+});
+
 test("a preview domain on the host of the base URL is refused", () => {
   const env = { BERTH_BASE_URL: "https://berth.example.com", BERTH_PREVIEW_DOMAIN: "berth.example.com" };
   expect(faultsOf(env)).toEqual([expect.stringContaining("another site")]);

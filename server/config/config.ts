@@ -89,6 +89,10 @@ function checkTogether(config: Config, faults: string[]): void {
     faults.push(
       "BERTH_MASTER_KEY is not set. PostgreSQL requires it, because all servers must use the same key. Generate one with: openssl rand -hex 32.",
     );
+  if (config.oidcIssuer !== null && (config.oidcClientId === null || config.oidcAllow.length === 0))
+    faults.push(
+      "BERTH_CONSOLE_OIDC_ISSUER needs BERTH_CONSOLE_OIDC_CLIENT_ID, and BERTH_CONSOLE_OIDC_ALLOW, which says who may sign in to the console.",
+    );
   if (
     config.previewDomain &&
     config.baseUrl &&

@@ -1,3 +1,4 @@
+import { CONSOLE_VARIABLES } from "./variables/console-variables.ts";
 import { DRIVER_VARIABLES } from "./variables/driver-variables.ts";
 import { KUBERNETES_VARIABLES } from "./variables/kubernetes-variables.ts";
 import { MODEL_VARIABLES } from "./variables/model-variables.ts";
@@ -18,4 +19,5 @@ export const VARIABLES = {
   ...MODEL_VARIABLES,
   ...USAGE_VARIABLES,
   ...TRACING_VARIABLES,
+  ...CONSOLE_VARIABLES,
 };

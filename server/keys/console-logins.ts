@@ -3,9 +3,11 @@ import { hashKey } from "../api-key-format.ts";
 import { HOUR, type Clock } from "../clock.ts";
 import { newToken, sha256Hex } from "../secrets/secrets.ts";
 import { deleteLogin, findLogin, insertLogin, purgeLogins, type FoundLogin, type NewLogin } from "../store/console/console-logins.ts";
-import { findOperatorTokenByHash, setOperatorTokenUsed } from "../store/console/operator-tokens.ts";
+import { findIdentity, findOperatorTokenByHash, setIdentity, setOperatorTokenUsed } from "../store/console/operator-tokens.ts";
 import type { Store } from "../store/open.ts";
 import type { Authenticator } from "./authenticate.ts";
+import type { Identity } from "./oidc-provider.ts";
+import { issueOperatorToken } from "./operator-tokens.ts";
 
 // The person who is signed in to the console.
 export interface Viewer {
@@ -24,6 +26,8 @@ export interface ConsoleLogins {
   signInOperator(token: string): Promise<Login>;
   // Throws `insufficient_scope` unless the key has the scope admin.
   signInPartner(key: string): Promise<Login>;
+  // For a person that an identity provider has identified.
+  signInIdentity(identity: Identity): Promise<Login>;
   // null if the cookie is unknown or has expired, or if its token or key no longer works. Reads the database each time, so that a
   // revocation applies at once.
   find(cookie: string): Promise<Viewer | null>;
@@ -39,12 +43,14 @@ export interface ConsoleLoginsDeps {
   store: Store;
   clock: Clock;
   authenticate: Authenticator["authenticate"];
+  // Whether a rule for sign-ins at the identity provider still applies.
+  hasRule(rule: string): boolean;
 }
 
 const LOGIN_MS = 12 * HOUR;
 const PURGED_AT_ONCE = 100;
 
-export function createConsoleLogins({ store, clock, authenticate }: ConsoleLoginsDeps): ConsoleLogins {
+export function createConsoleLogins({ store, clock, authenticate, hasRule }: ConsoleLoginsDeps): ConsoleLogins {
   async function start(by: { tokenId: string } | { keyId: string }, untilMs = Infinity): Promise<Login> {
     const cookie = newToken();
     const createdAt = clock.now();
@@ -57,6 +63,9 @@ export function createConsoleLogins({ store, clock, authenticate }: ConsoleLogin
     });
     return { cookie, expiresAt };
   }
+
+  // The configuration may have changed since the sign-in.
+  const isStillAllowed = (login: FoundLogin) => login.kind === "partner" || login.token.oidcRule === null || hasRule(login.token.oidcRule);
 
   return {
     async signInOperator(token) {
@@ -72,9 +81,20 @@ export function createConsoleLogins({ store, clock, authenticate }: ConsoleLogin
       return start({ keyId: found.keyId });
     },
 
+    async signInIdentity({ subject, name, rule }) {
+      const expiresAt = clock.now() + LOGIN_MS;
+      const tokenId = await store.transaction(async (tx) => {
+        const known = await findIdentity(tx, subject);
+        const { id } = known ?? (await issueOperatorToken(tx, clock, { name, expiresAt }));
+        await setIdentity(tx, id, { subject, rule, name, expiresAt });
+        return id;
+      });
+      return start({ tokenId }, expiresAt);
+    },
+
     async find(cookie) {
       const found = await findLogin(store.db, sha256Hex(cookie));
-      return found && isValid(found, clock.now()) ? toViewer(found) : null;
+      return found && isValid(found, clock.now()) && isStillAllowed(found) ? toViewer(found) : null;
     },
 
     signOut: (cookie) => deleteLogin(store.db, sha256Hex(cookie)),

@@ -10,6 +10,10 @@ export interface OperatorTokensTable {
   expires_at: number;
   last_used_at: number | null;
   revoked_at: number | null;
+  // Set for a person who signed in at an identity provider: issuer and subject, and the rule that allowed it. No one knows the token
+  // of such a row.
+  oidc_subject: string | null;
+  oidc_rule: string | null;
 }
 
 // Browsers that are signed in to the console: with an operator token or with a partner's API key.

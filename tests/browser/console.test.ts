@@ -1,18 +1,30 @@
-import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { beforeAll, expect, test } from "vitest";
 import type { Session } from "@berth/contract";
-import { sessionRow } from "../../server/store/testing/session-row.ts";
+import { CLIENT, startIdentityProvider, type IdentityProvider } from "../../server/keys/testing/identity-provider.ts";
 import { seriousFaults } from "../support/browser/axe.ts";
 import { describeInBrowser, type BrowserSuite } from "../support/browser/browser-suite.ts";
-import { openConsole, signIn, tabTo } from "../support/browser/console.ts";
+import { insertSessions, openConsole, signIn, tabTo } from "../support/browser/console.ts";
 import { eventually, expectGone, expectVisible } from "../support/browser/workspace.ts";
 import { runCliForJson } from "../support/servers/cli.ts";
 
 const HOSTILE = "<img src=x onerror=alert(1)>";
-const MANY = 10_000;
 
-describeInBrowser("the console", (suite) => {
+let identity: IdentityProvider;
+
+// A provider at which example.org is allowed.
+async function settings(resources: AsyncDisposableStack): Promise<Record<string, string>> {
+  identity = resources.use(await startIdentityProvider());
+  return {
+    BERTH_CONSOLE_OIDC_ISSUER: identity.issuer,
+    BERTH_CONSOLE_OIDC_CLIENT_ID: CLIENT.clientId,
+    BERTH_CONSOLE_OIDC_CLIENT_SECRET: CLIENT.clientSecret,
+    BERTH_CONSOLE_OIDC_ALLOW: "@example.org",
+  };
+}
+
+describeInBrowser("the console", defineTests, { settings });
+
+function defineTests(suite: BrowserSuite): void {
   let token: string;
   let ada: Session;
 
@@ -60,8 +72,20 @@ describeInBrowser("the console", (suite) => {
     await expectVisible(page.getByLabel("Operator token"));
   });
 
+  test("an operator signs in with the identity provider, and another account is told why it may not", async () => {
+    await using opened = await openConsole(suite, "/console");
+    const { page } = opened;
+    identity.claims = { email: "eve@evil.example", email_verified: true };
+    await page.getByRole("link", { name: "Sign in with your organization" }).click();
+    await expectVisible(page.getByRole("alert").getByText("This account may not use the console."));
+    identity.claims = { email: "grace@example.org", email_verified: true };
+    await page.getByRole("link", { name: "Sign in with your organization" }).click();
+    await expectVisible(page.getByRole("navigation", { name: "Pages" }));
+    await expectVisible(page.getByText("grace@example.org"));
+  });
+
   test("ten thousand sessions are one table that renders only the rows on the screen and works with the keyboard", async () => {
-    insertMany(suite);
+    insertSessions(suite, 10_000);
     await using opened = await openConsole(suite, "/console/sessions?status=all");
     const { page } = opened;
     await signIn(page, "Operator token", token);
@@ -246,7 +270,7 @@ describeInBrowser("the console", (suite) => {
     await expectGone(page.getByRole("button", { name: "Destroy" }));
     await expectVisible(page.getByText("session.destroyed"));
   });
-});
+}
 
 // Opens the workspace in a browser, and asks for a host that no sandbox may reach.
 async function useSession({ berth, browser }: BrowserSuite, { sessionId, sandboxId }: Session): Promise<void> {
@@ -256,21 +280,4 @@ async function useSession({ berth, browser }: BrowserSuite, { sessionId, sandbox
   await expectVisible(page.getByRole("tab").first());
   await page.close();
   await berth.api.exec(sandboxId, "curl -s http://192.0.2.7/ || true");
-}
-
-// Sessions that are destroyed already, so that the server leaves them alone.
-function insertMany({ berth }: BrowserSuite): void {
-  const database = new DatabaseSync(join(berth.dataDir, "berth.db"));
-  database.exec("pragma busy_timeout = 30000; begin immediate");
-  const startMs = Date.now() - 3_600_000;
-  const columns = Object.keys(sessionRow(startMs));
-  const insert = database.prepare(`insert into sessions (${columns.join(", ")}) values (${columns.map(() => "?").join(", ")})`);
-  for (let at = 0; at < MANY; at++) {
-    const atMs = startMs + at;
-    const times = { expires_at: null, created_at: atMs, updated_at: atMs, destroyed_at: atMs + 1 };
-    const row = sessionRow(atMs, { partner_id: "demo", external_user_id: `user-${at}`, state: "destroyed", ...times });
-    insert.run(...(Object.values(row) as string[]));
-  }
-  database.exec("commit");
-  database.close();
 }

@@ -45,13 +45,15 @@ export function consoleCookies(kind: ViewerKind, { isSecure }: { isSecure: boole
   const set = (reply: FastifyReply, value: string, seconds: number) =>
     void reply.header("set-cookie", `${name}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${isSecure ? "; Secure" : ""}`);
   return {
-    read({ headers }) {
-      const found = (headers.cookie ?? "").split(";").map((part) => part.trim());
-      return found.find((part) => part.startsWith(`${name}=`))?.slice(name.length + 1) || null;
-    },
+    read: (request) => cookieOf(request, name),
     write: (reply, value, lifetimeMs) => set(reply, value, Math.floor(lifetimeMs / 1000)),
     clear: (reply) => set(reply, "", 0),
   };
+}
+
+export function cookieOf({ headers }: FastifyRequest, name: string): string | null {
+  const found = (headers.cookie ?? "").split(";").map((part) => part.trim());
+  return found.find((part) => part.startsWith(`${name}=`))?.slice(name.length + 1) || null;
 }
 
 // Refuses requests that another site makes a browser send. Previews run on the same site as the console, so SameSite is not enough.

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import { AppError } from "@berth/contract";
-import { CONSOLE_PATHS, type ConsoleViewer, type ViewerKind } from "@berth/contract/console.ts";
+import { CONSOLE_PATHS, type ConsoleSignIn, type ConsoleViewer, type ViewerKind } from "@berth/contract/console.ts";
 import type { Clock } from "../../clock.ts";
 import type { ConsoleLogins, Login, Viewer } from "../../keys/console-logins.ts";
 import type { Store } from "../../store/open.ts";
@@ -9,6 +9,7 @@ import { appendAudit } from "../../store/partners/audit.ts";
 import { createMemoryBuckets } from "../limits/memory-buckets.ts";
 import type { Buckets } from "../limits/rate-limit.ts";
 import { parseRequiredBody } from "../requests/request-body.ts";
+import { addOidcRoutes, type OidcRouteDeps } from "./oidc-routes.ts";
 import { accessOf, consoleCookies, requireOwnPage, requireViewer, type Access } from "./access.ts";
 
 // A call of the console. Both consoles have the same ones, except those for operators only.
@@ -21,7 +22,7 @@ export interface ConsoleRoute {
   handle(access: Access, request: FastifyRequest, reply: FastifyReply): unknown;
 }
 
-export interface ConsoleApiDeps {
+export interface ConsoleApiDeps extends OidcRouteDeps {
   logins: ConsoleLogins;
   store: Store;
   clock: Clock;
@@ -42,10 +43,26 @@ export function addConsoleApi(app: FastifyInstance, deps: ConsoleApiDeps, routes
     if (!allowed) throw new AppError("rate_limited", { retryAfterSeconds: resetSeconds });
   };
   const config = { public: true } as const;
+  const limitAttempts = (request: FastifyRequest) => limit(attempts, request.ip, ATTEMPTS_PER_MINUTE);
+
+  async function begin(kind: ViewerKind, { cookie, expiresAt }: Login, request: FastifyRequest, reply: FastifyReply): Promise<Viewer> {
+    const viewer = await logins.find(cookie);
+    if (!viewer) throw new AppError("unauthorized");
+    const entry = accessOf(viewer, request).auditEntry("console.sign_in", viewer.partnerId ?? "", viewer.actor);
+    await appendAudit(store.db, entry, clock.now());
+    cookiesOf(kind).write(reply, cookie, expiresAt - clock.now());
+    return viewer;
+  }
+
+  const cookiesOf = (kind: ViewerKind) => consoleCookies(kind, { isSecure: baseUrl.startsWith("https:") });
+  addOidcRoutes(app, deps, {
+    limitAttempts,
+    onSignedIn: async (login, request, reply) => void (await begin("operator", login, request, reply)),
+  });
 
   for (const kind of ["operator", "partner"] as const) {
     const prefix = `${CONSOLE_PATHS[kind]}/api`;
-    const cookies = consoleCookies(kind, { isSecure: baseUrl.startsWith("https:") });
+    const cookies = cookiesOf(kind);
     const admit = (request: FastifyRequest, reply: FastifyReply) => {
       reply.headers(API_HEADERS);
       requireOwnPage(request, baseUrl);
@@ -53,17 +70,14 @@ export function addConsoleApi(app: FastifyInstance, deps: ConsoleApiDeps, routes
 
     app.post(`${prefix}/login`, { config }, async (request, reply): Promise<ConsoleViewer> => {
       admit(request, reply);
-      await limit(attempts, request.ip, ATTEMPTS_PER_MINUTE);
-      const { cookie, expiresAt } = await signIn(kind, parseRequiredBody(request, Credentials).secret);
-      const viewer = await logins.find(cookie);
-      if (!viewer) throw new AppError("unauthorized");
-      await appendAudit(
-        store.db,
-        accessOf(viewer, request).auditEntry("console.sign_in", viewer.partnerId ?? "", viewer.actor),
-        clock.now(),
-      );
-      cookies.write(reply, cookie, expiresAt - clock.now());
-      return toConsoleViewer(viewer);
+      await limitAttempts(request);
+      const login = await signIn(kind, parseRequiredBody(request, Credentials).secret);
+      return toConsoleViewer(await begin(kind, login, request, reply));
+    });
+
+    app.get(`${prefix}/sign-in`, { config }, async (request, reply): Promise<ConsoleSignIn> => {
+      admit(request, reply);
+      return { hasIdentityProvider: kind === "operator" && deps.oidc !== null };
     });
 
     app.post(`${prefix}/logout`, { config }, async (request, reply) => {

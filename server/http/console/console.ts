@@ -14,6 +14,7 @@ import { webhookRoutes, type WebhookRouteDeps } from "./webhook-routes.ts";
 // The parts that only the console uses.
 export interface ConsoleDeps {
   logins: ConsoleLogins;
+  oidc: ConsoleApiDeps["oidc"];
   // The page that Vite builds.
   pageFile: string;
   forgetKeys: PartnerChangeDeps["forgetKeys"];

@@ -14,6 +14,7 @@ import { createConsoleLogins } from "../../keys/console-logins.ts";
 import { createAuthenticator } from "../../keys/authenticate.ts";
 import { issueKey } from "../../keys/keys.ts";
 import { createVolumes } from "../../sessions/volumes/volumes.ts";
+import type { OidcProvider } from "../../keys/oidc-provider.ts";
 import { createOwnKeys } from "../../keys/own-keys.ts";
 import { createPartner, type PartnerChanges } from "../../keys/partners.ts";
 import { silentLog, type Log } from "../../log.ts";
@@ -60,6 +61,7 @@ export interface Reply {
 export interface TestAppOptions extends Partial<AppDeps> {
   clock?: Clock;
   log?: Log;
+  oidc?: OidcProvider;
   // The PostgreSQL database to use; a new SQLite file if absent.
   url?: string;
 }
@@ -76,7 +78,7 @@ const SERVER: ConsoleServer = {
 export const TEST_BASE_URL = "https://berth.example";
 
 export async function startTestApp(options: TestAppOptions = {}): Promise<TestApp> {
-  const { clock = systemClock, log = silentLog, url, ...overrides } = options;
+  const { clock = systemClock, log = silentLog, url, oidc = null, ...overrides } = options;
   const folder = await mkdtemp(join(tmpdir(), "berth-http-"));
   const store = overrides.store ?? (await openStore({ url, file: join(folder, "berth.db"), log }));
   const authenticator = createAuthenticator({ store, clock, log });
@@ -117,7 +119,8 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
     ratePerMinute: 0,
     localPartner: null,
     console: {
-      logins: createConsoleLogins({ store, clock, authenticate }),
+      logins: createConsoleLogins({ store, clock, authenticate, hasRule: (rule) => oidc?.hasRule(rule) ?? false }),
+      oidc,
       forgetKeys: authenticator.forget,
       pageFile: join(folder, "console.html"),
       readServer: async () => SERVER,

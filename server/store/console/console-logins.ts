@@ -13,9 +13,16 @@ export async function insertLogin(db: Db, login: NewLogin): Promise<void> {
 }
 
 // The operator token or the partner's key that a browser signed in with, as it is now.
-export type FoundLogin =
-  | { kind: "operator"; expiresAt: number; token: { id: string; name: string; expiresAt: number; revokedAt: number | null } }
-  | { kind: "partner"; expiresAt: number; key: LoginKey };
+export type FoundLogin = { kind: "operator"; expiresAt: number; token: LoginToken } | { kind: "partner"; expiresAt: number; key: LoginKey };
+
+export interface LoginToken {
+  id: string;
+  name: string;
+  expiresAt: number;
+  revokedAt: number | null;
+  // The rule that allowed the sign-in at an identity provider; null for a token.
+  oidcRule: string | null;
+}
 
 export interface LoginKey {
   id: string;
@@ -30,7 +37,7 @@ export async function findLogin(db: Db, hash: string): Promise<FoundLogin | null
   if (!login) return null;
   const expiresAt = login.expires_at;
   if (login.token_id !== null) {
-    const columns = ["id", "name", "expires_at as expiresAt", "revoked_at as revokedAt"] as const;
+    const columns = ["id", "name", "expires_at as expiresAt", "revoked_at as revokedAt", "oidc_rule as oidcRule"] as const;
     const token = await db.selectFrom("operator_tokens").select(columns).where("id", "=", login.token_id).executeTakeFirst();
     return token ? { kind: "operator", expiresAt, token } : null;
   }

@@ -17,7 +17,41 @@ export async function insertOperatorToken(db: Db, { hash, ...token }: StoredOper
   const { id, hint, name, createdAt, expiresAt, lastUsedAt, revokedAt } = token;
   await db
     .insertInto("operator_tokens")
-    .values({ id, hash, hint, name, created_at: createdAt, expires_at: expiresAt, last_used_at: lastUsedAt, revoked_at: revokedAt })
+    .values({
+      id,
+      hash,
+      hint,
+      name,
+      created_at: createdAt,
+      expires_at: expiresAt,
+      last_used_at: lastUsedAt,
+      revoked_at: revokedAt,
+      oidc_subject: null,
+      oidc_rule: null,
+    })
+    .execute();
+}
+
+// The row of a person at an identity provider, which is not revoked.
+export async function findIdentity(db: Db, subject: string): Promise<StoredOperatorToken | null> {
+  const row = await db
+    .selectFrom("operator_tokens")
+    .selectAll()
+    .where("oidc_subject", "=", subject)
+    .where("revoked_at", "is", null)
+    .executeTakeFirst();
+  return row ? parseToken(row) : null;
+}
+
+export async function setIdentity(
+  db: Db,
+  id: string,
+  { subject, rule, name, expiresAt }: { subject: string; rule: string; name: string; expiresAt: number },
+): Promise<void> {
+  await db
+    .updateTable("operator_tokens")
+    .set({ oidc_subject: subject, oidc_rule: rule, name, expires_at: expiresAt })
+    .where("id", "=", id)
     .execute();
 }
 

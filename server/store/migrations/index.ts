@@ -15,6 +15,7 @@ import { up as console } from "./0012-console.ts";
 import { up as setup } from "./0013-setup.ts";
 import { up as snapshots } from "./0014-snapshots.ts";
 import { up as sessionLogs } from "./0017-session-logs.ts";
+import { up as identities } from "./0018-identities.ts";
 import { up as volumes } from "./0015-volumes.ts";
 
 export interface Migration {
@@ -41,4 +42,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { name: "snapshots", up: snapshots },
   { name: "volumes", up: volumes },
   { name: "session-logs", up: sessionLogs },
+  { name: "identities", up: identities },
 ];

@@ -1,5 +1,8 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import type { BrowserContextOptions, Locator, Page } from "playwright-core";
 import { expect } from "vitest";
+import { sessionRow } from "../../../server/store/testing/session-row.ts";
 import type { BrowserSuite } from "./browser-suite.ts";
 import { expectVisible } from "./workspace.ts";
 
@@ -45,4 +48,21 @@ export async function tabTo(page: Page, target: Locator): Promise<void> {
     await page.keyboard.press("Tab");
   }
   throw new Error(`The Tab key does not reach ${String(target)}`);
+}
+
+// Adds sessions that are destroyed already, so that the server leaves them alone.
+export function insertSessions({ berth }: BrowserSuite, many: number): void {
+  const database = new DatabaseSync(join(berth.dataDir, "berth.db"));
+  database.exec("pragma busy_timeout = 30000; begin immediate");
+  const startMs = Date.now() - 3_600_000;
+  const columns = Object.keys(sessionRow(startMs));
+  const insert = database.prepare(`insert into sessions (${columns.join(", ")}) values (${columns.map(() => "?").join(", ")})`);
+  for (let at = 0; at < many; at++) {
+    const atMs = startMs + at;
+    const times = { expires_at: null, created_at: atMs, updated_at: atMs, destroyed_at: atMs + 1 };
+    const row = sessionRow(atMs, { partner_id: "demo", external_user_id: `user-${at}`, state: "destroyed", ...times });
+    insert.run(...(Object.values(row) as string[]));
+  }
+  database.exec("commit");
+  database.close();
 }
