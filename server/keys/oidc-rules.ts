@@ -19,4 +19,7 @@ function verifiedEmail({ email, email_verified: isVerified }: Claims): string | 
   return typeof email === "string" && (isVerified === true || isVerified === "true") ? email.toLowerCase() : null;
 }
 
-const valuesOf = (claim: unknown): string[] => [claim].flat().flatMap((value) => (typeof value === "object" ? [] : [String(value)]));
+const valuesOf = (claim: unknown): string[] =>
+  [claim]
+    .flat()
+    .flatMap((value) => (typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? [String(value)] : []));

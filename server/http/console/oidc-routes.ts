@@ -79,7 +79,7 @@ export function addOidcRoutes(app: FastifyInstance, deps: OidcRouteDeps, { limit
       return await work();
     } catch (error) {
       if (!(error instanceof OidcFailure)) throw error;
-      log.warn("console.oidc_failed", { fault: error.fault, error: String(error.cause ?? "") });
+      log.warn("console.oidc_failed", { fault: error.fault, error: error.cause instanceof Error ? error.cause.message : null });
       return explain(reply, error.fault);
     }
   }

@@ -2,7 +2,7 @@ import { useState, type FormEvent } from "react";
 import type { ConsoleViewer, ViewerKind } from "@berth/contract/console.ts";
 import { Logo } from "../../workspace/parts/logo.tsx";
 import type { Api } from "../connection/api.ts";
-import { IdentityProvider } from "./identity-provider.tsx";
+import { SignInElsewhere } from "./sign-in-elsewhere.tsx";
 
 const TEXTS = {
   operator: {
@@ -51,7 +51,7 @@ export function LoginPage({ kind, api, onSignedIn }: { kind: ViewerKind; api: Ap
           <Logo image={null} />
           <h1>{title}</h1>
         </div>
-        {kind === "operator" && <IdentityProvider api={api} />}
+        {kind === "operator" && <SignInElsewhere api={api} />}
         <label htmlFor="secret">{label}</label>
         <input
           id="secret"

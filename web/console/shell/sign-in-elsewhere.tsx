@@ -13,7 +13,7 @@ const FAULTS: Record<SignInFault, string> = {
 };
 
 // Leads to the identity provider, if the operator has configured one, and says why the last sign-in there failed.
-export function IdentityProvider({ api }: { api: Api }) {
+export function SignInElsewhere({ api }: { api: Api }) {
   const [isConfigured, setConfigured] = useState(false);
   useEffect(() => {
     api.get<ConsoleSignIn>("/sign-in").then(
