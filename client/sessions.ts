@@ -44,6 +44,8 @@ export interface Session extends SessionData {
   resume(options?: CallOptions & { autoStartAgent?: boolean }): Promise<Session>;
   // Permanently deletes the session and its files. Idempotent.
   destroy(options?: CallOptions): Promise<Session>;
+  // Fetches the repository again, after it has failed.
+  retrySource(options?: CallOptions): Promise<Session>;
   // A signed URL that opens the workspace in your user's browser. It expires after a few minutes.
   launchUrl(options?: CallOptions & IssueLaunchUrl): Promise<LaunchUrl>;
   // The hosts that the sandbox reached or tried to reach, the last used first.
@@ -107,6 +109,7 @@ export function createSessions(send: Transport): Sessions {
       pause: async (options = {}) => apply(await post<{ status: SessionStatus }>("pause", undefined, options)),
       resume: async ({ autoStartAgent, ...options } = {}) => apply(await post<Partial<SessionData>>("resume", { autoStartAgent }, options)),
       destroy: async ({ signal } = {}) => apply(await readJson<{ status: SessionStatus }>(send({ method: "DELETE", url: path, signal }))),
+      retrySource: async (options = {}) => apply(await post<SessionData>("source/retry", undefined, options)),
       launchUrl({ role, displayName, ...options } = {}) {
         const isPlain = role === undefined && displayName === undefined;
         return post<LaunchUrl>("launch-url", isPlain ? undefined : { role, displayName }, options);

@@ -92,6 +92,11 @@ export interface ConsoleSessionDetail extends ConsoleSession {
   metadata: Record<string, string>;
   timeoutMs: number;
   idleTimeoutMs: number | null;
+  // Where its files come from; null if it started empty.
+  source: { from: string; status: string; reason: string | null } | null;
+  // Its setup command; null without one.
+  setup: { status: string; exitCode: number | null } | null;
+  volumes: { name: string; path: string; mode: string }[];
   // null if its template is no longer configured.
   limits: { cpus: number; memoryBytes: number; diskBytes: number; processes: number } | null;
   // Right now; null if it does not run on this server.

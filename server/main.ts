@@ -35,6 +35,7 @@ import { loadMasterKeys } from "./secrets/master-key.ts";
 import { readMachine, readServerMetrics } from "./metrics/console-reading.ts";
 import { registerProcessMetrics } from "./metrics/process-metrics.ts";
 import { registerQuotaMetrics } from "./metrics/quota-metrics.ts";
+import { registerRelayMetrics } from "./metrics/relay-metrics.ts";
 import { registerPoolMetrics, registerSessionMetrics } from "./metrics/session-metrics.ts";
 import { registerWebhookMetrics } from "./metrics/webhook-metrics.ts";
 import { createModelRelay } from "./relays/model/model-relay.ts";
@@ -107,7 +108,9 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
   const links = opening.use(createDaemonLinks({ driver, tokenOf, log }));
 
   const model = createModelRelay({ config, templates, secrets, store, clock, log, env: process.env });
+  const registry = new Registry();
   const sessionRelays = createSessionRelays({
+    onRelayed: registerRelayMetrics(registry),
     find: createRelayDirectory({ store, secrets, templates, env: process.env }),
     dial: createUpstreamDial(config.egressAllow),
     secrets,
@@ -126,7 +129,6 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
       onRelay: joinRelays([model, sessionRelays]),
     }),
   );
-  const registry = new Registry();
   const { tracer } = opening.use(openTracing({ config, driver: driver.name, registry, log }));
   registerProcessMetrics(registry, { driver: driver.name, egress });
   const observer = registerSessionMetrics(registry, { driver: driver.name, countSessions: () => countByState(store.db) });

@@ -8,6 +8,7 @@ import { STEPS } from "@berth/server/sessions/states/states.ts";
 import { parseCount } from "../arguments.ts";
 import { withStore, type Context } from "../context.ts";
 import { getSession, markSession, STEP_WAIT_MS } from "../sessions/mark-session.ts";
+import { setupText, sourceText } from "../sessions/setup-text.ts";
 import { clean, cut, facts, isoOf, noteMore, orDash, relative, show, state, table } from "../terminal/output.ts";
 
 interface Options {
@@ -101,6 +102,9 @@ async function showOne(id: string, options: Options): Promise<void> {
         ["resumes when opened", session.autoResume ? "yes" : "no"],
         ["resources", session.resources ? JSON.stringify(session.resources) : "of the template"],
         ["egress", session.egress ? clean(JSON.stringify(session.egress), 200) : "of the template"],
+        ["source", clean(sourceText(session.setup), 300)],
+        ["setup", setupText(session.setup)],
+        ["volumes", orDash((session.volumes ?? []).map(({ name, path, mode }) => `${name} at ${path} (${mode})`).join(", ") || null)],
         ["paused", relative(session.pausedAtMs)],
         ["destroyed", relative(session.destroyedAtMs)],
         ["last stopped by", orDash(session.stopReason)],
@@ -170,6 +174,9 @@ const sessionJson = (session: SessionDetails) => ({
   maxTimeoutMs: session.maxTimeoutMs,
   resources: session.resources,
   egress: session.egress,
+  source: session.setup?.source ?? null,
+  setup: session.setup && { status: session.setup.status, exitCode: session.setup.exitCode },
+  volumes: (session.volumes ?? []).map(({ name, path, mode }) => ({ name, path, mode })),
   hibernated: session.isHibernated,
   stopReason: session.stopReason,
   createdAt: isoOf(session.createdAtMs),

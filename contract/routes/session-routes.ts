@@ -118,6 +118,16 @@ export const SESSION_ROUTES = {
     success: { status: 200, description: "The session is destroyed.", schema: StatusOnly, example: { status: "destroyed" } },
     errors: ["session_not_found", "body_too_large", "session_elsewhere", "sandbox_failed", "engine_unavailable", "sandbox_timeout"],
   }),
+  retrySource: route({
+    method: "POST",
+    path: "/api/b2b/sessions/{id}/source/retry",
+    tag: "Sessions",
+    summary: "Retry a failed source",
+    description: "Fetches the repository of a running session again, after it has failed. A request body is ignored.",
+    idempotent: true,
+    success: { status: 200, description: "The session, with its source.", schema: SessionRead },
+    errors: ["session_not_found", "source_not_failed", "session_busy", "body_too_large"],
+  }),
   pauseSession: route({
     method: "POST",
     path: "/api/b2b/sessions/{id}/pause",

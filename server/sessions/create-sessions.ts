@@ -165,11 +165,11 @@ export function createSessions(deps: SessionsDeps): Sessions {
   // The ETag depends on it, so it differs even within one millisecond.
   const nextUpdate = ({ updatedAtMs }: Session) => Math.max(clock.now(), updatedAtMs + 1);
 
-  async function retrySource(partnerId: string, id: string): Promise<SessionView> {
+  async function retrySource(partnerId: string, id: string, { record }: ChangeOptions = {}): Promise<SessionView> {
     const session = await find(partnerId, id);
     const changes = retryChanges(session);
     if (!changes || session.state !== "running") throw new AppError("source_not_failed");
-    const updated = await transitions.apply(session, "retry_source", { changes: { ...changes, updatedAtMs: nextUpdate(session) } });
+    const updated = await transitions.apply(session, "retry_source", { changes: { ...changes, updatedAtMs: nextUpdate(session) }, record });
     if (!updated || updated === "deleted") throw new AppError("session_busy", { retryAfterSeconds: 1 });
     return visible(updated);
   }

@@ -26,7 +26,7 @@ export interface Sessions extends AsyncDisposable {
   // Adds the timeout of a running session once more, as far as `extendUntil` allows. No-op if it does not.
   extend(partnerId: string, id: string): Promise<SessionView>;
   // Fetches a failed source again. 409 unless it has failed.
-  retrySource(partnerId: string, id: string): Promise<SessionView>;
+  retrySource(partnerId: string, id: string, options?: ChangeOptions): Promise<SessionView>;
   // Newest first.
   list(partnerId: string, filter: ListFilter): Promise<SessionPage>;
   // For gateway and relay, which know the sandbox. null if no partner knows it.

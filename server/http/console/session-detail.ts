@@ -7,6 +7,7 @@ import type { Store } from "../../store/open.ts";
 import { listAudit } from "../../store/partners/audit.ts";
 import type { SessionRow } from "../../store/sessions/parse-session.ts";
 import { parseRules } from "../../store/sessions/rules.ts";
+import { parseSetup, type SessionSetup } from "../../store/sessions/session-setup.ts";
 import type { Home } from "../../store/sessions/session.ts";
 import type { Access } from "./access.ts";
 import { toConsoleAudit } from "./audit-entries.ts";
@@ -37,6 +38,8 @@ export async function readSessionDetail(deps: SessionDetailDeps, { viewer, partn
     metadata: JSON.parse(row.metadata) as Record<string, string>,
     timeoutMs: row.timeout_ms,
     idleTimeoutMs: row.idle_timeout_ms,
+    ...setupOf(parseSetup(row.setup)),
+    volumes: (parseRules(row).volumes ?? []).map(({ name, path, mode }) => ({ name, path, mode })),
     limits: template ? limitsOf(limitTemplate(template, parseRules(row))) : null,
     now: stats && { ...stats, at: new Date(clock.now()).toISOString() },
     usage: await readSessionUsage(store.db, row, clock.now()),
@@ -55,6 +58,16 @@ export async function requireSession(store: Store, partnerId: string | null, id:
   const row = isSessionId(id) ? await findSessionRow(store.db, partnerId, id) : null;
   if (row?.partner_id == null) throw new AppError("session_not_found");
   return { ...row, partner_id: row.partner_id };
+}
+
+function setupOf(setup: SessionSetup | null): Pick<ConsoleSessionDetail, "source" | "setup"> {
+  if (!setup) return { source: null, setup: null };
+  const { source, status, exitCode } = setup;
+  const from = source?.git ? source.git.url : source?.snapshotId;
+  return {
+    source: source && { from: from ?? "", status: source.status, reason: source.reason },
+    setup: status === "none" ? null : { status, exitCode },
+  };
 }
 
 const limitsOf = ({ cpus, memoryMb, diskMb, pids }: Template) => ({

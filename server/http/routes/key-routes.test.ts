@@ -139,6 +139,7 @@ describe("the scope of a key", () => {
       "issueLaunchUrl",
       "pauseSession",
       "resumeSession",
+      "retrySource",
       "updateSession",
     ],
     admin: [

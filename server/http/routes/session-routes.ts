@@ -132,6 +132,14 @@ export function addSessionRoutes(app: FastifyInstance, deps: SessionRouteDeps): 
     return { status };
   });
 
+  addRoute(app, "retrySource", (request, reply) =>
+    runOnce(request, reply, async (save) => {
+      const toResult = (session: SessionView): Result => ({ status: 200, body: formatSession(baseUrlOf(session), session, "detailed") });
+      const options = recordChange(request, "session.retry_source", save, toResult);
+      return toResult(await sessions.retrySource(partnerIdOf(request), idOf(request), options));
+    }),
+  );
+
   addRoute(app, "pauseSession", (request, reply) =>
     runOnce(request, reply, async (save) => {
       const toResult = ({ status }: SessionView): Result => ({ status: 200, body: { status } satisfies StatusOnly });

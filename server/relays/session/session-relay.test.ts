@@ -8,7 +8,7 @@ import { createUpstreamDial } from "../../egress/dial-upstream.ts";
 import { silentLog } from "../../log.ts";
 import { createSecrets } from "../../secrets/secrets.ts";
 import { DEFAULT_TEMPLATE } from "../../templates.ts";
-import { createSessionRelays, type SessionRelays } from "./session-relay.ts";
+import { createSessionRelays, type RelayedRequest, type SessionRelays } from "./session-relay.ts";
 
 const SECRET = "the-secret-value";
 const sandboxId = newId("sbx", 1);
@@ -19,9 +19,11 @@ let upstream: Server;
 let proxy: Server;
 let relays: SessionRelays;
 let base: string;
+let counted: RelayedRequest[];
 
 beforeEach(async () => {
   seen = [];
+  counted = [];
   answerWith = (_request, response) => void response.end("fine");
   upstream = createServer((request, response) => {
     seen.push(request);
@@ -47,12 +49,19 @@ async function listen(server: Server): Promise<number> {
 }
 
 const found = () => [
-  { name: "API", upstream: `${base}/v1`, header: "X-Api-Key", value: SECRET },
-  { name: "git", upstream: `${base}/acme/shop.git`, header: "authorization", value: `Basic ${SECRET}` },
+  { name: "API", upstream: `${base}/v1`, header: "X-Api-Key", value: SECRET, label: "session" },
+  { name: "git", upstream: `${base}/acme/shop.git`, header: "authorization", value: `Basic ${SECRET}`, label: "git" },
 ];
 
 const open = (allow: string[], options = {}) =>
-  createSessionRelays({ find: async () => found(), dial: createUpstreamDial(allow), secrets, log: silentLog, ...options });
+  createSessionRelays({
+    find: async () => ({ partnerId: "acme", relays: found() }),
+    onRelayed: (request) => void counted.push(request),
+    dial: createUpstreamDial(allow),
+    secrets,
+    log: silentLog,
+    ...options,
+  });
 
 const access = () => relays.access(sandboxId, DEFAULT_TEMPLATE, found());
 const apiPath = () => new URL(access().env["BERTH_RELAY_API"]!).pathname;
@@ -74,6 +83,15 @@ test("a request reaches the upstream with the header of the server, whatever the
   expect(seen[0]).toMatchObject({ method: "POST", url: "/v1/list?all=1" });
   expect(seen[0]?.headers).toMatchObject({ "x-api-key": SECRET, "x-own": "kept", host: base.slice("http://".length) });
   expect(seen[0]?.headers).not.toHaveProperty("proxy-authorization");
+});
+
+test("requests and the bytes of their bodies are counted, also those that are refused", async () => {
+  await ask(`${apiPath()}/list`, { method: "POST", body: "hello" });
+  await ask(`${apiPath()}/../admin`);
+  expect(counted).toEqual([
+    { partnerId: "acme", relay: "session", outcome: "passed_on", sentBytes: 5, receivedBytes: 4 },
+    { partnerId: "acme", relay: "session", outcome: "refused", sentBytes: 0, receivedBytes: 0 },
+  ]);
 });
 
 test("only addresses below the upstream are reached, and no method that returns the header", async () => {

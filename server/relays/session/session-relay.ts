@@ -37,11 +37,29 @@ export interface UpstreamRelay extends NamedUpstream {
   header: string;
   // Secret.
   value: string;
+  // Its name in metrics. Partners choose the names of their own relays, so those share one.
+  label: string;
+}
+
+export interface FoundRelays {
+  // null: the sandbox has no session yet.
+  partnerId: string | null;
+  relays: readonly UpstreamRelay[];
+}
+
+export interface RelayedRequest {
+  partnerId: string | null;
+  relay: string;
+  outcome: "passed_on" | "refused";
+  sentBytes: number;
+  receivedBytes: number;
 }
 
 export interface SessionRelaysDeps {
   // The relays of a sandbox: its session's and its template's.
-  find(sandboxId: SandboxId): Promise<readonly UpstreamRelay[]>;
+  find(sandboxId: SandboxId): Promise<FoundRelays>;
+  // Counts requests, for the metrics.
+  onRelayed?(request: RelayedRequest): void;
   dial: DialUpstream;
   secrets: Secrets;
   log: Log;
@@ -60,7 +78,7 @@ const GIB = 1024 ** 3;
 const GIT = "git";
 
 export function createSessionRelays(deps: SessionRelaysDeps): SessionRelays {
-  const { find, dial, secrets, log, idleTimeoutMs = 5 * MINUTE_MS, maxBytes = 8 * GIB } = deps;
+  const { find, onRelayed = () => {}, dial, secrets, log, idleTimeoutMs = 5 * MINUTE_MS, maxBytes = 8 * GIB } = deps;
   const tokens = createSandboxTokens(secrets, "relay");
   const concurrency = createConcurrency(MAX_CONCURRENT);
 
@@ -68,14 +86,20 @@ export function createSessionRelays(deps: SessionRelaysDeps): SessionRelays {
     const [prefix = "", token = "", name = ""] = PATH.exec(request.url ?? "") ?? [];
     if (prefix === "" || !tokens.check(caller.sandboxId, token)) throw new RelayRefusal(403, "This address is not valid in this sandbox.");
     using _slot = concurrency.take(caller.sandboxId);
-    const found = (await find(caller.sandboxId)).find((one) => one.name === name);
+    const { partnerId, relays } = await find(caller.sandboxId);
+    const found = relays.find((one) => one.name === name);
     if (!found) throw new RelayRefusal(404, `This sandbox has no relay ${name}.`);
     const rest = (request.url ?? "").slice(prefix.length);
-    const target = name === GIT ? gitTarget(found.upstream, request.method, rest) : relayTarget(found.upstream, request.method, rest);
-    await exchange({ request, response, caller, found, target, prefix });
+    const counted: RelayedRequest = { partnerId, relay: found.label, outcome: "refused", sentBytes: 0, receivedBytes: 0 };
+    try {
+      const target = name === GIT ? gitTarget(found.upstream, request.method, rest) : relayTarget(found.upstream, request.method, rest);
+      await exchange({ request, response, caller, found, target, prefix, counted });
+    } finally {
+      onRelayed(counted);
+    }
   }
 
-  async function exchange({ request, response, caller, found, target, prefix }: Exchange): Promise<void> {
+  async function exchange({ request, response, caller, found, target, prefix, counted }: Exchange): Promise<void> {
     const gone = new AbortController();
     response.once("close", () => gone.abort());
     const boundary = createConnectionBoundary({ log, connection: "relay upstream", fields: { sandboxId: caller.sandboxId } });
@@ -84,11 +108,15 @@ export function createSessionRelays(deps: SessionRelaysDeps): SessionRelays {
       if (request.headers.expect !== undefined) response.writeContinue();
       const { method } = target;
       const headers = upstreamHeaders(request, target, found);
-      const body = limitBytes(request, maxBytes);
+      const body = limitBytes(request, maxBytes, (bytes) => (counted.sentBytes += bytes));
       const answer = await sendUpstream({ socket, method, url: target.url, headers, body, boundary, idleTimeoutMs });
       if (found.name === GIT) explainGitAnswer(answer);
+      counted.outcome = "passed_on";
       response.writeHead(answer.statusCode ?? 502, answerHeaders(answer, locationFor(answer, found.upstream, target, prefix)));
-      await pipeline(limitBytes(answer, maxBytes), response);
+      await pipeline(
+        limitBytes(answer, maxBytes, (bytes) => (counted.receivedBytes += bytes)),
+        response,
+      );
     } finally {
       socket.destroy();
     }
@@ -126,6 +154,7 @@ interface Exchange {
   target: RelayTarget;
   // The part of the path that stands for the upstream.
   prefix: string;
+  counted: RelayedRequest;
 }
 
 const nameIn = ({ url = "" }: IncomingMessage) => PATH.exec(url)?.[2] ?? null;

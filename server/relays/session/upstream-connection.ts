@@ -36,7 +36,8 @@ export async function connectUpstream({ url, name, dial, boundary, caller, signa
   boundary.cover(dialled);
   caller.count(visit, dialled);
   if (url.protocol !== "https:") return dialled;
-  const secured = connectTls({ socket: dialled, ...(isIP(host) === 0 && { servername: host }), ALPNProtocols: ["http/1.1"] });
+  // Without `host`, Node would check the certificate of an address for the name localhost.
+  const secured = connectTls({ socket: dialled, host, ...(isIP(host) === 0 && { servername: host }), ALPNProtocols: ["http/1.1"] });
   boundary.cover(secured);
   try {
     await once(secured, "secureConnect", { signal: AbortSignal.any([signal, AbortSignal.timeout(TLS_TIMEOUT_MS)]) });

@@ -3,7 +3,7 @@ import type { Secrets } from "../../secrets/secrets.ts";
 import type { Store } from "../../store/open.ts";
 import { findRelayOwner } from "../../store/sessions/setup.ts";
 import type { Templates } from "../../templates.ts";
-import { openRelays, type SessionRelay } from "./session-relays.ts";
+import { GIT_RELAY, openRelays, type SessionRelay } from "./session-relays.ts";
 
 export interface RelayDirectoryDeps {
   store: Store;
@@ -13,15 +13,22 @@ export interface RelayDirectoryDeps {
   env: Record<string, string | undefined>;
 }
 
-// Returns the relays of a sandbox with their secrets. A relay of the session replaces one of the template with the same name.
+// `label` is its name in metrics: partners choose the names of their own relays, so those share one.
+type LabelledRelay = SessionRelay & { label: string };
+
+// Returns the relays of a sandbox with their secrets, and the partner of its session. A relay of the session replaces one of the template with the same name.
 export function createRelayDirectory({ store, secrets, templates, env }: RelayDirectoryDeps) {
-  return async (sandboxId: SandboxId): Promise<SessionRelay[]> => {
+  return async (sandboxId: SandboxId): Promise<{ partnerId: string | null; relays: LabelledRelay[] }> => {
     const owner = await findRelayOwner(store.db, sandboxId);
-    if (!owner) return [];
+    if (!owner) return { partnerId: null, relays: [] };
     const ofTemplate = (templates.get(owner.template)?.relays ?? []).flatMap(({ valueVariable, ...relay }) => {
       const value = env[valueVariable];
-      return value ? [{ ...relay, value }] : [];
+      return value ? [{ ...relay, value, label: relay.name }] : [];
     });
-    return [...openRelays(secrets, owner.sealedRelays, sandboxId), ...ofTemplate];
+    const ofSession = openRelays(secrets, owner.sealedRelays, sandboxId).map((relay) => ({
+      ...relay,
+      label: relay.name === GIT_RELAY ? GIT_RELAY : "session",
+    }));
+    return { partnerId: owner.partnerId, relays: [...ofSession, ...ofTemplate] };
   };
 }

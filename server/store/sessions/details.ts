@@ -1,6 +1,7 @@
 import type { SandboxId, SessionId, SessionStatus } from "@berth/contract";
 import type { Db } from "../schema.ts";
 import { parseRules, type SessionRules } from "./rules.ts";
+import { parseSetup, type SessionSetup } from "./session-setup.ts";
 import type { SessionRow } from "./parse-session.ts";
 import { statusOf, type Home, type SessionState } from "./session.ts";
 
@@ -18,6 +19,7 @@ export interface SessionDetails extends SessionRules {
   metadata: Record<string, string>;
   timeoutMs: number;
   idleTimeoutMs: number | null;
+  setup: SessionSetup | null;
   isHibernated: boolean;
   stopReason: string | null;
   createdAtMs: number;
@@ -68,6 +70,7 @@ const parseDetails = (row: SessionRow): SessionDetails => ({
   timeoutMs: row.timeout_ms,
   idleTimeoutMs: row.idle_timeout_ms,
   ...parseRules(row),
+  setup: parseSetup(row.setup),
   isHibernated: row.hibernated === 1,
   stopReason: row.stop_reason,
   createdAtMs: row.created_at,

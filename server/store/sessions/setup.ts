@@ -14,10 +14,15 @@ export async function sessionsToSetUp(db: Db, home: Home, limit: number): Promis
 
 // The template and the sealed relays of a sandbox, which its requests to a relay need.
 export interface RelayOwner {
+  partnerId: string | null;
   template: string;
   sealedRelays: string | null;
 }
 
 export async function findRelayOwner(db: Db, sandboxId: SandboxId): Promise<RelayOwner | undefined> {
-  return db.selectFrom("sessions").select(["template", "relays as sealedRelays"]).where("sandbox_id", "=", sandboxId).executeTakeFirst();
+  return db
+    .selectFrom("sessions")
+    .select(["partner_id as partnerId", "template", "relays as sealedRelays"])
+    .where("sandbox_id", "=", sandboxId)
+    .executeTakeFirst();
 }

@@ -13,6 +13,8 @@ export interface GitServer extends AsyncDisposable {
   url(repository: string): string;
   // Creates a repository with one commit of these files on `main`.
   addRepository(name: string, files: Record<string, string>): void;
+  // Adds a repository of a server to one of this server, as a submodule in the folder `path`.
+  addSubmodule(name: string, path: string, other: { server: GitServer; repository: string }): void;
   // Runs git in the bare repository.
   git(repository: string, ...args: string[]): string;
   // The password that it accepts, for every user. null: none is needed.
@@ -45,6 +47,10 @@ export async function startGitServer(password: string | null): Promise<GitServer
     address,
     url: (repository) => `http://${address}/${repository}.git`,
     addRepository: (name, files) => createRepository(root, name, files),
+    addSubmodule(name, path, { server: other, repository }) {
+      const folder = other.git(repository, "rev-parse", "--absolute-git-dir").trim();
+      addSubmodule(root, name, path, { folder, url: other.url(repository) });
+    },
     git: (repository, ...args) => execFileSync("git", ["-C", join(root, `${repository}.git`), ...args], { encoding: "utf8" }),
     password,
     gate: Promise.resolve(),
@@ -72,6 +78,17 @@ function createRepository(root: string, name: string, files: Record<string, stri
   git("commit", "--quiet", "--message=first");
   git("clone", "--quiet", "--bare", work, join(root, `${name}.git`));
   execFileSync("git", ["-C", join(root, `${name}.git`), "config", "http.receivepack", "true"]);
+}
+
+// From its folder, because the server cannot answer meanwhile.
+function addSubmodule(root: string, name: string, path: string, { folder, url }: { folder: string; url: string }): void {
+  const work = join(root, `${name}.work`);
+  const git = (...args: string[]) => execFileSync("git", ["-C", work, "-c", "user.name=Ada", "-c", "user.email=ada@example.com", ...args]);
+  git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", folder, path);
+  git("config", "--file", ".gitmodules", `submodule.${path}.url`, url);
+  git("add", ".gitmodules");
+  git("commit", "--quiet", "--message=submodule");
+  git("push", "--quiet", join(root, `${name}.git`), "main");
 }
 
 // The common gateway interface: variables in, headers and a body out.

@@ -10,11 +10,14 @@ import { createServer } from "node:tls";
 // self-signed, so the browser of a test must ignore certificate errors.
 export interface TlsFront extends AsyncDisposable {
   port: number;
+  // For clients that trust it.
+  certificate: Buffer;
 }
 
 export async function openTlsFront(targetPort: () => number): Promise<TlsFront> {
   const sockets = new Set<Socket>();
-  const server = createServer(makeCertificate(), (outer) => {
+  const made = makeCertificate();
+  const server = createServer(made, (outer) => {
     const inner = connect(targetPort(), "127.0.0.1");
     for (const [one, other] of [
       [outer, inner],
@@ -32,6 +35,7 @@ export async function openTlsFront(targetPort: () => number): Promise<TlsFront> 
   await once(server.listen(0, "127.0.0.1"), "listening");
   return {
     port: (server.address() as AddressInfo).port,
+    certificate: made.cert,
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();
       await new Promise((done) => server.close(done));
@@ -42,7 +46,17 @@ export async function openTlsFront(targetPort: () => number): Promise<TlsFront> 
 function makeCertificate(): { key: Buffer; cert: Buffer } {
   const folder = mkdtempSync(join(tmpdir(), "berth-tls-"));
   const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
-  const kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=test"];
+  const kind = [
+    "-newkey",
+    "ec",
+    "-pkeyopt",
+    "ec_paramgen_curve:prime256v1",
+    "-nodes",
+    "-subj",
+    "/CN=test",
+    "-addext",
+    "subjectAltName=IP:127.0.0.1",
+  ];
   execFileSync("openssl", ["req", "-x509", "-days", "2", ...kind, "-keyout", key, "-out", cert], { stdio: "ignore" });
   const made = { key: readFileSync(key), cert: readFileSync(cert) };
   rmSync(folder, { recursive: true });

@@ -61,6 +61,9 @@ function SessionFacts({ session }: { session: ConsoleSessionDetail }) {
     expiresAt,
     timeoutMs,
     idleTimeoutMs,
+    source,
+    setup,
+    volumes,
     metadata,
   } = session;
   return (
@@ -74,6 +77,9 @@ function SessionFacts({ session }: { session: ConsoleSessionDetail }) {
         ["Created", `${dateTime(createdAt)} (${relative(createdAt)})`],
         ["Ends", expiresAt === null ? "–" : `${dateTime(expiresAt)} (${relative(expiresAt)})`],
         ["Timeout", duration(timeoutMs) + (idleTimeoutMs === null ? "" : `, after ${duration(idleTimeoutMs)} without use`)],
+        ...(source ? [["Source", `${source.from}: ${source.status}${source.reason ? ` (${source.reason})` : ""}`] as const] : []),
+        ...(setup ? [["Setup", `${setup.status}${setup.exitCode === null ? "" : ` with exit code ${setup.exitCode}`}`] as const] : []),
+        ...volumes.map(({ name, path, mode }) => [`Volume ${name}`, `${path} (${mode})`] as const),
         ...(stopReason === null ? [] : [["Last stopped", stopReason] as const]),
         ...Object.entries(metadata).map(([name, value]) => [`metadata.${name}`, value] as const),
       ]}
