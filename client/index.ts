@@ -2,12 +2,14 @@ import { createEvents, type Events } from "./events.ts";
 import { createKeys, type Keys } from "./keys.ts";
 import { createTransport, type TransportOptions } from "./http/transport.ts";
 import { createSessions, type Sessions } from "./sessions.ts";
+import { createSnapshots, type Snapshots } from "./snapshots.ts";
 import { createUsageReader, type UsageReader } from "./usage.ts";
 import { createVolumes, type Volumes } from "./volumes.ts";
 import { createWebhooks, type Webhooks } from "./webhooks/webhooks.ts";
 
 export interface Berth extends UsageReader {
   sessions: Sessions;
+  snapshots: Snapshots;
   events: Events;
   webhooks: Webhooks;
   keys: Keys;
@@ -21,6 +23,7 @@ export function createBerth(options: BerthOptions): Berth {
   const send = createTransport(options);
   return {
     sessions: createSessions(send),
+    snapshots: createSnapshots(send),
     events: createEvents(send),
     webhooks: createWebhooks(send),
     keys: createKeys(send),
@@ -39,6 +42,7 @@ export type { Events } from "./events.ts";
 export type { Keys } from "./keys.ts";
 export type { Files } from "./sandbox/files.ts";
 export type { Paged } from "./http/paging.ts";
-export type { CallOptions, PendingSession, Session, Sessions } from "./sessions.ts";
+export type { CallOptions, ForkResult, ForkSessions, PendingSession, Session, Sessions } from "./sessions.ts";
 export type { Volumes } from "./volumes.ts";
+export type { Snapshots } from "./snapshots.ts";
 export type { Webhooks } from "./webhooks/webhooks.ts";

@@ -7,12 +7,14 @@ import { sessionForUser } from "./session-for-user.ts";
 import type {
   CreateSession,
   EgressHost,
+  ForkedSessions,
   IssueLaunchUrl,
   LaunchUrl,
   ListSessions,
   Page,
   SessionData,
   SessionStatus,
+  SnapshotData,
   UpdateSession,
 } from "./types/api-types.ts";
 import type { ExecEvent, ExecOptions, ExecResult } from "./types/sandbox-types.ts";
@@ -21,12 +23,26 @@ export interface Sessions {
   // Resolves when the sandbox is ready or, with `wait`, when its source is there or has failed. With your own idempotency key, a retry after a crash of your process returns the
   // session of the first attempt.
   create(request: CreateSession, options?: CallOptions & { idempotencyKey?: string; wait?: "source" }): PendingSession;
+  // Creates up to 20 sessions with the files of one session or snapshot. Each result has a session or an error. Rejects if none could
+  // be created.
+  fork(
+    source: { sessionId: string } | { snapshotId: string },
+    request: ForkSessions,
+    options?: CallOptions & { idempotencyKey?: string },
+  ): Promise<ForkResult[]>;
   // The session of a user: the newest live one, resumed if it is paused, or else a new one with these settings. Concurrent calls
   // get the same session, so this cannot create a second one.
   forUser(externalUserId: string, request?: Omit<CreateSession, "externalUserId">, options?: CallOptions): Promise<Session>;
   get(sessionId: string, options?: CallOptions): Promise<Session>;
   // Newest first: `for await (const session of berth.sessions.list({ status: "running" }))`.
   list(filter?: ListSessions): Paged<Session>;
+}
+
+export type ForkSessions = Omit<CreateSession, "source" | "count"> & { count: number };
+
+export interface ForkResult {
+  session: Session | null;
+  error: { code: string; message: string } | null;
 }
 
 // A promise of a session that can also be used directly: `sessions.create(…).exec("npm test")`.
@@ -50,6 +66,9 @@ export interface Session extends SessionData {
   launchUrl(options?: CallOptions & IssueLaunchUrl): Promise<LaunchUrl>;
   // The hosts that the sandbox reached or tried to reach, the last used first.
   egressLog(options?: CallOptions): Promise<EgressHost[]>;
+
+  // Copies the files of the session, which may be running or paused.
+  snapshot(options?: CallOptions & { name?: string }): Promise<SnapshotData>;
 
   exec(command: string | string[], options?: Collected): Promise<ExecResult>;
   execStream(command: string | string[], options?: ExecOptions): AsyncGenerator<ExecEvent>;
@@ -79,6 +98,12 @@ export function createSessions(send: Transport): Sessions {
         exec: async (...args: Parameters<Session["exec"]>) => (await pending).exec(...args),
         launchUrl: async (...args: Parameters<Session["launchUrl"]>) => (await pending).launchUrl(...args),
       });
+    },
+    async fork(source, request, { idempotencyKey, signal } = {}) {
+      const json = { ...request, source };
+      const call = { method: "POST", url: PATH, json, idempotencyKey: idempotencyKey ?? true, repeatable: true, signal } as const;
+      const { sessions: results } = await readJson<ForkedSessions>(send(call));
+      return results.map(({ session, error }) => ({ session: session && bind(session), error }));
     },
     forUser: (externalUserId, request, options) => sessionForUser(sessions, externalUserId, request, options),
     async get(sessionId, { signal } = {}) {
@@ -116,6 +141,7 @@ export function createSessions(send: Transport): Sessions {
       },
       egressLog: async ({ signal } = {}) =>
         (await readJson<{ data: EgressHost[] }>(send({ method: "GET", url: `${path}/egress`, signal }))).data,
+      snapshot: ({ name, ...options } = {}) => post<SnapshotData>("snapshots", { name }, options),
       exec: (command, options) => exec(send, session.sandboxUrl, command, options),
       execStream: (command, options) => execStream(send, session.sandboxUrl, command, options),
       files: createFiles(send, sandboxUrl),
