@@ -1,11 +1,8 @@
-import { join } from "node:path";
 import { Command, Option } from "commander";
-import { DEFAULT_TEMPLATE, type ErrorBody, type LaunchUrl, type Session, type Source } from "@berth/contract";
+import { DEFAULT_TEMPLATE, type LaunchUrl, type Session, type Source } from "@berth/contract";
 import { readFileIfExists } from "@berth/server/bounded-io/read-small-file.ts";
-import type { Config } from "@berth/server/config/config.ts";
-import { DEMO_KEY_FILE, DEMO_PARTNER } from "@berth/server/keys/seed.ts";
 import { parseIdleTimeout, type Limit } from "../arguments.ts";
-import { readSettings } from "../installation/settings.ts";
+import { openCaller } from "../installation/server-call.ts";
 import { openInBrowser } from "../terminal/browser.ts";
 import { facts, show } from "../terminal/output.ts";
 import { style } from "../terminal/style.ts";
@@ -40,8 +37,7 @@ function build(): Command {
 
 // Creates a session of the partner `demo` through the running server, like a partner's backend.
 async function open(options: Options): Promise<void> {
-  const config = await readSettings();
-  const call = caller(addressOf(config), await readKey(config));
+  const call = await openCaller();
   const { idleTimeout } = options;
   const { sessionId } = await call<Session>("/api/b2b/sessions", {
     externalUserId: options.user,
@@ -74,33 +70,3 @@ async function readGitSource(url: string, { ref, gitTokenFile }: Options): Promi
   if (!token) throw new Error(`There is no token in ${gitTokenFile}.`);
   return { url, ...(ref !== undefined && { ref }), token };
 }
-
-// The server may listen on all addresses; it is on this machine in any case.
-function addressOf({ host, port }: Config): string {
-  const name = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
-  return `http://${name.includes(":") ? `[${name}]` : name}:${port}`;
-}
-
-async function readKey({ apiKey, dataDir }: Config): Promise<string> {
-  const key = apiKey ?? (await readFileIfExists(join(dataDir, DEMO_KEY_FILE)))?.trim();
-  if (key) return key;
-  throw new Error(
-    `There is no key of the partner ${DEMO_PARTNER} in ${dataDir}. Start a server with \`berth serve\`, set BERTH_DATA_DIR to its data folder, or set BERTH_API_KEY.`,
-  );
-}
-
-const caller =
-  (base: string, key: string) =>
-  async <T>(path: string, body?: object): Promise<T> => {
-    const response = await fetch(`${base}${path}`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      ...(body && { body: JSON.stringify(body) }),
-    }).catch((cause: unknown) => {
-      throw new Error(`No server answers at ${base}. Start it with \`berth serve\`, or set BERTH_PORT to its port.`, { cause });
-    });
-    const reply = (await response.json()) as T & ErrorBody;
-    if (response.ok) return reply;
-    const faults = reply.details?.map(({ field, message }) => `${field}: ${message}`).join(", ");
-    throw new Error(`The server answered ${response.status}: ${reply.error}${faults ? ` (${faults})` : ""}.`);
-  };

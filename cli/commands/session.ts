@@ -1,12 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Command, Option } from "commander";
-import { SESSION_STATUSES, type SessionStatus } from "@berth/contract";
+import { MAX_FORKS, SESSION_STATUSES, type SessionStatus } from "@berth/contract";
 import { describeMs } from "@berth/server/config/kinds.ts";
 import { modelUsageOf } from "@berth/server/store/partners/model-usage.ts";
 import { listSessionDetails, type SessionDetails } from "@berth/server/store/sessions/details.ts";
 import { STEPS } from "@berth/server/sessions/states/states.ts";
 import { parseCount } from "../arguments.ts";
 import { withStore, type Context } from "../context.ts";
+import { forkSession, takeSnapshot } from "../sessions/copy-session.ts";
 import { getSession, markSession, STEP_WAIT_MS } from "../sessions/mark-session.ts";
 import { setupText, sourceText } from "../sessions/setup-text.ts";
 import { clean, cut, facts, isoOf, noteMore, orDash, relative, show, state, table } from "../terminal/output.ts";
@@ -46,6 +47,23 @@ function build(): Command {
       .argument("<id>", "id of the session or of its sandbox")
       .option("--json", "print JSON")
       .action(wake),
+  );
+  group.addCommand(
+    new Command("snapshot")
+      .description("copy the files of a session of the partner `demo`, or of the one whose key BERTH_API_KEY is")
+      .argument("<id>")
+      .option("--name <text>", "a name for people")
+      .option("--json", "print JSON")
+      .action(takeSnapshot),
+  );
+  group.addCommand(
+    new Command("fork")
+      .description("create sessions with the files of such a session")
+      .argument("<id>")
+      .option("--count <n>", `how many, up to ${MAX_FORKS}`, parseCount, 1)
+      .option("--user <id>", "the user that they are for", "me")
+      .option("--json", "print JSON")
+      .action(forkSession),
   );
   group.addCommand(
     new Command("destroy")

@@ -18,6 +18,7 @@ const BERTH_FILES = new Set([
   `${STORE_FILE}-shm`,
   ...PRIVATE_FILES,
   "sandboxes",
+  "snapshots",
   "containers",
   "egress",
   "probe",
