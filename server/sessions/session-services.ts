@@ -25,6 +25,7 @@ import { ignoreAll, type SessionObserver } from "./session-observer.ts";
 import type { Sessions } from "./sessions.ts";
 import { followSetups } from "./setup-runs/follow-setups.ts";
 import { createSnapshotServices } from "./snapshots/snapshot-services.ts";
+import { requireAdopted } from "./snapshots/require-adopted.ts";
 import type { SnapshotLimits, Snapshots } from "./snapshots/snapshots.ts";
 import { createSteps, LEASE_MARGIN_MS } from "./steps/steps.ts";
 import { createStepActions, type StepActionsDeps } from "./steps/step-actions.ts";
@@ -88,7 +89,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
   // A process that died and its successor are different owners.
   const owner = randomBytes(8).toString("hex");
   const changes = createChanges();
-  const actions = createStepActions(deps);
+  const actions = createStepActions({ ...deps, requireAdopted: (id) => requireAdopted(store.db, id) });
   const capacity = createCapacity(home, store.engine, deps.capacity);
   const leaseMs = stepTimeoutMs + LEASE_MARGIN_MS;
   const transitions = createTransitions({ store, owner, leaseMs, clock, onChange: changes.announce });

@@ -8,6 +8,7 @@ import type { Secrets } from "../../secrets/secrets.ts";
 import type { Store } from "../../store/open.ts";
 import { findSession, findSessionBySandbox, sessionsInState } from "../../store/sessions/read.ts";
 import { isAtHome, isInStep, SESSION_STATES, type Home, type Session } from "../../store/sessions/session.ts";
+import { removeSnapshot } from "../../store/snapshots/write.ts";
 import type { Templates } from "../../templates.ts";
 import { BACKGROUND, forEachConcurrently } from "./for-each-concurrently.ts";
 import { ignoreAll } from "../session-observer.ts";
@@ -21,7 +22,7 @@ import { createTransitions } from "../states/transitions.ts";
 export interface EndSandboxes {
   // Sessions become paused with their files; sandboxes without a session are destroyed.
   pauseAll(): Promise<EndedSandboxes>;
-  // Sessions are destroyed with their files.
+  // Sessions are destroyed with their files, and snapshots are deleted.
   destroyAll(): Promise<EndedSandboxes>;
 }
 
@@ -132,7 +133,16 @@ export function createEndSandboxes(deps: EndSandboxesDeps): EndSandboxes {
     }
   }
 
-  return { pauseAll: () => end("paused"), destroyAll: () => end("destroyed") };
+  async function deleteSnapshots(ended: EndedSandboxes): Promise<EndedSandboxes> {
+    for (const id of await driver.listSnapshots(AbortSignal.timeout(LIST_TIMEOUT_MS)))
+      await driver
+        .deleteSnapshot(id, AbortSignal.timeout(STEP_TIMEOUT_MS))
+        .then(() => removeSnapshot(store.db, id))
+        .catch((error: unknown) => void ended.failures.push(`${id}: ${describe(error)}`));
+    return ended;
+  }
+
+  return { pauseAll: () => end("paused"), destroyAll: () => end("destroyed").then(deleteSnapshots) };
 }
 
 const LIVE_STATES = SESSION_STATES.filter((state) => state !== "destroyed");

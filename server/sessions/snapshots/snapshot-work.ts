@@ -1,16 +1,16 @@
-import { AppError, newId, type EventType } from "@berth/contract";
+import { AppError, newId } from "@berth/contract";
 import { MINUTE, type Clock } from "../../clock.ts";
 import type { DaemonLinks } from "../../daemon-link/daemon-links.ts";
 import type { Driver } from "../../drivers/driver.ts";
 import { failpoint } from "../../faults/failpoints.ts";
 import type { Log } from "../../log.ts";
-import { appendEvent } from "../../store/events.ts";
 import type { Store } from "../../store/open.ts";
 import { lockPartner } from "../../store/partners/partners.ts";
 import type { Db } from "../../store/schema.ts";
 import type { Home, Lease, PartnerSession } from "../../store/sessions/session.ts";
 import { snapshotUse, type StoredSnapshot } from "../../store/snapshots/read.ts";
-import { beginDeletion, finishSnapshot, insertSnapshot, releaseSnapshot, removeSnapshot } from "../../store/snapshots/write.ts";
+import { finishSnapshot, insertSnapshot, releaseSnapshot, removeSnapshot } from "../../store/snapshots/write.ts";
+import { appendSnapshotEvent, beginDiscard } from "./snapshot-events.ts";
 import type { SnapshotLimits, SnapshotRecorder } from "./snapshots.ts";
 
 // Makes and deletes snapshots so that a crash loses nothing: the row comes before the files and goes after them.
@@ -104,7 +104,7 @@ export function createSnapshotWork(deps: SnapshotWorkDeps): SnapshotWork {
       const finished = await finishSnapshot(tx, id, owner, bytes);
       if (!finished) throw new AppError("session_busy", { message: "Another server took over this snapshot" });
       await record?.(tx, finished);
-      await announce(tx, finished, "snapshot.created");
+      await appendSnapshotEvent(tx, finished, "snapshot.created", clock.now());
       return finished;
     });
     if (partnerId !== null) onEvent(partnerId);
@@ -113,11 +113,8 @@ export function createSnapshotWork(deps: SnapshotWorkDeps): SnapshotWork {
 
   async function discard(snapshot: StoredSnapshot, record?: SnapshotRecorder): Promise<void> {
     const taken = await store.transaction(async (tx) => {
-      if (!(await beginDeletion(tx, snapshot, lease()))) return false;
       await record?.(tx, snapshot);
-      if (snapshot.state === "creating") await announce(tx, snapshot, "snapshot.failed");
-      if (snapshot.state === "ready") await announce(tx, snapshot, "snapshot.deleted");
-      return true;
+      return beginDiscard(tx, snapshot, lease(), clock.now());
     });
     if (!taken) return;
     failpoint("snapshot_delete.begun");
@@ -131,12 +128,6 @@ export function createSnapshotWork(deps: SnapshotWorkDeps): SnapshotWork {
     }
     failpoint("snapshot_delete.deleted");
     await removeSnapshot(store.db, snapshot.id);
-  }
-
-  async function announce(tx: Db, snapshot: StoredSnapshot, type: EventType): Promise<void> {
-    const { id: snapshotId, partnerId, sessionId, name, bytes, purpose } = snapshot;
-    if (purpose === "fork" || partnerId === null) return;
-    await appendEvent(tx, { partnerId, sessionId, type, at: clock.now(), data: { sessionId, snapshotId, name, bytes } });
   }
 
   return { make, discard };

@@ -1,4 +1,4 @@
-import type { SandboxId, Template } from "@berth/contract";
+import type { SandboxId, SnapshotId, Template } from "@berth/contract";
 import type { Clock } from "../../clock.ts";
 import { MINUTE } from "../../clock.ts";
 import type { Driver, SandboxSpec } from "../../drivers/driver.ts";
@@ -34,6 +34,8 @@ export interface StepActionsDeps extends StartRequestsDeps {
   links: Pick<DaemonLinks, "start" | "stop" | "forget" | "prepare" | "isPrepared">;
   egress: SandboxEgress;
   meter: SandboxMeter;
+  // Rejects unless the snapshot of a template is the operator's. Absent for callers that create no sandboxes.
+  requireAdopted?: (snapshotId: SnapshotId) => Promise<void>;
   clock: Clock;
   log: Log;
 }
@@ -66,8 +68,11 @@ export function createStepActions(deps: StepActionsDeps): StepActions {
   }
 
   async function createSandbox(session: Session, signal: AbortSignal, span?: Span): Promise<void> {
-    await egress.open(session.sandboxId, templateOf(session));
-    await inSpan(span, `${driver.name} create`, () => driver.create(specOf(session), signal));
+    const template = templateOf(session);
+    const spec = specOf(session);
+    if (spec.snapshot !== undefined && spec.snapshot === template.snapshot) await deps.requireAdopted?.(spec.snapshot);
+    await egress.open(session.sandboxId, template);
+    await inSpan(span, `${driver.name} create`, () => driver.create(spec, signal));
     failpoint("make.created");
   }
 
