@@ -24,6 +24,7 @@ export const NAME_HEADER = "x-berth-name";
 export const VIEWER_CALLS: readonly ViewerCall[] = [
   ["GET", "/health"],
   ["WS", "/events"],
+  ["WS", "/together"],
   ["GET", "/files"],
   ["GET", "/files/content"],
   ["HEAD", "/files/content"],

@@ -27,6 +27,7 @@ import { searchRoutes } from "./search/search.ts";
 import { openSetupFiles } from "./setup/setup-files.ts";
 import { setupRoutes } from "./setup/setup.ts";
 import { createTerminals } from "./terminals/terminals.ts";
+import { togetherRoutes } from "./together/together.ts";
 import { trashRoutes } from "./trash/trash.ts";
 
 const VERSION = "0.1.0";
@@ -117,7 +118,14 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
     ...gitRoutes({ workspace, environment, watch: watcher.include }),
     ...relay.routes,
   ];
-  const upgrades = [...terminals.upgrades, ...events.upgrades, ...agent.upgrades, ...languages.upgrades, ...relay.upgrades];
+  const upgrades = [
+    ...terminals.upgrades,
+    ...events.upgrades,
+    ...agent.upgrades,
+    ...languages.upgrades,
+    ...relay.upgrades,
+    ...togetherRoutes(),
+  ];
   answerRequests(server, { authentication, routes, upgrades });
 
   return {

@@ -47,5 +47,6 @@ void Promise.race([workspace.initialRequest, new Promise((resolve) => setTimeout
   .then(() => {
     // Small parts that must appear at once, or without a connection to the server.
     for (const part of [OpenDialogs, NameField, ConflictBar, PausedOverlay, EndedPage]) part.prefetch().catch(() => {});
+    void import("./together/start.ts").then(({ startTogether }) => startTogether(workspace)).catch(() => {});
     setTimeout(() => void prefetchSidePanels(), 1000);
   });

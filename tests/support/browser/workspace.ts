@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Locator, type Page } from "playwright-core";
 import { expect } from "vitest";
-import type { Session } from "@berth/contract";
+import type { IssueLaunchUrl, Session } from "@berth/contract";
 import type { Berth } from "../servers/berth.ts";
 import { installed } from "../machine.ts";
 
@@ -36,13 +36,13 @@ export function launchChromium(extra: string[] = []): Promise<Browser> {
 export interface OpenedWorkspace extends AsyncDisposable {
   session: Session;
   page: Page;
-  // Issues a new launch URL.
-  link(): Promise<string>;
+  // Issues a new launch URL, for a person if one is named.
+  link(person?: IssueLaunchUrl): Promise<string>;
   exec(command: string): Promise<string>;
   write(path: string, text: string | Uint8Array): Promise<void>;
   read(path: string): Promise<string | null>;
   // Opens the same workspace in a separate browser context, like another person.
-  another(): Promise<Page>;
+  another(person?: IssueLaunchUrl, context?: BrowserContextOptions): Promise<Page>;
 }
 
 export interface WorkspaceOptions {
@@ -64,16 +64,16 @@ export async function openWorkspace(
   const faults: string[] = [];
   const contexts: BrowserContext[] = [];
 
-  async function newPage(): Promise<Page> {
-    const opened = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...context });
+  async function newPage(own: BrowserContextOptions = {}): Promise<Page> {
+    const opened = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...context, ...own });
     contexts.push(opened);
     const page = await opened.newPage();
     page.on("pageerror", (error) => faults.push(error.stack ?? error.message));
     page.setDefaultTimeout(30_000);
     return page;
   }
-  const link = async () => {
-    const { body } = await berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/launch-url`);
+  const link = async (person?: IssueLaunchUrl) => {
+    const { body } = await berth.api.call("POST", `/api/b2b/sessions/${session.sessionId}/launch-url`, person);
     return (body as { url: string }).url;
   };
   const page = await newPage();
@@ -88,9 +88,9 @@ export async function openWorkspace(
     },
     write: (path, text) => berth.api.writeFile(session.sandboxId, path, text),
     read: async (path) => (await berth.api.readFile(session.sandboxId, path))?.toString() ?? null,
-    async another() {
-      const other = await newPage();
-      await other.goto(await link());
+    async another(person, own) {
+      const other = await newPage(own);
+      await other.goto(await link(person));
       return other;
     },
     async [Symbol.asyncDispose]() {

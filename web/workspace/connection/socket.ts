@@ -32,6 +32,7 @@ const closedUntilRetryNow: ReadonlySet<number> = new Set([
   CLOSE.sessionPaused,
   CLOSE.sessionDestroyed,
   CLOSE.unauthorized,
+  CLOSE.viewOnly,
 ]);
 
 // A WebSocket that reconnects by itself until it is disposed.

@@ -2,6 +2,7 @@ import { useEffect, useRef } from "react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { bufferFor } from "./code/buffer.ts";
 import { attachGitLater } from "./git/attach-later.ts";
+import { attachOthers } from "./together/attach-others.ts";
 import { attachEditor, goTo } from "./code/editor-handle.ts";
 import { keys, loadKeys } from "./code/keys.ts";
 import { personal, personalSetup } from "./code/personal.ts";
@@ -30,9 +31,11 @@ export default function TextEditor({ path, group, active }: TextEditorProps) {
     editor.current = mounted;
     const attached = attachEditor(workspace, mounted.view, path);
     const marks = attachGitLater(workspace, mounted.view, path);
+    const others = attachOthers(workspace, mounted.view, path);
     requestAnimationFrame(markFirstTextPainted);
     return () => {
       editor.current = null;
+      others[Symbol.dispose]();
       marks[Symbol.dispose]();
       attached[Symbol.dispose]();
       mounted[Symbol.dispose]();

@@ -2,6 +2,8 @@ import { ChevronRight, CornerDownRight, Folder, FolderOpen } from "lucide-react"
 import { memo, type CSSProperties } from "react";
 import { lazyPart } from "../browser/lazy-part.ts";
 import { FileIcon } from "../parts/file-icon.tsx";
+import { PersonMarks } from "../parts/person-marks.tsx";
+import { othersAt } from "../state/together/together.ts";
 import { useWorkspaceState } from "../state/context.ts";
 import { letterOf } from "../state/git/git-marks.ts";
 import type { Naming } from "../state/page/tree.ts";
@@ -44,6 +46,7 @@ export const TreeRow = memo(function TreeRow({
     const file = files[path];
     return file?.kind === "text" && file.document.edited;
   });
+  const here = useWorkspaceState("together", (state) => othersAt(state, path));
   const change = useWorkspaceState("git", ({ marks }) => marks.get(path));
   const style = { top: index * ROW_HEIGHT, "--level": level } as CSSProperties;
   if (naming !== null)
@@ -74,6 +77,7 @@ export const TreeRow = memo(function TreeRow({
       <RowIcon path={path} folder={folder} expanded={expanded} />
       <span className="truncate">{name}</span>
       {link && <CornerDownRight size={12} className="link-mark" aria-hidden="true" />}
+      <PersonMarks people={here} />
       {unsaved && <span className="mark" title="Unsaved" />}
       {change && <span className="git-letter" title={change} data-letter={folder ? "•" : letterOf(change)} />}
     </div>

@@ -1,4 +1,6 @@
 import { Eye, Moon, PanelBottom, PanelLeft, Search, Sparkles, Sun, SunMoon } from "lucide-react";
+import { lazy, Suspense } from "react";
+import { loadModule } from "../browser/load-module.ts";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { IconButton } from "../parts/icon-button.tsx";
 import { formatShortcut } from "../browser/shortcuts.ts";
@@ -32,9 +34,10 @@ export function TopBar() {
         {!workspace.mayEdit && (
           <span className="chip" title="Your link lets you see this workspace, but not change it">
             <Eye size={13} />
-            View only
+            <span className="view-only">View only</span>
           </span>
         )}
+        <Others />
         <Reconnecting />
         <TimeLeft />
         <ThemeButton />
@@ -51,6 +54,19 @@ export function TopBar() {
         )}
       </div>
     </header>
+  );
+}
+
+const People = lazy(() => loadModule(() => import("./people.tsx")));
+
+function Others() {
+  const isAlone = useWorkspaceState("together", ({ people }) => people.length < 2);
+  return (
+    !isAlone && (
+      <Suspense>
+        <People />
+      </Suspense>
+    )
   );
 }
 

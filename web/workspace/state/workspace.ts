@@ -6,7 +6,7 @@ import { connectSocket } from "../connection/socket.ts";
 import { applyAccent } from "./apply-accent.ts";
 import { keepEditedTab } from "./keep-edited-tab.ts";
 import { createDocuments } from "./documents/documents.ts";
-import { openDrafts } from "./documents/drafts.ts";
+import { noDrafts, openDrafts } from "./documents/drafts.ts";
 import { createFormatter } from "./formatter.ts";
 import { createReplacements } from "./replace/replacements.ts";
 import { loadInitialView } from "./initial-load.ts";
@@ -34,6 +34,7 @@ import { createPorts } from "./sandbox/ports.ts";
 import { createResume, resumeWhenSeen } from "./sandbox/resume.ts";
 import { createSearch } from "./sandbox/search.ts";
 import { createSessionStore } from "./sandbox/session.ts";
+import { createTogether } from "./together/together.ts";
 import { createTerminals } from "./terminals/terminals.ts";
 
 export type Workspace = ReturnType<typeof createWorkspace>;
@@ -70,7 +71,7 @@ export function createWorkspace(sandboxId: string) {
   const documents = createDocuments({
     api,
     notices,
-    drafts: openDrafts(mayEdit ? sandboxId : `viewer ${sandboxId}`),
+    drafts: mayEdit ? openDrafts(sandboxId) : noDrafts,
     autosave: () => mayEdit && preferences.store.getState().autosave,
     autosaveAfterMs: () => preferences.store.getState().autosaveDelayMs,
   });
@@ -90,6 +91,7 @@ export function createWorkspace(sandboxId: string) {
   const tree = createTree();
   const tabDrag = createTabDrag();
   const fileHistory = createFileHistory();
+  const together = createTogether();
   const transfers = createTransfers();
 
   keepEditedTab({ layout, documents });
@@ -202,6 +204,7 @@ export function createWorkspace(sandboxId: string) {
     tree,
     tabDrag,
     fileHistory,
+    together,
     transfers,
     connections,
     // Resolves when the file that is shown first has been requested.

@@ -1,10 +1,10 @@
 import { LanguageDescription } from "@codemirror/language";
 import { languages } from "@codemirror/language-data";
-import { Annotation, EditorState, type Text as DocumentText, type Transaction } from "@codemirror/state";
+import { Annotation, EditorState, Transaction, type ChangeSet, type Text as DocumentText } from "@codemirror/state";
 import type { EditorView } from "@codemirror/view";
 import { nameOf } from "../../text/paths.ts";
 import type { Workspace } from "../../state/workspace.ts";
-import type { EditorBuffer, TextReplacement } from "../../state/documents/open-files.ts";
+import type { EditorBuffer, Sharing, TextReplacement } from "../../state/documents/open-files.ts";
 import { configuredIndentation, indentation } from "../indentation/extension.ts";
 import { languageSupport } from "../language/support.ts";
 import { smallestChange } from "../language/protocol/smallest-change.ts";
@@ -26,6 +26,7 @@ export interface MountedView extends Disposable {
 
 // Marks a change that came from the disk.
 const fromDisk = Annotation.define<boolean>();
+const isRemote = (transaction: Transaction) => transaction.annotation(Transaction.remote) === true;
 const isEdit = (transaction: Transaction) => transaction.docChanged && !isCopied(transaction) && !transaction.annotation(fromDisk);
 const codeBuffers = new WeakMap<EditorBuffer, CodeBuffer>();
 
@@ -50,10 +51,16 @@ function createBuffer(workspace: Workspace, firstPath: string): CodeBuffer {
         extensions: [editorSetup({ path, text, preferences: chosen }), EditorState.readOnly.of(!workspace.mayEdit), extension],
       }),
     onUpdate({ view, state: { doc }, transactions, docChanged, selectionSet }) {
-      if (transactions.some(isEdit)) documents.edited(path, { differs: saved === null || !doc.eq(saved) });
+      if (transactions.some(isEdit))
+        documents.edited(path, { differs: saved === null || !doc.eq(saved), byOther: transactions.every(isRemote) });
       if (view === reporting && (docChanged || selectionSet)) reportPosition(view);
     },
+    onChange(transaction) {
+      if (!isRemote(transaction)) for (const listener of listeners) listener(transaction.changes);
+    },
   });
+  const listeners = new Set<(changes: ChangeSet) => void>();
+  let sharing: Sharing | null = null;
   // The text on disk. Unknown for a restored draft, which counts as edited until it is saved.
   let saved: DocumentText | null = documents.documentAt(path)?.edited ? null : views.state().doc;
 
@@ -92,6 +99,25 @@ function createBuffer(workspace: Workspace, firstPath: string): CodeBuffer {
       // A text that no editor shows reports no edits.
       documents.edited(path, { differs: saved === null || !views.state().doc.eq(saved) });
     },
+    savedAs(onDisk) {
+      const state = views.state();
+      const now = state.toText(onDisk);
+      saved = state.doc.eq(now) ? state.doc : now;
+      return { differs: saved !== state.doc };
+    },
+    sharing: () => sharing,
+    recognize: (onDisk, etag) => sharing?.recognize(views.state().toText(onDisk), etag) ?? "foreign",
+    live: {
+      doc: () => views.state().doc,
+      saved: () => saved,
+      listen(listener) {
+        listeners.add(listener);
+        return { [Symbol.dispose]: () => void listeners.delete(listener) };
+      },
+      receive: (changes) => change(changes, { byOther: true }),
+      edit: (changes) => change(changes, { byOther: false }),
+      share: (next) => (sharing = next),
+    },
     renamed(to) {
       path = to;
       views.configure(label.reconfigure(labelFor(to)));
@@ -121,6 +147,14 @@ function createBuffer(workspace: Workspace, firstPath: string): CodeBuffer {
   void loadIndentation();
   void loadIntelligence();
   return buffer;
+
+  function change(changes: ChangeSet, { byOther }: { byOther: boolean }): void {
+    if (changes.empty) return;
+    const annotations = [Transaction.addToHistory.of(!byOther), Transaction.remote.of(byOther)];
+    views.change({ changes, annotations, ...(byOther ? {} : { userEvent: "input.merge" }) });
+    // No view reports the edit of a text that is not on screen.
+    documents.edited(path, { differs: saved === null || !views.state().doc.eq(saved), byOther });
+  }
 
   async function loadLanguage(): Promise<void> {
     const current = path;

@@ -20,6 +20,8 @@ interface SharedViewsOptions {
   createState: (extension: ReturnType<typeof EditorView.updateListener.of>) => EditorState;
   // Also called for changes that were made in another view.
   onUpdate: (update: ViewUpdate) => void;
+  // Called once for every change of the text.
+  onChange: (transaction: Transaction) => void;
 }
 
 const copied = Annotation.define<boolean>();
@@ -27,7 +29,7 @@ const copied = Annotation.define<boolean>();
 // Whether a transaction repeats a change that was made in another view.
 export const isCopied = (transaction: Transaction): boolean => transaction.annotation(copied) === true;
 
-export function createSharedViews({ createState, onUpdate }: SharedViewsOptions): SharedViews {
+export function createSharedViews({ createState, onUpdate, onChange }: SharedViewsOptions): SharedViews {
   const views = new Set<EditorView>();
   // Selection and scroll position in each editor group that has shown the text.
   const places = new Map<string, { selection: EditorSelection; scrollPosition: StateEffect<unknown> | undefined }>();
@@ -43,6 +45,7 @@ export function createSharedViews({ createState, onUpdate }: SharedViewsOptions)
 
   function copy(from: EditorView | null, transaction: Transaction): void {
     const { changes } = transaction;
+    onChange(transaction);
     for (const [group, { selection, scrollPosition }] of places)
       places.set(group, { selection: selection.map(changes), scrollPosition: scrollPosition?.map(changes) });
     const annotations = [copied.of(true), Transaction.addToHistory.of(transaction.annotation(Transaction.addToHistory) !== false)];

@@ -1,7 +1,9 @@
 import { X } from "lucide-react";
 import type { DragEvent, MouseEvent } from "react";
 import { IconButton } from "../../parts/icon-button.tsx";
+import { PersonMarks } from "../../parts/person-marks.tsx";
 import { useWorkspace, useWorkspaceState } from "../../state/context.ts";
+import { othersAt } from "../../state/together/together.ts";
 import type { EditorGroup } from "../../state/tabs/editor-group.ts";
 import type { Tab } from "../../state/tabs/tab.ts";
 import { closeTab } from "../../state/actions/tab-actions.ts";
@@ -23,6 +25,7 @@ export function TabButton({ tab, group, dropMark, onMenu }: TabButtonProps) {
   const active = group.activeTab === tab.id;
   const path = "path" in tab ? tab.path : null;
   const folder = folderShown(tab, group.tabs);
+  const here = useWorkspaceState("together", (state) => othersAt(state, path));
   const { unsaved, gone } = useFileStatus(tab.kind === "file" ? path : null);
   const closeThis = () => void closeTab(workspace, group.id, tab.id);
 
@@ -66,6 +69,7 @@ export function TabButton({ tab, group, dropMark, onMenu }: TabButtonProps) {
         <TabIcon tab={tab} />
         <span className="name truncate">{tabName(tab)}</span>
         {folder !== null && <span className="where truncate">{folder}</span>}
+        <PersonMarks people={here} />
         {unsaved && <span className="hidden-visually">(unsaved)</span>}
       </button>
       <IconButton label={`Close ${tabName(tab)}`} className="close" tabIndex={-1} aria-hidden="true" onClick={closeThis}>

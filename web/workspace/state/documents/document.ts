@@ -23,6 +23,8 @@ export type DocumentEvent =
   | { type: "saveFailed"; message: string }
   // The current content on disk, read after a change notification or a rejected save.
   | { type: "readFromDisk"; text: string; etag: string }
+  // Another person has saved the text that they share with this page.
+  | { type: "savedByOther"; etag: string; differs: boolean }
   | { type: "deletedOnDisk" }
   | { type: "keptMine" }
   | { type: "tookTheirs" };
@@ -58,6 +60,8 @@ export function updateDocument(doc: TextDocument, event: DocumentEvent): Documen
       return { doc: { ...doc, saving: false, failure: event.message } };
     case "readFromDisk":
       return followDisk(doc, event.text, event.etag);
+    case "savedByOther":
+      return { doc: { ...doc, etag: event.etag, edited: event.differs, saving: false, conflict: null, failure: null } };
     case "deletedOnDisk":
       return { doc: { ...doc, saving: false, conflict: { kind: "deleted" } } };
     case "keptMine":

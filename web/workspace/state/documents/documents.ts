@@ -80,11 +80,13 @@ export function createDocuments(deps: DocumentsDeps) {
   }
 
   // `differs` says whether the text now differs from the saved one; undo can make them equal again.
-  function edited(path: string, { differs }: { differs: boolean }): void {
+  // The page that made a change saves it first; if it does not, those with the same text do.
+  function edited(path: string, { differs, byOther = false }: { differs: boolean; byOther?: boolean }): void {
     apply(path, { type: "edited", differs });
     if (!documentAt(path)?.edited) return;
     schedule(`draft ${path}`, draftAfterMs, () => keepDraft(path));
-    if (autosave() && !retries.has(path)) schedule(`save ${path}`, autosaveAfterMs(), () => autosaveNow(path));
+    const afterMs = autosaveAfterMs() + (byOther ? OTHERS_SAVE_MS : 0);
+    if (autosave() && !retries.has(path)) schedule(`save ${path}`, afterMs, () => autosaveNow(path));
   }
 
   function schedule(key: string, afterMs: number, work: () => void): void {
@@ -117,14 +119,17 @@ export function createDocuments(deps: DocumentsDeps) {
     if (doc === null || doc.conflict?.kind === "changed") return false;
     const recreate = doc.conflict?.kind === "deleted";
     if (recreate) apply(path, { type: "keptMine" });
-    const { text, markSaved } = openFiles.snapshot(path);
     apply(path, { type: "saveStarted" });
+    const sharing = openFiles.sharing(path);
+    if (sharing) await sharing.flush();
+    const { text, markSaved } = openFiles.snapshot(path);
+    const { revision = 0, etag: base = null } = documentAt(path) ?? {};
     try {
-      const { etag } = await api.writeFile(path, encodeText(text, openFiles.encodingOf(path)), recreate ? null : doc.etag);
+      const { etag } = await api.writeFile(path, encodeText(text, openFiles.encodingOf(path)), recreate ? null : base);
       openFiles.setText(path, text);
       markSaved();
       retries.delete(path);
-      apply(path, { type: "saved", etag, revision: doc.revision });
+      apply(path, { type: "saved", etag, revision });
       if (documentAt(path)?.edited) edited(path, { differs: true });
       return true;
     } catch (error) {
@@ -176,6 +181,16 @@ export function createDocuments(deps: DocumentsDeps) {
   function followDisk(path: string, text: string, etag: string): void {
     const mine = openFiles.snapshot(path);
     const doc = documentAt(path);
+    if (doc && etag !== doc.etag) {
+      const verdict = openFiles.recognize(path, text, etag);
+      if (verdict === "wait") return;
+      if (verdict === "ours") {
+        const { differs } = openFiles.bufferOf(path)?.savedAs?.(text) ?? { differs: false };
+        openFiles.setText(path, text);
+        apply(path, { type: "savedByOther", etag, differs });
+        return differs ? edited(path, { differs }) : undefined;
+      }
+    }
     // Equal texts are no conflict: the response of our save was lost, or two people made the same edit.
     if (doc?.edited && mine.text === text) {
       mine.markSaved();
@@ -257,6 +272,8 @@ export function createDocuments(deps: DocumentsDeps) {
     },
   };
 }
+
+const OTHERS_SAVE_MS = 1500;
 
 const isOffline = (error: unknown): boolean => error instanceof ApiError && error.status === 0;
 

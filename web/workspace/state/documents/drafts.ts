@@ -11,6 +11,9 @@ export interface Drafts {
   remove(path: string): Promise<void>;
 }
 
+// For a viewer, who has no text of their own.
+export const noDrafts: Drafts = { get: async () => null, put: async () => {}, remove: async () => {} };
+
 const STORE = "drafts";
 
 export function openDrafts(sandboxId: string): Drafts {

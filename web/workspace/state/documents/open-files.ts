@@ -1,3 +1,4 @@
+import type { ChangeSet, Text } from "@codemirror/state";
 import { createStore } from "zustand/vanilla";
 import type { Encoding } from "../../text/encoding.ts";
 import { isWithin } from "../../text/paths.ts";
@@ -30,6 +31,34 @@ export interface EditorBuffer {
   edit(text: string): void;
   // The file has another path now. The text and its history stay.
   renamed(path: string): void;
+  // Records that this text is on disk. Returns whether the current text differs from it.
+  savedAs?(text: string): { differs: boolean };
+  // The text for others who have it open too.
+  live?: LiveText;
+  sharing?(): Sharing | null;
+  recognize?(text: string, etag: string): ReturnType<Sharing["recognize"]>;
+}
+
+// A text that may be shared with other people.
+export interface LiveText {
+  doc(): Text;
+  // The text on disk, as far as it is known.
+  saved(): Text | null;
+  // Called for every change except those from `receive`.
+  listen(listener: (changes: ChangeSet) => void): Disposable;
+  // Makes changes of another person.
+  receive(changes: ChangeSet): void;
+  // Makes changes of this person.
+  edit(changes: ChangeSet): void;
+  share(sharing: Sharing | null): void;
+}
+
+// What saving has to know about a shared text.
+export interface Sharing {
+  flush(): Promise<void>;
+  // Whether a text on disk is one that the pages have had together (`ours`), was written by another program (`foreign`), or is not known
+  // to be either yet (`wait`; the file is reported as changed when it is).
+  recognize(text: Text, etag: string): "ours" | "wait" | "foreign";
 }
 
 // The open files and their texts. A text lives in its editor buffer once there is one, and here until then.
@@ -73,7 +102,14 @@ export function createOpenFiles({ onClean }: { onClean: (path: string) => void }
     pathsWithin: (folder: string): string[] => Object.keys(store.getState().files).filter((path) => isWithin(path, folder)),
     setText: (path: string, text: string) => void texts.set(path, text),
     bufferOf: (path: string) => buffers.get(path),
-    attach: (path: string, buffer: EditorBuffer) => void buffers.set(path, buffer),
+    sharing: (path: string) => buffers.get(path)?.sharing?.(),
+    // A text that is not shared has only foreign versions.
+    recognize: (path: string, text: string, etag: string) => buffers.get(path)?.recognize?.(text, etag) ?? "foreign",
+    attach(path: string, buffer: EditorBuffer) {
+      buffers.set(path, buffer);
+      // Notifies those who follow the texts of open files.
+      store.setState(({ files }) => ({ files }));
+    },
     // Updates a document and, if necessary, the text in its editor.
     apply(path: string, event: DocumentEvent) {
       const before = documentAt(path);

@@ -1,0 +1,29 @@
+import { openFile } from "../state/actions/open-actions.ts";
+import type { Workspace } from "../state/workspace.ts";
+
+// Shows what the followed person sees. Typing ends it: the editor then belongs to this person again.
+export function followPerson(workspace: Workspace): void {
+  const { together, documents } = workspace;
+  let shown = "";
+
+  together.store.subscribe(({ people, following }) => {
+    const place = people.find(({ id }) => id === following)?.place;
+    const key = place ? `${following} ${place.path} ${place.selection?.head}` : "";
+    if (key === shown) return;
+    shown = key;
+    if (!place) return;
+    openFile(workspace, place.path, locationOf(documents.textOf(place.path), place.selection?.head ?? 0));
+  });
+
+  const endOnTyping = (event: KeyboardEvent) => {
+    const isTyping = event.target instanceof Element && event.target.closest(".cm-content") !== null;
+    const isModifier = ["Shift", "Control", "Alt", "Meta"].includes(event.key);
+    if (together.store.getState().following !== null && isTyping && !isModifier) together.follow(null);
+  };
+  addEventListener("keydown", endOnTyping, { capture: true });
+}
+
+export function locationOf(text: string, position: number): { line: number; column: number } {
+  const lines = text.replaceAll("\r\n", "\n").slice(0, position).split("\n");
+  return { line: lines.length, column: (lines.at(-1)?.length ?? 0) + 1 };
+}
