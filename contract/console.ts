@@ -97,6 +97,8 @@ export interface ConsoleSessionDetail extends ConsoleSession {
   // Its setup command; null without one.
   setup: { status: string; exitCode: number | null } | null;
   volumes: { name: string; path: string; mode: string }[];
+  // Whether the partner lets the operator's support look at workspaces.
+  supportAccess: boolean;
   // null if its template is no longer configured.
   limits: { cpus: number; memoryBytes: number; diskBytes: number; processes: number } | null;
   // Right now; null if it does not run on this server.
@@ -117,6 +119,10 @@ export interface ConsoleOpening {
   // The browser and its system.
   agent: string;
   role: string | null;
+}
+
+export interface ConsoleSupportLink {
+  url: string;
 }
 
 // null: the engine does not measure it.
@@ -179,6 +185,8 @@ export interface ConsolePartnerDetail extends ConsolePartner {
   // null: the server's default.
   autoResume: boolean | null;
   onTimeout: TimeoutAction | null;
+  // Whether the operator's support may look at workspaces.
+  supportAccess: boolean;
   // Changes with every change of the settings. A form sends it back.
   version: string;
 }

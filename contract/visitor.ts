@@ -3,7 +3,11 @@ export interface Visitor {
   role: Role;
   // As the partner named the person: untrusted text. null: a guest.
   displayName: string | null;
+  // The operator's support, where the partner allows it. Always a viewer.
+  isSupport?: true;
 }
+
+export const SUPPORT_VISITOR: Visitor = { role: "viewer", displayName: "Support", isSupport: true };
 
 // An editor may do everything in the workspace. A viewer sees it and changes nothing.
 export type Role = "editor" | "viewer";

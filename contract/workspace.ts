@@ -25,6 +25,8 @@ export interface Branding {
 export interface WorkspaceSession {
   // The person who has this page open.
   visitor: Visitor;
+  // Whether the operator's support has the workspace open.
+  hasSupportVisit: boolean;
   sessionId: string;
   sandboxId: string;
   status: "running" | "paused" | "destroyed";

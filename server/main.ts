@@ -49,6 +49,7 @@ import { createSessionServices } from "./sessions/session-services.ts";
 import { createRelayDirectory } from "./sessions/setup/relay-directory.ts";
 import { openStore } from "./store/open.ts";
 import { readUserSettings, writeUserSettings } from "./store/partners/user-settings.ts";
+import { hasSupportVisit } from "./store/session-logs/openings.ts";
 import { countByState, readQuotaUse } from "./store/sessions/count.ts";
 import { readSandboxAccess, runningAmong } from "./store/sessions/read.ts";
 import { isAtHome } from "./store/sessions/session.ts";
@@ -174,6 +175,7 @@ export async function startServer(config: Config, { log, clock = systemClock }: 
   const gateway = createGateway({
     sessions,
     findPartner: (id) => readPartner(store, id),
+    hasSupportVisit: (sessionId) => hasSupportVisit(store.db, sessionId, clock.now()),
     authenticate: async (request) => {
       const key = presentedKey(request.rawHeaders);
       return key === null ? null : keys.authenticate(key);

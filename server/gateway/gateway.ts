@@ -42,6 +42,7 @@ export interface Gateway extends AsyncDisposable {
 export interface GatewayDeps {
   sessions: Pick<Sessions, "bySandbox" | "onChange" | "wake" | "extend" | "retrySource">;
   findPartner: SessionCacheDeps["findPartner"];
+  hasSupportVisit: SessionCacheDeps["hasSupportVisit"];
   authenticate: SandboxesDeps["authenticate"];
   links: Pick<DaemonLinks, "request" | "upgrade" | "forget">;
   // Records every use of a session.

@@ -33,9 +33,10 @@ const MAX_STREAMS_PER_SANDBOX = 100;
 export function createSessionStreams({ sessionCache, clock, previewUrlOf }: SessionStreamsDeps): SessionStreams {
   const open = new Map<ServerResponse, { sandboxId: SandboxId; isStillAllowed: () => Promise<boolean> }>();
 
-  function describe({ session, partner }: CachedSession, visitor: Visitor): WorkspaceSession {
+  function describe({ session, partner, hasSupportVisit }: CachedSession, visitor: Visitor): WorkspaceSession {
     return {
       visitor,
+      hasSupportVisit,
       sessionId: session.id,
       sandboxId: session.sandboxId,
       status: session.status,

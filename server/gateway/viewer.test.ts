@@ -2,7 +2,8 @@ import { once } from "node:events";
 import { describe, expect, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import { CLOSE } from "@berth/contract/daemon.ts";
-import { NAME_HEADER, ROLE_HEADER } from "@berth/contract/visitor.ts";
+import { NAME_HEADER, ROLE_HEADER, SUPPORT_VISITOR } from "@berth/contract/visitor.ts";
+import { HOUR } from "../clock.ts";
 import { openGateway, type TestGateway } from "./testing/test-gateway.ts";
 
 const ADA = { role: "viewer", displayName: "Ada 🚢" } as const;
@@ -36,6 +37,57 @@ describe("a viewer's launch URL", () => {
     const cookie = await gateway.signIn(ADA);
     await gateway.send(`/workspace/${gateway.sandboxId}/`, { headers: { cookie } });
     expect([wakes, gateway.session.status]).toEqual([0, "paused"]);
+  });
+});
+
+describe("support", () => {
+  test("opens a workspace only while the partner allows it, as a viewer, for an hour", async () => {
+    let flushes = 0;
+    const roles: (string | null)[] = [];
+    const connect = () => ({ [Symbol.dispose]() {} });
+    const openings = { connect, add: ({ role }: { role: string | null }) => void roles.push(role), flush: async () => void flushes++ };
+    await using gateway = await openGateway({ openings });
+    const { pathname, search } = gateway.launchUrl(SUPPORT_VISITOR);
+    const path = `/workspace/${gateway.sandboxId}/session`;
+    expect((await gateway.send(pathname + search)).status).not.toBe(303);
+    expect(roles).toEqual([]);
+
+    gateway.partner.supportAccess = true;
+    gateway.setStatus("running");
+    expect((await gateway.send(pathname + search.replace("role=support", "role=viewer"))).status).toBe(403);
+    const cookie = await gateway.signIn(SUPPORT_VISITOR);
+    expect([roles, flushes]).toEqual([["support"], 1]);
+    const { body } = await gateway.send(path, { headers: { cookie } });
+    expect((JSON.parse(body) as { visitor: unknown }).visitor).toEqual(SUPPORT_VISITOR);
+    const origin = { cookie, origin: gateway.origin };
+    expect((await gateway.send(`/workspace/${gateway.sandboxId}/extend`, { method: "POST", headers: origin })).status).toBe(403);
+
+    gateway.partner.supportAccess = false;
+    gateway.setStatus("running");
+    expect((await gateway.send(path, { headers: { cookie } })).status).toBe(401);
+    gateway.partner.supportAccess = true;
+    gateway.setStatus("running");
+    expect((await gateway.send(path, { headers: { cookie } })).status).toBe(200);
+    await gateway.clock.advance(HOUR);
+    expect((await gateway.send(path, { headers: { cookie } })).status).toBe(401);
+  });
+
+  test("is visible to the user while it looks", async () => {
+    let isLooking = true;
+    await using gateway = await openGateway({ hasSupportVisit: () => isLooking });
+    const cookie = await gateway.signIn();
+    const seen = async () => {
+      const { body } = await gateway.send(`/workspace/${gateway.sandboxId}/session`, { headers: { cookie } });
+      return (JSON.parse(body) as { hasSupportVisit: boolean }).hasSupportVisit;
+    };
+    // Not asked where the partner does not allow support.
+    expect(await seen()).toBe(false);
+    gateway.partner.supportAccess = true;
+    gateway.setStatus("running");
+    expect(await seen()).toBe(true);
+    isLooking = false;
+    await gateway.clock.advance(HOUR);
+    expect(await seen()).toBe(false);
   });
 });
 

@@ -46,6 +46,7 @@ describe("the workspace's session", () => {
       JSON.parse((await gateway.send(`/workspace/${gateway.sandboxId}/session`, { headers: { cookie } })).body) as object;
     expect(await send()).toEqual({
       visitor: { role: "editor", displayName: null },
+      hasSupportVisit: false,
       sessionId: gateway.session.id,
       sandboxId: gateway.sandboxId,
       status: "running",
@@ -125,6 +126,7 @@ describe("the workspace's session", () => {
         seen.push({ connected: openedAt });
         return { [Symbol.dispose]: () => void seen.push({ closed: openedAt }) };
       },
+      flush: async () => {},
     };
     await using gateway = await openGateway({ openings });
     const openedAt = gateway.clock.now();

@@ -55,6 +55,8 @@ export interface PartnersTable {
   auto_resume: number | null;
   on_timeout: TimeoutAction | null;
   max_timeout_ms: number | null;
+  // Whether the operator's support may look at workspaces.
+  support_access: Generated<number>;
   created_at: number;
 }
 

@@ -2,7 +2,9 @@ import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import type { Session } from "@berth/contract";
 import { seriousFaults } from "../support/browser/axe.ts";
-import { eventually } from "../support/browser/workspace.ts";
+import { openConsole, signIn } from "../support/browser/console.ts";
+import { eventually, expectGone, expectVisible } from "../support/browser/workspace.ts";
+import { runCliForJson } from "../support/servers/cli.ts";
 import { describeInBrowser, type BrowserSuite } from "../support/browser/browser-suite.ts";
 
 const headline = (page: Page) => page.locator("h1").textContent();
@@ -130,6 +132,38 @@ describeInBrowser("a launch URL in a browser", (suite) => {
       `navigator.serviceWorker.register(${JSON.stringify(address("evil.js"))}).then(() => "registered", () => "blocked")`,
     );
     expect(registered).toBe("blocked");
+  });
+
+  test("support looks at a workspace after the partner allowed it, and the user sees it for as long as it lasts", async () => {
+    const { token } = await runCliForJson<{ token: { token: string } }>(suite.berth, "console", "token", "--name", "Ada");
+    await using user = await suite.openWorkspace();
+    const session = { sessionId: user.session.sessionId };
+    const notice = user.page.getByText("Support is looking at this workspace");
+
+    await using operator = await openConsole(suite, `/console/sessions/${session.sessionId}`);
+    await signIn(operator.page, "Operator token", token.token);
+    await expectVisible(operator.page.getByRole("heading", { name: session.sessionId }));
+    expect(await operator.page.getByRole("button", { name: "Look at the workspace" }).count()).toBe(0);
+
+    await using partner = await openConsole(suite, "/console/partner/account");
+    await signIn(partner.page, "API key", suite.berth.key);
+    await partner.page.getByRole("checkbox", { name: /support may look at workspaces/ }).click();
+    await expectVisible(partner.page.getByText("may look at workspaces", { exact: true }));
+
+    await operator.page.getByRole("button", { name: "Look at the workspace" }).click();
+    const [tab] = await Promise.all([
+      operator.page.waitForEvent("popup"),
+      operator.page.getByRole("button", { name: "Look", exact: true }).click(),
+    ]);
+    await expectVisible(tab.getByText("View only").first());
+    await expectVisible(notice);
+    expect(await seriousFaults(user.page, ".support-notice")).toEqual([]);
+    await tab.close();
+    await expectGone(notice);
+
+    await partner.page.goto(`${suite.berth.url}/console/partner/sessions/${session.sessionId}`);
+    await expectVisible(partner.page.getByRole("region", { name: "Opened by" }).getByRole("cell", { name: "support" }));
+    await expectVisible(partner.page.getByText("session.support"));
   });
 });
 

@@ -20,5 +20,7 @@ export async function checkAccess(
   const subject = { sandboxId, partnerId: cached.partner.id, ...(port !== undefined && { port }) };
   const visitor = cookies.visitorOf(request.headers.cookie, subject);
   if (!visitor) return { cached, denied: "signedOut" };
+  // The partner may have forbidden it since.
+  if (visitor.isSupport && !cached.partner.supportAccess) return { cached, denied: "signedOut" };
   return cached.partner.state === "active" ? { cached, visitor } : { cached, denied: "suspended" };
 }

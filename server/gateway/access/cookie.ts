@@ -112,16 +112,17 @@ function sign(key: Buffer, { sandboxId, partnerId, port }: CookieSubject, times:
   return signLines(key, person === undefined ? ["v1", ...lines] : ["v2", ...lines, person]);
 }
 
-function encodeVisitor({ role, displayName }: Visitor): string | undefined {
+function encodeVisitor({ role, displayName, isSupport }: Visitor): string | undefined {
   if (role === "editor" && displayName === null) return undefined;
-  return Buffer.from(JSON.stringify([role, displayName])).toString("base64url");
+  return Buffer.from(JSON.stringify([role, displayName, ...(isSupport ? [isSupport] : [])])).toString("base64url");
 }
 
 // Only for a value with a valid signature.
 function decodeVisitor(person: string | undefined): Visitor {
   if (person === undefined) return ANONYMOUS_EDITOR;
-  const [role, displayName] = JSON.parse(Buffer.from(person, "base64url").toString()) as [Visitor["role"], string | null];
-  return { role, displayName };
+  const fields = JSON.parse(Buffer.from(person, "base64url").toString()) as [Visitor["role"], string | null, true?];
+  const [role, displayName, isSupport] = fields;
+  return { role, displayName, ...(isSupport && { isSupport }) };
 }
 
 const VALUE = /^(([0-9a-z]{1,11})(?:-([0-9a-z]{1,11}))?)(?:\.([A-Za-z0-9_-]{1,600}))?\.([A-Za-z0-9_-]{43})$/;

@@ -40,7 +40,7 @@ export function createTickets({ secrets, baseUrl, ttlMs, clock }: TicketsOptions
     issueLaunchUrl({ partnerId, sandboxId, visitor = ANONYMOUS_EDITOR }, ownerUrl = baseUrl) {
       const ts = clock.now();
       const url = new URL("/workspace/", ownerUrl);
-      const role = visitor.role === "editor" ? "" : visitor.role;
+      const role = visitor.isSupport ? SUPPORT : visitor.role === "editor" ? "" : visitor.role;
       const name = (visitor.displayName ?? "").toWellFormed();
       const fields = { s: encodeReference(sandboxId), partner: partnerId, ts: String(ts), ...(role && { role }), ...(name && { name }) };
       const sig = sign(keys[0]!, { partnerId, sandboxId, ts, role, name });
@@ -60,7 +60,11 @@ export function createTickets({ secrets, baseUrl, ttlMs, clock }: TicketsOptions
       const ageMs = clock.now() - ts;
       if (ageMs < -MAX_CLOCK_SKEW_MS) return { valid: false, fault: "early" };
       if (ageMs >= ttlMs) return { valid: false, fault: "expired" };
-      const visitor: Visitor = { role: role === "" ? "editor" : "viewer", displayName: name === "" ? null : name };
+      const visitor: Visitor = {
+        role: role === "" ? "editor" : "viewer",
+        displayName: name === "" ? null : name,
+        ...(role === SUPPORT && { isSupport: true }),
+      };
       return { valid: true, partnerId, sandboxId, visitor };
     },
   };
@@ -83,6 +87,7 @@ const sign = (key: Buffer, { partnerId, sandboxId, ts, role, name }: Fields) =>
 
 const encodeReference = (sandboxId: string) => Buffer.from(sandboxId).toString("base64");
 
+const SUPPORT = "support";
 const REQUIRED = ["s", "partner", "ts", "sig"];
 const OPTIONAL = ["role", "name"];
 const PARTNER = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
@@ -99,7 +104,7 @@ function parse(query: string): (Fields & { sig: string }) | null {
   if (entries.length !== fields.length || !REQUIRED.every((field) => fields.includes(field))) return null;
   if (!fields.every((field) => REQUIRED.includes(field) || (OPTIONAL.includes(field) && values[field] !== ""))) return null;
   const { s = "", partner = "", ts = "", sig = "", role = "", name = "" } = values;
-  if (role !== "" && role !== "viewer") return null;
+  if (role !== "" && role !== "viewer" && role !== SUPPORT) return null;
   if (!PARTNER.test(partner) || !TIMESTAMP.test(ts) || !SIGNATURE.test(sig)) return null;
   const sandboxId = Buffer.from(s, "base64").toString("latin1");
   if (!isSandboxId(sandboxId) || encodeReference(sandboxId) !== s) return null;

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Clock } from "../../clock.ts";
+import { HOUR, type Clock } from "../../clock.ts";
 import type { Log } from "../../log.ts";
 import { sendStatusPage } from "../pages/status-pages.ts";
 import { splitUrl } from "../requests/request-parts.ts";
@@ -19,10 +19,15 @@ export interface LaunchDeps {
   log: Log;
 }
 
+// How long support may look before it has to ask the console again.
+const SUPPORT_MS = HOUR;
+
 // Records who opened a session, and how long its pages stay connected.
 export interface OpeningRecorder {
   add(opening: { sessionId: string; openedAt: number; address: string; userAgent: string | undefined; role: string | null }): void;
   connect(opening: { sessionId: string; openedAt: number }): Disposable;
+  // Writes what was added.
+  flush(): Promise<void>;
 }
 
 // Handles launch URLs, `/workspace/?s=&partner=&ts=&sig=`: exchanges the ticket for a cookie and redirects to the workspace,
@@ -45,6 +50,7 @@ export async function launch(
   if (cached && cached.partner.id !== partnerId) return sendStatusPage(response, "forged", "*");
   if (!cached || cached.session.status === "destroyed") return sendStatusPage(response, "destroyed", "*");
   if (cached.partner.state !== "active") return sendStatusPage(response, "suspended", frameAncestors(cached.partner));
+  if (visitor.isSupport && !cached.partner.supportAccess) return sendStatusPage(response, "signedOut", "*");
   // A viewer changes nothing, so the page of a paused session stays paused for them.
   if (visitor.role === "editor" && (await wakeForPage(sessions, cached)) === "full")
     return sendStatusPage(response, "noRoom", frameAncestors(cached.partner));
@@ -55,13 +61,18 @@ export async function launch(
     openedAt,
     address: request.socket.remoteAddress?.replace(/^::ffff:/, "") ?? "",
     userAgent: request.headers["user-agent"],
-    role: visitor.role,
+    role: visitor.isSupport ? "support" : visitor.role,
   });
+  // The user must see the visit from its beginning.
+  if (visitor.isSupport) await openings.flush();
   log.info("launch.opened", { sessionId, partnerId, role: visitor.role });
   response.writeHead(303, {
     location: `/workspace/${sandboxId}/`,
     "set-cookie": [
-      ...cookies.issue({ sandboxId, partnerId }, { issuedAt: openedAt, visitor }),
+      ...cookies.issue(
+        { sandboxId, partnerId },
+        { issuedAt: openedAt, visitor, ...(visitor.isSupport && { untilMs: openedAt + SUPPORT_MS }) },
+      ),
       ...cookies.evict(request.headers.cookie, sandboxId),
     ],
     "content-length": 0,

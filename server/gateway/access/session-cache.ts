@@ -1,5 +1,5 @@
 import type { Branding } from "@berth/contract/workspace.ts";
-import { AppError, type SandboxId } from "@berth/contract";
+import { AppError, type SandboxId, type SessionId } from "@berth/contract";
 import { SECOND, type Clock } from "../../clock.ts";
 import type { Log } from "../../log.ts";
 import type { Sessions, SessionView } from "../../sessions/sessions.ts";
@@ -18,6 +18,8 @@ export interface SessionCache extends AsyncDisposable {
 export interface CachedSession {
   session: SessionView;
   partner: GatewayPartner;
+  // Whether the operator's support has the workspace open.
+  hasSupportVisit: boolean;
 }
 
 export interface GatewayPartner {
@@ -27,12 +29,16 @@ export interface GatewayPartner {
   // Origins that may embed the workspace in a frame.
   origins: readonly string[];
   branding: Branding;
+  // Whether the operator's support may look at workspaces.
+  supportAccess: boolean;
 }
 
 export interface SessionCacheDeps {
   sessions: Pick<Sessions, "bySandbox" | "onChange">;
   // Rejects if there is no such partner.
   findPartner: (id: string) => Promise<GatewayPartner>;
+  // Asked only where the partner allows support.
+  hasSupportVisit: (sessionId: SessionId) => Promise<boolean>;
   clock: Clock;
   log: Log;
 }
@@ -40,7 +46,7 @@ export interface SessionCacheDeps {
 const FRESH_MS = 3 * SECOND;
 const MAX_ENTRIES = 10_000;
 
-export function createSessionCache({ sessions, findPartner, clock, log }: SessionCacheDeps): SessionCache {
+export function createSessionCache({ sessions, findPartner, hasSupportVisit, clock, log }: SessionCacheDeps): SessionCache {
   const entries = new Map<SandboxId, { readAt: number; reading: Promise<CachedSession | null> }>();
   const watched = new Map<SandboxId, Watched>();
 
@@ -61,7 +67,9 @@ export function createSessionCache({ sessions, findPartner, clock, log }: Sessio
 
   async function read(sandboxId: SandboxId): Promise<CachedSession | null> {
     const session = await sessions.bySandbox(sandboxId);
-    return session && { session, partner: await findPartner(session.partnerId) };
+    if (!session) return null;
+    const partner = await findPartner(session.partnerId);
+    return { session, partner, hasSupportVisit: partner.supportAccess && (await hasSupportVisit(session.id)) };
   }
 
   async function refresh(sandboxId: SandboxId): Promise<void> {
@@ -141,5 +149,5 @@ interface Watched {
 // Everything that a watcher reacts to.
 const fingerprintOf = (cached: CachedSession | null) =>
   cached
-    ? `${cached.session.status} ${cached.session.generation} ${cached.session.updatedAt} ${cached.session.idleAt} ${cached.partner.state} ${cached.partner.name} ${JSON.stringify(cached.partner.branding)}`
+    ? `${cached.session.status} ${cached.session.generation} ${cached.session.updatedAt} ${cached.session.idleAt} ${cached.partner.state} ${cached.partner.name} ${JSON.stringify(cached.partner.branding)} ${cached.hasSupportVisit}`
     : "none";

@@ -11,9 +11,9 @@ export type Waker = Pick<Sessions, "wake">;
 
 // Resolves to the session as it is then. Rejects if it cannot be resumed now.
 export async function wake(sessions: Waker, cached: CachedSession): Promise<CachedSession> {
-  const { session, partner } = cached;
+  const { session } = cached;
   if (session.status !== "paused" || !session.autoResume) return cached;
-  return { session: await sessions.wake(session.partnerId, session.id), partner };
+  return { ...cached, session: await sessions.wake(session.partnerId, session.id) };
 }
 
 // A person does not wait longer for a page; the resume goes on, and the page shows its end.

@@ -4,6 +4,7 @@ import { workspacePage } from "./app-page.ts";
 
 const session: WorkspaceSession = {
   visitor: { role: "editor", displayName: null },
+  hasSupportVisit: false,
   sessionId: "ses_1",
   sandboxId: "sbx_1",
   status: "running",

@@ -70,6 +70,7 @@ export async function openGateway(
     headersTimeoutMs?: number;
     activity?: GatewayDeps["activity"];
     openings?: GatewayDeps["openings"];
+    hasSupportVisit?: () => boolean;
     // Called for every wake of the session, before it is running. If it rejects, the session stays paused.
     wake?: () => Promise<void>;
   } = {},
@@ -84,6 +85,7 @@ export async function openGateway(
     state: "active",
     origins: ["https://app.acme.example"],
     branding: { logo: null, accent: null, hideAgent: false },
+    supportAccess: false,
   };
   const session = sampleSession(clock.now());
   const registry = new Registry();
@@ -138,7 +140,8 @@ export async function openGateway(
     activity: options.activity ?? { note: () => {}, begin: () => ({ [Symbol.dispose]() {} }) },
     tickets,
     settingsStore: settingsInMemory(),
-    openings: options.openings ?? { add() {}, connect: () => ({ [Symbol.dispose]() {} }) },
+    hasSupportVisit: async () => options.hasSupportVisit?.() ?? false,
+    openings: options.openings ?? { add() {}, connect: () => ({ [Symbol.dispose]() {} }), flush: async () => {} },
     secrets,
     registry,
     clock,

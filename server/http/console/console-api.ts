@@ -19,6 +19,8 @@ export interface ConsoleRoute {
   path: string;
   // The partner's console does not have it.
   operatorOnly?: true;
+  // The operator's console does not have it.
+  partnerOnly?: true;
   handle(access: Access, request: FastifyRequest, reply: FastifyReply): unknown;
 }
 
@@ -93,8 +95,8 @@ export function addConsoleApi(app: FastifyInstance, deps: ConsoleApiDeps, routes
       return toConsoleViewer(await requireViewer(logins, cookies, kind, request));
     });
 
-    for (const { method, path, operatorOnly, handle } of routes) {
-      if (operatorOnly && kind === "partner") continue;
+    for (const { method, path, operatorOnly, partnerOnly, handle } of routes) {
+      if (kind === "partner" ? operatorOnly : partnerOnly) continue;
       app.route({
         method,
         url: `${prefix}${path}`,

@@ -7,6 +7,7 @@ import { overviewRoute, type OverviewDeps } from "./overview-route.ts";
 import { partnerChangeRoutes, type PartnerChangeDeps } from "./partner-changes.ts";
 import { partnerRoutes, type PartnerRouteDeps } from "./partner-routes.ts";
 import { sessionRoutes, type SessionRouteDeps } from "./session-routes.ts";
+import { supportRoute, type SupportRouteDeps } from "./support-route.ts";
 import { systemRoutes, type SystemRouteDeps } from "./system-routes.ts";
 import { usageRoutes } from "./usage-routes.ts";
 import { webhookRoutes, type WebhookRouteDeps } from "./webhook-routes.ts";
@@ -30,6 +31,7 @@ type AllDeps = ConsoleApiDeps &
   PartnerRouteDeps &
   PartnerChangeDeps &
   WebhookRouteDeps &
+  SupportRouteDeps &
   SystemRouteDeps & { usage: UsageReports };
 
 // The consoles of the operator at /console and of partners at /console/partner.
@@ -42,6 +44,7 @@ export function addConsole(app: FastifyInstance, deps: Omit<AllDeps, keyof Conso
 export const consoleRoutes = (deps: AllDeps): ConsoleRoute[] => [
   overviewRoute(deps),
   ...sessionRoutes(deps),
+  supportRoute(deps),
   ...partnerRoutes(deps),
   ...partnerChangeRoutes(deps),
   ...usageRoutes(deps),

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { SessionId } from "@berth/contract";
 import { CONSOLE_HEADER, type ConsolePartnerDetail } from "@berth/contract/console.ts";
 import { HOUR, systemClock } from "../../clock.ts";
 import { issueOperatorToken } from "../../keys/operator-tokens.ts";
 import { getPartner } from "../../keys/partners.ts";
+import { insertSessionRow, sessionRow } from "../../store/testing/session-row.ts";
 import { listAudit } from "../../store/partners/audit.ts";
 import { startTestApp, TEST_BASE_URL, type TestApp } from "../testing/test-app.ts";
 
@@ -84,6 +86,25 @@ test("a partner changes its origins and branding, but not its limits", async () 
 
   const emptied = await call("partner", "POST", "/partner/appearance", { version: await version(), origins: "", accent: "", logo: "" });
   expect(emptied.json).toMatchObject({ origins: [], branding: { accent: null, logo: null, hideAgent: true } });
+});
+
+test("only the partner itself lets support look at its workspaces, and every visit is in its audit log", async () => {
+  const { json: created } = await app.call("POST", "/api/b2b/sessions", { body: { externalUserId: "ada" } });
+  const { sessionId } = created as { sessionId: string };
+  const row = sessionRow(Date.now(), { id: sessionId as SessionId, partner_id: "acme" });
+  await insertSessionRow(app.store.db, row);
+  const look = () => call("operator", "POST", `/sessions/${sessionId}/support`);
+  expect((await look()).status).toBe(403);
+  expect((await call("operator", "POST", `/partner/support${QUERY}`, { version: await version(), supportAccess: "yes" })).status).toBe(404);
+  const allowed = await call("partner", "POST", "/partner/support", { version: await version(), supportAccess: "yes" });
+  expect([allowed.status, allowed.json.supportAccess]).toEqual([200, true]);
+  const { status, json } = await look();
+  expect([status, json]).toEqual([200, { url: expect.stringContaining("role=support") }]);
+  expect((await call("partner", "POST", `/sessions/${sessionId}/support`)).status).toBe(404);
+  expect(await listAudit(app.store.db, { partnerId: "acme", limit: 2 })).toMatchObject([
+    { action: "session.support", target: sessionId },
+    { action: "partner.allow_support", actor: app.keyId },
+  ]);
 });
 
 test("a suspended partner's keys stop working at once", async () => {

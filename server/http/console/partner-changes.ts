@@ -9,7 +9,7 @@ import { lockPartner } from "../../store/partners/partners.ts";
 import type { Access } from "./access.ts";
 import type { ConsoleRoute } from "./console-api.ts";
 import { requirePartner, toConsolePartner } from "./partner-routes.ts";
-import { parseAppearance, parseLimits, requireVersion, versionOf } from "./partner-settings.ts";
+import { parseAppearance, parseLimits, parseSupport, requireVersion, versionOf } from "./partner-settings.ts";
 
 export interface PartnerChangeDeps {
   store: Store;
@@ -51,11 +51,21 @@ export function partnerChangeRoutes({ store, clock, forgetKeys }: PartnerChangeD
         return save(access, request, () => changes);
       },
     },
+    {
+      method: "POST",
+      path: "/partner/support",
+      partnerOnly: true,
+      handle(access, request) {
+        const changes = parseSupport(request);
+        return save(access, request, () => changes);
+      },
+    },
     { method: "POST", path: "/partner/appearance", handle: (access, request) => save(access, request, parseAppearance(request)) },
   ];
 }
 
 function actionOf(before: Partner, after: Partner): string {
+  if (before.supportAccess !== after.supportAccess) return after.supportAccess ? "partner.allow_support" : "partner.forbid_support";
   if (before.state === after.state) return "partner.update";
   return after.state === "suspended" ? "partner.suspend" : "partner.activate";
 }
@@ -67,5 +77,6 @@ const toPartnerDetail = (partner: Partner, live: number): ConsolePartnerDetail =
   maxTimeoutMs: partner.maxTimeoutMs,
   autoResume: partner.autoResume,
   onTimeout: partner.onTimeout,
+  supportAccess: partner.supportAccess,
   version: versionOf(partner),
 });

@@ -62,6 +62,14 @@ export function parseAppearance(request: FastifyRequest): (before: Partner) => P
   });
 }
 
+// Whether the operator's support may look at workspaces, which only the partner decides.
+export function parseSupport(request: FastifyRequest): PartnerChanges {
+  const read = readFields(request);
+  const supportAccess = read("supportAccess", yesOrNo);
+  read.finish();
+  return supportAccess == null ? {} : { supportAccess: supportAccess === "yes" };
+}
+
 // Identifies the settings that a person saw, so that a change does not undo another one that was made meanwhile.
 export function versionOf(partner: Partner): string {
   return createHash("sha256").update(JSON.stringify(partner)).digest("base64url").slice(0, 16);

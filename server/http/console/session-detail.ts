@@ -1,6 +1,7 @@
 import { AppError, isSessionId, type SandboxId, type Template } from "@berth/contract";
 import type { ConsoleSessionDetail, ConsoleStats } from "@berth/contract/console.ts";
 import type { Clock } from "../../clock.ts";
+import { getPartner } from "../../keys/partners.ts";
 import { limitTemplate } from "../../session-limits.ts";
 import { eventsOfSession, findSessionRow, readSessionUsage } from "../../store/console/session-detail.ts";
 import type { Store } from "../../store/open.ts";
@@ -40,6 +41,7 @@ export async function readSessionDetail(deps: SessionDetailDeps, { viewer, partn
     idleTimeoutMs: row.idle_timeout_ms,
     ...setupOf(parseSetup(row.setup)),
     volumes: (parseRules(row).volumes ?? []).map(({ name, path, mode }) => ({ name, path, mode })),
+    supportAccess: (await getPartner(store.db, row.partner_id)).supportAccess,
     limits: template ? limitsOf(limitTemplate(template, parseRules(row))) : null,
     now: stats && { ...stats, at: new Date(clock.now()).toISOString() },
     usage: await readSessionUsage(store.db, row, clock.now()),

@@ -46,9 +46,12 @@ export function sessionRoutes(deps: SessionRouteDeps): ConsoleRoute[] {
     {
       method: "GET",
       path: "/sessions/:id/openings",
-      async handle({ partnerId }, request): Promise<ConsoleList<ConsoleOpening>> {
+      async handle({ viewer, partnerId }, request): Promise<ConsoleList<ConsoleOpening>> {
         const { id } = await requireSession(store, partnerId, idOf(request));
-        return { data: (await openingsOf(store.db, id)).map(toConsoleOpening), nextCursor: null };
+        // A partner learns that support looked, but not who and from where.
+        const isHidden = ({ role }: Opening) => viewer.kind === "partner" && role === "support";
+        const openings = (await openingsOf(store.db, id)).map((one) => (isHidden(one) ? { ...one, address: "", agent: "" } : one));
+        return { data: openings.map(toConsoleOpening), nextCursor: null };
       },
     },
     {

@@ -26,6 +26,8 @@ export interface Partner {
   autoResume: boolean | null;
   onTimeout: TimeoutAction | null;
   maxTimeoutMs: number | null;
+  // Whether the operator's support may look at workspaces. Only the partner itself changes it.
+  supportAccess: boolean;
   createdAt: number;
 }
 
@@ -107,6 +109,7 @@ export function parsePartner(row: Selectable<PartnersTable>): Partner {
     autoResume: row.auto_resume === null ? null : row.auto_resume === 1,
     onTimeout: row.on_timeout,
     maxTimeoutMs: row.max_timeout_ms,
+    supportAccess: row.support_access === 1,
     createdAt: row.created_at,
   };
 }
@@ -123,6 +126,7 @@ const newRow = ({ id, createdAt, ...changes }: NewPartner): Selectable<PartnersT
   auto_resume: null,
   on_timeout: null,
   max_timeout_ms: null,
+  support_access: 0,
   ...columnsOf(changes),
   id,
   created_at: createdAt,
@@ -141,6 +145,7 @@ function columnsOf(changes: PartnerChanges): Updateable<PartnersTable> {
     auto_resume: changes.autoResume == null ? changes.autoResume : Number(changes.autoResume),
     on_timeout: changes.onTimeout,
     max_timeout_ms: changes.maxTimeoutMs,
+    support_access: changes.supportAccess === undefined ? undefined : Number(changes.supportAccess),
   };
   return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined));
 }

@@ -56,6 +56,21 @@ export async function endOpenings(db: Db, home: { driver: string; host: string |
   await db.updateTable("openings").set({ ended_at: nowMs }).where("ended_at", "is", null).where("session_id", "in", sessions).execute();
 }
 
+// An end that is so recent may be that of a page that is just being loaded.
+const RECENT_MS = 5_000;
+
+// Whether the operator's support has the workspace open.
+export async function hasSupportVisit(db: Db, sessionId: SessionId, nowMs: number): Promise<boolean> {
+  const found = await db
+    .selectFrom("openings")
+    .select("opened_at")
+    .where("session_id", "=", sessionId)
+    .where("role", "=", "support")
+    .where(({ eb, or }) => or([eb("ended_at", "is", null), eb("ended_at", ">", nowMs - RECENT_MS)]))
+    .executeTakeFirst();
+  return found !== undefined;
+}
+
 // Newest first.
 export async function openingsOf(db: Db, sessionId: SessionId): Promise<Opening[]> {
   const rows = await db

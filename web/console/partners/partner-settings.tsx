@@ -4,6 +4,7 @@ import { useConsole } from "../connection/context.ts";
 import { Facts } from "../parts/facts.tsx";
 import { count, dateTime, durationText } from "../parts/format.ts";
 import { AppearanceForm } from "./appearance-form.tsx";
+import { SupportSetting } from "./support-setting.tsx";
 import { LimitsForm } from "./limits-form.tsx";
 
 // The settings of a partner, with the forms that change them.
@@ -27,6 +28,7 @@ export function PartnerSettings({ partner, onChanged }: { partner: ConsolePartne
         </button>
       </div>
       <Facts facts={factsOf(partner)} />
+      {viewer.kind === "partner" && <SupportSetting partner={partner} onChanged={onChanged} />}
       {editing && <Form partner={editing.partner} onSaved={onChanged} onClose={() => setEditing(null)} />}
     </>
   );
@@ -41,6 +43,7 @@ const factsOf = (partner: ConsolePartnerDetail) =>
     ["Extending", partner.maxTimeoutMs === null ? "not by users" : `by users, up to ${durationText(partner.maxTimeoutMs)}`],
     ["Timeout", partner.onTimeout === null ? "the server’s default" : `${partner.onTimeout}s the session`],
     ["Origins", partner.origins.length === 0 ? "none" : partner.origins.join(", ")],
+    ["Support", partner.supportAccess ? "may look at workspaces" : "may not look at workspaces"],
     ["Branding", <Branding partner={partner} />],
   ] as const;
 

@@ -10,6 +10,7 @@ import { Status } from "../parts/status.tsx";
 import { SessionActions } from "./session-actions.tsx";
 import { EgressList } from "./egress-list.tsx";
 import { OpeningList } from "./opening-list.tsx";
+import { SupportButton } from "./support-button.tsx";
 import { SessionUse } from "./session-use.tsx";
 import { Timeline } from "./timeline.tsx";
 
@@ -31,6 +32,7 @@ export function SessionDetail({ id }: { id: string }) {
         <h1 className="mono">{id}</h1>
         {session && <Status session={session} />}
         <span className="grow" />
+        {session && <SupportButton session={session} onFailure={setFailure} />}
         {session && <SessionActions session={session} onDone={reload} onFailure={setFailure} />}
       </div>
       <Failure message={failure ?? error} />

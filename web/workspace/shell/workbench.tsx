@@ -13,12 +13,13 @@ import { focusEditor } from "../state/actions/focus-actions.ts";
 import { TerminalPanel } from "../terminals/terminal-panel.tsx";
 import { ActivityBar } from "./activity-bar.tsx";
 import { EditorArea } from "./editor-area.tsx";
-import { isAgentHidden } from "../state/sandbox/session.ts";
+import { isAgentHidden, isSupportVisiting } from "../state/sandbox/session.ts";
 import { SidePanel } from "./side-panel.tsx";
 import { Split } from "./split.tsx";
 import { StatusBar } from "./status-bar.tsx";
 import { TopBar } from "./top-bar.tsx";
 
+const SupportNotice = lazyPart(() => import("../session/support-notice.tsx"));
 export const PausedOverlay = lazyPart(() => import("../session/paused-overlay.tsx"));
 const AgentPanel = lazy(() => loadModule(() => import("../agent/agent-panel.tsx")));
 
@@ -26,6 +27,7 @@ export function Workbench() {
   const workspace = useWorkspace();
   const commands = useMemo(() => createCommands(workspace), [workspace]);
   const paused = useWorkspaceState("session", (state) => state.phase === "paused");
+  const isVisited = useWorkspaceState("session", isSupportVisiting);
   const narrow = useIsNarrowScreen();
   useCommandShortcuts(commands);
   useTitle();
@@ -33,6 +35,7 @@ export function Workbench() {
     <>
       <div className="workbench" inert={paused}>
         <TopBar />
+        {isVisited && <SupportNotice />}
         <div className="body">
           <ActivityBar />
           {narrow ? <NarrowBody /> : <WideBody />}

@@ -4,6 +4,7 @@ import { canExtend, createSessionStore, describeTimeout, formatTimeLeft, isRecon
 
 const session = (change: Partial<WorkspaceSession>): WorkspaceSession => ({
   visitor: { role: "editor", displayName: null },
+  hasSupportVisit: false,
   sessionId: "ses_1",
   sandboxId: "sbx_1",
   status: "running",

@@ -37,6 +37,10 @@ export function createSessionStore(now: () => number = Date.now) {
   };
 }
 
+// Support itself needs no notice.
+export const isSupportVisiting = ({ session }: SessionState): boolean =>
+  session !== null && session.hasSupportVisit && !session.visitor.isSupport;
+
 export const isAgentHidden = ({ session }: SessionState): boolean => session?.branding.hideAgent ?? false;
 
 export const isReconnecting = ({ phase, streamLost, eventsLost }: SessionState): boolean =>
