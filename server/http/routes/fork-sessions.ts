@@ -13,21 +13,24 @@ const PARALLEL = 4;
 export async function forkSessions(count: number, runPart: RunPart, createOne: CreateOne): Promise<Result> {
   const results: ForkedSessions["sessions"] = Array.from({ length: count }, () => ({ session: null, error: null }));
   let firstError: unknown;
+  // Not an answer to the caller but a fault of the server: nothing else is begun, and what is under way ends first.
+  let fault: unknown;
   let next = 0;
   async function lane(): Promise<void> {
-    while (next < count) {
+    while (next < count && fault === undefined) {
       const part = next++;
       try {
         const { body } = await runPart(part, createOne);
         results[part] = { session: body as Session, error: null };
       } catch (error) {
-        if (!isAppError(error)) throw error;
+        if (!isAppError(error)) return void (fault ??= error);
         firstError ??= error;
         results[part] = { session: null, error: { code: error.code, message: error.message } };
       }
     }
   }
   await Promise.all(Array.from({ length: Math.min(PARALLEL, count) }, lane));
+  if (fault !== undefined) throw fault;
   if (results.every(({ session }) => session === null)) throw firstError;
   return { status: 207, body: { sessions: results } satisfies ForkedSessions };
 }
