@@ -1,3 +1,7 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { createLog } from "./log.ts";
 
@@ -26,4 +30,16 @@ test("events below the level are not logged, also by a child", () => {
   log.child({ a: 1 }).debug("unseen");
   log.info("seen");
   expect(lines).toMatchObject([{ msg: "seen" }]);
+});
+
+test.each([
+  ["the process exits", "process.exit(1)"],
+  ["an error is logged and the process is killed", 'log.error("three"); process.kill(process.pid, "SIGKILL")'],
+  ["a moment has passed and the process is killed", 'setTimeout(() => process.kill(process.pid, "SIGKILL"), 500)'],
+])("no line is lost if %s", async (_, end) => {
+  const script = `const { createLog } = await import(${JSON.stringify(join(import.meta.dirname, "log.ts"))});
+    const log = createLog("info"); log.info("one"); log.child({ a: 1 }).info("two"); ${end};`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", script], { stdio: ["ignore", "ignore", "pipe"] });
+  const [output] = await Promise.all([text(child.stderr), once(child, "exit")]);
+  expect(output).toMatch(/"one".*\n.*"two"/);
 });

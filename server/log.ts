@@ -16,21 +16,53 @@ export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
 const SECRETS = new Set(["authorization", "cookie", "sig", "apiKey", "key", "envVars", "env", "token", "secret", "password"]);
 const MASK = "[redacted]";
 
-export function createLog(level: LogLevel, destination?: DestinationStream): Log {
-  return wrap(pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination ?? pino.destination(2)));
+export function createLog(level: LogLevel, destination: Output = batchedOutput()): Log {
+  return wrap(pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination), () => destination.flush?.());
+}
+
+export interface Output extends DestinationStream {
+  // Writes lines that are still buffered.
+  flush?(): void;
+}
+
+const BATCH_MS = 10;
+const BATCH_BYTES = 8 * 1024;
+
+// Standard error, with one write for all lines of 10 ms: a write for each request would take a sixth of the server's processor time.
+// Warnings and errors are written at once, and so is the rest when the process exits.
+function batchedOutput(): Output {
+  const output = pino.destination({ fd: 2, sync: true, minLength: BATCH_BYTES });
+  let timer: NodeJS.Timeout | undefined;
+  const flush = () => {
+    clearTimeout(timer);
+    timer = undefined;
+    output.flushSync();
+  };
+  process.on("exit", flush);
+  return {
+    write(line) {
+      output.write(line);
+      timer ??= setTimeout(flush, BATCH_MS).unref();
+    },
+    flush,
+  };
 }
 
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => silentLog };
 
-function wrap(logger: pino.Logger): Log {
+function wrap(logger: pino.Logger, flush: () => void): Log {
   const write = (level: "debug" | "info" | "warn" | "error") =>
     logger.isLevelEnabled(level) ? (event: string, fields: object = {}) => logger[level](mask(fields), event) : silentLog[level];
+  const writeNow = (level: "warn" | "error") => (event: string, fields?: object) => {
+    write(level)(event, fields);
+    flush();
+  };
   return {
     debug: write("debug"),
     info: write("info"),
-    warn: write("warn"),
-    error: write("error"),
-    child: (fields) => wrap(logger.child(mask(fields))),
+    warn: writeNow("warn"),
+    error: writeNow("error"),
+    child: (fields) => wrap(logger.child(mask(fields)), flush),
   };
 }
 

@@ -107,11 +107,14 @@ describe("metrics and traces of a server with sandboxes", () => {
     // The caller has decided that this one is not sampled.
     expect(find("GET /healthz")).toBeUndefined();
 
-    const lines = berth.output().split("\n");
-    const linesOf = (event: string) => lines.filter((line) => line.includes(`"${event}"`) && line.includes(traceId));
-    expect(linesOf("http.request")[0]).toContain(call.spanId);
-    expect(linesOf("gateway.request")[0]).toContain(execution.spanId);
-    expect(linesOf("session.creating.done")[0]).toContain(call.spanId);
+    const lineOf = (event: string) =>
+      berth
+        .output()
+        .split("\n")
+        .find((line) => line.includes(`"${event}"`) && line.includes(traceId));
+    await expect.poll(() => lineOf("http.request")).toContain(call.spanId);
+    await expect.poll(() => lineOf("gateway.request")).toContain(execution.spanId);
+    await expect.poll(() => lineOf("session.creating.done")).toContain(call.spanId);
     expect(berth.output()).not.toContain("COLLECTOR-SECRET");
     // Attempts are traces of their own.
     const attempts = received.filter(({ name }) => name === "webhook attempt").map((span) => `00-${span.traceId}-${span.spanId}-01`);
