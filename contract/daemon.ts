@@ -190,6 +190,18 @@ export interface ListeningPort {
   // The program that listens; null if unknown.
   program: string | null;
 }
+
+// A port that the repository's programs use, by its devcontainer.json, whether or not one listens there now.
+export interface ExpectedPort {
+  port: number;
+  label: string | null;
+}
+
+// `expected` is absent if the repository names none.
+export interface PortList {
+  ports: ListeningPort[];
+  expected?: ExpectedPort[];
+}
 // Requests for `/ports/{port}/…` (HTTP and WebSocket) are forwarded to 127.0.0.1:{port} in the sandbox, without the prefix.
 // Only the preview uses this.
 
@@ -241,12 +253,12 @@ export type TerminalFromClient =
 // WebSocket /events: reports changes in the sandbox to open browsers. One JSON message per frame.
 export type SandboxEvent =
   // The complete state. Sent after connecting, and again when events may have been lost: reload everything.
-  | { type: "hello"; terminals: Terminal[]; ports: ListeningPort[]; agent: AgentState }
+  | ({ type: "hello"; terminals: Terminal[]; agent: AgentState } & PortList)
   // Paths that were created, changed or deleted, coalesced over about 50 ms. `overflow`: there are more changes than the
   // list has; reload everything.
   | { type: "files"; changes: FileChange[]; overflow: boolean }
   | { type: "terminals"; terminals: Terminal[] }
-  | { type: "ports"; ports: ListeningPort[] }
+  | ({ type: "ports" } & PortList)
   | { type: "agent"; agent: AgentState };
 
 export interface FileChange {

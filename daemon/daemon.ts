@@ -25,7 +25,7 @@ import { execRoutes } from "./processes/exec.ts";
 import { findRoutes } from "./search/find.ts";
 import { searchRoutes } from "./search/search.ts";
 import { openSetupFiles } from "./setup/setup-files.ts";
-import { setupRoutes } from "./setup/setup.ts";
+import { createSetup } from "./setup/setup.ts";
 import { createTerminals } from "./terminals/terminals.ts";
 import { togetherRoutes } from "./together/together.ts";
 import { trashRoutes } from "./trash/trash.ts";
@@ -73,15 +73,17 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
     folder: join(BERTH_HOME, ".berth/terminals"),
     onChange: (list) => events.send({ type: "terminals", terminals: list }),
   });
+  const setup = createSetup({ terminals, workspace, files: setupFiles });
   const ports = createPortMonitor({
+    expected: setupFiles.readPorts,
     home: BERTH_HOME,
     hiddenPorts: ownPorts,
     hiddenPids: () => agent.pids(),
-    onChange: (list) => events.send({ type: "ports", ports: list }),
+    onChange: (list) => events.send({ type: "ports", ...list }),
   });
   const watcher = createFileWatcher(workspace.root, (event) => events.send(event));
   const events: Events = createEvents({
-    hello: () => ({ type: "hello", terminals: terminals.list(), ports: ports.last, agent: agent.state }),
+    hello: () => ({ type: "hello", terminals: terminals.list(), ...ports.last, agent: agent.state }),
     onFirstListener() {
       ports.start();
       watcher.start();
@@ -111,7 +113,7 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
     ...findRoutes({ workspace }),
     ...searchRoutes({ workspace, environment }),
     ...terminals.routes,
-    ...setupRoutes({ terminals, workspace, files: setupFiles }),
+    ...setup.routes,
     ...ports.routes,
     ...agent.routes,
     ...changes.routes,
@@ -153,6 +155,7 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
           changes.onSessionStart();
           terminals.onSessionStart();
           agent.onSessionStart();
+          await setup.onSessionStart();
           sendJson(response, 200, { status: "ok" });
         },
       },

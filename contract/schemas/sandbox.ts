@@ -175,6 +175,12 @@ export const PortList = named("PortList", {
     }),
     describe("The ports on which programs in the sandbox listen."),
   ),
+  expected: Type.Optional(
+    Type.Array(
+      Type.Object({ port: Type.Integer(describe("The port.")), label: nullable(Type.String(), "A name for people; null if it has none.") }),
+      describe("The ports that the repository's devcontainer.json forwards, whether or not a program listens there."),
+    ),
+  ),
 });
 
 export const Changes = named("Changes", {

@@ -1,12 +1,12 @@
 import { readdir, readFile, readlink } from "node:fs/promises";
-import type { ListeningPort } from "@berth/contract/daemon.ts";
+import type { ExpectedPort, ListeningPort, PortList } from "@berth/contract/daemon.ts";
 import { sendJson } from "../http/reply.ts";
 import type { Route } from "../http/route.ts";
 
 // Finds the ports that programs in this sandbox listen on, by reading /proc.
 export interface PortMonitor {
   routes: Route[];
-  readonly last: ListeningPort[];
+  readonly last: PortList;
   // Polls until `stop`.
   start(): void;
   stop(): void;
@@ -19,13 +19,15 @@ export interface PortMonitorDeps {
   hiddenPorts: () => number[];
   // Processes whose own ports are hidden, such as an agent that serves a local API. The ports of their children are shown.
   hiddenPids: () => number[];
-  onChange: (ports: ListeningPort[]) => void;
+  // The ports that the repository names.
+  expected: () => ExpectedPort[];
+  onChange: (list: PortList) => void;
 }
 
 const POLL_MS = 1000;
 
-export function createPortMonitor({ home, hiddenPorts, hiddenPids, onChange }: PortMonitorDeps): PortMonitor {
-  let last: ListeningPort[] = [];
+export function createPortMonitor({ home, hiddenPorts, hiddenPids, expected, onChange }: PortMonitorDeps): PortMonitor {
+  let last: PortList = { ports: [] };
   let timer: NodeJS.Timeout | null = null;
   const owners = new Map<string, Owner>();
 
@@ -47,7 +49,7 @@ export function createPortMonitor({ home, hiddenPorts, hiddenPids, onChange }: P
         path: "/ports",
         async handle({ response }) {
           await poll();
-          sendJson(response, 200, { ports: last });
+          sendJson(response, 200, last);
         },
       },
     ],
@@ -64,9 +66,11 @@ export function createPortMonitor({ home, hiddenPorts, hiddenPids, onChange }: P
       if (owner && !hiddenPorts().includes(port) && !hiddenPids().includes(owner.pid)) found.set(port, { port, program: owner.program });
     }
     const ports = [...found.values()].toSorted((a, b) => a.port - b.port);
-    if (JSON.stringify(ports) === JSON.stringify(last)) return;
-    last = ports;
-    onChange(ports);
+    const named = expected();
+    const list = { ports, ...(named.length > 0 && { expected: named }) };
+    if (JSON.stringify(list) === JSON.stringify(last)) return;
+    last = list;
+    onChange(list);
   }
 }
 

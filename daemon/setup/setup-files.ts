@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { SetupReport, SetupRequest } from "@berth/contract/daemon.ts";
+import type { ExpectedPort, SetupReport, SetupRequest } from "@berth/contract/daemon.ts";
 import { isStringRecord } from "../http/body.ts";
 import { replaceFile } from "../io/replace-file.ts";
 
@@ -16,6 +16,17 @@ export interface SetupFiles {
   // Variables that the repository wants for all programs.
   readEnv(): Record<string, string>;
   writeEnv(env: Record<string, string>): void;
+  // The commands of the repository for every start of the sandbox. null: none.
+  readStart(): StartCommands | null;
+  writeStart(start: StartCommands): void;
+  // The ports that the repository's programs use.
+  readPorts(): ExpectedPort[];
+  writePorts(ports: ExpectedPort[]): void;
+}
+
+export interface StartCommands {
+  folder: string;
+  commands: string[][];
 }
 
 export interface SetupPlan extends SetupRequest {
@@ -25,11 +36,7 @@ export interface SetupPlan extends SetupRequest {
 }
 
 export function openSetupFiles(folder: string): SetupFiles {
-  const [planFile, reportFile, envFile] = ["plan.json", "report.json", "env.json"].map((name) => join(folder, name)) as [
-    string,
-    string,
-    string,
-  ];
+  const fileOf = (name: "plan" | "report" | "env" | "start" | "ports") => join(folder, `${name}.json`);
 
   function read<T>(file: string): T | null {
     try {
@@ -46,19 +53,32 @@ export function openSetupFiles(folder: string): SetupFiles {
 
   return {
     folder,
-    readPlan: () => read(planFile),
-    writePlan: (plan) => write(planFile, plan),
+    readPlan: () => read(fileOf("plan")),
+    writePlan: (plan) => write(fileOf("plan"), plan),
     readReport(attempt) {
-      const found = read<SetupReport & { attempt: number }>(reportFile);
+      const found = read<SetupReport & { attempt: number }>(fileOf("report"));
       return found?.attempt === attempt ? { status: found.status, reason: found.reason, exitCode: found.exitCode } : null;
     },
     readEnv() {
-      const found = read<unknown>(envFile);
+      const found = read<unknown>(fileOf("env"));
       if (!isStringRecord(found)) return {};
       // The operating system cannot pass a variable with a NUL character.
       return Object.fromEntries(Object.entries(found).filter((pair) => !pair.join("").includes("\0")));
     },
-    writeEnv: (env) => write(envFile, env),
-    writeReport: (attempt, report) => write(reportFile, { attempt, ...report }),
+    writeEnv: (env) => write(fileOf("env"), env),
+    readStart() {
+      const found = read<Partial<StartCommands>>(fileOf("start"));
+      const isWhole = typeof found?.folder === "string" && Array.isArray(found.commands) && found.commands.length > 0;
+      return isWhole ? (found as StartCommands) : null;
+    },
+    writeStart: (start) => write(fileOf("start"), start),
+    readPorts() {
+      const found = read<unknown>(fileOf("ports"));
+      const isPort = (one: Partial<ExpectedPort> | null) =>
+        Number.isInteger(one?.port) && (one?.label === null || typeof one?.label === "string");
+      return Array.isArray(found) ? (found as ExpectedPort[]).filter(isPort) : [];
+    },
+    writePorts: (ports) => write(fileOf("ports"), ports),
+    writeReport: (attempt, report) => write(fileOf("report"), { attempt, ...report }),
   };
 }

@@ -91,8 +91,9 @@ test("a devcontainer.json sets variables and commands, and what does not apply i
     // The properties that apply
     "containerEnv": { "SHOP_MODE": "development", "SHOP_ROOT": "\${containerWorkspaceFolder}/x", "OTHER": "\${localEnv:HOME}" },
     "postCreateCommand": { "one": "echo $SHOP_MODE > mode", "two": ["touch", "two words"] },
-    "postStartCommand": "echo started > started",
-    "forwardPorts": [3000],
+    "postStartCommand": "echo started >> started",
+    "forwardPorts": [3000, 5000, "db:5432"],
+    "portsAttributes": { "3000": { "label": "Shop" } },
     "image": "debian", /* and one that does not */
     "features": {},
   }`;
@@ -103,10 +104,30 @@ test("a devcontainer.json sets variables and commands, and what does not apply i
   expect([inWorkspace("m/mode"), inWorkspace("m/two words"), inWorkspace("m/started")]).toEqual(["development\n", "", "started\n"]);
   const [terminal] = await setupTerminals();
   const screen = await attachScreen(daemon, terminal!.id);
-  await screen.shows("these properties do not apply here: image, features, containerEnv.OTHER.");
+  await screen.shows("these properties do not apply here: features, containerEnv.OTHER, forwardPorts of other containers.");
+  await screen.shows("the image debian is not used");
   await screen.close();
+  const expected = [
+    { port: 3000, label: "Shop" },
+    { port: 5000, label: null },
+  ];
+  expect((await daemon.fetch("/ports")).json).toMatchObject({ expected });
   const { text } = await daemon.fetch("/exec?format=text", { method: "POST", body: { command: "echo $SHOP_MODE $SHOP_ROOT" } });
   expect(text).toBe(`development ${join(daemon.workspace, "m/x")}\n`);
+});
+
+test("the postStartCommand runs again when the sandbox was stopped, and not when its session only starts again", async () => {
+  const startSession = () => daemon.fetch("/internal/start", { method: "POST", body: { env: {}, agent: null, autoStartAgent: false } });
+  const started = () => inWorkspace("m/started").trim().split("\n");
+  await startSession();
+  expect(started()).toEqual(["started"]);
+  await daemon.stop();
+  await daemon.restart();
+  await startSession();
+  await expect.poll(started, { timeout: 30_000 }).toEqual(["started", "started"]);
+  await startSession();
+  expect(await setupTerminals()).toHaveLength(1);
+  expect(started()).toEqual(["started", "started"]);
 });
 
 test("an attempt runs once, an interrupted one says so, and it begins again after a restart", async () => {

@@ -18,12 +18,21 @@ export const SETUP_TITLE = "Setup";
 const LOOK_EVERY_MS = 100;
 const MAX_WAIT_MS = 15_000;
 
+export interface Setup {
+  routes: Route[];
+  // Runs the repository's commands for a start, if the sandbox was set up by an earlier daemon: its processes are gone.
+  onSessionStart(): Promise<void>;
+}
+
 // Runs the setup of a session in a terminal, so that people see its output and can interrupt it.
-export function setupRoutes({ terminals, workspace, files }: SetupDeps): Route[] {
+export function createSetup({ terminals, workspace, files }: SetupDeps): Setup {
   // The attempt that this daemon works on. null after a restart, which ended every program.
   let current: { attempt: number; terminalId: string } | null = null;
 
-  return [
+  // A daemon starts its session again when the agent may start, and when it is thawed.
+  let hasStarted = false;
+
+  const routes: Route[] = [
     {
       method: "POST",
       path: "/internal/setup",
@@ -47,16 +56,29 @@ export function setupRoutes({ terminals, workspace, files }: SetupDeps): Route[]
       },
     },
   ];
+  return { routes, onSessionStart };
+
+  async function onSessionStart(): Promise<void> {
+    const plan = hasStarted ? null : files.readPlan();
+    hasStarted = true;
+    if (!plan || current || files.readReport(plan.attempt)?.status !== "done" || !files.readStart()) return;
+    files.writePlan({ ...plan, terminalId: await openTerminal(plan.terminalId, "start") });
+  }
+
+  // Replaces the terminal of the run before.
+  async function openTerminal(before: string | null | undefined, ...args: string[]): Promise<string> {
+    if (before) terminals.remove(before);
+    const command = [process.execPath, join(import.meta.dirname, "run-setup.cjs"), files.folder, ...args];
+    return (await terminals.create({ title: SETUP_TITLE, command })).id;
+  }
 
   async function begin(request: SetupRequest): Promise<void> {
     const { attempt } = request;
     if (current?.attempt === attempt || hasEnded(files.readReport(attempt))) return;
     const before = files.readPlan()?.terminalId;
-    if (before) terminals.remove(before);
     const plan = { ...request, workspace: workspace.root, terminalId: null };
     files.writePlan(plan);
-    const command = [process.execPath, join(import.meta.dirname, "run-setup.cjs"), files.folder];
-    const { id } = await terminals.create({ title: SETUP_TITLE, command });
+    const id = await openTerminal(before);
     current = { attempt, terminalId: id };
     files.writePlan({ ...plan, terminalId: id });
   }

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { seriousFaults } from "../support/browser/axe.ts";
 import { describeInBrowser } from "../support/browser/browser-suite.ts";
 import { eventually, expectGone, expectVisible, screenText, treeItem } from "../support/browser/workspace.ts";
 import { startGitServer, type GitServer } from "../support/git/git-server.ts";
@@ -27,13 +28,23 @@ describeInBrowser(
       await expectGone(notice);
       await page.getByRole("tab", { name: "Setup" }).click();
       await eventually(() => screenText(page)).toContain("prepared the shop");
+
+      await page.getByRole("button", { name: /^Ports/ }).click();
+      await expectVisible(page.getByText("Shop, not started"));
+      await expectVisible(page.getByText("Not started", { exact: true }));
+      expect(await seriousFaults(page)).toEqual([]);
     });
   },
   {
     needs: machine.command("git"),
     async settings(resources) {
       git = resources.use(await startGitServer("a password"));
-      git.addRepository("shop", { "README.md": "a shop\n", ".berth/setup": "echo prepared the shop" });
+      const devcontainer = { forwardPorts: [3000, 5000], portsAttributes: { 3000: { label: "Shop" } } };
+      git.addRepository("shop", {
+        "README.md": "a shop\n",
+        ".berth/setup": "echo prepared the shop",
+        ".devcontainer.json": JSON.stringify(devcontainer),
+      });
       return { BERTH_EGRESS_ALLOW: git.address };
     },
   },

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { ExpectedPort } from "@berth/contract/daemon.ts";
 import { parseJsonWithComments } from "./json-with-comments.ts";
 
 // The part of a repository's devcontainer.json that applies to a sandbox.
@@ -7,12 +8,13 @@ export interface Devcontainer {
   containerEnv: Record<string, string>;
   postCreate: string[][];
   postStart: string[][];
+  ports: ExpectedPort[];
   // Sentences about what does not apply.
   remarks: string[];
 }
 
 const FILES = [".devcontainer/devcontainer.json", ".devcontainer.json"];
-const USED = new Set(["$schema", "name", "containerEnv", "postCreateCommand", "postStartCommand", "forwardPorts"]);
+const USED = new Set(["$schema", "name", "containerEnv", "postCreateCommand", "postStartCommand", "forwardPorts", "portsAttributes"]);
 const FOLDER = "${containerWorkspaceFolder}";
 const VARIABLE = /^(?!BERTH_)[^=\0]{1,128}$/;
 
@@ -30,24 +32,46 @@ export function readDevcontainer(root: string, tell: (sentence: string) => void)
 
 function toDevcontainer(parsed: unknown, root: string): Devcontainer {
   if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) throw new Error("it is not an object");
-  const { containerEnv = {}, postCreateCommand, postStartCommand, ...rest } = parsed as Record<string, unknown>;
+  const { containerEnv = {}, postCreateCommand, postStartCommand, image, ...rest } = parsed as Record<string, unknown>;
   const variables = Object.entries(containerEnv as Record<string, unknown>).map(
     ([name, value]) => [name, withFolder(value, root)] as const,
   );
   const usable = variables.filter(([name, value]) => VARIABLE.test(name) && value !== null);
   const unusable = variables.filter((pair) => !usable.includes(pair)).map(([name]) => `containerEnv.${name}`);
-  const unused = [...Object.keys(rest).filter((name) => !USED.has(name)), ...unusable];
+  const foreign = (Array.isArray(rest.forwardPorts) ? rest.forwardPorts : []).filter((port) => typeof port !== "number");
+  const unused = [
+    ...Object.keys(rest).filter((name) => !USED.has(name)),
+    ...unusable,
+    ...(foreign.length > 0 ? ["forwardPorts of other containers"] : []),
+  ];
   return {
     containerEnv: Object.fromEntries(usable) as Record<string, string>,
     postCreate: commandsOf(postCreateCommand),
     postStart: commandsOf(postStartCommand),
+    ports: portsOf(rest),
     remarks: [
       ...(unused.length > 0 ? [`devcontainer.json: these properties do not apply here: ${unused.join(", ")}.`] : []),
-      ...(postStartCommand === undefined
-        ? []
-        : ["devcontainer.json: postStartCommand runs now, and not again when the session is resumed."]),
+      ...(image === undefined ? [] : [aboutImage(image)]),
     ],
   };
+}
+
+// The sandbox runs before its repository is known, so it cannot have the repository's image.
+const aboutImage = (image: unknown): string =>
+  `devcontainer.json: the image ${typeof image === "string" ? image.replaceAll(/[^\x21-\x7e]/g, "").slice(0, 200) : ""} is not used, because this sandbox was created before the repository was fetched. A session of a template with this image has it (docker and kubernetes).`;
+
+const MAX_PORTS = 50;
+const MAX_LABEL_LENGTH = 60;
+
+// Other forms, such as "db:5432", name ports of other containers.
+function portsOf({ forwardPorts, portsAttributes }: Record<string, unknown>): ExpectedPort[] {
+  if (!Array.isArray(forwardPorts)) return [];
+  const attributes = (portsAttributes ?? {}) as Record<string, { label?: unknown } | null>;
+  const numbers = forwardPorts.filter((port): port is number => Number.isInteger(port) && port > 0 && port < 65_536);
+  return [...new Set(numbers)].slice(0, MAX_PORTS).map((port) => {
+    const label = attributes[String(port)]?.label;
+    return { port, label: typeof label === "string" && label.trim() !== "" ? label.trim().slice(0, MAX_LABEL_LENGTH) : null };
+  });
 }
 
 // null: it contains another variable, or it is no text.

@@ -1,5 +1,6 @@
 import "../styles/panels.css";
 import { AppWindow, ExternalLink, Radio, Share2 } from "lucide-react";
+import type { ExpectedPort, ListeningPort } from "@berth/contract/daemon.ts";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { IconButton } from "../parts/icon-button.tsx";
 import { sharePort } from "./share-port.ts";
@@ -8,6 +9,9 @@ import { openPreview } from "../state/actions/open-actions.ts";
 export default function PortsPanel() {
   const { mayEdit } = useWorkspace();
   const list = useWorkspaceState("ports", (state) => state.list);
+  const expected = useWorkspaceState("ports", (state) => state.expected);
+  const waiting = expected.filter(({ port }) => !list.some((open) => open.port === port));
+  const nameOf = ({ port, program }: ListeningPort) => expected.find((one) => one.port === port)?.label ?? program;
   return (
     <>
       <div className="panel-head">
@@ -15,7 +19,13 @@ export default function PortsPanel() {
       </div>
       <div className="panel-body">
         {!mayEdit && <p className="tree-note">Your link is for viewing only. Ask someone who can edit to share a port with you.</p>}
-        {list.length === 0 ? <NoPorts /> : list.map(({ port, program }) => <PortRow key={port} port={port} program={program} />)}
+        {list.length + waiting.length === 0 && <NoPorts />}
+        {list.map((open) => (
+          <PortRow key={open.port} port={open.port} program={nameOf(open)} />
+        ))}
+        {waiting.map(({ port, label }) => (
+          <ExpectedRow key={port} port={port} label={label} />
+        ))}
       </div>
     </>
   );
@@ -54,6 +64,14 @@ function PortRow({ port, program }: { port: number; program: string | null }) {
     </div>
   );
 }
+
+// A port of devcontainer.json on which no program listens yet.
+const ExpectedRow = ({ port, label }: ExpectedPort) => (
+  <div className="list-row muted">
+    <span className="number">{port}</span>
+    <span className="grow truncate">{label === null ? "Not started" : `${label}, not started`}</span>
+  </div>
+);
 
 const NoPorts = () => (
   <div className="empty">

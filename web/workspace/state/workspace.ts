@@ -1,4 +1,4 @@
-import type { ListeningPort, SandboxEvent } from "@berth/contract/daemon.ts";
+import type { PortList, SandboxEvent } from "@berth/contract/daemon.ts";
 import { createApi } from "../connection/api.ts";
 import { createConnections } from "../connection/connections.ts";
 import { followSession } from "../connection/session-stream.ts";
@@ -136,7 +136,7 @@ export function createWorkspace(sandboxId: string) {
   function receive(event: SandboxEvent): void {
     if (event.type === "hello") return onHello(event);
     if (event.type === "terminals") return terminals.update(event.terminals);
-    if (event.type === "ports") return onPorts(event.ports);
+    if (event.type === "ports") return onPorts(event);
     if (event.type === "agent") return agentLink.update(event.agent);
     if (event.overflow) return void resync();
     files.changed(event.changes);
@@ -148,7 +148,7 @@ export function createWorkspace(sandboxId: string) {
   function onHello(event: SandboxEvent & { type: "hello" }): void {
     session.eventsConnected();
     terminals.update(event.terminals);
-    ports.update(event.ports);
+    ports.update(event);
     agentLink.update(event.agent);
     // The first requests failed if the session was paused at that time.
     if (!wasConnected) void loadInitialView({ files, layout, documents });
@@ -160,11 +160,11 @@ export function createWorkspace(sandboxId: string) {
     hadTerminal = hadTerminal.then(async (had) => had || !isWanted || (await terminals.createUnfocused()) !== null);
   }
 
-  function onPorts(list: ListeningPort[]): void {
+  function onPorts(list: PortList): void {
     const added = ports.update(list);
     if (!mayEdit) return;
     for (const { port, program } of added)
-      notices.offer(`${program ?? "A program"} listens on port ${port}.`, {
+      notices.offer(`${ports.labelOf(port) ?? program ?? "A program"} listens on port ${port}.`, {
         label: "Open",
         run: () => layout.openPreviewBeside(port),
       });

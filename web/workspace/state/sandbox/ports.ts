@@ -1,9 +1,11 @@
 import { createStore } from "zustand/vanilla";
-import type { ListeningPort } from "@berth/contract/daemon.ts";
+import type { ExpectedPort, ListeningPort, PortList } from "@berth/contract/daemon.ts";
 import type { Api } from "../../connection/api.ts";
 
 export interface PortsState {
   list: ListeningPort[];
+  // The ports that the repository names, whether or not a program listens there.
+  expected: ExpectedPort[];
   // The path that the preview of a port was last requested to load.
   previews: Record<number, { path: string }>;
 }
@@ -12,18 +14,19 @@ export type Ports = ReturnType<typeof createPorts>;
 
 // The ports that programs in the sandbox listen on.
 export function createPorts(api: Api) {
-  const store = createStore<PortsState>(() => ({ list: [], previews: {} }));
+  const store = createStore<PortsState>(() => ({ list: [], expected: [], previews: {} }));
   const announced = new Set<number>();
   const previewUrl = async (port: number, path = "/") => (await api.previewLink({ port, path })).url;
   return {
     store,
     // Returns the ports that were never listed before.
-    update(list: ListeningPort[]): ListeningPort[] {
-      store.setState({ list });
+    update({ ports: list, expected = [] }: PortList): ListeningPort[] {
+      store.setState({ list, expected });
       const added = list.filter(({ port }) => !announced.has(port));
       for (const { port } of added) announced.add(port);
       return added;
     },
+    labelOf: (port: number): string | null => store.getState().expected.find((one) => one.port === port)?.label ?? null,
     previewUrl,
     // A link to pass on.
     shareLink: (port: number, shareHours: number) => api.previewLink({ port, shareHours }),
