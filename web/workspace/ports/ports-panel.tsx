@@ -10,7 +10,7 @@ export default function PortsPanel() {
   const { mayEdit } = useWorkspace();
   const list = useWorkspaceState("ports", (state) => state.list);
   const expected = useWorkspaceState("ports", (state) => state.expected);
-  const waiting = expected.filter(({ port }) => !list.some((open) => open.port === port));
+  const waiting = expected.filter(({ port }) => !list.some((one) => one.port === port));
   const nameOf = ({ port, program }: ListeningPort) => expected.find((one) => one.port === port)?.label ?? program;
   return (
     <>
@@ -20,8 +20,8 @@ export default function PortsPanel() {
       <div className="panel-body">
         {!mayEdit && <p className="tree-note">Your link is for viewing only. Ask someone who can edit to share a port with you.</p>}
         {list.length + waiting.length === 0 && <NoPorts />}
-        {list.map((open) => (
-          <PortRow key={open.port} port={open.port} program={nameOf(open)} />
+        {list.map((listening) => (
+          <PortRow key={listening.port} port={listening.port} program={nameOf(listening)} />
         ))}
         {waiting.map(({ port, label }) => (
           <ExpectedRow key={port} port={port} label={label} />
