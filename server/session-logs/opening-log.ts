@@ -1,7 +1,9 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { SECOND, type Clock } from "../clock.ts";
 import { runWork } from "../event-loop/loop-work.ts";
 import type { Log } from "../log.ts";
 import type { Store } from "../store/open.ts";
+import type { Db } from "../store/schema.ts";
 import { endOpenings, insertOpenings, MAX_OPENINGS, setOpeningEnd, type Opening } from "../store/session-logs/openings.ts";
 import type { Home } from "../store/sessions/session.ts";
 import { shortenAgent } from "./shorten-agent.ts";
@@ -35,7 +37,7 @@ export interface OpeningLogDeps {
 
 const FLUSH_MS = 2 * SECOND;
 const MAX_WAITING = 5000;
-const BATCH = 100;
+const BATCH = 50;
 const WORK = { name: "openings" };
 
 interface Pages extends OpeningId {
@@ -64,15 +66,17 @@ export function createOpeningLog({ store, home, clock, log }: OpeningLogDeps): O
     added = [];
     changed = new Set();
     for (const [key, { connected }] of pages) if (connected === 0) pages.delete(key);
-    for (let at = 0; at < inserted.length; at += BATCH)
-      await store.transaction((tx) => insertOpenings(tx, inserted.slice(at, at + BATCH)), { sync: "later" });
-    for (let at = 0; at < updated.length; at += BATCH)
-      await store.transaction(
-        async (tx) => {
-          for (const opening of updated.slice(at, at + BATCH)) await setOpeningEnd(tx, opening);
-        },
-        { sync: "later" },
-      );
+    await writeBatches(inserted, insertOpenings);
+    await writeBatches(updated, async (tx, some) => {
+      for (const opening of some) await setOpeningEnd(tx, opening);
+    });
+  }
+
+  async function writeBatches<Row>(rows: readonly Row[], write: (tx: Db, some: readonly Row[]) => Promise<void>): Promise<void> {
+    for (let at = 0; at < rows.length; at += BATCH) {
+      await store.transaction((tx) => write(tx, rows.slice(at, at + BATCH)), { sync: "later" });
+      await nextTurn();
+    }
   }
 
   const logFailure = (work: () => Promise<void>) =>

@@ -157,6 +157,8 @@ describeInBrowser("a launch URL in a browser", (suite) => {
     ]);
     await expectVisible(tab.getByText("View only").first());
     await expectVisible(notice);
+    // The notice leaves the workspace as it is.
+    expect((await notice.boundingBox())!.height).toBeLessThan(60);
     expect(await seriousFaults(user.page, ".support-notice")).toEqual([]);
     await tab.close();
     await expectGone(notice);

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import type { ConsoleSessionDetail, ConsoleSupportLink } from "@berth/contract/console.ts";
 import { useConsole } from "../connection/context.ts";
-import { Confirm } from "../parts/confirm.tsx";
+import { Dialog } from "../parts/confirm.tsx";
 
 // Opens the workspace for the operator's support, where the partner allows it.
 export function SupportButton({ session, onFailure }: { session: ConsoleSessionDetail; onFailure: (message: string) => void }) {
@@ -27,9 +27,17 @@ export function SupportButton({ session, onFailure }: { session: ConsoleSessionD
         Look at the workspace
       </button>
       {isAsking && (
-        <Confirm title="Look at this workspace?" action="Look" onClose={() => setAsking(false)} onConfirm={() => void look()}>
+        <Dialog title="Look at this workspace?" onClose={() => setAsking(false)}>
           <p>You can see everything in it and change nothing. The user sees that support is looking, and the audit log records it.</p>
-        </Confirm>
+          <div className="row end">
+            <button type="button" className="button" onClick={() => setAsking(false)}>
+              Cancel
+            </button>
+            <button type="button" className="button primary" autoFocus onClick={() => void look()}>
+              Look
+            </button>
+          </div>
+        </Dialog>
       )}
     </>
   );
