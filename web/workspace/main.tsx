@@ -1,6 +1,7 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { refuseStrayFiles } from "./browser/file-drops.ts";
+import { afterFirstText } from "./browser/first-text.ts";
 import { loadModule } from "./browser/load-module.ts";
 import { prefetchSidePanels } from "./shell/side-panel.tsx";
 import { App, EndedPage } from "./shell/app.tsx";
@@ -44,6 +45,7 @@ if (root)
 // arrives while the browser is busy with the editor.
 void Promise.race([workspace.initialRequest, new Promise((resolve) => setTimeout(resolve, 100))])
   .then(() => loadModule(() => import("./editor/text-editor.tsx")))
+  .then(afterFirstText)
   .then(() => {
     // Small parts that must appear at once, or without a connection to the server.
     for (const part of [OpenDialogs, NameField, ConflictBar, PausedOverlay, EndedPage]) part.prefetch().catch(() => {});

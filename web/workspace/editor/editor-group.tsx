@@ -1,4 +1,4 @@
-import { lazy, Suspense, useEffect, useRef } from "react";
+import { lazy, Suspense, useEffect, useRef, useState } from "react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { loadModule } from "../browser/load-module.ts";
 import { activeTabIn, type EditorGroup } from "../state/tabs/editor-group.ts";
@@ -10,7 +10,7 @@ import { PathBar } from "./path-bar.tsx";
 import { TabBar } from "./tabs/tab-bar.tsx";
 import { tabName } from "./tabs/tab-names.ts";
 
-const Welcome = lazy(() => loadModule(() => import("./welcome.tsx")));
+const LazyWelcome = lazy(() => loadModule(() => import("./welcome.tsx")));
 const DiffView = lazy(() => loadModule(() => import("./diff-view.tsx")));
 const RevisionsView = lazy(() => loadModule(() => import("./revisions-view.tsx")));
 const pages = {
@@ -67,6 +67,14 @@ export function EditorGroupView({ group }: { group: EditorGroup }) {
 }
 
 const labelOf = (tab: Tab) => ("path" in tab ? tab.path : tabName(tab));
+
+// A first visit opens the README as soon as the files are known, so until then nothing else is shown.
+function Welcome() {
+  const { initialRequest } = useWorkspace();
+  const [isKnown, setKnown] = useState(false);
+  useEffect(() => void initialRequest.finally(() => setKnown(true)), [initialRequest]);
+  return isKnown && <LazyWelcome />;
+}
 
 interface TabViewProps {
   tab: Exclude<Tab, { kind: "preview" }>;

@@ -1,4 +1,5 @@
 import type { Extension, Text } from "@codemirror/state";
+import { afterFirstText } from "../../browser/first-text.ts";
 import { loadModule } from "../../browser/load-module.ts";
 import type { Workspace } from "../../state/workspace.ts";
 import { fileLanguage } from "./file-language.ts";
@@ -12,6 +13,7 @@ export async function languageSupport(workspace: Workspace, path: string, text: 
   const language = fileLanguage(path);
   // A language server is a program of the sandbox, and viewers start none.
   if (!workspace.mayEdit || language === null || text().length > MAX_CHARS) return [];
+  await afterFirstText();
   const { clientFor } = await loadModule(() => import("./clients.ts"));
   const client = await clientFor(workspace, language.language);
   return client?.support(path, language, text) ?? [];

@@ -9,7 +9,8 @@ import { isAgentHidden } from "../../state/sandbox/session.ts";
 import type { Command } from "./command.ts";
 import { gitCommands } from "./git-commands.ts";
 import { tabCommands } from "./tab-commands.ts";
-import { revealInTree, startNew } from "../../state/actions/file-actions.ts";
+import { chooseUpload } from "../../files/uploads.ts";
+import { revealInTree, startNew, targetFolder } from "../../state/actions/file-actions.ts";
 import { createLanguageCommands } from "./language-commands.ts";
 import { createEditorCommands } from "./editor-commands.ts";
 import { isViewerCommand } from "./viewer-commands.ts";
@@ -29,6 +30,7 @@ export function createCommands(workspace: Workspace): Command[] {
   };
   const clone = async () => (await loadModule(() => import("../../state/actions/clone-action.ts"))).cloneRepository(workspace);
   const downloadAll = async () => (await loadModule(() => import("../../state/actions/download-action.ts"))).downloadFolder(workspace, "");
+  const upload = (kind: "files" | "folder") => () => chooseUpload(workspace, kind, targetFolder(workspace));
   const side = (view: SideView) => () => focusSideView(workspace, view);
   const theme = (to: "system" | "light" | "dark") => () => preferences.set({ theme: to });
   const all: Command[] = [
@@ -41,6 +43,10 @@ export function createCommands(workspace: Workspace): Command[] {
     { id: "file.saveAll", title: "Save all", shortcut: "Mod+Alt+S", run: () => void documents.saveAll() },
     { id: "file.new", title: "New file…", run: () => void startNew(workspace, "file") },
     { id: "folder.new", title: "New folder…", run: () => void startNew(workspace, "folder") },
+    { id: "file.upload", title: "Upload files…", run: upload("files") },
+    { id: "folder.upload", title: "Upload a folder…", run: upload("folder") },
+    { id: "tree.refresh", title: "Refresh files", run: () => void workspace.files.reloadAll() },
+    { id: "tree.collapse", title: "Collapse all folders", run: () => layout.set({ expanded: [] }) },
     { id: "git.clone", title: "Clone repository…", run: () => void clone() },
     { id: "file.reveal", title: "Show the active file in the tree", run: reveal },
     ...tabCommands(workspace),
