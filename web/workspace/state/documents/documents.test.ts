@@ -264,3 +264,24 @@ test("a file is saved in the encoding it has on disk, until it is converted", as
   expect(disk.text("a.txt")).toBe("café →");
   expect(state()).toMatchObject({ edited: false, failure: null });
 });
+
+test("a version that another person saved of a shared text is no conflict, and the rest is still unsaved", async () => {
+  const { documents, buffer, type, shown, state } = await openDocument();
+  Object.assign(buffer, {
+    recognize: (text: string) => (text === "theirs" ? "wait" : "ours"),
+    savedAs: (text: string) => ({ differs: text !== shown() }),
+  } satisfies Partial<EditorBuffer>);
+  type("base and more");
+  disk.put("a.txt", "base and");
+  documents.changed(["a.txt"]);
+  await expect.poll(state).toMatchObject({ edited: true, conflict: null, etag: (await disk.readFile("a.txt")).etag });
+  expect(shown()).toBe("base and more");
+  expect(await documents.save("a.txt")).toBe(true);
+  expect(disk.text("a.txt")).toBe("base and more");
+
+  // One of the pages turns it into a change of the text.
+  disk.put("a.txt", "theirs");
+  documents.changed(["a.txt"]);
+  await documents.resync();
+  expect([shown(), state()?.conflict]).toEqual(["base and more", null]);
+});
