@@ -75,6 +75,8 @@ export interface DaemonActivity {
   // Milliseconds since the agent last worked: 0 during a turn, null if there was none. A turn that waits for a person's answer is
   // not work.
   agentIdleMs: number | null;
+  // The processor time of the sandbox since its start, by its control group; null if it does not see that.
+  cpuMs: number | null;
 }
 
 // POST /internal/setup: fetches the session's source and runs its command, in a terminal called "Setup". Idempotent: an attempt that

@@ -20,6 +20,7 @@ import { createLanguageRoutes } from "./languages/routes.ts";
 import { createPortMonitor } from "./ports/port-monitor.ts";
 import { portRelay } from "./ports/port-relay.ts";
 import { childProcess } from "./processes/child-process.ts";
+import { readProcessorMs } from "./processes/processor-time.ts";
 import { createEnvironment } from "./processes/environment.ts";
 import { execRoutes } from "./processes/exec.ts";
 import { findRoutes } from "./search/find.ts";
@@ -162,7 +163,8 @@ export async function openDaemon(env: NodeJS.ProcessEnv, server: RequestSource):
       {
         method: "GET",
         path: "/internal/activity",
-        handle: ({ response }) => sendJson(response, 200, { agentIdleMs: agent.idleMs() } satisfies DaemonActivity),
+        handle: ({ response }) =>
+          sendJson(response, 200, { agentIdleMs: agent.idleMs(), cpuMs: readProcessorMs() } satisfies DaemonActivity),
       },
       {
         method: "POST",

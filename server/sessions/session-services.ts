@@ -103,7 +103,7 @@ export function createSessionServices(deps: SessionServicesDeps): SessionService
   const activity = createActivity({ store, clock, log });
   const agentActivity = createAgentActivity({ links, clock });
   const idleWatch = createIdleWatch({ store, steps, activity, agentActivity, home, clock, log });
-  const busySandboxes = createBusySandboxes({ store, driver, templates, activity, home, clock });
+  const busySandboxes = createBusySandboxes({ store, driver, templates, activity, agentActivity, home, clock });
   const setups = followSetups({ ...deps, transitions, changes, home });
   const { snapshots, tidy } = createSnapshotServices({ ...deps, home, owner, onFound: observer.found });
   const timers: AsyncDisposable[] = [];

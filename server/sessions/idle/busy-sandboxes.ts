@@ -7,9 +7,10 @@ import type { Home } from "../../store/sessions/session.ts";
 import type { Templates } from "../../templates.ts";
 import { BACKGROUND, forEachConcurrently } from "../background/for-each-concurrently.ts";
 import type { Activity } from "./activity.ts";
+import type { AgentActivity } from "./agent-activity.ts";
 
-// Notes the use of sandboxes that compute, for templates with `busyCounts`. A driver that does not measure the processor time
-// (Kubernetes) never finds a sandbox busy.
+// Notes the use of sandboxes that compute, for templates with `busyCounts`. If the driver does not measure the processor
+// time (Kubernetes), the daemon reports it.
 export interface BusySandboxes {
   // Compares with the sample before. To be called several times within the shortest idle timeout.
   sample(): Promise<void>;
@@ -20,6 +21,7 @@ export interface BusySandboxesDeps {
   driver: Pick<Driver, "stats">;
   templates: Templates;
   activity: Pick<Activity, "note">;
+  agentActivity: Pick<AgentActivity, "cpuMs">;
   home: Home;
   clock: Clock;
 }
@@ -28,15 +30,16 @@ export interface BusySandboxesDeps {
 const BUSY_SHARE = 0.05;
 const STATS_TIMEOUT_MS = 5 * SECOND;
 
-export function createBusySandboxes({ store, driver, templates, activity, home, clock }: BusySandboxesDeps): BusySandboxes {
+export function createBusySandboxes({ store, driver, templates, activity, agentActivity, home, clock }: BusySandboxesDeps): BusySandboxes {
   const names = [...templates.values()].filter(({ busyCounts }) => busyCounts).map(({ name }) => name);
   let before = new Map<SandboxId, Sample>();
 
   async function measure(session: RunningSession, samples: Map<SandboxId, Sample>): Promise<void> {
     const { sandboxId } = session;
     const stats = await driver.stats(sandboxId, AbortSignal.timeout(STATS_TIMEOUT_MS)).catch(() => null);
-    if (stats?.cpuMs == null) return;
-    const sample = { cpuMs: stats.cpuMs, atMs: clock.now() };
+    const cpuMs = stats?.cpuMs ?? (await agentActivity.cpuMs(sandboxId));
+    if (cpuMs === null) return;
+    const sample = { cpuMs, atMs: clock.now() };
     samples.set(sandboxId, sample);
     const last = before.get(sandboxId);
     if (last && sample.cpuMs - last.cpuMs > BUSY_SHARE * (sample.atMs - last.atMs)) activity.note({ ...session, idleAt: session.idleAtMs });

@@ -156,12 +156,16 @@ describe("the use of a session", () => {
     }
   });
 
-  test("is a busy processor, if the template says so", async () => {
+  test.each(["the driver", "the daemon"])("is a busy processor, if the template says so and %s measures it", async (measures) => {
     const busy = { ...DEFAULT_TEMPLATE, name: "busy", busyCounts: true };
     let cpuMs = 0;
     await open({
       templates: new Map([DEFAULT_TEMPLATE, busy].map((template) => [template.name, template])),
-      wrapDriver: (driver) => ({ ...driver, stats: async (id, signal) => ({ ...(await driver.stats(id, signal)), cpuMs }) }),
+      wrapDriver: (driver) => ({
+        ...driver,
+        stats: async (id, signal) => ({ ...(await driver.stats(id, signal)), cpuMs: measures === "the driver" ? cpuMs : null }),
+      }),
+      ...(measures === "the daemon" && { wrapLinks: answering(() => JSON.stringify({ agentIdleMs: null, cpuMs })) }),
     });
     const [computing, other] = [await create({ template: "busy" }), await create()];
     for (let minutes = 0; minutes < 6; minutes += 0.5) {
