@@ -51,6 +51,7 @@ export function createOpeningLog({ store, home, clock, log }: OpeningLogDeps): O
   // The openings with connected pages, and those that changed since the last flush.
   const pages = new Map<string, Pages>();
   let changed = new Set<string>();
+  let flushing: Promise<void>;
 
   const endOf = (opening: OpeningId): number | null => {
     const known = pages.get(keyOf(opening));
@@ -58,7 +59,13 @@ export function createOpeningLog({ store, home, clock, log }: OpeningLogDeps): O
     return known ? (known.connected > 0 ? null : known.endedAt) : opening.openedAt;
   };
 
-  async function flush(): Promise<void> {
+  // One after the other, so that the newest state of an opening is written last.
+  function flush(): Promise<void> {
+    flushing = flushing.then(write, write);
+    return flushing;
+  }
+
+  async function write(): Promise<void> {
     const inserted = newestOfEach(added).map((opening) => ({ ...opening, endedAt: endOf(opening) }));
     const written = new Set(inserted.map(keyOf));
     const ended = [...changed].flatMap((key) => (written.has(key) ? [] : (pages.get(key) ?? [])));
@@ -82,7 +89,7 @@ export function createOpeningLog({ store, home, clock, log }: OpeningLogDeps): O
   const logFailure = (work: () => Promise<void>) =>
     runWork(WORK, work).catch((error: unknown) => log.warn("openings.failed", { error: String(error) }));
   // On a cluster, other servers may hold pages of the same sessions.
-  const ending = home.host === null ? undefined : logFailure(() => endOpenings(store.db, home, clock.now()));
+  flushing = home.host === null ? Promise.resolve() : logFailure(() => endOpenings(store.db, home, clock.now()));
   const timer = clock.every(FLUSH_MS, () => logFailure(flush));
 
   return {
@@ -103,7 +110,6 @@ export function createOpeningLog({ store, home, clock, log }: OpeningLogDeps): O
       };
     },
     async [Symbol.asyncDispose]() {
-      await ending;
       await timer[Symbol.asyncDispose]();
       await logFailure(flush);
     },
