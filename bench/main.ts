@@ -14,6 +14,7 @@ const BENCHMARKS: Record<string, () => Promise<{ benchmark: Benchmark }>> = {
   throughput: () => import("./benchmarks/throughput.ts"),
   api: () => import("./benchmarks/api.ts"),
   "pause-resume": () => import("./benchmarks/pause-resume.ts"),
+  snapshots: () => import("./benchmarks/snapshots.ts"),
   terminal: () => import("./benchmarks/terminal.ts"),
   workspace: () => import("./benchmarks/workspace.ts"),
   density: () => import("./benchmarks/density.ts"),
