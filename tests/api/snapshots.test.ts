@@ -4,8 +4,8 @@ import { describeWith, machine } from "../support/machine.ts";
 import { daemonRuntime } from "../support/runtime.ts";
 import { startBerth, type Berth } from "../support/servers/berth.ts";
 
-describeWith(await machine.oci(), "snapshots of containers", () => suite("oci"));
-describeWith(undefined, "snapshots of processes", () => suite("process"));
+const missing = await machine.oci();
+describeWith(undefined, "snapshots", () => suite(missing ? "process" : "oci"));
 
 function suite(driver: string): void {
   let server: Berth;
