@@ -50,7 +50,7 @@ export default function AgentPanel() {
         <div className="panel-body">{usable && (current === null || shown) ? <EmptyConversation /> : usable ? null : <AgentStatus />}</div>
       )}
       {shown && shown.length > 0 && !usable && <AgentStatus />}
-      {!mayEdit && <p className="agent-notice">Your link is for viewing only. You can read the conversations, but not send messages.</p>}
+      {!mayEdit && <p className="tree-note">Your link is for viewing only. You can read the conversations, but not send messages.</p>}
       {mayEdit && (usable || state?.status === "failed") && <Composer disabled={!usable} />}
     </section>
   );

@@ -27,7 +27,7 @@ export function StatusBar() {
         </span>
       )}
       <BranchButton />
-      {unsaved > 0 && (
+      {unsaved > 0 && mayEdit && (
         <button type="button" onClick={() => void documents.saveAll()}>
           {unsaved} unsaved
         </button>

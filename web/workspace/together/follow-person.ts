@@ -17,7 +17,8 @@ export function followPerson(workspace: Workspace): void {
 
   const endOnTyping = (event: KeyboardEvent) => {
     const isTyping = event.target instanceof Element && event.target.closest(".cm-content") !== null;
-    const isModifier = ["Shift", "Control", "Alt", "Meta"].includes(event.key);
+    // Shortcuts and modifiers alone are no typing.
+    const isModifier = event.ctrlKey || event.metaKey || event.altKey || event.key === "Shift";
     if (together.store.getState().following !== null && isTyping && !isModifier) together.follow(null);
   };
   addEventListener("keydown", endOnTyping, { capture: true });

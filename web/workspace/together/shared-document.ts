@@ -103,6 +103,8 @@ export function createSharedDocument({ path, live, documents, send, mayEdit }: S
     live.receive(changesBetween(mine, text));
     copy = createSharedTextCopy(text, version, clientId);
     if (own && !own.empty) live.edit(own);
+    // The text that this page has just received may be on disk already.
+    documents.changed([path]);
   }
 
   // The text that the unsaved changes of this page are based on.
