@@ -16,6 +16,7 @@ import { insertKey } from "./keys.ts";
 import { addModelUsage } from "./model-usage.ts";
 import { insertSnapshot } from "../snapshots/write.ts";
 import { addUsage, dayOf } from "../usage/days.ts";
+import { insertUses, insertVolume } from "../volumes/volumes.ts";
 import { writeUserSettings } from "./user-settings.ts";
 
 const nowMs = Date.UTC(2030, 0, 1);
@@ -78,10 +79,12 @@ async function fill(store: Store, partnerId: string): Promise<void> {
     expiresAt: null,
     revokedAt: null,
   });
+  await insertVolume(db, { id: `vol_${partnerId}`, partnerId, name: "cache", sizeMb: 16, createdAtMs: nowMs });
   for (let n = 0; n < 5; n++) {
     const row = sessionRow(nowMs, { partner_id: partnerId, state: "destroyed", destroyed_at: nowMs });
     const { id: sessionId } = await insertSessionRow(db, row);
     await store.transaction((tx) => appendEvent(tx, { partnerId, sessionId, type: "session.destroyed", at: nowMs, data: { sessionId } }));
+    await insertUses(db, [{ volumeId: `vol_${partnerId}`, sessionId, mode: "ro" }]);
     await writeUserSettings(db, { partnerId, externalUserId: "u" }, { settings: "{}", version: 0 }, nowMs);
     const used = { partner_id: partnerId, session_id: sessionId, external_user_id: "ada", template: "default" };
     await addUsage(db, [
