@@ -9,6 +9,8 @@ import { createSnapshotLedger } from "./snapshot-ledger.ts";
 export interface Ledger {
   // Makes one random call. Throws if the server is down.
   act(api: Api): Promise<void>;
+  // Creates a volume, mounts it in a session, and deletes both. Random calls do this too seldom to wait for it.
+  useVolume(api: Api): Promise<void>;
   // Retries every create without a response, like a partner, and reports those that made a second session.
   retry(api: Api): Promise<string[]>;
   entries(): Entry[];
@@ -67,7 +69,6 @@ export function createLedger(random: () => number): Ledger {
     return enter(answer.body, source?.files);
   }
 
-  // A session writes to a new volume and is destroyed, and then the volume is deleted.
   async function useVolume(api: Api): Promise<void> {
     const name = randomUUID();
     const volume = await api.call("POST", "/api/b2b/volumes", { name, sizeMb: 32 });
@@ -154,6 +155,7 @@ export function createLedger(random: () => number): Ledger {
 
   return {
     retry,
+    useVolume,
     entries: () => entries,
     async act(api) {
       const dice = random();
