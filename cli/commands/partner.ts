@@ -186,6 +186,7 @@ const partnerText = (partner: Partner) =>
     ["idle sessions", partner.idleTimeoutMs === null ? "run until their timeout" : `are paused after ${describeMs(partner.idleTimeoutMs)}`],
     ["paused sessions", partner.autoResume ? "are resumed when someone opens them" : "are resumed by the partner"],
     ["after the timeout", partner.onTimeout === null ? "the server's default" : partner.onTimeout],
+    ["support", partner.supportAccess ? "may look at workspaces" : "may not look at workspaces"],
     ["users may extend", partner.maxTimeoutMs === null ? "never" : `up to ${describeMs(partner.maxTimeoutMs)}`],
   ]);
 

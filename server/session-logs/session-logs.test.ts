@@ -4,6 +4,7 @@ import { onBothEngines } from "../../tests/support/databases/stores.ts";
 import { SECOND } from "../clock.ts";
 import { silentLog } from "../log.ts";
 import type { Store } from "../store/open.ts";
+import { deletePartnerRows } from "../store/partners/delete-partner.ts";
 import { insertPartner } from "../store/partners/partners.ts";
 import { egressHostsOf, type EgressHost } from "../store/session-logs/egress-hosts.ts";
 import { openingsOf } from "../store/session-logs/openings.ts";
@@ -51,8 +52,13 @@ onBothEngines("the logs of sessions", (databases) => {
     await dying.flush();
     expect(await openingsOf(store.db, sessionId)).toMatchObject([{ endedAt: null }]);
     await clock.advance(10 * SECOND);
-    await using _next = createOpeningLog({ store, home: HOME, clock, log: silentLog });
-    await expect.poll(() => openingsOf(store.db, sessionId)).toMatchObject([{ endedAt: NOW + 40 * SECOND }]);
+    const next = createOpeningLog({ store, home: HOME, clock, log: silentLog });
+    await next[Symbol.asyncDispose]();
+    expect(await openingsOf(store.db, sessionId)).toMatchObject([{ endedAt: NOW + 40 * SECOND }]);
+
+    await store.db.updateTable("sessions").set({ state: "destroyed", destroyed_at: NOW }).execute();
+    while (!(await deletePartnerRows(store.db, "acme", 2)));
+    expect(await store.db.selectFrom("openings").selectAll().execute()).toEqual([]);
   });
 
   test("a session keeps its newest hundred openings and two hundred hosts, and both end with its row", async () => {
