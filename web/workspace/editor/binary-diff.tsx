@@ -1,3 +1,4 @@
+import "../styles/editor/diff.css";
 import { FileQuestion } from "lucide-react";
 import type { ReactNode } from "react";
 import { useWorkspace } from "../state/context.ts";

@@ -1,3 +1,4 @@
+import "../styles/editor/conflict-bar.css";
 import { CircleAlert, TriangleAlert } from "lucide-react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { nameOf } from "../text/paths.ts";

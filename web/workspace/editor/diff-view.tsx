@@ -1,3 +1,4 @@
+import "../styles/editor/diff.css";
 import { LanguageDescription } from "@codemirror/language";
 import { languages } from "@codemirror/language-data";
 import { MergeView, unifiedMergeView } from "@codemirror/merge";

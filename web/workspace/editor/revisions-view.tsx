@@ -1,3 +1,4 @@
+import "../styles/editor/diff.css";
 import { useEffect, useState } from "react";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import type { Revision, RevisionsTab } from "../state/tabs/tab.ts";

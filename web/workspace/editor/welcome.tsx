@@ -1,3 +1,4 @@
+import "../styles/editor/welcome.css";
 import { FilePlus, FolderGit2, Search, Upload } from "lucide-react";
 import { formatShortcut } from "../browser/shortcuts.ts";
 import { chooseUpload } from "../files/uploads.ts";

@@ -1,11 +1,13 @@
 import { ChevronsDownUp, FilePlus, FolderPlus, FolderUp, RefreshCw, Upload } from "lucide-react";
 import { useEffect, useState, type DragEvent } from "react";
+import { lazyPart } from "../browser/lazy-part.ts";
 import { IconButton } from "../parts/icon-button.tsx";
-import { Menu } from "../parts/menu.tsx";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
 import { startNew, targetFolder } from "../state/actions/file-actions.ts";
 import { FileTree } from "./file-tree.tsx";
 import { chooseUpload, isFileDrag, uploadDropped } from "./uploads.ts";
+
+const Menu = lazyPart(async () => ({ default: (await import("../parts/menu.tsx")).Menu }));
 
 export function Explorer() {
   const workspace = useWorkspace();

@@ -1,3 +1,4 @@
+import "../styles/prose.css";
 import DOMPurify from "dompurify";
 import { Marked } from "marked";
 import { useDeferredValue, useEffect, useMemo, useRef, type MouseEvent } from "react";

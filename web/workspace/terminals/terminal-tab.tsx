@@ -2,9 +2,11 @@ import { SquareTerminal, X } from "lucide-react";
 import { useState, type MouseEvent } from "react";
 import type { Terminal } from "@berth/contract/daemon.ts";
 import { useWorkspace, useWorkspaceState } from "../state/context.ts";
+import { lazyPart } from "../browser/lazy-part.ts";
 import { IconButton } from "../parts/icon-button.tsx";
-import { Menu } from "../parts/menu.tsx";
 import { terminalName } from "./terminal-name.ts";
+
+const Menu = lazyPart(async () => ({ default: (await import("../parts/menu.tsx")).Menu }));
 
 // The tab of one terminal, or of several side by side.
 export function TerminalTab({ terminals, active }: { terminals: Terminal[]; active: boolean }) {
