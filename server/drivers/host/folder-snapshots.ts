@@ -46,7 +46,7 @@ export function createFolderSnapshots(dataDir: string): FolderSnapshots {
     },
 
     async complete(id, signal) {
-      await mustRun("sync", ["-f", draftOf(id)], { signal, timeoutMs: COPY_TIMEOUT_MS });
+      await flush(draftOf(id), signal);
       await rename(draftOf(id), folderOf(id));
       await mustRun("sync", [parent], { signal });
       return sizeOf(folderOf(id), signal);
@@ -68,6 +68,14 @@ export function createFolderSnapshots(dataDir: string): FolderSnapshots {
       return [...new Set(names.map((name) => name.replace(DRAFT, "")).filter(isSnapshotId))];
     },
   };
+}
+
+// A single image is flushed alone: the whole file system may have much of others to write.
+async function flush(folder: string, signal: AbortSignal): Promise<void> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  const isFlat = entries.every((entry) => entry.isFile());
+  const args = isFlat ? ["--", ...entries.map(({ name }) => join(folder, name)), folder] : ["-f", folder];
+  await mustRun("sync", args, { signal, timeoutMs: COPY_TIMEOUT_MS });
 }
 
 async function sizeOf(folder: string, signal: AbortSignal): Promise<number> {
