@@ -14,9 +14,9 @@ import { up as sessionRules } from "./0011-session-rules.ts";
 import { up as console } from "./0012-console.ts";
 import { up as setup } from "./0013-setup.ts";
 import { up as snapshots } from "./0014-snapshots.ts";
-import { up as sessionLogs } from "./0017-session-logs.ts";
-import { up as identities } from "./0018-identities.ts";
 import { up as volumes } from "./0015-volumes.ts";
+import { up as sessionLogs } from "./0016-session-logs.ts";
+import { up as identities } from "./0017-identities.ts";
 
 export interface Migration {
   name: string;
