@@ -13,7 +13,7 @@ describeInBrowser("accessibility of the workspace", (suite) => {
     await page.getByRole("button", { name: "Agent", exact: true }).click();
     await expectVisible(page.getByRole("region", { name: "Agent" }));
     const found: Record<string, string[]> = {};
-    for (const view of ["Search", "Changes", "Ports", "Files"]) {
+    for (const view of ["Search", "Changes", "Problems", "Ports", "Files"]) {
       await page.getByRole("navigation", { name: "Views" }).getByRole("button", { name: view }).click();
       for (const colorScheme of ["dark", "light"] as const) {
         await page.emulateMedia({ colorScheme });
@@ -22,7 +22,7 @@ describeInBrowser("accessibility of the workspace", (suite) => {
       }
     }
     expect(Object.entries(found).filter(([, faults]) => faults.length > 0)).toEqual([]);
-    expect(Object.keys(found)).toHaveLength(8);
+    expect(Object.keys(found)).toHaveLength(10);
     await page.getByRole("button", { name: "Agent", exact: true }).click();
   });
 

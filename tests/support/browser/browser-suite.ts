@@ -40,7 +40,9 @@ export function describeInBrowser(name: string, tests: (suite: BrowserSuite) => 
       async sharedWorkspace(files = {}) {
         shared ??= openWorkspace(berth, browser).then((opened) => all.use(opened));
         const workspace = await shared;
-        for (const [path, content] of Object.entries(files)) await workspace.write(path, content);
+        // A file that an earlier test has open is not written again: its change could arrive while this test types.
+        for (const [path, content] of Object.entries(files))
+          if ((await workspace.read(path)) !== content) await workspace.write(path, content);
         return workspace;
       },
     };
