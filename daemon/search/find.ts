@@ -6,7 +6,9 @@ import { sendJson } from "../http/reply.ts";
 import type { Route } from "../http/route.ts";
 
 const MAX_FILES = 50_000;
-const CACHE_MS = 3000;
+// The list is kept for ten times as long as it took to make, within these bounds, so that a new file is found soon.
+const MIN_CACHE_MS = 200;
+const MAX_CACHE_MS = 3000;
 
 // Quick open: the files whose path contains the letters of the query in order, best match first.
 export function findRoutes({ workspace }: { workspace: Workspace }): Route[] {
@@ -29,7 +31,12 @@ export function findRoutes({ workspace }: { workspace: Workspace }): Route[] {
   ];
 
   function expireSoon(collected: Promise<Collected>): Promise<Collected> {
-    setTimeout(() => (cached = null), CACHE_MS).unref();
+    const startedMs = performance.now();
+    const expire = () => {
+      const cacheMs = Math.min(MAX_CACHE_MS, Math.max(MIN_CACHE_MS, 10 * (performance.now() - startedMs)));
+      setTimeout(() => (cached = null), cacheMs).unref();
+    };
+    collected.then(expire, expire);
     return collected;
   }
 }
