@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { seriousFaults } from "../support/browser/axe.ts";
+import { contrastFaults, seriousFaults } from "../support/browser/axe.ts";
 import { editor, eventually, expectGone, openFile, screenText, expectVisible, treeItem } from "../support/browser/workspace.ts";
 import { describeInBrowser } from "../support/browser/browser-suite.ts";
 
@@ -18,7 +18,7 @@ describeInBrowser("accessibility of the workspace", (suite) => {
       for (const colorScheme of ["dark", "light"] as const) {
         await page.emulateMedia({ colorScheme });
         await eventually(() => page.evaluate<string>("getComputedStyle(document.documentElement).colorScheme")).toContain(colorScheme);
-        found[`${view}, ${colorScheme}`] = await seriousFaults(page);
+        found[`${view}, ${colorScheme}`] = await (colorScheme === "light" ? seriousFaults : contrastFaults)(page);
       }
     }
     expect(Object.entries(found).filter(([, faults]) => faults.length > 0)).toEqual([]);

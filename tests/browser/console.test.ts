@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from "vitest";
 import type { Session } from "@berth/contract";
 import { CLIENT, startIdentityProvider, type IdentityProvider } from "../../server/keys/testing/identity-provider.ts";
-import { seriousFaults } from "../support/browser/axe.ts";
+import { contrastFaults, seriousFaults } from "../support/browser/axe.ts";
 import { describeInBrowser, type BrowserSuite } from "../support/browser/browser-suite.ts";
 import { insertSessions, openConsole, signIn, tabTo } from "../support/browser/console.ts";
 import { eventually, expectGone, expectVisible } from "../support/browser/workspace.ts";
@@ -215,7 +215,7 @@ function defineTests(suite: BrowserSuite): void {
       for (const colorScheme of onlyLight.includes(name) ? (["light"] as const) : (["dark", "light"] as const)) {
         await page.emulateMedia({ colorScheme });
         await expectVisible(page.locator(`:root[data-theme="${colorScheme}"]`));
-        found[`${name} ${colorScheme}`] = await seriousFaults(page, part);
+        found[`${name} ${colorScheme}`] = await (colorScheme === "light" ? seriousFaults : contrastFaults)(page, part);
       }
     };
     // Opens the dialog, looks at it and closes it.

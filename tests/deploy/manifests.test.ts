@@ -173,6 +173,7 @@ test("the server's account may do exactly what the driver does, in the sandboxes
     "statefulsets: create,get,list,patch,delete",
     "pods: get,list,watch,delete",
     "persistentvolumeclaims: delete",
+    "volumesnapshots: create,get,list,delete",
     "events: list",
     "pods: get",
   ]);

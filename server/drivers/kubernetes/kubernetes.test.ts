@@ -7,6 +7,8 @@ import { createKubernetesDriver } from "./kubernetes.ts";
 import { machine } from "../../../tests/support/machine.ts";
 
 // The contract of a driver, with both kinds of workload, and with sandboxes from a SandboxWarmPool.
+const NO_VOLUMES = "this driver has no volumes";
+
 for (const [name, cluster, options] of [
   ["kubernetes (Sandbox)", { crds: true }, {}],
   ["kubernetes (StatefulSet)", { crds: false }, {}],
@@ -23,7 +25,7 @@ for (const [name, cluster, options] of [
         dispose: async () => double[Symbol.asyncDispose](),
       };
     },
-    { overNetwork: true },
+    { overNetwork: true, volumesMissing: NO_VOLUMES },
   );
 
 // The same on a real cluster.
@@ -43,7 +45,13 @@ for (const [name, overrides, missing] of [
         dispose: async () => cluster[Symbol.asyncDispose](),
       };
     },
-    { missing, overNetwork: true, testTimeoutMs: 120_000, snapshotsMissing: "the storage of the cluster may not make snapshots" },
+    {
+      missing,
+      overNetwork: true,
+      testTimeoutMs: 120_000,
+      snapshotsMissing: "the storage of the cluster may not make snapshots",
+      volumesMissing: NO_VOLUMES,
+    },
   );
 
 test("a cluster whose storage makes no snapshots says so, and its sandboxes work", async () => {

@@ -27,6 +27,8 @@ export interface SuiteOptions {
   template?: Partial<Template>;
   // Why the storage of this driver cannot take snapshots.
   snapshotsMissing?: string;
+  // Why this driver has no volumes.
+  volumesMissing?: string;
   // The daemon listens on the network, not on a socket file.
   overNetwork?: boolean;
 }
@@ -37,7 +39,7 @@ const TOKEN = "a token of the suite";
 export function driverSuite(
   name: string,
   makeDriver: () => Promise<SuiteDriver>,
-  { missing, testTimeoutMs, template = {}, snapshotsMissing, overNetwork = false }: SuiteOptions = {},
+  { missing, testTimeoutMs, template = {}, snapshotsMissing, volumesMissing, overNetwork = false }: SuiteOptions = {},
 ): void {
   const options = testTimeoutMs === undefined ? {} : { timeout: testTimeoutMs };
   describeWith(missing, `${name} driver`, options, () => {
@@ -199,8 +201,7 @@ export function driverSuite(
       expect(await sh(two.id, "ls; cat note 2> /dev/null || echo none")).toBe("none\n");
     });
 
-    const forSnapshots = snapshotsMissing === undefined ? test : test.skip;
-    forSnapshots("a snapshot has the files of one moment, and sandboxes start with them", async () => {
+    testWith(snapshotsMissing, "a snapshot has the files of one moment, and sandboxes start with them", async () => {
       const spec = await created();
       await sh(spec.id, "mkdir app; echo one > app/note; ln -s app/note link; echo settings > ~/.settings");
       const snapshotId = newId("snp", Date.now());
@@ -217,7 +218,7 @@ export function driverSuite(
       expect(await sh(spec.id, "cat app/note")).toBe("two\n");
     });
 
-    forSnapshots("frozen and stopped sandboxes have snapshots too, and stay as they are", async () => {
+    testWith(snapshotsMissing, "frozen and stopped sandboxes have snapshots too, and stay as they are", async () => {
       const spec = await created();
       await sh(spec.id, "echo kept > note; sync");
       const snapshotIds = [newId("snp", 1), newId("snp", 2)];
@@ -234,7 +235,7 @@ export function driverSuite(
       for (const id of snapshotIds) await driver.deleteSnapshot(id, deadline());
     });
 
-    forSnapshots("a sandbox does not start without the files of its snapshot", async () => {
+    testWith(snapshotsMissing, "a sandbox does not start without the files of its snapshot", async () => {
       const spec = newSpec();
       await expect(driver.create({ ...spec, snapshot: newId("snp", Date.now()) }, deadline())).rejects.toMatchObject({
         code: "sandbox_failed",
@@ -248,7 +249,7 @@ export function driverSuite(
       expect([stats.memoryBytes, stats.cpuMs, stats.pids].filter((value) => value !== null && !(value > 0))).toEqual([]);
     });
 
-    volumesSuite(() => ({ driver, newSpec }), exec);
+    volumesSuite(volumesMissing, () => ({ driver, newSpec }), exec);
 
     const noSocketFile = overNetwork ? "the daemon listens on the network" : undefined;
     testWith(noSocketFile, "a socket that was replaced by a symbolic link is not followed", async () => {

@@ -1,5 +1,6 @@
 import { newId, type SandboxId, type VolumeMode } from "@berth/contract";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect } from "vitest";
+import { testWith, type Missing } from "../../../tests/support/machine.ts";
 import type { Driver, SandboxSpec, SandboxVolume } from "../driver.ts";
 
 interface Opened {
@@ -9,8 +10,12 @@ interface Opened {
 
 const PATH = "/home/user/shared/cache";
 
-// The part of driver.suite.ts about volumes. Without them, a driver only has to say so.
-export function volumesSuite(opened: () => Opened, exec: (driver: Driver, id: SandboxId, command: string) => Promise<string>): void {
+// The part of driver.suite.ts about volumes. `missing` says why a driver has none.
+export function volumesSuite(
+  missing: Missing,
+  opened: () => Opened,
+  exec: (driver: Driver, id: SandboxId, command: string) => Promise<string>,
+): void {
   const used = new Set<SandboxVolume["id"]>();
   const sandboxes = new Set<SandboxId>();
   const newVolume = (): SandboxVolume => {
@@ -37,9 +42,8 @@ export function volumesSuite(opened: () => Opened, exec: (driver: Driver, id: Sa
     used.clear();
   });
 
-  test("a volume keeps its files when the sandbox that has written them is gone, and others read them", async (context) => {
+  testWith(missing, "a volume keeps its files when the sandbox that has written them is gone, and others read them", async () => {
     const { driver } = opened();
-    if (!driver.volumes) return context.skip();
     const volume = newVolume();
     const writer = await created(volume, "rw");
     await sh(writer, `${AT} && mkdir -m 700 private && echo data > private/file && chmod 600 private/file`);
@@ -57,9 +61,8 @@ export function volumesSuite(opened: () => Opened, exec: (driver: Driver, id: Sa
     expect(await sh(two, `${AT} && cat private/file`)).toBe("data\nmore\n");
   });
 
-  test("a volume is there again after a hibernation", async (context) => {
+  testWith(missing, "a volume is there again after a hibernation", async () => {
     const { driver } = opened();
-    if (!driver.volumes) return context.skip();
     const spec = await created(newVolume(), "rw");
     await sh(spec, `${AT} && echo kept > file`);
     await driver.hibernate(spec.id, deadline());
@@ -67,17 +70,16 @@ export function volumesSuite(opened: () => Opened, exec: (driver: Driver, id: Sa
     expect(await sh(spec, `${AT} && cat file && touch writable`)).toBe("kept\n");
   });
 
-  test("a removed volume leaves nothing, and a second removal is a no-op", async (context) => {
+  testWith(missing, "a removed volume leaves nothing, and a second removal is a no-op", async () => {
     const { driver } = opened();
-    if (!driver.volumes) return context.skip();
     const volume = newVolume();
     const spec = await created(volume, "rw");
     await sh(spec, `${AT} && echo gone > file`);
-    expect(await driver.volumes.list(deadline())).toEqual([volume.id]);
+    expect(await driver.volumes!.list(deadline())).toEqual([volume.id]);
     await driver.destroy(spec.id, deadline());
-    await driver.volumes.remove(volume.id, deadline());
-    await driver.volumes.remove(volume.id, deadline());
-    expect(await driver.volumes.list(deadline())).toEqual([]);
+    await driver.volumes!.remove(volume.id, deadline());
+    await driver.volumes!.remove(volume.id, deadline());
+    expect(await driver.volumes!.list(deadline())).toEqual([]);
     expect(await sh(await created(volume, "ro"), `${AT} && ls -A`)).toBe("");
   });
 }
