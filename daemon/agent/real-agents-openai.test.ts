@@ -3,16 +3,15 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { AgentMessage, ConversationItem } from "@berth/contract/agent.ts";
-import { AGENTS, preferredAgent, type TestAgent } from "../../tests/support/agents/agents.ts";
+import { AGENTS, runsEveryTest, type TestAgent } from "../../tests/support/agents/agents.ts";
 import { describeWith } from "../../tests/support/machine.ts";
 import { agentBecomes, agentState, openPanel } from "../testing/agent-panel.ts";
 import { runAgent } from "../testing/run-agent.ts";
 
 const PIXEL = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==", "base64");
 
-// Runs the same tests with every agent that is installed on this machine, with one of OpenAI's own models, which agents
-// call through the Responses API.
-for (const agent of AGENTS) describeWith(agent.missing, agent.name, { timeout: 120_000 }, () => testAgent(agent));
+// The agent with one of OpenAI's own models, which agents call through the Responses API.
+for (const agent of AGENTS.filter(runsEveryTest)) describeWith(agent.missing, agent.name, { timeout: 120_000 }, () => testAgent(agent));
 
 function testAgent(agent: TestAgent): void {
   const running = runAgent(agent);
@@ -86,9 +85,31 @@ function testAgent(agent: TestAgent): void {
     await second.close();
   });
 
-  // The daemon restarts every agent in the same way, and the next test loads a conversation with each of them. A start of opencode
-  // takes as long as all tests with goose.
-  if (agent === preferredAgent) testRestart();
+  test("restarts after it was killed and remembers the conversation", async () => {
+    await startAgentSession({ extra: openAi });
+    const panel = await openPanel(running.daemon);
+    // A model that is known to see images gets the one of the prompt.
+    const picture = await running.daemon.fetch<{ id: string }>("/agent/images", { method: "POST", body: PIXEL });
+    expect((await running.daemon.fetch("/agent/images", { method: "POST", body: "no picture" })).status).toBe(400);
+    expect((await running.daemon.fetch(`/agent/images/${picture.json.id}`)).bytes).toEqual(PIXEL);
+    panel.send({ type: "prompt", requestId: "1", text: "My name is Ada", images: [picture.json.id] });
+    await panel.turnEnds();
+    expect(running.model.requests.some(({ body }) => JSON.stringify(body).includes(PIXEL.toString("base64")))).toBe(true);
+    const id = await created(panel);
+
+    running.model.script = [{ sayAndHang: "Half a sen" }];
+    panel.send({ type: "prompt", requestId: "2", conversationId: id, text: "Go on" });
+    await panel.sees("assistant", (item) => item.text.startsWith("Half"));
+    process.kill(Number(pidOf()), "SIGKILL");
+    expect((await panel.sees("notice")).text).toContain("stopped unexpectedly");
+    await agentBecomes(running.daemon, "ready");
+    panel.send({ type: "prompt", requestId: "3", conversationId: id, text: "What is my name?" });
+    const lastRequest = () => JSON.stringify(running.model.requests.findLast((request) => request.body.tools)?.body);
+    await expect.poll(lastRequest).toContain("What is my name?");
+    expect(lastRequest()).toContain("My name is Ada");
+    await panel.sees("user", (item) => item.text === "My name is Ada");
+    await panel.close();
+  });
 
   test("continues the conversation after a stop of the sandbox", async () => {
     await startAgentSession({ extra: openAi });
@@ -119,32 +140,4 @@ function testAgent(agent: TestAgent): void {
     expect((await agentState(running.daemon)).status).toBe("stopped");
     await expect.poll(pidOf).toBeUndefined();
   });
-
-  function testRestart(): void {
-    test("restarts after it was killed and remembers the conversation", async () => {
-      await startAgentSession({ extra: openAi });
-      const panel = await openPanel(running.daemon);
-      // A model that is known to see images gets the one of the prompt.
-      const picture = await running.daemon.fetch<{ id: string }>("/agent/images", { method: "POST", body: PIXEL });
-      expect((await running.daemon.fetch("/agent/images", { method: "POST", body: "no picture" })).status).toBe(400);
-      expect((await running.daemon.fetch(`/agent/images/${picture.json.id}`)).bytes).toEqual(PIXEL);
-      panel.send({ type: "prompt", requestId: "1", text: "My name is Ada", images: [picture.json.id] });
-      await panel.turnEnds();
-      expect(running.model.requests.some(({ body }) => JSON.stringify(body).includes(PIXEL.toString("base64")))).toBe(true);
-      const id = await created(panel);
-
-      running.model.script = [{ sayAndHang: "Half a sen" }];
-      panel.send({ type: "prompt", requestId: "2", conversationId: id, text: "Go on" });
-      await panel.sees("assistant", (item) => item.text.startsWith("Half"));
-      process.kill(Number(pidOf()), "SIGKILL");
-      expect((await panel.sees("notice")).text).toContain("stopped unexpectedly");
-      await agentBecomes(running.daemon, "ready");
-      panel.send({ type: "prompt", requestId: "3", conversationId: id, text: "What is my name?" });
-      const lastRequest = () => JSON.stringify(running.model.requests.findLast((request) => request.body.tools)?.body);
-      await expect.poll(lastRequest).toContain("What is my name?");
-      expect(lastRequest()).toContain("My name is Ada");
-      await panel.sees("user", (item) => item.text === "My name is Ada");
-      await panel.close();
-    });
-  }
 }

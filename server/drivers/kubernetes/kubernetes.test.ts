@@ -25,7 +25,7 @@ for (const [name, cluster, options] of [
         dispose: async () => double[Symbol.asyncDispose](),
       };
     },
-    { overNetwork: true, volumesMissing: NO_VOLUMES },
+    { overNetwork: true, volumesMissing: NO_VOLUMES, isVariant: name !== "kubernetes (Sandbox)" },
   );
 
 // The same on a real cluster.

@@ -18,6 +18,7 @@ driverSuite("oci", () => openSuite(probe, "berth oci\\", { boundDisks: true, thr
 // As on a machine without loop devices.
 driverSuite("oci without disk limits", () => openSuite(probe, "berth-oci-", { boundDisks: false, throughLink: false }), {
   missing: probe.usable ? undefined : probe.reason,
+  isVariant: true,
 });
 
 // The other runtimes, if they are installed.

@@ -29,6 +29,9 @@ export interface SuiteOptions {
   snapshotsMissing?: string;
   // Why this driver has no volumes.
   volumesMissing?: string;
+  // A variant of a driver whose other suite is complete. It runs only the tests in which variants differ, unless
+  // BERTH_TEST_DRIVERS=all.
+  isVariant?: boolean;
   // The daemon listens on the network, not on a socket file.
   overNetwork?: boolean;
 }
@@ -39,9 +42,10 @@ const TOKEN = "a token of the suite";
 export function driverSuite(
   name: string,
   makeDriver: () => Promise<SuiteDriver>,
-  { missing, testTimeoutMs, template = {}, snapshotsMissing, volumesMissing, overNetwork = false }: SuiteOptions = {},
+  { missing, testTimeoutMs, template = {}, snapshotsMissing, volumesMissing, isVariant = false, overNetwork = false }: SuiteOptions = {},
 ): void {
   const options = testTimeoutMs === undefined ? {} : { timeout: testTimeoutMs };
+  const sameInVariants = isVariant && process.env["BERTH_TEST_DRIVERS"] !== "all" ? "the same in all variants" : undefined;
   describeWith(missing, `${name} driver`, options, () => {
     let suite: SuiteDriver;
     let driver: Driver;
@@ -80,20 +84,20 @@ export function driverSuite(
       expect(await driver.list(deadline())).toContainEqual({ id, condition: "running" });
     });
 
-    test("a repeated create finds the sandbox of the first call", async () => {
+    testWith(sameInVariants, "a repeated create finds the sandbox of the first call", async () => {
       const spec = await created();
       await sh(spec.id, "echo kept > note");
       await driver.create(spec, deadline());
       expect(await sh(spec.id, "cat note")).toBe("kept\n");
     });
 
-    test("two concurrent creates of the same sandbox create one sandbox", async () => {
+    testWith(sameInVariants, "two concurrent creates of the same sandbox create one sandbox", async () => {
       const spec = newSpec();
       await Promise.all([driver.create(spec, deadline()), driver.create(spec, deadline())]);
       expect((await driver.list(deadline())).filter(({ id }) => id === spec.id)).toEqual([{ id: spec.id, condition: "running" }]);
     });
 
-    test("the daemon refuses a wrong token", async () => {
+    testWith(sameInVariants, "the daemon refuses a wrong token", async () => {
       const { id } = await created();
       expect(await postExec(driver, id, "echo no", "another token")).toMatchObject({ status: 401 });
     });
@@ -115,7 +119,7 @@ export function driverSuite(
       }
     });
 
-    test("pause and resume are idempotent", async () => {
+    testWith(sameInVariants, "pause and resume are idempotent", async () => {
       const spec = await created();
       await driver.pause(spec.id, deadline());
       await driver.pause(spec.id, deadline());
@@ -135,7 +139,7 @@ export function driverSuite(
       expect(await sh(spec.id, "pgrep -cf 'slee[p] 86391' || true")).toBe("0\n");
     });
 
-    test("a paused sandbox can be hibernated", async () => {
+    testWith(sameInVariants, "a paused sandbox can be hibernated", async () => {
       const spec = await created();
       await sh(spec.id, "echo mine > note");
       await driver.pause(spec.id, deadline());
@@ -158,7 +162,7 @@ export function driverSuite(
       expect(await driver.list(deadline())).toEqual([]);
     });
 
-    test("a sandbox that was never created is absent", async () => {
+    testWith(sameInVariants, "a sandbox that was never created is absent", async () => {
       const { id } = newSpec();
       expect(await driver.inspect(id, deadline())).toBe("absent");
       await driver.destroy(id, deadline());
@@ -195,7 +199,7 @@ export function driverSuite(
       await other[Symbol.asyncDispose]();
     });
 
-    test("two sandboxes do not see each other's files", async () => {
+    testWith(sameInVariants, "two sandboxes do not see each other's files", async () => {
       const [one, two] = await Promise.all([created(), created()]);
       await sh(one.id, "echo secret > note");
       expect(await sh(two.id, "ls; cat note 2> /dev/null || echo none")).toBe("none\n");
