@@ -28,11 +28,8 @@ export function loadBundle(purpose) {
 
 export function currentBundle() {
   try {
-    const { entry, sources, packages } = JSON.parse(read("dist/bundle.json"));
-    const isInstalled = ([name, version]) => JSON.parse(read(`../node_modules/${name}/package.json`)).version === version;
-    return sources.every(isUnchanged) && Object.entries(packages).every(isInstalled)
-      ? fileURLToPath(new URL(`dist/${entry}`, import.meta.url))
-      : undefined;
+    const { entry, sources } = JSON.parse(read("dist/bundle.json"));
+    return sources.every(isUnchanged) ? fileURLToPath(new URL(`dist/${entry}`, import.meta.url)) : undefined;
   } catch {
     // Something is missing.
     return undefined;

@@ -34,12 +34,15 @@ export async function bundleServer(): Promise<void> {
     logLevel: "silent",
   });
   const entry = Object.entries(metafile.outputs).find(([, { entryPoint }]) => entryPoint === "cli/berth.ts")![0];
-  const sources = Object.keys(metafile.inputs).filter((path) => /^(cli|client|contract|server)\//.test(path));
-  const packages = new Set(Object.keys(metafile.inputs).flatMap((path) => /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? []));
+  const inputs = Object.keys(metafile.inputs);
+  const packages = new Set(inputs.flatMap((path) => /^node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []));
   const manifest = {
     entry: relative("cli/dist", entry),
-    sources: sources.map(describeSource),
-    packages: Object.fromEntries([...packages].map((name) => [name, versionOf(name)])),
+    // A package is one of its versions, so its manifest stands for all of its files.
+    sources: [
+      ...inputs.filter((path) => /^(cli|client|contract|server)\//.test(path)),
+      ...[...packages].map((folder) => `${folder}/package.json`),
+    ].map(describeSource),
   };
   mkdirSync(OUT, { recursive: true });
   const written = join(OUT, `bundle.${process.pid}`);
@@ -86,6 +89,3 @@ function describeSource(path: string): { path: string; size: number; changedMs: 
       .digest("hex"),
   };
 }
-
-const versionOf = (name: string) =>
-  (JSON.parse(readFileSync(join(ROOT, "node_modules", name, "package.json"), "utf8")) as { version: string }).version;
