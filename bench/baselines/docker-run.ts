@@ -35,7 +35,7 @@ async function importImage(call: (...args: string[]) => Promise<string>, image: 
   await mkdir(join(root, "usr"), { recursive: true });
   for (const name of ["bin", "sbin", "lib", "lib64"]) if (existsSync(`/usr/${name}`)) await symlink(`usr/${name}`, join(root, name));
   const tar = join(folder, "image.tar");
-  await runProgram("tar", ["--create", "--file", tar, "--directory", root, "../support"]);
+  await runProgram("tar", ["--create", "--file", tar, "--directory", root, "."]);
   await call("import", tar, image);
   await rm(folder, { recursive: true });
 }
