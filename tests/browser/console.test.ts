@@ -72,7 +72,7 @@ function defineTests(suite: BrowserSuite): void {
     await expectVisible(page.getByLabel("Operator token"));
   });
 
-  test("an operator signs in with the identity provider, and another account is told why it may not", async () => {
+  test("an operator signs in with the identity provider, and another account sees why it may not", async () => {
     await using opened = await openConsole(suite, "/console");
     const { page } = opened;
     identity.claims = { email: "eve@evil.example", email_verified: true };

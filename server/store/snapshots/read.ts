@@ -67,7 +67,7 @@ export async function listSnapshots(db: Db, { partnerId, sessionId, limit, after
   return (await select.execute()).map(parseSnapshot);
 }
 
-// What a partner has, including snapshots that are still being created or deleted.
+// A partner's snapshots and their bytes, including those that are still being created or deleted.
 export async function snapshotUse(db: Db, partnerId: string): Promise<{ count: number; bytes: number }> {
   const { count, bytes } = await db
     .selectFrom("snapshots")

@@ -6,7 +6,7 @@ import { Failure } from "./failure.tsx";
 interface FieldProps {
   label: string;
   help?: string;
-  // What is wrong with the value.
+  // The reason why the value is not valid.
   fault?: string | undefined;
   children: ReactElement<Record<string, unknown>>;
 }

@@ -7,7 +7,7 @@ import { Mark } from "../parts/status.tsx";
 
 const REFRESH_MS = 5000;
 
-// Who opened the session in a browser.
+// The list of people who opened the session in a browser.
 export function OpeningList({ sessionId }: { sessionId: string }) {
   const path = `/sessions/${encodeURIComponent(sessionId)}/openings`;
   const { data, error } = useData<ConsoleList<ConsoleOpening>>(path, {}, { everyMs: REFRESH_MS });

@@ -8,7 +8,7 @@ import { nameOf, parentOf } from "../text/paths.ts";
 
 const MAX_SHOWN = 500;
 
-// What the language servers report about all files that they know.
+// The problems that the language servers report in all files that they know.
 export default function ProblemsPanel() {
   const problems = useWorkspaceState("languages", (state) => state.problems);
   const files = Object.entries(problems)

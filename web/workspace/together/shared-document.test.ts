@@ -13,7 +13,7 @@ afterEach(() => void vi.useRealTimers());
 const path = "a.txt";
 const START = "the start\nof a text\n";
 
-// What happens next, and to which page. Messages wait until they are delivered.
+// The next step, and the page that takes it. Messages wait until they are delivered.
 const step = fc.record({
   page: fc.nat(2),
   act: fc.constantFrom("type", "type", "type", "deliver", "deliver", "deliver", "wait", "drop", "connect"),

@@ -53,7 +53,7 @@ export interface LiveText {
   share(sharing: Sharing | null): void;
 }
 
-// What saving has to know about a shared text.
+// The parts of a shared text that saving uses.
 export interface Sharing {
   flush(): Promise<void>;
   // Whether a text on disk is one that the pages have had together (`ours`), was written by another program (`foreign`), or is not known

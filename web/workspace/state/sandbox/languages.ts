@@ -10,7 +10,7 @@ export interface ServerState {
 export interface Problem {
   severity: "error" | "warning" | "info";
   message: string;
-  // Who found it, with the number of the rule: "ts 2322".
+  // The tool that found it, with the number of the rule: "ts 2322".
   source: string | null;
   // From 1.
   line: number;
