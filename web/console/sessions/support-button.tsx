@@ -7,17 +7,17 @@ import { Dialog } from "../parts/confirm.tsx";
 export function SupportButton({ session, onFailure }: { session: ConsoleSessionDetail; onFailure: (message: string) => void }) {
   const { api, viewer } = useConsole();
   const [isAsking, setAsking] = useState(false);
+  const [url, setUrl] = useState<string | null>(null);
   if (viewer.kind !== "operator" || !session.supportAccess || session.status === "destroyed") return null;
-  const look = async () => {
+  const close = () => {
     setAsking(false);
-    // Opened before the answer arrives, because browsers block windows that no click opens.
-    const tab = window.open("", "_blank");
+    setUrl(null);
+  };
+  const look = async () => {
     try {
-      const { url } = await api.post<ConsoleSupportLink>(`/sessions/${encodeURIComponent(session.id)}/support`);
-      if (tab) tab.location.href = url;
-      else window.location.href = url;
+      setUrl((await api.post<ConsoleSupportLink>(`/sessions/${encodeURIComponent(session.id)}/support`)).url);
     } catch (error) {
-      tab?.close();
+      close();
       onFailure(error instanceof Error ? error.message : String(error));
     }
   };
@@ -27,15 +27,22 @@ export function SupportButton({ session, onFailure }: { session: ConsoleSessionD
         Look at the workspace
       </button>
       {isAsking && (
-        <Dialog title="Look at this workspace?" onClose={() => setAsking(false)}>
+        <Dialog title="Look at this workspace?" onClose={close}>
           <p>You can see everything in it and change nothing. The user sees that support is looking, and the audit log records it.</p>
           <div className="row end">
-            <button type="button" className="button" onClick={() => setAsking(false)}>
+            <button type="button" className="button" onClick={close}>
               Cancel
             </button>
-            <button type="button" className="button primary" autoFocus onClick={() => void look()}>
-              Look
-            </button>
+            {/* A link of its own, because browsers block windows that no click opens. */}
+            {url === null ? (
+              <button type="button" className="button primary" autoFocus onClick={() => void look()}>
+                Look
+              </button>
+            ) : (
+              <a className="button primary" href={url} target="_blank" rel="noreferrer" autoFocus onClick={close}>
+                Open the workspace
+              </a>
+            )}
           </div>
         </Dialog>
       )}
