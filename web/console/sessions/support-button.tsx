@@ -9,7 +9,7 @@ export function SupportButton({ session, onFailure }: { session: ConsoleSessionD
   const [isAsking, setAsking] = useState(false);
   const [url, setUrl] = useState<string | null>(null);
   if (viewer.kind !== "operator" || !session.supportAccess || session.status === "destroyed") return null;
-  const close = () => {
+  const closeDialog = () => {
     setAsking(false);
     setUrl(null);
   };
@@ -17,7 +17,7 @@ export function SupportButton({ session, onFailure }: { session: ConsoleSessionD
     try {
       setUrl((await api.post<ConsoleSupportLink>(`/sessions/${encodeURIComponent(session.id)}/support`)).url);
     } catch (error) {
-      close();
+      closeDialog();
       onFailure(error instanceof Error ? error.message : String(error));
     }
   };
@@ -27,10 +27,10 @@ export function SupportButton({ session, onFailure }: { session: ConsoleSessionD
         Look at the workspace
       </button>
       {isAsking && (
-        <Dialog title="Look at this workspace?" onClose={close}>
+        <Dialog title="Look at this workspace?" onClose={closeDialog}>
           <p>You can see everything in it and change nothing. The user sees that support is looking, and the audit log records it.</p>
           <div className="row end">
-            <button type="button" className="button" onClick={close}>
+            <button type="button" className="button" onClick={closeDialog}>
               Cancel
             </button>
             {/* A link of its own, because browsers block windows that no click opens. */}
@@ -39,7 +39,7 @@ export function SupportButton({ session, onFailure }: { session: ConsoleSessionD
                 Look
               </button>
             ) : (
-              <a className="button primary" href={url} target="_blank" rel="noreferrer" autoFocus onClick={close}>
+              <a className="button primary" href={url} target="_blank" rel="noreferrer" autoFocus onClick={closeDialog}>
                 Open the workspace
               </a>
             )}
