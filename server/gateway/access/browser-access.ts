@@ -21,6 +21,11 @@ export async function checkAccess(
   const visitor = cookies.visitorOf(request.headers.cookie, subject);
   if (!visitor) return { cached, denied: "signedOut" };
   // The partner may have forbidden it since.
-  if (visitor.isSupport && !cached.partner.supportAccess) return { cached, denied: "signedOut" };
+  if (visitor.isSupport && !(await allowsSupport(sessionCache, cached))) return { cached, denied: "signedOut" };
   return cached.partner.state === "active" ? { cached, visitor } : { cached, denied: "suspended" };
+}
+
+// A cached refusal is read again, because support comes right after the partner has allowed it.
+export async function allowsSupport(sessionCache: SessionCache, { session, partner }: CachedSession): Promise<boolean> {
+  return partner.supportAccess || ((await sessionCache.getFresh(session.sandboxId))?.partner.supportAccess ?? false);
 }

@@ -3,6 +3,7 @@ import { HOUR, type Clock } from "../../clock.ts";
 import type { Log } from "../../log.ts";
 import { sendStatusPage } from "../pages/status-pages.ts";
 import { splitUrl } from "../requests/request-parts.ts";
+import { allowsSupport } from "./browser-access.ts";
 import { frameAncestors, isPrefetch } from "./browser-policy.ts";
 import type { Cookies } from "./cookie.ts";
 import type { Tickets } from "./launch-ticket.ts";
@@ -50,7 +51,7 @@ export async function launch(
   if (cached && cached.partner.id !== partnerId) return sendStatusPage(response, "forged", "*");
   if (!cached || cached.session.status === "destroyed") return sendStatusPage(response, "destroyed", "*");
   if (cached.partner.state !== "active") return sendStatusPage(response, "suspended", frameAncestors(cached.partner));
-  if (visitor.isSupport && !cached.partner.supportAccess) return sendStatusPage(response, "signedOut", "*");
+  if (visitor.isSupport && !(await allowsSupport(sessionCache, cached))) return sendStatusPage(response, "signedOut", "*");
   // A viewer changes nothing, so the page of a paused session stays paused for them.
   if (visitor.role === "editor" && (await wakeForPage(sessions, cached)) === "full")
     return sendStatusPage(response, "noRoom", frameAncestors(cached.partner));
